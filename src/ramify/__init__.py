@@ -1,0 +1,3 @@
+"""ramify: structured prediction."""
+
+__version__ = "0.1.0.dev0"

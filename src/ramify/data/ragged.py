@@ -1,0 +1,71 @@
+"""Ragged batches: concatenated values plus offsets, never a list of objects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+
+def offsets_from_lengths(lengths: Sequence[int] | np.ndarray) -> np.ndarray:
+    """Turn item lengths into ``offsets`` of shape ``(n_items + 1,)``.
+
+    >>> offsets_from_lengths([2, 0, 3])
+    array([0, 2, 2, 5])
+    """
+    offsets = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    return offsets
+
+
+@dataclass(frozen=True)
+class Ragged:
+    """A list of arrays of different lengths, stored as one array.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_rows, ...)
+        The items one after the other.
+    offsets : ndarray of int64, shape (n_items + 1,)
+        Item ``i`` is ``values[offsets[i]:offsets[i + 1]]``.
+
+    Examples
+    --------
+    >>> r = Ragged.from_list([[1, 2], [3]])
+    >>> len(r), r[0]
+    (2, array([1, 2]))
+    """
+
+    values: np.ndarray
+    offsets: np.ndarray
+
+    @classmethod
+    def from_list(cls, items: Sequence) -> Ragged:
+        """Pack a list of arrays (or lists) of equal trailing shape."""
+        arrays = [np.asarray(item) for item in items]
+        if not arrays:
+            raise ValueError("cannot pack an empty list; give at least one item")
+        return cls(
+            np.ascontiguousarray(np.concatenate(arrays)),
+            offsets_from_lengths([len(a) for a in arrays]),
+        )
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, i: int) -> np.ndarray:
+        return self.values[self.offsets[i] : self.offsets[i + 1]]
+
+    def __iter__(self) -> Iterator[np.ndarray]:
+        return (self[i] for i in range(len(self)))
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """Length of each item."""
+        return np.diff(self.offsets)
+
+    def slice(self, start: int, stop: int) -> Ragged:
+        """Items ``start:stop`` as a view of the same values."""
+        offsets = self.offsets[start : stop + 1]
+        return Ragged(self.values[offsets[0] : offsets[-1]], offsets - offsets[0])

@@ -1,0 +1,23 @@
+"""The exceptions that ramify raises on purpose; each says what is wrong, where, and what to do."""
+
+from __future__ import annotations
+
+
+class MissingCapability(TypeError):
+    """A component lacks an answer that a learner, loss or solver needs."""
+
+
+class InfeasibleError(ValueError):
+    """No output satisfies the restriction given for a sample."""
+
+
+class ModelFileError(ValueError):
+    """A model file is damaged, unsafe, too new, or of another class."""
+
+
+class DataFileError(ValueError):
+    """An input file cannot be read as asked; the message starts with ``file:line``."""
+
+
+class DatasetUnavailable(RuntimeError):
+    """A data set is neither in ``RAMIFY_DATA`` nor in the cache, and could not be downloaded."""

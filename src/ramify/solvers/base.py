@@ -1,0 +1,90 @@
+"""What every solver takes and returns: a problem, steps, a result with its certificate."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+Callback = Callable[["Step"], Any]
+
+
+class Step(NamedTuple):
+    """One entry of a solver's history.
+
+    ``primal`` is the objective of the point that would be returned now, ``lower`` a proven lower bound on the
+    optimum (``-inf`` or NaN where there is none) and ``n_oracle`` counts inference calls in passes over the data.
+    """
+
+    n_iter: int
+    n_oracle: float
+    seconds: float
+    primal: float
+    lower: float
+
+    @property
+    def gap(self) -> float:
+        """Proven upper bound on the suboptimality, NaN where there is none."""
+        gap = self.primal - self.lower
+        return gap if np.isfinite(gap) else float("nan")
+
+
+@dataclass(frozen=True)
+class Result:
+    """Outcome of a solver: the weights and their certificate.
+
+    Attributes
+    ----------
+    w : ndarray of shape (n_params,)
+    step : Step
+        The last step; ``result.gap``, ``result.primal`` and ``result.lower`` are shorthands.
+    history : tuple of Step
+    converged : bool
+        Whether ``tol`` was reached, by the bound or by the solver's documented estimate.
+    reason : str
+        What stopped the run: ``"gap"``, ``"relative decrease over 10 iterations"``, ``"max_iter"``,
+        ``"callback"``, ...
+    state : object
+        Give it back to the same solver (``solve(problem, state=result.state)``) to go on where it stopped.
+    """
+
+    w: np.ndarray
+    step: Step
+    history: tuple[Step, ...]
+    converged: bool
+    reason: str
+    state: Any = field(repr=False, default=None)
+
+    @property
+    def primal(self) -> float:
+        """Objective at ``w``."""
+        return self.step.primal
+
+    @property
+    def lower(self) -> float:
+        """Proven lower bound on the optimum."""
+        return self.step.lower
+
+    @property
+    def gap(self) -> float:
+        """Proven bound on the suboptimality of ``w`` (NaN where none exists)."""
+        return self.step.gap
+
+
+class Recorder:
+    """Keeps the history, the clock and the callbacks of one run."""
+
+    def __init__(self, callbacks: Sequence[Callback] = (), history: Sequence[Step] = ()) -> None:
+        self.history: list[Step] = list(history)
+        self._callbacks = tuple(callbacks)
+        self._start = time.perf_counter() - (self.history[-1].seconds if self.history else 0.0)
+
+    def record(self, n_iter: int, n_oracle: float, primal: float, lower: float) -> bool:
+        """Append a step and tell the callbacks; true if one of them wants to stop."""
+        step = Step(n_iter, n_oracle, time.perf_counter() - self._start, float(primal), float(lower))
+        self.history.append(step)
+        wishes = [bool(callback(step)) for callback in self._callbacks]
+        return any(wishes)
