@@ -1,3 +1,46 @@
-"""ramify: structured prediction."""
+"""ramify: structured prediction. Any learner trains any structure under any kind of supervision.
+
+>>> from ramify import CRF, Chain
+>>> X, Y = [[["sunny"], ["rainy"]]], [["out", "in"]]
+>>> CRF(Chain(), l2=0.1).fit(X, Y).predict([[["rainy"], ["sunny"]]])
+[['in', 'out']]
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0.dev0"
+
+_HOME = {
+    "CRF": "ramify.estimators",
+    "SSVM": "ramify.estimators",
+    "Perceptron": "ramify.estimators",
+    "load": "ramify.estimators",
+    "Chain": "ramify.structures",
+    "Multiclass": "ramify.structures",
+    "UNKNOWN": "ramify.data",
+    "as_sequences": "ramify.data",
+}
+_PACKAGES = ("data", "datasets", "errors", "losses", "metrics", "plot", "solvers", "structures", "testing")
+
+__all__ = ["CRF", "SSVM", "UNKNOWN", "Chain", "Multiclass", "Perceptron", "as_sequences", "load"]
+
+if TYPE_CHECKING:
+    from ramify.data import UNKNOWN, as_sequences
+    from ramify.estimators import CRF, SSVM, Perceptron, load
+    from ramify.structures import Chain, Multiclass
+
+
+def __getattr__(name: str) -> Any:
+    # Names are imported when they are first used, so that ``import ramify`` stays fast.
+    if name in _HOME:
+        return getattr(importlib.import_module(_HOME[name]), name)
+    if name in _PACKAGES:
+        return importlib.import_module(f"ramify.{name}")
+    raise AttributeError(f"module 'ramify' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, *_PACKAGES, "__version__"])

@@ -1,0 +1,46 @@
+"""Data sets: loaders of public ones, and simulators."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ramify.datasets.conll import load_conll2000
+    from ramify.datasets.ocr import load_ocr_letters
+    from ramify.datasets.registry import Dataset, Source, get_dataset, list_datasets
+    from ramify.datasets.simulate import make_chains, make_tagging
+    from ramify.datasets.store import fetch, where
+
+__all__ = [
+    "Dataset",
+    "Source",
+    "fetch",
+    "get_dataset",
+    "list_datasets",
+    "load_conll2000",
+    "load_ocr_letters",
+    "make_chains",
+    "make_tagging",
+    "where",
+]
+
+_MODULE_OF = {
+    "Dataset": "registry",
+    "Source": "registry",
+    "fetch": "store",
+    "get_dataset": "registry",
+    "list_datasets": "registry",
+    "load_conll2000": "conll",
+    "load_ocr_letters": "ocr",
+    "make_chains": "simulate",
+    "make_tagging": "simulate",
+    "where": "store",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import the public names on first use: to list data sets needs no scikit-learn."""
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)

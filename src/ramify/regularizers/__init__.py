@@ -1,0 +1,5 @@
+"""Regularisers: what keeps weights small."""
+
+from ramify.regularizers.elastic import ElasticNet
+
+__all__ = ["ElasticNet"]

@@ -1,0 +1,17 @@
+"""Output structures: what an output is, and inference on it."""
+
+from ramify.structures.base import Best, Expectation, Structure, require
+from ramify.structures.chain import Chain
+from ramify.structures.multiclass import Multiclass
+from ramify.structures.tables import ChainTables, Restriction
+
+__all__ = [
+    "Best",
+    "Chain",
+    "ChainTables",
+    "Expectation",
+    "Multiclass",
+    "Restriction",
+    "Structure",
+    "require",
+]

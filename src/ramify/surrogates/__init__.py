@@ -1,0 +1,12 @@
+"""Surrogates: what is minimised in place of the task loss.
+
+Each is ``A(theta) - f(y)`` with another inference answer A: the log-partition, the augmented maximum, or the
+maximum. Value and gradient with respect to the potentials follow, and are all that the rest of ramify sees.
+"""
+
+from ramify.surrogates.base import Surrogate
+from ramify.surrogates.hinge import Hinge
+from ramify.surrogates.log import LogLoss
+from ramify.surrogates.perceptron import PerceptronLoss
+
+__all__ = ["Hinge", "LogLoss", "PerceptronLoss", "Surrogate"]

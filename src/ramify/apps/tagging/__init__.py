@@ -1,0 +1,1 @@
+"""Tagging: label every token of a column file, with features that templates describe."""

@@ -1,0 +1,74 @@
+"""``ramify predict``: label column files; a filter from standard input to standard output."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import re
+import sys
+from typing import IO, Annotated, Any
+
+import typer
+
+from ramify.cli.files import check_readable, check_writable, text_output
+
+SENTENCES_PER_BLOCK = 500
+_BLANK_LINES_FIRST = re.compile(r"\A(?:[ \t]*\r?\n)+")
+
+
+def predict(
+    model: Annotated[str, typer.Option("--model", "-m", help="Model written by 'ramify train'.")],
+    data: Annotated[str, typer.Argument(help="Column file (.gz, .xz too); - is standard input.")] = "-",
+    nbest: Annotated[
+        int | None, typer.Option(help="Write the n best labellings of each sentence, with their scores.")
+    ] = None,
+    marginals: Annotated[
+        bool, typer.Option("--marginals", help="Add a column with the probability of the predicted label.")
+    ] = False,
+    output: Annotated[
+        str | None, typer.Option("--output", "-o", help="File to write; standard output by default.")
+    ] = None,
+    jobs: Annotated[int | None, typer.Option(help="Threads; all cores by default.")] = None,
+) -> None:
+    """Write the input with the predicted label as a further column; comments and blank lines stay."""
+    if nbest is not None and nbest < 1:
+        raise ValueError(f"--nbest must be at least 1, got {nbest}")
+    if nbest is not None and marginals:
+        raise ValueError("--nbest and --marginals exclude each other; give one of them")
+    check_readable([data, model])
+    if output is not None:
+        check_writable(output, "the predictions")
+
+    from ramify.apps.tagging.columns import iter_columns
+    from ramify.apps.tagging.tagger import Tagger
+
+    tagger = Tagger.load(model)
+    if jobs is not None:
+        tagger.model.set_params(n_jobs=jobs)
+    # A person who types wants an answer after every sentence.
+    block = 1 if data == "-" and sys.stdin.isatty() else SENTENCES_PER_BLOCK
+    with text_output(output) as out:
+        if nbest is not None:
+            sentences = iter_columns(data, sentences_per_block=1)
+            while batch := list(itertools.islice(sentences, block)):
+                _write_nbest(out, tagger, batch, nbest)
+            return
+        for text in iter_columns(data, sentences_per_block=block):
+            if marginals:
+                labels, probabilities = tagger.predict_with_probability(text)
+                text.write_with_column(out, labels, [[f"{p:.6f}" for p in ps] for ps in probabilities])
+            else:
+                text.write_with_column(out, tagger.predict(text))
+
+
+def _write_nbest(out: IO[str], tagger: Any, batch: list[Any], n: int) -> None:
+    """Write n copies of each sentence, each with its labels and a comment that says rank and score."""
+    texts = [text for text in batch if text.sentences]
+    aligned = [text.aligned(tagger.n_columns, tagger.label_column)[0] for text in texts]
+    for text, outputs in zip(texts, tagger.predict_nbest(aligned, n)):
+        for rank, (labels, score) in enumerate(outputs, 1):
+            copy = io.StringIO(newline="")
+            text.write_with_column(copy, [labels])
+            body = _BLANK_LINES_FIRST.sub("", copy.getvalue()).rstrip()
+            out.write(f"# nbest = {rank} score = {score:.6f}\n{body}\n\n")
+    out.flush()

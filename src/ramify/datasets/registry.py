@@ -1,0 +1,209 @@
+"""The data sets that ramify can load: files, public addresses, checksums and licences.
+
+The checksum of a source is the SHA-256 of its *decoded content*, so the same sum serves every form it is
+stored in (plain, ``.gz``, ``.xz``, a member of a zip, ...):
+
+* ``conll2000``: the bytes of the uncompressed ``train.txt`` and ``test.txt`` of the shared task;
+* ``ocr-letters``: the canonical text of :mod:`ramify.datasets.ocr_format`, to which both ``letter.data.gz``
+  and ``ocr_letters.npz`` are converted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
+
+from ramify.datasets import ocr_format
+from ramify.datasets.decode import Decode, gunzip, plain, unxz, unzip
+
+
+class File(NamedTuple):
+    """A file name under which a source may lie in a local folder, and its decoder."""
+
+    name: str
+    decode: Decode
+
+
+class Url(NamedTuple):
+    """A public address of a source and its decoder; ``tried`` says whether it is known to have worked."""
+
+    address: str
+    decode: Decode
+    tried: bool = False
+
+
+@dataclass(frozen=True)
+class Source:
+    """One part of a data set.
+
+    Attributes
+    ----------
+    name : str
+    sha256 : str
+        Checksum of the decoded content.
+    size : int
+        Bytes of the decoded content.
+    files : tuple of File
+        Accepted files, in the order they are looked for. The first holds the decoded content itself and is
+        the one written to the cache.
+    urls : tuple of Url
+        In the order they are tried.
+    """
+
+    name: str
+    sha256: str
+    size: int
+    files: tuple[File, ...]
+    urls: tuple[Url, ...]
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A data set.
+
+    Attributes
+    ----------
+    name : str
+        Also the name of its folder in ``RAMIFY_DATA`` and in the cache.
+    title : str
+    description : str
+    homepage : str
+    licence : str
+    sources : tuple of Source
+    """
+
+    name: str
+    title: str
+    description: str
+    homepage: str
+    licence: str
+    sources: tuple[Source, ...]
+
+    @property
+    def size(self) -> int:
+        """Bytes of decoded content."""
+        return sum(source.size for source in self.sources)
+
+    @property
+    def urls(self) -> tuple[Url, ...]:
+        """Public addresses of all sources."""
+        return tuple(url for source in self.sources for url in source.urls)
+
+    @property
+    def tried(self) -> bool:
+        """Whether every source has a public address that is known to have worked."""
+        return all(any(url.tried for url in source.urls) for source in self.sources)
+
+    @property
+    def DESCR(self) -> str:
+        """Description for people, as in the bunches of scikit-learn."""
+        return (
+            f"{self.title}\n\n{self.description}\n\nHome page: {self.homepage}\nLicence: {self.licence}\n"
+            + "".join(f"SHA-256 of {source.name}, decoded: {source.sha256}\n" for source in self.sources)
+        )
+
+
+_OCR_LETTERS = Dataset(
+    name="ocr-letters",
+    title="OCR letters: handwritten words",
+    description=(
+        "6,877 handwritten words (55 different ones) of 52,152 letters, in ten folds. Every letter is a\n"
+        "binary image of 16 rows and 8 columns with a label a..z. The words were collected by Rob Kassel\n"
+        "(MIT Spoken Language Systems Group); Ben Taskar selected and normalised them and removed the first\n"
+        "letter of every word, a capital.\n"
+        "Taskar, Guestrin and Koller, Max-margin Markov networks, NIPS 2003."
+    ),
+    homepage="http://ai.stanford.edu/~btaskar/ocr/",
+    licence="none stated; not redistributed with ramify",
+    sources=(
+        Source(
+            name="letters",
+            sha256="a44e30f09e6f7b9038f047e5e7bfab096b973d27dc6201f3245471717de2c41e",
+            size=1_748_524,
+            files=(
+                File("ocr_letters.txt", plain),
+                File("ocr_letters.npz", ocr_format.from_npz),
+                File("letter.data.gz", ocr_format.from_letter_data_gz),
+                File("letter.data", ocr_format.from_letter_data),
+            ),
+            urls=(
+                Url("https://ai.stanford.edu/~btaskar/ocr/letter.data.gz", ocr_format.from_letter_data_gz),
+                Url("http://ai.stanford.edu/~btaskar/ocr/letter.data.gz", ocr_format.from_letter_data_gz),
+            ),
+        ),
+    ),
+)
+
+_NLTK_CONLL2000 = (
+    "https://raw.githubusercontent.com/nltk/nltk_data/5db857e6f7df11eabb5e5665836db9ec8df07e28"
+    "/packages/corpora/conll2000.zip"
+)
+
+
+def _conll2000_source(name: str, sha256: str, size: int) -> Source:
+    text = f"{name}.txt"
+    return Source(
+        name=name,
+        sha256=sha256,
+        size=size,
+        files=(File(text, plain), File(f"{text}.xz", unxz), File(f"{text}.gz", gunzip)),
+        urls=(
+            Url(f"https://www.clips.uantwerpen.be/conll2000/chunking/{text}.gz", gunzip),
+            Url(f"http://www.cnts.ua.ac.be/conll2000/chunking/{text}.gz", gunzip),
+            Url(_NLTK_CONLL2000, partial(unzip, member=f"conll2000/{text}")),
+        ),
+    )
+
+
+_CONLL2000 = Dataset(
+    name="conll2000",
+    title="CoNLL-2000: text chunking",
+    description=(
+        "Words of the Wall Street Journal with part-of-speech tags (by a tagger) and chunk labels (IOB2).\n"
+        "train: sections 15-18, 8,936 sentences, 211,727 tokens, 22 chunk labels; test: section 20, 2,012\n"
+        "sentences, 47,377 tokens, 19 chunk labels, of which I-LST does not occur in train.\n"
+        "Tjong Kim Sang and Buchholz, Introduction to the CoNLL-2000 shared task: chunking, CoNLL-2000."
+    ),
+    homepage="https://www.clips.uantwerpen.be/conll2000/chunking/",
+    licence="none stated; text derived from the Penn Treebank (c) LDC; not redistributed with ramify",
+    sources=(
+        _conll2000_source(
+            "train", "82033cd7a72b209923a98007793e8f9de3abc1c8b79d646c50648eb949b87cea", 2_842_164
+        ),
+        _conll2000_source(
+            "test", "73b7b1e565fa75a1e22fe52ecdf41b6624d6f59dacb591d44252bf4d692b1628", 639_396
+        ),
+    ),
+)
+
+REGISTRY: dict[str, Dataset] = {dataset.name: dataset for dataset in (_OCR_LETTERS, _CONLL2000)}
+
+
+def list_datasets() -> list[Dataset]:
+    """All known data sets.
+
+    Examples
+    --------
+    >>> from ramify.datasets import list_datasets
+    >>> for dataset in list_datasets():
+    ...     print(dataset.name, [source.name for source in dataset.sources])
+    ocr-letters ['letters']
+    conll2000 ['train', 'test']
+    """
+    return list(REGISTRY.values())
+
+
+def get_dataset(name: str) -> Dataset:
+    """Return the entry of a data set by its name.
+
+    Examples
+    --------
+    >>> from ramify.datasets import get_dataset
+    >>> get_dataset("conll2000").size
+    3481560
+    """
+    try:
+        return REGISTRY[name]
+    except KeyError:
+        raise ValueError(f"unknown data set {name!r}; known: {', '.join(REGISTRY)}") from None

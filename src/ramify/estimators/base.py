@@ -1,0 +1,301 @@
+"""What all estimators share: encode, lay out, solve, predict."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ramify.data.batch import Batch
+from ramify.data.sequences import listed
+from ramify.estimators.persistence import PersistenceMixin
+from ramify.estimators.progress import progress
+from ramify.estimators.training import (
+    Encoded,
+    encode_training,
+    item_labels,
+    layout_weights,
+    penalties,
+    seed_of,
+    without_empty,
+)
+from ramify.executors.threads import ThreadExecutor, n_threads
+from ramify.objectives.risk import ROWS_A_BLOCK, Risk, cut
+from ramify.solvers.registry import make_solver
+
+
+class StructuredEstimator(PersistenceMixin, BaseEstimator):
+    """Base of ``CRF``, ``SSVM`` and ``Perceptron``: a learner with a structure as its argument."""
+
+    def fit(self, X: Any, Y: Any = None, sample_weight: Any = None) -> Any:
+        """Learn from inputs ``X`` and outputs ``Y``.
+
+        Parameters
+        ----------
+        X : list of sequences (``Chain``) or one table (``Multiclass``)
+            Dicts or string lists, 2-D arrays, or sparse matrices.
+        Y : list of label sequences (``Chain``) or array of labels (``Multiclass``)
+        sample_weight : array of shape (n_samples,), optional
+
+        Returns
+        -------
+        self
+        """
+        self._check_structure()
+        started = time.perf_counter()
+        X = listed(X)
+        data = encode_training(X, Y, self.structure, self.classes, sample_weight)
+        self._note_features(X, reset=True)
+        scorer = layout_weights(self, data)
+        start = self._warm_weights(data, scorer)
+        encoded = time.perf_counter()
+        with ThreadExecutor(n_threads(self.n_jobs)) as executor:
+            surrogate = self._surrogate(tuple(data.codec.classes_))
+            problem = Risk(self.structure, scorer, surrogate, data.samples, self._regularizer(scorer), executor)
+            with progress(self) as callbacks:
+                solver = make_solver(
+                    self._solver_name(), tol=self.tol, max_iter=self.max_iter,
+                    random_state=seed_of(self.random_state), callbacks=callbacks,
+                )  # fmt: skip
+                result = self._solve(solver, problem, start)
+        self._keep(data, scorer, result)
+        self.fit_seconds_ = {"encode": encoded - started, "solve": time.perf_counter() - encoded}
+        return self
+
+    def _solve(self, solver: Any, problem: Risk, start: np.ndarray | None) -> Any:
+        return solver.solve(problem, w0=start)
+
+    def _keep(self, data: Encoded, scorer: Any, result: Any) -> None:
+        self.encoder_, self.codec_, self.scorer_ = data.encoder, data.codec, scorer
+        self.coef_ = result.w
+        self.result_ = result if self.warm_start else replace(result, state=None)
+        self.objective_ = result.primal
+        self.n_iter_ = result.step.n_iter
+
+    def _regularizer(self, scorer: Any) -> Any:
+        return penalties(self, scorer)
+
+    def _check_structure(self) -> None:
+        if isinstance(self.structure, type) or not hasattr(self.structure, "best"):
+            raise TypeError(
+                f"structure must be an object such as Chain() or Multiclass(), got {self.structure!r}"
+            )
+
+    def _warm_weights(self, data: Encoded, scorer: Any) -> np.ndarray | None:
+        """Earlier weights in the new layout, matched by feature name and label."""
+        if not (self.warm_start and hasattr(self, "coef_")):
+            return None
+        if data.encoder.kind != self.encoder_.kind:
+            raise ValueError(
+                f"warm_start: the model was fitted on {self.encoder_.kind} features, now X has {data.encoder.kind} ones"
+            )
+        columns = None
+        if data.encoder.kind == "names":
+            place = {name: i for i, name in enumerate(data.encoder.feature_names or ())}
+            columns = np.array([place.get(name, -1) for name in self.encoder_.feature_names], np.int64)
+        elif data.encoder.n_columns != self.encoder_.n_columns:
+            raise ValueError(
+                f"warm_start: the model has {self.encoder_.n_columns} columns, now X has {data.encoder.n_columns}"
+            )
+        labels = label_map(self.codec_, data.codec)
+        return scorer.carry_over(self.scorer_, self.coef_, labels, columns)
+
+    # -- prediction ---------------------------------------------------------------------------------------------
+
+    def predict(self, X: Any) -> Any:
+        """Highest-scoring output of every sample.
+
+        Returns
+        -------
+        list of list of labels (``Multiclass``: array of labels); ``[]`` for an empty sequence.
+        """
+        codes, offsets = self._codes(X, lambda theta: self.structure.best(theta).codes)
+        return self._decode(codes, offsets)
+
+    def predict_marginals(self, X: Any) -> Any:
+        """Probability of every label at every position under ``p(y) ~ exp f(x, y)``.
+
+        For ``CRF`` these are the model's probabilities; ``SSVM`` and ``Perceptron`` scores are not calibrated, so
+        take theirs as a ranking of how sure the model is.
+
+        Returns
+        -------
+        list of arrays of shape (n_positions, n_classes), columns as ``classes_``
+        (``Multiclass``: one array of shape (n_samples, n_classes)).
+        """
+        node, offsets = self._codes(X, lambda theta: self.structure.expectation(theta).counts.node)
+        if self.structure.layout == "items":
+            return node
+        return [node[a:b] for a, b in zip(offsets[:-1], offsets[1:])]
+
+    def predict_nbest(self, X: Any, n: int = 10) -> list[list[tuple[Any, float]]]:
+        """The n best distinct outputs of every sample with their scores, best first (fewer where fewer exist)."""
+        if not isinstance(n, int | np.integer) or n < 1:
+            raise ValueError(f"n must be an integer of at least 1, got {n!r}")
+        batch, keep = without_empty(self._transform(X))
+        found = iter(sum(self._map(batch, lambda theta: self.structure.k_best(theta, int(n))), []))
+        decode = self._decode_item if self.structure.layout == "items" else self.codec_.decode
+        return [
+            [(decode(codes), value) for codes, value in next(found)] if kept else [([], 0.0)] for kept in keep
+        ]
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Score of the best output of every sample, shape (n_samples,); 0 for an empty sequence."""
+        batch, keep = without_empty(self._transform(X))
+        out = np.zeros(len(keep))
+        found = self._map(batch, lambda theta: self.structure.best(theta).values)
+        out[keep] = np.concatenate(found) if found else []
+        return out
+
+    def log_proba(self, X: Any, Y: Any) -> np.ndarray:
+        """Log-probability of given outputs under ``p(y) ~ exp f(x, y)``, shape (n_samples,)."""
+        whole = self._transform(X)
+        codes = self._encode_given(Y, whole)
+        batch, keep = without_empty(whole)
+        out = np.zeros(len(keep))
+        with ThreadExecutor(n_threads(self.n_jobs)) as executor:
+            pieces = _blocks(batch)
+
+            def one(piece: tuple[int, int]) -> np.ndarray:
+                block = batch.slice(*piece)
+                given = codes[batch.offsets[piece[0]] : batch.offsets[piece[1]]]
+                return self.structure.log_proba(self.scorer_.score(self.coef_, block), given)
+
+            found = executor.map(one, pieces)
+        out[keep] = np.concatenate(found) if found else []
+        return out
+
+    def score(self, X: Any, Y: Any, sample_weight: Any = None) -> float:
+        """Accuracy over all parts: the share of positions with the right label.
+
+        A true label that the model does not know counts as an error of the model.
+        """
+        predicted = self.predict(X)
+        if self.structure.layout == "items":
+            true = item_labels(Y)
+            right = np.array([p == t for p, t in zip(np.asarray(predicted).tolist(), true)], float)
+            total = np.ones(len(right))
+        else:
+            Y = listed(Y)
+            right = np.array([sum(p == t for p, t in zip(ps, ts)) for ps, ts in zip(predicted, Y)], float)
+            total = np.array([len(ps) for ps in predicted], float)
+        weight = np.ones(len(right)) if sample_weight is None else np.asarray(sample_weight, float)
+        return float(right @ weight / (total @ weight))
+
+    # -- inside -------------------------------------------------------------------------------------------------
+
+    def _transform(self, X: Any) -> Batch:
+        check_is_fitted(self, "coef_")
+        X = listed(X)
+        batch = self.encoder_.transform(X, allow_empty=True)
+        self._note_features(X, reset=False)
+        return batch
+
+    def _note_features(self, X: Any, reset: bool) -> None:
+        """scikit-learn's record of the number and names of columns, for tables."""
+        if self.structure.layout == "items" and hasattr(X, "shape"):
+            validate_data(self, X, reset=reset, skip_check_array=True)
+
+    def _map(self, batch: Batch, answer: Callable[[Any], Any]) -> list[Any]:
+        """Answers of the structure for blocks of samples, in order."""
+        with ThreadExecutor(n_threads(self.n_jobs)) as executor:
+            return executor.map(
+                lambda piece: answer(self.scorer_.score(self.coef_, batch.slice(*piece))), _blocks(batch)
+            )
+
+    def _codes(self, X: Any, answer: Callable[[Any], np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+        """Row-wise answers of all samples, and the offsets of the samples, empty ones included."""
+        whole = self._transform(X)
+        batch, _ = without_empty(whole)
+        found = self._map(batch, answer)
+        if not found:
+            return np.empty((0, len(self.codec_.classes_))), whole.offsets
+        return np.concatenate(found), whole.offsets
+
+    def _decode(self, codes: np.ndarray, offsets: np.ndarray) -> Any:
+        if self.structure.layout == "items":
+            return self.classes_[codes.astype(np.intp)] if len(codes) else self.classes_[:0]
+        labels = self.codec_.decode(codes) if len(codes) else []
+        return [labels[a:b] for a, b in zip(offsets[:-1], offsets[1:])]
+
+    def _decode_item(self, codes: np.ndarray) -> Any:
+        return self.codec_.decode(codes)[0]
+
+    def _encode_given(self, Y: Any, batch: Batch) -> np.ndarray:
+        from ramify.estimators.training import refuse_unknown
+
+        if self.structure.layout == "items":
+            codes = self.codec_.encode_items(item_labels(Y))
+            lengths = np.ones(len(codes), np.int64)
+        else:
+            ragged = self.codec_.encode_sequences(listed(Y))
+            codes, lengths = ragged.values, ragged.lengths
+        if len(lengths) != len(batch):
+            raise ValueError(f"X has {len(batch)} samples but y has {len(lengths)}")
+        for i in np.flatnonzero(lengths != batch.lengths):
+            raise ValueError(f"sample {i}: X[{i}] has {batch.lengths[i]} positions but y[{i}] has {lengths[i]} labels")
+        refuse_unknown(codes, batch.offsets, self.structure.layout)
+        return codes
+
+    # -- what was learnt ----------------------------------------------------------------------------------------
+
+    @property
+    def classes_(self) -> np.ndarray:
+        """The labels, in the order of codes and of marginal columns."""
+        labels = self.codec_.classes_
+        if len({type(c) for c in labels}) == 1 and isinstance(labels[0], str | int | float | bool):
+            return np.array(labels)
+        out = np.empty(len(labels), dtype=object)
+        out[:] = labels
+        return out
+
+    @property
+    def transitions_(self) -> np.ndarray:
+        """Weight of each label (row) being followed by each label (column), shape (n_classes, n_classes)."""
+        check_is_fitted(self, "coef_")
+        table = self.scorer_.edge_table(self.coef_)
+        if not len(table):
+            raise AttributeError(f"{type(self.structure).__name__} has no transitions")
+        return table[0]
+
+    @property
+    def intercept_(self) -> np.ndarray:
+        """Bias of each label; zeros without an intercept."""
+        check_is_fitted(self, "coef_")
+        bias = self.coef_[self.scorer_.blocks["bias"]]
+        return bias.copy() if len(bias) else np.zeros(self.scorer_.n_labels)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "coef_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.input_tags.sparse = True
+        tags.input_tags.two_d_array = getattr(self.structure, "layout", None) == "items"
+        if tags.input_tags.two_d_array:
+            from sklearn.utils import ClassifierTags
+
+            tags.estimator_type = "classifier"
+            tags.classifier_tags = ClassifierTags()
+        return tags
+
+
+def label_map(old: Any, new: Any) -> np.ndarray:
+    """Code in ``new`` of every label of ``old``; all must be there."""
+    missing = [c for c in old.classes_ if c not in new.classes_]
+    if missing:
+        raise ValueError(f"the model knows the label {missing[0]!r}, the new data does not: pass classes=...")
+    place = {c: i for i, c in enumerate(new.classes_)}
+    return np.array([place[c] for c in old.classes_], np.int64)
+
+
+def _blocks(batch: Batch) -> list[tuple[int, int]]:
+    if not len(batch):
+        return []
+    return cut(batch.offsets, max(1, batch.n_rows // ROWS_A_BLOCK))

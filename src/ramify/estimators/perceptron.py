@@ -1,0 +1,151 @@
+"""The structured perceptron."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ramify.data.sequences import check_same_length, listed
+from ramify.estimators.base import StructuredEstimator, label_map
+from ramify.estimators.training import Encoded, checked_weights, encode_training, item_labels, layout_weights
+from ramify.estimators.training import refuse_unknown, seed_of
+from ramify.executors.threads import ThreadExecutor
+from ramify.objectives.risk import Risk, Samples
+from ramify.regularizers.elastic import ElasticNet
+from ramify.solvers.passes import PassState
+from ramify.solvers.perceptron import AveragedPerceptron
+from ramify.surrogates.perceptron import PerceptronLoss
+
+
+class Perceptron(StructuredEstimator):
+    """Averaged structured perceptron: fast, without a penalty, and able to learn batch by batch.
+
+    For every sample in random order: ``w += phi(x, y) - phi(x, argmax_y' f(x, y'))``. The weights returned are the
+    average over all steps.
+
+    Parameters
+    ----------
+    structure : structure object
+        What an output is: ``Chain()``, ``Multiclass()``.
+    max_iter : int, default=10
+        Epochs.
+    tol : float, default=0.0
+        Stop when the loss of an epoch changes by less than this, relative to the one before.
+    states, transitions, fit_intercept, classes, n_jobs, random_state, verbose, callbacks, warm_start
+        As for :class:`CRF`.
+
+    Attributes
+    ----------
+    classes_, coef_, result_, fit_seconds_
+        As for :class:`CRF`; ``result_.gap`` is NaN, since there is no minimum to certify.
+
+    Examples
+    --------
+    >>> from ramify import Chain, Perceptron
+    >>> X, Y = [[["w=the"], ["w=dog"]], [["w=a"], ["w=dog"]]], [["D", "N"], ["D", "N"]]
+    >>> Perceptron(Chain()).fit(X, Y).predict(X) == Y
+    True
+    """
+
+    def __init__(
+        self,
+        structure,
+        *,
+        max_iter=10,
+        tol=0.0,
+        states="auto",
+        transitions="auto",
+        fit_intercept="auto",
+        classes=None,
+        n_jobs=-1,
+        random_state=0,
+        verbose=0,
+        callbacks=None,
+        warm_start=False,
+    ):
+        self.structure = structure
+        self.max_iter = max_iter
+        self.tol = tol
+        self.states = states
+        self.transitions = transitions
+        self.fit_intercept = fit_intercept
+        self.classes = classes
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.callbacks = callbacks
+        self.warm_start = warm_start
+
+    def partial_fit(self, X: Any, Y: Any, classes: Any = None, sample_weight: Any = None) -> Perceptron:
+        """One epoch over a batch, going on from what was learnt before.
+
+        New feature names get new weights; ``classes`` names all labels and is needed at the first call unless it is
+        a constructor argument.
+        """
+        self._check_structure()
+        X = listed(X)
+        classes = self.classes if classes is None else classes
+        if not hasattr(self, "coef_") and classes is None:
+            raise ValueError("the first call of partial_fit needs classes=..., the labels of all batches to come")
+        if not hasattr(self, "coef_"):
+            data = encode_training(X, Y, self.structure, classes, sample_weight)
+            self._note_features(X, reset=True)
+            state = None
+        else:
+            data = self._encode_more(X, Y, sample_weight)
+            state = self._pass_state
+        scorer = layout_weights(self, data)
+        if state is not None:
+            scorer = scorer.joined(self.scorer_)
+            state = self._carried(state, scorer)
+        with ThreadExecutor(1) as executor:
+            problem = Risk(
+                self.structure, scorer, PerceptronLoss(), data.samples, self._regularizer(scorer), executor
+            )
+            if state is None:
+                state = PassState.new(problem, None, adaptive=False)
+            solver = AveragedPerceptron(max_iter=1, random_state=seed_of(self.random_state))
+            history = self.result_.history if hasattr(self, "result_") else ()
+            result = solver.solve(problem, state={"pass": state, "history": history})
+        self._pass_state = result.state["pass"]
+        self._keep(data, scorer, replace(result, state=None))
+        return self
+
+    def _encode_more(self, X: Any, Y: Any, sample_weight: Any) -> Encoded:
+        encoder = self.encoder_.extended(X)
+        batch = encoder.transform(X, allow_empty=False)
+        self._note_features(X, reset=False)
+        if self.structure.layout == "items":
+            codes = self.codec_.encode_items(item_labels(Y))
+            if len(codes) != len(batch):
+                raise ValueError(f"X has {len(batch)} samples but y has {len(codes)}")
+        else:
+            Y = listed(Y)
+            check_same_length(X, Y)
+            codes = self.codec_.encode_sequences(Y).values
+        refuse_unknown(codes, batch.offsets, self.structure.layout)
+        return Encoded(encoder, self.codec_, Samples(batch, codes, checked_weights(sample_weight, len(batch))))
+
+    def _carried(self, state: PassState, scorer: Any) -> PassState:
+        labels = label_map(self.codec_, self.codec_)
+        w, drift = (scorer.carry_over(self.scorer_, part, labels) for part in (state.w, state.drift))
+        ones = np.ones_like(w)  # only penalties are shared among samples, and there are none
+        return replace(state, w=w, drift=drift, squares=np.zeros_like(w), touch_count=ones)
+
+    def _regularizer(self, scorer: Any) -> ElasticNet:
+        return ElasticNet(np.zeros(scorer.n_params), np.zeros(scorer.n_params))
+
+    def _surrogate(self, classes: tuple) -> PerceptronLoss:
+        return PerceptronLoss()
+
+    def _solver_name(self) -> str:
+        return "perceptron"
+
+    def _keep(self, data: Encoded, scorer: Any, result: Any) -> None:
+        super()._keep(data, scorer, result)
+        if isinstance(result.state, dict):
+            self._pass_state = result.state["pass"]
+
+

@@ -1,0 +1,162 @@
+"""Saving and loading estimators: a JSON header and plain arrays, nothing that runs code."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, is_dataclass
+from typing import Any
+
+import numpy as np
+
+from ramify.data.labels import LabelCodec
+from ramify.errors import ModelFileError
+from ramify.features.door import encoder_from_state
+from ramify.io.model_file import read_model, write_model
+from ramify.scorers.linear import LinearScorer
+from ramify.solvers.base import Result, Step
+
+_NOT_SAVED = ("callbacks",)  # code of the user's; a loaded model has none
+
+
+class PersistenceMixin:
+    """``save`` and ``load`` of an estimator."""
+
+    def save(self, path: Any, *, extra: dict | None = None) -> None:
+        """Write the fitted model to ``path`` (one zip of JSON and ``.npy`` files; see ``ramify.load``).
+
+        ``extra`` is a JSON object kept beside the model, read back as ``extra_``. Callbacks are not saved.
+        """
+        from sklearn.utils.validation import check_is_fitted
+
+        check_is_fitted(self, "coef_")
+        encoder_header, encoder_arrays = self.encoder_.state()
+        scorer_header, scorer_arrays = self.scorer_.state()
+        result = self.result_
+        header = {
+            "params": {k: _plain(k, v) for k, v in self.get_params(deep=False).items() if k not in _NOT_SAVED},
+            "labels": self.codec_.state(),
+            "encoder": encoder_header,
+            "scorer": scorer_header,
+            "result": {"converged": bool(result.converged), "reason": result.reason, "objective": self.objective_},
+            "extra": extra if extra is not None else getattr(self, "extra_", None),
+        }
+        arrays = {"coef": self.coef_, "history": np.array(result.history, float).reshape(-1, 5)}
+        arrays |= {f"encoder.{k}": v for k, v in encoder_arrays.items()}
+        arrays |= {f"scorer.{k}": v for k, v in scorer_arrays.items()}
+        write_model(path, type(self).__name__, header, arrays)
+
+    @classmethod
+    def load(cls, path: Any) -> Any:
+        """Read a model of this class; another class is refused."""
+        model = load(path)
+        if not isinstance(model, cls):
+            raise ModelFileError(f"{path} holds a {type(model).__name__}, not a {cls.__name__}; use ramify.load(path)")
+        return model
+
+
+def load(path: Any) -> Any:
+    """Read any model that ramify has saved. No code of the file is run.
+
+    Examples
+    --------
+    >>> import io, ramify
+    >>> model = ramify.CRF(ramify.Multiclass()).fit([[0.0], [1.0]], [0, 1])
+    >>> file = io.BytesIO(); model.save(file)
+    >>> ramify.load(file).predict([[1.0]])
+    array([1])
+    """
+    kind, header, arrays = read_model(path)
+    try:
+        model = _estimator_class(kind)(**{k: _revived(v) for k, v in header["params"].items()})
+        model.codec_ = LabelCodec.from_state(header["labels"])
+        model.encoder_ = encoder_from_state(header["encoder"], _group(arrays, "encoder"))
+        model.scorer_ = LinearScorer.from_state(header["scorer"], _group(arrays, "scorer"))
+        model.coef_ = arrays["coef"]
+        history = tuple(Step(int(n), *map(float, rest)) for n, *rest in arrays["history"])
+        result = header["result"]
+        model.result_ = Result(model.coef_, history[-1], history, result["converged"], result["reason"])
+        model.objective_, model.n_iter_ = float(result["objective"]), history[-1].n_iter
+        model.extra_ = header["extra"]
+        _check(model)
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+        if isinstance(error, ModelFileError):
+            raise
+        raise ModelFileError(f"{path}: the model is damaged ({type(error).__name__}: {error})") from error
+    if model.structure.layout == "items" and model.encoder_.kind != "names":
+        model.n_features_in_ = model.encoder_.n_columns
+    return model
+
+
+def _estimator_class(kind: str) -> type:
+    from ramify.estimators.crf import CRF
+    from ramify.estimators.perceptron import Perceptron
+    from ramify.estimators.ssvm import SSVM
+
+    known = {c.__name__: c for c in (CRF, SSVM, Perceptron)}
+    if kind not in known:
+        raise ModelFileError(f"the file holds a {kind!r}, which this ramify does not know: upgrade ramify")
+    return known[kind]
+
+
+def _components() -> dict[str, type]:
+    """Objects that may stand in parameters, by name."""
+    from ramify.losses import Hamming, ZeroOne
+    from ramify.solvers.registry import HOME, solver_class
+    from ramify.structures import Chain, Multiclass
+
+    kinds = (Chain, Multiclass, Hamming, ZeroOne, *map(solver_class, HOME))
+    return {c.__name__: c for c in kinds}
+
+
+def _plain(name: str, value: Any) -> Any:
+    """A constructor parameter as JSON."""
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    if isinstance(value, np.generic):
+        return value.item()
+    if name == "classes":
+        return {"labels": LabelCodec(value).state()}
+    if type(value).__name__ in _components():
+        if hasattr(value, "get_params"):
+            options = value.get_params(deep=False)
+        else:
+            options = {k: v for k, v in asdict(value).items() if k not in _NOT_SAVED} if is_dataclass(value) else {}
+        return {"object": type(value).__name__, "options": {k: _plain(k, v) for k, v in options.items()}}
+    if isinstance(value, np.ndarray):
+        return {"array": value.tolist()}
+    if isinstance(value, dict):
+        keys = LabelCodec(list(value)).state()
+        return {"mapping": [keys, [_plain(name, v) for v in value.values()]]}
+    if isinstance(value, list | tuple):
+        return {"list": [_plain(name, v) for v in value]}
+    if name == "random_state":
+        return None
+    raise TypeError(f"{name}={value!r} cannot be saved in a model file; set it to a plain value before saving")
+
+
+def _revived(value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    ((kind, content),) = ((k, v) for k, v in value.items() if k != "options")
+    if kind == "labels":
+        return list(LabelCodec.from_state(content).classes_)
+    if kind == "object":
+        return _components()[content](**{k: _revived(v) for k, v in value["options"].items()})
+    if kind == "array":
+        return np.array(content)
+    if kind == "mapping":
+        return dict(zip(LabelCodec.from_state(content[0]).classes_, map(_revived, content[1])))
+    return [_revived(v) for v in content]
+
+
+def _group(arrays: dict[str, np.ndarray], name: str) -> dict[str, np.ndarray]:
+    return {k.removeprefix(f"{name}."): v for k, v in arrays.items() if k.startswith(f"{name}.")}
+
+
+def _check(model: Any) -> None:
+    """Sizes that must agree, so that no kernel ever reads past an array."""
+    scorer, coef = model.scorer_, model.coef_
+    scorer.check()
+    if coef.dtype != np.float64 or coef.shape != (scorer.n_params,):
+        raise ModelFileError(f"the weights have shape {coef.shape}, expected ({scorer.n_params},)")
+    if scorer.n_columns != model.encoder_.n_columns or scorer.n_labels != len(model.codec_.classes_):
+        raise ModelFileError("features, labels and weights of the model do not belong together")

@@ -1,0 +1,171 @@
+"""From user data to a training problem: everything that is checked before the first step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ramify.data.batch import Batch
+from ramify.data.labels import LabelCodec
+from ramify.data.sequences import check_same_length, listed
+from ramify.features.base import Encoder
+from ramify.features.door import make_encoder
+from ramify.objectives.risk import Samples
+from ramify.regularizers.elastic import ElasticNet
+from ramify.scorers.linear import LinearScorer
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """Training data after the door: encoder, label codec and packed samples."""
+
+    encoder: Encoder
+    codec: LabelCodec
+    samples: Samples
+
+
+def encode_training(X: Any, Y: Any, structure: Any, classes: Any, sample_weight: Any) -> Encoded:
+    """Encode inputs and labels, refusing what cannot be learnt from."""
+    X = listed(X)
+    encoder = make_encoder(X, structure.layout)
+    if structure.layout == "items":
+        batch = encoder.fit_transform(X)
+        codec, codes = _encode_items(Y, classes, len(batch))
+    else:
+        Y = listed(Y)
+        check_same_length(X, Y)
+        batch = encoder.fit_transform(X)
+        codec = LabelCodec.from_labels(Y, classes)
+        codes = codec.encode_sequences(Y).values
+    refuse_unknown(codes, batch.offsets, structure.layout)
+    return Encoded(encoder, codec, Samples(batch, codes, checked_weights(sample_weight, len(batch))))
+
+
+def _encode_items(y: Any, classes: Any, n_samples: int) -> tuple[LabelCodec, np.ndarray]:
+    labels = item_labels(y)
+    if len(labels) != n_samples:
+        raise ValueError(
+            f"Found input variables with inconsistent numbers of samples: X has {n_samples} samples "
+            f"but y has {len(labels)}"
+        )
+    codec = LabelCodec.from_labels(labels, classes, layout="items")
+    return codec, codec.encode_items(labels)
+
+
+def item_labels(y: Any) -> list:
+    """One label a sample, as a list; the shapes and kinds that scikit-learn refuses are refused likewise."""
+    from sklearn.utils.multiclass import check_classification_targets
+    from sklearn.utils.validation import column_or_1d
+
+    if y is None:
+        raise ValueError("requires y to be passed, but the target y is None")
+    if isinstance(y, list | tuple) and not any(isinstance(label, list | np.ndarray | float) for label in y):
+        return list(y)
+    array = column_or_1d(y, warn=True)
+    if array.dtype.kind == "f":
+        if not np.all(np.isfinite(array)):
+            raise ValueError("Input y contains NaN or infinity; labels must be proper values")
+        check_classification_targets(array)
+    return array.tolist()
+
+
+def refuse_unknown(codes: np.ndarray, offsets: np.ndarray, layout: str) -> None:
+    """Complete annotation only, for now: name the first unknown part."""
+    unknown = np.flatnonzero(codes < 0)
+    if len(unknown):
+        row = int(unknown[0])
+        sample = int(np.searchsorted(offsets, row, side="right")) - 1
+        place = f"y[{sample}]" if layout == "items" else f"y[{sample}][{row - offsets[sample]}]"
+        raise ValueError(
+            f"{place} is UNKNOWN, and learning from partial annotation is not supported yet: "
+            "label this position or leave the sample out"
+        )
+
+
+def checked_weights(sample_weight: Any, n_samples: int) -> np.ndarray:
+    """One non-negative weight a sample; ones by default."""
+    if sample_weight is None:
+        return np.ones(n_samples)
+    weight = np.array(sample_weight, dtype=float)
+    if weight.ndim == 0:
+        weight = np.full(n_samples, float(weight))
+    if weight.ndim != 1:
+        raise ValueError(f"Sample weights must be 1D array or scalar, got shape {weight.shape}")
+    if len(weight) != n_samples:
+        raise ValueError(f"sample_weight has {len(weight)} entries, but there are {n_samples} samples: one a sample")
+    bad = np.flatnonzero(~(np.isfinite(weight) & (weight >= 0)))
+    if len(bad):
+        raise ValueError(f"sample_weight[{bad[0]}] is {weight[bad[0]]}; weights must be finite and at least 0")
+    if not weight.any():
+        raise ValueError("sample_weight is zero for every sample; at least one must be positive")
+    return weight
+
+
+def layout_weights(estimator: Any, data: Encoded) -> LinearScorer:
+    """Which weights exist: by default those seen in training for named features, all of them for arrays."""
+    named = data.encoder.kind == "names"
+    states = _choice(estimator, "states", "observed" if named else "all")
+    transitions = _choice(estimator, "transitions", "all")
+    intercept = estimator.fit_intercept
+    if intercept not in ("auto", True, False):
+        raise ValueError(f"fit_intercept must be 'auto', True or False, got {intercept!r}")
+    return LinearScorer.for_data(
+        data.samples.batch, data.samples.codes, len(data.codec.classes_), states=states, transitions=transitions,
+        intercept=not named if intercept == "auto" else bool(intercept), has_edges=estimator.structure.has_edges,
+    )  # fmt: skip
+
+
+def _choice(estimator: Any, name: str, automatic: str) -> str:
+    value = getattr(estimator, name)
+    if value not in ("auto", "observed", "all"):
+        raise ValueError(f"{name} must be 'auto', 'observed' or 'all', got {value!r}")
+    return automatic if value == "auto" else value
+
+
+def strength(l2: float | None, C: float | None) -> float:
+    """``l2``, given as itself or as ``1 / C``; 1 if neither is given.
+
+    >>> strength(None, 4.0)
+    0.25
+    """
+    if l2 is not None and C is not None:
+        raise ValueError(f"give l2 or C, not both (C means l2 = 1 / C): got l2={l2!r} and C={C!r}")
+    if C is not None:
+        if not C > 0:
+            raise ValueError(f"C must be > 0, got C={C!r}")
+        return 1.0 / C
+    return 1.0 if l2 is None else _penalty("l2", l2)
+
+
+def _penalty(name: str, value: Any) -> float:
+    if not (np.isscalar(value) and np.isfinite(value) and value >= 0):
+        raise ValueError(f"{name} must be a finite number >= 0, got {value!r}")
+    return float(value)
+
+
+def penalties(estimator: Any, scorer: LinearScorer) -> ElasticNet:
+    """One l2 and one l1 a weight, from the blocks' settings."""
+    common = strength(estimator.l2, estimator.C)
+    l2 = np.empty(scorer.n_params)
+    for block, place in scorer.blocks.items():
+        own = getattr(estimator, f"l2_{block}")
+        l2[place] = common if own is None else _penalty(f"l2_{block}", own)
+    return ElasticNet(l2, np.full(scorer.n_params, _penalty("l1", estimator.l1)))
+
+
+def seed_of(random_state: Any) -> int:
+    """An integer seed for whatever scikit-learn accepts as ``random_state``."""
+    from sklearn.utils import check_random_state
+
+    if isinstance(random_state, int | np.integer):
+        return int(random_state)
+    return int(check_random_state(random_state).randint(2**31 - 1))
+
+
+def without_empty(batch: Batch) -> tuple[Batch, np.ndarray]:
+    """The samples that have positions, and a mask that says which ones they are."""
+    keep = batch.lengths > 0
+    offsets = np.concatenate([batch.offsets[:1], batch.offsets[1:][keep]])
+    return Batch(batch.rows, offsets), keep

@@ -1,0 +1,73 @@
+"""The contract of encoders: user inputs in, packed batches out."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ramify.data.batch import Batch
+from ramify.features.kinds import Kind, Layout
+
+
+class Encoder(ABC):
+    """Turns the inputs of some samples into a `Batch`; its columns are fixed by `fit_transform`.
+
+    Parameters
+    ----------
+    layout : {"sequences", "items"}
+        Whether `X` is a list of sequences of positions, or one table whose rows are the samples.
+    """
+
+    kind: ClassVar[Kind]
+
+    def __init__(self, layout: Layout) -> None:
+        self.layout = layout
+
+    @property
+    @abstractmethod
+    def n_columns(self) -> int:
+        """Number of feature columns."""
+
+    @property
+    def feature_names(self) -> list[str] | None:
+        """Names of the columns, or None where features are arrays."""
+        return None
+
+    @abstractmethod
+    def fit_transform(self, X: Any, *, allow_empty: bool = False) -> Batch:
+        """Fix the columns from `X` and encode it; sequences of length zero are refused unless allowed."""
+
+    @abstractmethod
+    def transform(self, X: Any, *, allow_empty: bool = True) -> Batch:
+        """Encode `X` with the columns known from `fit_transform`; attributes without a column are ignored."""
+
+    @abstractmethod
+    def extended(self, X: Any) -> Encoder:
+        """An encoder with the columns of this one, followed by the attributes that only `X` has."""
+
+    @abstractmethod
+    def state(self) -> tuple[dict, dict[str, np.ndarray]]:
+        """Header (JSON values) and arrays, from which `encoder_from_state` makes the encoder again."""
+
+
+def check_lengths(lengths: np.ndarray, allow_empty: bool) -> None:
+    """Raise ValueError naming the first sample without positions, unless they are allowed."""
+    empty = np.flatnonzero(lengths == 0)
+    if empty.size and not allow_empty:
+        more = f" (and {empty.size - 1} more)" if empty.size > 1 else ""
+        raise ValueError(f"X[{empty[0]}] is an empty sequence{more}; remove empty samples before fitting")
+
+
+def place(offsets: np.ndarray, row: int, layout: Layout) -> str:
+    """Names a row of a batch in a message.
+
+    >>> place(np.array([0, 2, 5]), 3, "sequences")
+    'sample 1, row 1 (X[1][1])'
+    """
+    if layout == "items":
+        return f"row {row} (X[{row}])"
+    sample = int(np.searchsorted(offsets, row, side="right")) - 1
+    position = int(row - offsets[sample])
+    return f"sample {sample}, row {position} (X[{sample}][{position}])"

@@ -1,0 +1,66 @@
+"""Task losses: what a mistake costs, and how its augmented maximum is found.
+
+A loss names its *way*:
+
+``parts``
+    a constant plus a cost per label part: the augmented maximum is ``best(theta, cost=...)``;
+``contradiction``
+    0/1: the better of ``f(y)`` and ``1 + best that contradicts y``.
+
+A (loss, structure) pair without a way is an error before the first step, never a silent plain argmax.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+
+from ramify.errors import MissingCapability
+from ramify.structures.base import Best, require
+
+
+class TaskLoss(Protocol):
+    """A loss as the user writes it; :meth:`bind` makes it fit the labels of one fit."""
+
+    def bind(self, structure: Any, classes: tuple) -> BoundLoss:
+        """The same loss on codes ``0..len(classes) - 1``."""
+
+
+class BoundLoss(Protocol):
+    """A loss on codes."""
+
+    def value(self, structure: Any, theta: Any, true: np.ndarray, codes: np.ndarray) -> np.ndarray:
+        """Loss of each sample's output ``codes`` against ``true``."""
+
+    def augmented_best(self, structure: Any, theta: Any, true: np.ndarray) -> Best:
+        """``argmax_y f(y) + loss(true, y)`` of each sample, and the maxima."""
+
+
+def resolve_loss(loss: Any, structure: Any, classes: tuple) -> BoundLoss:
+    """Turn a name or object into a loss bound to labels, or say why that pair has no way.
+
+    >>> from ramify.structures import Chain
+    >>> type(resolve_loss("hamming", Chain(), ("a", "b"))).__name__
+    'PartsLoss'
+    """
+    from ramify.losses.hamming import Hamming
+    from ramify.losses.zero_one import ZeroOne
+
+    named = {"hamming": Hamming, "zero_one": ZeroOne}
+    if isinstance(loss, str):
+        if loss not in named:
+            raise ValueError(f"task_loss={loss!r} is unknown; choose one of {sorted(named)} or an object of ramify.losses")
+        loss = named[loss]()
+    if not callable(getattr(loss, "bind", None)):
+        raise TypeError(f"task_loss must be a name or an object of ramify.losses, got {loss!r}")
+    require(structure, ("best",), user=type(loss).__name__, remedy="Choose another task_loss.")
+    return loss.bind(structure, classes)
+
+
+def no_way(loss: Any, structure: Any) -> MissingCapability:
+    """The error for a pair whose augmented maximum nobody knows how to find."""
+    return MissingCapability(
+        f"task loss {type(loss).__name__} has no augmented maximum on {type(structure).__name__}: "
+        "choose another task_loss, or register a search for this pair"
+    )

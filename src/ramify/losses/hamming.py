@@ -1,0 +1,87 @@
+"""Hamming loss: the number (or cost) of wrong positions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ramify.losses.base import no_way
+from ramify.structures.base import Best
+from ramify.structures.tables import ChainTables
+
+
+@dataclass(frozen=True)
+class Hamming:
+    """``D(y, y') = sum_t costs[y_t, y'_t]``; by default the number of wrong positions (not their mean).
+
+    Parameters
+    ----------
+    costs : None, mapping or array, default=None
+        * ``{label: cost}``: cost of missing a position whose true label is ``label`` (1 for the others);
+        * ``{(true, predicted): cost}``: cost of one confusion (1 for the others);
+        * array of shape (n_classes, n_classes) in the order of ``classes_``.
+
+    Examples
+    --------
+    >>> from ramify.structures import Chain
+    >>> Hamming({"O": 0.5}).bind(Chain(), ("B", "O")).table
+    array([[0. , 1. ],
+           [0.5, 0. ]])
+    """
+
+    costs: Any = None
+
+    def bind(self, structure: Any, classes: tuple) -> PartsLoss:
+        """The cost table in the order of ``classes``."""
+        if not hasattr(structure, "has_edges"):
+            raise no_way(self, structure)
+        return PartsLoss(_cost_table(self.costs, classes))
+
+
+@dataclass(frozen=True)
+class PartsLoss:
+    """A loss that is a sum of costs of label parts (here: of positions)."""
+
+    table: np.ndarray  # (n_labels, n_labels): cost of predicting column where row is true
+
+    way = "parts"
+
+    def cost(self, theta: ChainTables, true: np.ndarray) -> ChainTables:
+        """The loss as tables added to the potentials."""
+        empty = np.empty((0, theta.n_labels, theta.n_labels))
+        return ChainTables(self.table[true], empty, theta.offsets)
+
+    def value(self, structure: Any, theta: ChainTables, true: np.ndarray, codes: np.ndarray) -> np.ndarray:
+        """Loss of each sample."""
+        return np.add.reduceat(self.table[true, codes], theta.offsets[:-1])
+
+    def augmented_best(self, structure: Any, theta: ChainTables, true: np.ndarray) -> Best:
+        """One maximisation with the cost added."""
+        return structure.best(theta, cost=self.cost(theta, true))
+
+
+def _cost_table(costs: Any, classes: tuple) -> np.ndarray:
+    n = len(classes)
+    table = 1.0 - np.eye(n)
+    if costs is None:
+        return table
+    if isinstance(costs, Mapping):
+        code = {c: i for i, c in enumerate(classes)}
+        for key, cost in costs.items():
+            if key in code:
+                table[code[key]] = cost
+            elif isinstance(key, tuple) and len(key) == 2 and key[0] in code and key[1] in code:
+                table[code[key[0]], code[key[1]]] = cost
+            else:
+                raise ValueError(f"Hamming costs name {key!r}, which is no label; known labels: {list(classes)}")
+        np.fill_diagonal(table, 0.0)
+    else:
+        table = np.array(costs, dtype=float)
+        if table.shape != (n, n):
+            raise ValueError(f"Hamming costs have shape {table.shape}, expected {(n, n)} for {n} classes")
+    if not np.all(np.isfinite(table)) or table.min() < 0 or np.any(np.diag(table) != 0):
+        raise ValueError("Hamming costs must be finite, at least 0, and 0 for a correct label")
+    return table

@@ -1,0 +1,59 @@
+"""0/1 loss: an output is right or wrong as a whole."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ramify.errors import InfeasibleError
+from ramify.losses.base import no_way
+from ramify.losses.hamming import PartsLoss
+from ramify.structures.base import Best
+
+
+@dataclass(frozen=True)
+class ZeroOne:
+    """``D(y, y') = 1`` if the outputs differ anywhere, else 0.
+
+    The augmented maximum is the better of ``f(y)`` and ``1 + max f(y')`` over the y' that contradict y.
+
+    Examples
+    --------
+    >>> from ramify.structures import Chain
+    >>> ZeroOne().bind(Chain(), ("a", "b"))
+    ContradictionLoss()
+    """
+
+    def bind(self, structure: Any, classes: tuple) -> ContradictionLoss | PartsLoss:
+        """On one-label outputs this is Hamming; elsewhere it needs the best contradicting output."""
+        if getattr(structure, "has_edges", None) is False:
+            return PartsLoss(1.0 - np.eye(len(classes)))
+        if not callable(getattr(structure, "best_contradicting", None)):
+            raise no_way(self, structure)
+        return ContradictionLoss()
+
+
+@dataclass(frozen=True)
+class ContradictionLoss:
+    """0/1 loss on codes."""
+
+    way = "contradiction"
+
+    def value(self, structure: Any, theta: Any, true: np.ndarray, codes: np.ndarray) -> np.ndarray:
+        """1 for every sample that differs somewhere."""
+        wrong = np.add.reduceat((np.asarray(true) != codes).astype(np.int64), theta.offsets[:-1])
+        return (wrong > 0).astype(float)
+
+    def augmented_best(self, structure: Any, theta: Any, true: np.ndarray) -> Best:
+        """The better of the truth and 1 + the best output that contradicts it."""
+        true = np.asarray(true, np.int32)
+        truth = structure.score(theta, true)
+        try:
+            rival = structure.best_contradicting(theta, true)
+        except InfeasibleError:  # a single label: nothing contradicts the truth
+            return Best(true.copy(), truth)
+        wins = rival.values + 1.0 > truth
+        rows = np.repeat(wins, np.diff(theta.offsets))
+        return Best(np.where(rows, rival.codes, true), np.where(wins, rival.values + 1.0, truth))

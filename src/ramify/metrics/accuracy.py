@@ -1,0 +1,44 @@
+"""Accuracy over all tokens of all sequences."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+
+
+def token_accuracy(Y_true: Sequence[Sequence[Hashable]], Y_pred: Sequence[Sequence[Hashable]]) -> float:
+    """Share of tokens whose label is right, over all sequences together.
+
+    Parameters
+    ----------
+    Y_true, Y_pred : list of list of labels
+        Of equal lengths.
+
+    Returns
+    -------
+    float
+        ``sum_i sum_t [y_it = y'_it] / sum_i T_i``.
+
+    Examples
+    --------
+    >>> token_accuracy([["A", "B"], ["A", "A"]], [["A", "B"], ["B", "A"]])
+    0.75
+    """
+    correct, total = count_correct(Y_true, Y_pred)
+    if not total:
+        raise ValueError("accuracy needs at least one token; Y_true has none")
+    return correct / total
+
+
+def count_correct(
+    Y_true: Sequence[Sequence[Hashable]], Y_pred: Sequence[Sequence[Hashable]]
+) -> tuple[int, int]:
+    """Return the number of tokens that are right and the number of all, after checking the lengths."""
+    if len(Y_true) != len(Y_pred):
+        raise ValueError(f"Y_true has {len(Y_true)} samples, Y_pred has {len(Y_pred)}; give the same samples")
+    correct = total = 0
+    for i, (true, predicted) in enumerate(zip(Y_true, Y_pred)):
+        if len(true) != len(predicted):
+            raise ValueError(f"sample {i}: Y_true has {len(true)} labels, Y_pred has {len(predicted)}")
+        correct += sum(a == b for a, b in zip(true, predicted))
+        total += len(true)
+    return correct, total

@@ -1,0 +1,204 @@
+"""Chunk precision, recall and F1 as the CoNLL shared tasks count them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from ramify.metrics.accuracy import count_correct
+
+# BILOU and BMES name the same places by other letters.
+_PLACE = {"B": "B", "I": "I", "M": "I", "E": "E", "L": "E", "S": "S", "U": "S"}
+
+
+class Chunk(NamedTuple):
+    """A labelled span: tokens ``start`` to ``stop - 1``."""
+
+    type: str
+    start: int
+    stop: int
+
+
+@dataclass(frozen=True)
+class ChunkCounts:
+    """Chunks in the truth, chunks predicted, and those in both; ratios are 0 where they are undefined."""
+
+    gold: int
+    predicted: int
+    correct: int
+
+    @property
+    def precision(self) -> float:
+        """Share of the predicted chunks that are right."""
+        return self.correct / self.predicted if self.predicted else 0.0
+
+    @property
+    def recall(self) -> float:
+        """Share of the true chunks that were found."""
+        return self.correct / self.gold if self.gold else 0.0
+
+    @property
+    def f1(self) -> float:
+        """Harmonic mean of precision and recall, ``2 correct / (gold + predicted)``."""
+        return 2 * self.correct / (self.gold + self.predicted) if self.correct else 0.0
+
+    def to_dict(self) -> dict[str, float]:
+        """Counts and ratios for JSON."""
+        return {
+            "gold": self.gold,
+            "predicted": self.predicted,
+            "correct": self.correct,
+            "precision": self.precision,
+            "recall": self.recall,
+            "f1": self.f1,
+        }
+
+
+@dataclass(frozen=True)
+class ChunkReport:
+    """Agreement of predicted chunks with the true ones.
+
+    Parameters
+    ----------
+    tokens, correct_tokens : int
+        All tokens, and those whose label is right.
+    overall : ChunkCounts
+        Of all types together.
+    by_type : dict of str to ChunkCounts
+        Of each type that occurs, in alphabetical order.
+    """
+
+    tokens: int
+    correct_tokens: int
+    overall: ChunkCounts
+    by_type: dict[str, ChunkCounts]
+
+    @property
+    def accuracy(self) -> float:
+        """Share of tokens whose label is right."""
+        return self.correct_tokens / self.tokens if self.tokens else 0.0
+
+    def to_dict(self) -> dict:
+        """All counts and ratios for JSON: tokens, correct_tokens, accuracy, overall, by_type."""
+        return {
+            "tokens": self.tokens,
+            "correct_tokens": self.correct_tokens,
+            "accuracy": self.accuracy,
+            "overall": self.overall.to_dict(),
+            "by_type": {name: counts.to_dict() for name, counts in self.by_type.items()},
+        }
+
+
+def chunks(labels: Sequence[str]) -> list[Chunk]:
+    """Chunks of one sequence of labels.
+
+    Reads IOB1, IOB2, IOE and IOBES (also with the letters of BILOU and BMES) without being told which, as
+    conlleval does: ``B`` and ``S`` always begin a chunk; ``I`` and ``E`` continue one of the same type and
+    else begin one; nothing continues after ``E`` or ``S``. Any other label is outside of chunks.
+
+    Examples
+    --------
+    >>> [tuple(chunk) for chunk in chunks(["B-NP", "I-NP", "O", "I-VP", "B-VP"])]
+    [('NP', 0, 2), ('VP', 3, 4), ('VP', 4, 5)]
+    """
+    found: list[Chunk] = []
+    open_type, start = None, 0
+    for t, label in enumerate(labels):
+        letter, _, kind = label.partition("-")
+        place = _PLACE.get(letter)
+        if open_type is not None and (place not in ("I", "E") or kind != open_type):
+            found.append(Chunk(open_type, start, t))
+            open_type = None
+        if place is None:
+            continue
+        if open_type is None:
+            open_type, start = kind, t
+        if place in "ES":
+            found.append(Chunk(open_type, start, t + 1))
+            open_type = None
+    if open_type is not None:
+        found.append(Chunk(open_type, start, len(labels)))
+    return found
+
+
+def chunk_report(Y_true: Sequence[Sequence[str]], Y_pred: Sequence[Sequence[str]]) -> ChunkReport:
+    """Compare predicted with true chunks; one is correct if type, start and end are.
+
+    Parameters
+    ----------
+    Y_true, Y_pred : list of list of str
+        Labels of equal lengths. Labels that training never had are merely wrong.
+
+    Returns
+    -------
+    ChunkReport
+
+    Examples
+    --------
+    >>> report = chunk_report([["B-NP", "I-NP", "B-VP"]], [["B-NP", "I-NP", "I-NP"]])
+    >>> report.overall
+    ChunkCounts(gold=2, predicted=1, correct=0)
+    """
+    correct_tokens, tokens = count_correct(Y_true, Y_pred)
+    gold: Counter[str] = Counter()
+    predicted: Counter[str] = Counter()
+    correct: Counter[str] = Counter()
+    for true_labels, predicted_labels in zip(Y_true, Y_pred):
+        true_chunks, predicted_chunks = chunks(true_labels), chunks(predicted_labels)
+        gold.update(chunk.type for chunk in true_chunks)
+        predicted.update(chunk.type for chunk in predicted_chunks)
+        correct.update(chunk.type for chunk in set(true_chunks).intersection(predicted_chunks))
+    return ChunkReport(
+        tokens,
+        correct_tokens,
+        ChunkCounts(gold.total(), predicted.total(), correct.total()),
+        {kind: ChunkCounts(gold[kind], predicted[kind], correct[kind]) for kind in sorted(gold | predicted)},
+    )
+
+
+def looks_like_chunks(labels: Iterable[str]) -> bool:
+    """Whether a set of labels encodes chunks: places such as ``B-NP``, or bare ones such as ``B`` and ``I``.
+
+    Examples
+    --------
+    >>> looks_like_chunks(["B-NP", "I-NP", "O"]), looks_like_chunks(["NN", "DT"]), looks_like_chunks("BMES")
+    (True, False, True)
+    """
+    places = set(labels) - {"O"}
+    letters = {label.partition("-")[0] for label in places}
+    hyphens = {"-" in label for label in places}
+    return letters <= _PLACE.keys() and (
+        hyphens == {True} or (hyphens == {False} and len(places) > 1 and "B" in places)
+    )
+
+
+def format_chunk_table(report: ChunkReport) -> str:
+    """Write a report as conlleval prints it: percentages, then one line a type with the chunks predicted.
+
+    Examples
+    --------
+    >>> print(format_chunk_table(chunk_report([["B-NP", "B-VP"]], [["B-NP", "O"]])))
+    processed 2 tokens with 2 phrases; found: 1 phrases; correct: 1.
+    accuracy:  50.00%; precision: 100.00%; recall:  50.00%; FB1:  66.67
+                   NP: precision: 100.00%; recall: 100.00%; FB1: 100.00  1
+                   VP: precision:   0.00%; recall:   0.00%; FB1:   0.00  0
+    """
+    overall = report.overall
+    lines = [
+        f"processed {report.tokens} tokens with {overall.gold} phrases; "
+        f"found: {overall.predicted} phrases; correct: {overall.correct}.",
+        f"accuracy: {100 * report.accuracy:6.2f}%; {_percentages(overall)}",
+    ]
+    lines += [
+        f"{kind:>17}: {_percentages(counts)}  {counts.predicted}"
+        for kind, counts in report.by_type.items()
+        if kind  # bare B and I have no type, and the overall line says it all
+    ]
+    return "\n".join(lines)
+
+
+def _percentages(counts: ChunkCounts) -> str:
+    precision, recall, f1 = 100 * counts.precision, 100 * counts.recall, 100 * counts.f1
+    return f"precision: {precision:6.2f}%; recall: {recall:6.2f}%; FB1: {f1:6.2f}"

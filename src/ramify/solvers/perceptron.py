@@ -1,0 +1,53 @@
+"""The averaged perceptron."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ramify.solvers.base import Callback, Recorder, Result
+from ramify.solvers.passes import PassState, stochastic_pass
+from ramify.structures.base import require
+
+
+@dataclass(frozen=True)
+class AveragedPerceptron:
+    """Add the true counts and subtract the predicted ones, sample by sample; return the average of all weights.
+
+    There is no objective with a minimum to certify, so ``result.gap`` is NaN. The run stops after an epoch without
+    a mistake, when the loss of an epoch changes by less than ``tol`` relative to the one before, or after
+    ``max_iter`` epochs. ``primal`` in the history is the perceptron loss met during the epoch.
+    """
+
+    max_iter: int = 10
+    tol: float = 0.0
+    random_state: int = 0
+    callbacks: Sequence[Callback] = field(default=())
+
+    def solve(self, problem: Any, w0: np.ndarray | None = None, state: dict | None = None) -> Result:
+        """Run on ``problem`` from ``w0``, or go on from the ``state`` of an earlier result."""
+        require(problem, ("sample_loss",), user="perceptron", remedy="Choose another solver.")
+        current = PassState.new(problem, w0, adaptive=False) if state is None else state["pass"].copy()
+        recorder = Recorder(self.callbacks, () if state is None else state["history"])
+        reason = "max_iter"
+        for _ in range(self.max_iter):
+            order = np.random.default_rng([self.random_state, current.epoch]).permutation(problem.n_samples)
+            loss, mistakes = stochastic_pass(problem, current, order)
+            current.epoch += 1
+            previous = recorder.history[-1].primal if recorder.history else np.inf
+            if recorder.record(current.epoch, current.epoch, loss, -np.inf):
+                reason = "callback"
+            elif mistakes == 0:
+                reason = "no mistakes"
+            elif abs(previous - loss) < self.tol * abs(loss):
+                reason = "relative change over 1 epoch"
+            if reason != "max_iter":
+                break
+        history = tuple(recorder.history)
+        converged = reason not in ("max_iter", "callback")
+        return Result(
+            current.weights(True), history[-1], history, converged, reason, {"pass": current, "history": history}
+        )

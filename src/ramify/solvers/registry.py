@@ -1,0 +1,51 @@
+"""Solvers by name: the one place where strings become solver objects."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from dataclasses import fields
+from typing import Any
+
+from ramify.solvers.base import Callback
+
+HOME = {
+    "lbfgs": ("ramify.solvers.lbfgs", "LBFGS"),
+    "bundle": ("ramify.solvers.bundle", "Bundle"),
+    "frank_wolfe": ("ramify.solvers.frank_wolfe", "FrankWolfe"),
+    "stochastic": ("ramify.solvers.stochastic", "Stochastic"),
+    "perceptron": ("ramify.solvers.perceptron", "AveragedPerceptron"),
+}
+
+
+def solver_class(name: str) -> type:
+    """The class of a named solver, imported when it is first asked for."""
+    module, attribute = HOME[name]
+    return getattr(importlib.import_module(module), attribute)
+
+
+def make_solver(
+    solver: Any, *, tol: float, max_iter: int | None, random_state: int, callbacks: Sequence[Callback]
+) -> Any:
+    """A solver object for a name, or the given object as it is.
+
+    >>> make_solver("frank_wolfe", tol=1e-3, max_iter=None, random_state=0, callbacks=()).tol
+    0.001
+    """
+    if not isinstance(solver, str):
+        if not callable(getattr(solver, "solve", None)):
+            raise TypeError(f"solver must be one of {sorted(HOME)} or an object with solve(), got {solver!r}")
+        return solver
+    if solver not in HOME:
+        raise ValueError(f"solver={solver!r} is unknown; choose one of {', '.join(sorted(HOME))}")
+    if not (isinstance(tol, int | float) and tol >= 0):
+        raise ValueError(f"tol must be a number >= 0, got {tol!r}")
+    if max_iter is not None and not (isinstance(max_iter, int) and max_iter > 0):
+        raise ValueError(f"max_iter must be a positive integer or None, got {max_iter!r}")
+    kind = solver_class(solver)
+    options: dict[str, Any] = {"tol": tol, "callbacks": tuple(callbacks)}
+    if max_iter is not None:
+        options["max_iter"] = max_iter
+    if "random_state" in {f.name for f in fields(kind)}:
+        options["random_state"] = random_state
+    return kind(**options)

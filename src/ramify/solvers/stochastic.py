@@ -1,0 +1,138 @@
+"""Stochastic (sub)gradient descent: averaged, adaptive (AdaGrad) or with a decaying rate, with L2 and L1."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from ramify.objectives.certificate import CutPool
+from ramify.solvers.base import Callback, Recorder, Result
+from ramify.solvers.passes import PassState, stochastic_pass
+from ramify.structures.base import require
+
+RATES = {"adagrad": (0.01, 0.03, 0.1, 0.3, 1.0), "sgd": (0.001, 0.01, 0.1, 1.0)}
+
+
+@dataclass(frozen=True)
+class Stochastic:
+    """One sample, one step: good weights after few passes, a bound on what is left at the end.
+
+    At step s on sample i the weights that the sample touches move by ``-rate_s (gradient of loss_i + its share of
+    the penalty)``; the penalty of a weight is spread evenly over the samples that touch it, so the expected step is
+    that of the whole objective. ``rule="adagrad"`` divides each coordinate by the root of its summed squared
+    gradients, ``rule="sgd"`` lets the rate decay as ``rate / (1 + s / n_samples)``. L1 is a proximal step.
+    The result is the average of the weights since the last power-of-two epoch.
+
+    Parameters
+    ----------
+    rule : {"adagrad", "sgd"}
+    rate : float or "auto"
+        ``"auto"`` tries a few rates on up to 500 samples and takes the best.
+    averaged : bool
+    max_iter : int
+        Epochs.
+    tol : float
+        Relative suboptimality wanted: the run stops when the proven gap, or the relative decrease between two
+        checks (``check_every`` epochs apart), reaches it.
+    check_every : int
+        Epochs between two full passes, which give objective and bound.
+    random_state : int
+    """
+
+    rule: str = "adagrad"
+    rate: float | str = "auto"
+    averaged: bool = True
+    max_iter: int = 100
+    tol: float = 1e-4
+    check_every: int = 5
+    random_state: int = 0
+    callbacks: Sequence[Callback] = field(default=())
+
+    def solve(self, problem: Any, w0: np.ndarray | None = None, state: dict | None = None) -> Result:
+        """Minimise ``problem``; ``state`` of an earlier result goes on where that stopped."""
+        require(problem, ("loss", "sample_loss"), user="stochastic", remedy="Choose another solver.")
+        if self.rule not in RATES:
+            raise ValueError(f"rule must be one of {sorted(RATES)}, got {self.rule!r}")
+        current = self._start(problem, w0) if state is None else state["pass"].copy()
+        recorder = Recorder(self.callbacks, () if state is None else state["history"])
+        pool = CutPool(problem.regularizer)
+        lower = -np.inf if state is None else state["lower"]
+        previous = np.inf if state is None else state["previous"]
+        n_oracle = 0.0 if state is None else state["n_oracle"]
+        epoch, last = current.epoch, current.epoch + self.max_iter
+        reason, w, primal = "max_iter", current.weights(self.averaged), np.nan
+        while epoch < last:
+            if self.averaged and epoch & (epoch - 1) == 0:  # 0, 1, 2, 4, 8, ...: start the average afresh
+                current.restart_average()
+            online, _ = stochastic_pass(problem, current, self._order(problem, epoch))
+            epoch = current.epoch = epoch + 1
+            n_oracle += 1
+            checking = epoch % self.check_every == 0 or epoch == last
+            if checking:
+                w = current.weights(self.averaged)
+                value, gradient = problem.loss(w)
+                n_oracle += 1
+                primal = value + problem.regularizer.value(w)
+                pool.add(value, gradient, w)
+                lower = max(lower, pool.lower_bound())
+            stop = recorder.record(epoch, n_oracle, primal if checking else online, lower)
+            if stop:
+                reason = "callback"
+                break
+            if checking:
+                if primal - lower <= self.tol * abs(primal):
+                    reason = "gap"
+                elif abs(previous - primal) <= self.tol * abs(primal):
+                    reason = f"relative decrease over {self.check_every} epochs"
+                previous = primal
+                if reason != "max_iter":
+                    break
+        if reason == "callback" or np.isnan(primal):
+            w = current.weights(self.averaged)
+            value, gradient = problem.loss(w)
+            primal = value + problem.regularizer.value(w)
+            pool.add(value, gradient, w)
+            lower = max(lower, pool.lower_bound())
+            recorder.history[-1] = recorder.history[-1]._replace(primal=primal, lower=lower)
+        return self._result(w, recorder, reason, current, lower, previous, n_oracle)
+
+    def _result(self, w, recorder, reason, current, lower, previous, n_oracle) -> Result:
+        step = recorder.history[-1]
+        converged = reason not in ("max_iter", "callback")
+        if reason == "max_iter":
+            warnings.warn(
+                f"stochastic stopped after {step.n_iter} epochs at objective {step.primal:.6g} with gap "
+                f"{step.gap:.3g} (tol={self.tol:g}). Increase max_iter or tol.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        history = tuple(recorder.history)
+        state = {
+            "pass": current, "history": history, "lower": lower, "previous": previous, "n_oracle": n_oracle,
+        }  # fmt: skip
+        return Result(w, step, history, converged, reason, state)
+
+    def _order(self, problem: Any, epoch: int) -> np.ndarray:
+        return np.random.default_rng([self.random_state, epoch]).permutation(problem.n_samples)
+
+    def _start(self, problem: Any, w0: np.ndarray | None) -> PassState:
+        start = PassState.new(problem, w0, adaptive=self.rule == "adagrad")
+        decay = 1.0 / problem.n_samples if self.rule == "sgd" else 0.0
+        if self.rate != "auto":
+            return replace(start, rate=float(self.rate), decay=decay)
+        trial = self._order(problem, 0)[:500]
+        share = len(trial) / problem.n_samples
+        best_rate, best_value = 0.0, np.inf
+        for rate in RATES[self.rule]:
+            tried = replace(start.copy(), rate=rate, decay=decay)
+            stochastic_pass(problem, tried, trial)
+            value = sum(problem.sample_loss(int(i), tried.w)[0] * problem.samples.weight[i] for i in trial)
+            value += share * problem.regularizer.value(tried.w)
+            if value < best_value:
+                best_rate, best_value = rate, value
+        return replace(start, rate=best_rate, decay=decay)

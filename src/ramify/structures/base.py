@@ -1,0 +1,61 @@
+"""What an output structure answers: the contract between inference and everything above it."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+
+from ramify.errors import MissingCapability
+
+
+class Best(NamedTuple):
+    """Outputs of a maximisation (or minimisation) and their values, cost included."""
+
+    codes: Any  # outputs of the batch, packed as the structure packs them
+    values: np.ndarray  # (n_samples,)
+
+
+class Expectation(NamedTuple):
+    """Log-partitions of a batch and the expected counts, in the shape of the potentials."""
+
+    log_z: np.ndarray  # (n_samples,)
+    counts: Any
+
+
+@runtime_checkable
+class Structure(Protocol):
+    """A family of outputs with its inference, on packed batches.
+
+    ``theta`` are the potentials of a batch; ``f(x, y) = <theta, count(y)>`` for every output. Every answer takes
+    ``cost=`` (added to the score, per label part) and ``within=`` (a restriction). The methods below are the least
+    a structure has; the optional ones that learners ask for by name are
+
+    ``worst``, ``k_best``, ``max_marginals`` | ``log_partition``, ``expectation``, ``marginals``, ``entropy``,
+    ``sample``, ``min_risk``, ``log_proba`` | ``best_contradicting``.
+
+    A structure that cannot give an answer does not have the method; whoever needs it says so before the first
+    step (:func:`require`).
+    """
+
+    layout: str
+
+    def best(self, theta, *, cost=None, within=None) -> Best:
+        """Highest-scoring output of every sample."""
+
+    def score(self, theta, codes, *, cost=None, within=None) -> np.ndarray:
+        """Score of given outputs."""
+
+    def count(self, theta, codes, *, weight=None) -> Any:
+        """Counts of given outputs, in theta's shape."""
+
+
+def require(component: Any, needs: tuple[str, ...], *, user: str, remedy: str) -> None:
+    """Raise :class:`MissingCapability` if ``component`` lacks one of the named methods.
+
+    >>> require("text", ("upper",), user="Demo", remedy="")
+    """
+    missing = [f"{name}()" for name in needs if not callable(getattr(component, name, None))]
+    if missing:
+        name = type(component).__name__
+        raise MissingCapability(f"{user} cannot use {name}: it has no {', '.join(missing)}. {remedy}".strip())

@@ -1,0 +1,25 @@
+"""One label a sample: the structure without structure."""
+
+from __future__ import annotations
+
+from ramify.structures.chain import Chain
+
+
+class Multiclass(Chain):
+    """One label from a finite set; the special case that links ramify to ordinary classifiers.
+
+    A sample is a chain of length one, so all answers are those of :class:`Chain`; there are no edges.
+    ``CRF(Multiclass())`` is multinomial logistic regression, ``SSVM(Multiclass())`` the multiclass SVM of Crammer
+    and Singer.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ramify.structures.tables import ChainTables
+    >>> theta = ChainTables(np.array([[0., 2.], [1., 0.]]), np.empty((0, 2, 2)), np.arange(3))
+    >>> Multiclass().best(theta).codes
+    array([1, 0], dtype=int32)
+    """
+
+    layout = "items"
+    has_edges = False

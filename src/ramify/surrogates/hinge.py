@@ -1,0 +1,33 @@
+"""Structured hinge loss with margin rescaling: the loss of max-margin Markov networks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ramify.losses.base import BoundLoss
+from ramify.surrogates.base import Evaluation
+
+
+@dataclass(frozen=True)
+class Hinge:
+    """``max_y [f(y) + D(true, y)] - f(true)``; an upper bound on the task loss of the prediction."""
+
+    task_loss: BoundLoss
+
+    smooth = False
+    needs = ("best", "score", "count")
+
+    def evaluate(self, structure: Any, theta: Any, true: Any, weight: np.ndarray) -> Evaluation:
+        """Values and a subgradient of every sample."""
+        rival, value = self.task_loss.augmented_best(structure, theta, true)
+        return difference(structure, theta, true, rival, value, weight)
+
+
+def difference(structure, theta, true, rival, value, weight) -> Evaluation:
+    """``value - f(true)`` and the counts of the rival minus those of the truth."""
+    rival_counts = structure.count(theta, rival, weight=weight)
+    truth = structure.count(theta, true, weight=weight)
+    return Evaluation(value - structure.score(theta, true), rival_counts.minus(truth))

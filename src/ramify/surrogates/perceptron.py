@@ -1,0 +1,24 @@
+"""Perceptron loss: the hinge without a margin."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ramify.surrogates.base import Evaluation
+from ramify.surrogates.hinge import difference
+
+
+@dataclass(frozen=True)
+class PerceptronLoss:
+    """``max_y f(y) - f(true)``; zero where the prediction is right."""
+
+    smooth = False
+    needs = ("best", "score", "count")
+
+    def evaluate(self, structure: Any, theta: Any, true: Any, weight: np.ndarray) -> Evaluation:
+        """Values and a subgradient of every sample."""
+        rival, value = structure.best(theta)
+        return difference(structure, theta, true, rival, value, weight)

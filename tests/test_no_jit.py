@@ -1,0 +1,28 @@
+"""Small cases for a run with ``NUMBA_DISABLE_JIT=1``, where kernels are plain Python."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from ramify.structures import Chain, Multiclass
+from ramify.testing import ChainReference, check_structure
+
+pytestmark = pytest.mark.nojit
+
+
+@pytest.mark.parametrize("structure", [Chain(), Multiclass()], ids=["chain", "multiclass"])
+def test_answers_agree_with_enumeration(structure):
+    check_structure(structure, n_instances=3)
+
+
+@pytest.mark.parametrize("lengths", [(1,), (2, 1), (1, 3, 2)], ids=str)
+def test_chains_of_other_shapes(lengths):
+    check_structure(Chain(), ChainReference(2, lengths), n_instances=1, random_state=1)
+
+
+def test_kernels_are_plain_python_when_asked():
+    from ramify._kernels.chain_max import best_path
+
+    assert hasattr(best_path, "py_func") == (os.environ.get("NUMBA_DISABLE_JIT") != "1")

@@ -1,0 +1,191 @@
+"""Sequential solvers: compiled loops and the generic driver take the same steps, for every kind of features."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from ramify.data.labels import LabelCodec
+from ramify.executors.threads import ThreadExecutor
+from ramify.features.door import make_encoder
+from ramify.losses import Hamming, ZeroOne, resolve_loss
+from ramify.objectives.risk import Risk, Samples
+from ramify.regularizers.elastic import ElasticNet
+from ramify.scorers.linear import LinearScorer
+from ramify.solvers import frank_wolfe, passes
+from ramify.solvers.frank_wolfe import ActiveSet, FrankWolfe
+from ramify.solvers.passes import PassState
+from ramify.solvers.perceptron import AveragedPerceptron
+from ramify.solvers.stochastic import Stochastic
+from ramify.structures import Chain, Multiclass
+from ramify.surrogates import Hinge, LogLoss, PerceptronLoss
+
+CLASSES = ("a", "b", "c")
+
+
+def make_samples(rng, kind, structure, n=8):
+    lengths = np.ones(n, int) if not structure.has_edges else rng.integers(1, 5, n)
+    dense = [np.round(rng.normal(size=(m, 4)), 1) * (rng.random((m, 4)) < 0.7) for m in lengths]
+    Y = [[CLASSES[k] for k in rng.integers(0, 3, m)] for m in lengths]
+    if kind == "sparse":
+        X = [sparse.csr_array(x) for x in dense]
+    elif kind == "names":
+        X = [[[f"w{k}" for k in rng.integers(0, 5, 3)] for _ in range(m)] for m in lengths]
+    else:
+        X = dense
+    batch = make_encoder(X, "sequences").fit_transform(X)
+    codes = LabelCodec(CLASSES).encode_sequences(Y).values
+    return Samples(batch, codes, rng.choice([1.0, 2.0, 0.5], n))
+
+
+@contextmanager
+def make_problem(rng, kind="dense", structure=None, surrogate="log", l2=0.7, l1=0.0, loss=None, threads=1):
+    structure = structure or Chain()
+    samples = make_samples(rng, kind, structure)
+    states = "observed" if kind == "names" else "all"
+    scorer = LinearScorer.for_data(
+        samples.batch, samples.codes, 3, states=states, transitions="observed" if kind == "names" else "all",
+        intercept=kind != "names", has_edges=structure.has_edges,
+    )  # fmt: skip
+    made = {
+        "log": LogLoss,
+        "perceptron": PerceptronLoss,
+        "hinge": lambda: Hinge(resolve_loss(loss or Hamming(), structure, CLASSES)),
+    }[surrogate]()
+    n = scorer.n_params
+    penalty = ElasticNet(np.full(n, l2) * rng.choice([1.0, 2.0], n), np.full(n, l1))
+    with ThreadExecutor(threads) as executor:
+        yield Risk(structure, scorer, made, samples, penalty, executor)
+
+
+KINDS = ["dense", "sparse", "names"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("structure", [Chain(), Multiclass()])
+@pytest.mark.parametrize("surrogate", ["log", "hinge", "perceptron"])
+@pytest.mark.parametrize("adaptive", [True, False])
+def test_stochastic_steps_are_the_same_compiled_and_generic(rng, kind, structure, surrogate, adaptive):
+    with make_problem(rng, kind, structure, surrogate, l1=0.05) as problem:
+        states = []
+        for run in (passes.stochastic_pass, passes.generic_pass):
+            state = PassState.new(problem, None, adaptive=adaptive, rate=0.3)
+            state.decay = 0.1
+            order = np.arange(problem.n_samples)
+            value, updates = run(problem, state, order)
+            if run is passes.generic_pass:
+                state.age = state.n_steps = len(order)
+            states.append((value, updates, state))
+        (v1, u1, a), (v2, u2, b) = states
+        assert v1 == pytest.approx(v2, rel=1e-12) and u1 == u2
+        for name in ("w", "drift", "squares"):
+            np.testing.assert_allclose(getattr(a, name), getattr(b, name), atol=1e-12)
+        assert np.any(a.w != 0)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("structure", [Chain(), Multiclass()])
+def test_frank_wolfe_visits_are_the_same_compiled_and_generic(rng, kind, structure):
+    with make_problem(rng, kind, structure, "hinge") as problem:
+        one, two = ActiveSet.at_truth(problem), ActiveSet.at_truth(problem)
+        for _ in range(3):
+            order = rng.permutation(problem.n_samples)
+            assert frank_wolfe.fused_visits(problem, one, order) == pytest.approx(
+                frank_wolfe.generic_visits(problem, two, order), rel=1e-9, abs=1e-9
+            )
+        np.testing.assert_allclose(one.w, two.w, atol=1e-10)
+        np.testing.assert_allclose(one.mass, two.mass, atol=1e-10)
+        np.testing.assert_allclose(one.loss, two.loss, atol=1e-10)
+        np.testing.assert_allclose(one.w, frank_wolfe.dual_weights(problem, one), atol=1e-10)
+        np.testing.assert_allclose(one.loss, frank_wolfe.block_losses(problem, one), atol=1e-10)
+
+
+@pytest.mark.parametrize("loss", [Hamming(), Hamming({"a": 0.25}), ZeroOne()])
+@pytest.mark.parametrize("structure", [Chain(), Multiclass()])
+def test_frank_wolfe_reaches_its_certified_gap(rng, structure, loss):
+    with make_problem(rng, "dense", structure, "hinge", loss=loss) as problem:
+        result = FrankWolfe(tol=1e-7).solve(problem)
+        assert result.converged and result.reason == "gap"
+        primal = problem.loss(result.w)[0] + problem.regularizer.value(result.w)
+        assert primal == pytest.approx(result.primal, rel=1e-12)
+        assert 0 <= result.gap <= 1e-7 * primal * (1 + 1e-9)
+        for _ in range(20):  # the lower bound holds everywhere
+            w = result.w + rng.normal(size=problem.n_params) * 0.1
+            assert problem.loss(w)[0] + problem.regularizer.value(w) >= result.lower - 1e-9
+
+
+def test_frank_wolfe_resumes_where_it_stopped(rng):
+    with make_problem(rng, "dense", surrogate="hinge") as problem:
+        stop_at = {3: None}
+
+        def stop(step):
+            return step.n_iter in stop_at
+
+        first = FrankWolfe(tol=1e-12, callbacks=[stop]).solve(problem)
+        assert first.reason == "callback" and first.step.n_iter == 3
+        stop_at = {9: None}
+        rest = FrankWolfe(tol=1e-12, callbacks=[stop]).solve(problem, state=first.state)
+        whole = FrankWolfe(tol=1e-12, callbacks=[stop]).solve(problem)
+        np.testing.assert_allclose(rest.state["active"].w, whole.state["active"].w, atol=1e-13)
+
+
+@pytest.mark.parametrize("rule", ["adagrad", "sgd"])
+def test_stochastic_approaches_the_optimum_and_bounds_it(rng, rule):
+    from ramify.solvers.lbfgs import LBFGS
+
+    with make_problem(rng, "dense") as problem:
+        best = LBFGS(tol=1e-10).solve(problem)
+        result = Stochastic(rule=rule, tol=1e-3, max_iter=400).solve(problem)
+        assert result.converged
+        assert result.primal <= best.primal * (1.01 if rule == "adagrad" else 1.1)
+        assert result.lower <= best.primal + 1e-9 and result.gap >= result.primal - best.primal - 1e-9
+
+
+def test_stochastic_resumes_bitwise(rng):
+    with make_problem(rng, "names") as problem, pytest.warns(match="stochastic stopped"):
+        six = Stochastic(rate=0.2, max_iter=6, tol=0.0, check_every=3).solve(problem)
+        three = Stochastic(rate=0.2, max_iter=3, tol=0.0, check_every=3).solve(problem)
+        again = Stochastic(rate=0.2, max_iter=3, tol=0.0, check_every=3).solve(problem, state=three.state)
+        assert np.array_equal(six.w, again.w)
+
+
+def test_l1_gives_exact_zeros(rng):
+    with make_problem(rng, "dense", l1=2.0) as problem, pytest.warns(match="stochastic stopped"):
+        result = Stochastic(averaged=False, max_iter=30, tol=0.0, rate=0.1).solve(problem)
+        assert np.sum(result.w == 0.0) > problem.n_params / 4
+
+
+def test_perceptron_finds_a_separator(rng):
+    with make_problem(rng, "names", surrogate="perceptron") as problem:
+        result = AveragedPerceptron(max_iter=200).solve(problem)
+        assert np.isnan(result.gap)
+        assert result.reason in ("no mistakes", "max_iter")
+
+
+def test_averaged_perceptron_is_the_mean_of_its_steps(rng):
+    with make_problem(rng, "dense", surrogate="perceptron", l2=0.0) as problem:
+        state = PassState.new(problem, None, adaptive=False)
+        visited = []
+        for i in range(problem.n_samples):
+            passes.stochastic_pass(problem, state, np.array([i]))
+            visited.append(state.w.copy())
+        np.testing.assert_allclose(state.weights(True), np.mean(visited, axis=0), atol=1e-12)
+
+
+@pytest.mark.parametrize("threads", [2, 3])
+@pytest.mark.parametrize("surrogate", ["log", "hinge"])
+def test_threads_change_nothing(monkeypatch, threads, surrogate):
+    from ramify.objectives import risk
+
+    monkeypatch.setattr(risk, "ROWS_A_SHARD", 4)
+    monkeypatch.setattr(risk, "ROWS_A_BLOCK", 2)
+    outcomes = []
+    for t in (1, threads):
+        with make_problem(np.random.default_rng(3), "names", surrogate=surrogate, threads=t) as problem:
+            w = np.random.default_rng(4).normal(size=problem.n_params)
+            outcomes.append(problem.loss(w))
+    assert outcomes[0][0] == outcomes[1][0]
+    assert np.array_equal(outcomes[0][1], outcomes[1][1])

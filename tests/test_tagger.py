@@ -1,0 +1,211 @@
+"""The tagger as a library: train, predict, evaluate, save."""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import pytest
+
+from ramify import CRF, Multiclass, load
+from ramify.apps.tagging.columns import ColumnText, read_columns
+from ramify.apps.tagging.evaluation import evaluate_labels
+from ramify.apps.tagging.learners import make_learner
+from ramify.apps.tagging.tagger import Tagger
+from ramify.apps.tagging.templates import Template
+from ramify.datasets import make_tagging
+from ramify.errors import DataFileError, ModelFileError
+
+WORDS = Template.parse("U0:%x[0,0]\nU1:%x[-1,0]\nB\n")
+
+
+def column_text(sentences, name="-", **options) -> ColumnText:
+    """Sentences of token tuples as a column file."""
+    lines = ["".join(" ".join(token) + "\n" for token in sentence) for sentence in sentences]
+    return read_columns(name, stream=io.StringIO("\n".join(lines)), **options)
+
+
+def simulated(n_samples=60, seed=0) -> list[list[tuple[str, str]]]:
+    X, Y = make_tagging(n_samples, 3, 30, random_state=seed)
+    return [[(token["w"], tag) for token, tag in zip(x, y)] for x, y in zip(X, Y)]
+
+
+@pytest.fixture(scope="module")
+def text():
+    return column_text(simulated())
+
+
+@pytest.fixture(scope="module")
+def tagger(text):
+    return Tagger.train(text, template=WORDS, n_jobs=1)
+
+
+def test_learns_what_can_be_learnt(tagger, text):
+    assert tagger.evaluate(text).accuracy > 0.9
+    assert tagger.seconds.keys() == {"features", "encode", "solve"}
+
+
+@pytest.mark.parametrize("algorithm", ["crf", "ssvm", "perceptron"])
+def test_every_algorithm_survives_saving(text, tmp_path, algorithm):
+    tagger = Tagger.train(text, template=WORDS, algorithm=algorithm, tol=1e-2)
+    tagger.save(tmp_path / "model")
+    again = Tagger.load(tmp_path / "model")
+    assert again.predict(text) == tagger.predict(text)
+    assert (again.template.text, again.n_columns, again.label_column) == (WORDS.text, 2, 1)
+
+
+def test_several_files_are_one_long_file(text):
+    sentences = simulated()
+    parts = [column_text(sentences[:20]), column_text(sentences[20:])]
+    whole, joined = (Tagger.train(data, template=WORDS, tol=0.1, n_jobs=1) for data in (text, parts))
+    np.testing.assert_array_equal(whole.model.coef_, joined.model.coef_)
+
+
+def test_the_default_template_is_taken_from_the_columns(text):
+    tagger = Tagger.train(text, tol=0.1)
+    assert "%x[0,0]" in tagger.template.text and "%x[0,1]" not in tagger.template.text
+
+
+def test_place_of_the_label_does_not_matter(tagger):
+    swapped = column_text([[token[::-1] for token in sentence] for sentence in simulated()])
+    template = Template.parse(WORDS.text.replace(",0]", ",1]"))
+    other = Tagger.train(swapped, template=template, label_column=0, n_jobs=1)
+    assert other.predict(swapped) == tagger.predict(column_text(simulated()))
+
+
+def test_predicts_with_and_without_the_label(tagger, text):
+    bare = [[(word,) for word, _ in sentence] for sentence in simulated()]
+    expected = tagger.predict(text)
+    assert tagger.predict(text.sentences) == tagger.predict(bare) == expected
+    assert tagger.predict(column_text(bare)) == expected
+    assert tagger.predict([[], bare[0]]) == [[], expected[0]]
+
+
+def test_probabilities_are_the_marginals_of_the_labels(tagger, text):
+    labels, probabilities = tagger.predict_with_probability(text)
+    assert labels == tagger.predict(text)
+    tables = tagger.model.predict_marginals(WORDS.apply(text.sentences))
+    classes = list(tagger.model.classes_)
+    for ys, ps, table in zip(labels, probabilities, tables):
+        np.testing.assert_array_equal(ps, table[np.arange(len(ys)), [classes.index(y) for y in ys]])
+
+
+def test_nbest_begins_with_the_prediction(tagger, text):
+    for best, outputs in zip(tagger.predict(text), tagger.predict_nbest(text, 3)):
+        scores = [score for _, score in outputs]
+        assert outputs[0][0] == best
+        assert scores == sorted(scores, reverse=True)
+        assert len({tuple(labels) for labels, _ in outputs}) == len(outputs)
+
+
+def test_without_transitions_tokens_are_labelled_on_their_own(text):
+    template = Template.parse(WORDS.text.replace("B\n", ""))
+    tagger = Tagger.train(text, template=template, tol=1e-6)
+    assert not tagger.model.transitions_.any()
+    attributes, labels = template.apply(text.sentences), text.labels()
+    items = [token for sentence in attributes for token in sentence]
+    classifier = CRF(Multiclass(), tol=1e-6).fit(items, [label for sentence in labels for label in sentence])
+    assert tagger.model.objective_ == pytest.approx(classifier.objective_, rel=1e-5)
+    flat = [label for sentence in tagger.predict(text) for label in sentence]
+    assert flat == classifier.predict(items).tolist()
+
+
+def test_labels_that_training_never_had_are_wrong(tagger):
+    evaluation = tagger.evaluate(column_text([[("w1", "NEW"), ("w2", "NEW")]]))
+    assert (evaluation.accuracy, evaluation.report.tokens) == (0.0, 2)
+
+
+def test_evaluation_of_chunks():
+    true, predicted = [["B-NP", "I-NP", "O"], ["B-VP"]], [["B-NP", "O", "O"], ["B-VP"]]
+    evaluation = evaluate_labels(true, predicted)
+    assert evaluation.f1 == 0.5
+    assert evaluation.sentence_accuracy == 0.5
+    assert evaluation.to_dict()["chunks"]["by_type"]["VP"]["f1"] == 1.0
+    assert "FB1:  50.00" in evaluation.format()
+    assert evaluate_labels([["A"]], [["A"]]).to_dict()["chunks"] is None
+
+
+# ------------------------------------------------------------------------------------------------- bad input
+
+
+def test_a_template_that_reads_a_missing_column(text):
+    with pytest.raises(DataFileError, match=r"template:1: 'U0:%x\[0,5\]' reads column 5, but the data has 2"):
+        Tagger.train(text, template=Template.parse("U0:%x[0,5]"))
+
+
+def test_a_template_that_reads_the_label(text):
+    with pytest.raises(DataFileError, match=r"reads column 1, which holds the label"):
+        Tagger.train(text, template=Template.parse("U0:%x[0,1]"))
+
+
+def test_files_with_different_columns(text):
+    with pytest.raises(DataFileError, match=r"<stdin>:1: 3 columns, but <stdin> has 2 columns; give files"):
+        Tagger.train([text, column_text([[("a", "b", "c")]])])
+
+
+def test_no_data_and_no_columns_beside_the_label():
+    with pytest.raises(ValueError, match="no data to learn from"):
+        Tagger.train([])
+    with pytest.raises(DataFileError, match="<stdin>:1: only one column"):
+        Tagger.train(column_text([[("a",)]]))
+
+
+def test_tokens_of_the_wrong_width(tagger):
+    with pytest.raises(
+        ValueError, match=r"sentence 1, token 0: expected a tuple of 2 columns .* found \('a',"
+    ):
+        tagger.predict([[("a",)], [("a", "b", "c")]])
+    with pytest.raises(ValueError, match=r"sentence 0, token 0: .* found 'the'"):
+        tagger.predict([["the", "cat"]])
+    with pytest.raises(DataFileError, match="<stdin>:1: expected 2 columns as in training, with the label"):
+        tagger.evaluate(column_text([[("a",)]]))
+
+
+@pytest.mark.parametrize(
+    "algorithm, options, message",
+    [
+        ("svm", {}, "algorithm='svm' is unknown; choose one of crf, ssvm, perceptron"),
+        ("crf", {"l2": -1.0}, "l2 must be a finite number >= 0, got -1.0"),
+        ("crf", {"l1": float("nan")}, "l1 must be a finite number >= 0, got nan"),
+        (
+            "crf",
+            {"solver": "frank_wolfe"},
+            "solver='frank_wolfe' does not serve crf; choose",
+        ),
+        ("ssvm", {"max_iter": 0}, "max_iter must be at least 1, got 0"),
+        ("ssvm", {"n_jobs": 0}, "n_jobs must be a number of threads"),
+        ("perceptron", {"l2": 1.0}, "l2=1.0: the perceptron has no penalty"),
+        ("perceptron", {"random_state": -1}, "the seed must be from 0 to"),
+    ],
+)
+def test_bad_options(algorithm, options, message):
+    with pytest.raises(ValueError, match=message):
+        make_learner(algorithm, **options)
+
+
+def test_a_model_that_is_no_tagger(tmp_path):
+    CRF(Multiclass()).fit([[0.0], [1.0]], [0, 1]).save(tmp_path / "model")
+    with pytest.raises(ModelFileError, match="this CRF is no tagger"):
+        Tagger.load(tmp_path / "model")
+
+
+@pytest.mark.parametrize("change", [{"template": "?"}, {"n_columns": "x"}, {"label_column": 0}])
+def test_a_damaged_tagger(tagger, tmp_path, change):
+    tagger.save(tmp_path / "model")
+    model = load(tmp_path / "model")
+    model.save(tmp_path / "model", extra=model.extra_ | change)
+    with pytest.raises(ModelFileError, match="model: the tagger is damaged"):
+        Tagger.load(tmp_path / "model")
+
+
+@pytest.mark.data
+def test_a_slice_of_conll2000():
+    from ramify.datasets import load_conll2000
+
+    bunch = load_conll2000("train")
+    pairs = zip(bunch.data[:1000], bunch.target[:1000])
+    sentences = [[(*token, label) for token, label in zip(x, y)] for x, y in pairs]
+    tagger = Tagger.train(column_text(sentences[:800]), tol=1e-3)
+    evaluation = tagger.evaluate(column_text(sentences[800:]))
+    assert evaluation.accuracy > 0.93
+    assert evaluation.f1 > 0.89
