@@ -20,14 +20,13 @@ DOCUMENTATION = (Path(__file__).resolve().parents[1] / "docs" / "cli.md").read_t
 TEMPLATE = "U0:%x[0,0]\nU1:%x[-1,0]\nB\n"
 
 
-def column_lines(n_samples: int, seed: int) -> str:
-    """Simulated sentences in three columns; chunk labels."""
-    X, Y = make_tagging(n_samples, 2, 30, random_state=seed)
+def column_lines(first: int, last: int) -> str:
+    """Some of 80 simulated sentences in three columns, with chunk labels."""
+    X, Y = make_tagging(80, 2, 30, random_state=0)
     chunk = {"T0": "B-NP", "T1": "I-NP"}
-    sentences = [
-        "".join(f"{token['w']} {token['w'][-1]} {chunk[tag]}\n" for token, tag in zip(x, y))
-        for x, y in zip(X, Y)
-    ]
+    sentences = []
+    for x, y in zip(X[first:last], Y[first:last]):
+        sentences.append("".join(f"{t['w']} {t['w'][-1]} {chunk[tag]}\n" for t, tag in zip(x, y)))
     return "\n".join(sentences)
 
 
@@ -35,18 +34,11 @@ def column_lines(n_samples: int, seed: int) -> str:
 def folder(tmp_path_factory):
     """Training data, test data, a template and a model, made once."""
     folder = tmp_path_factory.mktemp("cli")
-    (folder / "train.txt").write_text(column_lines(60, 0))
-    (folder / "test.txt").write_text("# source = simulated\n" + column_lines(20, 0))
+    (folder / "train.txt").write_text(column_lines(0, 60))
+    (folder / "test.txt").write_text("# source = simulated\n" + column_lines(60, 80))
     (folder / "template").write_text(TEMPLATE)
-    command = [
-        "train",
-        f"{folder}/train.txt",
-        "--model",
-        f"{folder}/model",
-        "--template",
-        f"{folder}/template",
-    ]
-    assert main(command) == 0
+    train, model, template = (f"{folder}/{name}" for name in ("train.txt", "model", "template"))
+    assert main(["train", train, "--model", model, "--template", template]) == 0
     return folder
 
 
@@ -115,16 +107,8 @@ def test_train_tells_what_it_did(run, folder):
     }  # fmt: skip
     assert (record["sentences"], record["labels"], record["converged"]) == (60, 2, True)
     assert record["model_bytes"] == (folder / "m").stat().st_size
-    assert list(record["seconds"]) == [
-        "import",
-        "read",
-        "features",
-        "encode",
-        "solve",
-        "evaluate",
-        "save",
-        "total",
-    ]
+    phases = ["import", "read", "features", "encode", "solve", "evaluate", "save", "total"]
+    assert list(record["seconds"]) == phases
     assert_documented("train", record["seconds"])
     assert record["dev"]["accuracy"] > 0.8
     assert "reading train.txt" in err
@@ -219,7 +203,7 @@ def test_predict_nbest(run, folder):
 
 
 def test_a_filter_streams_and_survives_a_closed_pipe(folder, tmp_path):
-    (tmp_path / "long.txt").write_text((folder / "test.txt").read_text() * 200)
+    (tmp_path / "long.txt").write_text("\n".join([(folder / "test.txt").read_text()] * 200))
     command = f'"{sys.executable}" -m ramify predict --model model < "{tmp_path}/long.txt" | head -n 2'
     shell = ["bash", "-o", "pipefail", "-c", command]
     done = subprocess.run(shell, cwd=folder, capture_output=True, text=True)
@@ -248,7 +232,7 @@ def test_evaluate_labels_that_are_no_chunks(run):
 
 
 def test_evaluate_another_true_column(run):
-    code, out, _ = run("evaluate", "-", "--label-column", 0, "--json", stdin="X a X\nY b Y\n")
+    _, out, _ = run("evaluate", "-", "--label-column", 0, "--json", stdin="X a X\nY b Y\n")
     assert json.loads(out)["accuracy"] == 1.0
 
 
@@ -261,9 +245,9 @@ def test_inspect(run):
     assert code == 0
     assert_documented("inspect", record)
     assert set(record) == {
-        "class", "structure", "labels", "feature_kind", "n_features", "n_weights", "n_nonzero_weights", "objective",
-        "gap", "iterations", "converged", "reason", "task", "n_columns", "label_column", "separator", "template",
-        "weights", "transitions",
+        "class", "structure", "labels", "feature_kind", "n_features", "n_weights", "n_nonzero_weights",
+        "objective", "gap", "iterations", "converged", "reason", "task", "n_columns", "label_column",
+        "separator", "template", "weights", "transitions",
     }  # fmt: skip
     assert (record["class"], record["labels"], record["template"]) == ("CRF", ["B-NP", "I-NP"], TEMPLATE)
     model = ramify.load("model")
@@ -326,7 +310,7 @@ def test_bench_that_crashes(run, tmp_path, monkeypatch):
 
 def test_warmup_leaves_nothing_to_compile(run):
     assert run("warmup")[0] == 0
-    code, out, err = run("warmup", "--json")
+    code, out, _ = run("warmup", "--json")
     record = json.loads(out)
     assert code == 0
     assert_documented("warmup", record)
@@ -398,7 +382,7 @@ def test_data_fetch_finds_what_is_here(run):
             ["predict", "--model", "model", "test.txt", "-o", "no/out"],
             "cannot write the predictions to no/out",
         ),
-        (["predict", "--model", "model", "test.txt", "--nbest", "x"], "'x' is not a valid int"),
+        (["predict", "--model", "model", "test.txt", "--nbest", "x"], "Invalid value for '--nbest'"),
         (
             ["evaluate", "--model", "model", "two.txt"],
             "two.txt:1: expected 3 columns as in training, with the",

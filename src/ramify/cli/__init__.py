@@ -79,7 +79,8 @@ def _message(error: Exception) -> str | None:
     from ramify.errors import DatasetUnavailable
 
     if hasattr(error, "format_message"):  # the usage errors of Typer
-        hint = f" (try '{error.ctx.command_path} --help')" if getattr(error, "ctx", None) else ""
+        context = getattr(error, "ctx", None)
+        hint = f" (try '{context.command_path} --help')" if context else ""
         return error.format_message().rstrip() + hint
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
         return f"{os.fspath(error.filename)}: {error.strerror}"

@@ -91,7 +91,8 @@ def _download_progress() -> Iterator[Callable[[str, int, int | None], None]]:
 
         def report(address: str, n_bytes: int, n_total: int | None) -> None:
             if address not in seen:
-                seen[address] = log(f"downloading {address}")
+                seen[address] = None
+                log(f"downloading {address}")
 
         yield report
         return

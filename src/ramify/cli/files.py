@@ -38,10 +38,12 @@ def text_output(path: str | None) -> Iterator[IO[str]]:
     if path is not None:
         from ramify.io import write_atomically
 
-        with write_atomically(path) as file, io.TextIOWrapper(file, "utf-8", newline="") as out:
-            yield out
-            out.flush()
-            out.detach()  # write_atomically closes the file itself
+        with write_atomically(path) as file:
+            out = io.TextIOWrapper(file, "utf-8", newline="")
+            try:
+                yield out
+            finally:
+                out.detach()  # flushes; the file itself is closed by write_atomically
         return
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8", newline="")

@@ -113,7 +113,7 @@ def _text(record: dict[str, Any]) -> str:
     if record["task"] == "tagging":
         between = "tabs" if record["separator"] == "\t" else "blanks"
         n_columns, label = record["n_columns"], record["label_column"]
-        rows.append(["input", f"{n_columns} columns between {between}, the label in column {label}"])
+        rows.append(["input", f"{n_columns} columns separated by {between}, the label in column {label}"])
     parts = [aligned(rows)]
     for what, keys in (("weights", ("feature", "label")), ("transitions", ("from", "to"))):
         for sign, found in record[what].items():

@@ -19,12 +19,11 @@ class Progress:
     Parameters
     ----------
     show : callable
-        Takes a line of text that replaces the one before.
+        Called with a text, and whether a new stage begins with it.
     """
 
     def __init__(self, show: Any) -> None:
         self._show = show
-        self.held_out = ""
 
     def stage(self, text: str) -> None:
         """Begin a stage of the work."""
@@ -35,7 +34,7 @@ class Progress:
         text = f"iteration {step.n_iter}: objective {step.primal:.6g}"
         if step.gap == step.gap:
             text += f", gap {step.gap:.3g}"
-        self._show(text + self.held_out, False)
+        self._show(text, False)
 
 
 @contextmanager

@@ -32,14 +32,14 @@ from ramify.solvers.registry import make_solver
 class StructuredEstimator(PersistenceMixin, BaseEstimator):
     """Base of ``CRF``, ``SSVM`` and ``Perceptron``: a learner with a structure as its argument."""
 
-    def fit(self, X: Any, Y: Any = None, sample_weight: Any = None) -> Any:
-        """Learn from inputs ``X`` and outputs ``Y``.
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Learn from inputs ``X`` and outputs ``y``.
 
         Parameters
         ----------
         X : list of sequences (``Chain``) or one table (``Multiclass``)
             Dicts or string lists, 2-D arrays, or sparse matrices.
-        Y : list of label sequences (``Chain``) or array of labels (``Multiclass``)
+        y : list of label sequences (``Chain``) or array of labels (``Multiclass``)
         sample_weight : array of shape (n_samples,), optional
 
         Returns
@@ -49,7 +49,7 @@ class StructuredEstimator(PersistenceMixin, BaseEstimator):
         self._check_structure()
         started = time.perf_counter()
         X = listed(X)
-        data = encode_training(X, Y, self.structure, self.classes, sample_weight)
+        data = encode_training(X, y, self.structure, self.classes, sample_weight)
         self._note_features(X, reset=True)
         scorer = layout_weights(self, data)
         start = self._warm_weights(data, scorer)
@@ -59,7 +59,7 @@ class StructuredEstimator(PersistenceMixin, BaseEstimator):
             problem = Risk(self.structure, scorer, surrogate, data.samples, self._regularizer(scorer), executor)
             with progress(self) as callbacks:
                 solver = make_solver(
-                    self._solver_name(), tol=self.tol, max_iter=self.max_iter,
+                    self._solver_name(scorer.n_params), tol=self.tol, max_iter=self.max_iter,
                     random_state=seed_of(self.random_state), callbacks=callbacks,
                 )  # fmt: skip
                 result = self._solve(solver, problem, start)
@@ -152,10 +152,10 @@ class StructuredEstimator(PersistenceMixin, BaseEstimator):
         out[keep] = np.concatenate(found) if found else []
         return out
 
-    def log_proba(self, X: Any, Y: Any) -> np.ndarray:
+    def log_proba(self, X: Any, y: Any) -> np.ndarray:
         """Log-probability of given outputs under ``p(y) ~ exp f(x, y)``, shape (n_samples,)."""
         whole = self._transform(X)
-        codes = self._encode_given(Y, whole)
+        codes = self._encode_given(y, whole)
         batch, keep = without_empty(whole)
         out = np.zeros(len(keep))
         with ThreadExecutor(n_threads(self.n_jobs)) as executor:
@@ -170,19 +170,18 @@ class StructuredEstimator(PersistenceMixin, BaseEstimator):
         out[keep] = np.concatenate(found) if found else []
         return out
 
-    def score(self, X: Any, Y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy over all parts: the share of positions with the right label.
 
         A true label that the model does not know counts as an error of the model.
         """
         predicted = self.predict(X)
         if self.structure.layout == "items":
-            true = item_labels(Y)
+            true = item_labels(y)
             right = np.array([p == t for p, t in zip(np.asarray(predicted).tolist(), true)], float)
             total = np.ones(len(right))
         else:
-            Y = listed(Y)
-            right = np.array([sum(p == t for p, t in zip(ps, ts)) for ps, ts in zip(predicted, Y)], float)
+            right = np.array([sum(p == t for p, t in zip(ps, ts)) for ps, ts in zip(predicted, listed(y))], float)
             total = np.array([len(ps) for ps in predicted], float)
         weight = np.ones(len(right)) if sample_weight is None else np.asarray(sample_weight, float)
         return float(right @ weight / (total @ weight))
@@ -226,14 +225,14 @@ class StructuredEstimator(PersistenceMixin, BaseEstimator):
     def _decode_item(self, codes: np.ndarray) -> Any:
         return self.codec_.decode(codes)[0]
 
-    def _encode_given(self, Y: Any, batch: Batch) -> np.ndarray:
+    def _encode_given(self, y: Any, batch: Batch) -> np.ndarray:
         from ramify.estimators.training import refuse_unknown
 
         if self.structure.layout == "items":
-            codes = self.codec_.encode_items(item_labels(Y))
+            codes = self.codec_.encode_items(item_labels(y))
             lengths = np.ones(len(codes), np.int64)
         else:
-            ragged = self.codec_.encode_sequences(listed(Y))
+            ragged = self.codec_.encode_sequences(listed(y))
             codes, lengths = ragged.values, ragged.lengths
         if len(lengths) != len(batch):
             raise ValueError(f"X has {len(batch)} samples but y has {len(lengths)}")

@@ -121,7 +121,7 @@ class CRF(StructuredEstimator):
     def _surrogate(self, classes: tuple) -> LogLoss:
         return LogLoss()
 
-    def _solver_name(self) -> Any:
+    def _solver_name(self, n_params: int) -> Any:
         return "lbfgs" if isinstance(self.solver, str) and self.solver == "auto" else self.solver
 
     @available_if(_one_label)

@@ -78,7 +78,7 @@ class Perceptron(StructuredEstimator):
         self.callbacks = callbacks
         self.warm_start = warm_start
 
-    def partial_fit(self, X: Any, Y: Any, classes: Any = None, sample_weight: Any = None) -> Perceptron:
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Perceptron:
         """One epoch over a batch, going on from what was learnt before.
 
         New feature names get new weights; ``classes`` names all labels and is needed at the first call unless it is
@@ -90,11 +90,11 @@ class Perceptron(StructuredEstimator):
         if not hasattr(self, "coef_") and classes is None:
             raise ValueError("the first call of partial_fit needs classes=..., the labels of all batches to come")
         if not hasattr(self, "coef_"):
-            data = encode_training(X, Y, self.structure, classes, sample_weight)
+            data = encode_training(X, y, self.structure, classes, sample_weight)
             self._note_features(X, reset=True)
             state = None
         else:
-            data = self._encode_more(X, Y, sample_weight)
+            data = self._encode_more(X, y, sample_weight)
             state = self._pass_state
         scorer = layout_weights(self, data)
         if state is not None:
@@ -113,18 +113,18 @@ class Perceptron(StructuredEstimator):
         self._keep(data, scorer, replace(result, state=None))
         return self
 
-    def _encode_more(self, X: Any, Y: Any, sample_weight: Any) -> Encoded:
+    def _encode_more(self, X: Any, y: Any, sample_weight: Any) -> Encoded:
         encoder = self.encoder_.extended(X)
         batch = encoder.transform(X, allow_empty=False)
         self._note_features(X, reset=False)
         if self.structure.layout == "items":
-            codes = self.codec_.encode_items(item_labels(Y))
+            codes = self.codec_.encode_items(item_labels(y))
             if len(codes) != len(batch):
                 raise ValueError(f"X has {len(batch)} samples but y has {len(codes)}")
         else:
-            Y = listed(Y)
-            check_same_length(X, Y)
-            codes = self.codec_.encode_sequences(Y).values
+            y = listed(y)
+            check_same_length(X, y)
+            codes = self.codec_.encode_sequences(y).values
         refuse_unknown(codes, batch.offsets, self.structure.layout)
         return Encoded(encoder, self.codec_, Samples(batch, codes, checked_weights(sample_weight, len(batch))))
 
@@ -140,7 +140,7 @@ class Perceptron(StructuredEstimator):
     def _surrogate(self, classes: tuple) -> PerceptronLoss:
         return PerceptronLoss()
 
-    def _solver_name(self) -> str:
+    def _solver_name(self, n_params: int) -> str:
         return "perceptron"
 
     def _keep(self, data: Encoded, scorer: Any, result: Any) -> None:

@@ -26,19 +26,19 @@ class Encoded:
     samples: Samples
 
 
-def encode_training(X: Any, Y: Any, structure: Any, classes: Any, sample_weight: Any) -> Encoded:
+def encode_training(X: Any, y: Any, structure: Any, classes: Any, sample_weight: Any) -> Encoded:
     """Encode inputs and labels, refusing what cannot be learnt from."""
     X = listed(X)
     encoder = make_encoder(X, structure.layout)
     if structure.layout == "items":
         batch = encoder.fit_transform(X)
-        codec, codes = _encode_items(Y, classes, len(batch))
+        codec, codes = _encode_items(y, classes, len(batch))
     else:
-        Y = listed(Y)
-        check_same_length(X, Y)
+        y = listed(y)
+        check_same_length(X, y)
         batch = encoder.fit_transform(X)
-        codec = LabelCodec.from_labels(Y, classes)
-        codes = codec.encode_sequences(Y).values
+        codec = LabelCodec.from_labels(y, classes)
+        codes = codec.encode_sequences(y).values
     refuse_unknown(codes, batch.offsets, structure.layout)
     return Encoded(encoder, codec, Samples(batch, codes, checked_weights(sample_weight, len(batch))))
 

@@ -14,7 +14,7 @@ from ramify.data.ragged import offsets_from_lengths
 from ramify.data.sequences import listed
 from ramify.features.attributes import describe
 from ramify.features.base import Encoder, check_lengths, place
-from ramify.features.kinds import Layout, require_kind, samples_of
+from ramify.features.kinds import Layout, kind_of, require_kind, samples_of
 from ramify.features.rows import first_not_finite, sparse_rows
 
 
@@ -63,8 +63,7 @@ class ArrayEncoder(Encoder):
         return {"kind": self.kind, "layout": self.layout, "n_columns": self.n_columns}, {}
 
     def _encode(self, X: Any, n_columns: int | None, allow_empty: bool) -> Batch:
-        X = listed(X)
-        require_kind(X, self.layout, self.kind)
+        X = self._converted(listed(X))
         if self.layout == "items":
             batch = self._of_items(X, n_columns)
             if n_columns not in (None, batch.n_columns):
@@ -82,6 +81,19 @@ class ArrayEncoder(Encoder):
                 "NaN and infinite (inf) feature values are refused"
             )
         return batch
+
+    def _converted(self, X: Any) -> Any:
+        """Dense and sparse arrays stand for each other; named features do not."""
+        if kind_of(X, self.layout) not in ("dense", "sparse"):
+            require_kind(X, self.layout, self.kind)
+            return X
+        if self.layout == "items":
+            return self._as_own_kind(X)
+        return [self._as_own_kind(sample) for sample in samples_of(X)]
+
+    @abstractmethod
+    def _as_own_kind(self, table: Any) -> Any:
+        """`table` as this encoder's kind of array, if it is one of the other kind."""
 
     def _of_items(self, X: Any, n_columns: int | None) -> Batch:
         if n_columns is not None and isinstance(X, (list, tuple)) and not X:
@@ -143,9 +155,10 @@ class DenseEncoder(ArrayEncoder):
 
     kind = "dense"
 
+    def _as_own_kind(self, table: Any) -> Any:
+        return table.toarray() if sparse.issparse(table) else table
+
     def _table(self, sample: Any, where: str) -> np.ndarray | None:
-        if sparse.issparse(sample):
-            raise TypeError(f"{where} is a sparse matrix among dense arrays; give one kind for all samples")
         try:
             array = np.asarray(sample)
         except ValueError as error:
@@ -187,6 +200,11 @@ class SparseEncoder(ArrayEncoder):
     """
 
     kind = "sparse"
+
+    def _as_own_kind(self, table: Any) -> Any:
+        if isinstance(table, np.ndarray) and table.ndim == 2 and table.dtype.kind in "biuf":
+            return sparse.csr_array(table)
+        return table
 
     def _table(self, sample: Any, where: str) -> Any:
         if not sparse.issparse(sample):

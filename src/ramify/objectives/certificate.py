@@ -1,157 +1,148 @@
 """One certificate for all convex solvers: a lower bound on the optimum from cuts of the data term.
 
-Every (sub)gradient evaluation gives a cut ``loss(w) >= b_k + <g_k, w>`` with ``b_k = loss(w_k) - <g_k, w_k>``, and
-losses are non-negative, which is the cut ``b = 0, g = 0``. For any weights ``a`` of a mean of cuts
+Every (sub)gradient evaluation gives a cut ``loss(w) >= b_k + <g_k, w>`` with ``b_k = loss(w_k) - <g_k, w_k>``,
+and losses are non-negative, which is the cut ``b = 0, g = 0``. For all weights ``a`` of a mean of cuts
 
-    ``min_w loss(w) + R(w)  >=  sum_k a_k b_k - R*(sum_k a_k g_k)``,   ``R*(g) = -min_w [<g, w> + R(w)]``.
+    ``min_w loss(w) + R(w)  >=  sum_k a_k b_k - R*(-sum_k a_k g_k)``,   ``R*(-g) = -min_w [<g, w> + R(w)]``.
 
-With one cut and L2 this is the gradient bound ``sum_j G_j^2 / (2 l2_j)`` of the whole gradient G; for the log loss
-``b_k`` is the sum of the entropies, so with L1 alone it contains ``s sum_i H(p_i)`` with ``s = min(1, l1/|g|_inf)``.
-The best mean of several cuts is much tighter than either.
+With one cut and L2 the gap to it is the gradient bound ``sum_j G_j^2 / (2 l2_j)``, G the whole gradient. For the log
+loss ``b_k`` is the sum of the entropies, so with L1 alone the scaled cut is ``s sum_i H(p_i)`` with
+``s = min(1, l1 / |g|_inf)``. The best mean of several cuts is much tighter than either.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 import numpy as np
 
+from ramify.objectives.elastic_dual import best_mean, best_share
 from ramify.objectives.simplex_qp import simplex_qp
 from ramify.regularizers.elastic import ElasticNet
 
-_IMPROVEMENTS = 6  # exchange steps when L1 makes the dual piecewise quadratic; every step is a valid bound
-_SECTIONS = 12  # evaluations of a one-dimensional search
 
-
-@dataclass
 class CutPool:
     """The cuts that matter, and the best lower bound they have proved so far.
+
+    Memory is bounded by ``size`` gradients. When the pool is full, the cut that is longest without weight in a bound
+    makes room; if all of them carry weight, their mean takes the place of the oldest, so that no bound is ever lost.
 
     Parameters
     ----------
     regularizer : ElasticNet
-    size : int
-        Cuts kept; the ones without weight in the last bound go first, the oldest first among them.
+    size : int, default=16
+        Number of cuts kept, at least 2.
+
+    Attributes
+    ----------
+    best : float
+        The best bound so far, -inf before the first.
+    weights : ndarray of shape (n_cuts,)
+        Weights of the cuts in the last bound; what is missing to one is the weight of the zero cut.
+
+    Examples
+    --------
+    ``loss(w) = |w - 3|`` with ``w^2 / 2``: the optimum is 2.5 at ``w = 1``, and the cut at 0 proves it.
+
+    >>> pool = CutPool(ElasticNet(l2=[1.0], l1=[0.0]))
+    >>> pool.add(3.0, np.array([-1.0]), np.zeros(1))
+    >>> pool.lower_bound()
+    2.5
     """
 
-    regularizer: ElasticNet
-    size: int = 12
-    best: float = -np.inf
-    _offsets: list[float] = field(default_factory=lambda: [0.0])  # the zero cut comes first and stays
-    _gradients: list[np.ndarray] = field(default_factory=list)
-    _weights: np.ndarray = field(default_factory=lambda: np.ones(1))
-    _gram: np.ndarray = field(default_factory=lambda: np.zeros((1, 1)))
+    def __init__(self, regularizer: ElasticNet, size: int = 16) -> None:
+        if size < 2:
+            raise ValueError(f"a CutPool needs a size of at least 2, got {size}")
+        self.regularizer, self.size = regularizer, size
+        self.best = -np.inf
+        self.weights = np.zeros(0)
+        self._offsets = np.zeros(0)
+        self._stamps = np.zeros(0, np.int64)  # when a cut was added or last carried weight
+        self._clock = self._solved_at = 0
+        self._gradients = np.empty((0, len(regularizer.l2)))  # the first len(weights) rows are in use
+        self._gram = np.zeros((0, 0))  # <g_k, g_l / l2>, NaN where not yet computed
+        self._reach = 0.0
+        self._bounded = True
+
+    def __len__(self) -> int:
+        return len(self.weights)
 
     def add(self, value: float, gradient: np.ndarray, w: np.ndarray) -> None:
-        """Take the cut of a loss with this value and (sub)gradient at ``w``."""
-        if len(self._gradients) >= self.size:
-            self._drop()
-        self._offsets.append(float(value - gradient @ w))
-        self._gradients.append(gradient)
-        self._weights = np.append(self._weights, 0.0)
-        n = len(self._offsets)
-        gram = np.zeros((n, n))
-        gram[:-1, :-1] = self._gram
-        if self._quadratic:
-            scaled = gradient / self.regularizer.l2
-            gram[-1, 1:] = gram[1:, -1] = [scaled @ g for g in self._gradients]
-        self._gram = gram
+        """Take the cut of a data term with this value and (sub)gradient at ``w``; the arrays are copied."""
+        offset = float(value - gradient @ w)
+        if not np.isfinite(offset):
+            raise ValueError(f"the loss is {value} with a gradient that is not finite; check the data for NaN")
+        reg = self.regularizer
+        if len(reg.unpenalised) and np.any(gradient[reg.unpenalised]):
+            self._bounded = False
+        if not reg.strongly_convex:
+            self._reach = max(float(np.abs(w).max(initial=0.0)), np.finfo(float).tiny)
+        self._clock += 1
+        self._store(self._room(), offset, gradient, 0.0)
+
+    def lower_bound(self) -> float:
+        """The best bound proved so far; -inf where there is none (an unpenalised weight that has a gradient)."""
+        if len(self) and self._bounded:
+            value = self._solve_quadratic() if self._quadratic else self._solve_piecewise()
+            self._stamps[self.weights > 0.0] = self._solved_at = self._clock
+            self.best = max(self.best, value)
+        return self.best
+
+    def mean_gradient(self) -> np.ndarray:
+        """``sum_k a_k g_k`` with the weights of the last bound."""
+        return self.weights @ self._gradients[: len(self)]
 
     @property
     def _quadratic(self) -> bool:
-        """Whether the Gram matrix describes the dual, exactly (no L1) or as a start (with L1)."""
-        return self.regularizer.strongly_convex
+        return self.regularizer.strongly_convex and not self.regularizer.has_l1
 
-    def _drop(self) -> None:
-        idle = np.flatnonzero(self._weights[1:] == 0.0)
-        k = int(idle[0]) + 1 if len(idle) else 1
-        del self._offsets[k], self._gradients[k - 1]
-        self._weights = np.delete(self._weights, k)
-        self._gram = np.delete(np.delete(self._gram, k, 0), k, 1)
+    def _solve_quadratic(self) -> float:
+        n = len(self)
+        self._complete_gram()
+        gram = np.zeros((n + 1, n + 1))  # the zero cut comes last
+        gram[:n, :n] = self._gram
+        start = np.append(self.weights, max(1.0 - self.weights.sum(), 0.0))
+        solution = simplex_qp(gram, np.append(self._offsets, 0.0), start)
+        self.weights = solution.a[:n]
+        return solution.value
 
-    def lower_bound(self) -> float:
-        """Best bound proved so far; -inf where none exists (an unpenalised weight with a gradient)."""
-        if self._gradients:
-            self.best = max(self.best, self._improved() if self._quadratic else self._scaled_bounds())
-        return self.best
+    def _solve_piecewise(self) -> float:
+        gradients, reg = self._gradients[: len(self)], self.regularizer
+        single = -np.inf
+        if not reg.strongly_convex:  # a mean is then chosen roughly, so that one cut alone may be better
+            new = np.flatnonzero(self._stamps > self._solved_at)
+            single = max((best_share(reg, self._offsets[k], gradients[k])[1] for k in new), default=-np.inf)
+        self.weights, value = best_mean(reg, self._offsets, gradients, self.weights, self._reach)
+        return max(single, value)
 
-    def _improved(self) -> float:
-        solution = simplex_qp(self._gram, np.array(self._offsets), self._weights)
-        self._weights = solution.a
-        if not self.regularizer.has_l1:
-            return solution.value
-        return self._exchange()
+    def _complete_gram(self) -> None:
+        """Products of the cuts that are new since the last bound with all cuts, in one matrix product."""
+        new = np.flatnonzero(np.isnan(self._gram.diagonal()))
+        if len(new):
+            rows = self._gradients[: len(self)]
+            products = (rows[new] / self.regularizer.l2) @ rows.T
+            self._gram[new] = products
+            self._gram[:, new] = products.T
 
-    def _mean(self, a: np.ndarray) -> tuple[float, np.ndarray]:
-        gradient = np.zeros_like(self._gradients[0])
-        for weight, g in zip(a[1:], self._gradients):
-            if weight:
-                gradient += weight * g
-        return float(a @ self._offsets), gradient
+    def _room(self) -> int:
+        """The place for a new cut."""
+        n = len(self)
+        if n < self.size:
+            if n == len(self._gradients):
+                grown = np.empty((min(max(2 * n, 4), self.size), self._gradients.shape[1]))
+                grown[:n] = self._gradients
+                self._gradients = grown
+            self.weights, self._offsets = np.append(self.weights, 0.0), np.append(self._offsets, 0.0)
+            self._stamps = np.append(self._stamps, 0)
+            self._gram = np.pad(self._gram, (0, 1), constant_values=np.nan)
+            return n
+        place = int(np.argmin(self._stamps))
+        if self.weights[place] > 0.0:
+            offset, gradient = float(self.weights @ self._offsets), self.mean_gradient()
+            self.weights[:] = 0.0
+            self._store(place, offset, gradient, 1.0)
+            place = int(np.argmin(self._stamps))
+        return place
 
-    def _exchange(self) -> float:
-        """Maximise the dual with L1 by moving weight between pairs of cuts."""
-        reg, a = self.regularizer, self._weights.copy()
-        offset, gradient = self._mean(a)
-        value = offset - reg.dual_value(gradient)
-        for _ in range(_IMPROVEMENTS):
-            answer = -np.sign(gradient) * np.maximum(np.abs(gradient) - reg.l1, 0.0) / reg.l2  # argmin over w
-            slope = np.array(self._offsets)
-            slope[1:] += [g @ answer for g in self._gradients]
-            up = int(np.argmax(slope))
-            down = int(np.argmin(np.where(a > 0, slope, np.inf)))
-            if slope[up] - slope[down] <= 1e-12 * (1.0 + abs(value)):
-                break
-            d_gradient = self._cut_gradient(up) - self._cut_gradient(down)
-            d_offset = self._offsets[up] - self._offsets[down]
-            step, found = _search(
-                lambda s: offset + s * d_offset - reg.dual_value(gradient + s * d_gradient), float(a[down])
-            )
-            if found <= value:
-                break
-            value = found
-            a[up] += step
-            a[down] -= step
-            offset, gradient = offset + step * d_offset, gradient + step * d_gradient
-        self._weights = np.maximum(a, 0.0)
-        return value
-
-    def _cut_gradient(self, k: int) -> np.ndarray | float:
-        return self._gradients[k - 1] if k else 0.0
-
-    def _scaled_bounds(self) -> float:
-        """L1 alone on some weights: single cuts and recent means, shrunk towards the zero cut until feasible."""
-        reg, free = self.regularizer, self.regularizer.l2 == 0
-        best = -np.inf
-        n = len(self._gradients)
-        means = [np.eye(n + 1)[k] for k in range(1, n + 1)]
-        means += [np.r_[np.zeros(n + 1 - m), np.full(m, 1.0 / m)] for m in (2, 4, 8) if m <= n]
-        for a in means:
-            offset, gradient = self._mean(a)
-            bound = np.abs(gradient[free])
-            if np.any((bound > 0) & (reg.l1[free] == 0)):
-                continue
-            ratio = np.divide(reg.l1[free], bound, out=np.ones_like(bound), where=bound > 0)
-            most = min(1.0, float(ratio.min(initial=1.0)) * (1.0 - 1e-12))
-            _, value = _search(lambda s, o=offset, g=gradient: s * o - reg.dual_value(s * g), most)
-            best = max(best, value)
-        return best
-
-
-def _search(concave, most: float) -> tuple[float, float]:
-    """Maximise a concave function on [0, most]: golden sections, and the end point itself."""
-    golden = (np.sqrt(5.0) - 1.0) / 2.0
-    low, high = 0.0, most
-    x1, x2 = high - golden * (high - low), low + golden * (high - low)
-    f1, f2 = concave(x1), concave(x2)
-    for _ in range(_SECTIONS):
-        if f1 < f2:
-            low, x1, f1 = x1, x2, f2
-            x2 = low + golden * (high - low)
-            f2 = concave(x2)
-        else:
-            high, x2, f2 = x2, x1, f1
-            x1 = high - golden * (high - low)
-            f1 = concave(x1)
-    candidates = [(x1, f1), (x2, f2), (most, concave(most))]
-    return max(candidates, key=lambda pair: pair[1])
+    def _store(self, place: int, offset: float, gradient: np.ndarray, weight: float) -> None:
+        self._gradients[place], self._offsets[place] = gradient, offset
+        self.weights[place], self._stamps[place] = weight, self._clock
+        self._gram[place] = self._gram[:, place] = np.nan

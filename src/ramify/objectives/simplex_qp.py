@@ -53,9 +53,13 @@ def simplex_qp(Q: np.ndarray, b: np.ndarray, start: np.ndarray | None = None) ->
     """
     Q, b = np.ascontiguousarray(Q, float), np.ascontiguousarray(b, float)
     if b.ndim != 1 or not len(b) or Q.shape != (len(b), len(b)):
-        raise ValueError(f"simplex_qp needs b of shape (n,), n >= 1, and Q of shape (n, n); got {b.shape}, {Q.shape}")
+        raise ValueError(
+            f"simplex_qp needs b of shape (n,), n >= 1, and Q of shape (n, n); got {b.shape}, {Q.shape}"
+        )
     if not (np.isfinite(Q).all() and np.isfinite(b).all()):
-        raise ValueError("simplex_qp needs finite Q and b; a cut with a NaN or infinite gradient has been added")
+        raise ValueError(
+            "simplex_qp needs finite Q and b; a cut with a NaN or infinite gradient has been added"
+        )
     level = np.median(b)  # a constant in b changes nothing but the rounding
     b = b - level
     scale = np.abs(b).max() + Q.diagonal().max()
@@ -76,8 +80,7 @@ def simplex_qp(Q: np.ndarray, b: np.ndarray, start: np.ndarray | None = None) ->
             newton.enter(entering, r)
         else:
             newton.step(r)
-    a = newton.a / newton.a.sum()
-    r = b - Q @ a
+    a, r = newton.a, newton.gradient()
     return SimplexSolution(a, float(level + 0.5 * a @ (b + r)), float(max(r.max() - r @ a, 0.0)))
 
 
@@ -147,9 +150,9 @@ class _ActiveSet:
         stayed = True
         while waiting:
             k, p = waiting[0], self._size
-            members = self._members[:p]
-            column, diagonal = self.Q[members, k] + self._shift, self.Q[k, k] + self._shift
-            half = dtpsv(p, self._factor, column, trans=1) if p else column
+            members, row = self._members[:p], self.Q[k]
+            diagonal, column = row[k] + self._shift, row.take(members) + self._shift
+            half = dtpsv(p, self._factor, column, trans=1, overwrite_x=1) if p else column
             pivot = diagonal - half @ half
             if pivot > _DEPENDENT * diagonal:
                 start = p * (p + 1) // 2

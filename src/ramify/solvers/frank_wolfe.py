@@ -243,7 +243,7 @@ def _generic_visit(problem: Any, active: ActiveSet, s: int) -> tuple[float, bool
         if best == worst or rise <= weight * TIE * (1.0 + abs(values[best])):
             break
         counts = structure.count(theta, active.path[best, rows], weight=one.weight)
-        counts = counts.minus(structure.count(theta, active.path[worst, rows], weight=one.weight))
+        counts = structure.count(theta, active.path[worst, rows], weight=-one.weight, into=counts)
         direction = np.zeros(problem.n_params)
         scorer.pull_back(counts, one.batch, direction)
         curvature = float(np.sum(direction * direction / l2))

@@ -46,8 +46,8 @@ class Structure(Protocol):
     def score(self, theta, codes, *, cost=None, within=None) -> np.ndarray:
         """Score of given outputs."""
 
-    def count(self, theta, codes, *, weight=None) -> Any:
-        """Counts of given outputs, in theta's shape."""
+    def count(self, theta, codes, *, weight=None, into=None) -> Any:
+        """Counts of given outputs in theta's shape, times ``weight``; added to ``into`` if given."""
 
 
 def require(component: Any, needs: tuple[str, ...], *, user: str, remedy: str) -> None:

@@ -209,15 +209,16 @@ class Chain(BaseEstimator):
         given = self.score(theta, codes, cost=cost, within=within)
         return given - self.log_partition(theta, cost=cost, within=within)
 
-    def count(self, theta, codes, *, weight=None) -> ChainTables:
-        """Counts of given outputs in theta's shape; ``weight`` multiplies each sample's counts."""
+    def count(self, theta, codes, *, weight=None, into: ChainTables | None = None) -> ChainTables:
+        """Counts of given outputs in theta's shape, each sample's times its ``weight``; added to ``into`` if given."""
         from ramify._kernels.chain_given import add_counts
 
         theta.check()
         codes, weight = _codes(theta, codes), _weights(theta, weight)
-        out = ChainTables(np.zeros_like(theta.node), np.zeros_like(theta.edge), theta.offsets)
-        add_counts(theta.offsets, theta.edge_step, codes, weight, out.node, out.edge)
-        return out
+        if into is None:
+            into = ChainTables(np.zeros_like(theta.node), np.zeros_like(theta.edge), theta.offsets)
+        add_counts(theta.offsets, theta.edge_step, codes, weight, into.node, into.edge)
+        return into
 
 
 def _prepare(theta, cost, within, sign=1.0) -> tuple[ChainTables, bool]:

@@ -63,10 +63,6 @@ class ChainTables:
         """Inner product; ``-inf`` times 0 counts as 0, so forbidden parts that are absent do no harm."""
         return _dot(self.node, other.node) + _dot(self.edge, other.edge)
 
-    def minus(self, other: ChainTables) -> ChainTables:
-        """Difference of two tables of equal shape."""
-        return replace(self, node=self.node - other.node, edge=self.edge - other.edge)
-
     def per_edge(self) -> ChainTables:
         """The same potentials with one edge table for every edge."""
         if len(self.edge) == self.n_edges:

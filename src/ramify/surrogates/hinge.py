@@ -28,6 +28,6 @@ class Hinge:
 
 def difference(structure, theta, true, rival, value, weight) -> Evaluation:
     """``value - f(true)`` and the counts of the rival minus those of the truth."""
-    rival_counts = structure.count(theta, rival, weight=weight)
-    truth = structure.count(theta, true, weight=weight)
-    return Evaluation(value - structure.score(theta, true), rival_counts.minus(truth))
+    counts = structure.count(theta, rival, weight=weight)
+    counts = structure.count(theta, true, weight=-weight, into=counts)
+    return Evaluation(value - structure.score(theta, true), counts)

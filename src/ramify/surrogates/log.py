@@ -20,5 +20,5 @@ class LogLoss:
     def evaluate(self, structure: Any, theta: Any, true: Any, weight: np.ndarray) -> Evaluation:
         """Values and gradient of every sample."""
         log_z, counts = structure.expectation(theta, weight=weight)
-        truth = structure.count(theta, true, weight=weight)
-        return Evaluation(log_z - structure.score(theta, true), counts.minus(truth))
+        counts = structure.count(theta, true, weight=-weight, into=counts)
+        return Evaluation(log_z - structure.score(theta, true), counts)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterator, Sequence
-from functools import partial
 from itertools import product
 from typing import Any
 
@@ -143,9 +143,11 @@ class ChainReference(Reference):
         """Nothing allowed, fixed labels, allowed labels, allowed pairs, contradiction, and combinations."""
         n_rows, n_labels = theta.node.shape
         planted = self._plant(rng, theta)
-        annotation = np.where(rng.random(n_rows) < 0.7, rng.integers(0, n_labels, n_rows), -1)
-        somewhere = [rng.choice(_rows(theta, [s])) for s in range(len(theta))]
-        annotation[somewhere] = (planted[somewhere] + 1) % n_labels
+        full: Any = rng.integers(0, n_labels, n_rows)
+        somewhere = np.array([rng.choice(_rows(theta, [s])) for s in range(len(theta))])
+        full[somewhere] = (planted[somewhere] + 1) % n_labels
+        partial = np.where(rng.random(n_rows) < 0.5, full, -1)
+        partial[somewhere] = full[somewhere]
         labels = rng.random((n_rows, n_labels)) < 0.6
         labels[np.arange(n_rows), planted] = True
         left = np.array([r for s in range(len(theta)) for r in _rows(theta, [s])[:-1]], int)
@@ -162,15 +164,16 @@ class ChainReference(Reference):
             ("allowed labels", Restriction(node=labels)),
             ("allowed pairs", Restriction(edge=same_pairs)),
             ("allowed pairs of each edge", Restriction(edge=pairs)),
-            ("contradiction", Restriction(contradicts=annotation)),
+            ("contradiction", Restriction(contradicts=full)),
+            ("contradiction of some labels", Restriction(contradicts=partial)),
             ("allowed labels and pairs of each edge", Restriction(labels, pairs)),
-            ("allowed labels and pairs, contradiction", Restriction(labels, same_pairs, annotation)),
+            ("allowed labels and pairs, contradiction", Restriction(labels, same_pairs, partial)),
         ]:
-            allows = partial(self._allows, theta, within)
+            allows = functools.partial(self._allows, theta, within)
             yield Limit(f"within {name}", within, allows, contradicting=within.contradicts is not None)
 
     def _plant(self, rng: np.random.Generator, theta: ChainTables) -> np.ndarray:
-        """An output of each sample that potentials do not forbid, so that restrictions can leave it allowed."""
+        """An output of each sample that potentials do not forbid, so that restrictions may allow it."""
         outputs = [self.outputs(theta, s) for s in range(len(theta))]
         finite = [[y for y in ys if self.score(theta, s, y) > -math.inf] for s, ys in enumerate(outputs)]
         return self.pack(theta, [ys[rng.integers(len(ys))] for ys in finite])
