@@ -59,7 +59,9 @@ def test_crf_on_single_labels_is_logistic_regression(items, intercept):
     peer = LogisticRegression(C=1 / l2, fit_intercept=intercept, tol=1e-12, max_iter=10000).fit(X, y)
     target = logistic_objective(peer, X, y, l2, intercept)
     as_items = CRF(Multiclass(), l2=l2, l2_bias=0.0, fit_intercept=intercept, tol=1e-12).fit(X, y)
-    as_chains = CRF(Chain(), l2=l2, l2_bias=0.0, fit_intercept=intercept, tol=1e-12).fit(X[:, None, :], y[:, None])
+    as_chains = CRF(Chain(), l2=l2, l2_bias=0.0, fit_intercept=intercept, tol=1e-12).fit(
+        X[:, None, :], y[:, None]
+    )
     assert as_items.objective_ == pytest.approx(target, rel=1e-7)
     assert as_chains.objective_ == pytest.approx(target, rel=1e-7)
     np.testing.assert_allclose(as_items.predict_proba(X), peer.predict_proba(X), atol=1e-4)
@@ -69,7 +71,9 @@ def test_crf_on_single_labels_is_logistic_regression(items, intercept):
 def test_ssvm_on_single_labels_is_crammer_singer(items):
     X, y = items
     for C in (0.1, 1.0, 10.0):
-        peer = LinearSVC(multi_class="crammer_singer", C=C, fit_intercept=False, tol=1e-10, max_iter=10**6).fit(X, y)
+        peer = LinearSVC(
+            multi_class="crammer_singer", C=C, fit_intercept=False, tol=1e-10, max_iter=10**6
+        ).fit(X, y)
         raw = X @ peer.coef_.T
         code = np.searchsorted(peer.classes_, y)
         own = raw[np.arange(len(y)), code].copy()
@@ -187,7 +191,9 @@ def test_prediction_shapes(chains, learner):
     right = sum(p == t for ps, ts in zip(predicted, Y) for p, t in zip(ps, ts))
     assert model.score(X, Y) == right / sum(map(len, Y))
     assert np.all(model.log_proba(X, Y) <= 1e-12)
-    total = sum(np.exp(model.log_proba([X[0]], [y]))[0] for y, _ in model.predict_nbest([X[0]], 3 ** len(Y[0]))[0])
+    total = sum(
+        np.exp(model.log_proba([X[0]], [y]))[0] for y, _ in model.predict_nbest([X[0]], 3 ** len(Y[0]))[0]
+    )
     assert total == pytest.approx(1.0)
 
 
@@ -217,7 +223,7 @@ def test_any_hashable_labels(chains):
     kinds = [("a", 1), None, 3.5]
     Y = [[kinds[hash(label) % 3] for label in y] for y in Y]
     model = CRF(Chain(), classes=[*kinds, "never seen"]).fit(X, Y)
-    assert set(sum(model.predict(X), [])) <= set(kinds)
+    assert {label for y in model.predict(X) for label in y} <= set(kinds)
     assert model.predict_marginals(X)[0].shape[1] == 4
     file = io.BytesIO()
     model.save(file)
@@ -228,7 +234,7 @@ def test_bad_data(chains):
     X, Y = chains
     with pytest.raises(ValueError, match="X has 30 samples but y has 29"):
         CRF(Chain()).fit(X, Y[:-1])
-    with pytest.raises(ValueError, match="sample 2: X.2. has .* positions but y.2. has"):
+    with pytest.raises(ValueError, match=r"sample 2: X.2. has .* positions but y.2. has"):
         CRF(Chain()).fit(X, [*Y[:2], Y[2][:-1], *Y[3:]])
     with pytest.raises(ValueError, match=r"y\[1\]\[0\] is UNKNOWN"):
         CRF(Chain()).fit(X, [Y[0], [UNKNOWN, *Y[1][1:]], *Y[2:]])
@@ -236,7 +242,7 @@ def test_bad_data(chains):
         CRF(Chain(), classes=["only"]).fit(X, Y)
     bad = [x.copy() for x in X]
     bad[3][0, 2] = np.nan
-    with pytest.raises(ValueError, match="sample 3, row 0 .*column 2"):
+    with pytest.raises(ValueError, match=r"sample 3, row 0 .*column 2"):
         CRF(Chain()).fit(bad, Y)
     model = CRF(Chain()).fit(X, Y)
     with pytest.raises(ValueError, match="3 columns but the model was fitted on 4"):
@@ -301,7 +307,9 @@ def test_round_trips(tagging, learner, how, tmp_path):
 def test_parameters_survive_a_file(items, tmp_path):
     X, y = items
     losses = Hamming({("x", "y"): 2.0, "z": 0.5})
-    model = SSVM(Multiclass(), task_loss=losses, classes=["x", "y", "z", "w"], callbacks=[lambda s: False]).fit(X, y)
+    model = SSVM(
+        Multiclass(), task_loss=losses, classes=["x", "y", "z", "w"], callbacks=[lambda s: False]
+    ).fit(X, y)
     model.save(tmp_path / "m.ramify")
     again = ramify.load(tmp_path / "m.ramify")
     assert again.task_loss == losses and again.classes == ["x", "y", "z", "w"] and again.callbacks is None

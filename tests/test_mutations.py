@@ -156,6 +156,7 @@ MUTATIONS = [
         "edge_out[first + (t - 1 - lo) * step, path[t - 1], path[t]] = weight[s]",
         "count",
     ),
+    ("structures.chain", "if into is None:", "if True:", "count"),
     # minimum risk
     (
         "structures.chain",

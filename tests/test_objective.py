@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from test_sequential import KINDS, make_problem
 
+from problems import KINDS, make_problem
 from ramify.errors import MissingCapability
 from ramify.losses import Hamming, ZeroOne, resolve_loss
 from ramify.structures import Chain, ChainTables, Multiclass

@@ -18,7 +18,9 @@ def waivers(estimator):
     if isinstance(estimator, CRF):
         return {**WAIVED, "check_decision_proba_consistency": _DECISION}
     if isinstance(estimator, Perceptron):
-        why = "the perceptron goes from sample to sample: a weight scales a step, a repetition is another step"
+        why = (
+            "the perceptron goes from sample to sample: a weight scales a step, a repetition is another step"
+        )
         kinds = ("dense", "sparse")
         return {**WAIVED, **{f"check_sample_weight_equivalence_on_{kind}_data": why for kind in kinds}}
     return WAIVED
@@ -37,7 +39,9 @@ def test_scikit_learn_checks(estimator, check):
 @pytest.mark.parametrize("features", ["dense", "names"])
 def test_structured_checks(learner, features):
     X, Y = (
-        make_chains(12, 3, 3, random_state=1) if features == "dense" else make_tagging(12, 3, 12, random_state=1)
+        make_chains(12, 3, 3, random_state=1)
+        if features == "dense"
+        else make_tagging(12, 3, 12, random_state=1)
     )
     assert len(check_structured_estimator(learner(Chain()), X, Y)) > 10
 

@@ -254,10 +254,11 @@ class TwoOfFour:
     def score(self, theta, codes, *, cost=None, within=None):
         return np.take_along_axis(theta.score, codes, axis=1).sum(axis=1)
 
-    def count(self, theta, codes, *, weight=None):
-        out = np.zeros_like(theta.score)
-        np.put_along_axis(out, codes, (np.ones(len(theta)) if weight is None else weight)[:, None], axis=1)
-        return Items(out)
+    def count(self, theta, codes, *, weight=None, into=None):
+        into = Items(np.zeros_like(theta.score)) if into is None else into
+        weight = np.ones(len(theta)) if weight is None else weight
+        np.add.at(into.score, (np.arange(len(theta))[:, None], codes), weight[:, None])
+        return into
 
 
 class TwoOfFourReference(Reference):

@@ -10,7 +10,14 @@ from __future__ import annotations
 import numpy as np
 
 from ramify._kernels.chain_max import best_path
-from ramify._kernels.chain_sample import columns_of, expand_edges, gather_edges, scatter_sample, score_sample, weights_of
+from ramify._kernels.chain_sample import (
+    columns_of,
+    expand_edges,
+    gather_edges,
+    scatter_sample,
+    score_sample,
+    weights_of,
+)
 from ramify._kernels.jit import kernel
 
 FREE = -1.0  # mass of an unused place in the list of active labelings

@@ -18,7 +18,12 @@ from ramify._kernels.chain_sample import (
     score_sample,
     weights_of,
 )
-from ramify._kernels.chain_sum import exponentiate_edges, fits_products, marginals_by_logs, marginals_by_products
+from ramify._kernels.chain_sum import (
+    exponentiate_edges,
+    fits_products,
+    marginals_by_logs,
+    marginals_by_products,
+)
 from ramify._kernels.jit import kernel
 
 LOG, HINGE, PERCEPTRON = 0, 1, 2

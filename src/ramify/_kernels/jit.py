@@ -2,45 +2,35 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 import warnings
 
-from numba import config, njit
+from numba import njit
+from numba.core.caching import FunctionCache
 
 # Reductions may be reordered so that they vectorise; infinities keep their meaning ("ninf" is never given).
 SUMS = {"reassoc", "contract", "nsz", "arcp"}
 MAXIMA = {"nnan", "nsz"}
 
 
-def _cache_is_writable() -> bool:
-    folder = config.CACHE_DIR or os.path.join(os.path.dirname(__file__), "__pycache__")
+def _can_cache() -> bool:
+    """Whether Numba finds a writable folder: NUMBA_CACHE_DIR, beside this file, or the user's cache."""
     try:
-        os.makedirs(folder, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            return True
-    except OSError:
-        pass
-    # Numba itself falls back to a per-user folder when the package's own folder is read-only.
-    fallback = os.path.join(os.path.expanduser("~"), ".cache", "numba")
-    try:
-        os.makedirs(fallback, exist_ok=True)
-        with tempfile.TemporaryFile(dir=fallback):
-            return not config.CACHE_DIR
-    except OSError:
+        FunctionCache(_can_cache)
+    except RuntimeError:
         return False
+    return True
 
 
-CACHED = _cache_is_writable()
+CACHED = _can_cache()
 if not CACHED:
     warnings.warn(
-        "compiled code cannot be kept: the Numba cache folder is not writable, so every process compiles anew. "
+        "compiled code cannot be kept: no cache folder is writable, so every process compiles anew, which is slower. "
         "Set NUMBA_CACHE_DIR to a writable folder.",
         RuntimeWarning,
         stacklevel=2,
     )
 
 
-def kernel(fastmath=False, inline="never"):
+def kernel(fastmath=False):
     """Decorate a kernel. ``fastmath`` is ``SUMS``, ``MAXIMA`` or False."""
-    return njit(cache=CACHED, nogil=True, fastmath=fastmath, error_model="numpy", inline=inline)
+    return njit(cache=CACHED, nogil=True, fastmath=fastmath, error_model="numpy")

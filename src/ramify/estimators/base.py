@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -56,7 +57,9 @@ class StructuredEstimator(PersistenceMixin, BaseEstimator):
         encoded = time.perf_counter()
         with ThreadExecutor(n_threads(self.n_jobs)) as executor:
             surrogate = self._surrogate(tuple(data.codec.classes_))
-            problem = Risk(self.structure, scorer, surrogate, data.samples, self._regularizer(scorer), executor)
+            problem = Risk(
+                self.structure, scorer, surrogate, data.samples, self._regularizer(scorer), executor
+            )
             with progress(self) as callbacks:
                 solver = make_solver(
                     self._solver_name(scorer.n_params), tol=self.tol, max_iter=self.max_iter,
@@ -138,7 +141,7 @@ class StructuredEstimator(PersistenceMixin, BaseEstimator):
         if not isinstance(n, int | np.integer) or n < 1:
             raise ValueError(f"n must be an integer of at least 1, got {n!r}")
         batch, keep = without_empty(self._transform(X))
-        found = iter(sum(self._map(batch, lambda theta: self.structure.k_best(theta, int(n))), []))
+        found = chain.from_iterable(self._map(batch, lambda theta: self.structure.k_best(theta, int(n))))
         decode = self._decode_item if self.structure.layout == "items" else self.codec_.decode
         return [
             [(decode(codes), value) for codes, value in next(found)] if kept else [([], 0.0)] for kept in keep
@@ -181,7 +184,9 @@ class StructuredEstimator(PersistenceMixin, BaseEstimator):
             right = np.array([p == t for p, t in zip(np.asarray(predicted).tolist(), true)], float)
             total = np.ones(len(right))
         else:
-            right = np.array([sum(p == t for p, t in zip(ps, ts)) for ps, ts in zip(predicted, listed(y))], float)
+            right = np.array(
+                [sum(p == t for p, t in zip(ps, ts)) for ps, ts in zip(predicted, listed(y))], float
+            )
             total = np.array([len(ps) for ps in predicted], float)
         weight = np.ones(len(right)) if sample_weight is None else np.asarray(sample_weight, float)
         return float(right @ weight / (total @ weight))
@@ -237,7 +242,9 @@ class StructuredEstimator(PersistenceMixin, BaseEstimator):
         if len(lengths) != len(batch):
             raise ValueError(f"X has {len(batch)} samples but y has {len(lengths)}")
         for i in np.flatnonzero(lengths != batch.lengths):
-            raise ValueError(f"sample {i}: X[{i}] has {batch.lengths[i]} positions but y[{i}] has {lengths[i]} labels")
+            raise ValueError(
+                f"sample {i}: X[{i}] has {batch.lengths[i]} positions but y[{i}] has {lengths[i]} labels"
+            )
         refuse_unknown(codes, batch.offsets, self.structure.layout)
         return codes
 

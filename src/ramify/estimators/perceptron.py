@@ -9,8 +9,15 @@ import numpy as np
 
 from ramify.data.sequences import check_same_length, listed
 from ramify.estimators.base import StructuredEstimator, label_map
-from ramify.estimators.training import Encoded, checked_weights, encode_training, item_labels, layout_weights
-from ramify.estimators.training import refuse_unknown, seed_of
+from ramify.estimators.training import (
+    Encoded,
+    checked_weights,
+    encode_training,
+    item_labels,
+    layout_weights,
+    refuse_unknown,
+    seed_of,
+)
 from ramify.executors.threads import ThreadExecutor
 from ramify.objectives.risk import Risk, Samples
 from ramify.regularizers.elastic import ElasticNet
@@ -88,7 +95,9 @@ class Perceptron(StructuredEstimator):
         X = listed(X)
         classes = self.classes if classes is None else classes
         if not hasattr(self, "coef_") and classes is None:
-            raise ValueError("the first call of partial_fit needs classes=..., the labels of all batches to come")
+            raise ValueError(
+                "the first call of partial_fit needs classes=..., the labels of all batches to come"
+            )
         if not hasattr(self, "coef_"):
             data = encode_training(X, y, self.structure, classes, sample_weight)
             self._note_features(X, reset=True)
@@ -126,7 +135,9 @@ class Perceptron(StructuredEstimator):
             check_same_length(X, y)
             codes = self.codec_.encode_sequences(y).values
         refuse_unknown(codes, batch.offsets, self.structure.layout)
-        return Encoded(encoder, self.codec_, Samples(batch, codes, checked_weights(sample_weight, len(batch))))
+        return Encoded(
+            encoder, self.codec_, Samples(batch, codes, checked_weights(sample_weight, len(batch)))
+        )
 
     def _carried(self, state: PassState, scorer: Any) -> PassState:
         labels = label_map(self.codec_, self.codec_)
@@ -147,5 +158,3 @@ class Perceptron(StructuredEstimator):
         super()._keep(data, scorer, result)
         if isinstance(result.state, dict):
             self._pass_state = result.state["pass"]
-
-

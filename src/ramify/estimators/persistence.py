@@ -32,11 +32,17 @@ class PersistenceMixin:
         scorer_header, scorer_arrays = self.scorer_.state()
         result = self.result_
         header = {
-            "params": {k: _plain(k, v) for k, v in self.get_params(deep=False).items() if k not in _NOT_SAVED},
+            "params": {
+                k: _plain(k, v) for k, v in self.get_params(deep=False).items() if k not in _NOT_SAVED
+            },
             "labels": self.codec_.state(),
             "encoder": encoder_header,
             "scorer": scorer_header,
-            "result": {"converged": bool(result.converged), "reason": result.reason, "objective": self.objective_},
+            "result": {
+                "converged": bool(result.converged),
+                "reason": result.reason,
+                "objective": self.objective_,
+            },
             "extra": extra if extra is not None else getattr(self, "extra_", None),
         }
         arrays = {"coef": self.coef_, "history": np.array(result.history, float).reshape(-1, 5)}
@@ -49,7 +55,9 @@ class PersistenceMixin:
         """Read a model of this class; another class is refused."""
         model = load(path)
         if not isinstance(model, cls):
-            raise ModelFileError(f"{path} holds a {type(model).__name__}, not a {cls.__name__}; use ramify.load(path)")
+            raise ModelFileError(
+                f"{path} holds a {type(model).__name__}, not a {cls.__name__}; use ramify.load(path)"
+            )
         return model
 
 
@@ -119,7 +127,9 @@ def _plain(name: str, value: Any) -> Any:
         if hasattr(value, "get_params"):
             options = value.get_params(deep=False)
         else:
-            options = {k: v for k, v in asdict(value).items() if k not in _NOT_SAVED} if is_dataclass(value) else {}
+            options = (
+                {k: v for k, v in asdict(value).items() if k not in _NOT_SAVED} if is_dataclass(value) else {}
+            )
         return {"object": type(value).__name__, "options": {k: _plain(k, v) for k, v in options.items()}}
     if isinstance(value, np.ndarray):
         return {"array": value.tolist()}
@@ -130,7 +140,9 @@ def _plain(name: str, value: Any) -> Any:
         return {"list": [_plain(name, v) for v in value]}
     if name == "random_state":
         return None
-    raise TypeError(f"{name}={value!r} cannot be saved in a model file; set it to a plain value before saving")
+    raise TypeError(
+        f"{name}={value!r} cannot be saved in a model file; set it to a plain value before saving"
+    )
 
 
 def _revived(value: Any) -> Any:

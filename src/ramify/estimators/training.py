@@ -94,10 +94,14 @@ def checked_weights(sample_weight: Any, n_samples: int) -> np.ndarray:
     if weight.ndim != 1:
         raise ValueError(f"Sample weights must be 1D array or scalar, got shape {weight.shape}")
     if len(weight) != n_samples:
-        raise ValueError(f"sample_weight has {len(weight)} entries, but there are {n_samples} samples: one a sample")
+        raise ValueError(
+            f"sample_weight has {len(weight)} entries, but there are {n_samples} samples: one a sample"
+        )
     bad = np.flatnonzero(~(np.isfinite(weight) & (weight >= 0)))
     if len(bad):
-        raise ValueError(f"sample_weight[{bad[0]}] is {weight[bad[0]]}; weights must be finite and at least 0")
+        raise ValueError(
+            f"sample_weight[{bad[0]}] is {weight[bad[0]]}; weights must be finite and at least 0"
+        )
     if not weight.any():
         raise ValueError("sample_weight is zero for every sample; at least one must be positive")
     return weight

@@ -50,7 +50,9 @@ def resolve_loss(loss: Any, structure: Any, classes: tuple) -> BoundLoss:
     named = {"hamming": Hamming, "zero_one": ZeroOne}
     if isinstance(loss, str):
         if loss not in named:
-            raise ValueError(f"task_loss={loss!r} is unknown; choose one of {sorted(named)} or an object of ramify.losses")
+            raise ValueError(
+                f"task_loss={loss!r} is unknown; choose one of {sorted(named)} or an object of ramify.losses"
+            )
         loss = named[loss]()
     if not callable(getattr(loss, "bind", None)):
         raise TypeError(f"task_loss must be a name or an object of ramify.losses, got {loss!r}")

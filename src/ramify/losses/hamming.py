@@ -76,7 +76,9 @@ def _cost_table(costs: Any, classes: tuple) -> np.ndarray:
             elif isinstance(key, tuple) and len(key) == 2 and key[0] in code and key[1] in code:
                 table[code[key[0]], code[key[1]]] = cost
             else:
-                raise ValueError(f"Hamming costs name {key!r}, which is no label; known labels: {list(classes)}")
+                raise ValueError(
+                    f"Hamming costs name {key!r}, which is no label; known labels: {list(classes)}"
+                )
         np.fill_diagonal(table, 0.0)
     else:
         table = np.array(costs, dtype=float)

@@ -1,12 +1,12 @@
 """One certificate for all convex solvers: a lower bound on the optimum from cuts of the data term.
 
-Every (sub)gradient evaluation gives a cut ``loss(w) >= b_k + <g_k, w>`` with ``b_k = loss(w_k) - <g_k, w_k>``,
+Every (sub)gradient evaluation gives a cut ``loss(w) >= b_k + <g_k, w>``, ``b_k = loss(w_k) - <g_k, w_k>``,
 and losses are non-negative, which is the cut ``b = 0, g = 0``. For all weights ``a`` of a mean of cuts
 
     ``min_w loss(w) + R(w)  >=  sum_k a_k b_k - R*(-sum_k a_k g_k)``,   ``R*(-g) = -min_w [<g, w> + R(w)]``.
 
-With one cut and L2 the gap to it is the gradient bound ``sum_j G_j^2 / (2 l2_j)``, G the whole gradient. For the log
-loss ``b_k`` is the sum of the entropies, so with L1 alone the scaled cut is ``s sum_i H(p_i)`` with
+With one cut and L2 the gap to it is the gradient bound ``sum_j G_j^2 / (2 l2_j)``, G the whole gradient. For
+the log loss ``b_k`` is the sum of the entropies, so with L1 alone the scaled cut is ``s sum_i H(p_i)`` with
 ``s = min(1, l1 / |g|_inf)``. The best mean of several cuts is much tighter than either.
 """
 
@@ -22,13 +22,13 @@ from ramify.regularizers.elastic import ElasticNet
 class CutPool:
     """The cuts that matter, and the best lower bound they have proved so far.
 
-    Memory is bounded by ``size`` gradients. When the pool is full, the cut that is longest without weight in a bound
-    makes room; if all of them carry weight, their mean takes the place of the oldest, so that no bound is ever lost.
+    Memory is bounded by ``size`` gradients. When the pool is full, the cut that was least recently added or
+    of use in a bound makes room; if it is of use, the mean that proved the bound is kept in its place.
 
     Parameters
     ----------
     regularizer : ElasticNet
-    size : int, default=16
+    size : int, default=12
         Number of cuts kept, at least 2.
 
     Attributes
@@ -48,7 +48,7 @@ class CutPool:
     2.5
     """
 
-    def __init__(self, regularizer: ElasticNet, size: int = 16) -> None:
+    def __init__(self, regularizer: ElasticNet, size: int = 12) -> None:
         if size < 2:
             raise ValueError(f"a CutPool needs a size of at least 2, got {size}")
         self.regularizer, self.size = regularizer, size
@@ -59,7 +59,7 @@ class CutPool:
         self._clock = self._solved_at = 0
         self._gradients = np.empty((0, len(regularizer.l2)))  # the first len(weights) rows are in use
         self._gram = np.zeros((0, 0))  # <g_k, g_l / l2>, NaN where not yet computed
-        self._reach = 0.0
+        self._reach = 1.0  # largest |w_j| of the last point
         self._bounded = True
 
     def __len__(self) -> int:
@@ -69,17 +69,17 @@ class CutPool:
         """Take the cut of a data term with this value and (sub)gradient at ``w``; the arrays are copied."""
         offset = float(value - gradient @ w)
         if not np.isfinite(offset):
-            raise ValueError(f"the loss is {value} with a gradient that is not finite; check the data for NaN")
+            raise ValueError(f"the loss is {value} and its gradient not finite; check the data for NaN")
         reg = self.regularizer
         if len(reg.unpenalised) and np.any(gradient[reg.unpenalised]):
             self._bounded = False
         if not reg.strongly_convex:
-            self._reach = max(float(np.abs(w).max(initial=0.0)), np.finfo(float).tiny)
+            self._reach = float(np.abs(w).max(initial=0.0)) or 1.0
         self._clock += 1
         self._store(self._room(), offset, gradient, 0.0)
 
     def lower_bound(self) -> float:
-        """The best bound proved so far; -inf where there is none (an unpenalised weight that has a gradient)."""
+        """The best bound proved so far; -inf where none exists (an unpenalised weight with a gradient)."""
         if len(self) and self._bounded:
             value = self._solve_quadratic() if self._quadratic else self._solve_piecewise()
             self._stamps[self.weights > 0.0] = self._solved_at = self._clock

@@ -1,6 +1,6 @@
 """The dual of the elastic net over means of cuts, where L1 makes it piecewise quadratic.
 
-For cuts ``loss(w) >= b_k + <g_k, w>`` and weights ``a >= 0, sum(a) <= 1`` (the rest goes to the cut ``loss >= 0``)
+For cuts ``loss(w) >= b_k + <g_k, w>`` and weights ``a >= 0, sum(a) <= 1`` (the rest goes to ``loss >= 0``)
 
     ``D(a) = sum_k a_k b_k - sum_j max(|sum_k a_k g_kj| - l1_j, 0)^2 / (2 l2_j)``
 
@@ -9,6 +9,8 @@ present mean over the simplex, and goes along the line to its solution as far as
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 
@@ -42,14 +44,16 @@ def best_mean(
     >>> best_mean(penalty, np.array([3.0]), np.array([[2.0]]), np.zeros(1), reach=1.0)
     (array([0.5]), 1.5)
     """
-    l2 = np.where(penalty.l2 > 0.0, penalty.l2, _STAND_IN * penalty.l1 / reach)
+    l2 = penalty.l2
+    if not penalty.strongly_convex:
+        l2 = np.where(l2 > 0.0, l2, _STAND_IN * penalty.l1 / reach)
     a, mean = _maximise(l2, penalty.l1, offsets, gradients, start)
     share, value = best_share(penalty, float(a @ offsets), mean)
     return share * a, value
 
 
 def best_share(penalty: ElasticNet, offset: float, gradient: np.ndarray) -> tuple[float, float]:
-    """The best multiple ``s`` in [0, 1] of one cut, and the bound ``s offset - R*(-s gradient)`` that it proves.
+    """The best multiple ``s`` in [0, 1] of one cut, and its bound ``s offset - R*(-s gradient)``.
 
     With L1 alone ``s = min(1, min_j l1_j / |g_j|)``.
     """
@@ -96,7 +100,8 @@ def _maximise(
 
 
 def _step(l2: np.ndarray, l1: np.ndarray, mean: np.ndarray, along: np.ndarray, rise: float) -> float:
-    """How far ``D`` rises from ``mean`` towards ``mean + along``; coordinates within l1 at both ends play no part."""
+    """How far ``D`` rises from ``mean`` towards ``mean + along``."""
+    # Coordinates that are within l1 at both ends are so in between, and play no part.
     part = np.flatnonzero((np.abs(mean) > l1) | (np.abs(mean + along) > l1))
     l2, l1, mean, along = l2[part], l1[part], mean[part], along[part]
 
@@ -107,7 +112,7 @@ def _step(l2: np.ndarray, l1: np.ndarray, mean: np.ndarray, along: np.ndarray, r
     return _last_rise(slope, 1.0)
 
 
-def _last_rise(slope, most: float) -> float:
+def _last_rise(slope: Callable[[float], float], most: float) -> float:
     """Where a falling ``slope`` changes sign on [0, most]."""
     if slope(most) >= 0.0:
         return most

@@ -12,7 +12,7 @@ from ramify.structures.base import require
 
 MAX_SHARDS = 8  # gradient slots; fixed, so that sums never depend on the number of threads
 ROWS_A_SHARD = 4096  # fewer rows are not worth a thread
-ROWS_A_BLOCK = 2048  # rows scored and inferred at once: their tables stay in the cache
+ROWS_A_BLOCK = 4096  # rows scored and inferred at once: their tables stay in the cache
 
 
 class Samples(NamedTuple):
@@ -59,7 +59,12 @@ class Risk:
         executor: ThreadExecutor,
     ) -> None:  # fmt: skip
         name = type(surrogate).__name__
-        require(structure, surrogate.needs, user=name, remedy="Choose a learner that needs only best(), such as SSVM.")
+        require(
+            structure,
+            surrogate.needs,
+            user=name,
+            remedy="Choose a learner that needs only best(), such as SSVM.",
+        )
         self.structure, self.scorer, self.surrogate = structure, scorer, surrogate
         self.samples, self.regularizer, self.executor = samples, regularizer, executor
         n_rows = samples.batch.n_rows

@@ -1,8 +1,8 @@
 """The small dense QP of bundle methods: a concave quadratic over the probability simplex.
 
-A primal active-set Newton method. On its support the point is stationary; the most violating coordinate joins,
-Newton steps go to the stationary point of the new support or to the boundary, where coordinates leave. Pairwise
-Frank-Wolfe steps with exact length take over where rounding stops Newton.
+A primal active-set Newton method. On its support the point is stationary; the most violating coordinate
+joins, Newton steps go to the stationary point of the new support or to the boundary, where coordinates leave.
+Pairwise Frank-Wolfe steps with exact length take over where rounding stops Newton.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from scipy.linalg.blas import dtpsv
 
 _EPS = np.finfo(float).eps
-# A pivot this small, relative to its diagonal, is rounding: the coordinate depends affinely on those before it.
+# A pivot this small, relative to its diagonal, is rounding: the coordinate depends affinely on earlier ones.
 _DEPENDENT = 1e-13
 
 
@@ -99,10 +99,10 @@ def _first_point(Q: np.ndarray, b: np.ndarray, start: np.ndarray | None) -> np.n
 class _ActiveSet:
     """A point of the simplex with a Cholesky factor of ``Q + shift`` on its support.
 
-    The constant ``shift`` changes nothing on the simplex and makes the matrix definite wherever the coordinates
+    The constant ``shift`` changes nothing on the simplex and makes the matrix definite wherever coordinates
     are affinely independent. The factor is packed by columns: a coordinate joins by one triangular solve, and
-    when one leaves, those that came after it join again. (All this is free of threaded BLAS, whose threads can
-    wait long for a busy core.)
+    when one leaves, those that came after it join again. All this is free of threaded BLAS: for so little
+    work its threads cost more than they give, and much more on a busy machine.
     """
 
     def __init__(self, Q: np.ndarray, b: np.ndarray, a: np.ndarray) -> None:
@@ -144,8 +144,8 @@ class _ActiveSet:
     def _join(self, waiting: list[int]) -> bool:
         """Extend the factor by the coordinates given; true if ``a`` stayed where it was.
 
-        Where one depends affinely on those before it, ``a`` moves along the flat line that this dependence is,
-        uphill, until a coordinate leaves.
+        Where one depends affinely on those before it, ``a`` moves uphill along the flat line that this
+        dependence is, until a coordinate leaves.
         """
         stayed = True
         while waiting:

@@ -31,10 +31,10 @@ class ElasticNet:
         for name in ("l2", "l1"):
             strengths = np.ascontiguousarray(getattr(self, name), float)
             if strengths.ndim != 1:
-                raise ValueError(f"{name} must have one strength per weight, got an array of shape {strengths.shape}")
+                raise ValueError(f"{name} must have one strength per weight, got shape {strengths.shape}")
             bad = np.flatnonzero(~(np.isfinite(strengths) & (strengths >= 0.0)))
             if len(bad):
-                raise ValueError(f"{name}[{bad[0]}] is {strengths[bad[0]]}; penalties must be finite and >= 0")
+                raise ValueError(f"{name}[{bad[0]}] is {strengths[bad[0]]}; strengths must be finite, >= 0")
             object.__setattr__(self, name, strengths)
         if len(self.l2) != len(self.l1):
             raise ValueError(f"l2 and l1 need the same length, got {len(self.l2)} and {len(self.l1)}")
@@ -91,9 +91,10 @@ class ElasticNet:
         return float(0.5 * np.dot(excess / l2, excess)) if np.all(l2 > 0.0) else float("inf")
 
     def min_norm_subgradient(self, w: np.ndarray, g: np.ndarray) -> np.ndarray:
-        """Shortest subgradient of ``loss + R`` at ``w``, where ``g`` is the gradient of the loss; 0 at the optimum.
+        """Shortest subgradient of ``loss + R`` at ``w``, for the loss gradient ``g``; zero at the optimum.
 
-        >>> ElasticNet(l2=[0.0, 0.0], l1=[1.0, 1.0]).min_norm_subgradient(np.array([0.0, 2.0]), np.array([0.5, 0.5]))
+        >>> lasso = ElasticNet(l2=[0.0, 0.0], l1=[1.0, 1.0])
+        >>> lasso.min_norm_subgradient(np.array([0.0, 2.0]), np.array([0.5, 0.5]))
         array([0. , 1.5])
         """
         smooth = self.l2 * w

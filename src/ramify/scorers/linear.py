@@ -11,8 +11,6 @@ from ramify.data.batch import Batch, SparseRows
 from ramify.structures.tables import ChainTables
 
 
-
-
 @dataclass(frozen=True)
 class LinearScorer:
     """Potentials linear in the weights: ``node = features x node weights + bias``, ``edge = edge weights``.
@@ -55,7 +53,11 @@ class LinearScorer:
             ptr, label = _observed_states(batch, codes, n_labels)
         pairs = np.empty(0, np.int64)
         if has_edges:
-            pairs = np.arange(n_labels * n_labels) if transitions == "all" else _observed_pairs(batch, codes, n_labels)
+            pairs = (
+                np.arange(n_labels * n_labels)
+                if transitions == "all"
+                else _observed_pairs(batch, codes, n_labels)
+            )
         return cls(batch.n_columns, n_labels, ptr, label, pairs, intercept, has_edges)
 
     # -- layout -------------------------------------------------------------------------------------------------
@@ -115,7 +117,9 @@ class LinearScorer:
         blocks = self.blocks
         if isinstance(batch.rows, SparseRows):
             rows = batch.rows
-            scatter_rows(rows.indptr, rows.indices, rows.values, self.ptr, self.label, counts.node, 0, len(rows), out)
+            scatter_rows(
+                rows.indptr, rows.indices, rows.values, self.ptr, self.label, counts.node, 0, len(rows), out
+            )
         else:
             out[blocks["node"]] += (batch.rows.T @ counts.node).ravel()
         if self.intercept:
@@ -185,17 +189,24 @@ class LinearScorer:
         """This layout plus all weights of ``old`` (same labels; columns of ``old`` keep their numbers)."""
         ptr, label = self.ptr, self.label
         if len(ptr):
-            keys = [c.astype(np.int64) * self.n_labels + k for c, k in (self.coordinates(), old.coordinates())]
+            keys = [
+                c.astype(np.int64) * self.n_labels + k for c, k in (self.coordinates(), old.coordinates())
+            ]
             ptr, label = _layout(np.unique(np.concatenate(keys)), self.n_columns, self.n_labels)
         return replace(self, ptr=ptr, label=label, pairs=np.union1d(self.pairs, old.pairs))
 
     def check(self) -> None:
         """Raise ValueError unless every index stays within its array."""
         if len(self.ptr):
-            ascending = self.ptr[0] == 0 and self.ptr[-1] == len(self.label) and np.all(np.diff(self.ptr) >= 0)
+            ascending = (
+                self.ptr[0] == 0 and self.ptr[-1] == len(self.label) and np.all(np.diff(self.ptr) >= 0)
+            )
             if len(self.ptr) != self.n_columns + 1 or not ascending:
                 raise ValueError("the layout of the node weights is inconsistent")
-        for name, codes, stop in (("label", self.label, self.n_labels), ("pairs", self.pairs, self.n_labels**2)):
+        for name, codes, stop in (
+            ("label", self.label, self.n_labels),
+            ("pairs", self.pairs, self.n_labels**2),
+        ):
             if len(codes) and not 0 <= codes.min() <= codes.max() < stop:
                 raise ValueError(f"{name} codes of the scorer are out of range")
 

@@ -1,127 +1,142 @@
-"""Bundle method (BMRM): cutting planes of the data term, an exact dual step over them."""
+"""Bundle method: cutting planes of the data term, and an exact dual step over them."""
 
 from __future__ import annotations
 
+import copy
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, field
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from ramify.errors import MissingCapability
-from ramify.objectives.simplex_qp import simplex_qp
-from ramify.solvers.base import Callback, Recorder, Result
+from ramify.objectives.certificate import CutPool
+from ramify.objectives.problem import Problem, first_point, name_of
+from ramify.solvers.base import Callback, Recorder, Result, Step
 
-IDLE = 20  # a cut without weight for so many iterations is dropped
+_CAUTION = 0.3  # how far from the best point towards the minimiser of the cuts the next cut is taken
+_ROUNDING = 1e-13  # relative gap below which values cannot be told apart
 
 
-@dataclass(frozen=True)
+@dataclass
 class BundleState:
-    """The cuts ``loss(w) >= offset_k + <gradient_k, w>``, their dual weights, and the best point met."""
+    """Where a run stands; plain data."""
 
-    w: np.ndarray
+    w: np.ndarray  # where the next cut will be taken
+    pool: CutPool
     best_w: np.ndarray
     best: float = np.inf
-    lower: float = -np.inf
-    offsets: np.ndarray = field(default_factory=lambda: np.zeros(0))
-    gradients: tuple[np.ndarray, ...] = ()
-    gram: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
-    weights: np.ndarray = field(default_factory=lambda: np.zeros(0))
-    idle: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
     n_iter: int = 0
-
-    def with_cut(self, offset: float, gradient: np.ndarray, l2: np.ndarray) -> BundleState:
-        """One more cut; the Gram matrix grows by a row."""
-        scaled = gradient / l2
-        row = np.array([scaled @ g for g in (*self.gradients, gradient)])
-        n = len(row)
-        gram = np.empty((n, n))
-        gram[:-1, :-1] = self.gram
-        gram[-1], gram[:, -1] = row, row
-        return replace(
-            self, offsets=np.append(self.offsets, offset), gradients=(*self.gradients, gradient), gram=gram,
-            weights=np.append(self.weights, 0.0), idle=np.append(self.idle, 0),
-        )  # fmt: skip
-
-    def without_idle(self) -> BundleState:
-        """Drop cuts that have carried no weight for long; the bound does not change by it."""
-        idle = np.where(self.weights > 0, 0, self.idle + 1)
-        keep = np.flatnonzero(idle < IDLE)
-        return replace(
-            self, offsets=self.offsets[keep], gradients=tuple(self.gradients[k] for k in keep),
-            gram=self.gram[np.ix_(keep, keep)], weights=self.weights[keep], idle=idle[keep],
-        )  # fmt: skip
+    history: tuple[Step, ...] = ()
 
 
 @dataclass(frozen=True)
 class Bundle:
-    """Minimise ``loss(w) + sum_j (l2_j/2) w_j^2`` by cutting planes; the loss need not be smooth.
+    """Minimise ``loss(w) + sum_j (l2_j / 2) w_j^2`` by cutting planes; the loss need not be smooth.
 
-    Each iteration adds the cut at the present point and moves to the minimiser of the maximum of all cuts plus the
-    penalty, found through its dual: ``max_a <a, offsets> - |sum_k a_k g_k|^2 / (2 l2)`` on the simplex. That dual value
-    is the lower bound; the best point met is the result, so the gap is exact at every iteration.
+    An iteration takes the cut of the loss at the present point and maximises the dual over all cuts,
+    ``max_a <a, offsets> - sum_j (sum_k a_k g_kj)^2 / (2 l2_j)`` on the simplex. Its value is the lower bound; its
+    solution gives the minimiser ``-(sum_k a_k g_k) / l2`` of the cuts and the penalty. The next cut is taken on the
+    way there from the best point met: 0.3 of it, which needs about a third fewer cuts than all of it for the
+    hinge, two thirds fewer for the log loss. The best point is the result, and the gap is exact at every iteration.
 
     Parameters
     ----------
     max_iter : int
+        Iterations of one call, each one pass over the data; a resumed run has as many again.
     tol : float
-        Relative gap at which the run stops.
+        Relative gap at which the run stops (``reason="gap"``); 0 runs to ``max_iter`` or machine precision.
+    max_cuts : int
+        Gradients kept in memory. Beyond it the least recently useful cut is dropped, and useful ones are merged
+        into their mean, which slows the run down but keeps the bound.
     callbacks : sequence of callables
+        Called with the ``Step`` of every iteration; a true answer stops the run.
     """
 
     max_iter: int = 1000
     tol: float = 1e-4
+    max_cuts: int = 150
     callbacks: Sequence[Callback] = field(default=())
 
-    def solve(self, problem: Any, w0: np.ndarray | None = None, state: dict | None = None) -> Result:
-        """Minimise from ``w0`` (zero by default), or go on from the ``state`` of an earlier result."""
-        reg = problem.regularizer
-        if reg.has_l1 or not reg.strongly_convex:
-            raise MissingCapability(
-                "bundle needs l2 > 0 on every weight and no l1; use solver='stochastic' (or 'lbfgs' for smooth losses)"
+    def __post_init__(self) -> None:
+        if self.max_iter < 1 or not self.tol >= 0 or self.max_cuts < 2:
+            raise ValueError(
+                f"Bundle needs max_iter >= 1, tol >= 0 and max_cuts >= 2, got max_iter={self.max_iter!r}, "
+                f"tol={self.tol!r}, max_cuts={self.max_cuts!r}"
             )
+
+    def solve(
+        self, problem: Problem, w0: np.ndarray | None = None, state: BundleState | None = None
+    ) -> Result:
+        """Minimise from ``w0`` (zero by default), or go on from the ``state`` of an earlier result.
+
+        Returns
+        -------
+        Result
+            With the best point met. ``state`` is not changed: the same one may be resumed again.
+        """
+        self._check(problem)
         if state is None:
-            start = np.zeros(problem.n_params) if w0 is None else np.array(w0, float)
-            current = BundleState(start, start)
+            w = first_point(problem, w0)
+            run = BundleState(w, CutPool(problem.regularizer, self.max_cuts), w)
         else:
-            current = state["bundle"]
-        recorder = Recorder(self.callbacks, () if state is None else state["history"])
-        reason, last = "max_iter", current.n_iter + self.max_iter
-        while current.n_iter < last:
-            current = self._iterate(problem, current)
-            stop = recorder.record(current.n_iter, current.n_iter, current.best, current.lower)
-            if current.best - current.lower <= self.tol * abs(current.best):
+            run = self._resumed(problem, state)
+        recorder = Recorder(self.callbacks, run.history)
+        last, reason = run.n_iter + self.max_iter, ""
+        while not reason:
+            self._iterate(problem, run)
+            stop = recorder.record(run.n_iter, run.n_iter, run.best, run.pool.best)
+            gap = run.best - run.pool.best
+            if gap <= self.tol * abs(run.best):
                 reason = "gap"
+            elif gap <= _ROUNDING * abs(run.best):
+                reason = "machine precision"
             elif stop:
                 reason = "callback"
-            if reason != "max_iter":
-                break
-        history = tuple(recorder.history)
+            elif run.n_iter == last:
+                reason = "max_iter"
+        run.history = tuple(recorder.history)
+        step = run.history[-1]
         if reason == "max_iter":
             warnings.warn(
-                f"bundle stopped after {current.n_iter} iterations with relative gap "
-                f"{history[-1].gap / abs(current.best):.2e} > tol={self.tol:g}. Increase max_iter, tol or l2.",
+                f"bundle stopped after {run.n_iter} iterations with relative gap {step.gap / abs(run.best):.2e} "
+                f"> tol={self.tol:g}. Increase max_iter, tol or l2.",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=2,
             )
-        result_state = {"bundle": current, "history": history}
-        return Result(current.best_w, history[-1], history, reason == "gap", reason, result_state)
+        return Result(run.best_w, step, run.history, reason in ("gap", "machine precision"), reason, run)
+
+    def _check(self, problem: Problem) -> None:
+        reg = problem.regularizer
+        if reg.has_l1:
+            raise MissingCapability(
+                f"bundle needs a penalty without l1 for {name_of(problem)}, whose weight {np.argmax(reg.l1 > 0)} has "
+                "one; use solver='stochastic', or 'lbfgs' for smooth losses"
+            )
+        if not reg.strongly_convex:
+            raise MissingCapability(
+                f"bundle needs l2 > 0 on every weight for {name_of(problem)}, whose weight {np.argmin(reg.l2)} has "
+                "none; penalise it or use solver='stochastic', or 'lbfgs' for smooth losses"
+            )
+
+    def _resumed(self, problem: Problem, state: BundleState) -> BundleState:
+        if not problem.regularizer.same_as(state.pool.regularizer) or state.pool.size != self.max_cuts:
+            raise ValueError(
+                "this state belongs to a problem with other weights or penalties, or to another max_cuts; "
+                "start from its point instead: solve(problem, w0=result.w)"
+            )
+        return copy.deepcopy(state)
 
     @staticmethod
-    def _iterate(problem: Any, current: BundleState) -> BundleState:
-        reg, w = problem.regularizer, current.w
-        value, gradient = problem.loss(w)
-        primal = value + reg.value(w)
-        if primal < current.best:
-            current = replace(current, best=primal, best_w=w)
-        current = current.with_cut(value - float(gradient @ w), gradient, reg.l2)
-        solution = simplex_qp(current.gram, current.offsets, current.weights)
-        mean = np.zeros_like(w)
-        for weight, g in zip(solution.a, current.gradients):
-            if weight > 0:
-                mean += weight * g
-        lower = max(current.lower, solution.value)
-        current = replace(current, weights=solution.a, w=-mean / reg.l2, lower=lower, n_iter=current.n_iter + 1)
-        return current.without_idle()
+    def _iterate(problem: Problem, run: BundleState) -> None:
+        reg = problem.regularizer
+        value, gradient = problem.loss(run.w)
+        primal = value + reg.value(run.w)
+        if primal < run.best:
+            run.best, run.best_w = float(primal), run.w
+        run.pool.add(value, gradient, run.w)
+        run.pool.lower_bound()
+        run.n_iter += 1
+        lowest = -run.pool.mean_gradient() / reg.l2
+        run.w = run.best_w + _CAUTION * (lowest - run.best_w)

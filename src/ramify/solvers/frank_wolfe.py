@@ -139,7 +139,9 @@ class FrankWolfe:
     def restart(self, problem: Any, state: dict) -> dict:
         """The dual variables of an earlier run as the start of this one; only the penalty may have changed."""
         active = state["active"].copy()
-        same = active.mass.shape[0] == problem.n_samples and active.path.shape[1] == len(problem.samples.codes)
+        same = active.mass.shape[0] == problem.n_samples and active.path.shape[1] == len(
+            problem.samples.codes
+        )
         if not same or len(active.w) != problem.n_params:
             raise MissingCapability(
                 "frank_wolfe can be warm-started on the same samples only, since its variables belong to them; "

@@ -1,54 +1,73 @@
-"""L-BFGS for smooth losses with L2, and OWL-QN when there is an L1 penalty."""
+"""L-BFGS for smooth losses with L2, and OWL-QN where there is an L1 penalty."""
 
 from __future__ import annotations
 
+import copy
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from ramify.errors import MissingCapability
 from ramify.objectives.certificate import CutPool
-from ramify.solvers.base import Callback, Recorder, Result
+from ramify.objectives.problem import Problem, first_point, name_of
+from ramify.solvers.base import Callback, Recorder, Result, Step
 from ramify.solvers.line_search import Point, strong_wolfe
+from ramify.solvers.quasi_newton import InverseHessian
 
-WINDOW = 10  # iterations over which the relative decrease is measured
+WINDOW = 10  # iterations over which the relative decrease is measured, and between two lower bounds
+SLOW = f"relative decrease over {WINDOW} iterations"
+_ROUNDING = 1e-6  # relative decrease still promised when no step gives it; losses may be summed in float32
 
 
-@dataclass
-class LBFGSState:
-    """A point with its value and gradients, and the curvature pairs gathered on the way there."""
+class Place(NamedTuple):
+    """A point with everything known about it."""
 
     w: np.ndarray
     loss: float
     gradient: np.ndarray  # of the data term
-    changes: tuple[np.ndarray, ...] = ()
-    gradient_changes: tuple[np.ndarray, ...] = ()
+    smooth_gradient: np.ndarray  # of the data term and L2
+    primal: float
+
+
+@dataclass
+class LBFGSState:
+    """Where a run stands; plain data."""
+
+    place: Place
+    curvature: InverseHessian
+    pool: CutPool
     n_iter: int = 0
-    n_oracle: float = 1.0
+    n_oracle: int = 1
+    history: tuple[Step, ...] = ()
 
 
 @dataclass(frozen=True)
 class LBFGS:
-    """Limited-memory BFGS on ``loss(w) + sum_j (l2_j/2) w_j^2 + l1_j |w_j|``; the loss must be smooth.
+    """Limited-memory BFGS on ``loss(w) + sum_j (l2_j / 2) w_j^2 + l1_j |w_j|``; the loss must be smooth.
 
-    Without L1 each step satisfies the strong Wolfe conditions. With L1 it is OWL-QN: the shortest subgradient gives
-    the orthant, the step is kept inside it by setting weights that would cross zero to zero.
+    Without L1 each step satisfies the strong Wolfe conditions. With L1 it is OWL-QN: the shortest subgradient
+    gives the orthant, and the step stays inside it by setting weights that would cross zero to zero.
 
-    The run stops when the proven gap is at most ``tol`` times the objective (``reason="gap"``), or when the objective
-    fell by at most that share over ten iterations (``reason="relative decrease over 10 iterations"``).
+    A run stops when the proven gap is at most ``tol`` times the objective (``reason="gap"``; the bound is
+    computed every ten iterations and at the end), or, an estimate, when the objective fell by at most that share
+    over ten iterations (``"relative decrease over 10 iterations"``). When no step decreases the objective any
+    more it stops with ``"machine precision"`` if no more than rounding was to be expected, else, not converged,
+    with ``"line search"``: the gradient is then wrong or the loss not smooth.
 
     Parameters
     ----------
     memory : int
         Curvature pairs kept.
     max_iter : int
+        Iterations of one call; a resumed run has as many again.
     tol : float
-        Relative suboptimality wanted; 0 runs until no further decrease is possible.
+        Relative suboptimality wanted; 0 runs to ``max_iter`` or machine precision.
     callbacks : sequence of callables
+        Called with the ``Step`` of every iteration; a true answer stops the run.
     """
 
     memory: int = 10
@@ -56,138 +75,163 @@ class LBFGS:
     tol: float = 1e-4
     callbacks: Sequence[Callback] = field(default=())
 
-    def solve(self, problem: Any, w0: np.ndarray | None = None, state: dict | None = None) -> Result:
-        """Minimise from ``w0`` (zero by default), or go on from the ``state`` of an earlier result."""
-        if not problem.smooth:
-            raise MissingCapability(
-                f"lbfgs needs a smooth loss, and {type(getattr(problem, 'surrogate', problem)).__name__} is not: "
-                "use solver='frank_wolfe', 'bundle' or 'stochastic'"
+    def __post_init__(self) -> None:
+        if self.memory < 1 or self.max_iter < 1 or not self.tol >= 0:
+            raise ValueError(
+                f"LBFGS needs memory >= 1, max_iter >= 1 and tol >= 0, got memory={self.memory!r}, "
+                f"max_iter={self.max_iter!r}, tol={self.tol!r}"
             )
-        reg = problem.regularizer
-        pool = CutPool(reg)
-        if state is None:
-            w = np.zeros(problem.n_params) if w0 is None else np.array(w0, float)
-            current = LBFGSState(w, *problem.loss(w))
-        else:
-            current, pool.best = state["point"], state["lower"]
-        recorder = Recorder(self.callbacks, () if state is None else state["history"])
-        values = [step.primal for step in recorder.history] or [current.loss + reg.value(current.w)]
-        pool.add(current.loss, current.gradient, current.w)
-        reason, last = "max_iter", current.n_iter + self.max_iter
-        while current.n_iter < last:
-            moved = self._step(problem, current)
-            if moved is None:
-                reason = "no further decrease"
+
+    def solve(
+        self, problem: Problem, w0: np.ndarray | None = None, state: LBFGSState | None = None
+    ) -> Result:
+        """Minimise from ``w0`` (zero by default), or go on from the ``state`` of an earlier result.
+
+        Returns
+        -------
+        Result
+            With the best point met. ``state`` is not changed: the same one may be resumed again.
+        """
+        self._check(problem)
+        run = self._resumed(problem, state) if state is not None else self._begun(problem, w0)
+        recorder = Recorder(self.callbacks, run.history)
+        last = run.n_iter + self.max_iter
+        reason = "gap" if state is None and self._proven(run, run.pool.lower_bound()) else ""
+        while not reason:
+            place, reason = self._iterate(problem, run)
+            if place is None:
                 break
-            current = moved
-            primal = current.loss + reg.value(current.w)
-            values.append(primal)
-            pool.add(current.loss, current.gradient, current.w)
-            slow = (
-                len(values) > WINDOW and 0 <= values[-1 - WINDOW] - primal <= self.tol * abs(primal) and self.tol > 0
-            )
-            if current.n_iter % WINDOW == 0 or slow or current.n_iter == last:
-                pool.lower_bound()
-            stop = recorder.record(current.n_iter, current.n_oracle, primal, pool.best)
-            if primal - pool.best <= self.tol * abs(primal):
+            run.place = place
+            run.n_iter += 1
+            run.pool.add(place.loss, place.gradient, place.w)
+            slow = self._slow(recorder.history, place.primal)
+            if slow or run.n_iter % WINDOW == 0 or run.n_iter == last:
+                run.pool.lower_bound()
+            stop = recorder.record(run.n_iter, run.n_oracle, place.primal, run.pool.best)
+            if self._proven(run, run.pool.best):
                 reason = "gap"
             elif slow:
-                reason = f"relative decrease over {WINDOW} iterations"
+                reason = SLOW
             elif stop:
                 reason = "callback"
-            if reason != "max_iter":
-                break
-        return self._result(problem, current, recorder, pool, reason)
+            elif run.n_iter == last:
+                reason = "max_iter"
+        return self._finished(run, recorder, reason)
 
-    def _result(self, problem, current, recorder, pool, reason) -> Result:
-        primal = current.loss + problem.regularizer.value(current.w)
-        lower = pool.lower_bound()
-        if recorder.history and recorder.history[-1].n_iter == current.n_iter:
-            recorder.history[-1] = recorder.history[-1]._replace(lower=lower)
+    def _check(self, problem: Problem) -> None:
+        if not problem.smooth:
+            raise MissingCapability(
+                f"lbfgs needs a smooth loss, and {name_of(problem)} is not: "
+                "use solver='frank_wolfe', 'bundle' or 'stochastic'"
+            )
+
+    def _begun(self, problem: Problem, w0: np.ndarray | None) -> LBFGSState:
+        place = _visit(problem, first_point(problem, w0))
+        if not np.isfinite(place.primal):
+            raise ValueError(f"lbfgs cannot start: the objective is {place.primal} at the first point")
+        run = LBFGSState(place, InverseHessian(problem.n_params, self.memory), CutPool(problem.regularizer))
+        run.pool.add(place.loss, place.gradient, place.w)
+        return run
+
+    def _resumed(self, problem: Problem, state: LBFGSState) -> LBFGSState:
+        if not problem.regularizer.same_as(state.pool.regularizer) or self.memory != state.curvature.memory:
+            raise ValueError(
+                "this state belongs to a problem with other weights or penalties, or to another memory; "
+                "start from its point instead: solve(problem, w0=result.w)"
+            )
+        return copy.deepcopy(state)
+
+    def _proven(self, run: LBFGSState, lower: float) -> bool:
+        return run.place.primal - lower <= self.tol * abs(run.place.primal)
+
+    def _slow(self, history: Sequence[Step], primal: float) -> bool:
+        return len(history) >= WINDOW and history[-WINDOW].primal - primal <= self.tol * abs(primal)
+
+    def _iterate(self, problem: Problem, run: LBFGSState) -> tuple[Place | None, str]:
+        """The next place, or why there is none."""
+        here, reg = run.place, problem.regularizer
+        steepest = reg.min_norm_subgradient(here.w, here.gradient) if reg.has_l1 else here.smooth_gradient
+        norm = float(np.linalg.norm(steepest))
+        if norm == 0.0:
+            return None, "machine precision"
+        direction = -run.curvature.times(steepest)
+        promise = -float(direction @ steepest)
+        if len(run.curvature) and not promise > 0.0:  # rounding has spoilt the pairs
+            run.curvature.clear()
+            direction = -steepest
+        search = _orthant_search if reg.has_l1 else _wolfe_search
+        while True:
+            first = 1.0 if len(run.curvature) else min(1.0, 1.0 / norm)
+            place, n_evaluations = search(problem, here, steepest, direction, first)
+            run.n_oracle += n_evaluations
+            if place is not None:
+                run.curvature.update(place.w - here.w, place.smooth_gradient - here.smooth_gradient)
+                return place, ""
+            if not len(run.curvature):
+                promise = min(promise, here.primal - run.pool.lower_bound())
+                rounding = promise <= max(self.tol, _ROUNDING) * abs(here.primal)
+                return None, "machine precision" if rounding else "line search"
+            run.curvature.clear()
+            direction = -steepest
+
+    def _finished(self, run: LBFGSState, recorder: Recorder, reason: str) -> Result:
+        lower = run.pool.lower_bound()
+        history = recorder.history
+        if history and history[-1].n_iter == run.n_iter:
+            history[-1] = history[-1]._replace(n_oracle=run.n_oracle, lower=lower)
         else:
-            recorder.record(current.n_iter, current.n_oracle, primal, lower)
-        history = tuple(recorder.history)
-        step = history[-1]
-        if reason == "max_iter":
+            recorder.record(run.n_iter, run.n_oracle, run.place.primal, lower)
+        run.history, step = tuple(history), history[-1]
+        if reason in ("max_iter", "line search"):
+            bound = "no bound" if np.isnan(step.gap) else f"relative gap {step.gap / abs(step.primal):.2e}"
+            remedy = "Increase max_iter or tol." if reason == "max_iter" else "Check the gradient."
+            iterations = "1 iteration" if run.n_iter == 1 else f"{run.n_iter} iterations"
             warnings.warn(
-                f"lbfgs stopped after {step.n_iter} iterations at objective {step.primal:.6g} with gap "
-                f"{step.gap:.3g} (tol={self.tol:g}). Increase max_iter or tol.",
+                f"lbfgs stopped after {iterations} ({reason}) at objective {step.primal:.6g} with {bound}, "
+                f"tol={self.tol:g}. {remedy}",
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        state = {"point": current, "history": history, "lower": lower}
-        return Result(current.w, step, history, reason not in ("max_iter", "callback"), reason, state)
+        converged = reason in ("gap", SLOW, "machine precision")
+        return Result(run.place.w, step, run.history, converged, reason, run)
 
-    def _step(self, problem: Any, current: LBFGSState) -> LBFGSState | None:
-        """One iteration; None if no step decreases the objective any more."""
-        reg = problem.regularizer
-        steepest = reg.min_norm_subgradient(current.w, current.gradient)
-        norm = float(np.linalg.norm(steepest))
-        if norm == 0.0:
-            return None
-        direction = self._direction(current, steepest)
-        slope = float(direction @ steepest)
-        if not slope < 0:  # rounding has spoilt the curvature pairs: start again from the steepest descent
-            current = replace(current, changes=(), gradient_changes=())
-            direction, slope = -steepest, -norm * norm
-        first = 1.0 if current.changes else min(1.0, 1.0 / norm)
-        search = self._orthant_search if reg.has_l1 else self._wolfe_search
-        found, n = search(problem, current, direction, slope, first, steepest)
-        if found is None:
-            if not current.changes:
-                return None
-            return self._step(problem, replace(current, changes=(), gradient_changes=()))
-        w, loss, gradient = found
-        change = w - current.w
-        gradient_change = gradient - current.gradient + reg.l2_gradient(change)
-        changes, gradient_changes = current.changes, current.gradient_changes
-        if change @ gradient_change > 1e-14 * float(np.linalg.norm(gradient_change)) ** 2:
-            changes = (*changes, change)[-self.memory :]
-            gradient_changes = (*gradient_changes, gradient_change)[-self.memory :]
-        return LBFGSState(w, loss, gradient, changes, gradient_changes, current.n_iter + 1, current.n_oracle + n)
 
-    def _direction(self, current: LBFGSState, steepest: np.ndarray) -> np.ndarray:
-        """Two-loop recursion: minus the inverse Hessian estimate times the gradient."""
-        d = -steepest
-        pairs = list(zip(current.changes, current.gradient_changes))
-        shares = []
-        for s, y in reversed(pairs):
-            share = float(s @ d) / float(s @ y)
-            shares.append(share)
-            d -= share * y
-        if pairs:
-            s, y = pairs[-1]
-            d *= float(s @ y) / float(y @ y)
-        for (s, y), share in zip(pairs, reversed(shares)):
-            d += (share - float(y @ d) / float(s @ y)) * s
-        return d
+def _visit(problem: Problem, w: np.ndarray) -> Place:
+    """Evaluate the objective at ``w``."""
+    reg = problem.regularizer
+    loss, gradient = problem.loss(w)
+    smooth_gradient = reg.l2_gradient(w)
+    primal = float(loss) + 0.5 * float(smooth_gradient @ w) + reg.l1_value(w)
+    smooth_gradient += gradient
+    return Place(w, float(loss), gradient, smooth_gradient, primal)
 
-    def _wolfe_search(self, problem, current, direction, slope, first, steepest):
-        reg = problem.regularizer
 
-        def at(step: float) -> Point:
-            w = current.w + step * direction
-            loss, gradient = problem.loss(w)
-            whole = gradient + reg.l2_gradient(w)
-            return Point(step, loss + reg.l2_value(w), float(whole @ direction), (w, loss, gradient))
+def _wolfe_search(
+    problem: Problem, here: Place, steepest: np.ndarray, direction: np.ndarray, first: float
+) -> tuple[Place | None, int]:
+    def at(step: float) -> Point:
+        place = _visit(problem, here.w + step * direction)
+        return Point(step, place.primal, float(place.smooth_gradient @ direction), place)
 
-        start = Point(0.0, current.loss + reg.l2_value(current.w), slope, None)
-        point, n = strong_wolfe(at, start, first)
-        return (None if point is None or point.value >= start.value else point.payload), n
+    start = Point(0.0, here.primal, float(steepest @ direction))
+    point, n_evaluations = strong_wolfe(at, start, first)
+    return (None if point is None else point.payload), n_evaluations
 
-    def _orthant_search(self, problem, current, direction, slope, first, steepest):
-        reg = problem.regularizer
-        penalised = reg.l1 > 0
-        direction = np.where(penalised & (direction * steepest >= 0), 0.0, direction)
-        orthant = np.where(current.w != 0, np.sign(current.w), -np.sign(steepest))
-        start = current.loss + reg.value(current.w)
-        step = first
-        for n in range(1, 31):
-            w = current.w + step * direction
-            w[penalised & (w * orthant <= 0)] = 0.0
-            loss, gradient = problem.loss(w)
-            value = loss + reg.value(w)
-            if value < start and value <= start + 1e-4 * float(steepest @ (w - current.w)):
-                return (w, loss, gradient), n
-            step *= 0.5
-        return None, n
+
+def _orthant_search(
+    problem: Problem, here: Place, steepest: np.ndarray, direction: np.ndarray, first: float
+) -> tuple[Place | None, int]:
+    """Halve the step until the objective falls enough; penalised weights stay in their orthant."""
+    penalised = problem.regularizer.l1 > 0.0
+    direction = np.where(penalised & (direction * steepest >= 0.0), 0.0, direction)
+    orthant = np.where(here.w != 0.0, np.sign(here.w), -np.sign(steepest))
+    step = first
+    for n_evaluations in range(1, 31):
+        w = here.w + step * direction
+        w[penalised & (w * orthant <= 0.0)] = 0.0
+        place = _visit(problem, w)
+        expected = float(steepest @ (w - here.w))
+        if place.primal < here.primal and place.primal <= here.primal + 1e-4 * expected:
+            return place, n_evaluations
+        step *= 0.5
+    return None, n_evaluations

@@ -39,7 +39,9 @@ class PassState:
 
     def copy(self) -> PassState:
         """An independent copy."""
-        arrays = {f.name: getattr(self, f.name).copy() for f in fields(self) if f.name in ("w", "squares", "drift")}
+        arrays = {
+            f.name: getattr(self, f.name).copy() for f in fields(self) if f.name in ("w", "squares", "drift")
+        }
         return replace(self, **arrays)
 
     def restart_average(self) -> None:
@@ -131,7 +133,9 @@ def generic_pass(problem: Any, state: PassState, order: np.ndarray) -> tuple[flo
         pace = np.full(len(at), state.rate / (1.0 + state.decay * (state.n_steps + turn)))
         if state.adaptive:
             state.squares[at] += step * step
-            pace = np.divide(pace, np.sqrt(state.squares[at]), out=np.zeros_like(pace), where=state.squares[at] > 0)
+            pace = np.divide(
+                pace, np.sqrt(state.squares[at]), out=np.zeros_like(pace), where=state.squares[at] > 0
+            )
         fresh = state.w[at] - pace * step
         fresh = np.sign(fresh) * np.maximum(np.abs(fresh) - pace * share * l1[at], 0.0)
         state.drift[at] += (state.age + turn) * (fresh - state.w[at])

@@ -49,5 +49,10 @@ class AveragedPerceptron:
         history = tuple(recorder.history)
         converged = reason not in ("max_iter", "callback")
         return Result(
-            current.weights(True), history[-1], history, converged, reason, {"pass": current, "history": history}
+            current.weights(True),
+            history[-1],
+            history,
+            converged,
+            reason,
+            {"pass": current, "history": history},
         )

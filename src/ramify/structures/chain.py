@@ -133,7 +133,14 @@ class Chain(BaseEstimator):
         counts = ChainTables(np.empty_like(tables.node), np.zeros_like(tables.edge), tables.offsets)
         if len(tables):
             expectations(
-                tables.node, tables.edge, tables.edge_step, tables.offsets, weight, log_z, counts.node, counts.edge
+                tables.node,
+                tables.edge,
+                tables.edge_step,
+                tables.offsets,
+                weight,
+                log_z,
+                counts.node,
+                counts.edge,
             )
         _check_feasible(log_z)
         if flagged and not keep_flag:
@@ -253,9 +260,7 @@ def _weights(theta: ChainTables, weight) -> np.ndarray:
 
 def _empty_parts(tables: ChainTables) -> ChainTables:
     labels = tables.n_labels
-    return ChainTables(
-        np.empty_like(tables.node), np.empty((tables.n_edges, labels, labels)), tables.offsets
-    )
+    return ChainTables(np.empty_like(tables.node), np.empty((tables.n_edges, labels, labels)), tables.offsets)
 
 
 def _check_feasible(values: np.ndarray) -> None:

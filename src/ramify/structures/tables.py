@@ -117,7 +117,9 @@ class Restriction:
         if self.edge is not None:
             found = self.edge.shape
             if found[1:] != pair or found[0] not in (1, theta.n_edges):
-                raise ValueError(f"within.edge has shape {found}, expected (1 or {theta.n_edges}, {labels}, {labels})")
+                raise ValueError(
+                    f"within.edge has shape {found}, expected (1 or {theta.n_edges}, {labels}, {labels})"
+                )
         if self.contradicts is not None and self.contradicts.shape != (rows,):
             raise ValueError(f"within.contradicts has shape {self.contradicts.shape}, expected {(rows,)}")
 

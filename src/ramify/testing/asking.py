@@ -52,9 +52,9 @@ class Case:
     ) -> Answer:
         """Put a question.
 
-        Inputs must stay as they were, and if ``alone`` every sample must get bitwise the same answer in a
-        batch of its own. Questions about given outputs have ``outputs``; a ``total`` one has an answer even
-        where nothing is allowed.
+        Inputs must stay as they were (but for ``into``, which is there to be added to), and if ``alone``
+        every sample must get bitwise the same answer in a batch of its own. Questions about given outputs
+        have ``outputs``; a ``total`` one has an answer even where nothing is allowed.
         """
         problem = self.problem
         try:
@@ -83,7 +83,7 @@ class Case:
     def _call(self, problem: Problem, answer: str, outputs: Any, options: Mapping[str, Any]) -> Any:
         codes = () if outputs is None else (problem.reference.pack(problem.theta, outputs),)
         keywords = {**problem.keywords, **options}
-        given = [problem.theta, codes, keywords]
+        given = [problem.theta, codes, {k: value for k, value in keywords.items() if k != "into"}]
         before = [array.copy() for array in arrays(given)]
         try:
             result = getattr(self.structure, answer)(problem.theta, *codes, **keywords)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ramify.testing.asking import NO_OPTIONS, Case, numbers, unsplit
+from ramify.testing.asking import Case, numbers, unsplit
 from ramify.testing.reference import Output
 from ramify.testing.sum_checks import compare_counts
 
@@ -43,19 +43,25 @@ def check_log_proba(case: Case) -> None:
 
 
 def check_count(case: Case) -> None:
-    """Counts in theta's shape, times a weight a sample, and the law ``f(y) = <theta, count(y)>``."""
+    """Counts in theta's shape, weighted, added to others, and the law ``f(y) = <theta, count(y)>``."""
     problem = case.problem
     if problem.keywords:
-        return  # counts depend on neither
+        return  # counts depend on neither cost nor restriction
     for outputs in _given(case):
         weight = np.round(case.rng.uniform(-1.0, 3.0, problem.n_samples), 1)
-        for options in (NO_OPTIONS, {"weight": weight}):
-            reply = case.ask("count", unsplit, outputs=outputs, alone=False, total=True, options=options)
-            factors = options.get("weight", np.ones(problem.n_samples)).tolist()
-            weighted = [{y: factor} for y, factor in zip(outputs, factors)]
-            compare_counts(problem, "count", weighted, reply.result, 1.0)
-            if not options:
-                found = problem.reference.dot(problem.theta, reply.result)
-                expected = math.fsum(problem.values[s][y] for s, y in enumerate(outputs))
-                if not (found == expected or abs(found - expected) <= sum(problem.tolerances)):
-                    problem.fail("count", None, f"<theta, count> = {expected} = f of {outputs}", found)
+        plain = case.ask("count", unsplit, outputs=outputs, alone=False, total=True).result
+        compare_counts(problem, "count", [{y: 1.0} for y in outputs], plain, 1.0)
+        found = problem.reference.dot(problem.theta, plain)
+        expected = math.fsum(problem.values[s][y] for s, y in enumerate(outputs))
+        if not (found == expected or abs(found - expected) <= sum(problem.tolerances)):
+            problem.fail("count", None, f"<theta, count> = {expected} = f of {outputs}", found)
+        for into, total in ({}, weight), ({"into": plain}, 1.0 + weight):
+            options = {"weight": weight, **into}
+            counts = case.ask(
+                "count", unsplit, outputs=outputs, alone=False, total=True, options=options
+            ).result
+            compare_counts(problem, "count", _weighted(outputs, total), counts, 1.0)
+
+
+def _weighted(outputs: list[Output], weight: np.ndarray) -> list[dict[Output, float]]:
+    return [{y: float(factor)} for y, factor in zip(outputs, weight)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,16 +40,18 @@ class Dates:
         return self.images.reshape(-1, SIDE * SIDE)
 
 
-def make_dates(sizes: tuple[int, ...] = (600, 200, 500), *, seed: int = 0) -> tuple[Dates, ...]:
-    """Compose parts (training, development, test) that share no image of a digit.
+def make_dates(sizes: Sequence[int], *, shares: Sequence[float], seed: int = 0) -> tuple[Dates, ...]:
+    """Compose parts (such as training, development, test) that share no image of a digit.
 
     Days are drawn uniformly from ten years and written as YYYYMMDD, each digit with a random image of its
     kind. All pixels get some grain, and one digit in seven an ink blot.
 
     Parameters
     ----------
-    sizes : tuple of int
+    sizes : sequence of int
         Number of dates in each part.
+    shares : sequence of float
+        Share of the images that each part is composed from.
     seed : int
         Of the split, the days, the choice of images and the damage.
 
@@ -58,7 +61,7 @@ def make_dates(sizes: tuple[int, ...] = (600, 200, 500), *, seed: int = 0) -> tu
 
     Examples
     --------
-    >>> train, test = make_dates((3, 2), seed=1)
+    >>> train, test = make_dates((3, 2), shares=(0.7, 0.3), seed=1)
     >>> train.images.shape, test.digits.shape
     ((3, 8, 8, 8), (2, 8))
     """
@@ -66,11 +69,12 @@ def make_dates(sizes: tuple[int, ...] = (600, 200, 500), *, seed: int = 0) -> tu
 
     source = load_digits()
     rng = np.random.default_rng(seed)
-    # A part gets images in proportion to the root of its size: small parts too need variety.
-    shares = np.cumsum(np.sqrt(sizes)) / np.sum(np.sqrt(sizes))
     order = rng.permutation(len(source.target))
-    pools = np.split(order, (shares[:-1] * len(order)).astype(int))
-    return tuple(_compose(source.images / 16, source.target, pool, n, rng) for pool, n in zip(pools, sizes))
+    cuts = (np.cumsum(shares)[:-1] * len(order)).astype(int)
+    return tuple(
+        _compose(source.images / 16, source.target, pool, n, rng)
+        for n, pool in zip(sizes, np.split(order, cuts), strict=True)
+    )
 
 
 def _compose(

@@ -13,7 +13,7 @@ from ramify.apps.dates.models import read_with_all
 from ramify.apps.dates.report import DemoReport
 from ramify.plot.axes import MISSING, has_matplotlib
 
-SIZES = {"train": 500, "dev": 200, "test": 500}
+SIZES = {"train": 600, "dev": 300, "test": 1000}
 
 
 def log_to_stderr(line: str) -> None:

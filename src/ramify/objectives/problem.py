@@ -1,0 +1,46 @@
+"""What a batch solver sees of a learning problem."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+
+from ramify.regularizers.elastic import ElasticNet
+
+
+class Problem(Protocol):
+    """A convex data term and its penalty: ``loss(w) + sum_j (l2_j / 2) w_j^2 + l1_j |w_j|``.
+
+    Attributes
+    ----------
+    n_params : int
+    regularizer : ElasticNet
+    smooth : bool
+        Whether the data term is differentiable.
+    """
+
+    n_params: int
+    regularizer: ElasticNet
+    smooth: bool
+
+    def loss(self, w: np.ndarray) -> tuple[float, np.ndarray]:
+        """Value >= 0 of the data term at ``w``, and its (sub)gradient in memory of its own."""
+
+
+def name_of(problem: Problem) -> str:
+    """What to call a problem in a message: its surrogate where it has one."""
+    return type(getattr(problem, "surrogate", problem)).__name__
+
+
+def first_point(problem: Problem, w0: np.ndarray | None) -> np.ndarray:
+    """A checked copy of ``w0``, or zeros."""
+    if w0 is None:
+        return np.zeros(problem.n_params)
+    w = np.array(w0, float)
+    if w.shape != (problem.n_params,):
+        raise ValueError(f"w0 has shape {w.shape}, but the problem has {problem.n_params} weights")
+    bad = np.flatnonzero(~np.isfinite(w))
+    if len(bad):
+        raise ValueError(f"w0[{bad[0]}] is {w[bad[0]]}; a start must be finite")
+    return w
