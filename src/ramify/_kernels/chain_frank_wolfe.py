@@ -19,6 +19,7 @@ from ramify._kernels.chain_sample import (
     weights_of,
 )
 from ramify._kernels.jit import kernel
+from ramify._kernels.ragged import longest_sample
 
 FREE = -1.0  # mass of an unused place in the list of active labelings
 TIE = 1e-10  # an exact step makes two labelings equally good; rounding must not choose between them
@@ -50,7 +51,7 @@ def frank_wolfe_pass(
     """
     n_labels = cost.shape[0]
     n_places = len(path)
-    longest = np.max(np.diff(offsets))
+    longest = longest_sample(offsets)
     node, augmented = np.empty((longest, n_labels)), np.empty((longest, n_labels))
     suffix, d_node = np.empty((longest, n_labels)), np.empty((longest, n_labels))
     n_tables = 1 if len(pairs) > 0 else 0
@@ -63,6 +64,7 @@ def frank_wolfe_pass(
     for s in order:
         lo, hi = offsets[s], offsets[s + 1]
         n = hi - lo
+        zero = lo - lo  # an ordinary integer: a literal 0 would compile the callee once more
         for visit in range(inner):
             score_sample(dense, indptr, indices, values, ptr, label, w, bias_at, edge_at, lo, hi, node)
             expand_edges(w, edge_at, pairs, table)
@@ -84,15 +86,15 @@ def frank_wolfe_pass(
                 for t in range(n):
                     for k in range(n_labels):
                         augmented[t, k] = node[t, k] + cost[codes[lo + t], k]
-                value = best_path(augmented, table, 0, 0, 0, n, suffix, rival)
+                value = best_path(augmented, table, zero, zero, zero, n, suffix, rival)
                 gaps += weight[s] * max(value - mean, 0.0)
                 if value > best_value + TIE * (1.0 + abs(value)):
                     if free >= 0:
-                        path[free, lo:hi] = rival[:n]
                         mass[s, free] = 0.0
                         best, best_value = free, value
                         best_loss = 0.0
                         for t in range(n):
+                            path[free, lo + t] = rival[t]
                             best_loss += cost[codes[lo + t], rival[t]]
                     else:
                         crowded += 1

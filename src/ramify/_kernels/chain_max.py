@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from ramify._kernels.jit import MAXIMA, kernel
+from ramify._kernels.ragged import longest_sample
 
 
 @kernel(fastmath=MAXIMA)
@@ -53,7 +54,7 @@ def best_path(node, edge, first, step, lo, hi, value, path):
 @kernel()
 def best_paths(node, edge, step, offsets, path, total):
     """Best path of every sample of a batch."""
-    value = np.empty((np.max(np.diff(offsets)), node.shape[1]))
+    value = np.empty((longest_sample(offsets), node.shape[1]))
     for s in range(len(offsets) - 1):
         lo, hi = offsets[s], offsets[s + 1]
         total[s] = best_path(node, edge, (lo - s) * step, step, lo, hi, value, path)
@@ -67,7 +68,7 @@ def k_best_paths(node, edge, step, offsets, k, path, total):
     Equal values keep the order of (follower, rank), which is the lexicographic one.
     """
     n_labels = node.shape[1]
-    longest = np.max(np.diff(offsets))
+    longest = longest_sample(offsets)
     value = np.empty((longest, n_labels, k))
     follower = np.empty((longest, n_labels, k), np.int32)
     follower_rank = np.empty((longest, n_labels, k), np.int32)
@@ -118,7 +119,7 @@ def k_best_paths(node, edge, step, offsets, k, path, total):
 def max_marginals(node, edge, step, offsets, node_out, edge_out):
     """Best score with each label (rows, labels) and each label pair (edges, labels, labels) fixed."""
     n_labels = node.shape[1]
-    longest = np.max(np.diff(offsets))
+    longest = longest_sample(offsets)
     suffix = np.empty((longest, n_labels))
     prefix = np.empty(n_labels)
     fresh = np.empty(n_labels)
@@ -140,4 +141,5 @@ def max_marginals(node, edge, step, offsets, node_out, edge_out):
                     reach = ahead + table[i, j]
                     fresh[j] = max(fresh[j], reach)
                     edge_out[lo - s + t, i, j] = reach + suffix[t + 1, j]
-            prefix[:] = fresh
+            for j in range(n_labels):
+                prefix[j] = fresh[j]

@@ -25,6 +25,7 @@ from ramify._kernels.chain_sum import (
     marginals_by_products,
 )
 from ramify._kernels.jit import kernel
+from ramify._kernels.ragged import longest_sample
 
 LOG, HINGE, PERCEPTRON = 0, 1, 2
 
@@ -36,23 +37,28 @@ def sample_gradient(surrogate, node, table, cost, codes, at, n, work, scale, pat
     ``codes[at:at + n]`` are the true labels, ``node[0:n]`` the potentials, ``cost`` the loss table of the hinge.
     """
     n_labels = node.shape[1]
-    truth = path_score(node, table, 0, 0, 0, n, codes[at : at + n])
+    zero = at - at  # an ordinary integer: a literal 0 would compile every callee once more
+    truth = path_score(node, table, zero, zero, zero, n, codes[at : at + n])
     d_edge[:] = 0.0
     if surrogate == LOG:
         factor, shift = np.empty(table.shape), np.empty(len(table))
         edge_spread, edge_forbidden = exponentiate_edges(table, factor, shift)
-        if fits_products(node, 0, n, edge_spread, edge_forbidden):
-            value = marginals_by_products(node, factor, shift, 0, 0, 0, n, 1.0, work, scale, d_node, d_edge)
+        if fits_products(node, zero, n, edge_spread, edge_forbidden):
+            value = marginals_by_products(
+                node, factor, shift, zero, zero, zero, n, 1.0, work, scale, d_node, d_edge
+            )
             for e in range(len(table)):
-                d_edge[e] *= factor[e]
+                for i in range(n_labels):
+                    for j in range(n_labels):
+                        d_edge[e, i, j] *= factor[e, i, j]
         else:
-            value = marginals_by_logs(node, table, 0, 0, 0, n, 1.0, work, d_node, d_edge)
+            value = marginals_by_logs(node, table, zero, zero, zero, n, 1.0, work, d_node, d_edge)
     else:
         if surrogate == HINGE:
             for t in range(n):
                 for k in range(n_labels):
                     node[t, k] += cost[codes[at + t], k]
-        value = best_path(node, table, 0, 0, 0, n, work[0], path)
+        value = best_path(node, table, zero, zero, zero, n, work[0], path)
         d_node[:n] = 0.0
         for t in range(n):
             d_node[t, path[t]] += 1.0
@@ -63,6 +69,25 @@ def sample_gradient(surrogate, node, table, cost, codes, at, n, work, scale, pat
         if t > 0:
             d_edge[0, codes[at + t - 1], codes[at + t]] -= 1.0
     return value - truth
+
+
+@kernel()
+def not_zero(table, n):
+    """Whether any of the first n rows has an entry other than zero."""
+    for t in range(n):
+        for k in range(table.shape[1]):
+            if table[t, k] != 0.0:
+                return True
+    return False
+
+
+@kernel()
+def scale_by(factor, table, n):
+    """Multiply the first n rows."""
+    if factor != 1.0:
+        for t in range(n):
+            for k in range(table.shape[1]):
+                table[t, k] *= factor
 
 
 @kernel()
@@ -100,7 +125,7 @@ def stochastic_pass(
     The rate at step s is ``rate / (1 + decay s)``, divided by the root of summed squares if ``adaptive``.
     """
     n_labels = cost.shape[0]
-    longest = np.max(np.diff(offsets))
+    longest = longest_sample(offsets)
     node, d_node = np.empty((longest, n_labels)), np.empty((longest, n_labels))
     work, scale = np.empty((4, longest, n_labels)), np.empty(longest)
     n_tables = 1 if len(pairs) > 0 else 0
@@ -117,10 +142,10 @@ def stochastic_pass(
         expand_edges(w, edge_at, pairs, table)
         value = sample_gradient(surrogate, node, table, cost, codes, lo, n, work, scale, path, d_node, d_edge)
         total += weight[s] * value
-        n_updates += np.any(d_node[:n] != 0.0)
-        if weight[s] != 1.0:
-            d_node[:n] *= weight[s]
-            d_edge *= weight[s]
+        n_updates += not_zero(d_node, n)
+        scale_by(weight[s], d_node, n)
+        for e in range(n_tables):
+            scale_by(weight[s], d_edge[e], n_labels)
         scatter_sample(dense, indptr, indices, values, ptr, label, bias_at, edge_at, lo, hi, d_node, g)
         gather_edges(d_edge, edge_at, pairs, g)
         pace = rate / (1.0 + decay * (n_steps + turn))

@@ -15,6 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from ramify._kernels.jit import SUMS, kernel
+from ramify._kernels.ragged import longest_sample
 
 SAFE_SPREAD = 500.0  # exp(-500) is far from the smallest double, exp(-745)
 
@@ -171,7 +172,8 @@ def forward_logs(node, edge, first, step, lo, hi, alpha):
     """Forward messages in log space; returns the log-partition."""
     n_labels = node.shape[1]
     terms = np.empty(n_labels)
-    alpha[0, :] = node[lo]
+    for j in range(n_labels):
+        alpha[0, j] = node[lo, j]
     for t in range(1, hi - lo):
         table = edge[first + (t - 1) * step]
         for j in range(n_labels):
@@ -223,7 +225,7 @@ def marginals_by_logs(node, edge, first, step, lo, hi, weight, work, node_out, p
 def log_partitions(node, edge, step, offsets, log_z):
     """Log-partition of every sample of a batch."""
     n_labels = node.shape[1]
-    longest = np.max(np.diff(offsets))
+    longest = longest_sample(offsets)
     work, scale = np.empty((2, longest, n_labels)), np.empty(longest)
     factor, shift = np.empty(edge.shape), np.empty(len(edge))
     edge_spread, edge_forbidden = exponentiate_edges(edge, factor, shift)
@@ -242,7 +244,7 @@ def log_partitions(node, edge, step, offsets, log_z):
 def expectations(node, edge, step, offsets, weight, log_z, node_out, pair):
     """Log-partitions, node marginals and summed pair marginals of a batch, each sample times its weight."""
     n_labels = node.shape[1]
-    longest = np.max(np.diff(offsets))
+    longest = longest_sample(offsets)
     work, scale = np.empty((4, longest, n_labels)), np.empty(longest)
     factor, shift = np.empty(edge.shape), np.empty(len(edge))
     by_logs = np.zeros(edge.shape)
@@ -272,7 +274,7 @@ def draw_paths(node, edge, step, offsets, uniform, path):
     Returns the first sample without an allowed path, or -1.
     """
     n_labels = node.shape[1]
-    longest = np.max(np.diff(offsets))
+    longest = longest_sample(offsets)
     beta = np.empty((longest, n_labels))
     terms = np.empty(n_labels)
     for s in range(len(offsets) - 1):

@@ -100,7 +100,7 @@ class StructuredEstimator(PersistenceMixin, BaseEstimator):
         columns = None
         if data.encoder.kind == "names":
             place = {name: i for i, name in enumerate(data.encoder.feature_names or ())}
-            columns = np.array([place.get(name, -1) for name in self.encoder_.feature_names], np.int64)
+            columns = np.array([place.get(name, -1) for name in self.encoder_.feature_names or ()], np.int64)
         elif data.encoder.n_columns != self.encoder_.n_columns:
             raise ValueError(
                 f"warm_start: the model has {self.encoder_.n_columns} columns, now X has {data.encoder.n_columns}"

@@ -56,6 +56,8 @@ class Perceptron(StructuredEstimator):
     True
     """
 
+    _pass_state: PassState
+
     def __init__(
         self,
         structure,

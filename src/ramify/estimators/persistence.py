@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, is_dataclass
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,14 @@ _NOT_SAVED = ("callbacks",)  # code of the user's; a loaded model has none
 
 class PersistenceMixin:
     """``save`` and ``load`` of an estimator."""
+
+    get_params: Any  # what the estimator brings
+    encoder_: Any
+    scorer_: Any
+    codec_: Any
+    coef_: np.ndarray
+    result_: Result
+    objective_: float
 
     def save(self, path: Any, *, extra: dict | None = None) -> None:
         """Write the fitted model to ``path`` (one zip of JSON and ``.npy`` files; see ``ramify.load``).
@@ -127,9 +135,7 @@ def _plain(name: str, value: Any) -> Any:
         if hasattr(value, "get_params"):
             options = value.get_params(deep=False)
         else:
-            options = (
-                {k: v for k, v in asdict(value).items() if k not in _NOT_SAVED} if is_dataclass(value) else {}
-            )
+            options = {f.name: getattr(value, f.name) for f in fields(value) if f.name not in _NOT_SAVED}
         return {"object": type(value).__name__, "options": {k: _plain(k, v) for k, v in options.items()}}
     if isinstance(value, np.ndarray):
         return {"array": value.tolist()}

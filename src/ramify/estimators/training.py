@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -144,7 +145,7 @@ def strength(l2: float | None, C: float | None) -> float:
 
 
 def _penalty(name: str, value: Any) -> float:
-    if not (np.isscalar(value) and np.isfinite(value) and value >= 0):
+    if not (isinstance(value, Real) and 0.0 <= float(value) < np.inf):
         raise ValueError(f"{name} must be a finite number >= 0, got {value!r}")
     return float(value)
 

@@ -67,7 +67,8 @@ class CutPool:
 
     def add(self, value: float, gradient: np.ndarray, w: np.ndarray) -> None:
         """Take the cut of a data term with this value and (sub)gradient at ``w``; the arrays are copied."""
-        offset = float(value - gradient @ w)
+        with np.errstate(invalid="ignore"):
+            offset = float(value - gradient @ w)
         if not np.isfinite(offset):
             raise ValueError(f"the loss is {value} and its gradient not finite; check the data for NaN")
         reg = self.regularizer

@@ -92,7 +92,7 @@ class FrankWolfe:
             )
         active = ActiveSet.at_truth(problem) if state is None else state["active"].copy()
         recorder = Recorder(self.callbacks, () if state is None else state["history"])
-        best_w, best_primal, best_lower = (None, np.inf, -np.inf) if state is None else state["best"]
+        best_w, best_primal, best_lower = (active.w.copy(), np.inf, -np.inf) if state is None else state["best"]
         reason = "max_iter"
         visit = fused_visits if is_fused(problem) else generic_visits
         last = active.epoch + self.max_iter
@@ -149,7 +149,7 @@ class FrankWolfe:
             )
         active.w, active.loss = dual_weights(problem, active), block_losses(problem, active)
         active.trail[:], active.n_trail, active.epoch, active.n_oracle = 0.0, 0, 0, 0.0
-        return {"active": active, "history": (), "best": (None, np.inf, -np.inf)}
+        return {"active": active, "history": (), "best": (active.w.copy(), np.inf, -np.inf)}
 
     @staticmethod
     def _check(problem: Any) -> None:

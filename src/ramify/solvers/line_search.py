@@ -6,6 +6,8 @@ import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+_INVISIBLE = 1e-16  # relative decrease that cannot be seen in the value
+
 
 class Point(NamedTuple):
     """A step along a line: its length, the value and slope there, and what the caller wants back."""
@@ -68,7 +70,7 @@ def strong_wolfe(
         else:
             long = point
         if long is not None:
-            if long.step - short.step <= 1e-12 * long.step:
+            if -start.slope * long.step <= _INVISIBLE * abs(start.value) or long.step - short.step <= 0.0:
                 break
             step = _between(short, long)
     return best, n

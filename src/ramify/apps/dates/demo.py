@@ -13,7 +13,8 @@ from ramify.apps.dates.models import read_with_all
 from ramify.apps.dates.report import DemoReport
 from ramify.plot.axes import MISSING, has_matplotlib
 
-SIZES = {"train": 600, "dev": 300, "test": 1000}
+SIZES = {"train": 700, "dev": 300, "test": 1000}
+SHARES = (0.6, 0.15, 0.25)  # of the images
 
 
 def log_to_stderr(line: str) -> None:
@@ -26,9 +27,9 @@ def run_demo(
 ) -> DemoReport:
     """Read handwritten dates with and without structure, and draw what happened.
 
-    Real handwritten digits (those of scikit-learn) are composed into dates, some with ink blots. A kernel SVM and
-    logistic regression read digit by digit; a chain CRF and a chain SSVM read the whole date, so that a digit
-    helps to read its neighbours. All know the place of a digit in the date.
+    Real handwritten digits (those of scikit-learn) are composed into dates, some with ink blots. A kernel SVM
+    and logistic regression read digit by digit; a chain CRF and a chain SSVM read the whole date, so that a
+    digit helps to read its neighbours. All know the place of a digit in the date.
 
     Parameters
     ----------
@@ -42,8 +43,8 @@ def run_demo(
     Returns
     -------
     DemoReport
-        ``print(report.format())`` shows the table. Without matplotlib there is no figure, and the report says what
-        to install.
+        ``print(report.format())`` shows the table. Without matplotlib there is no figure, and the report says
+        what to install.
 
     Raises
     ------
@@ -55,7 +56,7 @@ def run_demo(
     if folder.exists() and not folder.is_dir():
         raise NotADirectoryError(f"cannot write the figure to {folder}: it is a file; name a folder")
     folder.mkdir(parents=True, exist_ok=True)
-    parts = make_dates(tuple(SIZES.values()), seed=seed)
+    parts = make_dates(tuple(SIZES.values()), shares=SHARES, seed=seed)
     log("composed " + ", ".join(f"{n} {part} dates" for part, n in SIZES.items()))
     log("training; the first use compiles, which takes about half a minute once")
     readings = read_with_all(parts, seed=seed, log=log)

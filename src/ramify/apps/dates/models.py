@@ -99,7 +99,7 @@ def readers(train: Dates, *, seed: int) -> list[Reader]:
         return lambda l2, trial: CRF(structure, l2=l2, tol=1e-2 if trial else 1e-4)
 
     def ssvm(l2: float, trial: bool) -> SSVM:
-        effort = {"tol": 5e-2, "max_iter": TRIAL_EPOCHS} if trial else {"tol": 1e-2, "max_iter": 200}
+        effort = {"tol": 5e-2, "max_iter": TRIAL_EPOCHS} if trial else {"tol": 2e-2, "max_iter": 200}
         return SSVM(Chain(), l2=l2, random_state=seed, **effort)
 
     features = likeness_and_place(train, seed=seed)
@@ -108,7 +108,7 @@ def readers(train: Dates, *, seed: int) -> list[Reader]:
         Reader("kernel SVM", svc, (0.03, 0.1, 0.3, 1.0), pixels_and_place, whole=False),
         Reader("logistic", crf(Multiclass()), few, features, whole=False),
         Reader("chain CRF", crf(Chain()), few, features, whole=True),
-        Reader("chain SSVM", ssvm, (0.2, 0.5, 1.0, 2.0), features, whole=True),
+        Reader("chain SSVM", ssvm, (0.5, 1.0, 2.0, 4.0), features, whole=True),
     ]
 
 
@@ -151,7 +151,7 @@ class Reading:
 def read_dates(reader: Reader, train: Dates, dev: Dates, test: Dates, *, log: Log) -> Reading:
     """Choose the penalty on the development dates, train, and read the test dates once.
 
-    Of equally good penalties the strongest counts. The last run is to a tighter tolerance than the trials.
+    Of equally good penalties the strongest one counts. The last run is to a tighter tolerance than the trials.
     """
     started = time.perf_counter()
     trials = {l2: _trial(reader, train, dev, l2) for l2 in reader.penalties}

@@ -68,13 +68,10 @@ class DemoReport:
             for row in rows
         ]
         lines.insert(1, "  ".join("-" * w for w in widths))
-        sizes = "{train} dates for training, {dev} to choose the penalty, {test} for the test".format(
-            **self.sizes
-        )
+        parts = "{train} dates for training, {dev} to choose the penalty, {test} for the test".format
+        whole = f"{parts(**self.sizes)}; {self.seconds:.0f} s in all"
         last = self.note if self.figure is None else f"figure: {self.figure}"
-        return "\n".join(
-            [*(line.rstrip() for line in lines), "", f"{sizes}; {self.seconds:.0f} s in all", last]
-        )
+        return "\n".join([*(line.rstrip() for line in lines), "", whole, last])
 
 
 def _row(reading: Reading) -> tuple[str, ...]:
