@@ -371,6 +371,16 @@ def test_callbacks_stop_the_run(chains):
     assert model.result_.reason == "callback" and len(seen) == 3 and not model.result_.converged
 
 
+def test_a_solver_object_brings_its_settings_and_hears_the_callbacks(chains):
+    from ramify.solvers.stochastic import Stochastic
+
+    seen = []
+    model = CRF(Chain(), solver=Stochastic(rule="sgd", max_iter=7, tol=0.0), callbacks=[seen.append])
+    with pytest.warns(match="stochastic stopped after 7 epochs"):
+        model.fit(*chains)
+    assert len(seen) == 7
+
+
 def test_verbose_logs(chains, caplog):
     with caplog.at_level("INFO", logger="ramify"):
         CRF(Chain(), verbose=1).fit(*chains)

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ramify.data.batch import Batch
-from ramify.data.sequences import listed
+from ramify.data.sequences import check_same_length, listed
 from ramify.estimators.persistence import PersistenceMixin
 from ramify.estimators.progress import progress
 from ramify.estimators.training import (
@@ -161,15 +161,10 @@ class StructuredEstimator(PersistenceMixin, BaseEstimator):
         codes = self._encode_given(y, whole)
         batch, keep = without_empty(whole)
         out = np.zeros(len(keep))
-        with ThreadExecutor(n_threads(self.n_jobs)) as executor:
-            pieces = _blocks(batch)
-
-            def one(piece: tuple[int, int]) -> np.ndarray:
-                block = batch.slice(*piece)
-                given = codes[batch.offsets[piece[0]] : batch.offsets[piece[1]]]
-                return self.structure.log_proba(self.scorer_.score(self.coef_, block), given)
-
-            found = executor.map(one, pieces)
+        found = self._run(
+            batch,
+            lambda block, rows: self.structure.log_proba(self.scorer_.score(self.coef_, block), codes[rows]),
+        )
         out[keep] = np.concatenate(found) if found else []
         return out
 
@@ -207,10 +202,20 @@ class StructuredEstimator(PersistenceMixin, BaseEstimator):
 
     def _map(self, batch: Batch, answer: Callable[[Any], Any]) -> list[Any]:
         """Answers of the structure for blocks of samples, in order."""
+        return self._run(batch, lambda block, _: answer(self.scorer_.score(self.coef_, block)))
+
+    def _run(self, batch: Batch, function: Callable[[Batch, slice], Any]) -> list[Any]:
+        """``function`` of every block of samples and of its rows, in order, on all threads."""
+        pieces = _blocks(batch)
+
+        def one(piece: tuple[int, int]) -> Any:
+            rows = slice(int(batch.offsets[piece[0]]), int(batch.offsets[piece[1]]))
+            return function(batch.slice(*piece), rows)
+
+        if len(pieces) < 2:  # one sentence should not wait for threads to be set up
+            return [one(piece) for piece in pieces]
         with ThreadExecutor(n_threads(self.n_jobs)) as executor:
-            return executor.map(
-                lambda piece: answer(self.scorer_.score(self.coef_, batch.slice(*piece))), _blocks(batch)
-            )
+            return executor.map(one, pieces)
 
     def _codes(self, X: Any, answer: Callable[[Any], np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
         """Row-wise answers of all samples, and the offsets of the samples, empty ones included."""

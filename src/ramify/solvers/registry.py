@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 from ramify.solvers.base import Callback
@@ -27,7 +27,7 @@ def solver_class(name: str) -> type:
 def make_solver(
     solver: Any, *, tol: float, max_iter: int | None, random_state: int, callbacks: Sequence[Callback]
 ) -> Any:
-    """A solver object for a name, or the given object as it is.
+    """A solver object for a name; a given object keeps its own settings and is told of the callbacks.
 
     >>> make_solver("frank_wolfe", tol=1e-3, max_iter=None, random_state=0, callbacks=()).tol
     0.001
@@ -35,7 +35,7 @@ def make_solver(
     if not isinstance(solver, str):
         if not callable(getattr(solver, "solve", None)):
             raise TypeError(f"solver must be one of {sorted(HOME)} or an object with solve(), got {solver!r}")
-        return solver
+        return replace(solver, callbacks=(*solver.callbacks, *callbacks)) if callbacks else solver
     if solver not in HOME:
         raise ValueError(f"solver={solver!r} is unknown; choose one of {', '.join(sorted(HOME))}")
     if not (isinstance(tol, int | float) and tol >= 0):

@@ -120,7 +120,8 @@ def _draw_errors(ax: Any, readings: Sequence[Reading]) -> None:
 def _draw_transitions(ax: Any, readings: Sequence[Reading]) -> None:
     model = next(reading.model for reading in readings if reading.name == "chain CRF")
     display = TransitionsDisplay.from_estimator(model, ax=ax, colorbar=False)
-    bar = ax.figure.colorbar(display.im_, ax=ax, shrink=0.8, pad=0.05)
+    bar = ax.figure.colorbar(display.im_, ax=ax, shrink=0.8, pad=0.05, anchor=(0.0, 1.0))
+    ax.set_anchor("N")
     bar.outline.set_visible(False)
     bar.ax.tick_params(labelsize=8, length=0)
     ax.spines[:].set_visible(False)
@@ -137,7 +138,7 @@ def _draw_convergence(ax: Any, readings: Sequence[Reading]) -> None:
             )
     final = min(line.get_ydata()[-1] for line in ax.lines)
     ax.set(xscale="log", ylim=(final / 200, None))
-    ax.legend(frameon=False, fontsize=9.5, loc="lower right", bbox_to_anchor=(1.0, 0.02))
+    ax.legend(frameon=False, fontsize=9.5, loc="upper right")
     _title(ax, "Training: the optimum lies in the bands")
 
 
