@@ -47,10 +47,11 @@ print("model              wrong labels")
 print(f"CRF(Multiclass())        {1 - single.score(np.concatenate(X_test), np.concatenate(Y_test)):6.1%}")
 print(f"CRF(Chain())             {1 - token_accuracy(Y_test, chain.predict(X_test)):6.1%}")
 result = chain.result_
-print(f"objective {result.primal:.2f}, at most {result.gap / result.primal:.0e} of it above the optimum")
+print(f"objective {result.primal:.2f}, at most {result.gap / result.primal:.1e} of it above the optimum")
 
+longest = int(np.argmax([len(y) for y in Y_test]))
 try:
     default = Path(tempfile.gettempdir()) / "ramify_chain_basics.png"
-    draw(chain, X_test[0], Y_test[0], Path(sys.argv[1]) if len(sys.argv) > 1 else default)
+    draw(chain, X_test[longest], Y_test[longest], Path(sys.argv[1]) if len(sys.argv) > 1 else default)
 except ModuleNotFoundError as error:
     print(f"no figure: {error}; pip install 'ramify[plot]' brings matplotlib")

@@ -9,10 +9,12 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 import ramify
+from ramify.apps.dates import DemoReport
 from ramify.cli import main
 from ramify.datasets import make_tagging
 
@@ -306,6 +308,75 @@ def test_bench_that_crashes(run, tmp_path, monkeypatch):
     code, out, err = run("bench", "counting", "--repeat", 1)
     assert (code, out) == (1, "")
     assert "error: side 'ours' of benchmark 'counting' failed" in err and "ZeroDivisionError" in err
+
+
+class Outcome(SimpleNamespace):
+    """A recipe's outcome, as the command needs it."""
+
+    def to_dict(self):
+        return {"error": 0.25}
+
+    def format(self):
+        return "error 25 %"
+
+    def write_report(self, path):
+        Path(path).write_text("# Report")
+
+
+@pytest.fixture
+def recipes(monkeypatch):
+    """Two recipes: one that meets its target and one that does not."""
+
+    def run_recipe(name, *, quick, log):
+        log(f"{name} quick={quick}")
+        return Outcome(passed=name == "good")
+
+    entries = [SimpleNamespace(name="good", title="Works"), SimpleNamespace(name="bad", title="Misses")]
+    module = SimpleNamespace(list_recipes=lambda: entries, run_recipe=run_recipe)
+    monkeypatch.setitem(sys.modules, "ramify.recipes", module)
+
+
+def test_recipe(run, folder, recipes):
+    code, out, err = run("recipe", "good", "--quick", "--report", "report.md")
+    assert (code, out, err) == (0, "error 25 %\n", "good quick=True\n")
+    assert (folder / "report.md").read_text() == "# Report"
+    code, out, _ = run("recipe", "good", "bad", "--json")
+    record = json.loads(out)
+    assert (code, record["ok"], record["recipes"]["bad"]) == (1, False, {"error": 0.25})
+    assert_documented("recipe", record)
+    listed = json.loads(run("recipe", "--json")[1])
+    assert listed == {"available": {"good": "Works", "bad": "Misses"}}
+    assert_documented("recipe", listed)
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (["absent"], "no recipe 'absent'; there are: bad, good"),
+        (["good", "bad", "--report", "r.md"], "--report takes the report of one recipe, but 2 were named"),
+        (["good", "--report", "no/r.md"], "cannot write the report to no/r.md"),
+    ],
+)
+def test_recipe_with_bad_input(run, recipes, arguments, message):
+    code, out, err = run("recipe", *arguments)
+    assert (code, out) == (2, "") and message in err
+
+
+def test_demo(run, monkeypatch):
+    def run_demo(output_dir, *, seed, log):
+        log("reading dates")
+        reading = SimpleNamespace(name="CRF", to_dict=lambda: {"digit_error": 0.01})
+        return SimpleNamespace(
+            to_dict=lambda: DemoReport((reading,), {}, seed, 1.0, Path(output_dir) / "dates.png").to_dict(),
+            format=lambda: "the table",
+        )
+
+    monkeypatch.setattr("ramify.apps.dates.run_demo", run_demo)
+    assert run("demo") == (0, "the table\n", "reading dates\n")
+    code, out, _ = run("demo", "--output", "figures", "--seed", 3, "--json")
+    record = json.loads(out)
+    assert (code, record["seed"], record["figure"]) == (0, 3, str(Path("figures") / "dates.png"))
+    assert_documented("demo", record)
 
 
 def test_warmup_leaves_nothing_to_compile(run):

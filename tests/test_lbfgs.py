@@ -245,10 +245,10 @@ def test_compact_form_is_the_two_loop_recursion(seed):
     rng = np.random.default_rng(seed)
     A = rng.normal(size=(8, 8))
     A = A @ A.T + np.eye(8)
-    estimate, pairs = InverseHessian(8, memory=4), []
+    estimate, pairs, zero = InverseHessian(8, memory=4), [], np.zeros(8)
     for _ in range(rng.integers(1, 10)):
         s = rng.normal(size=8)
-        assert estimate.update(s, A @ s)
+        assert estimate.update(s, zero, A @ s, zero)
         pairs = [*pairs, (s, A @ s)][-4:]
     g = rng.normal(size=8)
     q, shares = g.copy(), []
@@ -265,8 +265,9 @@ def test_compact_form_is_the_two_loop_recursion(seed):
 
 def test_without_curvature_the_memory_is_cleared(rng):
     estimate, g = InverseHessian(3, memory=4), rng.normal(size=3)
-    assert estimate.update(np.ones(3), np.ones(3)) and len(estimate) == 1
-    assert not estimate.update(np.ones(3), -np.ones(3)) and len(estimate) == 0
+    one, zero = np.ones(3), np.zeros(3)
+    assert estimate.update(one, zero, one, zero) and len(estimate) == 1
+    assert not estimate.update(one, zero, zero, one) and len(estimate) == 0
     np.testing.assert_array_equal(estimate.times(g), g)
 
 

@@ -37,7 +37,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-import ramify
+from ramify.bench.files import CheckoutFiles
 from ramify.bench.measure import Run
 
 
@@ -155,24 +155,12 @@ class Benchmark:
         return self.doc.strip().splitlines()[0] if self.doc.strip() else self.name
 
 
-def _folders() -> list[Path]:
-    """Where benchmark files may be: the source checkout this package runs from, then the current folder."""
-    checkout = Path(ramify.__file__).resolve().parents[2]
-    folders = [checkout / "benchmarks"] if (checkout / "pyproject.toml").is_file() else []
-    return [folder for folder in [*folders, Path.cwd() / "benchmarks"] if folder.is_dir()]
-
-
-def _files() -> dict[str, Path]:
-    files: dict[str, Path] = {}
-    for folder in _folders():
-        for path in sorted(folder.glob("[!_]*.py")):
-            files.setdefault(path.stem, path)
-    return files
+_FILES = CheckoutFiles("benchmarks", "benchmark")
 
 
 def benchmark_names() -> list[str]:
     """Names of the benchmarks that can be run from here."""
-    return sorted(_files())
+    return list(_FILES.paths())
 
 
 def find_benchmark(name: str) -> Path:
@@ -183,15 +171,7 @@ def find_benchmark(name: str) -> Path:
     ValueError
         There is no such benchmark, or none at all because this is not a source checkout.
     """
-    files = _files()
-    if not files:
-        raise ValueError(
-            f"no benchmark {name!r}: benchmarks come with a source checkout of ramify, not with the "
-            "installed package. Clone the repository and run the command inside it."
-        )
-    if name not in files:
-        raise ValueError(f"no benchmark {name!r}; there are: {', '.join(sorted(files))}")
-    return files[name]
+    return _FILES.find(name)
 
 
 def load_benchmark(path: Path | str) -> Benchmark:
@@ -203,14 +183,7 @@ def load_benchmark(path: Path | str) -> Benchmark:
         The file does not exist, declares no :class:`Benchmark`, or one of another name.
     """
     path = Path(path)
-    if not path.is_file():
-        raise ValueError(f"no benchmark file {path}")
-    spec = importlib.util.spec_from_file_location(f"ramify_benchmark_{path.stem}", path)
-    if spec is None or spec.loader is None:
-        raise ValueError(f"{path} is not a Python file")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    benchmark = getattr(module, "BENCHMARK", None)
+    benchmark = getattr(_FILES.load(path), "BENCHMARK", None)
     if not isinstance(benchmark, Benchmark):
         raise ValueError(f"{path} does not define BENCHMARK = ramify.bench.Benchmark(...)")
     if benchmark.name != path.stem:

@@ -119,7 +119,9 @@ class CutPool:
         new = np.flatnonzero(np.isnan(self._gram.diagonal()))
         if len(new):
             rows = self._gradients[: len(self)]
-            products = (rows[new] / self.regularizer.l2) @ rows.T
+            scaled = rows[new]
+            scaled /= self.regularizer.l2
+            products = scaled @ rows.T
             self._gram[new] = products
             self._gram[:, new] = products.T
 
@@ -128,7 +130,7 @@ class CutPool:
         n = len(self)
         if n < self.size:
             if n == len(self._gradients):
-                grown = np.empty((min(max(2 * n, 4), self.size), self._gradients.shape[1]))
+                grown = np.empty((min(max(2 * n, 16), self.size), self._gradients.shape[1]))
                 grown[:n] = self._gradients
                 self._gradients = grown
             self.weights, self._offsets = np.append(self.weights, 0.0), np.append(self._offsets, 0.0)

@@ -154,7 +154,8 @@ class LBFGS:
         norm = float(np.linalg.norm(steepest))
         if norm == 0.0:
             return None, "machine precision"
-        direction = -run.curvature.times(steepest)
+        direction = run.curvature.times(steepest)
+        np.negative(direction, out=direction)
         promise = -float(direction @ steepest)
         if len(run.curvature) and not promise > 0.0:  # rounding has spoilt the pairs
             run.curvature.clear()
@@ -165,7 +166,7 @@ class LBFGS:
             place, n_evaluations = search(problem, here, steepest, direction, first)
             run.n_oracle += n_evaluations
             if place is not None:
-                run.curvature.update(place.w - here.w, place.smooth_gradient - here.smooth_gradient)
+                run.curvature.update(place.w, here.w, place.smooth_gradient, here.smooth_gradient)
                 return place, ""
             if not len(run.curvature):
                 promise = min(promise, here.primal - run.pool.lower_bound())

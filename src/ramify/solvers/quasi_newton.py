@@ -19,7 +19,7 @@ class InverseHessian:
     It maps the newest gradient change to the newest change of the point:
 
     >>> estimate = InverseHessian(2, memory=5)
-    >>> estimate.update(np.array([1.0, 0.0]), np.array([4.0, 1.0]))
+    >>> estimate.update(np.array([1.0, 0.0]), np.zeros(2), np.array([4.0, 1.0]), np.zeros(2))
     True
     >>> estimate.times(np.array([4.0, 1.0]))
     array([1., 0.])
@@ -39,16 +39,19 @@ class InverseHessian:
         """Forget all pairs; the estimate is the identity again."""
         self._seen = 0
 
-    def update(self, s: np.ndarray, y: np.ndarray) -> bool:
-        """Take a pair in place of the oldest; without curvature along ``s`` forget all pairs instead."""
-        curvature = float(s @ y)
-        if not curvature > _LEAST_CURVATURE * np.sqrt(float(s @ s) * float(y @ y)):
+    def update(self, w: np.ndarray, w_before: np.ndarray, g: np.ndarray, g_before: np.ndarray) -> bool:
+        """Take the changes of point and gradient in place of the oldest pair.
+
+        Without curvature between the two points it forgets all pairs instead, and the answer is false.
+        """
+        place = self._seen % self.memory
+        s = np.subtract(w, w_before, out=self._pairs[2 * place])
+        y = np.subtract(g, g_before, out=self._pairs[2 * place + 1])
+        if not float(s @ y) > _LEAST_CURVATURE * np.sqrt(float(s @ s) * float(y @ y)):
             self.clear()
             return False
-        place = self._seen % self.memory
         self._seen += 1
         n = len(self)
-        self._pairs[2 * place], self._pairs[2 * place + 1] = s, y
         with_y = self._pairs[: 2 * n] @ y
         self._sy[:n, place] = with_y[0::2]
         self._yy[:n, place] = self._yy[place, :n] = with_y[1::2]

@@ -1,0 +1,125 @@
+"""The guides and examples: their code runs, prints what they say, and names what the package has."""
+
+from __future__ import annotations
+
+import doctest
+import io
+import re
+import runpy
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from ramify import CRF, SSVM, Chain, Perceptron
+from ramify.solvers.registry import HOME
+from ramify.testing import CHECKS
+
+ROOT = Path(__file__).resolve().parents[1]
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+GUIDES = sorted((ROOT / "docs").glob("*.md"))
+FENCE = re.compile(r"^```.*$", re.MULTILINE)
+MOST_LINES = 60
+
+# What each example must print, as regular expressions.
+PRINTS = {
+    "plot_chain_basics": [
+        r"CRF\(Multiclass\(\)\) +\d+\.\d%",
+        r"CRF\(Chain\(\)\) +\d+\.\d%",
+        r"figure: .*\.png",
+    ],
+    "tagging_with_dicts": [
+        r"l2 = 0\.1 +cross-validated accuracy 0\.\d+",
+        r"test accuracy 0\.[89]",
+        r"T\d T\d T\d",
+    ],
+    "losses_and_solvers": [
+        r"Hamming\(costs=\{0: 5\.0\}\)",
+        r"CRF: all agree .*: True",
+        r"SSVM: all agree .*: True",
+    ],
+    "save_and_load": ["same weights: True", "same predictions: True", "refused: .*damaged"],
+}
+
+
+@pytest.fixture
+def run_example(tmp_path, monkeypatch, capsys):
+    """Runs an example as a script in an empty folder; returns what it printed."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+
+    def run(path: Path, *arguments: str) -> str:
+        monkeypatch.setattr(sys, "argv", [str(path), *arguments])
+        runpy.run_path(str(path), run_name="__main__")
+        return capsys.readouterr().out
+
+    return run
+
+
+# ------------------------------------------------------------------------------------------- examples
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_example_runs(path, run_example):
+    printed = run_example(path)
+    assert [text for text in PRINTS[path.stem] if not re.search(text, printed)] == [], printed
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_example_is_short_and_explained(path):
+    text = path.read_text(encoding="utf-8")
+    assert text.startswith('"""') and len(text.splitlines()) <= MOST_LINES
+
+
+def test_chain_beats_classifier_and_draws_it(run_example, tmp_path):
+    printed = run_example(ROOT / "examples" / "plot_chain_basics.py", str(tmp_path / "own.png"))
+    single, chain = (float(error) for error in re.findall(r"\) +(\d+\.\d)%", printed))
+    assert chain < single
+    assert (tmp_path / "own.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_example_without_matplotlib(run_example, monkeypatch):
+    for module in ("matplotlib", "matplotlib.pyplot"):
+        monkeypatch.setitem(sys.modules, module, None)
+    assert "no figure: " in run_example(ROOT / "examples" / "plot_chain_basics.py")
+
+
+# --------------------------------------------------------------------------------------------- guides
+
+
+@pytest.mark.parametrize("path", GUIDES, ids=lambda path: path.stem)
+def test_code_in_the_guide_runs(path, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    # Without the fences, which would otherwise belong to the output expected above them.
+    text = FENCE.sub("", path.read_text(encoding="utf-8"))
+    test = doctest.DocTestParser().get_doctest(text, {"__name__": "__main__"}, path.name, str(path), 0)
+    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
+    report = io.StringIO()
+    outcome = runner.run(test, out=report.write)
+    assert outcome.failed == 0, report.getvalue()
+    assert outcome.attempted > 0 or not path.stem.startswith("guide")
+
+
+@pytest.mark.parametrize("path", [ROOT / "README.md", *GUIDES], ids=lambda path: path.stem)
+def test_links_lead_somewhere(path):
+    links = re.findall(r"\]\((?!https?:|#)([^)#]+)", path.read_text(encoding="utf-8"))
+    assert [link for link in links if not (path.parent / link).exists()] == []
+
+
+def test_index_lists_every_guide():
+    index = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    assert [path.name for path in GUIDES if path.stem != "index" and f"]({path.name})" not in index] == []
+
+
+def test_guides_name_what_the_package_has():
+    """A parameter, an answer or a solver that is added or renamed shows here."""
+    parameters = {name for model in (CRF, SSVM, Perceptron) for name in model(Chain()).get_params(deep=False)}
+    wanted = {
+        "guide-learners": sorted(parameters - {"structure"}),
+        "guide-structures": [f"{answer}(theta" for answer in CHECKS],
+        "guide-solvers": [f'"{solver}"' for solver in HOME],
+    }
+    for guide, names in wanted.items():
+        text = (ROOT / "docs" / f"{guide}.md").read_text(encoding="utf-8")
+        assert [name for name in names if f"`{name}" not in text] == [], f"{guide}.md does not name these"
