@@ -4,6 +4,11 @@ The words of Kassel and Taskar, binary images of 16 x 8 pixels a letter, in ten 
 other nine, with linear features: the setting of the paper on max-margin Markov networks (Taskar, Guestrin, Koller
 2003). The penalty of every model is chosen by 3-fold cross-validation inside the training fold, words kept whole. The
 quick run trains on the first fold, the full run on each of the ten in turn.
+
+The words of a fold are sorted, so the splits are shuffled: in order, whole words of the vocabulary would be held out,
+which all ten folds share. This was noticed after a first run with ordered splits, whose stronger penalties gave 20.45
+(letters) and 63.01 (words) for the CRF and 20.90 (letters) for the SSVM on the first fold. Results on the first fold
+are therefore not free of hindsight; the mean over the other folds of the full run is.
 """
 
 import numpy as np
@@ -28,7 +33,9 @@ def letter_by_letter(words, labels):
     """Logistic regression on single letters; the folds keep the letters of a word together."""
     word = np.repeat(np.arange(len(words)), [len(x) for x in words])
     search = GridSearchCV(
-        CRF(Multiclass(), classes=LETTERS, tol=1e-3), {"l2": [0.3, 1, 3, 10]}, cv=GroupKFold(3, shuffle=True, random_state=0)
+        CRF(Multiclass(), classes=LETTERS, tol=1e-3),
+        {"l2": [0.3, 1, 3, 10]},
+        cv=GroupKFold(3, shuffle=True, random_state=0),
     )
     search.fit(np.vstack(words), np.concatenate(labels), groups=word)
     return search, lambda words: [search.predict(x).tolist() for x in words]
@@ -79,19 +86,12 @@ def run(context):
                 f"fold {fold}, {name}: l2={l2}, {letters:.2f} % of letters, {whole:.2f} % of words wrong"
             )
 
-    rows = [[name, chosen[name].l2, *values[0], *np.mean(values, axis=0)] for name, values in found.items()]
-    rows += [[f"{name} (published)", None, *values, None, None] for name, values in PUBLISHED.items()]
-    columns = [
-        "model",
-        "l2",
-        "letters %",
-        "words %",
-        f"letters %, {len(folds)} folds",
-        f"words %, {len(folds)} folds",
-    ]
-    if context.quick:
-        columns, rows = columns[:4], [row[:4] for row in rows]
-    context.add_table("Errors, trained on one fold (the first, and the mean)", columns, rows)
+    rows = [[name, chosen[name].l2, *values[0]] for name, values in found.items()]
+    rows += [[f"{name} (published)", None, *values] for name, values in PUBLISHED.items()]
+    context.add_table("Errors, trained on the first fold", ["model", "l2", "letters %", "words %"], rows)
+    if not context.quick:
+        means = [[name, *np.mean(values[1:], axis=0)] for name, values in found.items()]
+        context.add_table("Mean errors, trained on each other fold", ["model", "letters %", "words %"], means)
     context.add_figure(
         "Transitions of the chain CRF", lambda figure: draw(figure, chosen["chain CRF"]), size=(7, 6)
     )

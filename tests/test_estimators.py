@@ -349,6 +349,21 @@ def test_partial_fit_learns_new_features_and_batches(tagging):
     assert np.array_equal(whole.coef_, once.coef_)
 
 
+def test_partial_fit_goes_on_after_loading(tagging):
+    X, Y = tagging
+    file = io.BytesIO()
+    Perceptron(Chain(), max_iter=1).fit(X[:20], Y[:20]).save(file)
+    model = Perceptron.load(file).partial_fit(X, Y)
+    assert model.score(X, Y) > 0.5 and model.encoder_.n_columns > Perceptron.load(file).encoder_.n_columns
+
+
+def test_warm_start_without_dual_variables(tagging):
+    X, Y = tagging
+    model = SSVM(Chain(), solver="frank_wolfe").fit(X, Y).set_params(warm_start=True)
+    with pytest.raises(TypeError, match="does not have them any more"):
+        model.fit(X, Y)
+
+
 def test_warm_start(tagging):
     X, Y = tagging
     cold = CRF(Chain(), l2=0.3, tol=1e-6).fit(X, Y)

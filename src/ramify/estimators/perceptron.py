@@ -106,7 +106,7 @@ class Perceptron(StructuredEstimator):
             state = None
         else:
             data = self._encode_more(X, y, sample_weight)
-            state = self._pass_state
+            state = self._last_state()
         scorer = layout_weights(self, data)
         if state is not None:
             scorer = scorer.joined(self.scorer_)
@@ -140,6 +140,13 @@ class Perceptron(StructuredEstimator):
         return Encoded(
             encoder, self.codec_, Samples(batch, codes, checked_weights(sample_weight, len(batch)))
         )
+
+    def _last_state(self) -> PassState:
+        """Where the last step left off; a loaded model goes on from its averaged weights."""
+        if hasattr(self, "_pass_state"):
+            return self._pass_state
+        zeros = np.zeros_like(self.coef_)
+        return PassState(self.coef_.copy(), zeros, zeros.copy(), zeros, rate=1.0, decay=0.0, adaptive=False)
 
     def _carried(self, state: PassState, scorer: Any) -> PassState:
         labels = label_map(self.codec_, self.codec_)

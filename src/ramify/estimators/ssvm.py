@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ramify.errors import MissingCapability
 from ramify.estimators.base import StructuredEstimator
 from ramify.losses.base import resolve_loss
 from ramify.surrogates.hinge import Hinge
@@ -120,5 +121,10 @@ class SSVM(StructuredEstimator):
     def _solve(self, solver: Any, problem: Any, start: np.ndarray | None) -> Any:
         # The dual solver goes on from its own variables, which belong to these very outputs.
         if start is not None and hasattr(solver, "restart"):
+            if self.result_.state is None:
+                raise MissingCapability(
+                    "frank_wolfe goes on from its dual variables, and this model does not have them any more (it was "
+                    "loaded, or fitted with warm_start=False): use solver='bundle' or 'stochastic', or fit anew"
+                )
             return solver.solve(problem, state=solver.restart(problem, self.result_.state))
         return solver.solve(problem, w0=start)

@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 
 def n_threads(n_jobs: int | None) -> int:
-    """Threads meant by ``n_jobs``: -1 all cores, None one; one inside a parallel grid search.
+    """Threads meant by ``n_jobs``: a positive number itself, None one, -1 all cores.
 
-    >>> n_threads(3)
-    3
+    "All" is no more than OMP_NUM_THREADS, if that is set, as joblib does in the workers of a parallel grid search.
+
+    >>> n_threads(3), n_threads(None)
+    (3, 1)
     """
-    from joblib import effective_n_jobs
+    from joblib import cpu_count
 
-    if n_jobs is not None and (not isinstance(n_jobs, int) or n_jobs == 0):
+    if n_jobs is None:
+        return 1
+    if not isinstance(n_jobs, int) or n_jobs == 0:
         raise ValueError(f"n_jobs must be a non-zero integer or None, got {n_jobs!r}")
-    return n_jobs if n_jobs is not None and n_jobs > 0 else effective_n_jobs(n_jobs)
+    if n_jobs > 0:
+        return n_jobs
+    limit = os.environ.get("OMP_NUM_THREADS", "")
+    cores = min(cpu_count(), int(limit)) if limit.isdigit() and int(limit) else cpu_count()
+    return max(1, cores + 1 + n_jobs)
 
 
 class ThreadExecutor:

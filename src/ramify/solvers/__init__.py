@@ -1,5 +1,33 @@
 """Solvers: each sees only what it declares it needs, and returns its result with a certificate."""
 
-from ramify.solvers.base import Recorder, Result, Step
+from __future__ import annotations
 
-__all__ = ["Recorder", "Result", "Step"]
+from typing import TYPE_CHECKING, Any
+
+from ramify.solvers.base import Recorder, Result, Step
+from ramify.solvers.registry import HOME, solver_class
+
+if TYPE_CHECKING:
+    from ramify.solvers.bundle import Bundle
+    from ramify.solvers.frank_wolfe import FrankWolfe
+    from ramify.solvers.lbfgs import LBFGS
+    from ramify.solvers.perceptron import AveragedPerceptron
+    from ramify.solvers.stochastic import Stochastic
+
+__all__ = [
+    "LBFGS",
+    "AveragedPerceptron",
+    "Bundle",
+    "FrankWolfe",
+    "Recorder",
+    "Result",
+    "Step",
+    "Stochastic",
+]
+
+
+def __getattr__(name: str) -> Any:
+    for solver, (_, kind) in HOME.items():
+        if kind == name:
+            return solver_class(solver)
+    raise AttributeError(f"module 'ramify.solvers' has no attribute {name!r}")

@@ -51,9 +51,9 @@ class Result:
         Give it back to the same solver (``solve(problem, state=result.state)``) to go on where it stopped.
     """
 
-    w: np.ndarray
+    w: np.ndarray = field(repr=False)
     step: Step
-    history: tuple[Step, ...]
+    history: tuple[Step, ...] = field(repr=False)
     converged: bool
     reason: str
     state: Any = field(repr=False, default=None)

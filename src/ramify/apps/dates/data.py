@@ -12,6 +12,7 @@ FIRST, LAST = datetime.date(1995, 1, 1), datetime.date(2004, 12, 31)
 PLACES = ("millennium", "century", "decade", "year", "month tens", "month", "day tens", "day")
 SIDE = 8  # pixels
 
+# The damage and the ten years were chosen so that the help of the neighbours can be seen with the bare eye.
 GRAIN = 0.12  # standard deviation of the noise on every pixel
 BLOT_RATE = 0.15  # share of digits with an ink blot
 BLOT_WIDTH = (1.8, 3.5)  # standard deviation of a blot in pixels

@@ -73,10 +73,14 @@ class Reader:
 
     def fit(self, dates: Dates, l2: float, *, trial: bool) -> Any:
         """A model of these dates."""
+        from sklearn.exceptions import ConvergenceWarning
+
         X, digits = self.inputs(dates), dates.digits
         X, Y = (list(X), digits.tolist()) if self.whole else (X.reshape(-1, X.shape[2]), digits.ravel())
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the gap that was reached stands in the table
+            warnings.simplefilter(
+                "ignore", ConvergenceWarning
+            )  # the gap that was reached stands in the table
             return self.make(l2, trial).fit(X, Y)
 
     def read(self, model: Any, dates: Dates) -> np.ndarray:
