@@ -272,6 +272,20 @@ def test_layouts(tagging):
     assert full.transitions_.shape == (4, 4)
 
 
+@pytest.mark.data
+def test_the_weights_of_the_chunking_benchmark():
+    from ramify.apps.tagging.default_template import crfsuite_chunking_template
+    from ramify.apps.tagging.templates import Template
+    from ramify.datasets import load_conll2000
+    from ramify.estimators.training import encode_training, layout_weights
+
+    train = load_conll2000("train")
+    X = Template.parse(crfsuite_chunking_template()).apply(train.data)
+    model = CRF(Chain(), l2=2.0)
+    scorer = layout_weights(model, encode_training(X, train.target, model.structure, None, None))
+    assert (scorer.n_node, len(scorer.pairs), scorer.n_params) == (452_610, 22 * 22, 453_094)
+
+
 # -- scikit-learn's machinery ---------------------------------------------------------------------------------------
 
 

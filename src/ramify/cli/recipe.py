@@ -14,7 +14,7 @@ def recipe(
     names: Annotated[list[str] | None, typer.Argument(help="Recipes; none lists them.")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="A small version that takes seconds.")] = False,
     report: Annotated[
-        str | None, typer.Option(help="File to write the report of the recipe to (Markdown).")
+        str | None, typer.Option(help="File for the report of the recipe: .html, or Markdown.")
     ] = None,
     json: Json = False,
 ) -> None:
