@@ -1,31 +1,37 @@
-"""Model files: one zip of JSON and plain arrays, safe to open even from a stranger."""
+"""Keep a model: one file of JSON and arrays, without pickle, safe to open from anybody."""
 
 import tempfile
 from pathlib import Path
+
+import numpy as np
 
 import ramify
 from ramify import CRF, Chain
 from ramify.datasets import make_tagging
 from ramify.errors import ModelFileError
 
-X, Y = make_tagging(n_samples=80, random_state=0)
-model = CRF(Chain(), l2=1.0).fit(X, Y)
+X, Y = make_tagging(100, random_state=0)
+model = CRF(Chain(), l2=0.5).fit(X, Y)
 
 with tempfile.TemporaryDirectory() as folder:
     path = Path(folder) / "tagger.ramify"
-    model.save(path, extra={"trained on": "simulated sentences"})
-    print(f"{path.name}: {path.stat().st_size:,} bytes")
+    model.save(path, extra={"trained_on": "simulated sentences"})
+    print(f"written: {path.name}, {path.stat().st_size:,} bytes")
 
     again = ramify.load(path)
-    print(f"{again!r} with labels {again.classes_.tolist()}")
+    print("loaded:", again, again.extra_)
+    print("same weights:", np.array_equal(again.coef_, model.coef_))
     print("same predictions:", again.predict(X) == model.predict(X))
-    print("kept beside it:", again.extra_)
-    print(
-        f"certificate: objective {again.objective_:.4f}, gap {again.result_.gap:.2g}, {again.result_.reason}"
-    )
+    print(f"its certificate too: objective {again.objective_:.4f}, gap {again.result_.gap:.1e}")
 
-    path.write_bytes(path.read_bytes()[:500])
+    # A loaded model can go on learning: its weights are the start of the next fit.
+    n_first = again.n_iter_
+    again.set_params(warm_start=True, l2=0.4).fit(X, Y)
+    print(f"iterations: {n_first} from zero, {again.n_iter_} from the weights of the neighbouring penalty")
+
+    # Damaged files, files of other classes and of newer versions are refused with a message.
+    path.write_bytes(path.read_bytes()[:-100])
     try:
         ramify.load(path)
     except ModelFileError as error:
-        print("a truncated file is refused:", str(error).replace(folder, "..."))
+        print("refused:", str(error).replace(folder, "..."))

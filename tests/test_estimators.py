@@ -247,6 +247,10 @@ def test_bad_data(chains):
     model = CRF(Chain()).fit(X, Y)
     with pytest.raises(ValueError, match="3 columns but the model was fitted on 4"):
         model.predict([x[:, :3] for x in X])
+    with pytest.raises(ValueError, match="X has 30 samples but y has 29"):
+        model.score(X, Y[:-1])
+    with pytest.raises(ValueError, match="sample 0: X"):
+        model.score(X, [Y[0][:-1], *Y[1:]])
     with pytest.raises(ValueError, match=r"sample_weight\[1\] is -1"):
         CRF(Chain()).fit(X, Y, sample_weight=[1.0, -1.0] + [1.0] * 28)
     with pytest.raises(ValueError, match="states='observed' needs sparse or string features"):
@@ -398,6 +402,29 @@ def test_callbacks_stop_the_run(chains):
     seen = []
     model = CRF(Chain(), callbacks=[lambda step: seen.append(step) or len(seen) == 3]).fit(X, Y)
     assert model.result_.reason == "callback" and len(seen) == 3 and not model.result_.converged
+
+
+@pytest.mark.parametrize(
+    ("learner", "solver"),
+    [(CRF, "lbfgs"), (CRF, "bundle"), (SSVM, "frank_wolfe"), (SSVM, "stochastic"), (Perceptron, None)],
+)
+def test_callbacks_can_see_the_model(chains, learner, solver):
+    X, Y = chains
+
+    class Watch:
+        sees_model = True
+
+        def __init__(self):
+            self.scores = []
+
+        def __call__(self, step, model):
+            self.scores.append(model().score(X, Y))
+            return step.n_iter >= 4
+
+    options = {} if solver is None else {"solver": solver}
+    watch = Watch()
+    model = learner(Chain(), callbacks=[watch], **options).fit(X, Y)
+    assert len(watch.scores) == 4 and watch.scores[-1] == pytest.approx(model.score(X, Y), abs=0.2)
 
 
 def test_a_solver_object_brings_its_settings_and_hears_the_callbacks(chains):

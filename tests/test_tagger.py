@@ -45,6 +45,14 @@ def test_learns_what_can_be_learnt(tagger, text):
     assert tagger.seconds.keys() == {"features", "encode", "solve"}
 
 
+def test_held_out_accuracy_is_told_while_learning(text):
+    seen = []
+    dev = column_text(simulated(20, seed=1))
+    tagger = Tagger.train(text, template=WORDS, dev=dev, watch=lambda step, score: seen.append(score))
+    assert seen and all(0 <= score <= 1 for score in seen)
+    assert tagger.evaluate(dev).accuracy >= seen[0]
+
+
 @pytest.mark.parametrize("algorithm", ["crf", "ssvm", "perceptron"])
 def test_every_algorithm_survives_saving(text, tmp_path, algorithm):
     tagger = Tagger.train(text, template=WORDS, algorithm=algorithm, tol=1e-2)

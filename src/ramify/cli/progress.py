@@ -24,6 +24,7 @@ class Progress:
 
     def __init__(self, show: Any) -> None:
         self._show = show
+        self._score = ""
 
     def stage(self, text: str) -> None:
         """Begin a stage of the work."""
@@ -34,7 +35,11 @@ class Progress:
         text = f"iteration {step.n_iter}: objective {step.primal:.6g}"
         if step.gap == step.gap:
             text += f", gap {step.gap:.3g}"
-        self._show(text, False)
+        self._show(text + self._score, False)
+
+    def held_out(self, step: Any, accuracy: float) -> None:
+        """Note the accuracy on held-out data, which the steps show from now on."""
+        self._score = f", held-out accuracy {accuracy:.2%}"
 
 
 @contextmanager

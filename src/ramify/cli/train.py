@@ -75,7 +75,7 @@ def train(
         shown.stage(f"learning from {sum(len(text.sentences) for text in texts):,} sentences")
         tagger = Tagger.train(
             texts, template=features, label_column=label_column, algorithm=algorithm.value,
-            callbacks=[shown], **options,
+            dev=held_out, watch=shown.held_out, callbacks=[shown], **options,
         )  # fmt: skip
         seconds |= tagger.seconds
         evaluation = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -18,6 +19,7 @@ from ramify.estimators.persistence import PersistenceMixin
 from ramify.estimators.progress import progress
 from ramify.estimators.training import (
     Encoded,
+    checked_weights,
     encode_training,
     item_labels,
     layout_weights,
@@ -60,7 +62,7 @@ class StructuredEstimator(PersistenceMixin, BaseEstimator):
             problem = Risk(
                 self.structure, scorer, surrogate, data.samples, self._regularizer(scorer), executor
             )
-            with progress(self) as callbacks:
+            with progress(self, lambda w: self._snapshot(data, scorer, w)) as callbacks:
                 solver = make_solver(
                     self._solver_name(scorer.n_params), tol=self.tol, max_iter=self.max_iter,
                     random_state=seed_of(self.random_state), callbacks=callbacks,
@@ -69,6 +71,12 @@ class StructuredEstimator(PersistenceMixin, BaseEstimator):
         self._keep(data, scorer, result)
         self.fit_seconds_ = {"encode": encoded - started, "solve": time.perf_counter() - encoded}
         return self
+
+    def _snapshot(self, data: Encoded, scorer: Any, w: np.ndarray) -> Any:
+        """This model as it would be with weights ``w``, for callbacks during the fit."""
+        model = copy.copy(self)
+        model.encoder_, model.codec_, model.scorer_, model.coef_ = data.encoder, data.codec, scorer, w
+        return model
 
     def _solve(self, solver: Any, problem: Risk, start: np.ndarray | None) -> Any:
         return solver.solve(problem, w0=start)
@@ -175,15 +183,15 @@ class StructuredEstimator(PersistenceMixin, BaseEstimator):
         """
         predicted = self.predict(X)
         if self.structure.layout == "items":
-            true = item_labels(y)
-            right = np.array([p == t for p, t in zip(np.asarray(predicted).tolist(), true)], float)
-            total = np.ones(len(right))
+            predicted, true = [[label] for label in predicted.tolist()], [[label] for label in item_labels(y)]
         else:
-            right = np.array(
-                [sum(p == t for p, t in zip(ps, ts)) for ps, ts in zip(predicted, listed(y))], float
-            )
-            total = np.array([len(ps) for ps in predicted], float)
-        weight = np.ones(len(right)) if sample_weight is None else np.asarray(sample_weight, float)
+            true = listed(y)
+        check_same_length(predicted, true)
+        right = np.array([sum(p == t for p, t in zip(ps, ts)) for ps, ts in zip(predicted, true)], float)
+        total = np.array([len(labels) for labels in predicted], float)
+        weight = checked_weights(sample_weight, len(right))
+        if not total @ weight:
+            raise ValueError("score needs at least one position: X has no positions with a positive weight")
         return float(right @ weight / (total @ weight))
 
     # -- inside -------------------------------------------------------------------------------------------------

@@ -51,7 +51,9 @@ class CRF(StructuredEstimator):
     verbose : int, default=0
         Progress bar on a terminal, log lines otherwise.
     callbacks : sequence of callables, optional
-        Each is called with every :class:`ramify.solvers.Step`; a true result stops the run.
+        Each is called with every :class:`ramify.solvers.Step`; a true result stops the run. One that has a true
+        attribute ``sees_model`` is called with the step and a function that returns the model as it is then, to score
+        held-out data, say.
     warm_start : bool, default=False
         Start from the weights of the last fit, matched by feature name and label.
 

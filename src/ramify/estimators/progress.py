@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -14,10 +14,28 @@ from ramify.solvers.base import Callback, Step
 logger = logging.getLogger("ramify")
 
 
+class _ModelCallback:
+    """Passes a user's callback the model as it is at a step, if it asks for it."""
+
+    sees_weights = True
+
+    def __init__(self, callback: Callback, snapshot: Callable[[Any], Any]) -> None:
+        self._callback, self._snapshot = callback, snapshot
+
+    def __call__(self, step: Step, weights: Callable[[], Any]) -> Any:
+        return self._callback(step, lambda: self._snapshot(weights()))
+
+
 @contextmanager
-def progress(estimator: Any) -> Iterator[Sequence[Callback]]:
-    """The callbacks of a fit; ``verbose`` adds a progress bar (terminal) or log lines (otherwise)."""
-    callbacks = tuple(estimator.callbacks or ())
+def progress(estimator: Any, snapshot: Callable[[Any], Any]) -> Iterator[Sequence[Callback]]:
+    """The callbacks of a fit; ``verbose`` adds a progress bar (terminal) or log lines (otherwise).
+
+    ``snapshot(w)`` is the model with weights ``w``, for callbacks that have a true attribute ``sees_model``.
+    """
+    callbacks = tuple(
+        _ModelCallback(callback, snapshot) if getattr(callback, "sees_model", False) else callback
+        for callback in estimator.callbacks or ()
+    )
     if not estimator.verbose:
         yield callbacks
     elif sys.stderr.isatty():

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-Callback = Callable[["Step"], Any]
+Callback = Callable[..., Any]
 
 
 class Step(NamedTuple):
@@ -75,16 +75,25 @@ class Result:
 
 
 class Recorder:
-    """Keeps the history, the clock and the callbacks of one run."""
+    """Keeps the history, the clock and the callbacks of one run.
+
+    A callback is called with each step. One that has a true attribute ``sees_weights`` is called with the step and a
+    function that returns the weights of that step, so that those who do not look do not pay.
+    """
 
     def __init__(self, callbacks: Sequence[Callback] = (), history: Sequence[Step] = ()) -> None:
         self.history: list[Step] = list(history)
         self._callbacks = tuple(callbacks)
         self._start = time.perf_counter() - (self.history[-1].seconds if self.history else 0.0)
 
-    def record(self, n_iter: int, n_oracle: float, primal: float, lower: float) -> bool:
+    def record(
+        self, n_iter: int, n_oracle: float, primal: float, lower: float, weights: Callable[[], np.ndarray]
+    ) -> bool:
         """Append a step and tell the callbacks; true if one of them wants to stop."""
         step = Step(n_iter, n_oracle, time.perf_counter() - self._start, float(primal), float(lower))
         self.history.append(step)
-        wishes = [bool(callback(step)) for callback in self._callbacks]
-        return any(wishes)
+        wishes = [
+            callback(step, weights) if getattr(callback, "sees_weights", False) else callback(step)
+            for callback in self._callbacks
+        ]
+        return any(map(bool, wishes))

@@ -86,7 +86,7 @@ class Bundle:
         last, reason = run.n_iter + self.max_iter, ""
         while not reason:
             self._iterate(problem, run)
-            stop = recorder.record(run.n_iter, run.n_iter, run.best, run.pool.best)
+            stop = recorder.record(run.n_iter, run.n_iter, run.best, run.pool.best, lambda: run.best_w)
             gap = run.best - run.pool.best
             if gap <= self.tol * abs(run.best):
                 reason = "gap"

@@ -92,7 +92,9 @@ class FrankWolfe:
             )
         active = ActiveSet.at_truth(problem) if state is None else state["active"].copy()
         recorder = Recorder(self.callbacks, () if state is None else state["history"])
-        best_w, best_primal, best_lower = (active.w.copy(), np.inf, -np.inf) if state is None else state["best"]
+        best_w, best_primal, best_lower = (
+            (active.w.copy(), np.inf, -np.inf) if state is None else state["best"]
+        )
         reason = "max_iter"
         visit = fused_visits if is_fused(problem) else generic_visits
         last = active.epoch + self.max_iter
@@ -117,7 +119,9 @@ class FrankWolfe:
                     if primal < best_primal:
                         best_primal, best_w = primal, w
                 active.trail[:], active.n_trail = 0.0, 0
-            stop = recorder.record(active.epoch, active.n_oracle, best_primal, max(best_lower, dual))
+            stop = recorder.record(
+                active.epoch, active.n_oracle, best_primal, max(best_lower, dual), lambda w=best_w: w
+            )
             if best_primal - best_lower <= self.tol * abs(best_primal):
                 reason = "gap"
                 break

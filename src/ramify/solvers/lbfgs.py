@@ -107,7 +107,7 @@ class LBFGS:
             slow = self._slow(recorder.history, place.primal)
             if slow or run.n_iter % WINDOW == 0 or run.n_iter == last:
                 run.pool.lower_bound()
-            stop = recorder.record(run.n_iter, run.n_oracle, place.primal, run.pool.best)
+            stop = recorder.record(run.n_iter, run.n_oracle, place.primal, run.pool.best, lambda: run.place.w)
             if self._proven(run, run.pool.best):
                 reason = "gap"
             elif slow:
@@ -181,7 +181,7 @@ class LBFGS:
         if history and history[-1].n_iter == run.n_iter:
             history[-1] = history[-1]._replace(n_oracle=run.n_oracle, lower=lower)
         else:
-            recorder.record(run.n_iter, run.n_oracle, run.place.primal, lower)
+            recorder.record(run.n_iter, run.n_oracle, run.place.primal, lower, lambda: run.place.w)
         run.history, step = tuple(history), history[-1]
         if reason in ("max_iter", "line search"):
             bound = "no bound" if np.isnan(step.gap) else f"relative gap {step.gap / abs(step.primal):.2e}"

@@ -38,7 +38,7 @@ class AveragedPerceptron:
             loss, mistakes = stochastic_pass(problem, current, order)
             current.epoch += 1
             previous = recorder.history[-1].primal if recorder.history else np.inf
-            if recorder.record(current.epoch, current.epoch, loss, -np.inf):
+            if recorder.record(current.epoch, current.epoch, loss, -np.inf, lambda: current.weights(True)):
                 reason = "callback"
             elif mistakes == 0:
                 reason = "no mistakes"

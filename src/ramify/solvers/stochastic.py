@@ -80,7 +80,9 @@ class Stochastic:
                 primal = value + problem.regularizer.value(w)
                 pool.add(value, gradient, w)
                 lower = max(lower, pool.lower_bound())
-            stop = recorder.record(epoch, n_oracle, primal if checking else online, lower)
+            stop = recorder.record(
+                epoch, n_oracle, primal if checking else online, lower, lambda: current.weights(self.averaged)
+            )
             if stop:
                 reason = "callback"
                 break

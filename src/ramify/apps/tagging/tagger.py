@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from ramify.apps.tagging.columns import ColumnText, Sentence
 from ramify.apps.tagging.default_template import default_template
 from ramify.apps.tagging.evaluation import Evaluation, evaluate_labels
+from ramify.apps.tagging.held_out import HeldOut
 from ramify.apps.tagging.learners import make_learner
 from ramify.apps.tagging.templates import Template
 from ramify.errors import DataFileError, ModelFileError
@@ -63,6 +64,8 @@ class Tagger:
         template: Template | None = None,
         label_column: int = -1,
         algorithm: str = "crf",
+        dev: ColumnText | None = None,
+        watch: Callable[[Any, float], Any] | None = None,
         **options: Any,
     ) -> Tagger:
         """Learn from column files.
@@ -76,6 +79,10 @@ class Tagger:
             (no line ``B``) every token is labelled on its own.
         label_column : int, default=-1
         algorithm : {'crf', 'ssvm', 'perceptron'}
+        dev : ColumnText, optional
+            Held-out data for `watch`.
+        watch : callable, optional
+            Called now and then during training with a solver's step and the token accuracy on `dev`.
         **options
             Of `ramify.apps.tagging.learners.make_learner`.
 
@@ -106,6 +113,9 @@ class Tagger:
             attributes = [[token] for sentence in attributes for token in sentence]
             labels = [[label] for sentence in labels for label in sentence]
             learner.set_params(transitions="observed")
+        if dev is not None and watch is not None:
+            held_out = HeldOut(template.apply(dev.sentences), dev.labels(label), watch)
+            learner.set_params(callbacks=[*(learner.callbacks or ()), held_out])
         seconds = {"features": time.perf_counter() - started}
         learner.fit(attributes, labels)
         return cls(learner, template, first.n_columns, label, first.separator, seconds | learner.fit_seconds_)
