@@ -105,6 +105,8 @@ class ConvergenceDisplay:
         if not self.steps:
             raise ValueError("there are no steps to draw: the history is empty")
         ax = axes_to_draw_on(ax)
+        self.lines_: list[Any]
+        self.band_: Any
         draw = self._plot_objective if kind == "objective" else self._plot_gap
         self.lines_, self.band_ = draw(ax, self._values(against), color)
         ax.set_xlabel(_AXES[against])

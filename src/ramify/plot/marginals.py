@@ -140,14 +140,14 @@ class MarginalsDisplay:
         label_ticks(ax.xaxis, self.tokens, rotation=90 if max(len(str(t)) for t in self.tokens) > 2 else 0)
         label_ticks(ax.yaxis, self.labels)
         ax.set(xlabel="position", ylabel="label")
-        self.true_ = None if self.y_true is None else self._rings(ax)
+        self.true_ = None if self.y_true is None else self._rings(ax, self.y_true)
         if colorbar:
             ax.figure.colorbar(self.im_, ax=ax, label="probability")
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
-    def _rings(self, ax: Any) -> Any:
+    def _rings(self, ax: Any, y_true: Sequence) -> Any:
         row = {label: i for i, label in enumerate(self.labels)}
-        known = [t for t, label in enumerate(self.y_true) if label in row]  # a label may be new to the model
+        known = [t for t, label in enumerate(y_true) if label in row]  # a label may be new to the model
         rings = {"s": 60, "facecolors": "none", "edgecolors": "crimson", "linewidths": 1.5}
-        return ax.scatter(known, [row[self.y_true[t]] for t in known], label="true label", **rings)
+        return ax.scatter(known, [row[y_true[t]] for t in known], label="true label", **rings)

@@ -14,7 +14,7 @@ from ramify.plot import ConvergenceDisplay, TransitionsDisplay
 PAPER, CARD, INK, FAINT = "#f6f1e4", "#fffdf7", "#22304a", "#918c7e"
 RIGHT, WRONG = "#3f8f5b", "#d1342f"
 COLORS = ("#b5ae9a", "#7d8796", "#2a7f9e", "#c9822b")  # of the readers
-STYLE = {
+STYLE: Any = {
     "font.family": "DejaVu Sans",
     "text.color": INK,
     "axes.labelcolor": INK,
@@ -43,7 +43,8 @@ def draw(readings: Sequence[Reading], test: Dates) -> Any:
 
     with rc_context(STYLE):
         figure = Figure(figsize=(14, 11), facecolor=PAPER)
-        top, bottom = figure.subfigures(2, 1, height_ratios=(1.62, 1))
+        parts: Any = figure.subfigures(2, 1, height_ratios=(1.62, 1))
+        top, bottom = parts
         _draw_cards(top, readings, test)
         errors, transitions, convergence = bottom.subplots(1, 3, width_ratios=(1.0, 0.95, 1.3))
         bottom.subplots_adjust(left=0.09, right=0.97, bottom=0.14, top=0.83, wspace=0.32)

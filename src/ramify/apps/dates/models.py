@@ -75,19 +75,20 @@ class Reader:
         """A model of these dates."""
         from sklearn.exceptions import ConvergenceWarning
 
-        X, digits = self.inputs(dates), dates.digits
-        X, Y = (list(X), digits.tolist()) if self.whole else (X.reshape(-1, X.shape[2]), digits.ravel())
+        Y = dates.digits.tolist() if self.whole else dates.digits.ravel()
         with warnings.catch_warnings():
             warnings.simplefilter(
                 "ignore", ConvergenceWarning
             )  # the gap that was reached stands in the table
-            return self.make(l2, trial).fit(X, Y)
+            return self.make(l2, trial).fit(self._samples(dates), Y)
 
     def read(self, model: Any, dates: Dates) -> np.ndarray:
         """Digits of shape (n_dates, 8)."""
+        return np.asarray(model.predict(self._samples(dates))).reshape(dates.digits.shape)
+
+    def _samples(self, dates: Dates) -> Any:
         X = self.inputs(dates)
-        found = model.predict(list(X) if self.whole else X.reshape(-1, X.shape[2]))
-        return np.asarray(found).reshape(dates.digits.shape)
+        return list(X) if self.whole else X.reshape(-1, X.shape[2])
 
 
 def readers(train: Dates, *, seed: int) -> list[Reader]:
