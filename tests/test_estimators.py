@@ -378,7 +378,7 @@ def test_partial_fit_goes_on_after_loading(tagging):
 def test_warm_start_without_dual_variables(tagging):
     X, Y = tagging
     model = SSVM(Chain(), solver="frank_wolfe").fit(X, Y).set_params(warm_start=True)
-    with pytest.raises(TypeError, match="does not have them any more"):
+    with pytest.raises(TypeError, match="does not have them"):
         model.fit(X, Y)
 
 

@@ -14,14 +14,16 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ramify.data.batch import Batch
+from ramify.data.labels import UNKNOWN
 from ramify.data.sequences import check_same_length, listed
 from ramify.estimators.persistence import PersistenceMixin
 from ramify.estimators.progress import progress
 from ramify.estimators.training import (
     Encoded,
     checked_weights,
+    encode_outputs,
     encode_training,
-    item_labels,
+    given_labels,
     layout_weights,
     penalties,
     seed_of,
@@ -30,6 +32,9 @@ from ramify.estimators.training import (
 from ramify.executors.threads import ThreadExecutor, n_threads
 from ramify.objectives.risk import ROWS_A_BLOCK, Risk, cut
 from ramify.solvers.registry import make_solver
+from ramify.structures.base import require
+
+_NO_SUMS = "Sums over outputs are needed; predict works without them."
 
 
 class StructuredEstimator(PersistenceMixin, BaseEstimator):
@@ -64,7 +69,7 @@ class StructuredEstimator(PersistenceMixin, BaseEstimator):
             )
             with progress(self, lambda w: self._snapshot(data, scorer, w)) as callbacks:
                 solver = make_solver(
-                    self._solver_name(scorer.n_params), tol=self.tol, max_iter=self.max_iter,
+                    self._solver_name(problem.regularizer), tol=self.tol, max_iter=self.max_iter,
                     random_state=seed_of(self.random_state), callbacks=callbacks,
                 )  # fmt: skip
                 result = self._solve(solver, problem, start)
@@ -92,6 +97,8 @@ class StructuredEstimator(PersistenceMixin, BaseEstimator):
         return penalties(self, scorer)
 
     def _check_structure(self) -> None:
+        if self.callbacks is not None and not hasattr(self.callbacks, "__iter__"):
+            raise TypeError(f"callbacks must be a list of callables, got {self.callbacks!r}")
         if isinstance(self.structure, type) or not hasattr(self.structure, "best"):
             raise TypeError(
                 f"structure must be an object such as Chain() or Multiclass(), got {self.structure!r}"
@@ -139,6 +146,7 @@ class StructuredEstimator(PersistenceMixin, BaseEstimator):
         list of arrays of shape (n_positions, n_classes), columns as ``classes_``
         (``Multiclass``: one array of shape (n_samples, n_classes)).
         """
+        require(self.structure, ("expectation",), user="predict_marginals", remedy=_NO_SUMS)
         node, offsets = self._codes(X, lambda theta: self.structure.expectation(theta).counts.node)
         if self.structure.layout == "items":
             return node
@@ -148,6 +156,7 @@ class StructuredEstimator(PersistenceMixin, BaseEstimator):
         """The n best distinct outputs of every sample with their scores, best first (fewer where fewer exist)."""
         if not isinstance(n, int | np.integer) or n < 1:
             raise ValueError(f"n must be an integer of at least 1, got {n!r}")
+        require(self.structure, ("k_best",), user="predict_nbest", remedy="Use predict.")
         batch, keep = without_empty(self._transform(X))
         found = chain.from_iterable(self._map(batch, lambda theta: self.structure.k_best(theta, int(n))))
         decode = self._decode_item if self.structure.layout == "items" else self.codec_.decode
@@ -165,8 +174,11 @@ class StructuredEstimator(PersistenceMixin, BaseEstimator):
 
     def log_proba(self, X: Any, y: Any) -> np.ndarray:
         """Log-probability of given outputs under ``p(y) ~ exp f(x, y)``, shape (n_samples,)."""
+        require(self.structure, ("log_proba",), user="log_proba", remedy=_NO_SUMS)
+        X, y = listed(X), given_labels(y, self.structure.layout)
         whole = self._transform(X)
-        codes = self._encode_given(y, whole)
+        check_same_length(whole if self.structure.layout == "items" else X, y, self.structure.layout)
+        codes = encode_outputs(self.codec_, y, whole.offsets, self.structure.layout)
         batch, keep = without_empty(whole)
         out = np.zeros(len(keep))
         found = self._run(
@@ -179,16 +191,15 @@ class StructuredEstimator(PersistenceMixin, BaseEstimator):
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy over all parts: the share of positions with the right label.
 
-        A true label that the model does not know counts as an error of the model.
+        A true label that the model does not know counts as an error of the model; UNKNOWN positions do not count.
         """
         predicted = self.predict(X)
+        true = given_labels(y, self.structure.layout)
         if self.structure.layout == "items":
-            predicted, true = [[label] for label in predicted.tolist()], [[label] for label in item_labels(y)]
-        else:
-            true = listed(y)
+            predicted, true = [[label] for label in predicted.tolist()], [[label] for label in true]
         check_same_length(predicted, true)
         right = np.array([sum(p == t for p, t in zip(ps, ts)) for ps, ts in zip(predicted, true)], float)
-        total = np.array([len(labels) for labels in predicted], float)
+        total = np.array([sum(label is not UNKNOWN for label in labels) for labels in true], float)
         weight = checked_weights(sample_weight, len(right))
         if not total @ weight:
             raise ValueError("score needs at least one position: X has no positions with a positive weight")
@@ -205,6 +216,9 @@ class StructuredEstimator(PersistenceMixin, BaseEstimator):
 
     def _note_features(self, X: Any, reset: bool) -> None:
         """scikit-learn's record of the number and names of columns, for tables."""
+        if reset:
+            for name in ("n_features_in_", "feature_names_in_"):
+                self.__dict__.pop(name, None)
         if self.structure.layout == "items" and hasattr(X, "shape"):
             validate_data(self, X, reset=reset, skip_check_array=True)
 
@@ -242,24 +256,6 @@ class StructuredEstimator(PersistenceMixin, BaseEstimator):
 
     def _decode_item(self, codes: np.ndarray) -> Any:
         return self.codec_.decode(codes)[0]
-
-    def _encode_given(self, y: Any, batch: Batch) -> np.ndarray:
-        from ramify.estimators.training import refuse_unknown
-
-        if self.structure.layout == "items":
-            codes = self.codec_.encode_items(item_labels(y))
-            lengths = np.ones(len(codes), np.int64)
-        else:
-            ragged = self.codec_.encode_sequences(listed(y))
-            codes, lengths = ragged.values, ragged.lengths
-        if len(lengths) != len(batch):
-            raise ValueError(f"X has {len(batch)} samples but y has {len(lengths)}")
-        for i in np.flatnonzero(lengths != batch.lengths):
-            raise ValueError(
-                f"sample {i}: X[{i}] has {batch.lengths[i]} positions but y[{i}] has {lengths[i]} labels"
-            )
-        refuse_unknown(codes, batch.offsets, self.structure.layout)
-        return codes
 
     # -- what was learnt ----------------------------------------------------------------------------------------
 

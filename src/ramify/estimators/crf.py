@@ -61,7 +61,7 @@ class CRF(StructuredEstimator):
     ----------
     classes_ : ndarray
     coef_ : ndarray
-        All weights; ``transitions_`` and ``intercept_`` are views of its blocks.
+        All weights; ``transitions_`` and ``intercept_`` are copies of its blocks.
     result_ : ramify.solvers.Result
         Certificate: ``primal``, ``lower``, ``gap``, ``history``, ``reason``.
     objective_ : float
@@ -123,7 +123,7 @@ class CRF(StructuredEstimator):
     def _surrogate(self, classes: tuple) -> LogLoss:
         return LogLoss()
 
-    def _solver_name(self, n_params: int) -> Any:
+    def _solver_name(self, regularizer: Any) -> Any:
         return "lbfgs" if isinstance(self.solver, str) and self.solver == "auto" else self.solver
 
     @available_if(_one_label)

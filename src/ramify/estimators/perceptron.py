@@ -9,13 +9,14 @@ import numpy as np
 
 from ramify.data.sequences import check_same_length, listed
 from ramify.estimators.base import StructuredEstimator, label_map
+from ramify.estimators.progress import progress
 from ramify.estimators.training import (
     Encoded,
     checked_weights,
+    encode_outputs,
     encode_training,
-    item_labels,
+    given_labels,
     layout_weights,
-    refuse_unknown,
     seed_of,
 )
 from ramify.executors.threads import ThreadExecutor
@@ -105,6 +106,11 @@ class Perceptron(StructuredEstimator):
             self._note_features(X, reset=True)
             state = None
         else:
+            if classes is not None and set(classes) != set(self.codec_.classes_):
+                known = list(self.codec_.classes_)
+                raise ValueError(
+                    f"classes={list(classes)!r} differs from the labels of the earlier calls, {known!r}"
+                )
             data = self._encode_more(X, y, sample_weight)
             state = self._last_state()
         scorer = layout_weights(self, data)
@@ -117,26 +123,26 @@ class Perceptron(StructuredEstimator):
             )
             if state is None:
                 state = PassState.new(problem, None, adaptive=False)
-            solver = AveragedPerceptron(max_iter=1, random_state=seed_of(self.random_state))
             history = self.result_.history if hasattr(self, "result_") else ()
-            result = solver.solve(problem, state={"pass": state, "history": history})
+            with progress(self, lambda w: self._snapshot(data, scorer, w)) as callbacks:
+                solver = AveragedPerceptron(
+                    1, random_state=seed_of(self.random_state), callbacks=tuple(callbacks)
+                )
+                result = solver.solve(problem, state={"pass": state, "history": history})
         self._pass_state = result.state["pass"]
         self._keep(data, scorer, replace(result, state=None))
         return self
 
     def _encode_more(self, X: Any, y: Any, sample_weight: Any) -> Encoded:
+        layout = self.structure.layout
+        y = given_labels(y, layout)
         encoder = self.encoder_.extended(X)
         batch = encoder.transform(X, allow_empty=False)
+        check_same_length(batch if layout == "items" else X, y, layout)
+        if not len(batch):
+            raise ValueError("X is empty: there is no sample to learn from")
         self._note_features(X, reset=False)
-        if self.structure.layout == "items":
-            codes = self.codec_.encode_items(item_labels(y))
-            if len(codes) != len(batch):
-                raise ValueError(f"X has {len(batch)} samples but y has {len(codes)}")
-        else:
-            y = listed(y)
-            check_same_length(X, y)
-            codes = self.codec_.encode_sequences(y).values
-        refuse_unknown(codes, batch.offsets, self.structure.layout)
+        codes = encode_outputs(self.codec_, y, batch.offsets, layout)
         return Encoded(
             encoder, self.codec_, Samples(batch, codes, checked_weights(sample_weight, len(batch)))
         )
@@ -160,7 +166,7 @@ class Perceptron(StructuredEstimator):
     def _surrogate(self, classes: tuple) -> PerceptronLoss:
         return PerceptronLoss()
 
-    def _solver_name(self, n_params: int) -> str:
+    def _solver_name(self, regularizer: Any) -> str:
         return "perceptron"
 
     def _keep(self, data: Encoded, scorer: Any, result: Any) -> None:

@@ -36,6 +36,10 @@ class PersistenceMixin:
         from sklearn.utils.validation import check_is_fitted
 
         check_is_fitted(self, "coef_")
+        if type(self) not in _estimators().values():
+            raise TypeError(
+                f"a model file cannot hold a {type(self).__name__}, a class of your own: pickle it, or use ramify's own"
+            )
         encoder_header, encoder_arrays = self.encoder_.state()
         scorer_header, scorer_arrays = self.scorer_.state()
         result = self.result_
@@ -81,8 +85,11 @@ def load(path: Any) -> Any:
     array([1])
     """
     kind, header, arrays = read_model(path)
+    known = _estimators()
+    if kind not in known:
+        raise ModelFileError(f"{path} holds a {kind!r}, which this ramify does not know: upgrade ramify")
     try:
-        model = _estimator_class(kind)(**{k: _revived(v) for k, v in header["params"].items()})
+        model = known[kind](**{k: _revived(v) for k, v in header["params"].items()})
         model.codec_ = LabelCodec.from_state(header["labels"])
         model.encoder_ = encoder_from_state(header["encoder"], _group(arrays, "encoder"))
         model.scorer_ = LinearScorer.from_state(header["scorer"], _group(arrays, "scorer"))
@@ -94,23 +101,18 @@ def load(path: Any) -> Any:
         model.extra_ = header["extra"]
         _check(model)
     except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
-        if isinstance(error, ModelFileError):
-            raise
         raise ModelFileError(f"{path}: the model is damaged ({type(error).__name__}: {error})") from error
     if model.structure.layout == "items" and model.encoder_.kind != "names":
         model.n_features_in_ = model.encoder_.n_columns
     return model
 
 
-def _estimator_class(kind: str) -> type:
+def _estimators() -> dict[str, type]:
     from ramify.estimators.crf import CRF
     from ramify.estimators.perceptron import Perceptron
     from ramify.estimators.ssvm import SSVM
 
-    known = {c.__name__: c for c in (CRF, SSVM, Perceptron)}
-    if kind not in known:
-        raise ModelFileError(f"the file holds a {kind!r}, which this ramify does not know: upgrade ramify")
-    return known[kind]
+    return {c.__name__: c for c in (CRF, SSVM, Perceptron)}
 
 
 def _components() -> dict[str, type]:
@@ -131,7 +133,7 @@ def _plain(name: str, value: Any) -> Any:
         return value.item()
     if name == "classes":
         return {"labels": LabelCodec(value).state()}
-    if type(value).__name__ in _components():
+    if type(value) in _components().values():
         if hasattr(value, "get_params"):
             options = value.get_params(deep=False)
         else:
@@ -172,9 +174,13 @@ def _group(arrays: dict[str, np.ndarray], name: str) -> dict[str, np.ndarray]:
 
 def _check(model: Any) -> None:
     """Sizes that must agree, so that no kernel ever reads past an array."""
-    scorer, coef = model.scorer_, model.coef_
+    scorer, coef, structure = model.scorer_, model.coef_, model.structure
+    if type(structure) not in (c for c in _components().values() if hasattr(c, "layout")):
+        raise ValueError(f"the structure is {structure!r}")
+    if structure.layout != model.encoder_.layout or structure.has_edges != scorer.has_edges:
+        raise ValueError("structure, features and weights of the model do not belong together")
     scorer.check()
     if coef.dtype != np.float64 or coef.shape != (scorer.n_params,):
-        raise ModelFileError(f"the weights have shape {coef.shape}, expected ({scorer.n_params},)")
+        raise ValueError(f"the weights have shape {coef.shape}, expected ({scorer.n_params},)")
     if scorer.n_columns != model.encoder_.n_columns or scorer.n_labels != len(model.codec_.classes_):
-        raise ModelFileError("features, labels and weights of the model do not belong together")
+        raise ValueError("features, labels and weights of the model do not belong together")

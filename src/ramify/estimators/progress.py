@@ -60,7 +60,11 @@ class _LogLines:
         now = time.monotonic()
         if now >= self._next:
             self._next = now + 1.0
-            logger.info(describe(self._estimator, step))
+            text = describe(self._estimator, step)
+            if logger.hasHandlers():
+                logger.info(text)
+            else:  # nobody has set logging up, and verbose was asked for
+                print(text, file=sys.stderr)
 
 
 def describe(estimator: Any, step: Step) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 from ramify.errors import MissingCapability
 from ramify.estimators.base import StructuredEstimator
 from ramify.losses.base import resolve_loss
+from ramify.regularizers.elastic import ElasticNet
 from ramify.surrogates.hinge import Hinge
 
 FEW_WEIGHTS = 2000
@@ -110,21 +111,20 @@ class SSVM(StructuredEstimator):
             raise ValueError(f"loss={self.loss!r} is unknown; the surrogate of SSVM is 'hinge'")
         return Hinge(resolve_loss(self.task_loss, self.structure, classes))
 
-    def _solver_name(self, n_params: int) -> Any:
+    def _solver_name(self, regularizer: ElasticNet) -> Any:
         if not (isinstance(self.solver, str) and self.solver == "auto"):
             return self.solver
-        free_block = 0.0 in (self.l2, self.l2_node, self.l2_edge, self.l2_bias)
-        if self.l1 or free_block:
+        if regularizer.has_l1 or not regularizer.strongly_convex:
             return "stochastic"
-        return "bundle" if n_params <= FEW_WEIGHTS else "frank_wolfe"
+        return "bundle" if len(regularizer.l2) <= FEW_WEIGHTS else "frank_wolfe"
 
     def _solve(self, solver: Any, problem: Any, start: np.ndarray | None) -> Any:
         # The dual solver goes on from its own variables, which belong to these very outputs.
         if start is not None and hasattr(solver, "restart"):
-            if self.result_.state is None:
+            if not solver.can_restart(self.result_.state):
                 raise MissingCapability(
-                    "frank_wolfe goes on from its dual variables, and this model does not have them any more (it was "
-                    "loaded, or fitted with warm_start=False): use solver='bundle' or 'stochastic', or fit anew"
+                    "frank_wolfe goes on from its dual variables, and this model does not have them (it was loaded, "
+                    "or fitted by another solver or with warm_start=False): use solver='bundle', or fit anew"
                 )
             return solver.solve(problem, state=solver.restart(problem, self.result_.state))
         return solver.solve(problem, w0=start)

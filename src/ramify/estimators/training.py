@@ -31,28 +31,36 @@ def encode_training(X: Any, y: Any, structure: Any, classes: Any, sample_weight:
     """Encode inputs and labels, refusing what cannot be learnt from."""
     X = listed(X)
     encoder = make_encoder(X, structure.layout)
-    if structure.layout == "items":
-        batch = encoder.fit_transform(X)
-        codec, codes = _encode_items(y, classes, len(batch))
-    else:
-        y = listed(y)
+    y = given_labels(y, structure.layout)
+    if structure.layout == "sequences":
         check_same_length(X, y)
-        batch = encoder.fit_transform(X)
-        codec = LabelCodec.from_labels(y, classes)
-        codes = codec.encode_sequences(y).values
-    refuse_unknown(codes, batch.offsets, structure.layout)
+    batch = encoder.fit_transform(X)
+    if structure.layout == "items":  # tables of all kinds have a length once they are encoded
+        check_same_length(batch, y, "items")
+    codec = LabelCodec.from_labels(y, _declared(classes), layout=structure.layout)
+    codes = encode_outputs(codec, y, batch.offsets, structure.layout)
     return Encoded(encoder, codec, Samples(batch, codes, checked_weights(sample_weight, len(batch))))
 
 
-def _encode_items(y: Any, classes: Any, n_samples: int) -> tuple[LabelCodec, np.ndarray]:
-    labels = item_labels(y)
-    if len(labels) != n_samples:
-        raise ValueError(
-            f"Found input variables with inconsistent numbers of samples: X has {n_samples} samples "
-            f"but y has {len(labels)}"
-        )
-    codec = LabelCodec.from_labels(labels, classes, layout="items")
-    return codec, codec.encode_items(labels)
+def _declared(classes: Any) -> Any:
+    """The labels of ``classes=``, in an order that does not change from run to run."""
+    if classes is not None and (
+        isinstance(classes, str | bytes | set | frozenset) or not hasattr(classes, "__iter__")
+    ):
+        raise TypeError(f"classes must be a list of labels, got {classes!r}")
+    return classes
+
+
+def given_labels(y: Any, layout: str) -> Any:
+    """Outputs as the user gave them: a list of labels (items) or of label sequences."""
+    return item_labels(y) if layout == "items" else listed(y)
+
+
+def encode_outputs(codec: LabelCodec, y: Any, offsets: np.ndarray, layout: str) -> np.ndarray:
+    """Codes of completely annotated outputs, one a row."""
+    codes = codec.encode_items(y) if layout == "items" else codec.encode_sequences(y).values
+    refuse_unknown(codes, offsets, layout)
+    return codes
 
 
 def item_labels(y: Any) -> list:
@@ -62,8 +70,9 @@ def item_labels(y: Any) -> list:
 
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
-    if isinstance(y, list | tuple) and not any(isinstance(label, list | np.ndarray | float) for label in y):
-        return list(y)
+    if isinstance(y, list | tuple) and not any(isinstance(label, list | np.ndarray) for label in y):
+        if not all(isinstance(label, Real) for label in y):
+            return list(y)
     array = column_or_1d(y, warn=True)
     if array.dtype.kind == "f":
         if not np.all(np.isfinite(array)):
@@ -138,9 +147,9 @@ def strength(l2: float | None, C: float | None) -> float:
     if l2 is not None and C is not None:
         raise ValueError(f"give l2 or C, not both (C means l2 = 1 / C): got l2={l2!r} and C={C!r}")
     if C is not None:
-        if not C > 0:
-            raise ValueError(f"C must be > 0, got C={C!r}")
-        return 1.0 / C
+        if not (isinstance(C, Real) and 0.0 < float(C) < np.inf):
+            raise ValueError(f"C must be > 0 and finite (no penalty is l2=0), got C={C!r}")
+        return 1.0 / float(C)
     return 1.0 if l2 is None else _penalty("l2", l2)
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from numbers import Integral
+from threading import Lock
 from typing import Any
 
 
@@ -20,13 +22,38 @@ def n_threads(n_jobs: int | None) -> int:
 
     if n_jobs is None:
         return 1
-    if not isinstance(n_jobs, int) or n_jobs == 0:
+    if not isinstance(n_jobs, Integral) or n_jobs == 0:
         raise ValueError(f"n_jobs must be a non-zero integer or None, got {n_jobs!r}")
     if n_jobs > 0:
-        return n_jobs
+        return int(n_jobs)
     limit = os.environ.get("OMP_NUM_THREADS", "")
     cores = min(cpu_count(), int(limit)) if limit.isdigit() and int(limit) else cpu_count()
     return max(1, cores + 1 + n_jobs)
+
+
+class _OneBlasThread:
+    """Holds BLAS to one thread while any executor of the process is at work; the last one to leave restores it."""
+
+    def __init__(self) -> None:
+        self._lock, self._inside = Lock(), 0
+        self._limits: Any = None
+
+    def enter(self) -> None:
+        from threadpoolctl import threadpool_limits
+
+        with self._lock:
+            if self._inside == 0:
+                self._limits = threadpool_limits(1, user_api="blas")
+            self._inside += 1
+
+    def leave(self) -> None:
+        with self._lock:
+            self._inside -= 1
+            if self._inside == 0:
+                self._limits.restore_original_limits()
+
+
+_one_blas_thread = _OneBlasThread()
 
 
 class ThreadExecutor:
@@ -45,13 +72,11 @@ class ThreadExecutor:
         self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
 
     def __enter__(self) -> ThreadExecutor:
-        from threadpoolctl import threadpool_limits
-
-        self._limits = threadpool_limits(1, user_api="blas")
+        _one_blas_thread.enter()
         return self
 
     def __exit__(self, *exc_info: object) -> None:
-        self._limits.restore_original_limits()
+        _one_blas_thread.leave()
         if self._pool is not None:
             self._pool.shutdown()
 

@@ -28,7 +28,9 @@ class TaskLoss(Protocol):
 
 
 class BoundLoss(Protocol):
-    """A loss on codes."""
+    """A loss on codes; ``way`` names how its augmented maximum is found (see the module's docstring)."""
+
+    way: str
 
     def value(self, structure: Any, theta: Any, true: np.ndarray, codes: np.ndarray) -> np.ndarray:
         """Loss of each sample's output ``codes`` against ``true``."""
@@ -54,7 +56,7 @@ def resolve_loss(loss: Any, structure: Any, classes: tuple) -> BoundLoss:
                 f"task_loss={loss!r} is unknown; choose one of {sorted(named)} or an object of ramify.losses"
             )
         loss = named[loss]()
-    if not callable(getattr(loss, "bind", None)):
+    if isinstance(loss, type) or not callable(getattr(loss, "bind", None)):
         raise TypeError(f"task_loss must be a name or an object of ramify.losses, got {loss!r}")
     require(structure, ("best",), user=type(loss).__name__, remedy="Choose another task_loss.")
     return loss.bind(structure, classes)

@@ -70,7 +70,8 @@ def _cost_table(costs: Any, classes: tuple) -> np.ndarray:
         return table
     if isinstance(costs, Mapping):
         code = {c: i for i, c in enumerate(classes)}
-        for key, cost in costs.items():
+        pairs_last = sorted(costs.items(), key=lambda item: item[0] not in code)
+        for key, cost in pairs_last:
             if key in code:
                 table[code[key]] = cost
             elif isinstance(key, tuple) and len(key) == 2 and key[0] in code and key[1] in code:

@@ -28,7 +28,7 @@ class ZeroOne:
 
     def bind(self, structure: Any, classes: tuple) -> ContradictionLoss | PartsLoss:
         """On one-label outputs this is Hamming; elsewhere it needs the best contradicting output."""
-        if getattr(structure, "has_edges", None) is False:
+        if getattr(structure, "layout", None) == "items":
             return PartsLoss(1.0 - np.eye(len(classes)))
         if not callable(getattr(structure, "best_contradicting", None)):
             raise no_way(self, structure)

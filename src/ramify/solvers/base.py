@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -72,6 +73,18 @@ class Result:
     def gap(self) -> float:
         """Proven bound on the suboptimality of ``w`` (NaN where none exists)."""
         return self.step.gap
+
+
+def check_settings(solver: Any, *, positive: Sequence[str], not_negative: Sequence[str]) -> None:
+    """Refuse settings of a solver that are no numbers or out of range."""
+    for names, holds, wanted in (
+        (positive, lambda v: v > 0, "> 0"),
+        (not_negative, lambda v: v >= 0, ">= 0"),
+    ):
+        for name in names:
+            value = getattr(solver, name)
+            if not (isinstance(value, Real) and holds(value)):
+                raise ValueError(f"{type(solver).__name__}: {name} must be a number {wanted}, got {value!r}")
 
 
 class Recorder:

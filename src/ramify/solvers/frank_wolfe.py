@@ -5,14 +5,15 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from ramify.errors import MissingCapability
-from ramify.solvers.base import Callback, Recorder, Result
+from ramify.solvers.base import Callback, Recorder, Result, check_settings
 from ramify.solvers.passes import is_fused, loss_table
+from ramify.surrogates.hinge import Hinge
 
 FREE = -1.0  # mass of an unused place, as in the kernel
 TIE = 1e-10  # values closer than this are equal, as in the kernel
@@ -57,6 +58,14 @@ class ActiveSet:
         self.mass = np.concatenate([self.mass, np.full_like(self.mass, FREE)], axis=1)
 
 
+class Best(NamedTuple):
+    """The best point met, its objective, and the best lower bound proved."""
+
+    w: np.ndarray
+    primal: float
+    lower: float
+
+
 @dataclass(frozen=True)
 class FrankWolfe:
     """Maximise the dual of ``sum_i hinge_i(w) + sum_j l2_j/2 w_j^2`` block by block.
@@ -82,6 +91,9 @@ class FrankWolfe:
     random_state: int = 0
     callbacks: Sequence[Callback] = field(default=())
 
+    def __post_init__(self) -> None:
+        check_settings(self, positive=("max_iter", "check_every"), not_negative=("tol", "random_state"))
+
     def solve(self, problem: Any, w0: np.ndarray | None = None, state: dict | None = None) -> Result:
         """Run from the true labelings (``w = 0``), or go on from the ``state`` of an earlier result."""
         self._check(problem)
@@ -92,9 +104,7 @@ class FrankWolfe:
             )
         active = ActiveSet.at_truth(problem) if state is None else state["active"].copy()
         recorder = Recorder(self.callbacks, () if state is None else state["history"])
-        best_w, best_primal, best_lower = (
-            (active.w.copy(), np.inf, -np.inf) if state is None else state["best"]
-        )
+        best = Best(active.w.copy(), np.inf, -np.inf) if state is None else state["best"]
         reason = "max_iter"
         visit = fused_visits if is_fused(problem) else generic_visits
         last = active.epoch + self.max_iter
@@ -110,35 +120,35 @@ class FrankWolfe:
             dual = dual_value(problem, active)
             promising = gaps <= self.tol * (dual + gaps)
             early = active.epoch & (active.epoch - 1) == 0  # 1, 2, 4, 8, ...
-            if promising or early or active.epoch % self.check_every == 0 or active.epoch == last:
-                active.w = dual_weights(problem, active)  # removes what rounding has gathered
-                best_lower = max(best_lower, dual_value(problem, active))
-                for w in (active.w.copy(), active.trail / active.n_trail):
-                    primal = problem.loss(w)[0] + problem.regularizer.value(w)
-                    active.n_oracle += 1
-                    if primal < best_primal:
-                        best_primal, best_w = primal, w
-                active.trail[:], active.n_trail = 0.0, 0
-            stop = recorder.record(
-                active.epoch, active.n_oracle, best_primal, max(best_lower, dual), lambda w=best_w: w
-            )
-            if best_primal - best_lower <= self.tol * abs(best_primal):
+            if promising or early or active.epoch % self.check_every == 0:
+                best = checked(problem, active, best)
+            elif active.epoch == last:
+                # on a copy: a resumed run goes on as if it had not been checked
+                best = checked(problem, active.copy(), best)
+            lower = max(best.lower, dual)
+            stop = recorder.record(active.epoch, active.n_oracle, best.primal, lower, best.w.copy)
+            if best.primal - best.lower <= self.tol * abs(best.primal):
                 reason = "gap"
                 break
             if stop:
                 reason = "callback"
                 break
-        recorder.history[-1] = recorder.history[-1]._replace(primal=best_primal, lower=best_lower)
+        recorder.history[-1] = recorder.history[-1]._replace(primal=best.primal, lower=best.lower)
         history = tuple(recorder.history)
         if reason == "max_iter":
             warnings.warn(
                 f"frank_wolfe stopped after {active.epoch} epochs with relative gap "
-                f"{history[-1].gap / abs(best_primal):.2e} > tol={self.tol:g}. Increase max_iter, tol or l2.",
+                f"{history[-1].gap / abs(best.primal):.2e} > tol={self.tol:g}. Increase max_iter, tol or l2.",
                 ConvergenceWarning,
                 stacklevel=2,
             )
-        state = {"active": active, "history": history, "best": (best_w, best_primal, best_lower)}
-        return Result(best_w, history[-1], history, reason == "gap", reason, state)
+        state = {"active": active, "history": history, "best": best}
+        return Result(best.w, history[-1], history, reason == "gap", reason, state)
+
+    @staticmethod
+    def can_restart(state: Any) -> bool:
+        """Whether ``state`` is one of this solver's."""
+        return isinstance(state, dict) and "active" in state
 
     def restart(self, problem: Any, state: dict) -> dict:
         """The dual variables of an earlier run as the start of this one; only the penalty may have changed."""
@@ -153,12 +163,12 @@ class FrankWolfe:
             )
         active.w, active.loss = dual_weights(problem, active), block_losses(problem, active)
         active.trail[:], active.n_trail, active.epoch, active.n_oracle = 0.0, 0, 0, 0.0
-        return {"active": active, "history": (), "best": (active.w.copy(), np.inf, -np.inf)}
+        return {"active": active, "history": (), "best": Best(active.w.copy(), np.inf, -np.inf)}
 
     @staticmethod
     def _check(problem: Any) -> None:
         surrogate = getattr(problem, "surrogate", None)
-        if not hasattr(surrogate, "task_loss"):
+        if not isinstance(surrogate, Hinge):
             raise MissingCapability(
                 f"frank_wolfe solves the dual of the hinge, not of {type(surrogate).__name__}; use solver='lbfgs'"
             )
@@ -168,6 +178,19 @@ class FrankWolfe:
                 "frank_wolfe needs l2 > 0 on every weight and no l1; use solver='stochastic' for l1 or "
                 "unpenalised weights"
             )
+
+
+def checked(problem: Any, active: ActiveSet, best: Best) -> Best:
+    """The better of ``best`` and the present state, by full passes; rounding errors of the weights are removed."""
+    active.w = dual_weights(problem, active)
+    lower = max(best.lower, dual_value(problem, active))
+    for w in (active.w.copy(), active.trail / active.n_trail):
+        primal = problem.loss(w)[0] + problem.regularizer.value(w)
+        active.n_oracle += 1
+        if primal < best.primal:
+            best = Best(w, primal, lower)
+    active.trail[:], active.n_trail = 0.0, 0
+    return best._replace(lower=lower)
 
 
 def dual_value(problem: Any, active: ActiveSet) -> float:

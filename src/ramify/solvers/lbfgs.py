@@ -19,6 +19,7 @@ from ramify.solvers.line_search import Point, strong_wolfe
 from ramify.solvers.quasi_newton import InverseHessian
 
 WINDOW = 10  # iterations over which the relative decrease is measured, and between two lower bounds
+DOUBTFUL = 0.2  # a relative gap above this makes a slow decrease suspicious
 SLOW = f"relative decrease over {WINDOW} iterations"
 _ROUNDING = 1e-6  # relative decrease still promised when no step gives it; losses may be summed in float32
 
@@ -54,7 +55,8 @@ class LBFGS:
 
     A run stops when the proven gap is at most ``tol`` times the objective (``reason="gap"``; the bound is
     computed every ten iterations and at the end), or, an estimate, when the objective fell by at most that share
-    over ten iterations (``"relative decrease over 10 iterations"``). When no step decreases the objective any
+    over ten iterations (``"relative decrease over 10 iterations"``; by a thousandth of it while the proven gap is
+    above 20 %). When no step decreases the objective any
     more it stops with ``"machine precision"`` if no more than rounding was to be expected, else, not converged,
     with ``"line search"``: the gradient is then wrong or the loss not smooth.
 
@@ -104,7 +106,7 @@ class LBFGS:
             run.place = place
             run.n_iter += 1
             run.pool.add(place.loss, place.gradient, place.w)
-            slow = self._slow(recorder.history, place.primal)
+            slow = self._slow(recorder.history, run)
             if slow or run.n_iter % WINDOW == 0 or run.n_iter == last:
                 run.pool.lower_bound()
             stop = recorder.record(run.n_iter, run.n_oracle, place.primal, run.pool.best, lambda: run.place.w)
@@ -144,8 +146,20 @@ class LBFGS:
     def _proven(self, run: LBFGSState, lower: float) -> bool:
         return run.place.primal - lower <= self.tol * abs(run.place.primal)
 
-    def _slow(self, history: Sequence[Step], primal: float) -> bool:
-        return len(history) >= WINDOW and history[-WINDOW].primal - primal <= self.tol * abs(primal)
+    def _slow(self, history: Sequence[Step], run: LBFGSState) -> bool:
+        """Whether the objective has all but stopped falling.
+
+        Where the proven gap is still large, as with features of very different scales, a slow decrease proves little:
+        then it has to be a thousand times slower.
+        """
+        if len(history) < WINDOW or self.tol == 0:
+            return False
+        primal = run.place.primal
+        fall = (history[-WINDOW].primal - primal) / abs(primal) if primal else 0.0
+        if fall > self.tol:
+            return False
+        gap = primal - run.pool.lower_bound()
+        return not gap > DOUBTFUL * abs(primal) or not np.isfinite(gap) or fall <= 1e-3 * self.tol
 
     def _iterate(self, problem: Problem, run: LBFGSState) -> tuple[Place | None, str]:
         """The next place, or why there is none."""

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from ramify.losses.hamming import PartsLoss
+from ramify.scorers.linear import LinearScorer
 from ramify.surrogates.hinge import Hinge
 from ramify.surrogates.log import LogLoss
 from ramify.surrogates.perceptron import PerceptronLoss
@@ -55,13 +57,13 @@ class PassState:
 
 
 def is_fused(problem: Any) -> bool:
-    """Whether the compiled loop for chains serves this problem."""
+    """Whether the compiled loop for chains serves this problem, of exactly the classes it was written for."""
     loss = getattr(problem.surrogate, "task_loss", None)
     return (
-        getattr(problem.structure, "sequential_kernels", None) == "chain"
-        and hasattr(problem.scorer, "raw")
-        and isinstance(problem.surrogate, LogLoss | Hinge | PerceptronLoss)
-        and (loss is None or loss.way == "parts")
+        vars(type(problem.structure)).get("sequential_kernels") == "chain"
+        and type(problem.scorer) is LinearScorer
+        and type(problem.surrogate) in (LogLoss, Hinge, PerceptronLoss)
+        and (loss is None or type(loss) is PartsLoss)
     )
 
 

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ramify.solvers.base import Callback, Recorder, Result
+from ramify.errors import MissingCapability
+from ramify.solvers.base import Callback, Recorder, Result, check_settings
 from ramify.solvers.passes import PassState, stochastic_pass
-from ramify.structures.base import require
+from ramify.surrogates.perceptron import PerceptronLoss
 
 
 @dataclass(frozen=True)
@@ -27,9 +28,16 @@ class AveragedPerceptron:
     random_state: int = 0
     callbacks: Sequence[Callback] = field(default=())
 
+    def __post_init__(self) -> None:
+        check_settings(self, positive=("max_iter",), not_negative=("tol", "random_state"))
+
     def solve(self, problem: Any, w0: np.ndarray | None = None, state: dict | None = None) -> Result:
         """Run on ``problem`` from ``w0``, or go on from the ``state`` of an earlier result."""
-        require(problem, ("sample_loss",), user="perceptron", remedy="Choose another solver.")
+        if not isinstance(problem.surrogate, PerceptronLoss):
+            raise MissingCapability(
+                f"the perceptron solver minimises the perceptron loss only, not {type(problem.surrogate).__name__}: "
+                "use the Perceptron learner, or solver='stochastic'"
+            )
         current = PassState.new(problem, w0, adaptive=False) if state is None else state["pass"].copy()
         recorder = Recorder(self.callbacks, () if state is None else state["history"])
         reason = "max_iter"

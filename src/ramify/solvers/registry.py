@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import fields, is_dataclass, replace
+from numbers import Integral, Real
 from typing import Any
 
 from ramify.solvers.base import Callback
@@ -33,19 +34,24 @@ def make_solver(
     0.001
     """
     if not isinstance(solver, str):
-        if not callable(getattr(solver, "solve", None)):
+        if isinstance(solver, type) or not callable(getattr(solver, "solve", None)):
             raise TypeError(f"solver must be one of {sorted(HOME)} or an object with solve(), got {solver!r}")
-        return replace(solver, callbacks=(*solver.callbacks, *callbacks)) if callbacks else solver
+        if not callbacks:
+            return solver
+        if not (is_dataclass(solver) and hasattr(solver, "callbacks")):
+            raise TypeError(f"{type(solver).__name__} has no callbacks: fit without callbacks and verbose")
+        known: Any = solver
+        return replace(known, callbacks=(*known.callbacks, *callbacks))
     if solver not in HOME:
         raise ValueError(f"solver={solver!r} is unknown; choose one of {', '.join(sorted(HOME))}")
-    if not (isinstance(tol, int | float) and tol >= 0):
+    if not (isinstance(tol, Real) and tol >= 0):
         raise ValueError(f"tol must be a number >= 0, got {tol!r}")
-    if max_iter is not None and not (isinstance(max_iter, int) and max_iter > 0):
+    if max_iter is not None and not (isinstance(max_iter, Integral) and max_iter > 0):
         raise ValueError(f"max_iter must be a positive integer or None, got {max_iter!r}")
     kind = solver_class(solver)
     options: dict[str, Any] = {"tol": tol, "callbacks": tuple(callbacks)}
     if max_iter is not None:
-        options["max_iter"] = max_iter
+        options["max_iter"] = int(max_iter)
     if "random_state" in {f.name for f in fields(kind)}:
         options["random_state"] = random_state
     return kind(**options)

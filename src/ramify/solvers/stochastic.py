@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from ramify.objectives.certificate import CutPool
-from ramify.solvers.base import Callback, Recorder, Result
+from ramify.solvers.base import Callback, Recorder, Result, check_settings
 from ramify.solvers.passes import PassState, stochastic_pass
 from ramify.structures.base import require
 
@@ -37,8 +37,8 @@ class Stochastic:
     max_iter : int
         Epochs.
     tol : float
-        Relative suboptimality wanted: the run stops when the proven gap, or the relative decrease between two
-        checks (``check_every`` epochs apart), reaches it.
+        Relative suboptimality wanted: the run stops when the proven gap, or the relative decrease over two checks
+        (``check_every`` epochs apart each), reaches it.
     check_every : int
         Epochs between two full passes, which give objective and bound.
     random_state : int
@@ -53,23 +53,27 @@ class Stochastic:
     random_state: int = 0
     callbacks: Sequence[Callback] = field(default=())
 
+    def __post_init__(self) -> None:
+        positive = ("max_iter", "check_every") if self.rate == "auto" else ("max_iter", "check_every", "rate")
+        check_settings(self, positive=positive, not_negative=("tol", "random_state"))
+        if self.rule not in RATES:
+            raise ValueError(f"rule must be one of {sorted(RATES)}, got {self.rule!r}")
+
     def solve(self, problem: Any, w0: np.ndarray | None = None, state: dict | None = None) -> Result:
         """Minimise ``problem``; ``state`` of an earlier result goes on where that stopped."""
         require(problem, ("loss", "sample_loss"), user="stochastic", remedy="Choose another solver.")
-        if self.rule not in RATES:
-            raise ValueError(f"rule must be one of {sorted(RATES)}, got {self.rule!r}")
         current = self._start(problem, w0) if state is None else state["pass"].copy()
         recorder = Recorder(self.callbacks, () if state is None else state["history"])
         pool = CutPool(problem.regularizer)
         lower = -np.inf if state is None else state["lower"]
-        previous = np.inf if state is None else state["previous"]
+        previous = (np.inf, np.inf) if state is None else state["previous"]
         n_oracle = 0.0 if state is None else state["n_oracle"]
         epoch, last = current.epoch, current.epoch + self.max_iter
         reason, w, primal = "max_iter", current.weights(self.averaged), np.nan
         while epoch < last:
             if self.averaged and epoch & (epoch - 1) == 0:  # 0, 1, 2, 4, 8, ...: start the average afresh
                 current.restart_average()
-            online, _ = stochastic_pass(problem, current, self._order(problem, epoch))
+            stochastic_pass(problem, current, self._order(problem, epoch))
             epoch = current.epoch = epoch + 1
             n_oracle += 1
             checking = epoch % self.check_every == 0 or epoch == last
@@ -80,18 +84,16 @@ class Stochastic:
                 primal = value + problem.regularizer.value(w)
                 pool.add(value, gradient, w)
                 lower = max(lower, pool.lower_bound())
-            stop = recorder.record(
-                epoch, n_oracle, primal if checking else online, lower, lambda: current.weights(self.averaged)
-            )
+            stop = recorder.record(epoch, n_oracle, primal, lower, lambda: current.weights(self.averaged))
             if stop:
                 reason = "callback"
                 break
             if checking:
                 if primal - lower <= self.tol * abs(primal):
                     reason = "gap"
-                elif abs(previous - primal) <= self.tol * abs(primal):
-                    reason = f"relative decrease over {self.check_every} epochs"
-                previous = primal
+                elif abs(previous[0] - primal) <= self.tol * abs(primal):
+                    reason = f"relative decrease over {2 * self.check_every} epochs"
+                previous = (previous[1], primal)
                 if reason != "max_iter":
                     break
         if reason == "callback" or np.isnan(primal):

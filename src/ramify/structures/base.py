@@ -38,7 +38,8 @@ class Structure(Protocol):
     step (:func:`require`).
     """
 
-    layout: str
+    layout: str  # "sequences" of positions, or one label for each of the "items" of a table
+    has_edges: bool  # whether there are weights for label pairs
 
     def best(self, theta, *, cost=None, within=None) -> Best:
         """Highest-scoring output of every sample."""

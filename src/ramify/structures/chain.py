@@ -30,7 +30,8 @@ class Chain(BaseEstimator):
 
     layout = "sequences"
     has_edges = True
-    sequential_kernels = "chain"  # the fused loops of sequential solvers that serve this structure
+    # The fused loops of sequential solvers that serve this class. A subclass declares them anew if they serve it too.
+    sequential_kernels = "chain"
 
     # -- best ---------------------------------------------------------------------------------------------------
 
@@ -169,6 +170,8 @@ class Chain(BaseEstimator):
         from ramify._kernels.chain_sum import draw_paths
 
         tables, flagged = _prepare(theta, cost, within)
+        if n_draws < 0:
+            raise ValueError(f"n_draws must be at least 0, got {n_draws}")
         rng = np.random.default_rng(random_state)
         uniform = rng.random((n_draws, len(tables.node)))
         paths = np.empty(uniform.shape, np.int32)
@@ -188,6 +191,8 @@ class Chain(BaseEstimator):
         """
         if risk is None:
             risk = 1.0 - np.eye(theta.n_labels)
+        if np.shape(risk) != (theta.n_labels, theta.n_labels):
+            raise ValueError(f"risk has shape {np.shape(risk)}, expected {(theta.n_labels, theta.n_labels)}")
         node = self.marginals(theta, cost=cost, within=within).node
         # Summed label by label, since a matrix product may round a row differently in another batch.
         expected = sum(np.multiply.outer(node[:, i], risk[i]) for i in range(theta.n_labels))
@@ -224,6 +229,11 @@ class Chain(BaseEstimator):
         codes, weight = _codes(theta, codes), _weights(theta, weight)
         if into is None:
             into = ChainTables(np.zeros_like(theta.node), np.zeros_like(theta.edge), theta.offsets)
+        elif into.node.shape != theta.node.shape or into.edge.shape != theta.edge.shape:
+            raise ValueError(
+                f"into has tables of shape {into.node.shape} and {into.edge.shape}, expected {theta.node.shape} and "
+                f"{theta.edge.shape}"
+            )
         add_counts(theta.offsets, theta.edge_step, codes, weight, into.node, into.edge)
         return into
 

@@ -23,3 +23,4 @@ class Multiclass(Chain):
 
     layout = "items"
     has_edges = False
+    sequential_kernels = "chain"

@@ -49,7 +49,19 @@ class ChainTables:
         return 0 if len(self.edge) == 1 and self.n_edges != 1 else 1
 
     def check(self) -> None:
-        """Refuse samples without positions and edge tables that fit no edges, before a kernel reads past an array."""
+        """Refuse what would let a kernel read past an array: offsets, shapes and types that do not fit together."""
+        for name, array, dtype in (("node", self.node, np.float64), ("edge", self.edge, np.float64)):
+            if not isinstance(array, np.ndarray) or array.dtype != dtype or not array.flags.c_contiguous:
+                raise TypeError(f"{name} tables must be C-contiguous arrays of float64")
+        if self.node.ndim != 2 or self.edge.ndim != 3:
+            raise ValueError(
+                f"node and edge tables have {self.node.ndim} and {self.edge.ndim} dimensions, expected 2 and 3"
+            )
+        if self.offsets.dtype != np.int64 or self.offsets[0] != 0 or self.offsets[-1] != len(self.node):
+            raise ValueError(
+                f"offsets must be int64 from 0 to the number of rows, {len(self.node)}; got {self.offsets.dtype} from "
+                f"{self.offsets[0]} to {self.offsets[-1]}"
+            )
         empty = np.flatnonzero(np.diff(self.offsets) < 1)
         if len(empty):
             raise ValueError(f"sample {empty[0]} has no positions; leave empty samples out")
@@ -100,6 +112,11 @@ class Restriction:
     edge: np.ndarray | None = None
     contradicts: np.ndarray | None = None
 
+    def __post_init__(self) -> None:
+        for name in ("node", "edge", "contradicts"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, np.asarray(getattr(self, name)))
+
     @classmethod
     def fixed(cls, codes: np.ndarray, n_labels: int) -> Restriction:
         """Agree with a partial annotation: codes, -1 where any label will do."""
@@ -131,6 +148,7 @@ def combine(
     theta.check()
     if cost is None and within is None and sign == 1.0:
         return theta
+    _check_added(theta, cost, within)
     node, edge = theta.node, theta.edge
     if cost is not None:
         node = node + cost.node
@@ -141,12 +159,30 @@ def combine(
         node = np.where(np.isneginf(node), node, sign * node)
         edge = np.where(np.isneginf(edge), edge, sign * edge)
     if within is not None:
-        within.check(theta)
         if within.node is not None:
             node = np.where(within.node, node, -np.inf)
         if within.edge is not None and theta.n_edges:
             edge = np.where(within.edge, edge, -np.inf)
     return replace(theta, node=np.ascontiguousarray(node), edge=np.ascontiguousarray(edge))
+
+
+def _check_added(theta: ChainTables, cost: ChainTables | None, within: Restriction | None) -> None:
+    if cost is not None:
+        if not isinstance(cost, ChainTables):
+            raise TypeError(f"cost must be ChainTables, got {type(cost).__name__}")
+        if cost.node.shape != theta.node.shape:
+            raise ValueError(f"cost.node has shape {cost.node.shape}, expected {theta.node.shape}")
+        if len(cost.edge) not in (0, 1, theta.n_edges) or cost.edge.shape[1:] != (
+            theta.n_labels,
+            theta.n_labels,
+        ):
+            raise ValueError(
+                f"cost.edge has shape {cost.edge.shape}, which fits none of {theta.n_edges} edges"
+            )
+    if within is not None:
+        if not isinstance(within, Restriction):
+            raise TypeError(f"within must be a Restriction, got {type(within).__name__}")
+        within.check(theta)
 
 
 def with_contradiction(theta: ChainTables, codes: np.ndarray) -> ChainTables:
