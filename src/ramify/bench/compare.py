@@ -19,15 +19,7 @@ class Verdict(NamedTuple):
 
     def to_dict(self) -> dict[str, Any]:
         """Keys ``metric``, ``op``, ``bound``, ``peer``, ``value``, ``met``."""
-        target = self.target
-        return {
-            "metric": target.metric,
-            "op": target.op,
-            "bound": target.bound,
-            "peer": self.peer,
-            "value": self.value,
-            "met": self.met,
-        }
+        return {**self.target.to_dict(), "peer": self.peer, "value": self.value, "met": self.met}
 
 
 def ratio(ours: float, peer: float) -> float:

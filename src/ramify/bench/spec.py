@@ -100,6 +100,10 @@ class Target:
         """Whether a value satisfies the bound; NaN never does."""
         return bool(self._operators[self.op](value, self.bound)) and not math.isnan(value)
 
+    def to_dict(self) -> dict[str, str | float]:
+        """Keys ``metric``, ``op`` and ``bound``."""
+        return {"metric": self.metric, "op": self.op, "bound": self.bound}
+
     def __str__(self) -> str:
         return f"{self.metric} {self.op} {self.bound:g}" + (f" against {self.peer}" if self.peer else "")
 

@@ -74,14 +74,7 @@ class Verdict:
 
     def to_dict(self) -> dict[str, Any]:
         """Keys ``metric``, ``op``, ``bound``, ``value``, ``met``."""
-        target = self.target
-        return {
-            "metric": target.metric,
-            "op": target.op,
-            "bound": target.bound,
-            "value": self.value,
-            "met": self.met,
-        }
+        return {**self.target.to_dict(), "value": self.value, "met": self.met}
 
     def __str__(self) -> str:
         return f"{'met' if self.met else 'MISSED'}: {self.target}: {_shown(self.value)}"
