@@ -12,7 +12,7 @@ from ramify.losses.base import resolve_loss
 from ramify.regularizers.elastic import ElasticNet
 from ramify.surrogates.hinge import Hinge
 
-FEW_WEIGHTS = 2000
+FEW_WEIGHTS = 10_000
 
 
 class SSVM(StructuredEstimator):
@@ -36,7 +36,7 @@ class SSVM(StructuredEstimator):
     l2_node, l2_edge, l2_bias : float, optional
         L2 of feature, transition and intercept weights; ``l2`` by default.
     solver : {"auto", "frank_wolfe", "bundle", "stochastic"} or solver object
-        "auto" is the bundle method for up to 2,000 weights (it ends in about as many iterations as matter there), and
+        "auto" is the bundle method for up to 10,000 weights, and
         block-coordinate Frank-Wolfe beyond; stochastic where ``l1`` or an unpenalised block rules both out.
     tol : float, default=1e-4
         Relative suboptimality wanted; ``result_.reason`` says what was reached.
