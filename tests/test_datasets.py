@@ -229,9 +229,9 @@ def test_empty_subset_of_ocr_letters():
         load_ocr_letters([])
 
 
-@pytest.mark.parametrize("subset", ["dev", None, 0, ["train"]])
+@pytest.mark.parametrize("subset", ["valid", None, 0, ["train"]])
 def test_bad_subset_of_conll2000(subset):
-    with pytest.raises(ValueError, match="subset must be one of 'train', 'test', 'all', got"):
+    with pytest.raises(ValueError, match="subset must be one of 'train', 'fit', 'dev', 'test', 'all', got"):
         load_conll2000(subset)
 
 

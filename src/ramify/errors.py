@@ -19,5 +19,13 @@ class DataFileError(ValueError):
     """An input file cannot be read as asked; the message starts with ``file:line``."""
 
 
+class SpanError(ValueError):
+    """Labels that are no valid spans; `sentence` and `position` say where, -1 if it is the labels as a whole."""
+
+    def __init__(self, message: str, sentence: int = -1, position: int = -1) -> None:
+        super().__init__(message)
+        self.sentence, self.position = sentence, position
+
+
 class DatasetUnavailable(RuntimeError):
     """A data set is neither in ``RAMIFY_DATA`` nor in the cache, and could not be downloaded."""

@@ -1,19 +1,32 @@
-"""Data layer: ragged batches, labels and their codes, sequences cut from tables."""
+"""Data layer: ragged batches, labels and their codes, sequences cut from tables, spans and words."""
 
 from ramify.data.batch import Batch, SparseRows
 from ramify.data.labels import UNKNOWN, UNKNOWN_CODE, LabelCodec
 from ramify.data.ragged import Ragged, offsets_from_lengths
 from ramify.data.sequences import as_sequences, check_same_length, listed
+from ramify.data.span_checks import check_spans, detect_encoding
+from ramify.data.span_encodings import ENCODINGS, Transitions, allowed_transitions
+from ramify.data.spans import convert_spans, find_spans
+from ramify.data.words import join_words, tag_words
 
 __all__ = [
+    "ENCODINGS",
     "UNKNOWN",
     "UNKNOWN_CODE",
     "Batch",
     "LabelCodec",
     "Ragged",
     "SparseRows",
+    "Transitions",
+    "allowed_transitions",
     "as_sequences",
     "check_same_length",
+    "check_spans",
+    "convert_spans",
+    "detect_encoding",
+    "find_spans",
+    "join_words",
     "listed",
     "offsets_from_lengths",
+    "tag_words",
 ]

@@ -118,6 +118,10 @@ class LabelCodec:
         offsets = offsets_from_lengths([len(labels) for labels in nested])
         return Ragged(self._encode(nested, int(offsets[-1]), _position(where, "sequences")), offsets)
 
+    def encode_outputs(self, Y: Iterable, lengths: Sequence[int] | np.ndarray) -> np.ndarray:
+        """Codes (int32) of all positions of outputs of sequences of the given `lengths`: here label sequences."""
+        return self.encode_sequences(Y).values
+
     def encode_items(self, y: Iterable, *, where: str = "y") -> np.ndarray:
         """Codes (int32) of one sequence of labels."""
         labels = _label_items(y, where)

@@ -7,10 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ramify.datasets.conll import load_conll2000
+    from ramify.datasets.hapt import load_hapt
+    from ramify.datasets.jnlpba import load_jnlpba
     from ramify.datasets.ocr import load_ocr_letters
     from ramify.datasets.registry import Dataset, Source, get_dataset, list_datasets
+    from ramify.datasets.segmentation import load_cws_pd199801, load_cws_udc
     from ramify.datasets.simulate import make_chains, make_tagging
     from ramify.datasets.store import fetch, where
+    from ramify.datasets.tagged import load_brown, load_masc, load_ptb_sample, load_ud_ewt
 
 __all__ = [
     "Dataset",
@@ -18,8 +22,16 @@ __all__ = [
     "fetch",
     "get_dataset",
     "list_datasets",
+    "load_brown",
     "load_conll2000",
+    "load_cws_pd199801",
+    "load_cws_udc",
+    "load_hapt",
+    "load_jnlpba",
+    "load_masc",
     "load_ocr_letters",
+    "load_ptb_sample",
+    "load_ud_ewt",
     "make_chains",
     "make_tagging",
     "where",
@@ -31,8 +43,16 @@ _MODULE_OF = {
     "fetch": "store",
     "get_dataset": "registry",
     "list_datasets": "registry",
+    "load_brown": "tagged",
     "load_conll2000": "conll",
+    "load_cws_pd199801": "segmentation",
+    "load_cws_udc": "segmentation",
+    "load_hapt": "hapt",
+    "load_jnlpba": "jnlpba",
+    "load_masc": "tagged",
     "load_ocr_letters": "ocr",
+    "load_ptb_sample": "tagged",
+    "load_ud_ewt": "tagged",
     "make_chains": "simulate",
     "make_tagging": "simulate",
     "where": "store",

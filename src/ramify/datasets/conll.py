@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
 from sklearn.utils import Bunch
 
-from ramify.datasets import store
-from ramify.datasets.registry import get_dataset
+from ramify.datasets import splits, store
+from ramify.datasets.tokens import columns
 
-_SUBSETS = {"train": ("train",), "test": ("test",), "all": ("train", "test")}
+_PUBLISHED = ("train", "test")
 
 
 def load_conll2000(subset: str = "train", return_X_y: bool = False) -> Bunch | tuple[list, list[list[str]]]:
@@ -22,8 +19,8 @@ def load_conll2000(subset: str = "train", return_X_y: bool = False) -> Bunch | t
 
     Parameters
     ----------
-    subset : {"train", "test", "all"}, default="train"
-        ``"all"`` is train followed by test.
+    subset : {"train", "fit", "dev", "test", "all"}, default="train"
+        ``"dev"`` is the last tenth of train and ``"fit"`` the rest of it; ``"all"`` is train followed by test.
     return_X_y : bool, default=False
         Return ``(data, target)`` instead of a bunch.
 
@@ -49,29 +46,14 @@ def load_conll2000(subset: str = "train", return_X_y: bool = False) -> Bunch | t
     >>> train.data[0][:2], train.target[0][:2]  # doctest: +SKIP
     ([('Confidence', 'NN'), ('in', 'IN')], ['B-NP', 'B-PP'])
     """
-    if not isinstance(subset, str) or subset not in _SUBSETS:
-        raise ValueError(f"subset must be one of {', '.join(map(repr, _SUBSETS))}, got {subset!r}")
-    contents = store.read("conll2000", _SUBSETS[subset])
-    data: list[list[tuple[str, str]]] = []
-    target: list[list[str]] = []
-    groups: list[str] = []
-    for part, content in contents.items():
-        sentences = _parse(content)
-        data += [[(word, tag) for word, tag, _ in sentence] for sentence in sentences]
-        target += [[label for _, _, label in sentence] for sentence in sentences]
-        groups += [part] * len(sentences)
-    if return_X_y:
-        return data, target
-    return Bunch(
-        data=data,
-        target=target,
-        groups=np.array(groups),
-        target_names=sorted({label for labels in target for label in labels}),
-        feature_names=["word", "pos"],
-        DESCR=get_dataset("conll2000").DESCR,
+    contents = store.read("conll2000", splits.needed(subset, _PUBLISHED))
+    parts = {part: _part(content) for part, content in contents.items()}
+    return splits.make_bunch(
+        "conll2000", subset, parts, _PUBLISHED, return_X_y=return_X_y, feature_names=["word", "pos"]
     )
 
 
-def _parse(content: bytes) -> list[list[Any]]:
+def _part(content: bytes) -> splits.Part:
     blocks = content.decode("ascii").strip("\n").split("\n\n")
-    return [[line.split(" ") for line in block.split("\n")] for block in blocks]
+    data, target = columns((block.split("\n") for block in blocks), lambda line: line.split(" "))
+    return splits.Part(data, target, {})

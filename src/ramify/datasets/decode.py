@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import lzma
+import tarfile
 import zipfile
 import zlib
 from collections.abc import Callable
@@ -15,7 +16,16 @@ Decode = Callable[[bytes], bytes]
 LIMIT = 256 * 2**20
 """No content of ours is larger (bytes); what grows beyond it is damaged or hostile."""
 
-DECODE_ERRORS = (ValueError, LookupError, EOFError, OSError, lzma.LZMAError, zlib.error, zipfile.BadZipFile)
+DECODE_ERRORS = (
+    ValueError,
+    LookupError,
+    EOFError,
+    OSError,
+    lzma.LZMAError,
+    tarfile.TarError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
 """What a decoder raises on a damaged file."""
 
 
@@ -48,6 +58,19 @@ def unzip(raw: bytes, member: str) -> bytes:
     """Return the content of one member of a zip archive."""
     with zipfile.ZipFile(io.BytesIO(raw)) as archive, archive.open(member) as stream:
         return _read_bounded(stream)
+
+
+def untar(raw: bytes, member: str) -> bytes:
+    """Return the content of one member of a tar archive, compressed or not."""
+    with tarfile.open(fileobj=io.BytesIO(raw)) as archive, _opened(archive, member) as stream:
+        return _read_bounded(stream)
+
+
+def _opened(archive: tarfile.TarFile, member: str) -> IO[bytes]:
+    stream = archive.extractfile(member)
+    if stream is None:
+        raise LookupError(f"{member} is no file of the archive")
+    return stream
 
 
 def _read_bounded(stream: IO[bytes] | io.BufferedIOBase) -> bytes:

@@ -3,106 +3,26 @@
 The checksum of a source is the SHA-256 of its *decoded content*, so the same sum serves every form it is
 stored in (plain, ``.gz``, ``.xz``, a member of a zip, ...):
 
-* ``conll2000``: the bytes of the uncompressed ``train.txt`` and ``test.txt`` of the shared task;
+* ``conll2000``, ``jnlpba``, ``ud-ewt``, ``cws-udc``, ``cws-pd199801``: the bytes of the text files as published,
+  uncompressed;
 * ``ocr-letters``: the canonical text of :mod:`ramify.datasets.ocr_format`, to which both ``letter.data.gz``
-  and ``ocr_letters.npz`` are converted.
+  and ``ocr_letters.npz`` are converted;
+* ``brown``, ``masc``, ``ptb-sample``: the canonical text of :mod:`ramify.datasets.tagged_format`;
+* ``hapt``: the canonical bytes of :mod:`ramify.datasets.hapt_format`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
 
 from ramify.datasets import ocr_format
-from ramify.datasets.decode import Decode, gunzip, plain, unxz, unzip
+from ramify.datasets.decode import gunzip, plain, unzip
+from ramify.datasets.entry import Dataset, File, Source, Url, text_files
+from ramify.datasets.known_segmentation import CWS_PD199801, CWS_UDC
+from ramify.datasets.known_signals import HAPT
+from ramify.datasets.known_tagging import BROWN, JNLPBA, MASC, PTB_SAMPLE, UD_EWT
 
-
-class File(NamedTuple):
-    """A file name under which a source may lie in a local folder, and its decoder."""
-
-    name: str
-    decode: Decode
-
-
-class Url(NamedTuple):
-    """A public address of a source and its decoder; ``tried`` says whether it is known to have worked."""
-
-    address: str
-    decode: Decode
-    tried: bool = False
-
-
-@dataclass(frozen=True)
-class Source:
-    """One part of a data set.
-
-    Attributes
-    ----------
-    name : str
-    sha256 : str
-        Checksum of the decoded content.
-    size : int
-        Bytes of the decoded content.
-    files : tuple of File
-        Accepted files, in the order they are looked for. The first holds the decoded content itself and is
-        the one written to the cache.
-    urls : tuple of Url
-        In the order they are tried.
-    """
-
-    name: str
-    sha256: str
-    size: int
-    files: tuple[File, ...]
-    urls: tuple[Url, ...]
-
-
-@dataclass(frozen=True)
-class Dataset:
-    """A data set.
-
-    Attributes
-    ----------
-    name : str
-        Also the name of its folder in ``RAMIFY_DATA`` and in the cache.
-    title : str
-    description : str
-    homepage : str
-    licence : str
-    sources : tuple of Source
-    """
-
-    name: str
-    title: str
-    description: str
-    homepage: str
-    licence: str
-    sources: tuple[Source, ...]
-
-    @property
-    def size(self) -> int:
-        """Bytes of decoded content."""
-        return sum(source.size for source in self.sources)
-
-    @property
-    def urls(self) -> tuple[Url, ...]:
-        """Public addresses of all sources."""
-        return tuple(url for source in self.sources for url in source.urls)
-
-    @property
-    def tried(self) -> bool:
-        """Whether every source has a public address that is known to have worked."""
-        return all(any(url.tried for url in source.urls) for source in self.sources)
-
-    @property
-    def DESCR(self) -> str:
-        """Description for people, as in the bunches of scikit-learn."""
-        return (
-            f"{self.title}\n\n{self.description}\n\nHome page: {self.homepage}\nLicence: {self.licence}\n"
-            + "".join(f"SHA-256 of {source.name}, decoded: {source.sha256}\n" for source in self.sources)
-        )
-
+__all__ = ["REGISTRY", "Dataset", "File", "Source", "Url", "get_dataset", "list_datasets"]
 
 _OCR_LETTERS = Dataset(
     name="ocr-letters",
@@ -147,7 +67,7 @@ def _conll2000_source(name: str, sha256: str, size: int) -> Source:
         name=name,
         sha256=sha256,
         size=size,
-        files=(File(text, plain), File(f"{text}.xz", unxz), File(f"{text}.gz", gunzip)),
+        files=text_files(text),
         urls=(
             Url(f"https://www.clips.uantwerpen.be/conll2000/chunking/{text}.gz", gunzip),
             Url(f"http://www.cnts.ua.ac.be/conll2000/chunking/{text}.gz", gunzip),
@@ -177,7 +97,21 @@ _CONLL2000 = Dataset(
     ),
 )
 
-REGISTRY: dict[str, Dataset] = {dataset.name: dataset for dataset in (_OCR_LETTERS, _CONLL2000)}
+REGISTRY: dict[str, Dataset] = {
+    dataset.name: dataset
+    for dataset in (
+        _OCR_LETTERS,
+        _CONLL2000,
+        JNLPBA,
+        UD_EWT,
+        BROWN,
+        MASC,
+        PTB_SAMPLE,
+        CWS_PD199801,
+        CWS_UDC,
+        HAPT,
+    )
+}
 
 
 def list_datasets() -> list[Dataset]:
@@ -186,7 +120,7 @@ def list_datasets() -> list[Dataset]:
     Examples
     --------
     >>> from ramify.datasets import list_datasets
-    >>> for dataset in list_datasets():
+    >>> for dataset in list_datasets()[:2]:
     ...     print(dataset.name, [source.name for source in dataset.sources])
     ocr-letters ['letters']
     conll2000 ['train', 'test']

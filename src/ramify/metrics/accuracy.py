@@ -33,12 +33,15 @@ def count_correct(
     Y_true: Sequence[Sequence[Hashable]], Y_pred: Sequence[Sequence[Hashable]]
 ) -> tuple[int, int]:
     """Return the number of tokens that are right and the number of all, after checking the lengths."""
+    check_lengths(Y_true, Y_pred)
+    correct = sum(a == b for pair in zip(Y_true, Y_pred) for a, b in zip(*pair))
+    return correct, sum(map(len, Y_true))
+
+
+def check_lengths(Y_true: Sequence[Sequence[Hashable]], Y_pred: Sequence[Sequence[Hashable]]) -> None:
+    """Raise ValueError unless both have the same samples, of the same lengths."""
     if len(Y_true) != len(Y_pred):
         raise ValueError(f"Y_true has {len(Y_true)} samples, Y_pred has {len(Y_pred)}; give the same samples")
-    correct = total = 0
     for i, (true, predicted) in enumerate(zip(Y_true, Y_pred)):
         if len(true) != len(predicted):
             raise ValueError(f"sample {i}: Y_true has {len(true)} labels, Y_pred has {len(predicted)}")
-        correct += sum(a == b for a, b in zip(true, predicted))
-        total += len(true)
-    return correct, total

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ramify.metrics.accuracy import count_correct
+import numpy as np
 
-# BILOU and BMES name the same places by other letters.
-_PLACE = {"B": "B", "I": "I", "M": "I", "E": "E", "L": "E", "S": "S", "U": "S"}
+from ramify.data.flat_labels import flatten_labels
+from ramify.data.span_encodings import PLACE, split_label
+from ramify.data.spans import FlatSpans, find_spans
+from ramify.metrics.accuracy import count_correct
+from ramify.metrics.matching import matching
 
 
 class Chunk(NamedTuple):
@@ -94,9 +96,9 @@ class ChunkReport:
 def chunks(labels: Sequence[str]) -> list[Chunk]:
     """Chunks of one sequence of labels.
 
-    Reads IOB1, IOB2, IOE and IOBES (also with the letters of BILOU and BMES) without being told which, as
-    conlleval does: ``B`` and ``S`` always begin a chunk; ``I`` and ``E`` continue one of the same type and
-    else begin one; nothing continues after ``E`` or ``S``. Any other label is outside of chunks.
+    Reads IOB1, IOB2, IOE and IOBES (also with the letters of BILOU and of four or six word tags) without
+    being told which, as conlleval does: ``B`` and ``S`` always begin a chunk; ``I`` and ``E`` continue one
+    of the same type and else begin one; nothing continues after ``E`` or ``S``. Any other label is outside.
 
     Examples
     --------
@@ -106,8 +108,8 @@ def chunks(labels: Sequence[str]) -> list[Chunk]:
     found: list[Chunk] = []
     open_type, start = None, 0
     for t, label in enumerate(labels):
-        letter, _, kind = label.partition("-")
-        place = _PLACE.get(letter)
+        letter, kind = split_label(label)
+        place = PLACE.get(letter)
         if open_type is not None and (place not in ("I", "E") or kind != open_type):
             found.append(Chunk(open_type, start, t))
             open_type = None
@@ -142,20 +144,31 @@ def chunk_report(Y_true: Sequence[Sequence[str]], Y_pred: Sequence[Sequence[str]
     ChunkCounts(gold=2, predicted=1, correct=0)
     """
     correct_tokens, tokens = count_correct(Y_true, Y_pred)
-    gold: Counter[str] = Counter()
-    predicted: Counter[str] = Counter()
-    correct: Counter[str] = Counter()
-    for true_labels, predicted_labels in zip(Y_true, Y_pred):
-        true_chunks, predicted_chunks = chunks(true_labels), chunks(predicted_labels)
-        gold.update(chunk.type for chunk in true_chunks)
-        predicted.update(chunk.type for chunk in predicted_chunks)
-        correct.update(chunk.type for chunk in set(true_chunks).intersection(predicted_chunks))
-    return ChunkReport(
-        tokens,
-        correct_tokens,
-        ChunkCounts(gold.total(), predicted.total(), correct.total()),
-        {kind: ChunkCounts(gold[kind], predicted[kind], correct[kind]) for kind in sorted(gold | predicted)},
-    )
+    gold, predicted, correct = matched_chunks(Y_true, Y_pred)
+    n_kinds = len(gold.names)
+    counts = [
+        np.bincount(kinds, minlength=n_kinds) for kinds in (gold.kinds, predicted.kinds, gold.kinds[correct])
+    ]
+    by_type = {
+        gold.names[k]: ChunkCounts(*(int(count[k]) for count in counts))
+        for k in sorted(range(n_kinds), key=gold.names.__getitem__)
+    }
+    overall = ChunkCounts(*(int(count.sum()) for count in counts))
+    return ChunkReport(tokens, correct_tokens, overall, by_type)
+
+
+def matched_chunks(
+    Y_true: Sequence[Sequence[str]], Y_pred: Sequence[Sequence[str]]
+) -> tuple[FlatSpans, FlatSpans, np.ndarray]:
+    """True chunks, predicted chunks, and the indices of the true ones that were predicted; same lengths."""
+    both = flatten_labels([*Y_true, *Y_pred])  # together, so that types have the same numbers
+    spans, n, half = find_spans(both), len(Y_true), int(both.offsets[len(Y_true)])
+    cut = int(np.searchsorted(spans.starts, half))
+    starts, stops, kinds, sequences, names = spans
+    gold = FlatSpans(starts[:cut], stops[:cut], kinds[:cut], sequences[:cut], names)
+    predicted = FlatSpans(starts[cut:] - half, stops[cut:] - half, kinds[cut:], sequences[cut:] - n, names)
+    true, found = matching(gold.starts, gold.stops, predicted.starts, predicted.stops)
+    return gold, predicted, true[gold.kinds[true] == predicted.kinds[found]]
 
 
 def looks_like_chunks(labels: Iterable[str]) -> bool:
@@ -167,9 +180,9 @@ def looks_like_chunks(labels: Iterable[str]) -> bool:
     (True, False, True)
     """
     places = set(labels) - {"O"}
-    letters = {label.partition("-")[0] for label in places}
+    letters = {split_label(label)[0] for label in places}
     hyphens = {"-" in label for label in places}
-    return letters <= _PLACE.keys() and (
+    return letters <= PLACE.keys() and (
         hyphens == {True} or (hyphens == {False} and len(places) > 1 and "B" in places)
     )
 
