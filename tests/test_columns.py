@@ -168,9 +168,9 @@ def test_empty_labels_are_named():
 
 def test_files_without_labels_align_with_the_model():
     labelled, bare = read_text("a L b\n"), read_text("a b\n")
-    assert labelled.aligned(3, 1) == [[("a", "L", "b")]]
-    assert bare.aligned(3, 1) == [[("a", "", "b")]]
-    assert bare.aligned(3, 2) == [[("a", "b")]]
+    assert labelled.aligned(3, 1).sentences() == [[("a", "L", "b")]]
+    assert bare.aligned(3, 1).sentences() == [[("a", "", "b")]]
+    assert bare.aligned(3, 2).sentences() == [[("a", "b", "")]]
     with pytest.raises(
         DataFileError, match=r"<stdin>:1: expected 4 columns as in training .* or 3 without .* found 2"
     ):

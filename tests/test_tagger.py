@@ -10,11 +10,13 @@ import pytest
 from ramify import CRF, Multiclass, load
 from ramify.apps.tagging.columns import ColumnText, read_columns
 from ramify.apps.tagging.evaluation import evaluate_labels
+from ramify.apps.tagging.held_out import HeldOut
 from ramify.apps.tagging.learners import make_learner
 from ramify.apps.tagging.tagger import Tagger
 from ramify.apps.tagging.templates import Template
 from ramify.datasets import make_tagging
 from ramify.errors import DataFileError, ModelFileError
+from ramify.features import WordClusters
 
 WORDS = Template.parse("U0:%x[0,0]\nU1:%x[-1,0]\nB\n")
 
@@ -184,6 +186,13 @@ def test_tokens_of_the_wrong_width(tagger):
         ("ssvm", {"n_jobs": 0}, "n_jobs must be a number of threads"),
         ("perceptron", {"l2": 1.0}, "l2=1.0: the perceptron has no penalty"),
         ("perceptron", {"random_state": -1}, "the seed must be from 0 to"),
+        (
+            "perceptron",
+            {"solver": "lbfgs"},
+            "solver='lbfgs' does not serve perceptron; choose one of perceptron",
+        ),
+        ("crf", {"min_count": 0}, "min_count must be an integer of at least 1"),
+        ("crf", {"n_hash": -5}, "n_hash must be an integer from 1"),
     ],
 )
 def test_bad_options(algorithm, options, message):
@@ -217,3 +226,124 @@ def test_a_slice_of_conll2000():
     evaluation = tagger.evaluate(column_text(sentences[800:]))
     assert evaluation.accuracy > 0.93
     assert evaluation.f1 > 0.89
+
+
+# ------------------------------------------------------- span encodings, clusters, label pairs, small models
+
+CHUNKS = Template.parse("U0:%x[0,0]\nU1:%x[-1,0]\nU2:%x[1,0]\nB\n")
+
+
+def chunked(n_samples=40, seed=0, start="B") -> list[list[tuple[str, str]]]:
+    """Words whose first letter says the type of their chunk, if any; chunks of one to three words."""
+    rng = np.random.default_rng(seed)
+    out = []
+    for _ in range(n_samples):
+        sentence = []
+        for _ in range(rng.integers(1, 5)):
+            kind = ["N", "V", ""][rng.integers(3)]
+            size = rng.integers(1, 4)
+            for t in range(size):
+                place = "first" if t == 0 else "last" if t == size - 1 else "mid"
+                label = "O" if not kind else f"{start if t == 0 else 'I'}-{kind}"
+                sentence.append((f"{kind or 'o'}{place}{rng.integers(3)}", label))
+        out.append(sentence)
+    return out
+
+
+@pytest.mark.parametrize("encoding", ["iobes", "IOB1", "bilou"])
+def test_spans_are_learned_in_another_encoding_and_predicted_in_their_own(encoding, tmp_path):
+    text = column_text(chunked())
+    tagger = Tagger.train(text, template=CHUNKS, encoding=encoding, tol=1e-3)
+    assert (tagger.spans.own, tagger.spans.inner) == ("IOB2", encoding.upper())
+    letters = {label[0] for label in tagger.model.classes_}
+    assert letters <= {"iobes": set("BIESO"), "IOB1": set("BIO"), "bilou": set("BILUO")}[encoding]
+    assert letters != set("BIO") or encoding == "IOB1"
+    predicted = tagger.predict(text)
+    assert {label[0] for labels in predicted for label in labels} == set("BIO")
+    # in IOB1 the letter depends on the chunk before, which needs more data than this
+    assert tagger.evaluate(text).f1 > (0.7 if encoding == "IOB1" else 0.95)
+    tagger.save(tmp_path / "model")
+    again = Tagger.load(tmp_path / "model")
+    assert again.spans == tagger.spans and again.predict(text) == predicted
+    assert [outputs[0][0] for outputs in again.predict_nbest(text, 2)] == predicted
+    assert again.predict_with_probability(text)[0] == predicted
+
+
+def test_held_out_labels_are_in_the_encoding_of_the_model(monkeypatch):
+    seen = []
+
+    class Spy(HeldOut):
+        def __init__(self, inputs, labels, watch):
+            super().__init__(inputs, labels, watch)
+            seen.append((len(inputs), {label[0] for y in labels for label in y}))
+
+    monkeypatch.setattr("ramify.apps.tagging.tagger.HeldOut", Spy)
+    dev = column_text(chunked(20, seed=1))
+    options = {"encoding": "iobes", "dev": dev, "watch": lambda step, score: None, "tol": 1e-2}
+    Tagger.train(column_text(chunked()), template=CHUNKS, **options)
+    assert seen == [(20, set("BIESO"))]
+
+
+def test_gaps_in_spans_are_refused_by_line_or_repaired():
+    sentences = chunked()
+    sentences[3] = [("ofirst0", "O"), ("Nfirst0", "I-N")]
+    text = column_text(sentences)
+    place = sum(map(len, sentences[:3])) + 3 + 2  # tokens and blank lines before it, and one word
+    for options in ({"invalid": "raise"}, {"encoding": "iobes"}):
+        with pytest.raises(DataFileError, match=rf"<stdin>:{place}: .*'I-N' after 'O' is not valid in IOB2"):
+            Tagger.train(text, template=CHUNKS, **options)
+    tagger = Tagger.train(text, template=CHUNKS, invalid="repair", tol=1e-2)
+    assert tagger.labels_for_model(text)[3] == ["O", "B-N"]
+    assert Tagger.train(text, template=CHUNKS, tol=1e-2).spans is None  # as they are
+    with pytest.raises(ValueError, match="invalid='drop' is unknown"):
+        Tagger.train(text, template=CHUNKS, invalid="drop")
+    with pytest.raises(ValueError, match="unknown span encoding 'IOX'"):
+        Tagger.train(text, template=CHUNKS, encoding="iox")
+    with pytest.raises(ValueError, match=r"<stdin>: .*no span encoding"):
+        Tagger.train(column_text(simulated()), template=WORDS, encoding="iobes")
+
+
+def test_clusters_are_columns_of_the_template(tmp_path):
+    text = column_text(chunked())
+    clusters = WordClusters((3, 5), n_components=4).fit(text.table.column(0))
+    tagger = Tagger.train(text, clusters=clusters, tol=1e-2)
+    assert tagger.clusters is clusters
+    assert "%x[0,2]" in tagger.template.text and "%x[0,3]" in tagger.template.text
+    assert tagger.columns(text).n_columns == 4
+    assert any(name.startswith("U71-3:") for name in tagger.model.encoder_.feature_names)
+    tagger.save(tmp_path / "model")
+    again = Tagger.load(tmp_path / "model")
+    assert again.predict(text) == tagger.predict(text)
+    assert again.predict([[("Nfirst0", "?")], []]) == tagger.predict([[("Nfirst0",)], []])
+    template = Template.parse("U0:%x[0,2]\nB")
+    small = Tagger.train(text, template=template, clusters=clusters, tol=1e-2)
+    assert small.model.encoder_.n_columns == 3
+    with pytest.raises(DataFileError, match="reads column 2, but the data has 2 columns"):
+        Tagger.train(text, template=template)
+    with pytest.raises(ValueError, match="different words occur at least"):
+        Tagger.train(text, clusters=64)
+
+
+def test_lines_with_b_are_features_of_label_pairs(text, tmp_path):
+    template = Template.parse("U0:%x[0,0]\nB1:%x[0,0]\nB")
+    tagger = Tagger.train(text, template=template, tol=1e-3)
+    assert tagger.model.edge_features == ["B"]
+    names = tagger.model.encoder_.feature_names
+    columns = {names[c] for c in np.unique(tagger.model.scorer_.edge_coordinates()[0])}
+    assert columns and all(name.startswith("B1:") for name in columns)
+    assert not any(names[c].startswith("B") for c in np.unique(tagger.model.scorer_.coordinates()[0]))
+    tagger.save(tmp_path / "model")
+    assert Tagger.load(tmp_path / "model").predict(text) == tagger.predict(text)
+
+
+def test_small_models(text, tmp_path):
+    sizes = {}
+    for name, options in {"plain": {}, "pruned": {"prune": True}}.items():
+        tagger = Tagger.train(text, template=WORDS, l1=1.0, tol=1e-3, **options)
+        tagger.save(tmp_path / name)
+        sizes[name] = (tmp_path / name).stat().st_size, tagger.predict(text)
+    assert sizes["pruned"][0] < sizes["plain"][0] and sizes["pruned"][1] == sizes["plain"][1]
+    plain, rare = (Tagger.train(text, template=WORDS, min_count=n, tol=1e-2) for n in (1, 5))
+    assert rare.model.encoder_.n_columns < plain.model.encoder_.n_columns
+    hashed = Tagger.train(text, template=WORDS, n_hash=64, tol=1e-2)
+    assert hashed.model.encoder_.n_columns == 64 and hashed.evaluate(text).accuracy > 0.5

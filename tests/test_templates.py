@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from ramify.apps.tagging.columns import read_columns
 from ramify.apps.tagging.default_template import crfsuite_chunking_template, default_template
-from ramify.apps.tagging.patterns import compile_pattern
 from ramify.apps.tagging.templates import Template
 from ramify.errors import DataFileError, DatasetUnavailable
+from ramify.features.patterns import compile_pattern
 
 SENTENCE = [("The", "DT", "B"), ("U.S.", "NNP", "I"), ("won", "VBD", "O")]
 
@@ -174,10 +174,12 @@ def test_bad_patterns_are_refused(pattern, message):
         ("U1:%y[0,0]", "cannot read a macro"),
         ("U1:%x[0,-1]", "cannot read a macro"),
         ("U1:%x[@1,0]", "absolute and indirect rows"),
-        ('U1:%x[0,0,"a"]', "%x takes no regular expression"),
+        ('U1:%x[0,0,"a"]', "%x takes a row and a column only"),
+        ("U1:%H[0,0,2]", "%H takes a row and a column only"),
         ("U1:%m[0,0]", "%m needs a regular expression"),
-        ("B01:%x[0,1]", "'B01:%x\\[0,1\\]' asks for features of label pairs.*write 'U01:%x\\[0,1\\]'"),
-        ("*1:%x[-2,0]", "asks for features of label pairs.*write 'U1:%x\\[-2,0\\]'.*and a line 'B'"),
+        ("U1:%m[0,0,2]", "%m needs a regular expression"),
+        ('U1:%p[0,0,"a"]', "%p needs a number of characters, at least 1"),
+        ("U1:%S[0,0,0]", "%S needs a number of characters, at least 1"),
         ("U0:%x[0,0]", "'U0:%x\\[0,0\\]' repeats line 1"),
         ("#! boundary = wrap", "cannot read '#! boundary = wrap'; what may follow #! is 'boundary = pad' or"),
         ("#! order = 2", "what may follow #! is"),

@@ -21,6 +21,9 @@ class Encoder(ABC):
     """
 
     kind: ClassVar[Kind]
+    named: ClassVar[bool] = False
+    """Whether the columns are attributes with names: then only pairs of column and label seen in training get a
+    weight, and there is no intercept, unless the estimator says otherwise."""
 
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
@@ -46,6 +49,10 @@ class Encoder(ABC):
     @abstractmethod
     def extended(self, X: Any) -> Encoder:
         """An encoder with the columns of this one, followed by the attributes that only `X` has."""
+
+    def restricted(self, keep: np.ndarray) -> Encoder:
+        """An encoder with those columns for which `keep` (bool, one a column) is true; named features only."""
+        raise TypeError("columns can be dropped from named features only; those of arrays are the user's own")
 
     @abstractmethod
     def state(self) -> tuple[dict, dict[str, np.ndarray]]:

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from ramify.features.attributes import COLLECTIONS, describe
 
-Kind = Literal["names", "dense", "sparse"]
+Kind = Literal["names", "dense", "sparse", "hashed", "columns", "hashed columns"]
 Layout = Literal["sequences", "items"]
 
 DESCRIPTION: dict[str, str] = {

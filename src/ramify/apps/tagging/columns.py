@@ -2,173 +2,25 @@
 
 from __future__ import annotations
 
-import operator
 import os
 import re
-import sys
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 from typing import IO
 
-from ramify.apps.tagging.lines import read_lines, source_name
+import numpy as np
+
+from ramify.apps.tagging.column_text import TOKEN, ColumnText, Sentence, Token, line_bounds
 from ramify.errors import DataFileError
+from ramify.features.column_table import ColumnTable
+from ramify.features.texts import TextIndex, spans_in
+from ramify.io.lines import check_utf8, read_raw, read_raw_lines, source_name
 
-Token = tuple[str, ...]
-Sentence = list[Token]
-
-# What a line is: only token lines are tagged, the others are kept to be written back.
-_LAYOUT, _TOKEN, _NOT_A_WORD = 0, 1, 2
+__all__ = ["ColumnText", "Sentence", "Token", "iter_columns", "read_columns"]
 
 _COMMENT = re.compile(r"# +[A-Za-z][\w.:-]* +=( |$)")
 _CONLLU_NAME = re.compile(r"\.conllu(\.gz|\.xz)?$")
-_MULTIWORD_OR_EMPTY = re.compile(r"\d+[-.]\d+$")
-
-
-@dataclass(frozen=True)
-class ColumnText:
-    """A run of whole sentences of a column file, with all that is needed to write it back.
-
-    Parameters
-    ----------
-    source : str
-        Name of the file, for messages.
-    sentences : list of list of tuple of str
-        The tokens, each with all its columns.
-    n_columns : int
-        Columns of every token; 0 if there are no tokens.
-    separator : str
-        A tab or a blank.
-    conllu : bool
-        Whether it was read by the rules of CoNLL-U.
-    first_line : int
-        Number in the file of the first line held here.
-    lines : list of str
-        All lines as they were read, line ends included.
-    kinds : bytearray
-        For each line: layout (blank or comment), token, or a CoNLL-U line that is no word.
-
-    Examples
-    --------
-    >>> import io
-    >>> text = read_columns("-", stream=io.StringIO("the DT O\\ncat NN B\\n\\nit PRP O\\n"))
-    >>> text.sentences[0]
-    [('the', 'DT', 'O'), ('cat', 'NN', 'B')]
-    >>> text.labels()
-    [['O', 'B'], ['O']]
-    >>> text.write_with_column(sys.stdout, [["O", "O"], ["B"]])
-    the DT O O
-    cat NN B O
-    <BLANKLINE>
-    it PRP O B
-    """
-
-    source: str
-    sentences: list[Sentence]
-    n_columns: int
-    separator: str
-    conllu: bool
-    first_line: int
-    lines: list[str]
-    kinds: bytearray
-
-    def location(self, sentence: int = 0, token: int = 0) -> str:
-        """Where a token stands, as ``file:line``."""
-        skip = sum(len(s) for s in self.sentences[:sentence]) + token
-        for number, kind in enumerate(self.kinds, self.first_line):
-            skip -= kind == _TOKEN
-            if skip < 0:
-                return f"{self.source}:{number}"
-        raise IndexError(f"{self.source} has no token {token} in sentence {sentence} of this block")
-
-    def label_index(self, label_column: int = -1) -> int:
-        """Index, from 0, of the label column given as an index that may be negative."""
-        index = operator.index(label_column)
-        if not -self.n_columns <= index < self.n_columns:
-            raise DataFileError(
-                f"{self.location()}: there is no column {index} to hold the labels; the columns are "
-                f"0 to {self.n_columns - 1}, or -1 for the last; choose another label column"
-            )
-        return index % self.n_columns
-
-    def labels(self, label_column: int = -1) -> list[list[str]]:
-        """Return the labels of every sentence; the last column unless told otherwise."""
-        index = self.label_index(label_column)
-        labels = [[token[index] for token in sentence] for sentence in self.sentences]
-        for s, sentence in enumerate(labels):
-            if "" in sentence:
-                raise DataFileError(
-                    f"{self.location(s, sentence.index(''))}: the label (column {index}) is empty; give "
-                    f"every token a label, or remove a separator that ends the lines"
-                )
-        return labels
-
-    def aligned(self, n_columns: int, label_column: int) -> list[Sentence]:
-        """Sentences whose columns stand where a model expects them, with or without labels in the file.
-
-        Parameters
-        ----------
-        n_columns : int
-            Columns of the training file, the label included.
-        label_column : int
-            Index of the label among them, from 0.
-
-        Returns
-        -------
-        list of list of tuple of str
-            The sentences as they are, or with an empty label column put in its place.
-
-        Raises
-        ------
-        DataFileError
-            The file has neither `n_columns` nor ``n_columns - 1`` columns.
-        """
-        if not self.sentences or self.n_columns == n_columns:
-            return self.sentences
-        if self.n_columns != n_columns - 1:
-            raise DataFileError(
-                f"{self.location()}: expected {n_columns} columns as in training (the label in column "
-                f"{label_column}), or {n_columns - 1} without the label; found {self.n_columns}"
-            )
-        if label_column == self.n_columns:
-            return self.sentences
-        return [[t[:label_column] + ("",) + t[label_column:] for t in s] for s in self.sentences]
-
-    def write_with_column(self, out: IO[str], *predicted: Sequence[Sequence[str]]) -> None:
-        """Write the input with one or more columns added, everything else unchanged, and flush.
-
-        Parameters
-        ----------
-        out : text file
-        *predicted : list of list of str
-            For each new column its values, one list a sentence. Lines of CoNLL-U that are no words get ``_``.
-        """
-        for column in predicted:
-            self._check_shape(column)
-        values = iter([self.separator.join(map(str, v)) for s in zip(*predicted) for v in zip(*s)])
-        nothing = self.separator.join("_" for _ in predicted)
-        written = []
-        for line, kind in zip(self.lines, self.kinds):
-            if kind != _LAYOUT:
-                body = line.rstrip("\r\n")
-                end = line[len(body) :]
-                body = body.rstrip(" \t") if self.separator == " " else body
-                line = f"{body}{self.separator}{next(values) if kind == _TOKEN else nothing}{end}"
-            written.append(line)
-        out.writelines(written)
-        out.flush()
-
-    def _check_shape(self, column: Sequence[Sequence[str]]) -> None:
-        if len(column) != len(self.sentences):
-            raise ValueError(
-                f"predictions for {len(column)} sentences, but there are {len(self.sentences)}; "
-                f"give one list for each"
-            )
-        for s, (values, sentence) in enumerate(zip(column, self.sentences)):
-            if len(values) != len(sentence):
-                raise ValueError(
-                    f"sentence {s} ({self.location(s)}) has {len(sentence)} tokens, "
-                    f"but {len(values)} predictions; give one for each token"
-                )
+_BYTE_ORDER_MARK = "\ufeff".encode()
+_LINES_AT_A_TIME = 2**16
 
 
 def read_columns(
@@ -201,10 +53,10 @@ def read_columns(
     separate sentences. Outside CoNLL-U a line is a comment only if it begins with ``# key =`` where a
     sentence may begin, because ``#`` is also a token.
     """
-    for text in iter_columns(path, stream=stream, conllu=conllu, sentences_per_block=None):
-        if text.sentences:
-            return text
-    raise DataFileError(f"{source_name(path)}:1: there are no tokens; expected one a line, in columns")
+    text = _Reader(source_name(path), conllu).read(read_raw(path, stream))
+    if not len(text.table):
+        raise DataFileError(f"{source_name(path)}:1: there are no tokens; expected one a line, in columns")
+    return text
 
 
 def iter_columns(
@@ -212,7 +64,7 @@ def iter_columns(
     *,
     stream: IO | None = None,
     conllu: bool | None = None,
-    sentences_per_block: int | None = 1000,
+    sentences_per_block: int = 1000,
 ) -> Iterator[ColumnText]:
     """Read a column file in blocks of sentences, for filters that cannot wait for the end.
 
@@ -226,54 +78,117 @@ def iter_columns(
     >>> [text.sentences for text in iter_columns("-", stream=stream, sentences_per_block=2)]
     [[[('a', 'X')], [('b', 'Y')]], [[('c', 'Z')]]]
     """
-    source = source_name(path)
-    if conllu is None:
-        conllu = _CONLLU_NAME.search(source) is not None
-    separator, n_columns, first_token_line = "", 0, 0
-    sentences: list[Sentence] = []
-    sentence: Sentence = []
-    lines, kinds, first_line = [], bytearray(), 1
-
-    for number, line in enumerate(read_lines(path, stream), 1):
-        text = line.rstrip("\r\n")
-        if number == 1:
-            text = text.removeprefix("\ufeff")
-        kind = _LAYOUT
-        if not text or text.isspace():
-            if sentence:
-                sentences.append(sentence)
-                sentence = []
-        elif text[0] != "#" or not (conllu or (not sentence and _COMMENT.match(text))):
-            if not n_columns:
-                separator = "\t" if "\t" in text else " "
-            cells = text.split("\t") if separator == "\t" else _split_at_blanks(text)
-            if not n_columns:
-                n_columns, first_token_line = len(cells), number
-            elif len(cells) != n_columns:
-                raise DataFileError(
-                    f"{source}:{number}: expected {_count(n_columns, separator)} as in line "
-                    f"{first_token_line}, found {len(cells)}: {_shortened(text)}"
-                )
-            if conllu and _MULTIWORD_OR_EMPTY.match(cells[0]):
-                kind = _NOT_A_WORD
-            else:
-                kind = _TOKEN
-                sentence.append(tuple(map(sys.intern, cells)))
+    reader = _Reader(source_name(path), conllu)
+    lines: list[bytes] = []
+    n_sentences, inside = 0, False
+    for line in read_raw_lines(path, stream):
         lines.append(line)
-        kinds.append(kind)
-        if len(sentences) == sentences_per_block:
-            yield ColumnText(source, sentences, n_columns, separator, conllu, first_line, lines, kinds)
-            sentences, lines, kinds, first_line = [], [], bytearray(), number + 1
-    if sentence:
-        sentences.append(sentence)
+        if not _is_blank(line):
+            inside = inside or not (line.startswith(b"#") and reader.is_comment(line))
+        elif inside:
+            n_sentences, inside = n_sentences + 1, False
+            if n_sentences == sentences_per_block:
+                yield reader.read(b"".join(lines))
+                lines, n_sentences = [], 0
     if lines:
-        yield ColumnText(source, sentences, n_columns, separator, conllu, first_line, lines, kinds)
+        yield reader.read(b"".join(lines))
 
 
-def _split_at_blanks(text: str) -> list[str]:
-    # str.split() would also cut at no-break and ideographic spaces, which are parts of tokens
-    cells = text.replace("\t", " ").split(" ")
-    return [cell for cell in cells if cell] if "" in cells else cells
+class _Reader:
+    """Reads a file in runs of whole sentences; the first token decides about separator and columns of all."""
+
+    def __init__(self, source: str, conllu: bool | None) -> None:
+        self.source = source
+        self.conllu = _CONLLU_NAME.search(source) is not None if conllu is None else conllu
+        self.separator, self.n_columns, self.first_token_line = "", 0, 0
+        self.next_line = 1
+
+    def is_comment(self, line: bytes) -> bool:
+        """Whether a line that begins with # is a comment, where a sentence may begin."""
+        return self.conllu or _COMMENT.match(line.decode("utf-8", "replace").rstrip("\r\n")) is not None
+
+    def read(self, raw: bytes) -> ColumnText:
+        """The sentences of some lines."""
+        check_utf8(raw, self.source, self.next_line)
+        text = np.frombuffer(bytearray(raw), np.uint8)  # kernels want arrays that can be written
+        starts, ends = line_bounds(text)
+        if self.next_line == 1 and raw.startswith(_BYTE_ORDER_MARK):
+            starts[0] = len(_BYTE_ORDER_MARK)
+        comment = np.zeros(len(starts), bool)
+        for i in np.flatnonzero(text[np.minimum(starts, len(text) - 1)] == ord("#")) if len(text) else ():
+            comment[i] = self.is_comment(raw[starts[i] : ends[i]])
+        if not self.n_columns:
+            self._look_for_a_token(raw, starts, ends, comment)
+        table, kinds = self._cut(text, starts, ends, comment)
+        first_line, self.next_line = self.next_line, self.next_line + len(starts)
+        return ColumnText(
+            self.source, table, self.n_columns, self.separator, self.conllu, first_line, raw, kinds
+        )
+
+    def _look_for_a_token(
+        self, raw: bytes, starts: np.ndarray, ends: np.ndarray, comment: np.ndarray
+    ) -> None:
+        for i in range(len(starts)):
+            line = raw[starts[i] : ends[i]].decode()
+            if line and not line.isspace() and not comment[i]:
+                self.separator = "\t" if "\t" in line else " "
+                self.n_columns, self.first_token_line = len(self._cells(line)), self.next_line + i
+                return
+
+    def _cells(self, line: str) -> list[str]:
+        if self.separator == "\t":
+            return line.split("\t")
+        # str.split() would also cut at no-break and ideographic spaces, which are parts of tokens
+        return [cell for cell in line.replace("\t", " ").split(" ") if cell]
+
+    def _cut(
+        self, text: np.ndarray, starts: np.ndarray, ends: np.ndarray, comment: np.ndarray
+    ) -> tuple[ColumnTable, np.ndarray]:
+        """The tokens, and the kinds of the lines; some lines at a time, to save memory."""
+        from ramify._kernels.column_text import cut_cells
+
+        n_lines = len(starts)
+        kinds, offsets, state = (
+            np.zeros(n_lines, np.uint8),
+            np.zeros(n_lines + 1, np.int64),
+            np.zeros(2, np.int64),
+        )
+        cells = [TextIndex() for _ in range(self.n_columns)]
+        codes: list[list[np.ndarray]] = [[np.empty(0, np.int32)] for _ in cells]
+        tabs = self.separator == "\t"
+        for lo in range(0, n_lines if self.n_columns else 0, _LINES_AT_A_TIME):
+            some = slice(lo, min(lo + _LINES_AT_A_TIME, n_lines))
+            shape = self.n_columns, some.stop - lo
+            cell_starts, cell_stops = np.empty(shape, np.int64), np.empty(shape, np.int64)
+            bad = cut_cells(
+                text, starts[some], ends[some], comment[some], self.conllu, tabs, kinds[some], state, offsets,
+                cell_starts, cell_stops,
+            )  # fmt: skip
+            if bad >= 0:
+                self._refuse(lo + bad, text[starts[lo + bad] : ends[lo + bad]].tobytes().decode())
+            n_tokens = int((kinds[some] == TOKEN).sum())
+            for own, index, a, b in zip(codes, cells, cell_starts, cell_stops):
+                own.append(index.add(spans_in(text, a[:n_tokens], b[:n_tokens])))
+        n_sentences = int(state[1])
+        if state[0]:  # no blank line after the last sentence
+            n_sentences += 1
+            offsets[n_sentences] = offsets[n_sentences - 1] + state[0]
+        columns = tuple(np.concatenate(own) for own in codes)
+        table = ColumnTable(
+            columns, tuple(index.trimmed() for index in cells), offsets[: n_sentences + 1].copy()
+        )
+        return table, kinds
+
+    def _refuse(self, line: int, text: str) -> None:
+        raise DataFileError(
+            f"{self.source}:{self.next_line + line}: expected {_count(self.n_columns, self.separator)} as in line "
+            f"{self.first_token_line}, found {len(self._cells(text))}: {_shortened(text)}"
+        )
+
+
+def _is_blank(line: bytes) -> bool:
+    # bytes know the white space of ASCII only, and not all of it
+    return line.isspace() or (not 32 < line[0] < 128 and line.decode("utf-8", "replace").isspace())
 
 
 def _count(n_columns: int, separator: str) -> str:

@@ -16,22 +16,22 @@ U06:%x[0,WORD]/%x[1,WORD]
 _SPELLING = r"""
 # The word in lower case; how it begins and ends
 U10:%X[0,WORD]
-U11:%m[0,WORD,"^.?"]
-U12:%m[0,WORD,"^.?.?"]
-U13:%m[0,WORD,"^.?.?.?"]
-U14:%m[0,WORD,"^.?.?.?.?"]
-U15:%M[0,WORD,".?$"]
-U16:%M[0,WORD,".?.?$"]
-U17:%M[0,WORD,".?.?.?$"]
-U18:%M[0,WORD,".?.?.?.?$"]
+U11:%p[0,WORD,1]
+U12:%p[0,WORD,2]
+U13:%p[0,WORD,3]
+U14:%p[0,WORD,4]
+U15:%S[0,WORD,1]
+U16:%S[0,WORD,2]
+U17:%S[0,WORD,3]
+U18:%S[0,WORD,4]
 
 # Neighbours in lower case, and how they end
 U20:%X[-1,WORD]
 U21:%X[1,WORD]
-U22:%M[-1,WORD,".?.?$"]
-U23:%M[1,WORD,".?.?$"]
-U24:%M[-1,WORD,".?.?.?$"]
-U25:%M[1,WORD,".?.?.?$"]
+U22:%S[-1,WORD,2]
+U23:%S[1,WORD,2]
+U24:%S[-1,WORD,3]
+U25:%S[1,WORD,3]
 
 # What it and its neighbours look like: first capital, later capital, small letter, digit, hyphen, punctuation
 U30:%t[0,WORD,"^\u"]/%t[0,WORD,".\u"]/%t[0,WORD,"\l"]/%t[0,WORD,"\d"]/%t[0,WORD,"-"]/%t[0,WORD,"\p"]
@@ -69,6 +69,21 @@ U63-OTHER:%x[-1,OTHER]/%x[0,OTHER]
 U64-OTHER:%x[0,OTHER]/%x[1,OTHER]
 """
 
+_CLUSTERS = r"""
+# Word clusters, column OTHER
+U70-OTHER:%x[-1,OTHER]
+U71-OTHER:%x[0,OTHER]
+U72-OTHER:%x[1,OTHER]
+U73-OTHER:%x[-1,OTHER]/%x[0,OTHER]
+U74-OTHER:%x[0,OTHER]/%x[1,OTHER]
+"""
+
+_CLUSTERS_AND_TAGS = r"""
+U75-OTHER:%x[-1,OTHER]/%x[0,TAG]
+U76-OTHER:%x[0,OTHER]/%x[0,TAG]
+U77-OTHER:%x[0,OTHER]/%x[1,TAG]
+"""
+
 _TRANSITIONS = """
 # Label transitions
 B
@@ -77,7 +92,9 @@ B
 _SKIP = "#! boundary = skip\n"
 
 
-def default_template(n_columns: int, label_column: int = -1, *, conllu: bool = False) -> str:
+def default_template(
+    n_columns: int, label_column: int = -1, *, conllu: bool = False, n_clusters: int = 0
+) -> str:
     """Return the text of a template that suits most tagging tasks.
 
     Words, their spelling and their neighbours from the first column; the classic chunking set from the
@@ -92,6 +109,8 @@ def default_template(n_columns: int, label_column: int = -1, *, conllu: bool = F
         Index of the label among them.
     conllu : bool, default=False
         Whether the data is CoNLL-U.
+    n_clusters : int, default=0
+        Further columns, behind the others, that hold word clusters.
 
     Returns
     -------
@@ -121,6 +140,10 @@ def default_template(n_columns: int, label_column: int = -1, *, conllu: bool = F
         text += _numbered(_TAGS + _WORD_AND_TAG, WORD=word, TAG=others[0])
     for other in others[1:]:
         text += _numbered(_FURTHER_COLUMN, OTHER=other)
+    for other in range(n_columns, n_columns + n_clusters):
+        text += _numbered(_CLUSTERS, OTHER=other)
+        if others:
+            text += _numbered(_CLUSTERS_AND_TAGS, OTHER=other, TAG=others[0])
     return text.lstrip() + _TRANSITIONS
 
 

@@ -15,16 +15,16 @@ class HeldOut:
 
     Parameters
     ----------
-    attributes, labels
-        Held-out sentences, as the learner takes them.
+    inputs, labels
+        Held-out sentences, as the learner takes them; best encoded already.
     watch : callable
         Called with the step and the share of tokens labelled right.
     """
 
     sees_model = True
 
-    def __init__(self, attributes: Any, labels: Any, watch: Callable[[Any, float], Any]) -> None:
-        self._attributes, self._labels, self._watch = attributes, labels, watch
+    def __init__(self, inputs: Any, labels: Any, watch: Callable[[Any, float], Any]) -> None:
+        self._inputs, self._labels, self._watch = inputs, labels, watch
         self._next = 0.0
 
     def __call__(self, step: Any, model: Callable[[], Any]) -> None:
@@ -32,7 +32,7 @@ class HeldOut:
         started = time.monotonic()
         if started < self._next:
             return
-        score = model().score(self._attributes, self._labels)
+        score = model().score(self._inputs, self._labels)
         now = time.monotonic()
         self._next = now + max(SECONDS_BETWEEN, SHARE * (now - started))
         self._watch(step, score)

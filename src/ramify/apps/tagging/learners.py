@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ramify.features.door import check_options
+
 _SOLVERS = {
-    "crf": ("auto", "lbfgs", "stochastic", "bundle"),
+    "crf": ("auto", "dual", "lbfgs", "sag", "stochastic", "bundle"),
     "ssvm": ("auto", "frank_wolfe", "bundle", "stochastic"),
-    "perceptron": (),
+    "perceptron": ("perceptron", "passive_aggressive", "arow"),
 }
 ALGORITHMS = tuple(_SOLVERS)
 
@@ -20,8 +22,8 @@ def make_learner(algorithm: str = "crf", **options: Any) -> Any:
     ----------
     algorithm : {'crf', 'ssvm', 'perceptron'}
     **options
-        ``l2``, ``l1``, ``solver`` (not for the perceptron), ``tol``, ``max_iter``, ``n_jobs``,
-        ``random_state`` and ``callbacks`` of the estimator. None stands for the estimator's default.
+        Settings of the estimator, such as ``l2``, ``l1`` (not for the perceptron), ``solver``, ``tol``, ``max_iter``,
+        ``min_count``, ``n_hash``, ``n_jobs``, ``random_state`` and ``callbacks``. None stands for its default.
 
     Examples
     --------
@@ -41,14 +43,13 @@ def make_learner(algorithm: str = "crf", **options: Any) -> Any:
 
 def _check(algorithm: str, options: dict[str, Any]) -> None:
     if algorithm == "perceptron":
-        for name in ("l2", "l1", "solver"):
+        for name in ("l2", "l1"):
             if name in options:
                 raise ValueError(
-                    f"{name}={options[name]!r}: the perceptron has no penalty and one solver only; "
-                    f"leave {name} out, or choose crf or ssvm"
+                    f"{name}={options[name]!r}: the perceptron has no penalty; leave {name} out, or choose crf or ssvm"
                 )
-    solver = options.get("solver", "auto")
-    if "solver" in options and solver not in _SOLVERS[algorithm]:
+    solver = options.get("solver", _SOLVERS[algorithm][0])
+    if isinstance(solver, str) and solver not in _SOLVERS[algorithm]:
         raise ValueError(
             f"solver={solver!r} does not serve {algorithm}; choose one of {', '.join(_SOLVERS[algorithm])}"
         )
@@ -58,6 +59,7 @@ def _check(algorithm: str, options: dict[str, Any]) -> None:
             raise ValueError(f"{name} must be a finite number >= 0, got {value!r}")
     if options.get("max_iter", 1) < 1:
         raise ValueError(f"max_iter must be at least 1, got {options['max_iter']}")
+    check_options(options.get("min_count", 1), options.get("n_hash"))
     if options.get("n_jobs", 1) == 0:
         raise ValueError("n_jobs must be a number of threads, or -1 for all cores, got 0")
     if not 0 <= options.get("random_state", 0) < 2**32:

@@ -5,16 +5,25 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ramify.apps.tagging.columns import ColumnText, Sentence
-from ramify.apps.tagging.default_template import default_template
+import numpy as np
+
+from ramify.apps.tagging.column_text import ColumnText, Sentence
 from ramify.apps.tagging.evaluation import Evaluation, evaluate_labels
 from ramify.apps.tagging.held_out import HeldOut
 from ramify.apps.tagging.learners import make_learner
-from ramify.apps.tagging.templates import Template
-from ramify.errors import DataFileError, ModelFileError
+from ramify.apps.tagging.span_labels import SpanLabels
+from ramify.apps.tagging.tagger_file import read_parts, write_parts
+from ramify.apps.tagging.training_files import common_columns, default_template_for, word_column
+from ramify.errors import DataFileError
+from ramify.features.clusters import WordClusters
+from ramify.features.column_table import ColumnTable
+from ramify.features.encoded import EncodedInputs
+from ramify.features.templates import ColumnSentences, Template, as_table
+
+Data = ColumnText | ColumnTable | Sequence[Sentence]
 
 
 @dataclass(frozen=True)
@@ -36,6 +45,12 @@ class Tagger:
         What stood between the columns: a tab or a blank.
     seconds : dict of str to float
         What training spent on features, encode and solve.
+    spans : SpanLabels or None
+        If the model has another encoding of spans than the files.
+    clusters : WordClusters or None
+        Whose columns stand behind those of the files.
+    word_column : int
+        The column that clusters are of.
 
     Examples
     --------
@@ -53,6 +68,9 @@ class Tagger:
     label_column: int
     separator: str
     seconds: dict[str, float] = field(default_factory=dict)
+    spans: SpanLabels | None = None
+    clusters: WordClusters | None = None
+    word_column: int = 0
 
     # -- training -----------------------------------------------------------------------------------------
 
@@ -66,6 +84,10 @@ class Tagger:
         algorithm: str = "crf",
         dev: ColumnText | None = None,
         watch: Callable[[Any, float], Any] | None = None,
+        encoding: str | None = None,
+        invalid: str | None = None,
+        clusters: WordClusters | int | Sequence[int] | None = None,
+        prune: bool = False,
         **options: Any,
     ) -> Tagger:
         """Learn from column files.
@@ -83,6 +105,16 @@ class Tagger:
             Held-out data for `watch`.
         watch : callable, optional
             Called now and then during training with a solver's step and the token accuracy on `dev`.
+        encoding : {'IOB1', 'IOB2', 'IOBES', ...}, optional
+            Learn spans in this encoding (`ramify.data.span_encodings`); predictions are in that of the files.
+        invalid : {'raise', 'repair'}, optional
+            Check that the labels are valid spans: refuse those that are not, or repair them. With `encoding`
+            'raise' by default, else labels are taken as they are.
+        clusters : int, tuple of int, or WordClusters, optional
+            Numbers of word clusters to learn from the words of `data`, or fitted ones. They are further columns
+            behind those of the files; the default template reads them.
+        prune : bool, default=False
+            Drop the features whose weights are all 0, as ``l1`` leaves them.
         **options
             Of `ramify.apps.tagging.learners.make_learner`.
 
@@ -93,7 +125,7 @@ class Tagger:
         Raises
         ------
         DataFileError
-            Files with different columns, or a template that reads a missing column or the label.
+            Files with different columns, a template that reads a missing column or the label, invalid spans.
         ValueError
             An option that the algorithm does not have, or a bad value of one.
         """
@@ -101,63 +133,89 @@ class Tagger:
         texts = [data] if isinstance(data, ColumnText) else list(data)
         first = common_columns(texts)
         label = first.label_index(label_column)
-        if template is None:
-            template = default_template_for(first, label)
-        template.check(first.n_columns, label)
-        labels = [sentence for text in texts for sentence in text.labels(label)]
+        word = word_column(first, label)
         started = time.perf_counter()
-        attributes = template.apply([sentence for text in texts for sentence in text.sentences])
+        if clusters is not None and not isinstance(clusters, WordClusters):
+            words = [sentence for text in texts for sentence in text.table.column(word)]
+            clusters = WordClusters(clusters if isinstance(clusters, int) else tuple(clusters)).fit(words)
+        n_clusters = 0 if clusters is None else len(clusters.column_names_)
+        if template is None:
+            template = default_template_for(first, label, n_clusters)
+        template.check(first.n_columns + n_clusters, label)
+        if template.has_edge_features:
+            learner.set_params(edge_features=["B"])
+        tagger = cls(
+            learner, template, first.n_columns, label, first.separator, clusters=clusters, word_column=word
+        ).with_spans(texts, encoding, invalid)
+        labels = [y for text in texts for y in tagger.labels_for_model(text, invalid or "raise")]
+        columns = [tagger.columns(text) for text in texts]
+        encoded = learner.encode(ColumnSentences(ColumnTable.concatenated(columns), template))
         if not template.transitions:
             # Without transitions a sentence is a set of tokens. Sentences of one token have no label pairs,
             # so that "observed" gives the model none; it then labels whole sentences all the same.
-            attributes = [[token] for sentence in attributes for token in sentence]
+            alone = replace(encoded.batch, offsets=np.arange(encoded.batch.n_rows + 1))
+            encoded = EncodedInputs(alone, encoded.encoder)
             labels = [[label] for sentence in labels for label in sentence]
             learner.set_params(transitions="observed")
         if dev is not None and watch is not None:
-            held_out = HeldOut(template.apply(dev.sentences), dev.labels(label), watch)
-            learner.set_params(callbacks=[*(learner.callbacks or ()), held_out])
+            held_out = EncodedInputs(encoded.encoder.transform(tagger.columns(dev)), encoded.encoder)
+            watcher = HeldOut(held_out, tagger.labels_for_model(dev, "repair"), watch)
+            learner.set_params(callbacks=[*(learner.callbacks or ()), watcher])
         seconds = {"features": time.perf_counter() - started}
-        learner.fit(attributes, labels)
-        return cls(learner, template, first.n_columns, label, first.separator, seconds | learner.fit_seconds_)
+        learner.fit(encoded, labels)
+        if prune:
+            learner.prune()
+        return replace(tagger, seconds=seconds | learner.fit_seconds_)
+
+    def with_spans(self, texts: Sequence[ColumnText], encoding: str | None, invalid: str | None) -> Tagger:
+        """This tagger with the encodings of its labels, if they matter."""
+        if invalid not in (None, "raise", "repair"):
+            raise ValueError(f"invalid={invalid!r} is unknown; choose raise or repair")
+        if encoding is None and invalid is None:
+            return self
+        labels = [y for text in texts for y in text.labels(self.label_column)]
+        try:
+            return replace(self, spans=SpanLabels.chosen(labels, encoding))
+        except ValueError as error:
+            raise ValueError(f"{texts[0].source}: {error}") from error
 
     # -- prediction ---------------------------------------------------------------------------------------
 
-    def predict(self, data: ColumnText | Sequence[Sentence]) -> list[list[str]]:
+    def predict(self, data: Data) -> list[list[str]]:
         """Label sentences.
 
         Parameters
         ----------
-        data : ColumnText, or list of list of tuple of str
+        data : ColumnText, ColumnTable, or list of list of tuple of str
             Tokens with the columns of the training data; the label may be left out.
 
         Returns
         -------
         list of list of str
         """
-        return self.model.predict(self._attributes(data))
+        return self._outwards(self.model.predict(self.columns(data)))
 
-    def predict_with_probability(
-        self, data: ColumnText | Sequence[Sentence]
-    ) -> tuple[list[list[str]], list[list[float]]]:
+    def predict_with_probability(self, data: Data) -> tuple[list[list[str]], list[list[float]]]:
         """Label sentences, and give the marginal probability of each label that was chosen.
 
         Probabilities are those of ``p(y) ~ exp f(x, y)``, calibrated for a CRF only.
         """
-        attributes = self._attributes(data)
-        predicted = self.model.predict(attributes)
+        encoded = self.model.encode(self.columns(data))
+        predicted = self.model.predict(encoded)
         place = {label: k for k, label in enumerate(self.model.codec_.classes_)}
-        marginals = self.model.predict_marginals(attributes)
         chosen = [
-            [float(row[place[label]]) for row, label in zip(table, labels)]
-            for table, labels in zip(marginals, predicted)
+            table[np.arange(len(labels)), [place[label] for label in labels]].tolist()
+            for table, labels in zip(self.model.predict_marginals(encoded), predicted)
         ]
-        return predicted, chosen
+        return self._outwards(predicted), chosen
 
-    def predict_nbest(
-        self, data: ColumnText | Sequence[Sentence], n: int
-    ) -> list[list[tuple[list[str], float]]]:
+    def predict_nbest(self, data: Data, n: int) -> list[list[tuple[list[str], float]]]:
         """Return the `n` best labellings of each sentence with their scores, best first; fewer if fewer are."""
-        return self.model.predict_nbest(self._attributes(data), n)
+        found = self.model.predict_nbest(self.columns(data), n)
+        return [
+            list(zip(self._outwards([labels for labels, _ in outputs]), [score for _, score in outputs]))
+            for outputs in found
+        ]
 
     def evaluate(self, data: ColumnText) -> Evaluation:
         """Compare predictions with the labels of a file that has the columns of the training data."""
@@ -172,10 +230,25 @@ class Tagger:
             )
         return data.labels(self.label_column)
 
-    def _attributes(self, data: ColumnText | Sequence[Sentence]) -> list[list[list[str]]]:
+    def labels_for_model(self, data: ColumnText, invalid: str = "repair") -> list[list[str]]:
+        """Labels of a file in the encoding of the model."""
+        labels = self.true_labels(data)
+        return labels if self.spans is None else self.spans.inwards(data, labels, invalid)
+
+    def columns(self, data: Data) -> ColumnTable:
+        """The columns that the template reads: those of the data where it expects them, then clusters."""
         if isinstance(data, ColumnText):
-            return self.template.apply(data.aligned(self.n_columns, self.label_column))
-        return self.template.apply([self._aligned(sentence, i) for i, sentence in enumerate(data)])
+            table = data.aligned(self.n_columns, self.label_column)
+        elif isinstance(data, ColumnTable):
+            table = data
+        else:
+            table = as_table([self._aligned(sentence, i) for i, sentence in enumerate(data)])
+        if self.clusters is None or not table.n_tokens:
+            return table
+        found = [self.clusters.clusters_of(word) for word in table.cells[self.word_column].strings()]
+        for cells in zip(*found):
+            table = table.with_column(self.word_column, cells)
+        return table
 
     def _aligned(self, sentence: Sentence, number: int) -> Sentence:
         """Put the columns where the template expects them, as `ColumnText.aligned` does for files."""
@@ -188,18 +261,14 @@ class Tagger:
                 )
         return [t if len(t) == width else (*t[:label], "", *t[label:]) for t in sentence]
 
+    def _outwards(self, labels: list[list[str]]) -> list[list[str]]:
+        return labels if self.spans is None else self.spans.back(labels)
+
     # -- files --------------------------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike) -> None:
         """Write the tagger to one file; a file that was there is replaced when the new one is complete."""
-        extra = {
-            "task": "tagging",
-            "template": self.template.text,
-            "n_columns": self.n_columns,
-            "label_column": self.label_column,
-            "separator": self.separator,
-        }
-        self.model.save(path, extra=extra)
+        write_parts(self, path)
 
     @classmethod
     def load(cls, path: str | os.PathLike) -> Tagger:
@@ -211,46 +280,4 @@ class Tagger:
     @classmethod
     def from_model(cls, model: Any, source: str) -> Tagger:
         """Return the tagger whose model was loaded from the file `source`."""
-        extra = getattr(model, "extra_", None)
-        if not isinstance(extra, dict) or extra.get("task") != "tagging":
-            raise ModelFileError(
-                f"{source}: this {type(model).__name__} is no tagger: neither 'ramify train' nor Tagger.save "
-                f"wrote it; read it in Python with ramify.load"
-            )
-        try:
-            template = Template.parse(extra["template"], f"the template of {source}")
-            n_columns, label_column = int(extra["n_columns"]), int(extra["label_column"])
-            template.check(n_columns, label_column)
-            return cls(model, template, n_columns, label_column, str(extra["separator"]))
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise ModelFileError(
-                f"{source}: the tagger is damaged ({type(error).__name__}: {error})"
-            ) from error
-
-
-def common_columns(texts: Sequence[ColumnText]) -> ColumnText:
-    """Return the first of some files, after checking that all have the same number of columns."""
-    if not texts:
-        raise ValueError("there is no data to learn from; give at least one file")
-    first = texts[0]
-    for text in texts[1:]:
-        if text.n_columns != first.n_columns or text.conllu != first.conllu:
-            raise DataFileError(
-                f"{text.location()}: {_columns(text)}, but {first.source} has {_columns(first)}; "
-                f"give files with the same columns"
-            )
-    return first
-
-
-def default_template_for(text: ColumnText, label_column: int) -> Template:
-    """Return the default template for the columns of a file."""
-    if text.n_columns < 2:
-        raise DataFileError(
-            f"{text.location()}: only one column; there must be a label and at least one column beside it"
-        )
-    source = "the default template"
-    return Template.parse(default_template(text.n_columns, label_column, conllu=text.conllu), source)
-
-
-def _columns(text: ColumnText) -> str:
-    return f"{text.n_columns} columns{' of CoNLL-U' if text.conllu else ''}"
+        return cls(model, **read_parts(model, source))
