@@ -188,22 +188,22 @@ MUTATIONS = [
     # contradiction
     (
         "structures.chain",
-        "return self.best(theta, cost=cost, within=Restriction(within.node, within.edge, np.asarray(codes)))",
-        "return self.best(theta, cost=cost, within=Restriction(within.node, None, np.asarray(codes)))",
+        "return self.best(theta, cost=cost, within=replace(within, contradicts=np.asarray(codes)))",
+        "return self.best(theta, cost=cost, within=replace(within, edge=None, contradicts=np.asarray(codes)))",
         "best_contradicting",
     ),
-    ("structures.tables", "node[contra, 0] = -np.inf", "node[contra, 0] += 0.0", "log_partition"),
-    ("structures.tables", "node[ends, :, 0] = -np.inf", "node[ends, :, 0] += 0.0", "best"),
+    ("structures.contradiction", "node[contra, 0] = -np.inf", "node[contra, 0] += 0.0", "log_partition"),
+    ("structures.contradiction", "node[ends, :, 0] = -np.inf", "node[ends, :, 0] += 0.0", "best"),
     (
-        "structures.tables",
+        "structures.contradiction",
         "edge[:, :, 0, :, 1] = np.where(contra[right][:, None, :], plain, -np.inf)",
         "edge[:, :, 0, :, 1] = plain",
         "sample",
     ),
     (
         "structures.chain",
-        "return without_flag(out, np.max) if flagged else out",
-        "return without_flag(out) if flagged else out",
+        "out = without_flag(out, np.max) if flagged else out",
+        "out = without_flag(out) if flagged else out",
         "max_marginals",
     ),
 ]

@@ -5,7 +5,9 @@ space, and exact as long as no message leaves the range of a double. ``fits_prod
 
 * nothing forbidden: messages of row t spread at most over (spread of node row t) + (spread of the edges);
 * something forbidden: a label may live on one poor path only, so spreads add up along the chain, and so does
-  the number of richer paths beside it.
+  the number of richer paths beside it;
+* unless all edges forbid the same pairs, rows only at the ends forbid labels, and every label reaches every label in
+  exactly m steps (2 for IOB2, 3 for IOBES): then spreads add up over m steps only (``chain_range.fits_mixing``).
 
 Otherwise the log-space twin is taken. Both are tested against enumeration.
 """
@@ -14,46 +16,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from ramify._kernels.chain_range import SAFE_SPREAD, exponentiate_edges, fits_mixing, mixing_steps, spread
 from ramify._kernels.jit import SUMS, kernel
 from ramify._kernels.ragged import longest_sample
-
-SAFE_SPREAD = 500.0  # exp(-500) is far from the smallest double, exp(-745)
-
-
-@kernel()
-def spread(row):
-    """Largest minus smallest finite entry, and whether an entry is -inf."""
-    low, high, forbidden = np.inf, -np.inf, False
-    for x in row:
-        if x == -np.inf:
-            forbidden = True
-        else:
-            low = min(low, x)
-            high = max(high, x)
-    return max(high - low, 0.0), forbidden
-
-
-@kernel()
-def widest_spread(edge):
-    """The largest spread of the tables, and whether any entry is -inf."""
-    widest, any_forbidden = 0.0, False
-    for e in range(len(edge)):
-        width, forbidden = spread(edge[e].ravel())
-        widest = max(widest, width)
-        any_forbidden |= forbidden
-    return widest, any_forbidden
-
-
-@kernel()
-def exponentiate_edges(edge, factor, shift):
-    """``factor = exp(edge - shift)`` with one shift a table; returns the largest spread and "anything forbidden"."""
-    for e in range(len(edge)):
-        top = edge[e].max()
-        shift[e] = top if top > -np.inf else 0.0
-        for i in range(edge.shape[1]):
-            for j in range(edge.shape[2]):
-                factor[e, i, j] = np.exp(edge[e, i, j] - shift[e])
-    return widest_spread(edge)
 
 
 @kernel()
@@ -67,6 +32,16 @@ def fits_products(node, lo, hi, edge_spread, edge_forbidden):
     if any_forbidden:
         return (hi - lo) * (widest + edge_spread + np.log(node.shape[1])) < SAFE_SPREAD
     return widest + 2.0 * edge_spread < SAFE_SPREAD
+
+
+@kernel()
+def products_fit(node, lo, hi, edge_spread, steps):
+    """``fits_products`` or ``fits_mixing``; the edges are none of the business of a single row."""
+    if hi - lo == 1:
+        return fits_products(node, lo, hi, 0.0, False)
+    return fits_products(node, lo, hi, edge_spread, steps > 0.0) or fits_mixing(
+        node, lo, hi, edge_spread, steps
+    )
 
 
 @kernel(fastmath=SUMS)
@@ -227,15 +202,21 @@ def log_partitions(node, edge, step, offsets, log_z):
     n_labels = node.shape[1]
     longest = longest_sample(offsets)
     work, scale = np.empty((2, longest, n_labels)), np.empty(longest)
-    factor, shift = np.empty(edge.shape), np.empty(len(edge))
-    edge_spread, edge_forbidden = exponentiate_edges(edge, factor, shift)
+    n_tables = longest if step == 1 else 1
+    factor, shift = np.empty((n_tables, n_labels, n_labels)), np.empty(n_tables)
+    edge_spread, steps = 0.0, 0.0
+    if step == 0:
+        edge_spread, forbidden = exponentiate_edges(edge, factor, shift)
+        steps = mixing_steps(edge) if forbidden else 0.0
     for s in range(len(offsets) - 1):
         lo, hi = offsets[s], offsets[s + 1]
         first = (lo - s) * step
         if step == 1:  # its own tables alone decide, so that a sample's answer does not depend on its batch
-            edge_spread, edge_forbidden = widest_spread(edge[first : first + hi - lo - 1])
-        if fits_products(node, lo, hi, edge_spread, edge_forbidden):
-            log_z[s] = forward_products(node, factor, shift, first, step, lo, hi, work[0], work[1], scale)
+            own = edge[first : first + hi - lo - 1]
+            edge_spread, forbidden = exponentiate_edges(own, factor, shift)
+            steps = mixing_steps(own) if forbidden else 0.0
+        if products_fit(node, lo, hi, edge_spread, steps):
+            log_z[s] = forward_products(node, factor, shift, lo - lo, step, lo, hi, work[0], work[1], scale)
         else:
             log_z[s] = forward_logs(node, edge, first, step, lo, hi, work[0])
 
@@ -246,25 +227,42 @@ def expectations(node, edge, step, offsets, weight, log_z, node_out, pair):
     n_labels = node.shape[1]
     longest = longest_sample(offsets)
     work, scale = np.empty((4, longest, n_labels)), np.empty(longest)
-    factor, shift = np.empty(edge.shape), np.empty(len(edge))
-    by_logs = np.zeros(edge.shape)
-    edge_spread, edge_forbidden = exponentiate_edges(edge, factor, shift)
-    pair[:] = 0.0
+    n_tables = longest if step == 1 else 1
+    factor, shift = np.empty((n_tables, n_labels, n_labels)), np.empty(n_tables)
+    gathered, by_logs = np.zeros(factor.shape), np.zeros(factor.shape)
+    edge_spread, steps = 0.0, 0.0
+    if step == 0:
+        edge_spread, forbidden = exponentiate_edges(edge, factor, shift)
+        steps = mixing_steps(edge) if forbidden else 0.0
     for s in range(len(offsets) - 1):
         lo, hi = offsets[s], offsets[s + 1]
         first = (lo - s) * step
+        zero = lo - lo
+        own = edge
         if step == 1:  # its own tables alone decide, so that a sample's answer does not depend on its batch
-            edge_spread, edge_forbidden = widest_spread(edge[first : first + hi - lo - 1])
-        if fits_products(node, lo, hi, edge_spread, edge_forbidden):
+            own = edge[first : first + hi - lo - 1]
+            edge_spread, forbidden = exponentiate_edges(own, factor, shift)
+            steps = mixing_steps(own) if forbidden else 0.0
+        if products_fit(node, lo, hi, edge_spread, steps):
             log_z[s] = marginals_by_products(
-                node, factor, shift, first, step, lo, hi, weight[s], work, scale, node_out, pair
+                node, factor, shift, zero, step, lo, hi, weight[s], work, scale, node_out, gathered
             )
         else:
-            log_z[s] = marginals_by_logs(node, edge, first, step, lo, hi, weight[s], work, node_out, by_logs)
-    for e in range(len(edge)):
-        for i in range(n_labels):
-            for j in range(n_labels):
-                pair[e, i, j] = pair[e, i, j] * factor[e, i, j] + by_logs[e, i, j]
+            log_z[s] = marginals_by_logs(node, own, zero, step, lo, hi, weight[s], work, node_out, by_logs)
+        if step == 1:
+            finish_pairs(gathered, factor, by_logs, hi - lo - 1, pair, first)
+    if step == 0:
+        finish_pairs(gathered, factor, by_logs, len(pair), pair, step)
+
+
+@kernel()
+def finish_pairs(gathered, factor, by_logs, n, pair, first):
+    """Write the pair marginals of n tables to ``pair`` from ``first`` on, and clear what they were gathered in."""
+    for e in range(n):
+        for i in range(pair.shape[1]):
+            for j in range(pair.shape[2]):
+                pair[first + e, i, j] = gathered[e, i, j] * factor[e, i, j] + by_logs[e, i, j]
+                gathered[e, i, j] = by_logs[e, i, j] = 0.0
 
 
 @kernel()

@@ -38,21 +38,22 @@ class Hamming:
         """The cost table in the order of ``classes``."""
         if not hasattr(structure, "has_edges"):
             raise no_way(self, structure)
-        return PartsLoss(_cost_table(self.costs, classes))
+        table = _cost_table(self.costs, classes)
+        own = getattr(structure, "code_costs", None)  # of structures whose codes say more than labels
+        return PartsLoss(table if own is None else own(table))
 
 
 @dataclass(frozen=True)
 class PartsLoss:
     """A loss that is a sum of costs of label parts (here: of positions)."""
 
-    table: np.ndarray  # (n_labels, n_labels): cost of predicting column where row is true
+    table: np.ndarray  # (n_codes, n_codes): cost of predicting column where row is true
 
     way = "parts"
 
     def cost(self, theta: ChainTables, true: np.ndarray) -> ChainTables:
         """The loss as tables added to the potentials."""
-        empty = np.empty((0, theta.n_labels, theta.n_labels))
-        return ChainTables(self.table[true], empty, theta.offsets)
+        return theta.position_cost(self.table[true])
 
     def value(self, structure: Any, theta: ChainTables, true: np.ndarray, codes: np.ndarray) -> np.ndarray:
         """Loss of each sample."""

@@ -52,8 +52,19 @@ class ContradictionLoss:
         truth = structure.score(theta, true)
         try:
             rival = structure.best_contradicting(theta, true)
-        except InfeasibleError:  # a single label: nothing contradicts the truth
-            return Best(true.copy(), truth)
+        except InfeasibleError:  # some sample has no other output than the truth
+            rival = _best_others(structure, theta, true)
         wins = rival.values + 1.0 > truth
         rows = np.repeat(wins, np.diff(theta.offsets))
         return Best(np.where(rows, rival.codes, true), np.where(wins, rival.values + 1.0, truth))
+
+
+def _best_others(structure: Any, theta: Any, true: np.ndarray) -> Best:
+    """The best output of each sample besides the truth; the truth at -inf where there is no other."""
+    codes, values = true.copy(), np.full(len(theta), -np.inf)
+    for s, ranked in enumerate(structure.k_best(theta, 2)):
+        rows = slice(theta.offsets[s], theta.offsets[s + 1])
+        for found, value in ranked[::-1]:
+            if not np.array_equal(found, true[rows]):
+                codes[rows], values[s] = found, value
+    return Best(codes, values)

@@ -1,5 +1,7 @@
 """Scorers: maps, linear in the weights, from encoded inputs to potentials."""
 
+from ramify.scorers.edges import EdgeScorer
 from ramify.scorers.linear import LinearScorer
+from ramify.scorers.segments import SegmentScorer
 
-__all__ = ["LinearScorer"]
+__all__ = ["EdgeScorer", "LinearScorer", "SegmentScorer"]

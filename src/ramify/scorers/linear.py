@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from ramify.data.batch import Batch, SparseRows
+from ramify.scorers.layout import from_keys, moved, observed_tuples, positions, ranges
 from ramify.structures.tables import ChainTables
 
 
@@ -56,7 +57,7 @@ class LinearScorer:
             pairs = (
                 np.arange(n_labels * n_labels)
                 if transitions == "all"
-                else _observed_pairs(batch, codes, n_labels)
+                else observed_tuples(codes, batch.offsets, 2, n_labels)
             )
         return cls(batch.n_columns, n_labels, ptr, label, pairs, intercept, has_edges)
 
@@ -142,15 +143,9 @@ class LinearScorer:
         """Positions of the weights that the samples of ``batch`` can change."""
         blocks = self.blocks
         common = np.arange(blocks["bias"].start, blocks["edge"].stop)
-        if not isinstance(batch.rows, SparseRows):
-            return np.arange(self.n_params)
-        rows = batch.rows
-        columns = np.unique(rows.indices[rows.indptr[0] : rows.indptr[-1]])
-        if len(self.ptr):
-            own = [np.arange(self.ptr[a], self.ptr[a + 1]) for a in columns]
-        else:
-            own = [np.arange(a * self.n_labels, (a + 1) * self.n_labels) for a in columns]
-        return np.concatenate([*own, common]).astype(np.int64)
+        columns = columns_in(batch)
+        ptr = self.ptr if len(self.ptr) else np.arange(self.n_columns + 1) * self.n_labels
+        return np.concatenate([ranges(ptr, columns), common])
 
     # -- persistence and growth ---------------------------------------------------------------------------------
 
@@ -170,29 +165,25 @@ class LinearScorer:
         values = w[old.blocks["node"]][kept]
         if len(self.ptr):
             own_column, own_label = self.coordinates()
-            own_key = own_column * self.n_labels + own_label  # ascending, as the layout is
-            at = np.searchsorted(own_key, key)
-            hit = np.append(own_key, -1)[at] == key
-            out[at[hit]] = values[hit]
+            at, there = positions(own_column * self.n_labels + own_label, key)
+            out[at] = values[there]
         else:
             out[key] = values
         if self.intercept and old.intercept:
             out[self.blocks["bias"]][labels] = w[old.blocks["bias"]]
         if self.has_edges:
-            i, j = np.divmod(old.pairs, old.n_labels)
-            table = np.zeros(self.n_labels * self.n_labels)
-            table[labels[i] * self.n_labels + labels[j]] = w[old.blocks["edge"]]
-            out[self.blocks["edge"]] = table[self.pairs]
+            at, there = positions(self.pairs, moved(old.pairs, 2, old.n_labels, labels, self.n_labels))
+            out[self.blocks["edge"]][at] = w[old.blocks["edge"]][there]
         return out
 
-    def joined(self, old: LinearScorer) -> LinearScorer:
+    def joined(self, old: LinearScorer) -> Self:
         """This layout plus all weights of ``old`` (same labels; columns of ``old`` keep their numbers)."""
         ptr, label = self.ptr, self.label
         if len(ptr):
             keys = [
                 c.astype(np.int64) * self.n_labels + k for c, k in (self.coordinates(), old.coordinates())
             ]
-            ptr, label = _layout(np.unique(np.concatenate(keys)), self.n_columns, self.n_labels)
+            ptr, label = from_keys(np.unique(np.concatenate(keys)), self.n_columns, self.n_labels)
         return replace(self, ptr=ptr, label=label, pairs=np.union1d(self.pairs, old.pairs))
 
     def check(self) -> None:
@@ -234,6 +225,14 @@ class LinearScorer:
         )
 
 
+def columns_in(batch: Batch) -> np.ndarray:
+    """Columns that have a value other than 0 in some row."""
+    rows = batch.rows
+    if isinstance(rows, SparseRows):
+        return np.unique(rows.indices[rows.indptr[0] : rows.indptr[-1]])
+    return np.flatnonzero(np.any(rows != 0.0, axis=0))
+
+
 def _observed_states(batch: Batch, codes: np.ndarray, n_labels: int) -> tuple[np.ndarray, np.ndarray]:
     from ramify._kernels.linear import observed_pairs
 
@@ -244,20 +243,4 @@ def _observed_states(batch: Batch, codes: np.ndarray, n_labels: int) -> tuple[np
         )
     seen = np.zeros(batch.n_columns * n_labels, bool)
     observed_pairs(batch.rows.indptr, batch.rows.indices, codes, n_labels, seen)
-    return _layout(np.flatnonzero(seen), batch.n_columns, n_labels)
-
-
-def _layout(keys: np.ndarray, n_columns: int, n_labels: int) -> tuple[np.ndarray, np.ndarray]:
-    """``ptr`` and ``label`` for the ascending keys ``column * n_labels + label``."""
-    ptr = np.zeros(n_columns + 1, np.int64)
-    np.cumsum(np.bincount(keys // n_labels, minlength=n_columns), out=ptr[1:])
-    return ptr, (keys % n_labels).astype(np.int32)
-
-
-def _observed_pairs(batch: Batch, codes: np.ndarray, n_labels: int) -> np.ndarray:
-    inner = np.ones(len(codes), bool)
-    inner[batch.offsets[:-1]] = False  # rows with a left neighbour in their sample
-    right = np.flatnonzero(inner)
-    left_codes, right_codes = codes[right - 1].astype(np.int64), codes[right].astype(np.int64)
-    known = (left_codes >= 0) & (right_codes >= 0)
-    return np.unique(left_codes[known] * n_labels + right_codes[known])
+    return from_keys(np.flatnonzero(seen), batch.n_columns, n_labels)

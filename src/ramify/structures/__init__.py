@@ -3,6 +3,8 @@
 from ramify.structures.base import Best, Expectation, Structure, require
 from ramify.structures.chain import Chain
 from ramify.structures.multiclass import Multiclass
+from ramify.structures.segment_tables import SegmentRestriction, SegmentTables
+from ramify.structures.semi_markov import SemiMarkov
 from ramify.structures.tables import ChainTables, Restriction
 
 __all__ = [
@@ -12,6 +14,9 @@ __all__ = [
     "Expectation",
     "Multiclass",
     "Restriction",
+    "SegmentRestriction",
+    "SegmentTables",
+    "SemiMarkov",
     "Structure",
     "require",
 ]

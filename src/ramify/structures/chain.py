@@ -1,19 +1,41 @@
-"""Label sequences with dependencies between neighbours (first order)."""
+"""Label sequences with dependencies between neighbours, of first or second order."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from importlib import import_module
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from ramify.errors import InfeasibleError
 from ramify.structures.base import Best, Expectation
-from ramify.structures.tables import ChainTables, Restriction, combine, with_contradiction, without_flag
+from ramify.structures.checks import _check_feasible, _codes, _infeasible, _weights
+from ramify.structures.contradiction import with_contradiction, without_flag
+from ramify.structures.tables import ChainTables, Restriction, combine
 
 
 class Chain(BaseEstimator):
-    """Linear chains: one label a position, one potential a position and a pair of neighbours.
+    """Linear chains: one label a position, one potential a position and a pair (or triple) of neighbours.
 
-    The score of a label sequence ``y_1..y_n`` is ``sum_t node[t, y_t] + sum_t edge[t, y_t, y_{t+1}]``.
+    The score of a label sequence ``y_1..y_n`` is ``sum_t node[t, y_t] + sum_t edge[t, y_t, y_{t+1}]``, in chains of
+    second order ``+ sum_t triple[t, y_t, y_{t+1}, y_{t+2}]``. A position costs labels^2 (second order: labels^3).
+
+    Parameters
+    ----------
+    order : {1, 2}, default=1
+        Whether learners have weights for label pairs, or for pairs and triples. Answers follow the tables they get.
+    allowed : None, str, list of pairs, or tables, default=None
+        Which labels may follow each other, in training and in prediction:
+
+        * the name of a span encoding of :mod:`ramify.data.span_encodings` (``"IOB2"``, ``"IOBES"``, ``"BMES"``, ...):
+          what is valid in it, also at the start and the end;
+        * pairs ``(left, right)`` of labels; ``(None, label)`` allows a start and ``(label, None)`` an end, and without
+          any such pair every label may stand there;
+        * a bool array (labels, labels), or :class:`ramify.data.Transitions`, in the order of ``classes_``.
+
+        Labels have names only once there is data, so learners :meth:`bind` it to them.
 
     Every answer works on a packed batch (:class:`ramify.structures.tables.ChainTables`), takes ``cost=`` (tables
     added to the potentials) and ``within=`` (a :class:`~ramify.structures.tables.Restriction`), and releases the
@@ -32,6 +54,44 @@ class Chain(BaseEstimator):
     has_edges = True
     # The fused loops of sequential solvers that serve this class. A subclass declares them anew if they serve it too.
     sequential_kernels = "chain"
+    # Whether single edges can be dropped and leave labels (regularizers.Decomposition); a subclass says so anew, too.
+    removable_edges = True
+
+    def __init__(self, order: int = 1, allowed: Any = None) -> None:
+        self.order = order
+        self.allowed = allowed
+
+    def bind(self, classes: Sequence) -> Chain:
+        """The same structure for the labels ``classes``, whose codes are their places; ``allowed`` is obeyed from here.
+
+        >>> bound = Chain(allowed="IOB2").bind(["B", "I", "O"])
+        >>> flat = ChainTables(np.zeros((2, 3)), np.zeros((1, 3, 3)), np.array([0, 2]))
+        >>> len(bound.k_best(flat, 9)[0])  # not I., and not OI
+        5
+        """
+        if self.order not in (1, 2):
+            raise ValueError(f"Chain: order must be 1 or 2, got {self.order!r}")
+        if self.allowed is None:
+            return self
+        from ramify.structures.constrained import ConstrainedChain
+
+        return ConstrainedChain(self, classes)
+
+    def _combine(self, theta, cost, within, sign=1.0) -> ChainTables:
+        """Potentials with cost and restriction inside."""
+        if self.allowed is not None:
+            raise ValueError(
+                f"Chain(allowed={self.allowed!r:.60}) speaks of labels, and codes have no names: ask "
+                "bind(classes), with the labels in the order of their codes"
+            )
+        return combine(theta, cost, within, sign)
+
+    def _prepare(self, theta, cost, within, sign=1.0) -> tuple[ChainTables, bool]:
+        """Tables for the kernels, and whether labels carry the contradiction flag."""
+        tables = self._combine(theta, cost, within, sign)
+        if within is not None and within.contradicts is not None:
+            return with_contradiction(tables, within.contradicts), True
+        return tables, False
 
     # -- best ---------------------------------------------------------------------------------------------------
 
@@ -44,12 +104,10 @@ class Chain(BaseEstimator):
         return self._extreme(theta, cost, within, sign=-1.0)
 
     def _extreme(self, theta, cost, within, sign) -> Best:
-        from ramify._kernels.chain_max import best_paths
-
-        tables, flagged = _prepare(theta, cost, within, sign)
+        tables, flagged = self._prepare(theta, cost, within, sign)
         codes, values = np.empty(len(tables.node), np.int32), np.empty(len(tables))
         if len(tables):
-            best_paths(tables.node, tables.edge, tables.edge_step, tables.offsets, codes, values)
+            _kernels("max", tables).best_paths(*tables.arguments, codes, values)
         _check_feasible(values)
         return Best(codes // 2 if flagged else codes, sign * values)
 
@@ -58,7 +116,7 @@ class Chain(BaseEstimator):
         within = Restriction() if within is None else within
         if within.contradicts is not None:
             raise ValueError("within.contradicts names a second annotation to contradict; give one, as codes")
-        return self.best(theta, cost=cost, within=Restriction(within.node, within.edge, np.asarray(codes)))
+        return self.best(theta, cost=cost, within=replace(within, contradicts=np.asarray(codes)))
 
     def k_best(self, theta, k: int, *, cost=None, within=None) -> list[list[tuple[np.ndarray, float]]]:
         """The k best distinct outputs of every sample, best first; fewer where fewer exist.
@@ -67,16 +125,14 @@ class Chain(BaseEstimator):
         -------
         list of list of (codes, value)
         """
-        from ramify._kernels.chain_max import k_best_paths
-
         if k < 1:
             raise ValueError(f"k must be at least 1, got {k}")
-        tables, flagged = _prepare(theta, cost, within)
+        tables, flagged = self._prepare(theta, cost, within)
         if not len(tables):
             return []
         paths = np.empty((k, len(tables.node)), np.int32)
         values = np.empty((len(tables), k))
-        k_best_paths(tables.node, tables.edge, tables.edge_step, tables.offsets, k, paths, values)
+        _kernels("max", tables).k_best_paths(*tables.arguments, k, paths, values)
         _check_feasible(values[:, 0])
         if flagged:
             paths //= 2
@@ -91,26 +147,24 @@ class Chain(BaseEstimator):
         ]
 
     def max_marginals(self, theta, *, cost=None, within=None) -> ChainTables:
-        """Best value with each part fixed: node (rows, labels), edge (edges, labels, labels); -inf if impossible."""
-        from ramify._kernels.chain_max import max_marginals
-
-        tables, flagged = _prepare(theta, cost, within)
-        out = _empty_parts(tables)
+        """Best value with each part fixed, one table a part, as in :meth:`marginals`; -inf if impossible."""
+        tables, flagged = self._prepare(theta, cost, within)
+        out = tables.zeros(per_part=True)
         if len(tables):
-            max_marginals(tables.node, tables.edge, tables.edge_step, tables.offsets, out.node, out.edge)
+            parts = (out.node, out.edge) if out.triple is None else (out.node, out.edge, out.triple)
+            _kernels("max", tables).max_marginals(*tables.arguments, *parts)
             _check_feasible(out.node[tables.offsets[:-1]].max(axis=1))
-        return without_flag(out, np.max) if flagged else out
+        out = without_flag(out, np.max) if flagged else out
+        return out if theta.triple is not None else replace(out, triple=None)
 
     # -- all ----------------------------------------------------------------------------------------------------
 
     def log_partition(self, theta, *, cost=None, within=None) -> np.ndarray:
         """``log sum_y exp(f(y) + cost(y))`` over the allowed outputs of every sample."""
-        from ramify._kernels.chain_sum import log_partitions
-
-        tables, _ = _prepare(theta, cost, within)
+        tables, _ = self._prepare(theta, cost, within)
         log_z = np.empty(len(tables))
         if len(tables):
-            log_partitions(tables.node, tables.edge, tables.edge_step, tables.offsets, log_z)
+            _kernels("sum", tables).log_partitions(*tables.arguments, log_z)
         _check_feasible(log_z)
         return log_z
 
@@ -119,44 +173,45 @@ class Chain(BaseEstimator):
         return self._expectation(theta, cost, within, weight, per_edge=False)
 
     def marginals(self, theta, *, cost=None, within=None) -> ChainTables:
-        """Probability of every label part: node (rows, labels), edge (edges, labels, labels)."""
+        """Probability of every label part: node (rows, labels), edge (edges, labels, labels), in chains of second order
+        triple (triples, labels, labels, labels).
+        """
         return self._expectation(theta, cost, within, None, per_edge=True).counts
 
     def _expectation(self, theta, cost, within, weight, per_edge, keep_flag=False) -> Expectation:
-        from ramify._kernels.chain_sum import expectations
-
-        tables, flagged = _prepare(theta, cost, within)
-        shared = len(theta.edge) == 1 and not per_edge
-        if per_edge:
+        tables, flagged = self._prepare(theta, cost, within)
+        log_z, weight = np.empty(len(tables)), _weights(tables, weight)
+        if per_edge and tables.triple is None:
             tables = tables.per_edge()
-        log_z = np.empty(len(tables))
-        weight = _weights(tables, weight)
-        counts = ChainTables(np.empty_like(tables.node), np.zeros_like(tables.edge), tables.offsets)
+        counts = tables.zeros(per_part=per_edge)
         if len(tables):
-            expectations(
-                tables.node,
-                tables.edge,
-                tables.edge_step,
-                tables.offsets,
-                weight,
-                log_z,
-                counts.node,
-                counts.edge,
-            )
+            into: tuple = (counts.node, counts.edge)
+            if tables.triple is not None:
+                into = (counts.node, counts.edge, counts.edge_step, counts.triple, counts.triple_step)
+            _kernels("sum", tables).expectations(*tables.arguments, weight, log_z, *into)
         _check_feasible(log_z)
         if flagged and not keep_flag:
             counts = without_flag(counts)
-        if shared and len(counts.edge) != 1:
-            counts = ChainTables(counts.node, counts.edge.sum(axis=0, keepdims=True), counts.offsets)
+        if not per_edge:
+            counts = counts.summed_like(theta)
+        elif theta.triple is None:
+            counts = replace(counts, triple=None)
         return Expectation(log_z, counts)
 
     def entropy(self, theta, *, cost=None, within=None) -> np.ndarray:
         """Entropy (nats) of every sample's distribution ``p(y) ~ exp(f(y) + cost(y))``."""
         from ramify._kernels.chain_given import chain_entropies
 
+        out = np.empty(len(theta))
+        tables, _ = self._prepare(theta, cost, within)
+        if tables.triple is not None:
+            log_z = np.empty(len(tables))
+            if len(tables):
+                _kernels("sum", tables).entropies(*tables.arguments, log_z, out)
+            _check_feasible(log_z)
+            return np.maximum(out, 0.0)
         # With the flag of a contradiction: labels alone are then no first-order chain.
         marginals = self._expectation(theta, cost, within, None, per_edge=True, keep_flag=True).counts
-        out = np.empty(len(theta))
         chain_entropies(marginals.node, marginals.edge, marginals.offsets, out)
         return np.maximum(out, 0.0)
 
@@ -167,16 +222,14 @@ class Chain(BaseEstimator):
         -------
         ndarray of int32, shape (n_draws, n_rows)
         """
-        from ramify._kernels.chain_sum import draw_paths
-
-        tables, flagged = _prepare(theta, cost, within)
+        tables, flagged = self._prepare(theta, cost, within)
         if n_draws < 0:
             raise ValueError(f"n_draws must be at least 0, got {n_draws}")
         rng = np.random.default_rng(random_state)
         uniform = rng.random((n_draws, len(tables.node)))
         paths = np.empty(uniform.shape, np.int32)
         if len(tables):
-            bad = draw_paths(tables.node, tables.edge, tables.edge_step, tables.offsets, uniform, paths)
+            bad = _kernels("sum", tables).draw_paths(*tables.arguments, uniform, paths)
             if bad >= 0:
                 raise _infeasible(bad)
         return paths // 2 if flagged else paths
@@ -193,13 +246,16 @@ class Chain(BaseEstimator):
             risk = 1.0 - np.eye(theta.n_labels)
         if np.shape(risk) != (theta.n_labels, theta.n_labels):
             raise ValueError(f"risk has shape {np.shape(risk)}, expected {(theta.n_labels, theta.n_labels)}")
-        node = self.marginals(theta, cost=cost, within=within).node
+        node = self.expectation(theta, cost=cost, within=within).counts.node
         # Summed label by label, since a matrix product may round a row differently in another batch.
         expected = sum(np.multiply.outer(node[:, i], risk[i]) for i in range(theta.n_labels))
         tables = combine(theta, cost, None)
         node = np.where(np.isneginf(tables.node), -np.inf, expected)
         edge = np.where(np.isneginf(tables.edge), -np.inf, 0.0)  # what potentials forbid is no answer either
-        return self.worst(ChainTables(node, edge, theta.offsets), within=within)
+        triple = tables.triple
+        if triple is not None:
+            triple = np.where(np.isneginf(triple), -np.inf, 0.0)
+        return self.worst(ChainTables(node, edge, theta.offsets, triple), within=within)
 
     # -- given --------------------------------------------------------------------------------------------------
 
@@ -207,10 +263,14 @@ class Chain(BaseEstimator):
         """Score plus cost of given outputs; -inf for one that the restriction forbids."""
         from ramify._kernels.chain_given import path_scores
 
-        tables = combine(theta, cost, within)
+        tables = self._combine(theta, cost, within)
         codes = _codes(theta, codes)
         values = np.empty(len(tables))
         path_scores(tables.node, tables.edge, tables.edge_step, tables.offsets, codes, values)
+        if tables.triple is not None:
+            from ramify._kernels.chain2_given import add_triple_scores
+
+            add_triple_scores(tables.triple, tables.triple_step, tables.offsets, codes, values)
         if within is not None and within.contradicts is not None:
             contra = (within.contradicts >= 0) & (within.contradicts != codes)
             values[np.add.reduceat(contra.astype(np.int64), theta.offsets[:-1]) == 0] = -np.inf
@@ -228,58 +288,18 @@ class Chain(BaseEstimator):
         theta.check()
         codes, weight = _codes(theta, codes), _weights(theta, weight)
         if into is None:
-            into = ChainTables(np.zeros_like(theta.node), np.zeros_like(theta.edge), theta.offsets)
-        elif into.node.shape != theta.node.shape or into.edge.shape != theta.edge.shape:
-            raise ValueError(
-                f"into has tables of shape {into.node.shape} and {into.edge.shape}, expected {theta.node.shape} and "
-                f"{theta.edge.shape}"
-            )
+            into = theta.zeros()
+        elif into.shapes != theta.shapes:
+            raise ValueError(f"into has tables of shapes {into.shapes}, expected {theta.shapes}")
         add_counts(theta.offsets, theta.edge_step, codes, weight, into.node, into.edge)
+        if theta.triple is not None:
+            from ramify._kernels.chain2_given import add_triple_counts
+
+            add_triple_counts(theta.offsets, theta.triple_step, codes, weight, into.triple)
         return into
 
 
-def _prepare(theta, cost, within, sign=1.0) -> tuple[ChainTables, bool]:
-    """Potentials with cost and restriction inside, and whether labels carry the contradiction flag."""
-    tables = combine(theta, cost, within, sign)
-    if within is not None and within.contradicts is not None:
-        return with_contradiction(tables, within.contradicts), True
-    return tables, False
-
-
-def _codes(theta: ChainTables, codes) -> np.ndarray:
-    """Given outputs as kernels read them: one known label a row."""
-    codes = np.ascontiguousarray(codes, np.int32)
-    if codes.shape != (len(theta.node),):
-        raise ValueError(f"codes have shape {codes.shape}, expected one a row, {(len(theta.node),)}")
-    wrong = np.flatnonzero((codes < 0) | (codes >= theta.n_labels))
-    if len(wrong):
-        row = int(wrong[0])
-        raise ValueError(f"codes[{row}] = {codes[row]} is no label; expected 0..{theta.n_labels - 1}")
-    return codes
-
-
-def _weights(theta: ChainTables, weight) -> np.ndarray:
-    """One weight a sample; 1 by default."""
-    if weight is None:
-        return np.ones(len(theta))
-    weight = np.ascontiguousarray(weight, float)
-    if weight.shape != (len(theta),):
-        raise ValueError(f"weight has shape {weight.shape}, expected one a sample, {(len(theta),)}")
-    return weight
-
-
-def _empty_parts(tables: ChainTables) -> ChainTables:
-    labels = tables.n_labels
-    return ChainTables(np.empty_like(tables.node), np.empty((tables.n_edges, labels, labels)), tables.offsets)
-
-
-def _check_feasible(values: np.ndarray) -> None:
-    bad = np.flatnonzero(np.isneginf(values))
-    if len(bad):
-        raise _infeasible(int(bad[0]))
-
-
-def _infeasible(sample: int) -> InfeasibleError:
-    return InfeasibleError(
-        f"sample {sample}: no output satisfies the restriction; allow more labels or label pairs there"
-    )
+def _kernels(what: str, tables: ChainTables) -> Any:
+    """The kernels for tables of first or of second order; they have the same names."""
+    order = "chain" if tables.triple is None else "chain2"
+    return import_module(f"ramify._kernels.{order}_{what}")

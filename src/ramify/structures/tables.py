@@ -9,7 +9,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class ChainTables:
-    """One number per (position, label) and per (edge, label, label) of a batch of chains.
+    """One number per (position, label), per (edge, label, label) and perhaps per triple of a batch of chains.
 
     Parameters
     ----------
@@ -19,6 +19,8 @@ class ChainTables:
         ``n_tables`` is 1 (one table shared by all edges), or ``n_rows - n_samples`` (one an edge), or 0 for
         structures without edges. ``edge[e, i, j]`` belongs to label i followed by label j.
     offsets : ndarray of int64, shape (n_samples + 1,)
+    triple : ndarray of float64, shape (n_tables, n_labels, n_labels, n_labels), optional
+        For chains of second order: 1 table for all triples of neighbours, or one each. ``None`` means zero.
 
     Notes
     -----
@@ -29,6 +31,7 @@ class ChainTables:
     node: np.ndarray
     edge: np.ndarray
     offsets: np.ndarray
+    triple: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -37,6 +40,11 @@ class ChainTables:
     def n_labels(self) -> int:
         """Number of labels."""
         return self.node.shape[1]
+
+    @property
+    def shapes(self) -> tuple:
+        """Shapes of the tables of nodes, edges and (if any) triples."""
+        return tuple(table.shape for table in (self.node, self.edge, self.triple) if table is not None)
 
     @property
     def n_edges(self) -> int:
@@ -48,10 +56,30 @@ class ChainTables:
         """1 if every edge has its own table, 0 if all share one."""
         return 0 if len(self.edge) == 1 and self.n_edges != 1 else 1
 
+    @property
+    def n_triples(self) -> int:
+        """Number of triples of neighbouring positions of all samples together."""
+        return int(np.maximum(np.diff(self.offsets) - 2, 0).sum())
+
+    @property
+    def triple_step(self) -> int:
+        """1 if every triple of positions has its own table, 0 if all share one."""
+        return 0 if self.triple is not None and len(self.triple) == 1 and self.n_triples != 1 else 1
+
+    @property
+    def arguments(self) -> tuple:
+        """The tables as the kernels of their order take them."""
+        if self.triple is None:
+            return self.node, self.edge, self.edge_step, self.offsets
+        return self.node, self.edge, self.edge_step, self.triple, self.triple_step, self.offsets
+
     def check(self) -> None:
         """Refuse what would let a kernel read past an array: offsets, shapes and types that do not fit together."""
-        for name, array, dtype in (("node", self.node, np.float64), ("edge", self.edge, np.float64)):
-            if not isinstance(array, np.ndarray) or array.dtype != dtype or not array.flags.c_contiguous:
+        for name in ("node", "edge", "triple"):
+            array = getattr(self, name)
+            if name == "triple" and array is None:
+                continue
+            if not isinstance(array, np.ndarray) or array.dtype != np.float64 or not array.flags.c_contiguous:
                 raise TypeError(f"{name} tables must be C-contiguous arrays of float64")
         if self.node.ndim != 2 or self.edge.ndim != 3:
             raise ValueError(
@@ -70,16 +98,56 @@ class ChainTables:
             raise ValueError(
                 f"edge tables have shape {self.edge.shape}, expected (1 or {self.n_edges}, {labels}, {labels})"
             )
+        _check_triple("triple tables have", self.triple, self)
 
     def dot(self, other: ChainTables) -> float:
         """Inner product; ``-inf`` times 0 counts as 0, so forbidden parts that are absent do no harm."""
-        return _dot(self.node, other.node) + _dot(self.edge, other.edge)
+        total = _dot(self.node, other.node) + _dot(self.edge, other.edge)
+        if self.triple is None or other.triple is None:
+            return total
+        return total + _dot(self.triple, other.triple)
 
     def per_edge(self) -> ChainTables:
         """The same potentials with one edge table for every edge."""
         if len(self.edge) == self.n_edges:
             return self
         return replace(self, edge=np.repeat(self.edge, self.n_edges, axis=0))
+
+    def any(self) -> bool:
+        """Whether two outputs differ, given the difference of their counts."""
+        return bool(np.any(self.node))
+
+    def position_cost(self, cost: np.ndarray) -> ChainTables:
+        """A cost for every code at every position, shape (n_rows, n_labels), as tables to add to potentials."""
+        return ChainTables(cost, np.empty((0, self.n_labels, self.n_labels)), self.offsets)
+
+    def zeros(self, *, per_part: bool = False) -> ChainTables:
+        """Zeros in this shape; with ``per_part`` a table for every edge and every triple."""
+        n_edges = self.n_edges if per_part else len(self.edge)
+        triple = None
+        if self.triple is not None:
+            triple = np.zeros((self.n_triples if per_part else len(self.triple), *self.triple.shape[1:]))
+        edge = np.zeros((n_edges, *self.edge.shape[1:]))
+        return ChainTables(np.zeros_like(self.node), edge, self.offsets, triple)
+
+    def summed_like(self, theta: ChainTables) -> ChainTables:
+        """These counts in the shape of ``theta``: tables of parts that share one there are added up."""
+        edge, triple = self.edge, self.triple
+        if len(theta.edge) == 1 and len(edge) != 1:
+            edge = edge.sum(axis=0, keepdims=True)
+        if theta.triple is None:
+            triple = None
+        elif triple is not None and len(theta.triple) == 1 and len(triple) != 1:
+            triple = triple.sum(axis=0, keepdims=True)
+        return replace(self, edge=edge, triple=triple)
+
+
+def _check_triple(what: str, triple: np.ndarray | None, theta: ChainTables) -> None:
+    labels = theta.n_labels
+    if triple is not None and (triple.shape[1:] != (labels,) * 3 or len(triple) not in (1, theta.n_triples)):
+        raise ValueError(
+            f"{what} shape {triple.shape}, expected (1 or {theta.n_triples}, {labels}, {labels}, {labels})"
+        )
 
 
 def _dot(a: np.ndarray, b: np.ndarray) -> float:
@@ -99,6 +167,8 @@ class Restriction:
         Allowed label pairs, for all edges alike or for each.
     contradicts : ndarray of int, shape (n_rows,), optional
         A partial annotation (-1 where unknown) that the output must contradict at least once.
+    triple : ndarray of bool, shape (1 or n_triples, n_labels, n_labels, n_labels), optional
+        Allowed labels of three neighbours; chains of any order obey it.
 
     Examples
     --------
@@ -111,9 +181,10 @@ class Restriction:
     node: np.ndarray | None = None
     edge: np.ndarray | None = None
     contradicts: np.ndarray | None = None
+    triple: np.ndarray | None = None
 
     def __post_init__(self) -> None:
-        for name in ("node", "edge", "contradicts"):
+        for name in ("node", "edge", "contradicts", "triple"):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, np.asarray(getattr(self, name)))
 
@@ -139,6 +210,7 @@ class Restriction:
                 )
         if self.contradicts is not None and self.contradicts.shape != (rows,):
             raise ValueError(f"within.contradicts has shape {self.contradicts.shape}, expected {(rows,)}")
+        _check_triple("within.triple has", self.triple, theta)
 
 
 def combine(
@@ -149,21 +221,29 @@ def combine(
     if cost is None and within is None and sign == 1.0:
         return theta
     _check_added(theta, cost, within)
-    node, edge = theta.node, theta.edge
+    node, edge, triple = theta.node, theta.edge, theta.triple
     if cost is not None:
         node = node + cost.node
         if len(cost.edge):
             edge = edge + cost.edge
+        if cost.triple is not None and theta.n_triples:
+            triple = cost.triple if triple is None else triple + cost.triple
     if sign != 1.0:
         # Forbidden stays forbidden: only finite potentials change sign.
         node = np.where(np.isneginf(node), node, sign * node)
         edge = np.where(np.isneginf(edge), edge, sign * edge)
+        if triple is not None:
+            triple = np.where(np.isneginf(triple), triple, sign * triple)
     if within is not None:
         if within.node is not None:
             node = np.where(within.node, node, -np.inf)
         if within.edge is not None and theta.n_edges:
             edge = np.where(within.edge, edge, -np.inf)
-    return replace(theta, node=np.ascontiguousarray(node), edge=np.ascontiguousarray(edge))
+        if within.triple is not None and theta.n_triples:
+            triple = np.where(within.triple, 0.0 if triple is None else triple, -np.inf)
+    if triple is not None:
+        triple = np.ascontiguousarray(triple)
+    return ChainTables(np.ascontiguousarray(node), np.ascontiguousarray(edge), theta.offsets, triple)
 
 
 def _check_added(theta: ChainTables, cost: ChainTables | None, within: Restriction | None) -> None:
@@ -179,41 +259,8 @@ def _check_added(theta: ChainTables, cost: ChainTables | None, within: Restricti
             raise ValueError(
                 f"cost.edge has shape {cost.edge.shape}, which fits none of {theta.n_edges} edges"
             )
+        _check_triple("cost.triple has", cost.triple, theta)
     if within is not None:
         if not isinstance(within, Restriction):
             raise TypeError(f"within must be a Restriction, got {type(within).__name__}")
         within.check(theta)
-
-
-def with_contradiction(theta: ChainTables, codes: np.ndarray) -> ChainTables:
-    """Chains that must contradict ``codes``: every label doubled by a flag "has contradicted already".
-
-    State ``2 * label + flag`` keeps the order of labels, and an output has exactly one state path, so every answer
-    (best, k best, sums, samples) carries over.
-    """
-    rows, labels = theta.node.shape
-    contra = (codes[:, None] >= 0) & (codes[:, None] != np.arange(labels))
-    node = np.stack([theta.node, theta.node], axis=2)
-    node[contra, 0] = -np.inf
-    starts, ends = theta.offsets[:-1], theta.offsets[1:] - 1
-    node[starts, :, 1] = np.where(contra[starts], node[starts, :, 1], -np.inf)
-    node[ends, :, 0] = -np.inf
-    plain = theta.per_edge().edge
-    edge = np.full((len(plain), labels, 2, labels, 2), -np.inf)
-    right = np.delete(np.arange(rows), starts)  # the row on the right of each edge
-    edge[:, :, 0, :, 0] = edge[:, :, 1, :, 1] = plain
-    edge[:, :, 0, :, 1] = np.where(contra[right][:, None, :], plain, -np.inf)
-    return ChainTables(
-        node.reshape(rows, 2 * labels), edge.reshape(len(plain), 2 * labels, 2 * labels), theta.offsets
-    )
-
-
-def without_flag(tables: ChainTables, reduce=np.sum) -> ChainTables:
-    """Fold the flag of :func:`with_contradiction` away: marginals add (max-marginals: ``reduce=np.max``)."""
-    rows, doubled = tables.node.shape
-    labels = doubled // 2
-    return replace(
-        tables,
-        node=reduce(tables.node.reshape(rows, labels, 2), axis=2),
-        edge=reduce(tables.edge.reshape(-1, labels, 2, labels, 2), axis=(2, 4)),
-    )

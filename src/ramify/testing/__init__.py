@@ -4,6 +4,7 @@ from ramify.testing.chain_reference import ChainReference, MulticlassReference
 from ramify.testing.check_estimator import check_structured_estimator
 from ramify.testing.check_structure import CHECKS, StructureReport, check_structure
 from ramify.testing.reference import Cost, Instance, Limit, Reference, reference_for, register_reference
+from ramify.testing.segment_reference import SegmentReference
 
 __all__ = [
     "CHECKS",
@@ -13,6 +14,7 @@ __all__ = [
     "Limit",
     "MulticlassReference",
     "Reference",
+    "SegmentReference",
     "StructureReport",
     "check_structure",
     "check_structured_estimator",

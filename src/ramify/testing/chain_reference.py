@@ -41,6 +41,16 @@ class ChainReference(Reference):
     def __init__(self, n_labels: int | None = None, lengths: Sequence[int] | None = None) -> None:
         self.n_labels, self.lengths = n_labels, lengths
 
+    def of(self, structure: Any) -> Reference:
+        """For chains of second order, or with forbidden transitions, references of their own."""
+        from ramify.testing import chain2_reference as more
+
+        rules = getattr(structure, "rules", None)
+        if rules is not None:
+            kinds = {1: more.GrammaticalChains, 2: more.GrammaticalSecondOrderChains}
+            return kinds[structure.order](rules)
+        return more.SecondOrderReference() if getattr(structure, "order", 1) == 2 else self
+
     # -- instances --------------------------------------------------------------------------------------
 
     def instances(self, rng: np.random.Generator) -> Iterator[Instance]:

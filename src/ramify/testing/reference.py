@@ -96,6 +96,10 @@ class Reference(ABC):
     def select(self, theta: Any, samples: Sequence[int]) -> Any:
         """The potentials of some samples (perhaps of none) as a batch of its own."""
 
+    def of(self, structure: Any) -> Reference:
+        """The reference for one structure of the class, if its parameters matter."""
+        return self
+
     def n_samples(self, theta: Any) -> int:
         """Number of samples of a batch."""
         return len(theta)
@@ -175,7 +179,7 @@ def reference_for(structure: Any) -> Reference:
     """
     for cls in type(structure).__mro__:
         if cls in _REFERENCES:
-            return _REFERENCES[cls]
+            return _REFERENCES[cls].of(structure)
     known = ", ".join(sorted(cls.__name__ for cls in _REFERENCES))
     raise MissingCapability(
         f"no reference is known for {type(structure).__name__} (known: {known}); give check_structure one as "

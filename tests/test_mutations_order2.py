@@ -1,0 +1,117 @@
+"""Break one line at a time of chains of second order and of constrained ones: `check_structure` must see each."""
+
+# ruff: noqa: E501
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from test_mutations import mutate, replaced, source_of
+
+N_INSTANCES = 3
+
+# module, line, broken line, answer that must fail
+SECOND_ORDER = [
+    # the best
+    ("_kernels.chain2_max", "best = node[hi - 1, j]", "best = 0.0", "best"),
+    ("_kernels.chain2_max", "best = max(best, row[k] + ahead[k])", "best = max(best, row[k])", "best"),
+    ("_kernels.chain2_max", "if value[0, i, j] > value[0, left, right]:", "if value[0, i, j] >= value[0, left, right]:", "best"),
+    ("_kernels.chain2_max", "if row[k] + ahead[k] > row[follow] + ahead[follow]:", "if row[k] + ahead[k] >= row[follow] + ahead[follow]:", "worst"),
+    ("_kernels.chain2_max", "left, right = right, follow", "left, right = left, follow", "best"),
+    ("_kernels.chain2_max", "follower[t, i, j, r] = arg", "follower[t, i, j, r] = 0", "k_best"),
+    ("_kernels.chain2_max", "rank[t, i, j, r] = head[arg]", "rank[t, i, j, r] = 0", "k_best"),
+    ("_kernels.chain2_max", "if candidate > best:", "if candidate >= best:", "k_best"),
+    ("_kernels.chain2_max", "taken[left, right] += 1", "taken[left, right] += 2", "k_best"),
+    ("_kernels.chain2_max", "fresh[j, k] = max(fresh[j, k], reach)", "fresh[j, k] = reach", "max_marginals"),
+    ("_kernels.chain2_max", "triple_out[first3 + t, i, j, k] = reach + suffix[t + 1, j, k]", "triple_out[first3 + t, i, j, k] = reach", "max_marginals"),
+    ("_kernels.chain2_max", "node_out[lo + t, i] = max(node_out[lo + t, i], whole)", "node_out[lo + t, i] = whole", "max_marginals"),
+    # sums
+    ("_kernels.chain2_messages", "current[i, j] += p * table[j]", "current[i, j] += p", "log_partition"),
+    ("_kernels.chain2_messages", "log_z += shift3[f]", "log_z += 0.0", "log_partition"),
+    ("_kernels.chain2_messages", "log_z += shift[e]", "log_z += 0.0", "log_partition"),
+    ("_kernels.chain2_messages", "log_z += top", "log_z += 0.0", "log_partition"),
+    ("_kernels.chain2_messages", "into3[j] += p * x", "into3[j] = p * x", "expectation"),
+    ("_kernels.chain2_messages", "p = weight * alpha[t - 1, h, i]", "p = alpha[t - 1, h, i]", "expectation"),
+    ("_kernels.chain2_messages", "message[i, j] = pair[e, i, j] * local[t, j] * beta[i, j] * inverse", "message[i, j] = pair[e, i, j] * local[t, j] * inverse", "marginals"),
+    ("_kernels.chain2_messages", "return 2.0 * widest + 3.0 * edge_spread + 4.0 * triple_spread < SAFE_SPREAD", "return True", "log_partition"),
+    ("_kernels.chain2_messages", "terms[h] = alpha[t - 1, h, i] + triple[first3 + (t - 2) * step3, h, i, j]", "terms[h] = alpha[t - 1, h, i]", "log_partition"),
+    ("_kernels.chain2_messages", "into[k] += weight * np.exp(alpha[t, i, j] + table[k] + ahead - log_z)", "into[k] += np.exp(alpha[t, i, j] + table[k] + ahead - log_z)", "expectation"),
+    ("_kernels.chain2_messages", "ahead = table[k] + node[lo + t + 1, k] + beta[t + 1, j, k]", "ahead = table[k] + beta[t + 1, j, k]", "sample"),
+    ("_kernels.chain2_sum", "terms[j] += triple[at3 + (t - 2) * step3, path[d, lo + t - 2], i, j]", "terms[j] += 0.0", "sample"),
+    ("_kernels.chain2_sum", "if n == 2:  # a table shared by all triples is none of its business", "if n == 1:", "log_partition"),
+    ("_kernels.chain2_given", "return entropy_of(triple_marginal[: n - 2].ravel()) - entropy_of(pair_marginal[1 : n - 2].ravel())", "return entropy_of(triple_marginal[: n - 2].ravel())", "entropy"),
+    # given outputs
+    ("_kernels.chain2_given", "total[s] += triple[(first3 + t - lo) * step3, path[t], path[t + 1], path[t + 2]]", "total[s] += triple[0, path[t], path[t + 1], path[t + 2]]", "score"),
+    ("_kernels.chain2_given", "triple_out[(first3 + t - lo) * step3, path[t], path[t + 1], path[t + 2]] += weight[s]", "triple_out[(first3 + t - lo) * step3, path[t], path[t + 1], path[t + 2]] += 1.0", "count"),
+    # tables
+    ("structures.tables", "triple = cost.triple if triple is None else triple + cost.triple", "triple = cost.triple", "best"),
+    ("structures.tables", "triple = np.where(np.isneginf(triple), triple, sign * triple)", "triple = sign * triple", "worst"),
+    ("structures.tables", "triple = np.where(within.triple, 0.0 if triple is None else triple, -np.inf)", "triple = np.where(within.triple, 0.0, -np.inf)", "best_contradicting"),
+    ("structures.contradiction", "triple = reduce(triple.reshape(-1, labels, 2, labels, 2, labels, 2), axis=(2, 4, 6))", "triple = reduce(triple.reshape(-1, labels, 2, labels, 2, labels, 2)[:, :, :1], axis=(2, 4, 6))", "marginals"),
+    ("structures.chain", "triple = np.where(np.isneginf(triple), -np.inf, 0.0)", "triple = np.zeros_like(triple)", "min_risk"),
+    ("structures.chain", "return given - self.log_partition(theta, cost=cost, within=within)", "return given - self.log_partition(theta, within=within)", "log_proba"),
+]  # fmt: skip
+
+CONSTRAINED = [
+    ("structures.constrained", "node[starts] = np.where(rules.start, node[starts], -np.inf)", "node[starts] = node[starts]", "best"),
+    ("structures.constrained", "node[ends] = np.where(rules.end, node[ends], -np.inf)", "node[ends] = node[ends]", "log_partition"),
+    ("structures.constrained", "return replace(tables, node=node, edge=np.where(rules.transition, tables.edge, -np.inf))", "return replace(tables, node=node)", "k_best"),
+]  # fmt: skip
+
+
+def survivors() -> list[str]:
+    """Mutants that pass the check of their answer, and answers that fail without any mutation."""
+    import ramify.structures.chain as chain
+    import ramify.structures.constrained  # noqa: F401
+    from ramify.testing import check_structure, reference_for
+
+    def second_order():
+        return chain.Chain(order=2)
+
+    def constrained():
+        rules = [("a", "b"), ("b", "a"), ("b", "b"), (None, "b"), ("a", None)]
+        return chain.Chain(allowed=rules).bind(["a", "b"])
+
+    found = []
+    for make, mutations in ((second_order, SECOND_ORDER), (constrained, CONSTRAINED)):
+        reference = reference_for(make())
+        try:
+            check_structure(make(), reference, n_instances=N_INSTANCES)
+        except AssertionError as error:
+            found.append(f"without mutation: {error}")
+        for module, line, broken, answer in mutations:
+            with replaced(f"ramify.{module}", mutate(source_of(module), line, broken)):
+                try:
+                    check_structure(make(), reference, n_instances=N_INSTANCES + 6, answers=[answer])
+                except AssertionError as error:
+                    if str(error).startswith(f"{answer}:"):
+                        continue
+                found.append(f"{module}: {broken!r} passes the check of {answer}()")
+    return found
+
+
+@pytest.mark.parametrize(("module", "line", "broken", "answer"), SECOND_ORDER + CONSTRAINED)
+def test_mutated_lines_exist(module, line, broken, answer):
+    assert mutate(source_of(module), line, broken) != source_of(module)
+
+
+def test_every_answer_has_a_mutation():
+    from ramify.testing import CHECKS
+
+    assert {answer for *_, answer in SECOND_ORDER} == set(CHECKS)
+
+
+def test_mutants_are_found():
+    environment = os.environ | {"NUMBA_DISABLE_JIT": "1"}
+    result = subprocess.run([sys.executable, __file__], env=environment, capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+    assert json.loads(result.stdout) == []
+
+
+if __name__ == "__main__":
+    print(json.dumps(survivors()))

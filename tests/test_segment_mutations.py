@@ -1,0 +1,164 @@
+"""Break one line of the inference on segments at a time: `check_structure` must see each of them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from test_mutations import mutate, replaced, source_of
+
+N_INSTANCES = 5  # the fifth is all zeros, where ties are everywhere
+
+# module, line, broken line, answer that must fail
+MUTATIONS = [
+    # whole segments
+    ("_kernels.segment_parts", "if t + d < hi and d < longest[k]:", "if t + d < hi:", "best"),
+    ("_kernels.segment_parts", "inside[k] += node[t + d, k]", "inside[k] = node[t + d, k]", "worst"),
+    (
+        "_kernels.segment_parts",
+        "node[t + d, k] += rest[k]",
+        "node[t + d, k] += segment[t, d, k]",
+        "marginals",
+    ),
+    (
+        "_kernels.segment_parts",
+        "node[t + d, k] = max(node[t + d, k], rest[k])",
+        "node[t + d, k] = rest[k]",
+        "max_marginals",
+    ),
+    # the best
+    ("_kernels.segment_max", "length[t, s] = d", "length[t, s] = 0", "best"),
+    ("_kernels.segment_max", "if reach > value[t, s]:", "if reach >= value[t, s]:", "best"),
+    (
+        "_kernels.segment_max",
+        "best = max(best, table[i, j] + value[t, j])",
+        "best = max(best, table[j, i] + value[t, j])",
+        "best",
+    ),
+    # k best
+    ("_kernels.segment_max", "best_length[r] = pick", "best_length[r] = 0", "k_best"),
+    (
+        "_kernels.segment_max",
+        "d, rank = length[t, i, rank], after_rank[t, i, rank]",
+        "d, rank = length[t, i, rank], 0",
+        "k_best",
+    ),
+    # max-marginals
+    (
+        "_kernels.segment_max",
+        "segment_out[lo + t, d, i] = reach + after[t + d + 1, i]",
+        "segment_out[lo + t, d, i] = reach",
+        "max_marginals",
+    ),
+    (
+        "_kernels.segment_max",
+        "begin[t, j] = max(begin[t, j], reach)",
+        "begin[t, j] = reach",
+        "max_marginals",
+    ),
+    # sums
+    ("_kernels.segment_sum", "top[s] = max(top[s], share[d, s])", "top[s] = share[d, s]", "log_partition"),
+    (
+        "_kernels.segment_sum",
+        "return not edge_forbidden and edge_spread < SAFE_SPREAD",
+        "return True",
+        "entropy",
+    ),
+    (
+        "_kernels.segment_sum",
+        "scaled[i] = ended[i] / total if ended[i] > 0.0 else 0.0",
+        "scaled[i] = ended[i]",
+        "expectation",
+    ),
+    (
+        "_kernels.segment_sum",
+        "p = ended[i] * np.exp(edge[e, i, j] + value[j] - after[i])",
+        "p = np.exp(edge[e, i, j] + value[j] - after[i])",
+        "marginals",
+    ),
+    ("_kernels.segment_sum", "ended[t + d + 1, s] += p", "ended[t + d + 1, s] = p", "expectation"),
+    (
+        "_kernels.segment_sum",
+        "segment_out[lo + t, d, s] = weight * p",
+        "segment_out[lo + t, d, s] = p",
+        "expectation",
+    ),
+    (
+        "_kernels.segment_sum",
+        "d = choose(own, uniform[1, draw, lo + t])",
+        "d = choose(own, uniform[0, draw, lo + t])",
+        "sample",
+    ),
+    ("_kernels.segment_given", "total = plus_entropy(ended, -1.0, total)", "pass", "entropy"),
+    # given outputs
+    ("_kernels.segment_given", "value += segment[t, d, label]", "value += segment[t, 0, label]", "score"),
+    (
+        "_kernels.segment_given",
+        "segment_out[t, d, label] += weight[s]",
+        "segment_out[t, d, label] += 1.0",
+        "count",
+    ),
+    ("_kernels.segment_given", "value += node[u, label]", "value += node[t, label]", "log_proba"),
+    (
+        "structures.segment_inference",
+        "chances = np.concatenate([begins, np.maximum(found.node - begins, 0.0)], axis=1)",
+        "chances = np.concatenate([begins, found.node], axis=1)",
+        "min_risk",
+    ),
+    # costs and restrictions
+    ("structures.segment_tables", "segment = segment + cost.segment", "pass", "best"),
+    ("structures.segment_tables", "segment = np.where(allowed, segment, -np.inf)", "pass", "log_partition"),
+    ("structures.segment_tables", "out[:-d, d] |= inside[d:]", "pass", "best"),
+    ("structures.segment_tables", "whole[~contra, 1] = -np.inf", "pass", "log_partition"),
+    ("structures.segment_tables", "whole[ends, last[ends], :, 0] = -np.inf", "pass", "best_contradicting"),
+    (
+        "structures.segment_tables",
+        "whole[plain.offsets[:-1], :, :, 2] = -np.inf",
+        "pass",
+        "sample",
+    ),
+]
+
+
+def survivors() -> list[str]:
+    """Mutants that pass the check of their answer, and answers that fail without any mutation."""
+    from ramify import SemiMarkov
+    from ramify.testing import SegmentReference, check_structure
+
+    reference, found = SegmentReference(), []
+    try:
+        check_structure(SemiMarkov(3), reference, n_instances=N_INSTANCES)
+    except AssertionError as error:
+        found.append(f"without mutation: {error}")
+    for module, line, broken, answer in MUTATIONS:
+        with replaced(f"ramify.{module}", mutate(source_of(module), line, broken)):
+            import ramify.structures.segment_inference as inference
+
+            structure = type("Mutant", (inference.SegmentInference,), {})()
+            try:
+                check_structure(structure, reference, n_instances=N_INSTANCES, answers=[answer])
+            except (AssertionError, IndexError) as error:
+                if isinstance(error, IndexError) or str(error).startswith(f"{answer}:"):
+                    continue
+            found.append(f"{module}: {broken!r} instead of {line!r} passes the check of {answer}()")
+    return found
+
+
+@pytest.mark.parametrize(("module", "line", "broken", "answer"), MUTATIONS)
+def test_mutated_lines_exist(module, line, broken, answer):
+    assert mutate(source_of(module), line, broken) != source_of(module)
+
+
+def test_mutants_are_found():
+    environment = os.environ | {"NUMBA_DISABLE_JIT": "1"}
+    result = subprocess.run([sys.executable, __file__], env=environment, capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+    assert json.loads(result.stdout) == []
+
+
+if __name__ == "__main__":
+    print(json.dumps(survivors()))
