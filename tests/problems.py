@@ -51,6 +51,9 @@ def make_problem(rng, kind="dense", structure=None, surrogate="log", l2=0.7, l1=
         "hinge": lambda: Hinge(resolve_loss(loss or Hamming(), structure, CLASSES)),
     }[surrogate]()
     n = scorer.n_params
-    penalty = ElasticNet(np.full(n, l2) * rng.choice([1.0, 2.0], n), np.full(n, l1))
+    strengths = np.full(n, l2)
+    for block in scorer.blocks.values():  # one strength a block, as learners have it
+        strengths[block] *= rng.choice([1.0, 2.0])
+    penalty = ElasticNet(strengths, np.full(n, l1))
     with ThreadExecutor(threads) as executor:
         yield Risk(structure, scorer, made, samples, penalty, executor)

@@ -82,7 +82,7 @@ class CutPool:
     def lower_bound(self) -> float:
         """The best bound proved so far; -inf where none exists (an unpenalised weight with a gradient)."""
         if len(self) and self._bounded:
-            value = self._solve_quadratic() if self._quadratic else self._solve_piecewise()
+            value = self._solve_quadratic() if self.regularizer.quadratic else self._solve_piecewise()
             self._stamps[self.weights > 0.0] = self._solved_at = self._clock
             self.best = max(self.best, value)
         return self.best
@@ -90,10 +90,6 @@ class CutPool:
     def mean_gradient(self) -> np.ndarray:
         """``sum_k a_k g_k`` with the weights of the last bound."""
         return self.weights @ self._gradients[: len(self)]
-
-    @property
-    def _quadratic(self) -> bool:
-        return self.regularizer.strongly_convex and not self.regularizer.has_l1
 
     def _solve_quadratic(self) -> float:
         n = len(self)

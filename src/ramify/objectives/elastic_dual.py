@@ -1,11 +1,12 @@
-"""The dual of the elastic net over means of cuts, where L1 makes it piecewise quadratic.
+"""The dual of a penalty over means of cuts, where L1 or groups make it more than quadratic.
 
 For cuts ``loss(w) >= b_k + <g_k, w>`` and weights ``a >= 0, sum(a) <= 1`` (the rest goes to ``loss >= 0``)
 
-    ``D(a) = sum_k a_k b_k - sum_j max(|sum_k a_k g_kj| - l1_j, 0)^2 / (2 l2_j)``
+    ``D(a) = sum_k a_k b_k - R*(-sum_k a_k g_k)``,
 
-is a lower bound on the optimum. Newton steps maximise it: each solves the quadratic that ``D`` is around the
-present mean over the simplex, and goes along the line to its solution as far as ``D`` rises.
+with ``R*(-g) = sum_j max(|g_j| - l1_j, 0)^2 / (2 l2_j)`` for the elastic net, is a lower bound on the optimum. Newton
+steps maximise it: each solves the quadratic that ``D`` is around the present mean over the simplex, and goes along the
+line to its solution as far as ``D`` rises.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from ramify.regularizers.elastic import ElasticNet
 _MAX_STEPS = 12
 _ENOUGH = 1e-8  # relative to the value: what may be missing to the maximum
 _BISECTIONS = 40
-_STAND_IN = 1e-3  # L2 lent to weights that have none, as a share of l1 / reach
+_STAND_IN = 1e-3  # L2 lent to weights that have none, as a share of their other penalty / reach
 
 
 def best_mean(
@@ -44,10 +45,8 @@ def best_mean(
     >>> best_mean(penalty, np.array([3.0]), np.array([[2.0]]), np.zeros(1), reach=1.0)
     (array([0.5]), 1.5)
     """
-    l2 = penalty.l2
-    if not penalty.strongly_convex:
-        l2 = np.where(l2 > 0.0, l2, _STAND_IN * penalty.l1 / reach)
-    a, mean = _maximise(l2, penalty.l1, offsets, gradients, start)
+    stronger = penalty if penalty.strongly_convex else penalty.lend(_STAND_IN / reach)
+    a, mean = _maximise(stronger, offsets, gradients, start)
     share, value = best_share(penalty, float(a @ offsets), mean)
     return share * a, value
 
@@ -57,57 +56,45 @@ def best_share(penalty: ElasticNet, offset: float, gradient: np.ndarray) -> tupl
 
     With L1 alone ``s = min(1, min_j l1_j / |g_j|)``.
     """
-    size = np.abs(gradient)
-    part = np.flatnonzero(size > penalty.l1)
-    size, l1, l2 = size[part], penalty.l1[part], penalty.l2[part]
-    bare = l2 == 0.0
-    most = float((l1[bare] / size[bare]).min(initial=1.0))
-    size, l1, l2 = size[~bare], l1[~bare], l2[~bare]
-
-    def excess(share: float) -> np.ndarray:
-        return np.maximum(share * size - l1, 0.0)
-
-    share = _last_rise(lambda s: offset - float((excess(s) / l2) @ size), most)
-    held = excess(share)
-    return share, share * offset - 0.5 * float((held / l2) @ held)
+    part = penalty.exceeded(gradient)
+    penalty, gradient = penalty.take(part), gradient[part]
+    bare = penalty.l2 == 0.0
+    most = penalty.take(bare).largest_share(gradient[bare])
+    penalty, gradient = penalty.take(~bare), gradient[~bare]
+    share = _last_rise(lambda s: offset - float((penalty.excess(s * gradient) / penalty.l2) @ gradient), most)
+    return share, share * offset - penalty.dual_value(share * gradient)
 
 
 def _maximise(
-    l2: np.ndarray, l1: np.ndarray, offsets: np.ndarray, gradients: np.ndarray, start: np.ndarray
+    penalty: ElasticNet, offsets: np.ndarray, gradients: np.ndarray, start: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Newton steps on ``D``; the weights and the mean gradient they give."""
     b = np.append(offsets, 0.0)  # the zero cut comes last
     a = np.append(start, max(1.0 - start.sum(), 0.0))
     mean = a[:-1] @ gradients
     for _ in range(_MAX_STEPS):
-        excess = mean - np.clip(mean, -l1, l1)
-        held = np.flatnonzero(excess)
-        excess, rows = excess[held], gradients[:, held]
-        scaled = rows / l2[held]
+        conjugate, slope, curvature = penalty.dual_model(mean, gradients)
         r = b.copy()
-        r[:-1] -= scaled @ excess
-        value = b @ a - 0.5 * excess @ (excess / l2[held])
-        if r.max() - r @ a <= _ENOUGH * abs(value):
+        r[:-1] -= slope
+        if r.max() - r @ a <= _ENOUGH * abs(b @ a - conjugate):
             break
         hessian = np.zeros((len(b), len(b)))
-        hessian[:-1, :-1] = scaled @ rows.T
+        hessian[:-1, :-1] = curvature
         change = simplex_qp(hessian, r + hessian @ a, a).a - a
         along = change[:-1] @ gradients
-        step = _step(l2, l1, mean, along, float(change @ b))
+        step = _step(penalty, mean, along, float(change @ b))
         a = np.maximum(a + step * change, 0.0)
         mean += step * along
     return a[:-1], mean
 
 
-def _step(l2: np.ndarray, l1: np.ndarray, mean: np.ndarray, along: np.ndarray, rise: float) -> float:
+def _step(penalty: ElasticNet, mean: np.ndarray, along: np.ndarray, rise: float) -> float:
     """How far ``D`` rises from ``mean`` towards ``mean + along``."""
-    # Coordinates that are within l1 at both ends are so in between, and play no part.
-    part = np.flatnonzero((np.abs(mean) > l1) | (np.abs(mean + along) > l1))
-    l2, l1, mean, along = l2[part], l1[part], mean[part], along[part]
+    part = penalty.exceeded(mean) | penalty.exceeded(mean + along)
+    penalty, mean, along = penalty.take(part), mean[part], along[part]
 
     def slope(step: float) -> float:
-        at = mean + step * along
-        return rise - float(((at - np.clip(at, -l1, l1)) / l2) @ along)
+        return rise - float((penalty.excess(mean + step * along) / penalty.l2) @ along)
 
     return _last_rise(slope, 1.0)
 

@@ -6,6 +6,7 @@ from typing import Protocol
 
 import numpy as np
 
+from ramify.errors import MissingCapability
 from ramify.regularizers.elastic import ElasticNet
 
 
@@ -31,6 +32,14 @@ class Problem(Protocol):
 def name_of(problem: Problem) -> str:
     """What to call a problem in a message: its surrogate where it has one."""
     return type(getattr(problem, "surrogate", problem)).__name__
+
+
+def require_separable(problem: Problem, solver: str) -> None:
+    """Refuse a penalty on groups of weights, for a solver that goes weight by weight."""
+    if not problem.regularizer.separable:
+        raise MissingCapability(
+            f"{solver} cannot take a group lasso: use solver='proximal', for smooth losses"
+        )
 
 
 def first_point(problem: Problem, w0: np.ndarray | None) -> np.ndarray:

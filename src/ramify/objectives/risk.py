@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ramify.data.batch import Batch
+from ramify.data.batch import Batch, SparseRows
 from ramify.executors.threads import ThreadExecutor
+from ramify.objectives.packed import PackedChains, can_pack
+from ramify.objectives.packed_loss import MAX_SHARDS, PackedLogLoss
+from ramify.objectives.shards import ROWS_A_SHARD, cut
+from ramify.scorers.linear import LinearScorer
 from ramify.structures.base import require
+from ramify.surrogates.log import LogLoss
 
-MAX_SHARDS = 8  # gradient slots; fixed, so that sums never depend on the number of threads
-ROWS_A_SHARD = 4096  # fewer rows are not worth a thread
 ROWS_A_BLOCK = 4096  # rows scored and inferred at once: their tables stay in the cache
 
 
@@ -28,19 +32,6 @@ class Samples(NamedTuple):
         return Samples(self.batch.slice(start, stop), self.codes[lo:hi], self.weight[start:stop])
 
 
-def cut(offsets: np.ndarray, n_pieces: int) -> list[tuple[int, int]]:
-    """Cut samples into runs of about equally many rows; no run is empty.
-
-    >>> cut(np.array([0, 5, 6, 7, 12]), 2)
-    [(0, 2), (2, 4)]
-    """
-    n = len(offsets) - 1
-    wanted = offsets[0] + (offsets[-1] - offsets[0]) * np.arange(1, n_pieces) / n_pieces
-    inner = np.searchsorted(offsets[:-1], wanted)
-    bounds = np.unique(np.concatenate([[0], inner, [n]]))
-    return [(int(a), int(b)) for a, b in zip(bounds[:-1], bounds[1:])]
-
-
 class Risk:
     """``sum_i weight_i loss_i(w)`` with its gradient: what solvers see of data, structure and surrogate.
 
@@ -52,11 +43,13 @@ class Risk:
     regularizer : ElasticNet
         Kept beside the data term; solvers treat it on their own.
     executor : ThreadExecutor
+    decomposition : Decomposition, optional
+        Cuts the samples anew each epoch; sequential solvers take their steps on the pieces.
     """
 
     def __init__(
         self, structure: Any, scorer: Any, surrogate: Any, samples: Samples, regularizer: Any,
-        executor: ThreadExecutor,
+        executor: ThreadExecutor, decomposition: Any = None,
     ) -> None:  # fmt: skip
         name = type(surrogate).__name__
         require(
@@ -67,10 +60,14 @@ class Risk:
         )
         self.structure, self.scorer, self.surrogate = structure, scorer, surrogate
         self.samples, self.regularizer, self.executor = samples, regularizer, executor
+        self.decomposition = decomposition
         n_rows = samples.batch.n_rows
         shards = cut(samples.batch.offsets, int(np.clip(n_rows // ROWS_A_SHARD, 1, MAX_SHARDS)))
         self._shards = [self._blocks(samples.slice(a, b)) for a, b in shards]
-        self._slots = [np.empty(self.n_params) for _ in self._shards]
+        self._slots: list[np.ndarray] = []
+        self._packed: PackedLogLoss | None = None
+        self._chains: dict[np.dtype, PackedChains] = {}
+        self._whole = samples.batch  # as it is before any decomposition
 
     @property
     def n_params(self) -> int:
@@ -87,13 +84,65 @@ class Risk:
         """Whether the data term is differentiable."""
         return self.surrogate.smooth
 
-    @staticmethod
-    def _blocks(shard: Samples) -> list[Samples]:
-        pieces = cut(shard.batch.offsets, max(1, shard.batch.n_rows // ROWS_A_BLOCK))
+    def _blocks(self, shard: Samples) -> list[Samples]:
+        n_rows = min(getattr(self.scorer, "rows_a_block", ROWS_A_BLOCK), ROWS_A_BLOCK)
+        pieces = cut(shard.batch.offsets, max(1, shard.batch.n_rows // n_rows))
         return [shard.slice(a, b) for a, b in pieces]
+
+    @property
+    def can_pack(self) -> bool:
+        """Whether the compiled loops over packed chains serve this problem."""
+        return can_pack(self.structure, self.scorer)
+
+    def pack(self, dtype: Any = None) -> PackedChains:
+        """The samples packed for the compiled loops, in this precision or in any that there is already."""
+        there = next(iter(self._chains.values()), None)
+        if there is None:
+            there = PackedChains(self.scorer, self._whole, np.float64 if dtype is None else dtype)
+            self._chains[there.dtype] = there
+        wanted = there.dtype if dtype is None else np.dtype(dtype)
+        return self._chains.setdefault(wanted, there if wanted == there.dtype else there.astype(wanted))
+
+    def in_pieces(self, offsets: np.ndarray, sample: np.ndarray) -> Risk:
+        """The same problem on pieces of the samples: piece k has the rows ``offsets[k]:offsets[k + 1]`` of a sample."""
+        pieces = copy.copy(self)
+        batch = Batch(self.samples.batch.rows, offsets)
+        pieces.samples = Samples(batch, self.samples.codes, self.samples.weight[sample])
+        return pieces
 
     def loss(self, w: np.ndarray) -> tuple[float, np.ndarray]:
         """Value and (sub)gradient of the data term at ``w``."""
+        return self._packed_loss(w) if self._is_packed else self._generic_loss(w)
+
+    def value(self, w: np.ndarray) -> float:
+        """Value of the data term at ``w``, without a gradient where that is cheaper."""
+        plain = self._is_packed and type(self.scorer) is LinearScorer
+        if not plain:
+            return self.loss(w)[0]
+        value, left_out = self._packed_sum().value(w, self.executor)
+        return value + sum(self.samples.weight[i] * self.sample_loss(int(i), w)[0] for i in left_out)
+
+    @property
+    def _is_packed(self) -> bool:
+        sparse = isinstance(self.samples.batch.rows, SparseRows)
+        return sparse and type(self.surrogate) is LogLoss and self.can_pack
+
+    def _packed_sum(self) -> PackedLogLoss:
+        if self._packed is None:
+            self._packed = PackedLogLoss(self.pack(float), self.samples.codes, self.samples.weight)
+        return self._packed
+
+    def _packed_loss(self, w: np.ndarray) -> tuple[float, np.ndarray]:
+        value, gradient, left_out = self._packed_sum()(w, self.executor)
+        for i in left_out:  # out of the range of scaled products: in log space
+            own, counts, batch = self.sample_loss(int(i), w)
+            value += self.samples.weight[i] * own
+            self.scorer.pull_back(counts, batch, gradient)
+        return value, gradient
+
+    def _generic_loss(self, w: np.ndarray) -> tuple[float, np.ndarray]:
+        if not self._slots:
+            self._slots = [np.empty(self.n_params) for _ in self._shards]
         values = self.executor.map(lambda i: self._shard_loss(i, w), range(len(self._shards)))
         gradient = self._slots[0].copy()
         for slot in self._slots[1:]:

@@ -8,17 +8,23 @@ from ramify.solvers.base import Recorder, Result, Step
 from ramify.solvers.registry import HOME, solver_class
 
 if TYPE_CHECKING:
+    from ramify.solvers.arow import AROW
     from ramify.solvers.bundle import Bundle
     from ramify.solvers.frank_wolfe import FrankWolfe
     from ramify.solvers.lbfgs import LBFGS
+    from ramify.solvers.passive_aggressive import PassiveAggressive
     from ramify.solvers.perceptron import AveragedPerceptron
+    from ramify.solvers.proximal import Proximal
     from ramify.solvers.stochastic import Stochastic
 
 __all__ = [
+    "AROW",
     "LBFGS",
     "AveragedPerceptron",
     "Bundle",
     "FrankWolfe",
+    "PassiveAggressive",
+    "Proximal",
     "Recorder",
     "Result",
     "Step",

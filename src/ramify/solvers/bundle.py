@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ramify.errors import MissingCapability
 from ramify.objectives.certificate import CutPool
-from ramify.objectives.problem import Problem, first_point, name_of
+from ramify.objectives.problem import Problem, first_point, name_of, require_separable
 from ramify.solvers.base import Callback, Recorder, Result, Step
 
 _CAUTION = 0.3  # how far from the best point towards the minimiser of the cuts the next cut is taken
@@ -108,6 +108,7 @@ class Bundle:
         return Result(run.best_w, step, run.history, reason in ("gap", "machine precision"), reason, run)
 
     def _check(self, problem: Problem) -> None:
+        require_separable(problem, "bundle")
         reg = problem.regularizer
         if reg.has_l1:
             raise MissingCapability(

@@ -11,6 +11,8 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from ramify.errors import MissingCapability
+from ramify.objectives.problem import require_separable
+from ramify.scorers.linear import LinearScorer
 from ramify.solvers.base import Callback, Recorder, Result, check_settings
 from ramify.solvers.passes import is_fused, loss_table
 from ramify.surrogates.hinge import Hinge
@@ -106,7 +108,8 @@ class FrankWolfe:
         recorder = Recorder(self.callbacks, () if state is None else state["history"])
         best = Best(active.w.copy(), np.inf, -np.inf) if state is None else state["best"]
         reason = "max_iter"
-        visit = fused_visits if is_fused(problem) else generic_visits
+        plain = is_fused(problem) and type(problem.scorer) is LinearScorer  # its loop knows no edge features
+        visit = fused_visits if plain else generic_visits
         last = active.epoch + self.max_iter
         while active.epoch < last:
             order = np.random.default_rng([self.random_state, active.epoch]).permutation(problem.n_samples)
@@ -172,6 +175,7 @@ class FrankWolfe:
             raise MissingCapability(
                 f"frank_wolfe solves the dual of the hinge, not of {type(surrogate).__name__}; use solver='lbfgs'"
             )
+        require_separable(problem, "frank_wolfe")
         reg = problem.regularizer
         if np.any(reg.l1 > 0) or np.any(reg.l2 <= 0):
             raise MissingCapability(

@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ramify.errors import MissingCapability
 from ramify.objectives.certificate import CutPool
-from ramify.objectives.problem import Problem, first_point, name_of
+from ramify.objectives.problem import Problem, first_point, name_of, require_separable
 from ramify.solvers.base import Callback, Recorder, Result, Step
 from ramify.solvers.line_search import Point, strong_wolfe
 from ramify.solvers.quasi_newton import InverseHessian
@@ -121,6 +121,7 @@ class LBFGS:
         return self._finished(run, recorder, reason)
 
     def _check(self, problem: Problem) -> None:
+        require_separable(problem, "lbfgs")
         if not problem.smooth:
             raise MissingCapability(
                 f"lbfgs needs a smooth loss, and {name_of(problem)} is not: "

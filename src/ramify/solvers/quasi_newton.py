@@ -14,6 +14,12 @@ class InverseHessian:
     newest pair, ``H = c I + [S cY] [[R^-T (D + c Y'Y) R^-1, -R^-T], [-R^-1, 0]] [S cY]'``. That equals the
     two-loop recursion, but works on all pairs at once: two thirds of its time for 450,000 weights.
 
+    Parameters
+    ----------
+    n_params, memory : int
+    diagonal : ndarray of shape (n_params,), optional
+        A first guess ``H_0``, in place of the identity: all of the above happens in the variables ``w / sqrt(H_0)``.
+
     Examples
     --------
     It maps the newest gradient change to the newest change of the point:
@@ -25,8 +31,9 @@ class InverseHessian:
     array([1., 0.])
     """
 
-    def __init__(self, n_params: int, memory: int) -> None:
+    def __init__(self, n_params: int, memory: int, diagonal: np.ndarray | None = None) -> None:
         self.memory = memory
+        self._root = None if diagonal is None else np.sqrt(diagonal)
         self._pairs = np.empty((2 * memory, n_params))  # s and y of a pair in neighbouring rows
         self._sy = np.zeros((memory, memory))
         self._yy = np.zeros((memory, memory))
@@ -36,7 +43,7 @@ class InverseHessian:
         return min(self._seen, self.memory)
 
     def clear(self) -> None:
-        """Forget all pairs; the estimate is the identity again."""
+        """Forget all pairs; the estimate is the first guess again."""
         self._seen = 0
 
     def update(self, w: np.ndarray, w_before: np.ndarray, g: np.ndarray, g_before: np.ndarray) -> bool:
@@ -47,6 +54,9 @@ class InverseHessian:
         place = self._seen % self.memory
         s = np.subtract(w, w_before, out=self._pairs[2 * place])
         y = np.subtract(g, g_before, out=self._pairs[2 * place + 1])
+        if self._root is not None:
+            s /= self._root
+            y *= self._root
         if not float(s @ y) > _LEAST_CURVATURE * np.sqrt(float(s @ s) * float(y @ y)):
             self.clear()
             return False
@@ -60,6 +70,13 @@ class InverseHessian:
 
     def times(self, g: np.ndarray) -> np.ndarray:
         """``H g``."""
+        if self._root is None:
+            return self._times(g)
+        product = self._times(self._root * g)
+        product *= self._root
+        return product
+
+    def _times(self, g: np.ndarray) -> np.ndarray:
         n = len(self)
         if not n:
             return g.copy()

@@ -11,11 +11,16 @@ from typing import Any
 from ramify.solvers.base import Callback
 
 HOME = {
+    "dual": ("ramify.solvers.dual", "DualAscent"),
     "lbfgs": ("ramify.solvers.lbfgs", "LBFGS"),
+    "sag": ("ramify.solvers.sag", "SAG"),
     "bundle": ("ramify.solvers.bundle", "Bundle"),
+    "proximal": ("ramify.solvers.proximal", "Proximal"),
     "frank_wolfe": ("ramify.solvers.frank_wolfe", "FrankWolfe"),
     "stochastic": ("ramify.solvers.stochastic", "Stochastic"),
     "perceptron": ("ramify.solvers.perceptron", "AveragedPerceptron"),
+    "passive_aggressive": ("ramify.solvers.passive_aggressive", "PassiveAggressive"),
+    "arow": ("ramify.solvers.arow", "AROW"),
 }
 
 

@@ -11,8 +11,9 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from ramify.objectives.certificate import CutPool
+from ramify.objectives.problem import require_separable
 from ramify.solvers.base import Callback, Recorder, Result, check_settings
-from ramify.solvers.passes import PassState, stochastic_pass
+from ramify.solvers.passes import DTYPES, PassState, check_choices, cut_anew, stochastic_pass
 from ramify.structures.base import require
 
 RATES = {"adagrad": (0.01, 0.03, 0.1, 0.3, 1.0), "sgd": (0.001, 0.01, 0.1, 1.0)}
@@ -41,7 +42,17 @@ class Stochastic:
         (``check_every`` epochs apart each), reaches it.
     check_every : int
         Epochs between two full passes, which give objective and bound.
+    parallel : {None, "sharded", "lock_free"}
+        None visits one sample after the other. "sharded": four parts of the samples at a time, whose weights are
+        averaged after each epoch; the result does not depend on the number of threads. "lock_free": all threads
+        change the same weights without waiting for each other: fastest, and **not reproducible**.
+    precision : {"single", "double"}
+        Of the compiled loop; objective and bound are computed in double precision.
     random_state : int
+
+    With a :class:`~ramify.regularizers.Decomposition` each epoch visits random pieces of the samples. Cuts redrawn
+    each epoch leave no fixed objective: ``gap`` is NaN, ``primal`` is the loss met during the epoch plus the penalty,
+    and the run stops when it changes by less than ``tol``, relatively, from one epoch to the next.
     """
 
     rule: str = "adagrad"
@@ -50,20 +61,26 @@ class Stochastic:
     max_iter: int = 100
     tol: float = 1e-4
     check_every: int = 5
+    parallel: str | None = None
+    precision: str = "single"
     random_state: int = 0
     callbacks: Sequence[Callback] = field(default=())
 
     def __post_init__(self) -> None:
         positive = ("max_iter", "check_every") if self.rate == "auto" else ("max_iter", "check_every", "rate")
         check_settings(self, positive=positive, not_negative=("tol", "random_state"))
+        check_choices(self)
         if self.rule not in RATES:
             raise ValueError(f"rule must be one of {sorted(RATES)}, got {self.rule!r}")
 
     def solve(self, problem: Any, w0: np.ndarray | None = None, state: dict | None = None) -> Result:
         """Minimise ``problem``; ``state`` of an earlier result goes on where that stopped."""
         require(problem, ("loss", "sample_loss"), user="stochastic", remedy="Choose another solver.")
+        require_separable(problem, "stochastic")
         current = self._start(problem, w0) if state is None else state["pass"].copy()
         recorder = Recorder(self.callbacks, () if state is None else state["history"])
+        if problem.decomposition is not None:
+            return self._solve_pieces(problem, current, recorder)
         pool = CutPool(problem.regularizer)
         lower = -np.inf if state is None else state["lower"]
         previous = (np.inf, np.inf) if state is None else state["previous"]
@@ -73,7 +90,7 @@ class Stochastic:
         while epoch < last:
             if self.averaged and epoch & (epoch - 1) == 0:  # 0, 1, 2, 4, 8, ...: start the average afresh
                 current.restart_average()
-            stochastic_pass(problem, current, self._order(problem, epoch))
+            stochastic_pass(problem, current, self._order(problem, epoch), self.parallel)
             epoch = current.epoch = epoch + 1
             n_oracle += 1
             checking = epoch % self.check_every == 0 or epoch == last
@@ -105,13 +122,33 @@ class Stochastic:
             recorder.history[-1] = recorder.history[-1]._replace(primal=primal, lower=lower)
         return self._result(w, recorder, reason, current, lower, previous, n_oracle)
 
+    def _solve_pieces(self, problem: Any, current: PassState, recorder: Recorder) -> Result:
+        """Epochs on random pieces of the samples."""
+        epoch, last, reason = current.epoch, current.epoch + self.max_iter, ""
+        while not reason:
+            if self.averaged and epoch & (epoch - 1) == 0:
+                current.restart_average()
+            pieces = cut_anew(problem, self.random_state, epoch)
+            value, _ = stochastic_pass(pieces, current, self._order(pieces, epoch), self.parallel)
+            epoch = current.epoch = epoch + 1
+            primal = value + problem.regularizer.value(current.w)
+            previous = recorder.history[-1].primal if recorder.history else np.inf
+            if recorder.record(epoch, epoch, primal, np.nan, lambda: current.weights(self.averaged)):
+                reason = "callback"
+            elif abs(previous - primal) <= self.tol * abs(primal):
+                reason = "relative change over 1 epoch"
+            elif epoch == last:
+                reason = "max_iter"
+        return self._result(current.weights(self.averaged), recorder, reason, current, np.nan, (), epoch)
+
     def _result(self, w, recorder, reason, current, lower, previous, n_oracle) -> Result:
         step = recorder.history[-1]
         converged = reason not in ("max_iter", "callback")
         if reason == "max_iter":
+            bound = "" if np.isnan(step.gap) else f" with gap {step.gap:.3g}"
             warnings.warn(
-                f"stochastic stopped after {step.n_iter} epochs at objective {step.primal:.6g} with gap "
-                f"{step.gap:.3g} (tol={self.tol:g}). Increase max_iter or tol.",
+                f"stochastic stopped after {step.n_iter} epochs at objective {step.primal:.6g}{bound} "
+                f"(tol={self.tol:g}). Increase max_iter or tol.",
                 ConvergenceWarning,
                 stacklevel=2,
             )
@@ -125,7 +162,7 @@ class Stochastic:
         return np.random.default_rng([self.random_state, epoch]).permutation(problem.n_samples)
 
     def _start(self, problem: Any, w0: np.ndarray | None) -> PassState:
-        start = PassState.new(problem, w0, adaptive=self.rule == "adagrad")
+        start = PassState.new(problem, w0, adaptive=self.rule == "adagrad", dtype=DTYPES[self.precision])
         decay = 1.0 / problem.n_samples if self.rule == "sgd" else 0.0
         if self.rate != "auto":
             return replace(start, rate=float(self.rate), decay=decay)
