@@ -15,22 +15,38 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ramify.data.batch import Batch
 from ramify.data.labels import UNKNOWN
-from ramify.data.sequences import check_same_length, listed
+from ramify.data.ragged import Ragged, offsets_from_lengths
+from ramify.data.sequences import check_same_length
 from ramify.estimators.persistence import PersistenceMixin
 from ramify.estimators.progress import progress
+from ramify.estimators.pruning import prune
+from ramify.estimators.regularisation import (
+    check_solver,
+    regularizers,
+    settle_size,
+    solver_for,
+    structure_of_pieces,
+)
 from ramify.estimators.training import (
     Encoded,
+    bound_structure,
+    check_outputs,
     checked_weights,
+    encode_inputs,
     encode_outputs,
     encode_training,
     given_labels,
     layout_weights,
     penalties,
+    positions,
     seed_of,
     without_empty,
 )
 from ramify.executors.threads import ThreadExecutor, n_threads
-from ramify.objectives.risk import ROWS_A_BLOCK, Risk, cut
+from ramify.features.door import admitted
+from ramify.features.encoded import EncodedInputs
+from ramify.objectives.risk import ROWS_A_BLOCK, Risk
+from ramify.objectives.shards import cut
 from ramify.solvers.registry import make_solver
 from ramify.structures.base import require
 
@@ -40,14 +56,19 @@ _NO_SUMS = "Sums over outputs are needed; predict works without them."
 class StructuredEstimator(PersistenceMixin, BaseEstimator):
     """Base of ``CRF``, ``SSVM`` and ``Perceptron``: a learner with a structure as its argument."""
 
+    _takes_groups = False  # whether the loss is smooth, so that a group lasso has a solver
+
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Learn from inputs ``X`` and outputs ``y``.
 
         Parameters
         ----------
         X : list of sequences (``Chain``) or one table (``Multiclass``)
-            Dicts or string lists, 2-D arrays, or sparse matrices.
+            Dicts or string lists, 2-D arrays, or sparse matrices; what :meth:`encode` returned; sentences in columns
+            (:class:`ramify.features.ColumnSentences`). An iterator of sequences of dicts or string lists is read
+            piece by piece, so that the features need not be in memory at the same time.
         y : list of label sequences (``Chain``) or array of labels (``Multiclass``)
+            ``SemiMarkov``: list of lists of segments ``(start, stop, label)``, or of IOB2 labels.
         sample_weight : array of shape (n_samples,), optional
 
         Returns
@@ -55,23 +76,27 @@ class StructuredEstimator(PersistenceMixin, BaseEstimator):
         self
         """
         self._check_structure()
+        decomposition, groups = regularizers(self)
         started = time.perf_counter()
-        X = listed(X)
-        data = encode_training(X, y, self.structure, self.classes, sample_weight)
+        data = encode_training(X, y, self.structure, self.classes, sample_weight, **self._encoding())
         self._note_features(X, reset=True)
         scorer = layout_weights(self, data)
         start = self._warm_weights(data, scorer)
         encoded = time.perf_counter()
+        decomposition = settle_size(self, decomposition, data)
+        structure = data.structure if decomposition is None else structure_of_pieces(data.structure)
+        penalty = self._regularizer(scorer)
+        if groups is not None:
+            penalty = groups.bind(penalty, scorer, data.encoder)
         with ThreadExecutor(n_threads(self.n_jobs)) as executor:
             surrogate = self._surrogate(tuple(data.codec.classes_))
-            problem = Risk(
-                self.structure, scorer, surrogate, data.samples, self._regularizer(scorer), executor
-            )
+            problem = Risk(structure, scorer, surrogate, data.samples, penalty, executor, decomposition)
             with progress(self, lambda w: self._snapshot(data, scorer, w)) as callbacks:
                 solver = make_solver(
-                    self._solver_name(problem.regularizer), tol=self.tol, max_iter=self.max_iter,
-                    random_state=seed_of(self.random_state), callbacks=callbacks,
+                    solver_for(self.solver, problem) or self._solver_name(problem), tol=self.tol,
+                    max_iter=self.max_iter, random_state=seed_of(self.random_state), callbacks=callbacks,
                 )  # fmt: skip
+                check_solver(solver, problem)
                 result = self._solve(solver, problem, start)
         self._keep(data, scorer, result)
         self.fit_seconds_ = {"encode": encoded - started, "solve": time.perf_counter() - encoded}
@@ -81,6 +106,7 @@ class StructuredEstimator(PersistenceMixin, BaseEstimator):
         """This model as it would be with weights ``w``, for callbacks during the fit."""
         model = copy.copy(self)
         model.encoder_, model.codec_, model.scorer_, model.coef_ = data.encoder, data.codec, scorer, w
+        model._structure = data.structure
         return model
 
     def _solve(self, solver: Any, problem: Risk, start: np.ndarray | None) -> Any:
@@ -88,6 +114,7 @@ class StructuredEstimator(PersistenceMixin, BaseEstimator):
 
     def _keep(self, data: Encoded, scorer: Any, result: Any) -> None:
         self.encoder_, self.codec_, self.scorer_ = data.encoder, data.codec, scorer
+        self._structure = data.structure
         self.coef_ = result.w
         self.result_ = result if self.warm_start else replace(result, state=None)
         self.objective_ = result.primal
@@ -112,9 +139,9 @@ class StructuredEstimator(PersistenceMixin, BaseEstimator):
             raise ValueError(
                 f"warm_start: the model was fitted on {self.encoder_.kind} features, now X has {data.encoder.kind} ones"
             )
-        columns = None
-        if data.encoder.kind == "names":
-            place = {name: i for i, name in enumerate(data.encoder.feature_names or ())}
+        columns, names = None, data.encoder.feature_names
+        if names is not None:
+            place = {name: i for i, name in enumerate(names)}
             columns = np.array([place.get(name, -1) for name in self.encoder_.feature_names or ()], np.int64)
         elif data.encoder.n_columns != self.encoder_.n_columns:
             raise ValueError(
@@ -123,6 +150,31 @@ class StructuredEstimator(PersistenceMixin, BaseEstimator):
         labels = label_map(self.codec_, data.codec)
         return scorer.carry_over(self.scorer_, self.coef_, labels, columns)
 
+    def encode(self, X: Any) -> EncodedInputs:
+        """Inputs encoded once, for any number of calls of ``fit``, ``predict`` and the like.
+
+        A fitted model encodes with the columns that it knows. Before ``fit`` the columns are taken from ``X``, and
+        every estimator that is fitted on the result has them.
+        """
+        if hasattr(self, "coef_"):
+            return EncodedInputs(self._transform(X), self.encoder_)
+        self._check_structure()
+        return encode_inputs(X, self.structure, **self._encoding())
+
+    def prune(self) -> Any:
+        """Drop the features whose weights are all 0, as an L1 penalty leaves them; predictions do not change.
+
+        Returns
+        -------
+        self
+        """
+        check_is_fitted(self, "coef_")
+        prune(self)
+        return self
+
+    def _encoding(self) -> dict[str, Any]:
+        return {"min_count": getattr(self, "min_count", 1), "n_hash": getattr(self, "n_hash", None)}
+
     # -- prediction ---------------------------------------------------------------------------------------------
 
     def predict(self, X: Any) -> Any:
@@ -130,9 +182,10 @@ class StructuredEstimator(PersistenceMixin, BaseEstimator):
 
         Returns
         -------
-        list of list of labels (``Multiclass``: array of labels); ``[]`` for an empty sequence.
+        list of list of labels (``Multiclass``: array of labels; ``SemiMarkov``: as ``fit`` was given); ``[]`` for an
+        empty sequence.
         """
-        codes, offsets = self._codes(X, lambda theta: self.structure.best(theta).codes)
+        codes, offsets = self._codes(X, lambda theta: self.structure_.best(theta).codes)
         return self._decode(codes, offsets)
 
     def predict_marginals(self, X: Any) -> Any:
@@ -147,7 +200,7 @@ class StructuredEstimator(PersistenceMixin, BaseEstimator):
         (``Multiclass``: one array of shape (n_samples, n_classes)).
         """
         require(self.structure, ("expectation",), user="predict_marginals", remedy=_NO_SUMS)
-        node, offsets = self._codes(X, lambda theta: self.structure.expectation(theta).counts.node)
+        node, offsets = self._codes(X, lambda theta: self.structure_.expectation(theta).counts.node)
         if self.structure.layout == "items":
             return node
         return [node[a:b] for a, b in zip(offsets[:-1], offsets[1:])]
@@ -158,7 +211,7 @@ class StructuredEstimator(PersistenceMixin, BaseEstimator):
             raise ValueError(f"n must be an integer of at least 1, got {n!r}")
         require(self.structure, ("k_best",), user="predict_nbest", remedy="Use predict.")
         batch, keep = without_empty(self._transform(X))
-        found = chain.from_iterable(self._map(batch, lambda theta: self.structure.k_best(theta, int(n))))
+        found = chain.from_iterable(self._map(batch, lambda theta: self.structure_.k_best(theta, int(n))))
         decode = self._decode_item if self.structure.layout == "items" else self.codec_.decode
         return [
             [(decode(codes), value) for codes, value in next(found)] if kept else [([], 0.0)] for kept in keep
@@ -168,22 +221,22 @@ class StructuredEstimator(PersistenceMixin, BaseEstimator):
         """Score of the best output of every sample, shape (n_samples,); 0 for an empty sequence."""
         batch, keep = without_empty(self._transform(X))
         out = np.zeros(len(keep))
-        found = self._map(batch, lambda theta: self.structure.best(theta).values)
+        found = self._map(batch, lambda theta: self.structure_.best(theta).values)
         out[keep] = np.concatenate(found) if found else []
         return out
 
     def log_proba(self, X: Any, y: Any) -> np.ndarray:
         """Log-probability of given outputs under ``p(y) ~ exp f(x, y)``, shape (n_samples,)."""
         require(self.structure, ("log_proba",), user="log_proba", remedy=_NO_SUMS)
-        X, y = listed(X), given_labels(y, self.structure.layout)
+        y = given_labels(y, self.structure.layout)
         whole = self._transform(X)
-        check_same_length(whole if self.structure.layout == "items" else X, y, self.structure.layout)
+        check_outputs(whole if self.structure.layout == "items" else positions(whole), y, self.structure)
         codes = encode_outputs(self.codec_, y, whole.offsets, self.structure.layout)
         batch, keep = without_empty(whole)
         out = np.zeros(len(keep))
         found = self._run(
             batch,
-            lambda block, rows: self.structure.log_proba(self.scorer_.score(self.coef_, block), codes[rows]),
+            lambda block, rows: self.structure_.log_proba(self.scorer_.score(self.coef_, block), codes[rows]),
         )
         out[keep] = np.concatenate(found) if found else []
         return out
@@ -193,8 +246,12 @@ class StructuredEstimator(PersistenceMixin, BaseEstimator):
 
         A true label that the model does not know counts as an error of the model; UNKNOWN positions do not count.
         """
+        X = self.encode(X)
         predicted = self.predict(X)
         true = given_labels(y, self.structure.layout)
+        if hasattr(self.codec_, "positions"):
+            check_outputs(predicted, true, self.structure)
+            predicted, true = (self.codec_.positions(each, X.lengths.tolist()) for each in (predicted, true))
         if self.structure.layout == "items":
             predicted, true = [[label] for label in predicted.tolist()], [[label] for label in true]
         check_same_length(predicted, true)
@@ -209,7 +266,9 @@ class StructuredEstimator(PersistenceMixin, BaseEstimator):
 
     def _transform(self, X: Any) -> Batch:
         check_is_fitted(self, "coef_")
-        X = listed(X)
+        if isinstance(X, EncodedInputs):
+            return X.of(self.encoder_)
+        X = admitted(X, self.structure.layout)
         batch = self.encoder_.transform(X, allow_empty=True)
         self._note_features(X, reset=False)
         return batch
@@ -228,7 +287,7 @@ class StructuredEstimator(PersistenceMixin, BaseEstimator):
 
     def _run(self, batch: Batch, function: Callable[[Batch, slice], Any]) -> list[Any]:
         """``function`` of every block of samples and of its rows, in order, on all threads."""
-        pieces = _blocks(batch)
+        pieces = _blocks(batch, getattr(self.scorer_, "rows_a_block", ROWS_A_BLOCK))
 
         def one(piece: tuple[int, int]) -> Any:
             rows = slice(int(batch.offsets[piece[0]]), int(batch.offsets[piece[1]]))
@@ -241,6 +300,20 @@ class StructuredEstimator(PersistenceMixin, BaseEstimator):
 
     def _codes(self, X: Any, answer: Callable[[Any], np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
         """Row-wise answers of all samples, and the offsets of the samples, empty ones included."""
+        check_is_fitted(self, "coef_")
+        pieces = _pieces(X) if self.encoder_.named and self.structure.layout == "sequences" else [X]
+        if len(pieces) < 2:
+            return self._piece_codes(X, answer)
+        try:  # each thread encodes its own samples: most of that happens in kernels, while another has the interpreter
+            with ThreadExecutor(n_threads(self.n_jobs)) as executor:
+                found = executor.map(lambda piece: self._piece_codes(piece, answer), pieces)
+        except (TypeError, ValueError):
+            self._transform(X)  # names the sample by its place in X
+            raise
+        lengths = np.concatenate([np.diff(offsets) for _, offsets in found])
+        return np.concatenate([codes for codes, _ in found if len(codes)]), offsets_from_lengths(lengths)
+
+    def _piece_codes(self, X: Any, answer: Callable[[Any], np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
         whole = self._transform(X)
         batch, _ = without_empty(whole)
         found = self._map(batch, answer)
@@ -251,13 +324,20 @@ class StructuredEstimator(PersistenceMixin, BaseEstimator):
     def _decode(self, codes: np.ndarray, offsets: np.ndarray) -> Any:
         if self.structure.layout == "items":
             return self.classes_[codes.astype(np.intp)] if len(codes) else self.classes_[:0]
-        labels = self.codec_.decode(codes) if len(codes) else []
-        return [labels[a:b] for a, b in zip(offsets[:-1], offsets[1:])]
+        return self.codec_.decode_sequences(Ragged(codes, offsets))
 
     def _decode_item(self, codes: np.ndarray) -> Any:
         return self.codec_.decode(codes)[0]
 
     # -- what was learnt ----------------------------------------------------------------------------------------
+
+    @property
+    def structure_(self) -> Any:
+        """The structure on the codes of ``classes_``: what its ``allowed`` forbids is known from here on."""
+        check_is_fitted(self, "coef_")
+        if "_structure" not in vars(self):  # read from a file
+            self._structure = bound_structure(self.structure, self.codec_)
+        return self._structure
 
     @property
     def classes_(self) -> np.ndarray:
@@ -310,7 +390,17 @@ def label_map(old: Any, new: Any) -> np.ndarray:
     return np.array([place[c] for c in old.classes_], np.int64)
 
 
-def _blocks(batch: Batch) -> list[tuple[int, int]]:
+def _pieces(X: Any) -> list[Any]:
+    """Lists of sequences cut into runs of about as many positions as a block has; anything else stays whole."""
+    if not isinstance(X, list) or not set(map(type, X)) <= {list, tuple}:
+        return [X]
+    offsets = offsets_from_lengths(list(map(len, X)))
+    if offsets[-1] < 2 * ROWS_A_BLOCK:
+        return [X]
+    return [X[a:b] for a, b in cut(offsets, int(offsets[-1]) // ROWS_A_BLOCK)]
+
+
+def _blocks(batch: Batch, n_rows: int) -> list[tuple[int, int]]:
     if not len(batch):
         return []
-    return cut(batch.offsets, max(1, batch.n_rows // ROWS_A_BLOCK))
+    return cut(batch.offsets, max(1, batch.n_rows // min(n_rows, ROWS_A_BLOCK)))

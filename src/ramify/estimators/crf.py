@@ -7,8 +7,14 @@ from typing import Any
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 
+from ramify.data.batch import SparseRows
 from ramify.estimators.base import StructuredEstimator
+from ramify.solvers.dual import why_not
 from ramify.surrogates.log import LogLoss
+
+# Dual ascent converges linearly, L-BFGS superlinearly near the end: below this tol the latter is faster. With few
+# weights it is as fast, and ends nearer to the optimum.
+DUAL_FROM, FEW_WEIGHTS = 1e-6, 2000
 
 
 def _one_label(estimator: Any) -> bool:
@@ -24,7 +30,7 @@ class CRF(StructuredEstimator):
     Parameters
     ----------
     structure : structure object
-        What an output is: ``Chain()``, ``Multiclass()``.
+        What an output is: ``Chain()``, ``Multiclass()``, ``SemiMarkov(max_length)``.
     l2, C : float, optional
         Strength of the L2 penalty, as itself or as ``l2 = 1 / C``. Neither means ``l2 = 1``; both is an error.
         (CRFsuite's ``c2`` is ``l2 / 2``.)
@@ -32,8 +38,13 @@ class CRF(StructuredEstimator):
         Strength of the L1 penalty (sparse weights).
     l2_node, l2_edge, l2_bias : float, optional
         L2 of feature, transition and intercept weights; ``l2`` by default.
-    solver : {"auto", "lbfgs", "stochastic", "bundle"} or solver object
-        "auto" is L-BFGS (OWL-QN with l1).
+    regularizer : Decomposition, GroupLasso or list of both, optional
+        :class:`~ramify.regularizers.Decomposition` trains on random pieces of the samples (structure regularisation;
+        solver "stochastic"), :class:`~ramify.regularizers.GroupLasso` drops whole groups of features (solver
+        "proximal").
+    solver : {"auto", "dual", "lbfgs", "sag", "stochastic", "bundle"} or solver object
+        "auto": dual ascent for plain chains with sparse features, more than 2,000 weights and L2 (and L1), down to
+        ``tol=1e-6``; "stochastic" with a decomposition; otherwise L-BFGS (OWL-QN with l1).
     tol : float, default=1e-4
         Relative suboptimality wanted; ``result_.reason`` says what was reached.
     max_iter : int, optional
@@ -41,8 +52,18 @@ class CRF(StructuredEstimator):
     states, transitions : {"auto", "observed", "all"}
         Which (feature, label) and (label, label) weights exist: those seen in training or all. "auto": observed
         states for named features, all for arrays; all transitions.
+    edge_features : None, "all", list of str, callable, or list of int, default=None
+        Features that stand on edges: a weight for each label pair, at the edge into the position that has the feature.
+        Named features: ``"all"`` or those for which ``edge_features(name)`` is true, which then have weights on
+        positions too; or a list of prefixes of names, and what has such a prefix stands **only** on edges. Arrays:
+        ``"all"`` or column numbers, on positions too. ``states`` says which pairs; ``l2_edge`` is their penalty.
     fit_intercept : {"auto", True, False}
         A bias per label. "auto": for arrays only.
+    min_count : int, default=1
+        Named features that occur fewer times in the training data get no weights.
+    n_hash : int, optional
+        Hash the names of features to so many columns instead of keeping a vocabulary: the memory does not grow with
+        the number of features, some features share their weights, and the names are lost.
     classes : sequence, optional
         All labels, if some may be missing in the training data.
     n_jobs : int, default=-1
@@ -77,6 +98,8 @@ class CRF(StructuredEstimator):
     [['D', 'N', 'V']]
     """
 
+    _takes_groups = True
+
     def __init__(
         self,
         structure,
@@ -87,12 +110,16 @@ class CRF(StructuredEstimator):
         l2_node=None,
         l2_edge=None,
         l2_bias=None,
+        regularizer=None,
         solver="auto",
         tol=1e-4,
         max_iter=None,
         states="auto",
         transitions="auto",
+        edge_features=None,
         fit_intercept="auto",
+        min_count=1,
+        n_hash=None,
         classes=None,
         n_jobs=-1,
         random_state=0,
@@ -107,12 +134,16 @@ class CRF(StructuredEstimator):
         self.l2_node = l2_node
         self.l2_edge = l2_edge
         self.l2_bias = l2_bias
+        self.regularizer = regularizer
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
         self.states = states
         self.transitions = transitions
+        self.edge_features = edge_features
         self.fit_intercept = fit_intercept
+        self.min_count = min_count
+        self.n_hash = n_hash
         self.classes = classes
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -123,8 +154,14 @@ class CRF(StructuredEstimator):
     def _surrogate(self, classes: tuple) -> LogLoss:
         return LogLoss()
 
-    def _solver_name(self, regularizer: Any) -> Any:
-        return "lbfgs" if isinstance(self.solver, str) and self.solver == "auto" else self.solver
+    def _solver_name(self, problem: Any) -> Any:
+        if not (isinstance(self.solver, str) and self.solver == "auto"):
+            return self.solver
+        if problem.decomposition is not None:
+            return "stochastic"
+        sparse = isinstance(problem.samples.batch.rows, SparseRows)
+        large = sparse and problem.n_params > FEW_WEIGHTS
+        return "dual" if large and self.tol >= DUAL_FROM and not why_not(problem) else "lbfgs"
 
     @available_if(_one_label)
     def predict_proba(self, X: Any) -> np.ndarray:

@@ -7,19 +7,26 @@ from typing import Any
 
 import numpy as np
 
-from ramify.data.sequences import check_same_length, listed
+from ramify.data.sequences import listed
+from ramify.errors import MissingCapability
 from ramify.estimators.base import StructuredEstimator, label_map
 from ramify.estimators.progress import progress
+from ramify.estimators.regularisation import regularizers, settle_size, structure_of_pieces
 from ramify.estimators.training import (
     Encoded,
+    bound_structure,
+    check_outputs,
     checked_weights,
     encode_outputs,
     encode_training,
     given_labels,
     layout_weights,
+    positions,
     seed_of,
 )
 from ramify.executors.threads import ThreadExecutor
+from ramify.features.base import check_lengths
+from ramify.features.encoded import EncodedInputs
 from ramify.objectives.risk import Risk, Samples
 from ramify.regularizers.elastic import ElasticNet
 from ramify.solvers.passes import PassState
@@ -36,12 +43,18 @@ class Perceptron(StructuredEstimator):
     Parameters
     ----------
     structure : structure object
-        What an output is: ``Chain()``, ``Multiclass()``.
+        What an output is: ``Chain()``, ``Multiclass()``, ``SemiMarkov(max_length)``.
+    solver : {"perceptron", "passive_aggressive", "arow"} or solver object
+        Another rule for the size of a step, by name or with its settings: :class:`ramify.solvers.PassiveAggressive`,
+        :class:`ramify.solvers.AROW` (for both ``tol`` is the mean loss of an epoch below which to stop).
+    regularizer : Decomposition, optional
+        :class:`~ramify.regularizers.Decomposition` trains on random pieces of the samples.
     max_iter : int, default=10
         Epochs.
     tol : float, default=0.0
         Stop when the loss of an epoch changes by less than this, relative to the one before.
-    states, transitions, fit_intercept, classes, n_jobs, random_state, verbose, callbacks, warm_start
+    states, transitions, edge_features, fit_intercept, min_count, n_hash, classes, n_jobs, random_state, verbose, \
+    callbacks, warm_start
         As for :class:`CRF`.
 
     Attributes
@@ -63,11 +76,16 @@ class Perceptron(StructuredEstimator):
         self,
         structure,
         *,
+        solver="perceptron",
+        regularizer=None,
         max_iter=10,
         tol=0.0,
         states="auto",
         transitions="auto",
+        edge_features=None,
         fit_intercept="auto",
+        min_count=1,
+        n_hash=None,
         classes=None,
         n_jobs=-1,
         random_state=0,
@@ -76,11 +94,16 @@ class Perceptron(StructuredEstimator):
         warm_start=False,
     ):
         self.structure = structure
+        self.solver = solver
+        self.regularizer = regularizer
         self.max_iter = max_iter
         self.tol = tol
         self.states = states
         self.transitions = transitions
+        self.edge_features = edge_features
         self.fit_intercept = fit_intercept
+        self.min_count = min_count
+        self.n_hash = n_hash
         self.classes = classes
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -95,6 +118,17 @@ class Perceptron(StructuredEstimator):
         a constructor argument.
         """
         self._check_structure()
+        if self.solver != "perceptron":
+            raise MissingCapability(f"partial_fit needs solver='perceptron', got {self.solver!r}: use fit")
+        if self.min_count != 1:
+            raise ValueError(
+                f"partial_fit cannot count features over all batches: min_count={self.min_count!r} is for fit"
+            )
+        decomposition, _ = regularizers(self)
+        if decomposition is not None and decomposition.is_auto:
+            raise ValueError(
+                "partial_fit sees one batch at a time and cannot choose a size: give Decomposition a number"
+            )
         X = listed(X)
         classes = self.classes if classes is None else classes
         if not hasattr(self, "coef_") and classes is None:
@@ -102,7 +136,7 @@ class Perceptron(StructuredEstimator):
                 "the first call of partial_fit needs classes=..., the labels of all batches to come"
             )
         if not hasattr(self, "coef_"):
-            data = encode_training(X, y, self.structure, classes, sample_weight)
+            data = encode_training(X, y, self.structure, classes, sample_weight, n_hash=self.n_hash)
             self._note_features(X, reset=True)
             state = None
         else:
@@ -117,9 +151,11 @@ class Perceptron(StructuredEstimator):
         if state is not None:
             scorer = scorer.joined(self.scorer_)
             state = self._carried(state, scorer)
+        decomposition = settle_size(self, decomposition, data)
+        structure = data.structure if decomposition is None else structure_of_pieces(data.structure)
         with ThreadExecutor(1) as executor:
             problem = Risk(
-                self.structure, scorer, PerceptronLoss(), data.samples, self._regularizer(scorer), executor
+                structure, scorer, PerceptronLoss(), data.samples, self._regularizer(scorer), executor, decomposition
             )
             if state is None:
                 state = PassState.new(problem, None, adaptive=False)
@@ -136,29 +172,31 @@ class Perceptron(StructuredEstimator):
     def _encode_more(self, X: Any, y: Any, sample_weight: Any) -> Encoded:
         layout = self.structure.layout
         y = given_labels(y, layout)
-        encoder = self.encoder_.extended(X)
-        batch = encoder.transform(X, allow_empty=False)
-        check_same_length(batch if layout == "items" else X, y, layout)
+        if isinstance(X, EncodedInputs):
+            encoder, batch = self.encoder_, X.of(self.encoder_)
+            check_lengths(batch.lengths, allow_empty=False)
+        else:
+            encoder = self.encoder_.extended(X)
+            batch = encoder.transform(X, allow_empty=False)
+        check_outputs(batch if layout == "items" else positions(batch), y, self.structure)
         if not len(batch):
             raise ValueError("X is empty: there is no sample to learn from")
         self._note_features(X, reset=False)
         codes = encode_outputs(self.codec_, y, batch.offsets, layout)
-        return Encoded(
-            encoder, self.codec_, Samples(batch, codes, checked_weights(sample_weight, len(batch)))
-        )
+        samples = Samples(batch, codes, checked_weights(sample_weight, len(batch)))
+        return Encoded(encoder, self.codec_, samples, bound_structure(self.structure, self.codec_, samples))
 
     def _last_state(self) -> PassState:
         """Where the last step left off; a loaded model goes on from its averaged weights."""
         if hasattr(self, "_pass_state"):
             return self._pass_state
         zeros = np.zeros_like(self.coef_)
-        return PassState(self.coef_.copy(), zeros, zeros.copy(), zeros, rate=1.0, decay=0.0, adaptive=False)
+        return PassState(self.coef_.copy(), zeros, zeros.copy(), rate=1.0, decay=0.0, adaptive=False)
 
     def _carried(self, state: PassState, scorer: Any) -> PassState:
         labels = label_map(self.codec_, self.codec_)
         w, drift = (scorer.carry_over(self.scorer_, part, labels) for part in (state.w, state.drift))
-        ones = np.ones_like(w)  # only penalties are shared among samples, and there are none
-        return replace(state, w=w, drift=drift, squares=np.zeros_like(w), touch_count=ones)
+        return replace(state, w=w, drift=drift, squares=np.zeros_like(w))
 
     def _regularizer(self, scorer: Any) -> ElasticNet:
         return ElasticNet(np.zeros(scorer.n_params), np.zeros(scorer.n_params))
@@ -166,8 +204,8 @@ class Perceptron(StructuredEstimator):
     def _surrogate(self, classes: tuple) -> PerceptronLoss:
         return PerceptronLoss()
 
-    def _solver_name(self, regularizer: Any) -> str:
-        return "perceptron"
+    def _solver_name(self, problem: Any) -> Any:
+        return self.solver
 
     def _keep(self, data: Encoded, scorer: Any, result: Any) -> None:
         super()._keep(data, scorer, result)

@@ -8,10 +8,14 @@ from typing import Any
 import numpy as np
 
 from ramify.data.labels import LabelCodec
+from ramify.data.segments import SegmentCodec
 from ramify.errors import ModelFileError
 from ramify.features.door import encoder_from_state
+from ramify.features.segments import SegmentEncoder
 from ramify.io.model_file import read_model, write_model
+from ramify.scorers.edges import EdgeScorer
 from ramify.scorers.linear import LinearScorer
+from ramify.scorers.segments import SegmentScorer
 from ramify.solvers.base import Result, Step
 
 _NOT_SAVED = ("callbacks",)  # code of the user's; a loaded model has none
@@ -28,10 +32,11 @@ class PersistenceMixin:
     result_: Result
     objective_: float
 
-    def save(self, path: Any, *, extra: dict | None = None) -> None:
+    def save(self, path: Any, *, extra: dict | None = None, extra_arrays: dict | None = None) -> None:
         """Write the fitted model to ``path`` (one zip of JSON and ``.npy`` files; see ``ramify.load``).
 
-        ``extra`` is a JSON object kept beside the model, read back as ``extra_``. Callbacks are not saved.
+        ``extra`` is a JSON object kept beside the model, read back as ``extra_``, and ``extra_arrays`` are arrays by
+        name, read back as ``extra_arrays_``. Callbacks are not saved.
         """
         from sklearn.utils.validation import check_is_fitted
 
@@ -53,19 +58,22 @@ class PersistenceMixin:
             "result": {
                 "converged": bool(result.converged),
                 "reason": result.reason,
-                "objective": self.objective_,
+                "objective": self.objective_ if np.isfinite(self.objective_) else None,
             },
+            "decomposition": _plain("decomposition_", getattr(self, "decomposition_", None)),
             "extra": extra if extra is not None else getattr(self, "extra_", None),
         }
         arrays = {"coef": self.coef_, "history": np.array(result.history, float).reshape(-1, 5)}
         arrays |= {f"encoder.{k}": v for k, v in encoder_arrays.items()}
         arrays |= {f"scorer.{k}": v for k, v in scorer_arrays.items()}
+        extra_arrays = getattr(self, "extra_arrays_", {}) if extra_arrays is None else extra_arrays
+        arrays |= {f"extra.{k}": v for k, v in extra_arrays.items()}
         write_model(path, type(self).__name__, header, arrays)
 
     @classmethod
-    def load(cls, path: Any) -> Any:
-        """Read a model of this class; another class is refused."""
-        model = load(path)
+    def load(cls, path: Any, *, segment_features: Any = None) -> Any:
+        """Read a model of this class; another class is refused. See :func:`ramify.load`."""
+        model = load(path, segment_features=segment_features)
         if not isinstance(model, cls):
             raise ModelFileError(
                 f"{path} holds a {type(model).__name__}, not a {cls.__name__}; use ramify.load(path)"
@@ -73,8 +81,14 @@ class PersistenceMixin:
         return model
 
 
-def load(path: Any) -> Any:
+def load(path: Any, *, segment_features: Any = None) -> Any:
     """Read any model that ramify has saved. No code of the file is run.
+
+    Parameters
+    ----------
+    path : path or file
+    segment_features : callable, optional
+        The function of a ``SemiMarkov`` model that had one: model files hold no code, so it has to be given again.
 
     Examples
     --------
@@ -88,21 +102,29 @@ def load(path: Any) -> Any:
     known = _estimators()
     if kind not in known:
         raise ModelFileError(f"{path} holds a {kind!r}, which this ramify does not know: upgrade ramify")
+    given_again = {"segment_features": segment_features}
+    _check_given(path, header.get("params"), given_again)
     try:
-        model = known[kind](**{k: _revived(v) for k, v in header["params"].items()})
-        model.codec_ = LabelCodec.from_state(header["labels"])
+        model = known[kind](**{k: _revived(v, given_again) for k, v in header["params"].items()})
+        model.codec_ = SegmentCodec.from_state(header["labels"])
         model.encoder_ = encoder_from_state(header["encoder"], _group(arrays, "encoder"))
-        model.scorer_ = LinearScorer.from_state(header["scorer"], _group(arrays, "scorer"))
+        if isinstance(model.encoder_, SegmentEncoder):
+            model.encoder_.function = model.structure.segment_features
+        scorer: Any = {"segments": SegmentScorer, "edges": EdgeScorer}.get(header["scorer"].get("kind"), LinearScorer)
+        model.scorer_ = scorer.from_state(header["scorer"], _group(arrays, "scorer"))
         model.coef_ = arrays["coef"]
         history = tuple(Step(int(n), *map(float, rest)) for n, *rest in arrays["history"])
         result = header["result"]
         model.result_ = Result(model.coef_, history[-1], history, result["converged"], result["reason"])
-        model.objective_, model.n_iter_ = float(result["objective"]), history[-1].n_iter
-        model.extra_ = header["extra"]
+        objective = np.nan if result["objective"] is None else result["objective"]
+        model.objective_, model.n_iter_ = float(objective), history[-1].n_iter
+        model.extra_, model.extra_arrays_ = header["extra"], _group(arrays, "extra")
+        if header.get("decomposition") is not None:
+            model.decomposition_ = _revived(header["decomposition"], given_again)
         _check(model)
     except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
         raise ModelFileError(f"{path}: the model is damaged ({type(error).__name__}: {error})") from error
-    if model.structure.layout == "items" and model.encoder_.kind != "names":
+    if model.structure.layout == "items" and not model.encoder_.named:
         model.n_features_in_ = model.encoder_.n_columns
     return model
 
@@ -118,21 +140,26 @@ def _estimators() -> dict[str, type]:
 def _components() -> dict[str, type]:
     """Objects that may stand in parameters, by name."""
     from ramify.losses import Hamming, ZeroOne
+    from ramify.regularizers import Decomposition, GroupLasso
     from ramify.solvers.registry import HOME, solver_class
-    from ramify.structures import Chain, Multiclass
+    from ramify.structures import Chain, Multiclass, SemiMarkov
 
-    kinds = (Chain, Multiclass, Hamming, ZeroOne, *map(solver_class, HOME))
+    kinds = (Chain, Multiclass, SemiMarkov, Hamming, ZeroOne, Decomposition, GroupLasso, *map(solver_class, HOME))
     return {c.__name__: c for c in kinds}
 
 
 def _plain(name: str, value: Any) -> Any:
     """A constructor parameter as JSON."""
+    if isinstance(value, float) and not np.isfinite(value):
+        return {"number": repr(float(value))}
     if value is None or isinstance(value, str | bool | int | float):
         return value
     if isinstance(value, np.generic):
         return value.item()
     if name == "classes":
         return {"labels": LabelCodec(value).state()}
+    if name == "segment_features" and callable(value):
+        return {"function": getattr(value, "__qualname__", type(value).__name__)}
     if type(value) in _components().values():
         if hasattr(value, "get_params"):
             options = value.get_params(deep=False)
@@ -153,19 +180,40 @@ def _plain(name: str, value: Any) -> Any:
     )
 
 
-def _revived(value: Any) -> Any:
+def _check_given(path: Any, params: Any, given: dict[str, Any]) -> None:
+    """Functions that the model needs and that its file cannot hold must be given, and no others."""
+    structure = params.get("structure") if isinstance(params, dict) else None
+    options = structure.get("options") if isinstance(structure, dict) else None
+    for name, function in given.items():
+        saved = options.get(name) if isinstance(options, dict) else None
+        called = saved.get("function") if isinstance(saved, dict) else None
+        if called is not None and not callable(function):
+            raise ModelFileError(
+                f"{path}: the model uses {name}={called}, a function, and model files hold no code: give it again, "
+                f"ramify.load(path, {name}={called})"
+            )
+        if function is not None and called is None:
+            raise ValueError(f"{path}: the model was fitted without {name}; load it without, too")
+
+
+def _revived(value: Any, given: dict[str, Any]) -> Any:
     if not isinstance(value, dict):
         return value
     ((kind, content),) = ((k, v) for k, v in value.items() if k != "options")
     if kind == "labels":
         return list(LabelCodec.from_state(content).classes_)
     if kind == "object":
-        return _components()[content](**{k: _revived(v) for k, v in value["options"].items()})
+        options = value["options"].items()
+        return _components()[content](
+            **{k: given[k] if k in given and v is not None else _revived(v, given) for k, v in options}
+        )
     if kind == "array":
         return np.array(content)
+    if kind == "number":
+        return float(content)
     if kind == "mapping":
-        return dict(zip(LabelCodec.from_state(content[0]).classes_, map(_revived, content[1])))
-    return [_revived(v) for v in content]
+        return dict(zip(LabelCodec.from_state(content[0]).classes_, (_revived(v, given) for v in content[1])))
+    return [_revived(v, given) for v in content]
 
 
 def _group(arrays: dict[str, np.ndarray], name: str) -> dict[str, np.ndarray]:

@@ -9,7 +9,6 @@ import numpy as np
 from ramify.errors import MissingCapability
 from ramify.estimators.base import StructuredEstimator
 from ramify.losses.base import resolve_loss
-from ramify.regularizers.elastic import ElasticNet
 from ramify.surrogates.hinge import Hinge
 
 FEW_WEIGHTS = 10_000
@@ -24,7 +23,7 @@ class SSVM(StructuredEstimator):
     Parameters
     ----------
     structure : structure object
-        What an output is: ``Chain()``, ``Multiclass()``.
+        What an output is: ``Chain()``, ``Multiclass()``, ``SemiMarkov(max_length)``.
     l2, C : float, optional
         Strength of the L2 penalty, as itself or as ``l2 = 1 / C``. Neither means ``l2 = 1``; both is an error.
     l1 : float, default=0.0
@@ -35,12 +34,16 @@ class SSVM(StructuredEstimator):
         What a mistake costs.
     l2_node, l2_edge, l2_bias : float, optional
         L2 of feature, transition and intercept weights; ``l2`` by default.
+    regularizer : Decomposition, optional
+        :class:`~ramify.regularizers.Decomposition` trains on random pieces of the samples (solver "stochastic").
     solver : {"auto", "frank_wolfe", "bundle", "stochastic"} or solver object
-        "auto" is the bundle method for up to 10,000 weights, and
-        block-coordinate Frank-Wolfe beyond; stochastic where ``l1`` or an unpenalised block rules both out.
+        "auto" is the bundle method for up to 10,000 weights and for structures without a compiled loop
+        (``SemiMarkov``), and block-coordinate Frank-Wolfe beyond; stochastic where ``l1`` or an unpenalised block
+        rules both out.
     tol : float, default=1e-4
         Relative suboptimality wanted; ``result_.reason`` says what was reached.
-    max_iter, states, transitions, fit_intercept, classes, n_jobs, random_state, verbose, callbacks, warm_start
+    max_iter, states, transitions, edge_features, fit_intercept, min_count, n_hash, classes, n_jobs, random_state, \
+    verbose, callbacks, warm_start
         As for :class:`CRF`.
 
     Attributes
@@ -71,12 +74,16 @@ class SSVM(StructuredEstimator):
         l2_node=None,
         l2_edge=None,
         l2_bias=None,
+        regularizer=None,
         solver="auto",
         tol=1e-4,
         max_iter=None,
         states="auto",
         transitions="auto",
+        edge_features=None,
         fit_intercept="auto",
+        min_count=1,
+        n_hash=None,
         classes=None,
         n_jobs=-1,
         random_state=0,
@@ -93,12 +100,16 @@ class SSVM(StructuredEstimator):
         self.l2_node = l2_node
         self.l2_edge = l2_edge
         self.l2_bias = l2_bias
+        self.regularizer = regularizer
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
         self.states = states
         self.transitions = transitions
+        self.edge_features = edge_features
         self.fit_intercept = fit_intercept
+        self.min_count = min_count
+        self.n_hash = n_hash
         self.classes = classes
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -111,12 +122,18 @@ class SSVM(StructuredEstimator):
             raise ValueError(f"loss={self.loss!r} is unknown; the surrogate of SSVM is 'hinge'")
         return Hinge(resolve_loss(self.task_loss, self.structure, classes))
 
-    def _solver_name(self, regularizer: ElasticNet) -> Any:
+    def _solver_name(self, problem: Any) -> Any:
         if not (isinstance(self.solver, str) and self.solver == "auto"):
             return self.solver
+        regularizer = problem.regularizer
+        if problem.decomposition is not None:
+            return "stochastic"
         if regularizer.has_l1 or not regularizer.strongly_convex:
             return "stochastic"
-        return "bundle" if len(regularizer.l2) <= FEW_WEIGHTS else "frank_wolfe"
+        # Without a compiled loop a visit costs more than its share of a pass, so whole passes win.
+        if len(regularizer.l2) <= FEW_WEIGHTS or not hasattr(self.structure, "sequential_kernels"):
+            return "bundle"
+        return "frank_wolfe"
 
     def _solve(self, solver: Any, problem: Any, start: np.ndarray | None) -> Any:
         # The dual solver goes on from its own variables, which belong to these very outputs.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any
 
@@ -10,36 +10,82 @@ import numpy as np
 
 from ramify.data.batch import Batch
 from ramify.data.labels import LabelCodec
+from ramify.data.segments import SegmentCodec
 from ramify.data.sequences import check_same_length, listed
-from ramify.features.base import Encoder
-from ramify.features.door import make_encoder
+from ramify.estimators.edge_features import select_columns
+from ramify.features.base import Encoder, check_lengths
+from ramify.features.door import admitted, make_encoder
+from ramify.features.encoded import EncodedInputs
 from ramify.objectives.risk import Samples
 from ramify.regularizers.elastic import ElasticNet
+from ramify.scorers.edges import EdgeScorer
 from ramify.scorers.linear import LinearScorer
+from ramify.scorers.segments import SegmentScorer
 
 
 @dataclass(frozen=True)
 class Encoded:
-    """Training data after the door: encoder, label codec and packed samples."""
+    """Training data after the door: encoder, label codec, packed samples, and the structure on their labels."""
 
     encoder: Encoder
     codec: LabelCodec
     samples: Samples
+    structure: Any
 
 
-def encode_training(X: Any, y: Any, structure: Any, classes: Any, sample_weight: Any) -> Encoded:
-    """Encode inputs and labels, refusing what cannot be learnt from."""
-    X = listed(X)
-    encoder = make_encoder(X, structure.layout)
+def encode_training(
+    X: Any, y: Any, structure: Any, classes: Any, sample_weight: Any, **options: Any
+) -> Encoded:
+    """Encode inputs and labels, refusing what cannot be learnt from; ``options`` of :func:`encode_inputs`."""
     y = given_labels(y, structure.layout)
-    if structure.layout == "sequences":
-        check_same_length(X, y)
-    batch = encoder.fit_transform(X)
-    if structure.layout == "items":  # tables of all kinds have a length once they are encoded
-        check_same_length(batch, y, "items")
-    codec = LabelCodec.from_labels(y, _declared(classes), layout=structure.layout)
+    X = admitted(X, structure.layout)
+    if isinstance(X, list | tuple) and structure.layout == "sequences":  # before any work
+        check_outputs(X, y, structure)
+    encoded = encode_inputs(X, structure, **options)
+    encoder, batch = encoded.encoder, encoded.batch
+    check_outputs(batch if structure.layout == "items" else positions(batch), y, structure)
+    if hasattr(structure, "make_codec"):
+        codec = structure.make_codec(y, _declared(classes), batch.lengths)
+    else:
+        codec = LabelCodec.from_labels(y, _declared(classes), layout=structure.layout)
     codes = encode_outputs(codec, y, batch.offsets, structure.layout)
-    return Encoded(encoder, codec, Samples(batch, codes, checked_weights(sample_weight, len(batch))))
+    samples = Samples(batch, codes, checked_weights(sample_weight, len(batch)))
+    return Encoded(encoder, codec, samples, bound_structure(structure, codec, samples))
+
+
+def encode_inputs(
+    X: Any, structure: Any, *, allow_empty: bool = False, min_count: int = 1, n_hash: int | None = None
+) -> EncodedInputs:
+    """Inputs with an encoder whose columns they fix; what is encoded already stays as it is."""
+    X = admitted(X, structure.layout)
+    if isinstance(X, EncodedInputs):
+        if X.encoder.layout != structure.layout:
+            raise ValueError(
+                f"X was encoded as {X.encoder.layout}, but {type(structure).__name__} needs {structure.layout}"
+            )
+        check_lengths(X.lengths, allow_empty)
+        if hasattr(structure, "check_encoder"):
+            structure.check_encoder(X.encoder)
+        return X
+    encoder = make_encoder(X, structure.layout, min_count=min_count, n_hash=n_hash)
+    if hasattr(structure, "extend_encoder"):
+        encoder = structure.extend_encoder(encoder)
+    return EncodedInputs(encoder.fit_transform(X, allow_empty=allow_empty), encoder)
+
+
+def positions(batch: Batch) -> list[range]:
+    """The positions of the samples of a batch, for comparing their number with that of the labels."""
+    return [range(n) for n in batch.lengths.tolist()]
+
+
+def bound_structure(structure: Any, codec: LabelCodec, samples: Samples | None = None) -> Any:
+    """The structure on the codes of ``codec``, if its labels matter to it; outputs that it forbids are refused."""
+    if not hasattr(structure, "bind"):
+        return structure
+    structure = structure.bind(codec.classes_)
+    if samples is not None and hasattr(structure, "check_outputs"):
+        structure.check_outputs(samples.codes, samples.batch.offsets)
+    return structure
 
 
 def _declared(classes: Any) -> Any:
@@ -56,9 +102,15 @@ def given_labels(y: Any, layout: str) -> Any:
     return item_labels(y) if layout == "items" else listed(y)
 
 
+def check_outputs(X: Any, y: Any, structure: Any) -> None:
+    """As many outputs as samples, and as many labels as positions unless the structure has a codec of its own."""
+    whole = hasattr(structure, "make_codec")  # which checks each output when it encodes it
+    check_same_length(X, y, "items" if whole else structure.layout)
+
+
 def encode_outputs(codec: LabelCodec, y: Any, offsets: np.ndarray, layout: str) -> np.ndarray:
     """Codes of completely annotated outputs, one a row."""
-    codes = codec.encode_items(y) if layout == "items" else codec.encode_sequences(y).values
+    codes = codec.encode_items(y) if layout == "items" else codec.encode_outputs(y, np.diff(offsets))
     refuse_unknown(codes, offsets, layout)
     return codes
 
@@ -119,15 +171,40 @@ def checked_weights(sample_weight: Any, n_samples: int) -> np.ndarray:
 
 def layout_weights(estimator: Any, data: Encoded) -> LinearScorer:
     """Which weights exist: by default those seen in training for named features, all of them for arrays."""
-    named = data.encoder.kind == "names"
+    named = data.encoder.named
     states = _choice(estimator, "states", "observed" if named else "all")
     transitions = _choice(estimator, "transitions", "all")
     intercept = estimator.fit_intercept
     if intercept not in ("auto", True, False):
         raise ValueError(f"fit_intercept must be 'auto', True or False, got {intercept!r}")
-    return LinearScorer.for_data(
+    make: Any = LinearScorer.for_data
+    own = {}
+    if isinstance(data.codec, SegmentCodec):
+        make, own = SegmentScorer.for_data, {"longest": data.codec.longest}
+    scorer = make(
         data.samples.batch, data.samples.codes, len(data.codec.classes_), states=states, transitions=transitions,
         intercept=not named if intercept == "auto" else bool(intercept), has_edges=estimator.structure.has_edges,
+        **own,
+    )  # fmt: skip
+    return _with_edges(estimator, data, scorer, states, transitions)
+
+
+def _with_edges(estimator: Any, data: Encoded, scorer: Any, states: str, transitions: str) -> Any:
+    """Edge features and triples added to the layout, and label pairs left out that the structure forbids."""
+    structure = data.structure
+    order, rules = getattr(structure, "order", 1), getattr(structure, "rules", None)
+    chosen = select_columns(getattr(estimator, "edge_features", None), data.encoder)
+    if chosen is not None and not (structure.has_edges and type(scorer) is LinearScorer):
+        raise ValueError(f"edge_features need the edges of a Chain; {type(estimator.structure).__name__} has none")
+    possible = None if rules is None else rules.transition
+    if possible is not None:
+        scorer = replace(scorer, pairs=np.intersect1d(scorer.pairs, np.flatnonzero(possible)))
+    if chosen is None and order == 1:
+        return scorer
+    columns, only_edges = (None, False) if chosen is None else chosen
+    return EdgeScorer.extending(
+        scorer, data.samples.batch, data.samples.codes, states=states, transitions=transitions, order=order,
+        edge_columns=columns, only_edges=only_edges, possible=possible,
     )  # fmt: skip
 
 
@@ -164,7 +241,8 @@ def penalties(estimator: Any, scorer: LinearScorer) -> ElasticNet:
     common = strength(estimator.l2, estimator.C)
     l2 = np.empty(scorer.n_params)
     for block, place in scorer.blocks.items():
-        own = getattr(estimator, f"l2_{block}")
+        name = {"edge_features": "edge", "edge2": "edge"}.get(block, block)
+        own = getattr(estimator, f"l2_{name}", None)  # blocks of some structures have no setting of their own
         l2[place] = common if own is None else _penalty(f"l2_{block}", own)
     return ElasticNet(l2, np.full(scorer.n_params, _penalty("l1", estimator.l1)))
 
@@ -182,4 +260,4 @@ def without_empty(batch: Batch) -> tuple[Batch, np.ndarray]:
     """The samples that have positions, and a mask that says which ones they are."""
     keep = batch.lengths > 0
     offsets = np.concatenate([batch.offsets[:1], batch.offsets[1:][keep]])
-    return Batch(batch.rows, offsets), keep
+    return replace(batch, offsets=offsets), keep

@@ -49,6 +49,16 @@ class ElasticNet:
         """Whether every weight has an L2 penalty."""
         return bool(np.all(self.l2 > 0.0))
 
+    @property
+    def quadratic(self) -> bool:
+        """Whether this is L2 on every weight and nothing else."""
+        return self.strongly_convex and not self.has_l1
+
+    @property
+    def separable(self) -> bool:
+        """Whether this is a sum over weights; solvers that go weight by weight need it."""
+        return True
+
     @cached_property
     def unpenalised(self) -> np.ndarray:
         """Positions of the weights without any penalty."""
@@ -90,6 +100,17 @@ class ElasticNet:
         excess, l2 = excess[held], self.l2[held]
         return float(0.5 * np.dot(excess / l2, excess)) if np.all(l2 > 0.0) else float("inf")
 
+    def prox(self, v: np.ndarray, d: float) -> np.ndarray:
+        """``argmin_w (d / 2) |w - v|^2 + R(w)``: one step of a proximal method.
+
+        >>> ElasticNet(l2=[1.0, 0.0], l1=[0.0, 1.0]).prox(np.array([2.0, 2.0]), 1.0)
+        array([1., 1.])
+        """
+        u = d * v
+        u -= np.clip(u, -self.l1, self.l1)
+        u /= d + self.l2
+        return u
+
     def min_norm_subgradient(self, w: np.ndarray, g: np.ndarray) -> np.ndarray:
         """Shortest subgradient of ``loss + R`` at ``w``, for the loss gradient ``g``; zero at the optimum.
 
@@ -108,3 +129,35 @@ class ElasticNet:
         smooth += sign
         smooth[at_zero] = held - np.clip(held, -self.l1[at_zero], self.l1[at_zero])
         return smooth
+
+    # -- the dual over means of cuts (ramify.objectives.elastic_dual) -----------------------------------------------
+
+    def excess(self, g: np.ndarray) -> np.ndarray:
+        """``e`` such that ``-e / l2`` minimises ``<g, w> + R(w)``, so that ``R*(-g) = sum_j e_j^2 / (2 l2_j)``."""
+        return g - np.clip(g, -self.l1, self.l1)
+
+    def exceeded(self, g: np.ndarray) -> np.ndarray:
+        """Mask of the weights on which ``R*`` may depend at ``g``; where it is false at two points, it is between."""
+        return np.abs(g) > self.l1
+
+    def dual_model(self, g: np.ndarray, rows: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+        """``R*(-g)``, and the first and second derivatives of ``R*(-(g + a @ rows))`` at ``a = 0``."""
+        e = self.excess(g)
+        held = np.flatnonzero(e)
+        e, rows = e[held], rows[:, held]
+        scaled = rows / self.l2[held]
+        return 0.5 * float((e / self.l2[held]) @ e), scaled @ e, scaled @ rows.T
+
+    def largest_share(self, g: np.ndarray) -> float:
+        """Largest ``s <= 1`` for which ``s g`` has no excess."""
+        size = np.abs(g)
+        part = size > self.l1
+        return float((self.l1[part] / size[part]).min(initial=1.0))
+
+    def take(self, part: np.ndarray) -> ElasticNet:
+        """The penalty of some of the weights, given by a mask."""
+        return ElasticNet(self.l2[part], self.l1[part])
+
+    def lend(self, share: float) -> ElasticNet:
+        """This penalty with an L2 of ``share * l1`` for the weights that have none."""
+        return ElasticNet(np.where(self.l2 > 0.0, self.l2, share * self.l1), self.l1)

@@ -1,0 +1,23 @@
+"""Bounds of the papers: what theory promises about what was learnt."""
+
+from ramify.bounds.structure import (
+    convergence_rate,
+    convergence_steps,
+    loss_stability,
+    overfit_bound,
+    overfit_bound_short,
+    sample_loss_stability,
+    stability,
+    to_lambda,
+)
+
+__all__ = [
+    "convergence_rate",
+    "convergence_steps",
+    "loss_stability",
+    "overfit_bound",
+    "overfit_bound_short",
+    "sample_loss_stability",
+    "stability",
+    "to_lambda",
+]
