@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import os
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ramify.cli.files import check_readable
-from ramify.cli.output import Json, print_result
+from ramify.cli.files import check_readable, check_writable
+from ramify.cli.output import Json, log, print_result
+
+if TYPE_CHECKING:
+    from ramify.apps.tagging.columns import ColumnText
+    from ramify.apps.tagging.evaluation import Evaluation
+    from ramify.apps.tagging.report import EvaluationReport
 
 
 def evaluate(
@@ -20,32 +26,66 @@ def evaluate(
         int | None,
         typer.Option(help="Column of the true label; the last but one by default. Not with --model."),
     ] = None,
+    report: Annotated[
+        str | None,
+        typer.Option(help="HTML file to write: scores, confusions, worst sentences, strongest features."),
+    ] = None,
     json: Json = False,
 ) -> None:
-    """Print token accuracy and, for chunk labels, the table of CoNLL.
+    """Print token accuracy and, for chunk labels, the table of CoNLL; with --report also write a page about it.
 
     With --model, DATA is labelled first. Otherwise its last two columns are the true and the predicted label.
     """
     if model is not None and label_column is not None:
         raise ValueError("--label-column and --model exclude each other: the model knows its label column")
     check_readable([data, model])
+    if report is not None:
+        if not report.lower().endswith((".html", ".htm")):
+            raise ValueError(f"--report writes a page; name a file that ends in .html, got {report}")
+        check_writable(report, "the report")
 
     from ramify.apps.tagging.columns import read_columns
 
+    text = read_columns(data)
+    if report is None:
+        evaluation = _evaluation(text, model, label_column)
+    else:
+        page = _page(text, model, label_column)
+        page.write(report)
+        log(f"report: {report}")
+        evaluation = page.evaluation
+    print_result(json, {**evaluation.to_dict(), "report": report}, evaluation.format())
+
+
+def _evaluation(text: ColumnText, model: str | None, label_column: int | None) -> Evaluation:
     if model is None:
         from ramify.apps.tagging.evaluation import evaluate_labels
 
-        text = read_columns(data)
-        if text.n_columns < 2:
-            raise ValueError(
-                f"{text.location()}: only one column; expected the true and the predicted label as the last "
-                f"two, or give --model"
-            )
-        evaluation = evaluate_labels(
-            text.labels(-2 if label_column is None else label_column), text.labels(-1)
-        )
-    else:
-        from ramify.apps.tagging.tagger import Tagger
+        return evaluate_labels(*_two_columns(text, label_column))
+    from ramify.apps.tagging.tagger import Tagger
 
-        evaluation = Tagger.load(model).evaluate(read_columns(data))
-    print_result(json, evaluation.to_dict(), evaluation.format())
+    return Tagger.load(model).evaluate(text)
+
+
+def _page(text: ColumnText, model: str | None, label_column: int | None) -> EvaluationReport:
+    from ramify.apps.tagging.report import report_on_labels, report_on_tagger, words_of
+
+    name = os.path.basename(text.source)
+    if model is None:
+        true, predicted = _two_columns(text, label_column)
+        return report_on_labels(
+            true, predicted, words=words_of(text), title=name, source=text.source, place=text.location
+        )
+    from ramify.apps.tagging.tagger import Tagger
+
+    return report_on_tagger(Tagger.load(model), text, title=f"{os.path.basename(model)} on {name}")
+
+
+def _two_columns(text: ColumnText, label_column: int | None) -> tuple[list[list[str]], list[list[str]]]:
+    """True and predicted labels of a file that has both."""
+    if text.n_columns < 2:
+        raise ValueError(
+            f"{text.location()}: only one column; expected the true and the predicted label as the last "
+            f"two, or give --model"
+        )
+    return text.labels(-2 if label_column is None else label_column), text.labels(-1)

@@ -1,4 +1,4 @@
-"""``ramify inspect``: what a model file holds."""
+"""``ramify inspect``: what a model file holds, and why its labels win."""
 
 from __future__ import annotations
 
@@ -8,24 +8,59 @@ import typer
 
 from ramify.cli.files import check_readable
 from ramify.cli.output import Json, aligned, print_result
+from ramify.cli.why import explain_sentences
+
+# What names a weight of each kind.
+_NAMED_BY = {
+    "weights": ("feature", "label"),
+    "transitions": ("from", "to"),
+    "edge_features": ("feature", "from", "to"),
+}
 
 
 def inspect(
     model: Annotated[str, typer.Argument(help="A model file.")],
-    top: Annotated[int, typer.Option(help="How many of the strongest weights to print, of each sign.")] = 10,
+    why: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE[:SENTENCE[:TOKEN]]",
+            help="Explain the labels that the model gives to a column file, to one of its sentences or tokens "
+            "(counted from 1); - is standard input.",
+        ),
+    ] = None,
+    against: Annotated[
+        str | None,
+        typer.Option(metavar="LABEL", help="With --why: compare with this label, not the runner-up."),
+    ] = None,
+    against_truth: Annotated[
+        bool, typer.Option("--against-truth", help="With --why: compare wrong labels with the true ones.")
+    ] = False,
+    top: Annotated[
+        int | None,
+        typer.Option(help="Strongest weights to print, of each sign (10), or with --why terms a token (5)."),
+    ] = None,
     json: Json = False,
 ) -> None:
-    """Print the facts of a model, its strongest weights and its strongest transitions."""
-    if top < 0:
+    """Print the facts of a model and its strongest weights, or with --why what made its labels win."""
+    if top is not None and top < 0:
         raise ValueError(f"--top must be at least 0, got {top}")
+    if why is None and (against is not None or against_truth):
+        raise ValueError("--against and --against-truth say what --why compares with; give --why FILE too")
+    if against is not None and against_truth:
+        raise ValueError("--against and --against-truth exclude each other; give one of them")
+    if why is not None:
+        top = 5 if top is None else top
+        print_result(
+            json, *explain_sentences(model, why, against=against, against_truth=against_truth, top=top)
+        )
+        return
     check_readable([model])
 
     from ramify.estimators import load
 
     loaded = load(model)
     record = {**_facts(loaded), **_tagging_facts(loaded, model)}
-    record["weights"] = _strongest(*_weights(loaded), ("feature", "label"), top)
-    record["transitions"] = _strongest(*_transitions(loaded), ("from", "to"), top)
+    record.update(_weights(loaded, 10 if top is None else top))
     print_result(json, record, _text(record))
 
 
@@ -63,40 +98,32 @@ def _tagging_facts(model: Any, path: str) -> dict[str, Any]:
     }
 
 
-def _weights(model: Any) -> tuple[Any, Any]:
-    """Weights of features and intercepts, and the function from a place among them to feature and label."""
-    scorer, labels = model.scorer_, model.codec_.classes_
-    blocks = scorer.blocks
-    n_node = scorer.n_node
-    column, label = scorer.coordinates()
-    names = model.encoder_.feature_names
+def _weights(model: Any, top: int) -> dict[str, Any]:
+    """The strongest weights of each kind; nothing where weights have no names of their own."""
+    from ramify.inspection import NamedWeights, is_nameable
 
-    def name(place: int) -> tuple[str, str]:
-        if place >= n_node:
-            return "(intercept)", str(labels[place - n_node])
-        at = int(column[place])
-        return f"column {at}" if names is None else names[at], str(labels[label[place]])
-
-    return model.coef_[blocks["node"].start : blocks["bias"].stop], name
-
-
-def _transitions(model: Any) -> tuple[Any, Any]:
-    labels = model.codec_.classes_
-    table = model.scorer_.edge_table(model.coef_).ravel()
-    return table, lambda place: tuple(str(labels[k]) for k in divmod(place, len(labels)))
-
-
-def _strongest(weights: Any, name: Any, keys: tuple[str, str], top: int) -> dict[str, list[dict[str, Any]]]:
-    """The largest weights and the smallest, strongest first; zeros are not listed."""
-    import numpy as np
-
-    order = np.argsort(weights, kind="stable")
-    positive = [int(i) for i in order[::-1][:top] if weights[i] > 0]
-    negative = [int(i) for i in order[:top] if weights[i] < 0]
-    return {
-        sign: [{**dict(zip(keys, name(i))), "weight": float(weights[i])} for i in places]
-        for sign, places in (("positive", positive), ("negative", negative))
+    if not is_nameable(model):
+        return {kind: {"positive": [], "negative": []} for kind in _NAMED_BY}
+    weights = NamedWeights(model)
+    found = {
+        "weights": weights.strongest_features(top),
+        "transitions": weights.strongest_transitions(top),
+        "edge_features": weights.strongest_edge_features(top),
     }
+    return {
+        kind: {
+            sign: [_entry(weight, kind) for weight in side]
+            for sign, side in zip(("positive", "negative"), sides)
+        }
+        for kind, sides in found.items()
+    }
+
+
+def _entry(weight: Any, kind: str) -> dict[str, Any]:
+    """One weight for JSON, labels as text."""
+    *before, last = map(str, weight.labels)
+    names = {"feature": weight.feature, "label": last, "from": " > ".join(before), "to": last}
+    return {key: names[key] for key in _NAMED_BY[kind]} | {"weight": weight.value}
 
 
 def _text(record: dict[str, Any]) -> str:
@@ -115,11 +142,12 @@ def _text(record: dict[str, Any]) -> str:
         n_columns, label = record["n_columns"], record["label_column"]
         rows.append(["input", f"{n_columns} columns separated by {between}, the label in column {label}"])
     parts = [aligned(rows)]
-    for what, keys in (("weights", ("feature", "label")), ("transitions", ("from", "to"))):
+    for what, keys in _NAMED_BY.items():
         for sign, found in record[what].items():
             if found:
-                lines = [[f"{w['weight']:+.4f}", w[keys[0]], w[keys[1]]] for w in found]
-                parts.append(f"strongest {sign} {what}\n{aligned(lines, indent='  ')}")
+                lines = [[f"{w['weight']:+.4f}", *(w[key] for key in keys)] for w in found]
+                title = f"strongest {sign} {what.replace('_', ' ')}"
+                parts.append(f"{title}\n{aligned(lines, indent='  ')}")
     if record["template"] is not None:
         lines = [line for line in record["template"].splitlines() if line and not line.startswith("# ")]
         parts.append("template\n" + "\n".join(f"  {line}" for line in lines))

@@ -12,7 +12,7 @@ import typer
 
 from ramify.cli.files import check_readable, check_writable, text_output
 
-SENTENCES_PER_BLOCK = 500
+SENTENCES_PER_BLOCK = 1000
 _BLANK_LINES_FIRST = re.compile(r"\A(?:[ \t]*\r?\n)+")
 
 
@@ -63,8 +63,14 @@ def predict(
 
 def _write_nbest(out: IO[str], tagger: Any, batch: list[Any], n: int) -> None:
     """Write n copies of each sentence, each with its labels and a comment that says rank and score."""
-    texts = [text for text in batch if text.sentences]
-    aligned = [text.aligned(tagger.n_columns, tagger.label_column)[0] for text in texts]
+    from ramify.features.column_table import ColumnTable
+
+    texts = [text for text in batch if len(text.table)]
+    if not texts:
+        return
+    aligned = ColumnTable.concatenated(
+        [text.aligned(tagger.n_columns, tagger.label_column) for text in texts]
+    )
     for text, outputs in zip(texts, tagger.predict_nbest(aligned, n)):
         for rank, (labels, score) in enumerate(outputs, 1):
             copy = io.StringIO(newline="")

@@ -27,6 +27,24 @@ class Algorithm(StrEnum):
     perceptron = "perceptron"
 
 
+class Encoding(StrEnum):
+    """How labels encode spans."""
+
+    iob1 = "iob1"
+    iob2 = "iob2"
+    iobes = "iobes"
+    bilou = "bilou"
+    bmes = "bmes"
+    bmes6 = "bmes6"
+
+
+class Invalid(StrEnum):
+    """What to do with labels that are no valid spans."""
+
+    repair = "repair"
+    error = "raise"
+
+
 def train(
     data: Annotated[list[str], typer.Argument(help="Column files (.gz, .xz too); - is standard input.")],
     model: Annotated[str, typer.Option("--model", "-m", help="Where to write the model.")],
@@ -41,6 +59,22 @@ def train(
     label_column: Annotated[
         int, typer.Option(help="Column of the label, from 0; negative counts from the end.")
     ] = -1,
+    encoding: Annotated[
+        Encoding | None,
+        typer.Option(help="Learn spans in this encoding; predictions are in that of the data."),
+    ] = None,
+    invalid: Annotated[
+        Invalid | None, typer.Option(help="What to do with labels that are no valid spans.")
+    ] = None,
+    clusters: Annotated[
+        str | None,
+        typer.Option(metavar="N,N", help="Learn so many word clusters as further columns, such as 64,256."),
+    ] = None,
+    min_count: Annotated[int | None, typer.Option(help="Drop features that occur less often.")] = None,
+    n_hash: Annotated[
+        int | None, typer.Option("--hash", metavar="N", help="Hash features to N columns, to save memory.")
+    ] = None,
+    prune: Annotated[bool, typer.Option("--prune", help="Drop features whose weights are all 0.")] = False,
     solver: Annotated[str | None, typer.Option(help="Solver; chosen by the learner by default.")] = None,
     tol: Annotated[float | None, typer.Option(help="Relative suboptimality to stop at.")] = None,
     max_iter: Annotated[int | None, typer.Option(help="Iterations (epochs) at most.")] = None,
@@ -53,17 +87,19 @@ def train(
     check_writable(model, "the model")
     if [*data, dev].count("-") > 1:
         raise ValueError("standard input (-) can be read only once")
-    options = {
+    options: dict[str, Any] = {
         "l2": l2, "l1": l1, "solver": solver, "tol": tol, "max_iter": max_iter, "n_jobs": jobs,
-        "random_state": seed,
+        "random_state": seed, "min_count": min_count, "n_hash": n_hash,
     }  # fmt: skip
+    spans = {"encoding": encoding, "invalid": invalid}
     seconds: dict[str, float] = {}
     with progress() as shown, timed(seconds, "total"):
         with timed(seconds, "import"):
             from ramify.apps.tagging.columns import read_columns
             from ramify.apps.tagging.learners import make_learner
-            from ramify.apps.tagging.tagger import Tagger, common_columns
+            from ramify.apps.tagging.tagger import Tagger
             from ramify.apps.tagging.templates import Template
+            from ramify.apps.tagging.training_files import common_columns
 
             make_learner(algorithm.value, **options)  # refuses bad options before the data is read
             features = None if template is None else Template.load(template)
@@ -72,10 +108,11 @@ def train(
             texts = [read_columns(path) for path in data]
             held_out = None if dev is None else read_columns(dev)
             common_columns(texts if held_out is None else [*texts, held_out])
-        shown.stage(f"learning from {sum(len(text.sentences) for text in texts):,} sentences")
+        shown.stage(f"learning from {sum(len(text.table) for text in texts):,} sentences")
         tagger = Tagger.train(
             texts, template=features, label_column=label_column, algorithm=algorithm.value,
-            dev=held_out, watch=shown.held_out, callbacks=[shown], **options,
+            dev=held_out, watch=shown.held_out, callbacks=[shown], clusters=_sizes(clusters), prune=prune,
+            **spans, **options,
         )  # fmt: skip
         seconds |= tagger.seconds
         evaluation = None
@@ -97,11 +134,21 @@ def train(
     print_result(json, record, _summary(record, "" if evaluation is None else evaluation.headline()))
 
 
+def _sizes(clusters: str | None) -> tuple[int, ...] | None:
+    """Numbers of clusters, from their text."""
+    if clusters is None:
+        return None
+    try:
+        return tuple(int(size) for size in clusters.split(","))
+    except ValueError:
+        raise ValueError(f"--clusters takes numbers such as 64,256, got {clusters!r}") from None
+
+
 def _facts(tagger: Any, texts: list[Any]) -> dict[str, Any]:
     model, result = tagger.model, tagger.model.result_
     return {
-        "sentences": sum(len(text.sentences) for text in texts),
-        "tokens": sum(len(sentence) for text in texts for sentence in text.sentences),
+        "sentences": sum(len(text.table) for text in texts),
+        "tokens": sum(text.table.n_tokens for text in texts),
         "labels": len(model.codec_.classes_),
         "features": model.encoder_.n_columns,
         "weights": len(model.coef_),

@@ -43,6 +43,9 @@ def _groups() -> dict[str, Callable[[], None]]:
         "SSVM, bundle": fits(SSVM, solver="bundle"),
         "SSVM, stochastic": fits(SSVM, solver="stochastic"),
         "Perceptron": fits(Perceptron),
+        "Perceptron, AROW": fits(Perceptron, solver="arow"),
+        "edge features, second order": _fit_rich,
+        "taggers": _tag,
         "predictions": _predict_all,
         "inference": _infer_all,
     }
@@ -53,7 +56,7 @@ def _data() -> Iterator[tuple[Any, Any, Any]]:
     import numpy as np
     from scipy import sparse
 
-    from ramify import Chain, Multiclass
+    from ramify import Chain, Multiclass, SemiMarkov
     from ramify.datasets import make_chains, make_tagging
 
     X, Y = make_chains(8, 3, 4, random_state=0)
@@ -61,6 +64,7 @@ def _data() -> Iterator[tuple[Any, Any, Any]]:
     yield Chain(), X, Y
     yield Chain(), [sparse.csr_matrix(x) for x in X], Y
     yield Chain(), tokens, tags
+    yield SemiMarkov(2), tokens, [[(t, t + 1, tag) for t, tag in enumerate(row)] for row in tags]
     items, labels = np.concatenate(X), np.concatenate(Y)
     yield Multiclass(), items, labels
     yield Multiclass(), sparse.csr_matrix(items), labels
@@ -70,6 +74,35 @@ def _data() -> Iterator[tuple[Any, Any, Any]]:
 def _fit_all(learner: type, options: dict[str, Any]) -> None:
     for structure, X, Y in _data():
         _fitted(learner(structure, max_iter=2, n_jobs=1, **options), X, Y)
+
+
+def _fit_rich() -> None:
+    """Features on edges, label triples and what only they compile."""
+    from ramify import CRF, Chain, Perceptron
+
+    for _, X, Y in list(_data())[:3]:
+        for order in (1, 2):
+            for learner in (CRF, Perceptron):
+                model = learner(Chain(order=order), edge_features="all", max_iter=2, n_jobs=1)
+                _infer(_fitted(model, X, Y), X)
+
+
+def _tag() -> None:
+    """Column files, templates, and features that are hashed."""
+    import io
+
+    from ramify.apps.tagging.columns import read_columns
+    from ramify.apps.tagging.tagger import Tagger
+    from ramify.apps.tagging.templates import Template
+
+    text = read_columns("-", stream=io.StringIO("a X D\nb Y N\nc X D\n\nb Y N\n"))
+    for boundary in ("pad", "skip"):
+        template = Template.parse(f"#! boundary = {boundary}\nU0:%X[0,0]/%x[1,0]/%x[2,0]\nB")
+        hashed: dict[str, Any] = {"min_count": 1, "n_hash": 10}
+        for options in ({}, hashed):
+            tagger = Tagger.train(text, template=template, tol=0.1, **options)
+            tagger.predict(text)
+            tagger.template.apply(text.table)
 
 
 def _fitted(model: Any, X: Any, Y: Any) -> Any:
@@ -96,24 +129,28 @@ def _predict_all() -> None:
 
 
 def _infer_all() -> None:
-    """Every answer of every structure, plain and with a contradiction, which doubles the labels."""
+    for model, X, _ in _models():
+        _infer(model, X)
+
+
+def _infer(model: Any, X: Any) -> None:
+    """Every answer of a structure, plain and with a contradiction, which doubles the labels."""
     import numpy as np
 
     from ramify.structures.tables import Restriction
 
-    for model, X, _ in _models():
-        structure = model.structure
-        theta = model.scorer_.score(model.coef_, model.encoder_.transform(X))
-        codes = structure.best(theta).codes
-        for within in (None, Restriction(contradicts=np.asarray(codes))):
-            structure.worst(theta, within=within)
-            structure.k_best(theta, 2, within=within)
-            structure.max_marginals(theta, within=within)
-            structure.entropy(theta, within=within)
-            structure.sample(theta, random_state=0, within=within)
-            structure.min_risk(theta, within=within)
-            structure.log_proba(theta, codes, within=within)
-        structure.count(theta, codes)
+    structure = model.structure
+    theta = model.scorer_.score(model.coef_, model.encoder_.transform(X))
+    codes = structure.best(theta).codes
+    for within in (None, Restriction(contradicts=np.asarray(codes))):
+        structure.worst(theta, within=within)
+        structure.k_best(theta, 2, within=within)
+        structure.max_marginals(theta, within=within)
+        structure.entropy(theta, within=within)
+        structure.sample(theta, random_state=0, within=within)
+        structure.min_risk(theta, within=within)
+        structure.log_proba(theta, codes, within=within)
+    structure.count(theta, codes)
 
 
 @contextmanager
