@@ -138,6 +138,25 @@ def test_train_from_standard_input(run, folder):
     assert (code, json.loads(out)["sentences"]) == (0, 60)
 
 
+def test_train_with_every_option_of_features_and_labels(run, folder):
+    command = ["train", "train.txt", "--model", "m", "--template", "template", "--tol", 0.1, "--json"]
+    plain = json.loads(run(*command)[1])
+    code, out, err = run(*command, "--encoding", "iobes", "--invalid", "repair", "--min-count", 3, "--prune")
+    record = json.loads(out)
+    assert code == 0, err
+    assert record["features"] < plain["features"] and record["labels"] > plain["labels"]
+    assert set(run("predict", "--model", "m", "test.txt")[1].split()) & {"S-NP", "E-NP"} == set()
+    code, out, _ = run(*command, "--hash", 50)
+    assert (code, json.loads(out)["features"]) == (0, 50)
+    assert run("predict", "--model", "m", "test.txt")[0] == run("inspect", "m")[0] == 0
+    code, out, err = run(*command, "--clusters", "64,x")
+    assert code == 2 and "--clusters takes numbers such as 64,256, got '64,x'" in err
+    code, out, err = run(*command, "--clusters", "64")
+    assert code == 2 and "different words occur at least" in err
+    code, _, err = run(*command, "--encoding", "iobes")
+    assert code == 2 and re.search(r"train.txt:\d+: .*'I-NP' .* is not valid in IOB2", err)
+
+
 # ----------------------------------------------------------------------------------------------- predict
 
 
@@ -249,7 +268,7 @@ def test_inspect(run):
     assert set(record) == {
         "class", "structure", "labels", "feature_kind", "n_features", "n_weights", "n_nonzero_weights",
         "objective", "gap", "iterations", "converged", "reason", "task", "n_columns", "label_column",
-        "separator", "template", "weights", "transitions",
+        "separator", "template", "weights", "transitions", "edge_features",
     }  # fmt: skip
     assert (record["class"], record["labels"], record["template"]) == ("CRF", ["B-NP", "I-NP"], TEMPLATE)
     model = ramify.load("model")

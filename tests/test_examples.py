@@ -39,6 +39,38 @@ PRINTS = {
         r"CRF: all agree .*: True",
         r"SSVM: all agree .*: True",
     ],
+    "evaluation_report": [
+        r"token accuracy: \d+\.\d\d \[\d+\.\d\d, \d+\.\d\d\]",
+        r"why 'w\d+' is T\d, not T\d:",
+        r"[+-]\d+\.\d+  all \d+ terms",
+        r"page: .*\.html",
+    ],
+    "crfsuite_drop_in": [
+        r"weighted avg +0\.9",
+        r"best F1 in cross-validation: 0\.[89]\d+, model of \d+ bytes",
+        r"B-PER +-> I-PER +\d\.\d+",
+        r"B-LOC +before:word:in +\d\.\d+",
+    ],
+    "clusters_and_significance": [r"words alone +F1 \d", r"gain \+\d+\.\d+ .* p = 0\.0001"],
+    "segments": [
+        r"chain of labels +F1 0\.\d\d",
+        r"segments with the list +F1 0\.[6-9]\d",
+        r"-> \[\(\d, \d, 'title'\)",
+    ],
+    "rich_chains": [r"plain +17 +7\d\.\d% +9\d\.\d%", r"\+ second order +49 +\d\d\.\d% +100\.0%"],
+    "structure_regularisation": [
+        r"inf +0\.[67]\d\d +0\.[67]\d\d",
+        r"chosen by cross-validation: size (\d+\.5|inf)",
+        r"template w +\|w\| = +\d+\.[1-9]",
+        r"template noise +\|w\| = +0\.00",
+        r"together 0\.[78]",
+    ],
+    "columns_and_memory": [
+        r"columns: \d+ features, accuracy 0\.[78]",
+        r"streamed: \d+ columns, accuracy 0\.[78]",
+        r"hashed: 256 columns, accuracy 0\.[78]",
+        r"pruned: \d+ features, \d+ of them needed",
+    ],
     "save_and_load": ["same weights: True", "same predictions: True", "refused: .*damaged"],
 }
 

@@ -17,20 +17,31 @@ _HOME = {
     "CRF": "ramify.estimators",
     "SSVM": "ramify.estimators",
     "Perceptron": "ramify.estimators",
+    "CombinedDecoder": "ramify.estimators",
     "load": "ramify.estimators",
     "Chain": "ramify.structures",
     "Multiclass": "ramify.structures",
+    "SemiMarkov": "ramify.structures",
+    "Decomposition": "ramify.regularizers",
+    "GroupLasso": "ramify.regularizers",
     "UNKNOWN": "ramify.data",
     "as_sequences": "ramify.data",
 }
-_PACKAGES = ("data", "datasets", "errors", "losses", "metrics", "plot", "solvers", "structures", "testing")
+_PACKAGES = (
+    "bounds", "compat", "data", "datasets", "errors", "inspection", "losses", "metrics", "plot", "regularizers",
+    "solvers", "structures", "testing",
+)  # fmt: skip
 
-__all__ = ["CRF", "SSVM", "UNKNOWN", "Chain", "Multiclass", "Perceptron", "as_sequences", "load"]
+__all__ = [
+    "CRF", "SSVM", "UNKNOWN", "Chain", "CombinedDecoder", "Decomposition", "GroupLasso", "Multiclass", "Perceptron",
+    "SemiMarkov", "as_sequences", "load",
+]  # fmt: skip
 
 if TYPE_CHECKING:
     from ramify.data import UNKNOWN, as_sequences
-    from ramify.estimators import CRF, SSVM, Perceptron, load
-    from ramify.structures import Chain, Multiclass
+    from ramify.estimators import CRF, SSVM, CombinedDecoder, Perceptron, load
+    from ramify.regularizers import Decomposition, GroupLasso
+    from ramify.structures import Chain, Multiclass, SemiMarkov
 
 
 def __getattr__(name: str) -> Any:

@@ -10,6 +10,7 @@ from typing import Any
 from ramify.bench.compare import Verdict, compare, judge, ratio
 from ramify.bench.measure import Measurement
 from ramify.bench.spec import Benchmark
+from ramify.bench.study import StudyReport
 
 COLD_PHASE = "compile"
 
@@ -169,9 +170,9 @@ class Report:
 
 @dataclass(frozen=True)
 class Suite:
-    """Reports of several benchmarks."""
+    """Reports of several benchmarks and studies."""
 
-    reports: tuple[Report, ...]
+    reports: tuple[Report | StudyReport, ...]
 
     @property
     def ok(self) -> bool:
@@ -179,7 +180,7 @@ class Suite:
         return all(report.ok for report in self.reports)
 
     def to_dict(self) -> dict[str, Any]:
-        """Keys ``ok`` and ``benchmarks`` (name to :meth:`Report.to_dict`)."""
+        """Keys ``ok`` and ``benchmarks`` (name to :meth:`Report.to_dict` or :meth:`StudyReport.to_dict`)."""
         return {"ok": self.ok, "benchmarks": {report.name: report.to_dict() for report in self.reports}}
 
     def format(self) -> str:

@@ -13,7 +13,8 @@ from pathlib import Path
 from ramify.bench.machine import machine, versions
 from ramify.bench.measure import Measurement
 from ramify.bench.report import Report, Suite
-from ramify.bench.spec import Benchmark, find_benchmark, load_benchmark
+from ramify.bench.spec import Benchmark, find_benchmark, load_benchmark, load_declared
+from ramify.bench.study import Study, StudyReport, run_study
 
 Log = Callable[[str], None]
 
@@ -33,7 +34,15 @@ class BenchmarkFailed(RuntimeError):
     """A side crashed, or the sides did not do the same work."""
 
 
-def run_suite(names: Iterable[str], *, repeat: int = 3, log: Log | None = None) -> Suite:
+def run_suite(
+    names: Iterable[str],
+    *,
+    repeat: int = 3,
+    log: Log | None = None,
+    only: Iterable[str] = (),
+    out: str | os.PathLike[str] | None = None,
+    run: bool = True,
+) -> Suite:
     """Run benchmarks by name; unknown names and missing packages are found before the first one starts.
 
     Parameters
@@ -43,6 +52,8 @@ def run_suite(names: Iterable[str], *, repeat: int = 3, log: Log | None = None) 
         Runs of each side.
     log : callable, optional
         Called with a line of text after every run.
+    only, out, run
+        For studies: as for :func:`~ramify.bench.run_study`.
 
     Raises
     ------
@@ -53,10 +64,22 @@ def run_suite(names: Iterable[str], *, repeat: int = 3, log: Log | None = None) 
     BenchmarkFailed
         A side crashed or did other work than the others.
     """
-    paths = [find_benchmark(name) for name in names]
-    for path in paths:
-        _check_installed(load_benchmark(path))
-    return Suite(tuple(run_benchmark(path, repeat=repeat, log=log) for path in paths))
+    only = list(only)
+    declared = {path: load_declared(path) for path in map(find_benchmark, names)}
+    for each in declared.values():
+        if isinstance(each, Study):
+            each.select(only)
+            continue
+        _check_installed(each)
+        if only or out is not None or not run:
+            raise ValueError(f"benchmark {each.name!r} is no study: it keeps no runs to choose from")
+
+    def report(path: Path, each: Benchmark | Study) -> Report | StudyReport:
+        if isinstance(each, Study):
+            return run_study(each, only=only, out=out, run=run, log=log)
+        return run_benchmark(path, repeat=repeat, log=log)
+
+    return Suite(tuple(report(path, each) for path, each in declared.items()))
 
 
 def run_benchmark(path: Path | str, *, repeat: int = 3, log: Log | None = None) -> Report:

@@ -39,6 +39,7 @@ from typing import ClassVar
 
 from ramify.bench.files import CheckoutFiles
 from ramify.bench.measure import Run
+from ramify.bench.study import Study
 
 
 @dataclass(frozen=True)
@@ -186,10 +187,24 @@ def load_benchmark(path: Path | str) -> Benchmark:
     ValueError
         The file does not exist, declares no :class:`Benchmark`, or one of another name.
     """
+    declared = load_declared(path)
+    if not isinstance(declared, Benchmark):
+        raise ValueError(f"{path} declares a study, which has no sides to compare: use run_study")
+    return declared
+
+
+def load_declared(path: Path | str) -> Benchmark | Study:
+    """Import a benchmark file and return its ``BENCHMARK``, be it a comparison or a study.
+
+    Raises
+    ------
+    ValueError
+        The file does not exist, declares neither, or one of another name.
+    """
     path = Path(path)
-    benchmark = getattr(_FILES.load(path), "BENCHMARK", None)
-    if not isinstance(benchmark, Benchmark):
-        raise ValueError(f"{path} does not define BENCHMARK = ramify.bench.Benchmark(...)")
-    if benchmark.name != path.stem:
-        raise ValueError(f"{path} declares the name {benchmark.name!r}; it must be that of the file")
-    return benchmark
+    declared = getattr(_FILES.load(path), "BENCHMARK", None)
+    if not isinstance(declared, Benchmark | Study):
+        raise ValueError(f"{path} does not define BENCHMARK = ramify.bench.Benchmark(...) (or Study)")
+    if declared.name != path.stem:
+        raise ValueError(f"{path} declares the name {declared.name!r}; it must be that of the file")
+    return declared

@@ -6,10 +6,13 @@ import io
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ramify.bench.spec import Target
 from ramify.plot.axes import MISSING, has_matplotlib
+
+if TYPE_CHECKING:
+    from ramify.apps.tagging.report import EvaluationReport
 
 Cell = str | int | float | None
 
@@ -103,6 +106,7 @@ class Context:
         self.quick = quick
         self.tables: list[Table] = []
         self.figures: list[Figure] = []
+        self.evaluations: list[EvaluationReport] = []
         self.verdicts: list[Verdict] = []
         self.notes: list[str] = []
         self._log = log
@@ -138,6 +142,10 @@ class Context:
         file = io.BytesIO()
         canvas.savefig(file, format="png", dpi=120)
         self.figures.append(Figure(title, file.getvalue()))
+
+    def add_evaluation(self, report: EvaluationReport) -> None:
+        """Add an evaluation in full (``ramify.apps.tagging.report``) to the page that the recipe may write."""
+        self.evaluations.append(report)
 
     def add_target(self, metric: str, value: float, op: str, bound: float) -> None:
         """Check a value against a bound; ``op`` is ``"<="`` or ``">="``."""

@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import base64
-import html
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from ramify.io import write_atomically
+from ramify.page import Html, contents, page, table, tag
 from ramify.recipes.context import Figure, Table, Verdict
 
-_STYLE = """
-body { font: 16px/1.5 system-ui, sans-serif; color: #22304a; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
-table { border-collapse: collapse; margin: 1rem 0 2rem; }
-caption, figcaption { text-align: left; font-weight: 600; padding: .3rem 0; }
-th, td { padding: .3rem .9rem; text-align: right; border-bottom: 1px solid #ddd6c4; }
-th:first-child, td:first-child { text-align: left; }
-figure { margin: 1rem 0 2rem; } img { max-width: 100%; }
-.met { color: #2f7d4b; } .missed { color: #c02a26; font-weight: 600; } .small { color: #777; font-size: .85rem; }
-"""
+if TYPE_CHECKING:
+    from ramify.apps.tagging.report import EvaluationReport
 
 
 @dataclass(frozen=True)
@@ -34,6 +28,8 @@ class RecipeReport:
     seconds : float
     tables : tuple of Table
     figures : tuple of Figure
+    evaluations : tuple of EvaluationReport
+        Evaluations in full, for the page.
     verdicts : tuple of Verdict
     notes : tuple of str
     versions, machine : dict
@@ -46,6 +42,7 @@ class RecipeReport:
     seconds: float
     tables: tuple[Table, ...]
     figures: tuple[Figure, ...]
+    evaluations: tuple[EvaluationReport, ...]
     verdicts: tuple[Verdict, ...]
     notes: tuple[str, ...]
     versions: dict[str, str]
@@ -99,46 +96,41 @@ class RecipeReport:
         """
         path = Path(path)
         if path.suffix.lower() in (".html", ".htm"):
-            path.write_text(self.html(), encoding="utf-8")
+            _write(path, self.html().encode("utf-8"))
             return
         pictures = [path.with_name(f"{path.stem}-{i}.png") for i in range(1, len(self.figures) + 1)]
         for picture, figure in zip(pictures, self.figures):
-            picture.write_bytes(figure.png)
-        path.write_text(self.markdown([picture.name for picture in pictures]), encoding="utf-8")
+            _write(picture, figure.png)
+        _write(path, self.markdown([picture.name for picture in pictures]).encode("utf-8"))
 
     def markdown(self, pictures: list[str]) -> str:
         """The report as Markdown; ``pictures`` are the files of the figures."""
         blocks = [f"# {self.name}", self.doc.strip()]
-        for table in self.tables:
-            align = ["---", *["---:"] * (len(table.header) - 1)]
-            lines = ["| " + " | ".join(row) + " |" for row in [table.header, align, *table.cells()]]
-            blocks += [f"## {table.title}", "\n".join(lines)]
+        for each in self.tables:
+            align = ["---", *["---:"] * (len(each.header) - 1)]
+            lines = ["| " + " | ".join(row) + " |" for row in [each.header, align, *each.cells()]]
+            blocks += [f"## {each.title}", "\n".join(lines)]
         blocks += [f"![{figure.title}]({name})" for figure, name in zip(self.figures, pictures)]
+        for report in self.evaluations:
+            blocks += [f"## {report.title}", f"```\n{report.evaluation.format()}\n```"]
         return "\n\n".join([*blocks, "\n".join(f"- {line}" for line in self._lines())]) + "\n"
 
     def html(self) -> str:
         """The report as one HTML page without links to other files."""
-        text = html.escape
-        parts = [f"<h1>{text(self.title)}</h1>"]
         paragraphs = self.doc.strip().split("\n\n")[1:]
-        parts += [f"<p>{text(paragraph)}</p>" for paragraph in paragraphs]
-        parts += [_html_table(table) for table in self.tables]
-        for figure in self.figures:
-            data = base64.b64encode(figure.png).decode("ascii")
-            caption = f"<figcaption>{text(figure.title)}</figcaption>"
-            parts.append(
-                f'<figure>{caption}<img alt="{text(figure.title)}" src="data:image/png;base64,{data}"></figure>'
-            )
-        verdicts = [(str(verdict), "met" if verdict.met else "missed") for verdict in self.verdicts]
         lines = [
-            *verdicts,
-            *((note, "") for note in self.notes),
+            *((str(verdict), "met" if verdict.met else "missed") for verdict in self.verdicts),
+            *((note, None) for note in self.notes),
             *((line, "small") for line in self._conditions()),
         ]
-        items = "".join(f'<li class="{kind}">{text(line)}</li>' for line, kind in lines)
-        head = f'<meta charset="utf-8"><title>{text(self.title)}</title><style>{_STYLE}</style>'
-        body = "\n".join([*parts, f"<ul>{items}</ul>"])
-        return f'<!doctype html>\n<html lang="en"><head>{head}</head>\n<body>\n{body}\n</body></html>\n'
+        return page(
+            self.title,
+            tag("header", tag("h1", self.title), [tag("p", paragraph) for paragraph in paragraphs]),
+            *(table(each.header, each.cells(), caption=tag("b", each.title)) for each in self.tables),
+            *(_picture(figure) for figure in self.figures),
+            tag("ul", [tag("li", line, cls=kind) for line, kind in lines]),
+            *(_evaluation(i, report) for i, report in enumerate(self.evaluations, 1)),
+        )
 
     def _lines(self) -> list[str]:
         return [*map(str, self.verdicts), *self.notes, *self._conditions()]
@@ -151,9 +143,20 @@ class RecipeReport:
         ]
 
 
-def _html_table(table: Table) -> str:
-    def row(cells: list[str] | tuple[str, ...], kind: str) -> str:
-        return "<tr>" + "".join(f"<{kind}>{html.escape(cell)}</{kind}>" for cell in cells) + "</tr>"
+def _picture(figure: Figure) -> Html:
+    data = base64.b64encode(figure.png).decode("ascii")
+    image = tag("img", alt=figure.title, src=f"data:image/png;base64,{data}")
+    return tag("figure", tag("figcaption", figure.title), image)
 
-    rows = [row(table.header, "th"), *(row(cells, "td") for cells in table.cells())]
-    return f"<table><caption>{html.escape(table.title)}</caption>{''.join(rows)}</table>"
+
+def _evaluation(number: int, report: EvaluationReport) -> Html:
+    """An evaluation in full; its number keeps its anchors apart from those of the others."""
+    parts, prefix = report.parts(), f"evaluation-{number}-"
+    return tag(
+        "article", tag("h1", report.title), contents(parts, prefix), [part.html(prefix) for part in parts]
+    )
+
+
+def _write(path: Path, data: bytes) -> None:
+    with write_atomically(path) as file:
+        file.write(data)

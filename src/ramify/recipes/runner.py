@@ -72,8 +72,9 @@ def run_recipe(name: str, quick: bool = False, log: Callable[[str], None] | None
         raise ValueError(f"{recipe.path}: run(context) added neither a table nor a figure to the report")
     return RecipeReport(
         name=name, title=recipe.title, doc=recipe.doc, quick=quick, seconds=time.perf_counter() - started,
-        tables=tuple(context.tables), figures=tuple(context.figures), verdicts=tuple(context.verdicts),
-        notes=tuple(context.notes), versions=versions(["scikit-learn"]), machine=machine(),
+        tables=tuple(context.tables), figures=tuple(context.figures), evaluations=tuple(context.evaluations),
+        verdicts=tuple(context.verdicts), notes=tuple(context.notes), versions=versions(["scikit-learn"]),
+        machine=machine(),
     )  # fmt: skip
 
 

@@ -1,0 +1,78 @@
+"""Training a chain CRF on CoNLL-2000 at a weak and at a strong penalty: ramify against python-crfsuite (L-BFGS).
+
+The data, the attributes, the weights and the conditions are those of `crf_chunking`; the penalties are `l2 =
+0.2` and `l2 = 20` (there `c2 = 0.1` and `c2 = 10`). Nothing is tuned for them. `weak` and `strong` are the
+seconds from attribute strings to weights, encoding included; the strings are made before. The weak penalty is
+the harder problem: ramify's dual steps then are short.
+"""
+
+import importlib.util
+import os
+import tempfile
+from pathlib import Path
+
+from ramify.bench import Benchmark, Side, Target
+
+PENALTIES = {"weak": 0.2, "strong": 20.0}
+
+
+def chunking():
+    """The benchmark beside this one."""
+    spec = importlib.util.spec_from_file_location("crf_chunking", Path(__file__).with_name("crf_chunking.py"))
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def ramify(run):
+    from ramify import CRF, Chain
+
+    common = chunking()
+    train, _ = common.load(run)
+    X = list(common.Featurised(train.data))
+
+    def model(l2):
+        return CRF(Chain(), l2=l2, tol=1e-3, n_jobs=os.cpu_count())
+
+    with run.phase("compile"):
+        model(2.0).fit(X[:20], train.target[:20])
+    for name, l2 in PENALTIES.items():
+        with run.phase(name):
+            crf = model(l2).fit(X, train.target)
+        run.figures[f"{name} objective"] = crf.objective_
+        run.figures[f"{name} iterations"] = crf.n_iter_
+
+
+def python_crfsuite(run):
+    import pycrfsuite
+
+    common = chunking()
+    train, _ = common.load(run)
+    X = list(common.Featurised(train.data))
+    for name, l2 in PENALTIES.items():
+        trainer = pycrfsuite.Trainer(algorithm="lbfgs", verbose=False)
+        trainer.set_params(
+            {"c2": l2 / 2, "feature.possible_transitions": True, "feature.possible_states": False}
+        )
+        with tempfile.TemporaryDirectory() as folder, run.phase(name):
+            for x, y in zip(X, train.target):
+                trainer.append(x, y)
+            trainer.train(str(Path(folder) / "model.crfsuite"))
+        run.figures[f"{name} objective"] = trainer.logparser.last_iteration["loss"]
+        run.figures[f"{name} iterations"] = trainer.logparser.last_iteration["num"]
+
+
+BENCHMARK = Benchmark(
+    name="crf_penalties",
+    doc=__doc__,
+    main_phase="weak",
+    sides={
+        "ramify": Side(ramify, imports=("ramify", "numba", "sklearn"), package="ramify"),
+        "python-crfsuite": Side(python_crfsuite, imports=("pycrfsuite",), package="python-crfsuite"),
+    },
+    targets=[
+        Target(f"{name} {metric}", "<=", bound)
+        for name in PENALTIES
+        for metric, bound in (("wall ratio", 0.1), ("objective ratio", 1.001))
+    ],
+)

@@ -1,0 +1,141 @@
+"""Ten epochs of the averaged perceptron on CoNLL-2000 chunking: ramify against CRFsuite's, and Vowpal Wabbit's search.
+
+All sides get the attribute strings of `crf_chunking`, made before. ramify and CRFsuite run ten epochs of the
+averaged perceptron; Vowpal Wabbit's sequence search, without roll-outs (its fastest way), makes three passes,
+after which it is as good. `encode` turns strings into codes (for Vowpal Wabbit: writes its input file, in which
+it hashes the strings again while it reads, so that its `train` includes that), `train` is everything else up to
+the weights, `fit` both. Every side has one thread: steps follow each other.
+"""
+
+import importlib.util
+import tempfile
+from pathlib import Path
+
+from ramify.bench import Benchmark, Side, Target
+
+EPOCHS, PASSES = 10, 3
+
+
+def chunking():
+    """The benchmark of CRFs beside this one."""
+    spec = importlib.util.spec_from_file_location("crf_chunking", Path(__file__).with_name("crf_chunking.py"))
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def load(run):
+    common = chunking()
+    train, test = common.load(run)
+    return (
+        common,
+        list(common.Featurised(train.data)),
+        train.target,
+        list(common.Featurised(test.data)),
+        test.target,
+    )
+
+
+def ramify(run):
+    from ramify import Chain, Perceptron
+
+    common, X, Y, X_test, Y_test = load(run)
+
+    def model():
+        return Perceptron(Chain(), max_iter=EPOCHS, n_jobs=1)
+
+    with run.phase("compile"):
+        model().fit(X[:20], Y[:20]).predict(X[:20])
+    start = common.now()
+    perceptron = model().fit(X, Y)
+    wall, cpu = common.between(start, common.now())
+    encode = perceptron.fit_seconds_["encode"]
+    run.add_phase("encode", encode, encode)
+    run.add_phase("train", wall - encode, cpu - encode)
+    run.add_phase("fit", wall, cpu)
+    with run.phase("predict"):
+        predicted = perceptron.predict(X_test)
+    common.evaluate(run, Y_test, predicted)
+
+
+def python_crfsuite(run):
+    import pycrfsuite
+
+    common, X, Y, X_test, Y_test = load(run)
+    trainer = pycrfsuite.Trainer(algorithm="ap", verbose=False)
+    trainer.set_params({"max_iterations": EPOCHS, "epsilon": 0.0, "feature.possible_transitions": True})
+    start = common.now()
+    for x, y in zip(X, Y):
+        trainer.append(x, y)
+    ready = common.now()
+    with tempfile.TemporaryDirectory() as folder:
+        model = str(Path(folder) / "model.crfsuite")
+        trainer.train(model)
+        done = common.now()
+        run.add_phase("encode", *common.between(start, ready))
+        run.add_phase("train", *common.between(ready, done))
+        run.add_phase("fit", *common.between(start, done))
+        tagger = pycrfsuite.Tagger()
+        tagger.open(model)
+        with run.phase("predict"):
+            predicted = [tagger.tag(x) for x in X_test]
+    common.evaluate(run, Y_test, predicted)
+
+
+def write_vw(path, X, Y, codes):
+    """One line a token, an empty line after each sentence; characters that mean something there are spelled out."""
+    spelled = str.maketrans({":": "_c", "|": "_p"})
+    with open(path, "w", encoding="utf-8") as file:
+        for x, y in zip(X, Y):
+            for attributes, label in zip(x, y):
+                file.write(f"{codes.get(label, 1)} | {' '.join(attributes).translate(spelled)}\n")
+            file.write("\n")
+
+
+def vowpal_wabbit(run):
+    import vowpalwabbit
+
+    common, X, Y, X_test, Y_test = load(run)
+    labels = sorted({label for y in Y for label in y})
+    codes = {label: k for k, label in enumerate(labels, start=1)}
+    with tempfile.TemporaryDirectory() as folder:
+        data, model, test, answers = (
+            str(Path(folder) / name) for name in ("train", "model", "test", "answers")
+        )
+        start = common.now()
+        write_vw(data, X, Y, codes)
+        ready = common.now()
+        learner = vowpalwabbit.Workspace(
+            f"--search {len(labels)} --search_task sequence -d {data} -k --cache_file {data}.cache --passes {PASSES} "
+            f"--holdout_off -b 22 -f {model} --quiet --search_rollout none"
+        )
+        learner.finish()
+        done = common.now()
+        run.add_phase("encode", *common.between(start, ready))
+        run.add_phase("train", *common.between(ready, done))
+        run.add_phase("fit", *common.between(start, done))
+        write_vw(test, X_test, Y_test, codes)
+        with run.phase("predict"):
+            vowpalwabbit.Workspace(f"-t -i {model} -d {test} -p {answers} --quiet").finish()
+        lines = Path(answers).read_text().split("\n")
+    predicted = [[labels[int(code) - 1] for code in line.split()] for line in lines if line.strip()]
+    common.evaluate(run, Y_test, predicted)
+
+
+BENCHMARK = Benchmark(
+    name="perceptron_chunking",
+    doc=__doc__,
+    main_phase="fit",
+    sides={
+        "ramify": Side(ramify, imports=("ramify", "numba", "sklearn"), package="ramify"),
+        "python-crfsuite": Side(python_crfsuite, imports=("pycrfsuite",), package="python-crfsuite"),
+        "Vowpal Wabbit": Side(vowpal_wabbit, imports=("vowpalwabbit",), package="vowpalwabbit"),
+    },
+    targets=[
+        Target("train wall ratio", "<=", 1 / 3, peer="python-crfsuite"),
+        Target("fit wall ratio", "<=", 1 / 3, peer="python-crfsuite"),
+        Target("train wall ratio", "<=", 1.0, peer="Vowpal Wabbit"),
+        Target("chunk F1 difference", ">=", -0.0005, peer="python-crfsuite"),
+        Target("chunk F1", ">=", 0.934),
+    ],
+)

@@ -1,0 +1,15 @@
+"""Chinese word segmentation of a Universal Dependencies treebank in simplified characters.
+
+The features and learners of the recipe `segmentation`, on the training, development and test parts as published. The
+quick run uses the first 1,000 sentences of each part.
+"""
+
+from functools import partial
+
+from ramify.datasets import load_cws_udc
+from ramify.recipes.tagging import run_task, word_segmentation
+
+
+def run(context):
+    load = partial(load_cws_udc, encoding="BMES6")
+    run_task(context, word_segmentation(load, target=93.0, quick_target=88.0))
