@@ -21,7 +21,8 @@ def diagonal_pass(x, w, base, factor, factor_t, offsets, weight, n_labels, width
     for s in range(len(weight)):
         longest = max(longest, offsets[s + 1] - offsets[s])
     dtype = w.rows.dtype
-    node, alpha, pull = np.empty(longest * width, dtype), np.empty(longest * width, dtype), np.empty(longest * width, dtype)
+    size = longest * width
+    node, alpha, pull = np.empty(size, dtype), np.empty(size, dtype), np.empty(size, dtype)
     one = simd.splat(h.rows, 1.0)
     for s in range(len(weight)):
         lo, hi = offsets[s], offsets[s + 1]
@@ -37,7 +38,9 @@ def diagonal_pass(x, w, base, factor, factor_t, offsets, weight, n_labels, width
             for i in range(n_labels):
                 a = simd.spread(alpha, (t - 1) * width + i)
                 for c in range(0, width, LANES):
-                    p = simd.mul(a, simd.mul(simd.load(factor, i * width + c), simd.load(pull, t * width + c)))
+                    p = simd.mul(
+                        a, simd.mul(simd.load(factor, i * width + c), simd.load(pull, t * width + c))
+                    )
                     spread = simd.mul(share, simd.mul(p, simd.sub(one, p)))
                     simd.store(h.edge, i * width + c, simd.add(spread, simd.load(h.edge, i * width + c)))
 

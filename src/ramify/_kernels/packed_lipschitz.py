@@ -99,13 +99,15 @@ def take_singles(x, lo, hi, g_single, c_s, z_single):
 
 @kernel()
 def new_estimate(old, square, theta, slope, edge, edge_slope, codes, lo, n, n_labels, width, desk):
-    """The least ``L = old 2^k, k >= -1``, with ``f(w - g / L) <= f(w) - |g|^2 / (2 L)``, and the losses computed for it."""
+    """The least ``L = old 2^k, k >= -1``, with ``f(w - g / L) <= f(w) - |g|^2 / (2 L)``, and the losses computed."""
     here = loss_along(theta, slope, edge, edge_slope, 0.0, codes, lo, n, n_labels, width, desk)
     if np.isnan(here):
         return old, 1
     estimate = 0.5 * old
     for trial in range(MOST_DOUBLINGS):
-        value = loss_along(theta, slope, edge, edge_slope, 1.0 / estimate, codes, lo, n, n_labels, width, desk)
+        value = loss_along(
+            theta, slope, edge, edge_slope, 1.0 / estimate, codes, lo, n, n_labels, width, desk
+        )
         if value <= here - 0.5 * square / estimate:
             return estimate, trial + 2
         estimate *= 2.0

@@ -2,8 +2,8 @@
 
 With ``z`` the sum of the stored gradients, negative, a step of length ``eta`` moves every weight:
 ``w <- soft((1 - eta l2) w + eta z, eta l1)``. In ``v = w / beta``, ``beta`` the product of all ``1 - eta l2``, that is
-``v <- soft(v + delta z, delta l1)`` with ``delta = eta / beta``. A visit changes ``z`` for the columns of its sample only,
-so the others catch up when they are met again: all they need is the sum of the deltas they have missed.
+``v <- soft(v + delta z, delta l1)`` with ``delta = eta / beta``. A visit changes ``z`` for the columns of its sample
+only, so the others catch up when they are met again: all they need is the sum of the deltas they have missed.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ SMALLEST_GRADIENT = 1e-8  # squared norm below which there is nothing to learn a
 
 
 class Table(NamedTuple):
-    """What is stored of every sample: marginals minus truth, the same of label pairs, entropy and loss at the last visit
-    (NaN before the first), Lipschitz estimate (0 before the first), visits until it is tested again, tests in a row that
-    left it as it was."""
+    """What is stored of every sample: marginals minus truth, the same of label pairs, entropy and loss at the last
+    visit (NaN before the first), Lipschitz estimate (0 before the first), visits until it is tested again, tests in a
+    row that left it as it was."""
 
     residual: np.ndarray
     residual_edge: np.ndarray
@@ -98,8 +98,8 @@ def advance_all(w, z, width, last, last_single, now, sums, beta, l1):
 
 @kernel()
 def sag_pass(
-    x, w, z, base, mask, edge_mask, l2_node, l2_edge, l1_node, l1_edge, offsets, codes, weight, order, n_labels, width, most,
-    table, caution,
+    x, w, z, base, mask, edge_mask, l2_node, l2_edge, l1_node, l1_edge, offsets, codes, weight, order, n_labels, width,
+    most, table, caution,
 ):  # fmt: skip
     """Visit the samples of ``order`` in turn, each visit with a step of length
     ``eta = 1 / (2 m L_max caution + 2 l2) + 1 / (2 m L_mean caution + 2 l2)``, m the number of gradients in the sum.
@@ -113,9 +113,19 @@ def sag_pass(
     has_edges = len(table.residual_edge) > 0
     node, theta, slope = np.empty(size, dtype), np.empty(size, dtype), np.empty(size, dtype)
     alpha, pull = np.empty(size, dtype), np.empty(size, dtype)
-    pairs, factor, factor_t = np.zeros(square_size, dtype), np.zeros(square_size, dtype), np.zeros(square_size, dtype)
-    desk = Desk(np.empty(size), np.empty(size), np.zeros(edge_size), np.zeros(square_size), np.zeros(square_size))
-    g, g_single, edge_slope = np.empty(most * width, dtype), np.zeros(len(w.singles)), np.zeros(edge_size, dtype)
+    pairs, factor, factor_t = (
+        np.zeros(square_size, dtype),
+        np.zeros(square_size, dtype),
+        np.zeros(square_size, dtype),
+    )
+    desk = Desk(
+        np.empty(size), np.empty(size), np.zeros(edge_size), np.zeros(square_size), np.zeros(square_size)
+    )
+    g, g_single, edge_slope = (
+        np.empty(most * width, dtype),
+        np.zeros(len(w.singles)),
+        np.zeros(edge_size, dtype),
+    )
     edge = np.empty(edge_size)
     for c in range(edge_size):
         edge[c] = w.edge[c]

@@ -155,7 +155,13 @@ class Perceptron(StructuredEstimator):
         structure = data.structure if decomposition is None else structure_of_pieces(data.structure)
         with ThreadExecutor(1) as executor:
             problem = Risk(
-                structure, scorer, PerceptronLoss(), data.samples, self._regularizer(scorer), executor, decomposition
+                structure,
+                scorer,
+                PerceptronLoss(),
+                data.samples,
+                self._regularizer(scorer),
+                executor,
+                decomposition,
             )
             if state is None:
                 state = PassState.new(problem, None, adaptive=False)

@@ -110,7 +110,9 @@ def load(path: Any, *, segment_features: Any = None) -> Any:
         model.encoder_ = encoder_from_state(header["encoder"], _group(arrays, "encoder"))
         if isinstance(model.encoder_, SegmentEncoder):
             model.encoder_.function = model.structure.segment_features
-        scorer: Any = {"segments": SegmentScorer, "edges": EdgeScorer}.get(header["scorer"].get("kind"), LinearScorer)
+        scorer: Any = {"segments": SegmentScorer, "edges": EdgeScorer}.get(
+            header["scorer"].get("kind"), LinearScorer
+        )
         model.scorer_ = scorer.from_state(header["scorer"], _group(arrays, "scorer"))
         model.coef_ = arrays["coef"]
         history = tuple(Step(int(n), *map(float, rest)) for n, *rest in arrays["history"])
@@ -144,7 +146,16 @@ def _components() -> dict[str, type]:
     from ramify.solvers.registry import HOME, solver_class
     from ramify.structures import Chain, Multiclass, SemiMarkov
 
-    kinds = (Chain, Multiclass, SemiMarkov, Hamming, ZeroOne, Decomposition, GroupLasso, *map(solver_class, HOME))
+    kinds = (
+        Chain,
+        Multiclass,
+        SemiMarkov,
+        Hamming,
+        ZeroOne,
+        Decomposition,
+        GroupLasso,
+        *map(solver_class, HOME),
+    )
     return {c.__name__: c for c in kinds}
 
 

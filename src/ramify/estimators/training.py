@@ -195,7 +195,9 @@ def _with_edges(estimator: Any, data: Encoded, scorer: Any, states: str, transit
     order, rules = getattr(structure, "order", 1), getattr(structure, "rules", None)
     chosen = select_columns(getattr(estimator, "edge_features", None), data.encoder)
     if chosen is not None and not (structure.has_edges and type(scorer) is LinearScorer):
-        raise ValueError(f"edge_features need the edges of a Chain; {type(estimator.structure).__name__} has none")
+        raise ValueError(
+            f"edge_features need the edges of a Chain; {type(estimator.structure).__name__} has none"
+        )
     possible = None if rules is None else rules.transition
     if possible is not None:
         scorer = replace(scorer, pairs=np.intersect1d(scorer.pairs, np.flatnonzero(possible)))

@@ -141,7 +141,9 @@ class SegmentEncoder(Encoder):
     def _packed(self, batch: Batch, found: Batch) -> SegmentBatch:
         rows = found.rows
         assert isinstance(rows, SparseRows)
-        left = np.repeat(batch.offsets[1:], batch.lengths) - np.arange(batch.n_rows)  # positions up to the end
+        left = np.repeat(batch.offsets[1:], batch.lengths) - np.arange(
+            batch.n_rows
+        )  # positions up to the end
         there = np.arange(self.max_length) < left[:, None]
         sizes = np.zeros(there.shape, np.int64)
         sizes[there] = np.diff(rows.indptr)

@@ -6,14 +6,15 @@ from typing import Any
 
 import numpy as np
 
+from ramify.data.batch import SparseRows
 from ramify.scorers.linear import LinearScorer
 from ramify.surrogates.log import LogLoss
 
 
 def has_diagonal(problem: Any) -> bool:
-    """Whether ``hessian_diagonal`` serves this problem: the log loss of plain chains."""
+    """Whether ``hessian_diagonal`` serves this problem: the log loss of plain chains with sparse features."""
     plain = type(getattr(problem, "scorer", None)) is LinearScorer and type(problem.surrogate) is LogLoss
-    return plain and problem.can_pack
+    return plain and problem.can_pack and isinstance(problem.samples.batch.rows, SparseRows)
 
 
 def hessian_diagonal(problem: Any, w: np.ndarray) -> np.ndarray:

@@ -129,6 +129,8 @@ class Stochastic:
             if self.averaged and epoch & (epoch - 1) == 0:
                 current.restart_average()
             pieces = cut_anew(problem, self.random_state, epoch)
+            if self.rule == "sgd":
+                current.decay = 1.0 / pieces.n_samples  # by epochs, however many pieces one has
             value, _ = stochastic_pass(pieces, current, self._order(pieces, epoch), self.parallel)
             epoch = current.epoch = epoch + 1
             primal = value + problem.regularizer.value(current.w)

@@ -11,6 +11,7 @@
 """
 
 from ramify.recipes.tagging.bio_columns import BioColumns
+from ramify.recipes.tagging.neighbours import Neighbours
 from ramify.recipes.tagging.part_of_speech import parts_of_speech
 from ramify.recipes.tagging.run import run_task
 from ramify.recipes.tagging.scores import score_accuracy, score_chunks, score_tags, score_words
@@ -21,6 +22,7 @@ from ramify.recipes.tagging.word_segmentation import word_segmentation
 
 __all__ = [
     "BioColumns",
+    "Neighbours",
     "System",
     "TagColumn",
     "TaggingTask",
