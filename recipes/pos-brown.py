@@ -1,9 +1,10 @@
 """Parts of speech of the Brown corpus: American English of 1961, base tags.
 
-A CRF on words, affixes, shapes, neighbours and word clusters against one on ramify's default template.
-Clusters are learned from the words of the training text alone, anew for each of three seeds. Of every ten
-files the last is test and the last but one development, on which the penalty is chosen. The test part is
-labelled once with each model. The quick run uses the first 1,000 sentences of each part.
+Words, affixes, shapes, neighbours and word clusters, three averaged perceptrons whose scores are added,
+against one perceptron on ramify's default template. Clusters are learned from the words of the training text,
+or from those of MASC and UD English EWT too; which is better is told by the development part. Everything is
+trained with three seeds, and each labels the test part once. Of every ten files the last is test and the last
+but one development. The quick run uses the first 1,000 sentences of each part.
 """
 
 from ramify.datasets import load_brown
@@ -11,4 +12,5 @@ from ramify.recipes.tagging import parts_of_speech, run_task
 
 
 def run(context):
-    run_task(context, parts_of_speech(load_brown, target=96.0, quick_target=84.0))
+    task = parts_of_speech(load_brown, texts=["masc", "ud-ewt"], target=96.0, quick_target=84.0)
+    run_task(context, task)

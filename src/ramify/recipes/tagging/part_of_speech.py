@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from sklearn.utils import Bunch
 
 from ramify.apps.tagging.default_template import default_template
-from ramify.estimators import CRF
+from ramify.estimators import Perceptron
 from ramify.features.clusters import WordClusters
+from ramify.recipes.tagging.more_text import MoreTextClusters
 from ramify.recipes.tagging.scores import score_tags
 from ramify.recipes.tagging.system import System
 from ramify.recipes.tagging.task import TaggingTask
 from ramify.structures import Chain
-
-CLUSTERS = (64, 256)
 
 TEMPLATE = """
 # Words in a window of five, pairs of neighbours; in lower case
@@ -53,6 +52,11 @@ U22:%H[0,0]
 U23:%H[1,0]
 U24:%H[0,0]/%S[0,0,2]
 U25:%H[0,0]/%S[0,0,3]
+U26:%H[-1,0]/%H[0,0]
+U27:%H[0,0]/%H[1,0]
+U28:%H[-1,0]/%H[0,0]/%H[1,0]
+U29:%X[0,0]/%H[-1,0]
+U2a:%X[0,0]/%H[1,0]
 
 # Clusters of the word and its neighbours, 64 and 256 of them
 U30:%x[-1,1]
@@ -70,30 +74,40 @@ U44:%x[0,2]/%x[1,2]
 B
 """
 
+# A third column, of finer clusters, which take more text
+FINE = """
+U50:%x[-1,3]
+U51:%x[0,3]
+U52:%x[1,3]
+"""
+
 
 def parts_of_speech(
     load: Callable[[str], Bunch],
     *,
+    texts: Sequence[str],
     target: float,
     quick_target: float,
-    l2: Sequence[float] = (1.0, 0.5),
-    published: Mapping[str, float] | None = None,
+    draws: int = 3,
+    seeds: Sequence[int] = (0, 1, 2),
 ) -> TaggingTask:
     """The task of tagging the words of a corpus.
 
-    The baseline is a CRF on the default template for words; the candidate has the template here, with affixes, shapes
-    and word clusters learned from the training text, which are drawn anew with each of three seeds.
+    The baseline is an averaged perceptron on the default template for words. The candidates are several perceptrons
+    on the template here, with affixes, shapes and word clusters. Clusters are learned from the training text alone, or
+    from more text. All candidates are tested.
 
     Parameters
     ----------
     load : callable
         Of the corpus, by subset.
+    texts : sequence of str
+        Other corpora to learn clusters from, see `MoreTextClusters`.
     target, quick_target : float
-        Accuracy (%) to be reached.
-    l2 : sequence of float
-        Penalties to try on development data, in both systems.
-    published : dict of str to float, optional
-        Accuracy (%) of others on the same test part.
+        Accuracy (%) to be reached by the candidate that is best on development data.
+    draws : int, default=3
+        Perceptrons of a candidate, each with its own clusters and order of sentences.
+    seeds : sequence of int, default=(0, 1, 2)
 
     Returns
     -------
@@ -102,27 +116,25 @@ def parts_of_speech(
     Examples
     --------
     >>> from ramify.datasets import load_brown
-    >>> task = parts_of_speech(load_brown, target=96.0, quick_target=80.0)
+    >>> task = parts_of_speech(load_brown, texts=["masc"], target=96.0, quick_target=80.0)
     >>> [system.name for system in (task.baseline, *task.candidates)]
-    ['CRF, default template', 'CRF, affixes, shapes and clusters']
+    ['perceptron, default template', '3 perceptrons, clusters', '3 perceptrons, clusters of more text']
     """
-    learner: Any = CRF(Chain(), tol=3e-3)
-    grid = {"l2": tuple(l2)}
+    learner: Any = Perceptron(Chain())
+    name = f"{draws} perceptrons" if draws > 1 else "perceptron"
+    coarse, fine = WordClusters((64, 256)), WordClusters((64, 256, 1000))
     return TaggingTask(
         load=load,
         scoring=score_tags,
-        baseline=System("CRF, default template", learner, default_template(2), grid=grid),
+        baseline=System("perceptron, default template", learner, default_template(2), seeds=seeds),
         candidates=(
+            System(f"{name}, clusters", learner, TEMPLATE, (coarse,), seeds=seeds, draws=draws),
             System(
-                "CRF, affixes, shapes and clusters",
-                learner,
-                TEMPLATE,
-                columns=(WordClusters(CLUSTERS),),
-                grid=grid,
-                seeds=(0, 1, 2),
+                f"{name}, clusters of more text", learner, TEMPLATE + FINE,
+                (MoreTextClusters(texts, fine),), seeds=seeds, draws=draws,
             ),
         ),
         target=target,
         quick_target=quick_target,
-        published=published or {},
-    )
+        test_all=True,
+    )  # fmt: skip
