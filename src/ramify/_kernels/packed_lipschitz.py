@@ -105,10 +105,9 @@ def new_estimate(old, square, theta, slope, edge, edge_slope, codes, lo, n, n_la
         return old, 1
     estimate = 0.5 * old
     for trial in range(MOST_DOUBLINGS):
-        value = loss_along(
-            theta, slope, edge, edge_slope, 1.0 / estimate, codes, lo, n, n_labels, width, desk
-        )
-        if value <= here - 0.5 * square / estimate:
+        step = 1.0 / estimate
+        value = loss_along(theta, slope, edge, edge_slope, step, codes, lo, n, n_labels, width, desk)
+        if value <= here - 0.5 * square * step:
             return estimate, trial + 2
         estimate *= 2.0
     return old, MOST_DOUBLINGS + 1

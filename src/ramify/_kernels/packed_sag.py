@@ -69,18 +69,24 @@ def advance(v, z, last, now, sums, l1):
 
 @kernel()
 def advance_row(v, z, row, width, last, now, sums, l1):
-    """``advance`` for a row of weights."""
+    """``advance`` for a row of weights; many steps are one long step where no weight meets zero on the way."""
     if last[row] == now:
         return
-    at = row * width
-    if l1 == 0.0:
-        away = simd.splat(v, sums[now] - sums[last[row]])
-        for c in range(at, at + width, LANES):
-            simd.store(v, c, simd.fma(away, simd.load(z, c), simd.load(v, c)))
-    else:
-        for c in range(at, at + width):
-            if v[c] != 0.0 or abs(z[c]) > l1:
-                v[c] = advance(v[c], z[c], last[row], now, sums, l1)
+    at, away = row * width, sums[now] - sums[last[row]]
+    step, cut = simd.splat(v, away), simd.splat(v, away * l1)
+    zero, one = simd.splat(v, 0.0), simd.splat(v, 1.0)
+    for c in range(at, at + width, LANES):
+        old = simd.load(v, c)
+        end = simd.fma(step, simd.load(z, c), old)
+        if l1 > 0.0:
+            end = simd.add(simd.larger(simd.sub(end, cut), zero), simd.smaller(simd.add(end, cut), zero))
+            set_out = simd.where_positive(simd.mul(old, old), one)
+            kept_sign = simd.where_positive(simd.mul(old, end), one)
+            if simd.total(simd.sub(set_out, kept_sign)) > 0.0:
+                for k in range(c, c + LANES):
+                    v[k] = advance(v[k], z[k], last[row], now, sums, l1)
+                continue
+        simd.store(v, c, end)
     last[row] = now
 
 
@@ -109,23 +115,14 @@ def sag_pass(
     """
     longest = longest_sample(offsets)
     dtype = w.rows.dtype
-    size, edge_size, square_size = longest * width, n_labels * width, width * width
+    size, edge_size, square = longest * width, n_labels * width, width * width
     has_edges = len(table.residual_edge) > 0
     node, theta, slope = np.empty(size, dtype), np.empty(size, dtype), np.empty(size, dtype)
     alpha, pull = np.empty(size, dtype), np.empty(size, dtype)
-    pairs, factor, factor_t = (
-        np.zeros(square_size, dtype),
-        np.zeros(square_size, dtype),
-        np.zeros(square_size, dtype),
-    )
-    desk = Desk(
-        np.empty(size), np.empty(size), np.zeros(edge_size), np.zeros(square_size), np.zeros(square_size)
-    )
-    g, g_single, edge_slope = (
-        np.empty(most * width, dtype),
-        np.zeros(len(w.singles)),
-        np.zeros(edge_size, dtype),
-    )
+    pairs, factor, factor_t = np.zeros(square, dtype), np.zeros(square, dtype), np.zeros(square, dtype)
+    desk = Desk(np.empty(size), np.empty(size), np.zeros(edge_size), np.zeros(square), np.zeros(square))
+    g, g_single = np.empty(most * width, dtype), np.zeros(len(w.singles))
+    edge_slope = np.zeros(edge_size, dtype)
     edge = np.empty(edge_size)
     for c in range(edge_size):
         edge[c] = w.edge[c]
@@ -192,18 +189,18 @@ def sag_pass(
         else:
             gather_gradient(x, lo, hi, width, node, n_distinct, local, g)
             gather_singles(x, lo, hi, width, node, g_single)
-            square = masked_square(g, n_distinct, distinct, mask, width)
-            square += inner_product(edge_slope, 0, edge_slope, 0, edge_size)
+            norm = masked_square(g, n_distinct, distinct, mask, width)
+            norm += inner_product(edge_slope, 0, edge_slope, 0, edge_size)
             score_gradient(x, g, local, g_single, lo, hi, width, slope)
-            square += take_singles(x, lo, hi, g_single, 0.0, z.singles)
-            if square > SMALLEST_GRADIENT:
+            norm += take_singles(x, lo, hi, g_single, 0.0, z.singles)
+            if norm > SMALLEST_GRADIENT:
                 old = table.lipschitz[s]
                 if old == 0.0:
                     n_known += 1
                     old = total / ((n_known - 1) * c_s) if n_known > 1 else 1.0  # the mean so far
                     total += c_s * old
                 fresh, n_more = new_estimate(
-                    old, square, theta, slope, w.edge, edge_slope, codes, lo, n, n_labels, width, desk
+                    old, norm, theta, slope, w.edge, edge_slope, codes, lo, n, n_labels, width, desk
                 )
                 n_trials += n_more
                 if fresh <= old:

@@ -16,7 +16,8 @@ class SagState(DualState):
 
     The gradient of a sample is the adjoint of its marginals minus truth, so these are stored: the memory of
     :class:`DualState`. Marginals met at different weights are a feasible point of the dual, and their entropies are
-    known, hence the cut ``loss(w) >= sum_i c_i H(mu_i) - <z, w>`` for all w. ``z`` is always kept; ``w`` goes its own way.
+    known, hence the cut ``loss(w) >= sum_i c_i H(mu_i) - <z, w>`` for all w. ``z`` is always kept; ``w`` goes its own
+    way.
     """
 
     def __init__(self, chains: PackedChains, codes: np.ndarray, weight: np.ndarray, l2: Any, l1: Any) -> None:

@@ -23,11 +23,7 @@ from ramify.solvers.quasi_newton import InverseHessian
 WINDOW = 10  # iterations over which the relative decrease is measured, and between two lower bounds
 DOUBTFUL = 0.2  # a relative gap above this makes a slow decrease suspicious
 SLOW = f"relative decrease over {WINDOW} iterations"
-RESCALE_AT = (
-    10,
-    20,
-    40,
-)  # iterations before which a run from zero takes the variances of the model for a guess
+RESCALE_AT = (10, 20, 40)  # iterations before which a run from zero renews its diagonal guess
 _ROUNDING = 1e-6  # relative decrease still promised when no step gives it; losses may be summed in float32
 
 
@@ -82,8 +78,8 @@ class LBFGS:
         Curvature pairs kept.
     precondition : "auto", float > 0 or None
         The damping of the diagonal guess; None goes without it. "auto" is 1 at a start that is given, 20 on the
-        way from zero, and None for other problems and up to 2,000 weights. On CoNLL-2000 chunking (l2 = 2) that saves
-        two thirds of the passes from a start that is within 1 % of the optimum, and a third of those from zero to 0.1 %.
+        way from zero, and None for other problems and up to 2,000 weights. On CoNLL-2000 chunking (l2 = 2) that
+        saves two thirds of the passes from a start within 1 % of the optimum, and a third of those from zero to 0.1 %.
     max_iter : int
         Iterations of one call; a resumed run has as many again.
     tol : float

@@ -43,14 +43,16 @@ class SAG:
 
         ``w <- soft(w - eta (sum_i c_i g_i + l2 w), eta l1)``,  ``eta = 1/(2 m L_max + 2 l2) + 1/(2 m L_mean + 2 l2)``,
 
-    where m counts the samples met and ``L_i`` estimates the Lipschitz constant of ``c_i g_i``: it is halved, then doubled
-    until ``f_i(w - g_i / L_i) <= f_i(w) - |g_i|^2 / (2 L_i)``, and tested again only after 1, 2, 4, ... visits as long as
-    it was large enough. Half of the visits go to samples drawn evenly, half in proportion to ``L_i``. Weights that a
-    sample does not touch catch up when they are next met (see ``ramify._kernels.packed_sag``), with L1 too.
-    After M. Schmidt and others, "Non-uniform stochastic average gradient method for training conditional random fields"
-    (2015); here the penalty counts in full from the first visit on. No step size is set by hand: every step is a mean of w
-    and of ``z / l2``, z a sum of bounded gradients, so that weights stay bounded whatever the estimates are, and where
-    these were too small and w went in circles (ten epochs without a better dual value), all later steps are halved.
+    where m counts the samples met and ``L_i`` estimates the Lipschitz constant of ``c_i g_i``: it is halved, then
+    doubled until ``f_i(w - g_i / L_i) <= f_i(w) - |g_i|^2 / (2 L_i)``, and tested again only after 1, 2, 4, ... visits
+    as long as it was large enough. Half of the visits go to samples drawn evenly, half in proportion to ``L_i``.
+    Weights that a sample does not touch catch up when they are next met, with L1 too (``ramify._kernels.packed_sag``).
+    After M. Schmidt and others, "Non-uniform stochastic average gradient method for training conditional random
+    fields" (2015); here the penalty counts in full from the first visit on.
+
+    No step size is set by hand. Every step is a mean of w and of ``z / l2``, z a sum of bounded gradients, so that
+    weights stay bounded whatever the estimates are; and where these were too small, so that w went in circles (ten
+    epochs without a better dual value), all later steps are halved.
 
     The stored marginals are a point of the dual (as in :class:`~ramify.solvers.DualAscent`), so every check has a
     tight lower bound: the best mean of their cut and of those at the weights checked. Between checks ``primal`` in the
@@ -100,7 +102,7 @@ class SAG:
             checked = promising or run.epoch % CHECK_EVERY == 0 or run.epoch == last
             if checked:
                 primal = _certify(problem, run, w, keep=run.epoch % CHECK_EVERY == 0)
-            stop = recorder.record(run.epoch, run.n_oracle, primal, run.pool.best, lambda w=w: w)
+            stop = recorder.record(run.epoch, run.n_oracle, primal, run.pool.best, lambda: w)  # noqa: B023
             if checked and primal - run.pool.best <= self.tol * abs(primal):
                 reason = "gap"
             elif stop:
