@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import KFold
 
 from ramify.data.batch import Batch, SparseRows
 from ramify.data.ragged import Ragged
@@ -117,6 +116,8 @@ def size_scores(estimator: Any, data: Encoded) -> dict[float, float]:
         )
     X = EncodedInputs(samples.batch, data.encoder)
     y = data.codec.decode_sequences(Ragged(samples.codes, samples.batch.offsets))
+    from sklearn.model_selection import KFold  # not with the module: it loads half of scikit-learn
+
     folds = KFold(N_FOLDS, shuffle=True, random_state=seed_of(estimator.random_state)).split(np.zeros(n))
     rounds = [
         [(subset(X, part), [y[i] for i in part], samples.weight[part]) for part in fold] for fold in folds

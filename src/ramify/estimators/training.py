@@ -246,7 +246,10 @@ def penalties(estimator: Any, scorer: LinearScorer) -> ElasticNet:
         name = {"edge_features": "edge", "edge2": "edge"}.get(block, block)
         own = getattr(estimator, f"l2_{name}", None)  # blocks of some structures have no setting of their own
         l2[place] = common if own is None else _penalty(f"l2_{block}", own)
-    return ElasticNet(l2, np.full(scorer.n_params, _penalty("l1", estimator.l1)))
+    l1 = np.broadcast_to(
+        _penalty("l1", estimator.l1), scorer.n_params
+    )  # a view: there may be millions of weights
+    return ElasticNet(l2, l1)
 
 
 def seed_of(random_state: Any) -> int:

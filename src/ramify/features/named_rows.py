@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ramify.data.growing import Growing
 from ramify.data.ragged import offsets_from_lengths
 from ramify.data.sequences import listed
 from ramify.features.attributes import SCALARS, attribute_name, attributes, describe, names_in_order
@@ -57,7 +58,7 @@ def encode_names(X: Any, layout: Layout, look_up: LookUp, allow_empty: bool) -> 
         What cannot be read, by sample and row; values that are NaN or infinite.
     """
     lengths: list[int] = []
-    sizes, columns, values = [], [], []
+    sizes, columns, values = Growing(np.int64), Growing(np.int32), None
     pairs = _Pairs()
     n_rows = 0
     for positions, own_lengths in _pieces(X, layout):
@@ -71,21 +72,19 @@ def encode_names(X: Any, layout: Layout, look_up: LookUp, allow_empty: bool) -> 
             _explain(positions, n_rows, lengths, layout)
         n_rows += len(positions)
         sizes.append(own_sizes)
+        if own_values is not None and values is None:
+            values = Growing(float)
+            values.append(np.ones(len(columns)))
         columns.append(look_up(spans))
-        values.append(own_values)
+        if values is not None:
+            values.append(np.ones(len(columns) - len(values)) if own_values is None else own_values)
     check_lengths(np.array(lengths), allow_empty)
     return Entries(
-        offsets_from_lengths(np.concatenate([np.empty(0, np.int64), *sizes])),
-        np.concatenate([np.empty(0, np.int32), *columns]),
-        _all_values(columns, values),
+        offsets_from_lengths(sizes.finished()),
+        columns.finished(),
+        None if values is None else values.finished(),
         offsets_from_lengths(lengths),
     )
-
-
-def _all_values(columns: list[np.ndarray], values: list[np.ndarray | None]) -> np.ndarray | None:
-    if all(own is None for own in values):
-        return None
-    return np.concatenate([np.ones(len(c)) if own is None else own for c, own in zip(columns, values)])
 
 
 # -- pieces -----------------------------------------------------------------------------------------------------

@@ -112,6 +112,8 @@ class TextIndex:
         spans = texts if isinstance(texts, Spans) else spans_of(texts)
         if not self._count:
             return np.full(len(spans.starts), -1, np.int32)
+        if not len(self._slots):
+            self._rebuild(self._count)
         return self._look_up(spans, False)
 
     def _look_up(self, spans: Spans, grow: bool) -> np.ndarray:
@@ -134,14 +136,15 @@ class TextIndex:
         """Make the slots anew, with room for some texts."""
         from ramify._kernels.texts import EMPTY, fill_slots
 
-        self._slots = np.full(1 << (max(2 * texts, 8) - 1).bit_length(), EMPTY)
-        fill_slots(self.spans().hashes, self._slots)
+        slots = np.full(1 << (max(2 * texts, 8) - 1).bit_length(), EMPTY)
+        fill_slots(self.spans().hashes, slots)
+        self._slots = slots  # complete, since other threads may be looking up
 
     def trimmed(self) -> TextIndex:
-        """This index without spare room, itself; for one that will not grow soon."""
+        """This index without spare room, itself, for one that will not grow soon; the next look-up makes the slots."""
+        self._slots = np.empty(0, np.uint64)
         self._arena = self._arena[: self._bounds[self._count]].copy()
         self._bounds = self._bounds[: self._count + 1].copy()
-        self._rebuild(self._count)
         return self
 
     def spans(self) -> Spans:

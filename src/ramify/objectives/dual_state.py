@@ -86,8 +86,10 @@ class DualState:
         _store(self.chains, w, self.z)
         value = float(self.weight @ self.entropy) - self._conjugate(w)
         for block, l2, l1 in self._strengths():  # in place: z becomes soft(z, l1) / l2
-            z = w[block]
-            w[block] = np.sign(z) * np.maximum(np.abs(z) - l1, 0.0) / l2 if l1 else z / l2
+            if l1:
+                z = w[block]
+                w[block] = np.sign(z) * np.maximum(np.abs(z) - l1, 0.0)
+            w[block] /= l2
         _store(self.chains, w, self.w)
         return w, value
 

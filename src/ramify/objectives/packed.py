@@ -44,8 +44,7 @@ class PackedChains:
         self.scorer, self.offsets, self.dtype = scorer, batch.offsets, np.dtype(dtype)
         self.n_labels = scorer.n_labels
         self.width = -(-self.n_labels // LANES) * LANES
-        self._place_weights()
-        self.inputs = self._split(*_sparse(batch))
+        self.inputs = self._split(self._place_weights(), *_sparse(batch))
         self.base = np.where(np.arange(self.width) < self.n_labels, 0.0, NEVER).astype(self.dtype)
         bounds = self.inputs.multi_at[self.offsets]
         self.most = int(np.diff(bounds).max(initial=0))  # occurrences of multi columns in one sample
@@ -61,21 +60,21 @@ class PackedChains:
         other.inputs = self.inputs._replace(**values)
         return other
 
-    def _place_weights(self) -> None:
-        """Where each weight goes: ``rows[row_position] = w[row_weight]`` and the like."""
+    def _place_weights(self) -> np.ndarray:
+        """Note where each weight goes (``rows[row_position] = w[row_weight]`` and the like), return where each column."""
         scorer, k = self.scorer, self.n_labels
         if len(scorer.ptr):
             n_labels_of = np.diff(scorer.ptr)
         else:
             n_labels_of = np.full(scorer.n_columns, k)
         multi, single = np.flatnonzero(n_labels_of > 1), np.flatnonzero(n_labels_of == 1)
-        self.place = np.full(scorer.n_columns, np.iinfo(np.int64).min)
-        self.place[multi] = np.arange(len(multi))
-        self.place[single] = -1 - np.arange(len(single))
+        place = np.full(scorer.n_columns, np.iinfo(np.int64).min)
+        place[multi] = np.arange(len(multi))
+        place[single] = -1 - np.arange(len(single))
         self.n_multi, self.n_single = len(multi), len(single)
         self.bias_row = self.n_multi if scorer.intercept else -1
         column, label = scorer.coordinates()
-        row = self.place[column]
+        row = place[column]
         in_row = np.flatnonzero(row >= 0)
         self.row_weight = in_row
         self.row_position = row[in_row] * self.width + label[in_row]
@@ -91,16 +90,20 @@ class PackedChains:
         self.edge_position = i * self.width + j
         features = blocks.get("edge_features", slice(0, 0))
         self.feature_weight = np.arange(features.start, features.stop)
+        if max(scorer.n_params, self.n_rows * self.width) < np.iinfo(np.int32).max:
+            for name in ("row_weight", "row_position", "single_weight"):  # the long ones
+                setattr(self, name, getattr(self, name).astype(np.int32))
+        return place
 
     @property
     def n_rows(self) -> int:
         """Rows of weights, the intercept's included."""
         return self.n_multi + (self.bias_row >= 0)
 
-    def _split(self, indptr: np.ndarray, indices: np.ndarray, values: np.ndarray) -> Any:
+    def _split(self, place: np.ndarray, indptr: np.ndarray, indices: np.ndarray, values: np.ndarray) -> Any:
         from ramify._kernels.packed import Inputs, count_kinds, split_columns
 
-        n_multi, n_single = count_kinds(indices, self.place)
+        n_multi, n_single = count_kinds(indices, place)
         n_multi += (len(indptr) - 1) * (self.bias_row >= 0)
         valued = len(values) > 0
         at = (np.zeros(len(indptr), np.int64) for _ in range(2))
@@ -109,7 +112,7 @@ class PackedChains:
             next(at), np.empty(n_single, np.int32), np.empty(n_single * valued, self.dtype), self.single_label,
             *self._edge_inputs(indptr, indices, values),
         )  # fmt: skip
-        split_columns(indptr, indices, values, self.place, self.bias_row, inputs)
+        split_columns(indptr, indices, values, place, self.bias_row, inputs)
         return inputs
 
     def _edge_inputs(self, indptr: np.ndarray, indices: np.ndarray, values: np.ndarray) -> list[np.ndarray]:

@@ -29,7 +29,7 @@ class ElasticNet:
 
     def __post_init__(self) -> None:
         for name in ("l2", "l1"):
-            strengths = np.array(getattr(self, name), float, order="C")
+            strengths = np.asarray(getattr(self, name), float)
             if strengths.ndim != 1:
                 raise ValueError(f"{name} must have one strength per weight, got shape {strengths.shape}")
             bad = np.flatnonzero(~(np.isfinite(strengths) & (strengths >= 0.0)))
