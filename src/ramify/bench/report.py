@@ -20,7 +20,8 @@ class Report:
     """All runs of one benchmark and what follows from them.
 
     Of several runs of a side the one with the least wall time in the benchmark's main phase counts. Only the
-    phase ``compile`` is taken from the first run, which started with an empty cache of compiled kernels.
+    phase ``compile`` is taken from the first run, which started with an empty cache of compiled kernels, and the
+    peak memory is the least of all runs, since a compiler adds to that of the first.
 
     Parameters
     ----------
@@ -49,7 +50,7 @@ class Report:
     def _best(self, runs: Sequence[Measurement]) -> Measurement:
         best = min(runs, key=lambda run: run.phases[self.benchmark.main_phase].wall)
         cold = {name: phase for name, phase in runs[0].phases.items() if name == COLD_PHASE}
-        return best._replace(phases={**best.phases, **cold})
+        return best._replace(phases={**best.phases, **cold}, peak_mb=min(run.peak_mb for run in runs))
 
     @property
     def name(self) -> str:

@@ -61,7 +61,7 @@ class PackedChains:
         return other
 
     def _place_weights(self) -> np.ndarray:
-        """Note where each weight goes (``rows[row_position] = w[row_weight]`` and the like), return where each column."""
+        """Note where each weight goes, as in ``rows[row_position] = w[row_weight]``; return where each column does."""
         scorer, k = self.scorer, self.n_labels
         if len(scorer.ptr):
             n_labels_of = np.diff(scorer.ptr)
