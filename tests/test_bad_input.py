@@ -11,7 +11,7 @@ import pytest
 import ramify
 from ramify import CRF, SSVM, UNKNOWN, Chain, Multiclass, Perceptron
 from ramify.datasets import make_chains
-from ramify.errors import MissingCapability, ModelFileError
+from ramify.errors import InfeasibleError, MissingCapability, ModelFileError
 from ramify.losses import Hamming, ZeroOne
 from ramify.solvers import LBFGS, AveragedPerceptron, FrankWolfe, Stochastic
 from ramify.structures import ChainTables, Restriction
@@ -107,6 +107,16 @@ def test_wrong_combinations_of_learner_and_solver(chains):
                 solver(**wrong)
     with pytest.raises(ValueError, match="rate must be a number > 0"):
         Stochastic(rate=0.0)
+
+
+def test_scores_that_are_no_numbers():
+    message = r"sample 1 \(length 2\): its scores are NaN or infinite.*scale the features"
+    for bad in ([np.nan, np.nan], [np.nan, 0.0]):
+        theta = ChainTables(np.array([[0.0, 0.0], bad, bad]), np.zeros((1, 2, 2)), np.array([0, 1, 3]))
+        for answer in (Chain().best, Chain().log_partition, Chain().expectation):
+            with pytest.raises(ValueError, match=message) as caught:
+                answer(theta)
+            assert not isinstance(caught.value, InfeasibleError)
 
 
 def test_numpy_numbers_are_numbers(chains):

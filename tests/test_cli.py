@@ -15,8 +15,11 @@ import pytest
 
 import ramify
 from ramify.apps.dates import DemoReport
+from ramify.apps.tagging.learners import SOLVERS
 from ramify.cli import main
+from ramify.cli.train import _bound
 from ramify.datasets import make_tagging
+from ramify.estimators.crf import FEW_WEIGHTS
 
 DOCUMENTATION = (Path(__file__).resolve().parents[1] / "docs" / "cli.md").read_text(encoding="utf-8")
 TEMPLATE = "U0:%x[0,0]\nU1:%x[-1,0]\nB\n"
@@ -105,7 +108,7 @@ def test_train_tells_what_it_did(run, folder):
     assert_documented("train", record)
     assert set(record) == {
         "task", "algorithm", "model", "model_bytes", "sentences", "tokens", "labels", "features", "weights",
-        "nonzero_weights", "iterations", "objective", "gap", "converged", "reason", "seconds", "dev",
+        "nonzero_weights", "cut_size", "iterations", "objective", "gap", "converged", "reason", "seconds", "dev",
     }  # fmt: skip
     assert (record["sentences"], record["labels"], record["converged"]) == (60, 2, True)
     assert record["model_bytes"] == (folder / "m").stat().st_size
@@ -149,12 +152,79 @@ def test_train_with_every_option_of_features_and_labels(run, folder):
     code, out, _ = run(*command, "--hash", 50)
     assert (code, json.loads(out)["features"]) == (0, 50)
     assert run("predict", "--model", "m", "test.txt")[0] == run("inspect", "m")[0] == 0
-    code, out, err = run(*command, "--clusters", "64,x")
-    assert code == 2 and "--clusters takes numbers such as 64,256, got '64,x'" in err
     code, out, err = run(*command, "--clusters", "64")
-    assert code == 2 and "different words occur at least" in err
+    assert code == 2 and re.search(r"train.txt: cannot learn .* different words occur at least 3 times", err)
+    assert "min_count" not in err, "--min-count is another thing"
     code, _, err = run(*command, "--encoding", "iobes")
-    assert code == 2 and re.search(r"train.txt:\d+: .*'I-NP' .* is not valid in IOB2", err)
+    assert code == 2 and re.search(r"train.txt:\d+: .*'I-NP' .* is not valid in IOB2.*--invalid repair", err)
+
+
+def test_train_on_one_label_has_an_objective_of_zero(run, folder):
+    (folder / "same.txt").write_text("a X\nb X\n\na X\n")
+    for options in ([], ["--json"]):
+        code, out, err = run("train", "same.txt", "--model", "m", "--template", "template", *options)
+        assert code == 0, err
+    assert json.loads(out)["objective"] == 0.0
+    out = run("train", "same.txt", "--model", "m", "--template", "template")[1]
+    assert re.search(r"^objective +0, at most 0 above the optimum$", out, re.MULTILINE)
+
+
+def test_train_in_words_never_promises_less_than_nothing():
+    assert _bound(-1e-16, 2.0) == ", at most 0 (0.0e+00 of it) above the optimum"
+    assert _bound(float("nan"), 2.0) == ""
+
+
+def test_train_with_every_option_of_structure_and_penalties(run, folder):
+    (folder / "spans.txt").write_text("a X B-NP\nb Y I-NP\nc Z O\n\nb Y B-NP\nc Z O\n\na X B-NP\n")
+    command = ["train", "spans.txt", "--model", "m", "--template", "template", "--json"]
+    code, out, err = run(*command, "--order", 2, "--constrained", "--cut-size", 1.5, "--max-iter", 3)
+    assert (code, json.loads(out)["cut_size"]) == (0, 1.5), err
+    record = json.loads(run("inspect", "m", "--json")[1])
+    assert record["settings"] == {
+        "structure": "Chain(allowed='IOB2', order=2)", "regularizer": "[Decomposition(size=1.5)]", "max_iter": "3",
+    }  # fmt: skip
+    assert record["cut_size"] == 1.5 and record["transitions"]["positive"]
+    text = run("inspect", "m")[1]
+    assert "Chain(allowed='IOB2', order=2)" in text and re.search(r"^cut size +1.5$", text, re.MULTILINE)
+    code, out, err = run(*command, "--group-lasso", 0.1, "--group-by", "attribute", "--solver", "proximal")
+    assert (code, json.loads(out)["cut_size"]) == (0, None), err
+    settings = json.loads(run("inspect", "m", "--json")[1])["settings"]
+    assert settings["regularizer"] == "[GroupLasso(by='attribute', weight=0.1)]"
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        (["--order", "3"], "the order of a chain must be 1 or 2, got 3"),
+        (["--order", "2", "--solver", "dual"], "solver='dual' does not serve chains of second order"),
+        (["--constrained", "--solver", "sag"], "solver='sag' does not serve labels that are constrained"),
+        (["--cut-size", "0.5"], "--cut-size takes a number of at least 1, or auto, got '0.5'"),
+        (["--cut-size", "all"], "--cut-size takes a number of at least 1, or auto, got 'all'"),
+        (["--cut-size", "2", "--solver", "lbfgs"], "or use stochastic or proximal"),
+        (["--cut-size", "2", "--algorithm", "perceptron", "--solver", "arow"], "or use perceptron"),
+        (["--group-lasso", "-1"], "GroupLasso: weight must be a finite number >= 0, got -1.0"),
+        (["--group-lasso", "1", "--algorithm", "ssvm"], "SSVM cannot take a GroupLasso"),
+        (["--group-lasso", "1", "--solver", "dual"], "or use proximal"),
+        (["--group-lasso", "1", "--hash", "9"], "group by attribute (--group-by attribute)"),
+        (["--group-by", "attribute"], "give --group-lasso WEIGHT too"),
+        (["--clusters", "4,x"], "--clusters takes numbers such as 64,256, got '4,x'"),
+        (["--clusters", "0"], "--clusters takes numbers such as 64,256, got '0'"),
+        (
+            ["--template", "pairs", "--hash", "9"],
+            "pairs: lines such as B01:%x[0,0] and n_hash=9 (--hash) exclude",
+        ),
+        (
+            ["--template", "alone", "--constrained"],
+            "alone: labels that are constrained need label transitions",
+        ),
+    ],
+)
+def test_options_of_train_are_refused_before_the_data_is_read(run, folder, options, message):
+    (folder / "pairs").write_text("U0:%x[0,0]\nB01:%x[0,0]\n")
+    (folder / "alone").write_text("U0:%x[0,0]\n")
+    code, out, err = run("train", "train.txt", "--model", "refused", *options)
+    assert (code, out, "reading" in err) == (2, "", False), err
+    assert message in err
 
 
 # ----------------------------------------------------------------------------------------------- predict
@@ -266,9 +336,9 @@ def test_inspect(run):
     assert code == 0
     assert_documented("inspect", record)
     assert set(record) == {
-        "class", "structure", "labels", "feature_kind", "n_features", "n_weights", "n_nonzero_weights",
-        "objective", "gap", "iterations", "converged", "reason", "task", "n_columns", "label_column",
-        "separator", "template", "weights", "transitions", "edge_features",
+        "class", "structure", "settings", "cut_size", "labels", "feature_kind", "n_features", "n_weights",
+        "n_nonzero_weights", "objective", "gap", "iterations", "converged", "reason", "task", "n_columns",
+        "label_column", "separator", "template", "weights", "transitions", "edge_features",
     }  # fmt: skip
     assert (record["class"], record["labels"], record["template"]) == ("CRF", ["B-NP", "I-NP"], TEMPLATE)
     model = ramify.load("model")
@@ -279,6 +349,15 @@ def test_inspect(run):
     assert record["transitions"]["negative"][0]["weight"] == model.transitions_.min()
     text = run("inspect", "model")[1]
     assert "strongest positive weights" in text and "U1:%x[-1,0]" in text
+
+
+def test_against_takes_the_labels_that_the_model_learnt(run, folder):
+    (folder / "spans.txt").write_text("a X B-NP\nb Y I-NP\nc Z O\n\nb Y B-NP\nc Z O\n")
+    command = ["train", "spans.txt", "--model", "m", "--template", "template", "--tol", 0.1]
+    assert run(*command, "--encoding", "iobes")[0] == 0
+    code, _, err = run("inspect", "m", "--why", "spans.txt:1", "--against", "I-NP")
+    assert code == 2 and "the model learnt spans in IOBES (the files have IOB2)" in err and "E-NP" in err
+    assert run("inspect", "m", "--why", "spans.txt:1", "--against", "E-NP")[0] == 0
 
 
 def test_inspect_other_models(run):
@@ -390,14 +469,52 @@ def test_demo(run, monkeypatch):
     assert_documented("demo", record)
 
 
+# What a process that was warmed up has loaded, and what it compiles when data is larger than that of the warmup.
+WARMED = """
+import importlib, io, json, re, sys
+from pathlib import Path
+import ramify
+from numba.core import event
+from ramify import CRF, Chain
+from ramify.cli import main
+from ramify.datasets import make_tagging
+
+assert main(["warmup", "--json"]) == 0
+used = set()
+for path in Path(ramify.__file__).parent.rglob("*.py"):
+    if path.parent.name != "_kernels":
+        for module, names in re.findall(r"from ramify._kernels.(\\w+) import ([\\w, ]+)", path.read_text()):
+            used |= {(module, name.split(" as ")[0].strip()) for name in names.split(",")}
+kernels = {f"{m}.{n}": getattr(importlib.import_module(f"ramify._kernels.{m}"), n) for m, n in used}
+cold = [name for name, kernel in kernels.items() if not getattr(kernel, "signatures", True)]
+with event.install_recorder("numba:compile") as recorder:
+    X, Y = make_tagging(200, 10, 500, random_state=0)
+    model = CRF(Chain(), tol=0.1, n_jobs=1).fit(X, Y)
+    model.predict(X)
+print(json.dumps({"cold": cold, "compiled": len(recorder.buffer), "weights": len(model.coef_), "used": len(used)}))
+"""
+
+
 def test_warmup_leaves_nothing_to_compile(run):
     assert run("warmup")[0] == 0
-    code, out, _ = run("warmup", "--json")
-    record = json.loads(out)
-    assert code == 0
+    done = subprocess.run([sys.executable, "-c", WARMED], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    *lines, last = done.stdout.splitlines()
+    record, then = json.loads("\n".join(lines)), json.loads(last)
     assert_documented("warmup", record)
     assert_documented("warmup", record["groups"]["inference"])
-    assert all(group["compiled"] == 0 for group in record["groups"].values())
+    assert [name for name, group in record["groups"].items() if group["compiled"]] == []
+    assert then["cold"] == [] and then["used"] > 40, "kernels that no group of the warmup runs"
+    assert then["weights"] > FEW_WEIGHTS and then["compiled"] == 0, "the default on data of usual size"
+
+
+def test_warmup_runs_every_solver_by_name(run, monkeypatch):
+    ran = []
+    monkeypatch.setattr("ramify.cli.warmup._solve", lambda *which: ran.append(which))
+    assert run("warmup", "crf", "ssvm.bundle")[0] == 0
+    assert ran == [("crf", solver) for solver in SOLVERS["crf"] if solver != "auto"] + [("ssvm", "bundle")]
+    code, _, err = run("warmup", "cr")
+    assert code == 2 and "no group 'cr' to compile; there are: tagging, crf.dual" in err
 
 
 # -------------------------------------------------------------------------------------------------- data
@@ -449,6 +566,7 @@ def test_data_fetch_finds_what_is_here(run):
             "two.txt:1: 2 columns, but train.txt has 3",
         ),
         (["train", "latin1.txt", "--model", "m"], "latin1.txt:1: byte 3 of the line (0xfc) is not UTF-8"),
+        (["train", "utf16.txt", "--model", "m"], "iconv -f utf-16 -t utf-8"),
         (["train", "empty.txt", "--model", "m"], "empty.txt:1: there are no tokens"),
         (["train", "train.txt", "--model", "m", "--template", "bad"], "bad:1: 'U0:%x[0,9]' reads column 9"),
         (["train", "train.txt", "--model", "m", "--template", "odd"], "odd:1: cannot read 'hello'"),
@@ -485,6 +603,7 @@ def test_bad_input_is_one_line_and_code_2(run, folder, arguments, message):
     (folder / "one.txt").write_text("a\n")
     (folder / "empty.txt").write_text("\n")
     (folder / "latin1.txt").write_bytes(b"M\xc3\xfc X\n".replace(b"\xc3", b"u"))
+    (folder / "utf16.txt").write_bytes("a X\n".encode("utf-16"))
     (folder / "bad").write_text("U0:%x[0,9]\n")
     (folder / "odd").write_text("hello\n")
     (folder / "cut").write_bytes((folder / "model").read_bytes()[:500])

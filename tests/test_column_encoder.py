@@ -285,8 +285,16 @@ def test_another_template_than_the_one_of_the_model():
     one, other = Template.parse("U0:%x[0,0]", "a.tpl"), Template.parse("U1:%x[0,0]", "b.tpl")
     encoder = ColumnEncoder(one)
     encoder.fit_transform(ColumnSentences([[("a",)]], one))
-    with pytest.raises(ValueError, match=r"by another template \(a.tpl\) than X \(b.tpl\)"):
+    with pytest.raises(
+        ValueError,
+        match=r"by another template \(a.tpl\) than X \(b.tpl\): line 1 is 'U0:%x\[0,0\]' in the model and 'U1:",
+    ):
         encoder.transform(ColumnSentences([[("a",)]], other))
+    encoder.transform(
+        ColumnSentences([[("a",)]], Template.parse("U0:%x[0,0]\n"))
+    )  # a line end is no difference
+    with pytest.raises(ValueError, match=r"line 2 is '' in the model and 'B' in X"):
+        encoder.transform(ColumnSentences([[("a",)]], Template.parse("U0:%x[0,0]\nB")))
 
 
 def test_nothing_to_learn_from():

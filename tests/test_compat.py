@@ -84,6 +84,8 @@ def test_what_the_model_consists_of(fitted):
     info = fitted.tagger_.info()
     assert info.state_features == states and info.transitions == transitions
     assert info.header["num_attrs"] == str(fitted.num_attributes_)
+    assert info.header["size"] == str(fitted.size_)
+    assert (info.header["magic"], info.header["type"], info.header["version"]) == ("ramify", "FOMC", "1")
     assert list(info.labels) == fitted.classes_ and info.labels[fitted.classes_[1]] == "1"
 
 

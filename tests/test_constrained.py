@@ -273,3 +273,13 @@ def test_codes_have_no_names():
     dead = Chain(allowed=[("a", "b")]).bind("ab")
     with pytest.raises(InfeasibleError, match="sample 0"):
         dead.best(ChainTables(np.zeros((3, 2)), np.zeros((1, 2, 2)), np.array([0, 3])))
+
+
+def test_a_length_for_which_no_labels_are_known():
+    model = CRF(Chain(allowed="IOBES")).fit([[["u"], ["v"]]], [["B-X", "E-X"]])
+    message = (
+        r"sample 1 \(length 1\): no output satisfies allowed='IOBES' with the labels 'B-X', 'E-X' .*classes="
+    )
+    for answer in (model.predict, model.predict_marginals, model.predict_nbest, model.decision_function):
+        with pytest.raises(InfeasibleError, match=message):
+            answer([[["u"], ["v"]], [["u"]]])

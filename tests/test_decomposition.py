@@ -253,6 +253,13 @@ def test_is_a_parameter_object():
     assert Decomposition(np.float32(2.5)).pieces(np.array([0, 9]), 0, 0)[1][-1] == 9
 
 
+def test_huge_sizes_cut_nothing():
+    path = np.array([[0, 1], [1, 2], [3, 4]])
+    for size in (1e300, np.inf, 5):
+        assert Decomposition(size).keep_edges(5, path, 0, 0).all()
+        assert Decomposition(size).pieces(np.array([0, 3, 5]), 0, 0)[1].tolist() == [3, 5]
+
+
 def test_structures_say_whether_edges_can_be_dropped():
     class Ranking:
         pass
@@ -260,9 +267,8 @@ def test_structures_say_whether_edges_can_be_dropped():
     class Segments(Chain):
         pass
 
-    for structure in (Chain(), Multiclass()):
-        check_removable(structure)
-    for structure, name in ((Ranking(), "Ranking"), (Segments(), "Segments")):
+    check_removable(Chain())
+    for structure, name in ((Ranking(), "Ranking"), (Segments(), "Segments"), (Multiclass(), "Multiclass")):
         with pytest.raises(MissingCapability, match=f"cannot cut a {name}"):
             check_removable(structure)
 

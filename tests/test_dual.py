@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from problems import KINDS, make_problem
+from ramify import CRF
 from ramify.errors import MissingCapability
 from ramify.objectives.dual_state import DualState
+from ramify.regularizers import Decomposition
 from ramify.regularizers.elastic import ElasticNet
+from ramify.solvers.base import Step
+from ramify.solvers.bundle import Bundle
 from ramify.solvers.dual import DualAscent
 from ramify.solvers.lbfgs import LBFGS
+from ramify.solvers.sag import SAG
 from ramify.structures import Chain, Multiclass
 
 
@@ -81,18 +88,24 @@ def test_any_start_has_a_dual_value_of_at_least_zero(rng):
         assert state.refresh()[1] >= 0.0
 
 
-def test_resumes_where_it_stopped(rng):
+@pytest.mark.parametrize("l1", [0.0, 0.2])
+@pytest.mark.parametrize("tol", [1e-5, 1e-12])
+def test_resumes_bitwise(rng, l1, tol):
     with make_problem(rng, "names") as problem:
-        even(problem)
+        even(problem, l1=l1)
 
         def at(n):
-            return lambda step: step.n_iter == n
+            return DualAscent(tol=tol, callbacks=[lambda step: step.n_iter == n])
 
-        whole = DualAscent(tol=1e-12, callbacks=[at(9)]).solve(problem)
-        first = DualAscent(tol=1e-12, callbacks=[at(4)]).solve(problem)
-        rest = DualAscent(tol=1e-12, callbacks=[at(9)]).solve(problem, state=first.state)
-        assert first.reason == whole.reason == "callback" and rest.step.n_iter == 9
-        np.testing.assert_allclose(rest.w, whole.w, atol=1e-12)
+        whole, first = at(9).solve(problem), at(4).solve(problem)
+        with pytest.warns(match="after 4 epochs"):
+            limited = DualAscent(tol=tol, max_iter=4).solve(problem)
+        assert first.reason == whole.reason == "callback" and limited.reason == "max_iter"
+        for earlier in (first, first, limited):
+            rest = at(9).solve(problem, state=earlier.state)
+            np.testing.assert_array_equal(rest.w, whole.w)
+            assert rest.step._replace(seconds=0.0) == whole.step._replace(seconds=0.0)
+            assert len(rest.history) == len(whole.history)
 
 
 def test_refuses_what_it_cannot_do(rng):
@@ -111,7 +124,64 @@ def test_refuses_what_it_cannot_do(rng):
         DualAscent(precision="half")
 
 
+@pytest.mark.parametrize("solver", [DualAscent, SAG])
+def test_single_precision_refuses_a_tol_it_cannot_prove(rng, solver):
+    with pytest.raises(
+        ValueError, match=rf"{solver.__name__}: precision='single' proves no gap below 1e-05, got tol="
+    ):
+        solver(precision="single", tol=1e-8)
+    with make_problem(rng, "names") as problem:
+        result = solver(precision="single", tol=1e-5, max_iter=5000).solve(even(problem))
+        assert result.converged and 0.0 <= result.gap <= 1e-5 * result.primal
+
+
+def test_rounding_does_not_take_a_gap_below_zero():
+    assert Step(1, 1.0, 0.0, 2.0, 2.0 + 1e-15).gap == 0.0
+
+
+@pytest.mark.parametrize("solver", [DualAscent(), SAG(), LBFGS(), Bundle()])
+def test_solvers_of_whole_samples_refuse_groups_and_pieces(rng, solver):
+    with make_problem(rng, "names") as problem:
+        even(problem)
+        plain, problem.regularizer = problem.regularizer, SimpleNamespace(separable=False)
+        with pytest.raises(MissingCapability, match="cannot take a group lasso"):
+            solver.solve(problem)
+        problem.regularizer, problem.decomposition = plain, Decomposition(2.5)
+        with pytest.raises(MissingCapability, match="cannot take a Decomposition: use solver='stochastic'"):
+            solver.solve(problem)
+
+
+@pytest.mark.parametrize("solver", ["dual", "sag"])
+@pytest.mark.parametrize("chain", [Chain(order=2), Chain(allowed="IOB2")])
+def test_names_the_kind_of_chain_it_does_not_serve(solver, chain):
+    with pytest.raises(MissingCapability) as caught:
+        CRF(chain, solver=solver).fit([[["a"], ["b"], ["c"]]], [["B", "I", "O"]])
+    assert f"{solver} serves the log loss of plain chains" in str(caught.value)
+    assert str(caught.value).endswith(f"LogLoss on {chain!r}: use solver='lbfgs' or 'stochastic'")
+
+
 def test_warns_when_it_runs_out_of_epochs(rng):
     with make_problem(rng, "names") as problem, pytest.warns(match="dual ascent stopped after 2 epochs"):
         result = DualAscent(tol=1e-9, max_iter=2).solve(even(problem))
     assert not result.converged and np.isfinite(result.gap)
+
+
+@pytest.mark.parametrize(
+    ("value", "l2", "name"),
+    [(1.0, 1.0, "dual"), (6.0, 1.0, "dual"), (8.0, 1.0, "lbfgs"), (1.0, 0.01, "lbfgs")],
+)
+def test_auto_leaves_large_values_and_weak_penalties_to_lbfgs(monkeypatch, value, l2, name):
+    from ramify import CRF, Chain
+    from ramify.estimators import base
+
+    monkeypatch.setattr("ramify.estimators.crf.FEW_WEIGHTS", 0)
+    asked = []
+
+    def spy(solver, **settings):
+        asked.append(solver)
+        return make(solver, **settings)
+
+    make = base.make_solver
+    monkeypatch.setattr(base, "make_solver", spy)
+    CRF(Chain(), l2=l2).fit([[{"a": value}, {"b": 1.0}], [{"b": 1.0}]], [["x", "y"], ["y"]])
+    assert asked == [name]

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import io
+import pickle
 from collections import Counter
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 
 import ramify
-from ramify import CRF, SSVM, Chain, Multiclass, Perceptron
+from ramify import CRF, SSVM, Chain, Multiclass, Perceptron, SemiMarkov
 from ramify.datasets import make_chains, make_tagging
 from ramify.features import ColumnSentences, EncodedInputs, make_encoder
 from ramify.features.door import admitted
@@ -246,6 +248,20 @@ def test_encoded_inputs_stand_for_the_inputs(tagging, learner):
         np.testing.assert_array_equal(plain.log_proba(again, Y), plain.log_proba(inputs, Y))
 
 
+def test_columns_for_a_model_that_reads_something_else():
+    inputs = ColumnSentences([[("a",), ("b",)]] * 2, TEMPLATE)
+    lists, rows, labels = [[["a"], ["b"]]] * 2, [np.eye(2)] * 2, [["A", "B"]] * 2
+    for X, kind in ((lists, "named features"), (rows, "dense arrays")):
+        with pytest.raises(TypeError, match=rf"fitted on {kind}.* but X holds sentences in columns"):
+            CRF(Chain()).fit(X, labels).predict(inputs)
+    with pytest.raises(TypeError, match="fitted on dense arrays, but X holds named features"):
+        CRF(Chain()).fit(rows, labels).predict(iter(lists))
+    with pytest.raises(TypeError, match=r"X must be a list of sequences.*found ColumnTable"):
+        CRF(Chain()).fit(lists, labels).predict(inputs.table)
+    with pytest.raises(TypeError, match=r"one label a sample: take Chain\(\), or give the attributes"):
+        CRF(Multiclass()).fit(inputs, ["A", "B"])
+
+
 def test_encoded_items():
     X, y = [[0.0, 1.0], [1.0, 0.0]], [0, 1]
     encoded = CRF(Multiclass()).encode(X)
@@ -254,17 +270,77 @@ def test_encoded_items():
         CRF(Chain()).fit(encoded, [[0], [1]])
 
 
-def test_inputs_of_another_encoder_are_refused(tagging):
-    X, Y, _ = tagging
-    one, other = CRF(Chain(), tol=0.1).fit(X, Y), CRF(Chain(), tol=0.1).fit(X, Y)
+def test_inputs_of_other_columns_are_refused(tagging):
+    X, Y, columns = tagging
+    one = CRF(Chain(), tol=0.1).fit(X, Y)
+    inputs = ColumnSentences(columns, TEMPLATE)
+    others = [
+        CRF(Chain(), tol=0.1).fit(X[::-1], Y[::-1]),  # as many columns, in another order
+        CRF(Chain(), tol=0.1, n_hash=100).fit(X, Y),
+        CRF(Chain(), tol=0.1).fit(inputs, Y),
+    ]
+    assert others[0].encoder_.n_columns == one.encoder_.n_columns
+    for other in others:
+        with pytest.raises(ValueError, match="X was encoded by another model"):
+            other.predict(one.encode(X))
+    hashed = CRF(Chain(), tol=0.1, n_hash=100, l1=5.0).fit(X, Y)
+    encoded = hashed.encode(X)
     with pytest.raises(ValueError, match="X was encoded by another model"):
-        other.predict(one.encode(X))
+        hashed.prune().predict(encoded)
     with pytest.raises(ValueError, match=r"sample 0: X\[0\] has \d+ positions but y\[0\] has 1 labels"):
         CRF(Chain()).fit(one.encode(X), [["a"], *Y[1:]])
-    with pytest.raises(TypeError, match="cut by slices"):
-        one.encode(X)[3]
-    with pytest.raises(ValueError, match="step 2"):
-        one.encode(X)[::2]
+    for wrong in ("3", 1.5, [True], [[0, 1]]):
+        with pytest.raises(
+            TypeError, match="selected by an index, a slice, an array of indices or a mask of 60"
+        ):
+            one.encode(X)[wrong]
+    with pytest.raises(IndexError, match="there is no sample 60: 60 samples are encoded"):
+        one.encode(X)[[0, 60]]
+
+
+@pytest.mark.parametrize("kind", ["names", "columns", "hashed", "dense", "segments"])
+def test_a_copy_of_a_model_takes_its_encoded_inputs(tagging, kind):
+    X, Y, columns = tagging
+    inputs = ColumnSentences(columns, TEMPLATE) if kind == "columns" else X
+    structure, options, load = Chain(), {"n_hash": 100 if kind == "hashed" else None}, {}
+    if kind == "dense":
+        inputs, Y = make_chains(20, 3, 4, random_state=0)
+    if kind == "segments":
+        structure = SemiMarkov(2, segment_features=_segment)
+        load = {"segment_features": _segment}
+        Y = [[(t, t + 1, label) for t, label in enumerate(y)] for y in Y]
+    model = CRF(structure, tol=0.1, **options).fit(inputs, Y)
+    encoded, file = model.encode(inputs), io.BytesIO()
+    model.save(file)
+    for twin in (pickle.loads(pickle.dumps(model)), ramify.load(file, **load)):
+        assert twin.encoder_ is not model.encoder_
+        assert twin.predict(encoded) == model.predict(encoded)
+    order = np.array([3, 0, 3, 11])
+    parts = [encoded[[3, 0, 3, 11]], encoded[order], encoded[order, ...]]
+    for part in parts:
+        assert model.predict(part) == [model.predict(encoded)[i] for i in order]
+    assert model.predict(encoded[np.arange(len(encoded)) == 5]) == model.predict(encoded)[5:6]
+    assert model.predict(encoded[-2]) == model.predict(encoded)[-2:-1]
+    assert model.predict(encoded[::7]) == model.predict(encoded)[::7]
+    assert len(encoded[[]]) == len(encoded[5:3]) == 0 and len(list(encoded)) == len(encoded)
+
+
+def _segment(sequence, start, stop):
+    return [f"{sequence[start]['w']} {stop - start}"]
+
+
+def test_cross_validation_of_encoded_inputs(tagging):
+    X, Y, _ = tagging
+    model = CRF(Chain(), tol=0.1, n_jobs=1)
+    encoded = model.encode(X)
+    scores = cross_val_score(model, encoded, Y, cv=3)
+    for score, (train, held) in zip(scores, KFold(3).split(X)):
+        fold = CRF(Chain(), tol=0.1, n_jobs=1).fit(encoded[train], [Y[i] for i in train])
+        assert score == fold.score([X[i] for i in held], [Y[i] for i in held])
+    search = GridSearchCV(model, {"l2": [0.1, 1.0]}, cv=2).fit(encoded, Y)
+    assert search.predict(encoded[:2]) == search.best_estimator_.predict(X[:2])
+    items = CRF(Multiclass(), tol=0.1).encode([x[0] for x in X])
+    assert len(cross_val_score(CRF(Multiclass(), tol=0.1), items, [y[0] for y in Y], cv=2)) == 2
 
 
 def test_partial_fit_on_encoded_inputs(tagging):

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import Pipeline
@@ -395,6 +396,19 @@ def test_warm_start(tagging):
     assert svm.objective_ == pytest.approx(SSVM(Chain(), l2=0.4).fit(X, Y).objective_, rel=1e-3)
     with pytest.raises(TypeError, match="same samples only"):
         svm.fit(X[:5], Y[:5])
+
+
+@pytest.mark.parametrize(
+    ("learner", "solver"),
+    [
+        *((CRF, name) for name in ("dual", "sag", "lbfgs", "bundle", "stochastic", "proximal")),
+        *((SSVM, name) for name in ("frank_wolfe", "bundle", "stochastic")),
+    ],
+)
+def test_warnings_name_the_line_of_the_fit(tagging, learner, solver):
+    with pytest.warns(ConvergenceWarning, match=solver) as caught:
+        learner(Chain(), solver=solver, tol=1e-12, max_iter=1).fit(*tagging)
+    assert [warning.filename for warning in caught] == [__file__]
 
 
 def test_callbacks_stop_the_run(chains):

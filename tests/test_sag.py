@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from problems import KINDS, make_problem
+from ramify import CRF
 from ramify.errors import MissingCapability
 from ramify.objectives.sag_state import SagState
 from ramify.regularizers.elastic import ElasticNet
@@ -68,7 +69,7 @@ class Eager:
             self.estimate(i, value, gradient)
         self.gradients[i] = weight[i] * gradient
         curvatures = [weight[j] * x for j, x in self.lipschitz.items()]
-        m, l2 = self.caution * len(self.gradients), reg.l2[0]
+        m, l2 = self.caution * len(self.gradients), reg.l2.max()
         step = 0.5 / (m * max(curvatures) + l2) + 0.5 / (m * np.mean(curvatures) + l2)
         self.w = soft((1 - step * reg.l2) * self.w - step * sum(self.gradients.values()), step * reg.l1)
 
@@ -169,6 +170,23 @@ def test_steps_that_are_too_long_are_shortened(rng):
         assert result.converged and result.state["run"].table.caution > 0.01
 
 
+@pytest.mark.parametrize("n", [1, 2])
+def test_one_label_leaves_nothing_to_learn(n):
+    model = CRF(Chain(), solver="sag").fit([[["a"], ["b"]][:n]], [["x", "x"][:n]])
+    assert model.result_.reason == "gap" and model.objective_ == 0.0
+    assert not model.coef_.any()
+
+
+@pytest.mark.parametrize(("l2", "edge"), [(1e20, 1.0), (50.0, 4.0), (1.0, 100.0)])
+def test_strong_penalties(rng, l2, edge):
+    """Also where that of transitions is much stronger than that of features."""
+    with make_problem(rng, "names") as problem:
+        penalised(problem, l2, edge=edge)
+        best = LBFGS(tol=1e-10).solve(problem)
+        result = SAG(max_iter=1000).solve(problem)
+        assert result.converged and result.primal == pytest.approx(best.primal, rel=2e-4)
+
+
 @pytest.mark.parametrize("l1", [0.0, 0.2])
 def test_resumes_bitwise(rng, l1):
     with make_problem(rng, "names") as problem:
@@ -180,8 +198,11 @@ def test_resumes_bitwise(rng, l1):
         whole, first = at(29).solve(problem), at(13).solve(problem)
         rest = at(29).solve(problem, state=first.state)
         again = at(29).solve(problem, state=first.state)
+        with pytest.warns(match="after 13 epochs"):
+            limited = SAG(tol=1e-12, max_iter=13).solve(problem)
+        after_limit = at(29).solve(problem, state=limited.state)
         assert first.reason == whole.reason == "callback" and rest.step.n_iter == 29
-        for result in (rest, again):
+        for result in (rest, again, after_limit):
             np.testing.assert_array_equal(result.w, whole.w)
             assert result.step._replace(seconds=0.0) == whole.step._replace(seconds=0.0)
             assert len(result.history) == len(whole.history)
@@ -224,7 +245,6 @@ def test_warns_when_it_runs_out_of_epochs(rng):
 @pytest.mark.data
 @pytest.mark.parametrize("l2", [0.2, 2.0, 20.0])
 def test_chunking_converges_whatever_the_penalty(l2):
-    from ramify import CRF
     from ramify.apps.tagging.default_template import crfsuite_chunking_template
     from ramify.datasets import load_conll2000
     from ramify.features.templates import Template

@@ -7,13 +7,14 @@ import io
 import numpy as np
 import pytest
 
-from ramify import CRF, Multiclass, load
+from ramify import CRF, Chain, Multiclass, load
 from ramify.apps.tagging.columns import ColumnText, read_columns
 from ramify.apps.tagging.evaluation import evaluate_labels
 from ramify.apps.tagging.held_out import HeldOut
 from ramify.apps.tagging.learners import make_learner
 from ramify.apps.tagging.tagger import Tagger
 from ramify.apps.tagging.templates import Template
+from ramify.data.span_checks import check_spans
 from ramify.datasets import make_tagging
 from ramify.errors import DataFileError, ModelFileError
 from ramify.features import WordClusters
@@ -193,11 +194,44 @@ def test_tokens_of_the_wrong_width(tagger):
         ),
         ("crf", {"min_count": 0}, "min_count must be an integer of at least 1"),
         ("crf", {"n_hash": -5}, "n_hash must be an integer from 1"),
+        ("crf", {"l2": "2"}, "l2 must be a finite number >= 0, got '2'"),
+        ("crf", {"max_iter": "9"}, "max_iter must be at least 1, got '9'"),
+        ("crf", {"n_jobs": 1.5}, "n_jobs must be a number of threads, or -1 for all cores, got 1.5"),
+        ("crf", {"random_state": "0"}, "the seed must be from 0 to 4294967295, got '0'"),
+        ("crf", {"foo": 1}, "crf has no option 'foo'; it has: C, callbacks, "),
+        ("perceptron", {"C": 1.0}, "perceptron has no option 'C'"),
+        ("crf", {"structure": Multiclass()}, r"structure must be a Chain, got Multiclass\(\)"),
+        ("crf", {"structure": Chain(order=3)}, "the order of a chain must be 1 or 2, got 3"),
     ],
 )
 def test_bad_options(algorithm, options, message):
     with pytest.raises(ValueError, match=message):
         make_learner(algorithm, **options)
+
+
+def test_the_structure_is_a_choice(text, tmp_path):
+    tagger = Tagger.train(text, template=WORDS, structure=Chain(order=2), tol=0.1)
+    assert len(tagger.model.scorer_.triples)
+    tagger.save(tmp_path / "model")
+    again = Tagger.load(tmp_path / "model")
+    assert again.model.structure.order == 2 and again.predict(text) == tagger.predict(text)
+
+
+def test_labels_can_be_constrained_to_valid_spans(tmp_path):
+    text = column_text(chunked(20))
+    tagger = Tagger.train(text, template=CHUNKS, encoding="iobes", constrained=True, tol=0.1)
+    tagger.save(tmp_path / "model")
+    for each in (tagger, Tagger.load(tmp_path / "model")):
+        assert each.model.structure.allowed == "IOBES"
+        # nothing that it knows says where chunks end, so that only the constraint keeps labels valid
+        labels = each.model.predict(each.columns([[("Nmid0", "")] * 4, [("Vmid1", "")]]))
+        check_spans(labels, "IOBES")
+    assert Tagger.train(text, template=CHUNKS, constrained=True, tol=0.1).model.structure.allowed == "IOB2"
+    gap = column_text([[("a", "B-N"), ("b", "O"), ("b", "I-N")]])
+    with pytest.raises(DataFileError, match=r"<stdin>:3: .*not valid in IOB2.*--invalid repair"):
+        Tagger.train(gap, template=CHUNKS, constrained=True)
+    with pytest.raises(ValueError, match=r"constrained sets what Chain.* has set already"):
+        Tagger.train(text, template=CHUNKS, constrained=True, structure=Chain(allowed="IOB2"))
 
 
 def test_a_model_that_is_no_tagger(tmp_path):

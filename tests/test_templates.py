@@ -74,13 +74,11 @@ def test_the_same_name_may_stand_for_several_templates():
     assert attributes("U:%x[-1,0]\nU:%x[1,0]")[1] == ["U:The", "U:won"]
 
 
-def test_text_and_columns_of_a_template(tmp_path):
+def test_text_of_a_template(tmp_path):
     path = tmp_path / "template.txt"
     path.write_text("U0:%x[0,4]\nU1\n", encoding="utf-8")
     template = Template.load(path)
-    assert template.n_columns_needed == 5
     assert Template.parse(template.text, str(path)) == template
-    assert Template.parse("U1").n_columns_needed == 0
 
 
 macros = st.builds(

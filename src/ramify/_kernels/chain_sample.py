@@ -88,11 +88,3 @@ def weights_of(column, ptr, n_labels):
     if len(ptr) == 0:
         return column * n_labels, (column + 1) * n_labels
     return ptr[column], ptr[column + 1]
-
-
-@kernel()
-def count_samples_of_columns(dense, indptr, indices, offsets, mark, columns, count):
-    """``count[a]`` = number of samples in which column a stands."""
-    for s in range(len(offsets) - 1):
-        for c in range(columns_of(dense, indptr, indices, offsets[s], offsets[s + 1], s, mark, columns)):
-            count[columns[c]] += 1

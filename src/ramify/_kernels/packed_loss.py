@@ -12,13 +12,29 @@ from ramify._kernels.packed_tables import scatter_edges, score_edges, sum_in_tab
 
 @kernel()
 def log_loss_pass(
-    x, w, base, factor, factor_t, shift, offsets, codes, weight, first, last, n_labels, width, d, failed
+    x,
+    w,
+    base,
+    factor,
+    factor_t,
+    shift,
+    offsets,
+    codes,
+    weight,
+    first,
+    last,
+    n_labels,
+    width,
+    d,
+    failed,
+    edge_features,
 ):
     """Sum of the log losses of samples first:last; their gradient is added to the packed ``d``.
 
     ``d.edge`` gets what is to be multiplied by ``factor = exp(w.edge - shift)``, and the true pairs are left out of it,
     unless there are edge features: then it gets the gradient itself. Samples whose numbers leave the range
-    of their type are marked in ``failed`` and left out.
+    of their type are marked in ``failed`` and left out. ``edge_features`` is True or None, for which their code is not
+    even compiled.
     """
     longest = 0
     for s in range(first, last):
@@ -29,14 +45,15 @@ def log_loss_pass(
         np.empty(size, w.rows.dtype),
         np.empty(size, w.rows.dtype),
     )
-    edge_features, size_edge = len(x.edge_column) > 0, n_labels * width
-    tables = np.empty(longest * size_edge if edge_features else 0, w.rows.dtype)
+    size_edge = n_labels * width
+    if edge_features is not None:
+        tables = np.empty(longest * size_edge, w.rows.dtype)
     loss = 0.0
     for s in range(first, last):
         lo, hi = offsets[s], offsets[s + 1]
         n = hi - lo
         score_rows(x, w, base, lo, hi, width, node)
-        if edge_features:
+        if edge_features is not None:
             score_edges(x, w, lo, n, n_labels, width, tables)
             truth = 0.0
             for t in range(n):
@@ -59,19 +76,19 @@ def log_loss_pass(
                 if weight[s] != 1.0:
                     scale_row(node, t * width, weight[s], width)
             scatter_rows(x, lo, hi, width, node, d.rows, d.singles)
-            continue
-        truth = true_score(node, w.edge, codes, lo, n, width)
-        log_z = sum_chain(node, n, n_labels, width, factor, factor_t, alpha, pull)
-        if np.isnan(log_z):
-            failed[s] = True
-            continue
-        loss += weight[s] * (log_z + (n - 1) * shift - truth)
-        for t in range(n):
-            node[t * width + codes[lo + t]] -= 1.0
-            if weight[s] != 1.0:
-                scale_row(node, t * width, weight[s], width)
-        add_pairs(alpha, pull, n, n_labels, width, weight[s], d.edge)
-        scatter_rows(x, lo, hi, width, node, d.rows, d.singles)
+        else:
+            truth = true_score(node, w.edge, codes, lo, n, width)
+            log_z = sum_chain(node, n, n_labels, width, factor, factor_t, alpha, pull)
+            if np.isnan(log_z):
+                failed[s] = True
+                continue
+            loss += weight[s] * (log_z + (n - 1) * shift - truth)
+            for t in range(n):
+                node[t * width + codes[lo + t]] -= 1.0
+                if weight[s] != 1.0:
+                    scale_row(node, t * width, weight[s], width)
+            add_pairs(alpha, pull, n, n_labels, width, weight[s], d.edge)
+            scatter_rows(x, lo, hi, width, node, d.rows, d.singles)
     return loss
 
 

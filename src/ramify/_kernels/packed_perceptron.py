@@ -14,19 +14,19 @@ from ramify._kernels.simd import LANES
 
 @kernel()
 def perceptron_pass(
-    x, w, drift, base, mask, edge_mask, offsets, codes, weight, order, n_labels, width, age
+    x, w, drift, base, mask, edge_mask, offsets, codes, weight, order, n_labels, width, age, edge_features
 ):  # fmt: skip
     """One epoch of the perceptron: where the best labels are wrong, add the true counts and subtract the predicted.
 
     Returns the sum of the losses met and the number of samples with a mistake. As ``stochastic_pass`` with rate 1 and
-    no penalty, but only the weights of wrong positions are touched.
+    no penalty, but only the weights of wrong positions are touched. ``edge_features`` is True or None, as there.
     """
     dtype = w.rows.dtype
     longest = longest_sample(offsets)
     node, path = np.empty(longest * width, dtype), np.empty(longest, np.int64)
     edge_t, edge_size = np.zeros(width * width, dtype), n_labels * width
-    edge_features = len(x.edge_column) > 0
-    tables = np.empty(longest * edge_size if edge_features else 0, dtype)
+    if edge_features is not None:
+        tables = np.empty(longest * edge_size, dtype)
     chunks = width // LANES
     ones = len(x.multi_value) == 0 and len(x.single_value) == 0
     total, n_mistakes = 0.0, 0
@@ -36,7 +36,7 @@ def perceptron_pass(
         n = hi - lo
         score_rows(x, w, base, lo, hi, width, node)
         truth = true_score(node, w.edge, codes, lo, n, width)
-        if edge_features:
+        if edge_features is not None:
             score_edges(x, w, lo, n, n_labels, width, tables)
             for t in range(1, n):
                 at = codes[lo + t - 1] * width + codes[lo + t]
@@ -82,7 +82,7 @@ def perceptron_pass(
                 if edge_mask[at // LANES] >> (at % LANES) & 1:
                     w.edge[at] += change
                     drift.edge[at] += now * change
-                if edge_features:
+                if edge_features is not None:
                     for p in range(x.edge_at[lo + t], x.edge_at[lo + t + 1]):
                         a = x.edge_column[p]
                         step = change if len(x.edge_value) == 0 else change * x.edge_value[p]

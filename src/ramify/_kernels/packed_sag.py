@@ -23,6 +23,7 @@ from ramify._kernels.ragged import longest_sample
 from ramify._kernels.simd import LANES
 
 SMALLEST_BETA = 1e-12  # then all weights catch up, and beta is 1 again
+SMALLEST_SHARE = 1e-16  # of a weight that a step leaves: beta divides, also where the loss has no curvature
 SMALLEST_GRADIENT = 1e-8  # squared norm below which there is nothing to learn about the curvature
 
 
@@ -108,7 +109,8 @@ def sag_pass(
     most, table, caution,
 ):  # fmt: skip
     """Visit the samples of ``order`` in turn, each visit with a step of length
-    ``eta = 1 / (2 m L_max caution + 2 l2) + 1 / (2 m L_mean caution + 2 l2)``, m the number of gradients in the sum.
+    ``eta = 1 / (2 m L_max caution + 2 l2) + 1 / (2 m L_mean caution + 2 l2)``, m the number of gradients in the sum and
+    l2 the larger of the two.
 
     Edges, of which every sample changes all, take every step at once, in double precision. Returns the number of losses
     computed for the estimates.
@@ -138,7 +140,7 @@ def sag_pass(
             n_known += 1
             total += weight[s] * table.lipschitz[s]
             largest = max(largest, weight[s] * table.lipschitz[s])
-    n_trials = 0
+    n_trials, l2 = 0, max(l2_node, l2_edge)
     for turn in range(len(order)):
         s = order[turn]
         lo, hi = offsets[s], offsets[s + 1]
@@ -163,7 +165,7 @@ def sag_pass(
         if np.isnan(log_z):
             for c in range(0, n * width, LANES):
                 simd.store(node, c, simd.load(theta, c))
-            log_z = sum_in_logs(node, n, n_labels, width, w.edge, 0, pairs)
+            log_z = sum_in_logs(node, n, n_labels, width, w.edge, 0 * width, pairs)
             for t in range(n):
                 for k in range(n_labels, width):
                     node[t * width + k] = 0.0
@@ -235,8 +237,8 @@ def sag_pass(
         take_singles(x, lo, hi, g_single, c_s, z.singles)
         # the step: all other weights take it when they are met again
         scale = caution * n_stored
-        pace = 0.5 / (scale * largest + l2_node) + 0.5 / (scale * total / max(n_known, 1) + l2_node)
-        beta *= 1.0 - pace * l2_node
+        pace = 0.5 / (scale * largest + l2) + 0.5 / (scale * total / max(n_known, 1) + l2)
+        beta *= max(1.0 - pace * l2_node, SMALLEST_SHARE)
         sums[now + 1] = sums[now] + pace / beta
         now += 1
         if has_edges:

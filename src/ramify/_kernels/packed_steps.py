@@ -163,7 +163,7 @@ def loss_gradient(
         if np.isnan(value):
             for c in range(0, n * width, LANES):
                 simd.store(node, c, simd.load(theta, c))
-            value = sum_in_logs(node, n, n_labels, width, w.edge, 0, pairs)
+            value = sum_in_logs(node, n, n_labels, width, w.edge, 0 * width, pairs)
         else:
             add_pairs(alpha, pull, n, n_labels, width, 1.0, pairs)
             for c in range(0, n_labels * width, LANES):
@@ -240,14 +240,14 @@ def update_single(q, g, w, squares, drift, l2, l1, rate, adaptive, age):
 @kernel()
 def stochastic_pass(
     surrogate, x, w, squares, drift, l2, l1, base, mask, edge_mask, offsets, codes, weight, cost, order, n_labels,
-    width, rate, decay, adaptive, n_steps, age,
+    width, rate, decay, adaptive, n_steps, age, edge_features,
 ):  # fmt: skip
     """Visit the samples of ``order`` once each; returns the sum of their values before each step, and how many of
     them called for an update.
 
     ``l2`` and ``l1`` are the strengths divided by the number of samples that touch a weight, one number for each row,
     single weight and row of transitions. The rate at step s is ``rate / (1 + decay s)``, divided by the root of summed
-    squares if ``adaptive``.
+    squares if ``adaptive``. ``edge_features`` is True or None, for which their code is not even compiled.
     """
     dtype = w.rows.dtype
     longest = longest_sample(offsets)
@@ -269,19 +269,19 @@ def stochastic_pass(
         np.empty(most, np.int32),
         np.empty(most, np.int32),
     )
-    all_labels = np.arange(n_labels)
+    all_labels = np.arange(n_labels).astype(np.int32)
     has_edges = len(edge_mask) > 0
     ones = len(x.multi_value) == 0 and len(x.single_value) == 0
-    edge_features = len(x.edge_column) > 0
-    tables = np.empty(longest * edge_size if edge_features else 0, dtype)
-    g_edge, edge_mark = np.zeros(len(w.edge_features)), np.full(len(x.edge_ptr), -1)
+    if edge_features is not None:
+        tables = np.empty(longest * edge_size, dtype)
+        g_edge, edge_mark = np.zeros(len(w.edge_features)), np.full(len(x.edge_ptr), -1)
     total, n_updates, seen = 0.0, 0, 0
     for turn in range(len(order)):
         s = order[turn]
         lo, hi = offsets[s], offsets[s + 1]
         n = hi - lo
         score_rows(x, w, base, lo, hi, width, node)
-        if edge_features:
+        if edge_features is not None:
             value = table_gradient(
                 surrogate,
                 node,
@@ -331,7 +331,7 @@ def stochastic_pass(
                 scale_row(node, t * width, weight[s], width)
             for i in range(n_labels):
                 scale_row(pairs, i * width, weight[s], width)
-            if edge_features:
+            if edge_features is not None:
                 scale_row(tables, edge_size, weight[s], (n - 1) * edge_size)
         pace = rate / (1.0 + decay * (n_steps + turn))
         n_distinct, seen = number_distinct(x, lo, hi, seen, mark, distinct, local)
@@ -345,7 +345,7 @@ def stochastic_pass(
                 d = node[t * width + x.single_label[x.single[p]]]
                 g_single[x.single[p]] += d if ones else d * x.single_value[p]
         for p in range(x.single_at[lo], x.single_at[hi]):
-            q = x.single[p]
+            q = np.int64(x.single[p])
             if not np.isnan(g_single[q]):
                 update_single(
                     q, g_single[q], w.singles, squares.singles, drift.singles, l2.singles, l1.singles, pace, adaptive,
@@ -359,7 +359,7 @@ def stochastic_pass(
                 w.edge, squares.edge, drift.edge, l2.edge, l1.edge, all_labels, n_labels, pairs, edge_mask, width, pace,
                 adaptive, age + turn,
             )  # fmt: skip
-        if edge_features:
+        if edge_features is not None:
             scatter_edges(x, lo, n, n_labels, width, tables, g_edge)
             for p in range(x.edge_at[lo], x.edge_at[hi]):
                 a = x.edge_column[p]

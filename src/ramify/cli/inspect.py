@@ -69,6 +69,8 @@ def _facts(model: Any) -> dict[str, Any]:
     return {
         "class": type(model).__name__,
         "structure": type(model.structure).__name__,
+        "settings": _settings(model),
+        "cut_size": getattr(getattr(model, "decomposition_", None), "size", None),
         "labels": [str(label) for label in model.codec_.classes_],
         "feature_kind": model.encoder_.kind,
         "n_features": model.encoder_.n_columns,
@@ -79,6 +81,16 @@ def _facts(model: Any) -> dict[str, Any]:
         "iterations": result.step.n_iter,
         "converged": bool(result.converged),
         "reason": result.reason,
+    }
+
+
+def _settings(model: Any) -> dict[str, str]:
+    """The parameters that are not at their defaults, as Python would write them."""
+    default = type(model)(None).get_params(deep=False)
+    return {
+        name: repr(value)
+        for name, value in model.get_params(deep=False).items()
+        if repr(value) != repr(default[name])
     }
 
 
@@ -130,13 +142,18 @@ def _text(record: dict[str, Any]) -> str:
     labels = record["labels"]
     gap = "" if record["gap"] != record["gap"] else f" (gap {record['gap']:.3g})"
     rows = [
-        ["model", f"{record['class']} on {record['structure']}"],
+        [
+            "model",
+            f"{record['class']}({', '.join(f'{name}={value}' for name, value in record['settings'].items())})",
+        ],
         ["labels", f"{len(labels)}: {' '.join(labels[:30])}{' ...' if len(labels) > 30 else ''}"],
         ["features", f"{record['n_features']:,} ({record['feature_kind']})"],
         ["weights", f"{record['n_weights']:,}, {record['n_nonzero_weights']:,} of them not 0"],
         ["objective", f"{record['objective']:.8g}{gap} after {record['iterations']} iterations"],
         ["stopped by", record["reason"] if record["converged"] else f"{record['reason']}, NOT CONVERGED"],
     ]
+    if record["cut_size"] is not None:
+        rows.insert(1, ["cut size", f"{record['cut_size']:g}"])
     if record["task"] == "tagging":
         between = "tabs" if record["separator"] == "\t" else "blanks"
         n_columns, label = record["n_columns"], record["label_column"]

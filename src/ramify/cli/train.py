@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from enum import StrEnum
 from typing import Annotated, Any
@@ -38,6 +39,13 @@ class Encoding(StrEnum):
     bmes6 = "bmes6"
 
 
+class GroupBy(StrEnum):
+    """What a group of features is."""
+
+    template = "template"
+    attribute = "attribute"
+
+
 class Invalid(StrEnum):
     """What to do with labels that are no valid spans."""
 
@@ -56,6 +64,22 @@ def train(
     algorithm: Annotated[Algorithm, typer.Option(help="The learner.")] = Algorithm.crf,
     l2: Annotated[float | None, typer.Option(help="L2 penalty; 1 by default.")] = None,
     l1: Annotated[float | None, typer.Option(help="L1 penalty, for sparse models; 0 by default.")] = None,
+    cut_size: Annotated[
+        str | None,
+        typer.Option(
+            metavar="N|auto", help="Train on random pieces of so many tokens on average, such as 5.5."
+        ),
+    ] = None,
+    group_lasso: Annotated[
+        float | None, typer.Option(metavar="WEIGHT", help="Penalty that drops whole groups of features.")
+    ] = None,
+    group_by: Annotated[
+        GroupBy | None, typer.Option(help="With --group-lasso: what a group is; template by default.")
+    ] = None,
+    order: Annotated[int, typer.Option(help="Weights for label pairs (1), or for triples too (2).")] = 1,
+    constrained: Annotated[
+        bool, typer.Option("--constrained", help="Only labels that are valid spans may follow each other.")
+    ] = False,
     label_column: Annotated[
         int, typer.Option(help="Column of the label, from 0; negative counts from the end.")
     ] = -1,
@@ -87,22 +111,29 @@ def train(
     check_writable(model, "the model")
     if [*data, dev].count("-") > 1:
         raise ValueError("standard input (-) can be read only once")
+    sizes = _sizes(clusters)
     options: dict[str, Any] = {
         "l2": l2, "l1": l1, "solver": solver, "tol": tol, "max_iter": max_iter, "n_jobs": jobs,
         "random_state": seed, "min_count": min_count, "n_hash": n_hash,
     }  # fmt: skip
-    spans = {"encoding": encoding, "invalid": invalid}
+    labels = {"encoding": encoding, "invalid": invalid, "constrained": constrained}
     seconds: dict[str, float] = {}
     with progress() as shown, timed(seconds, "total"):
         with timed(seconds, "import"):
             from ramify.apps.tagging.columns import read_columns
-            from ramify.apps.tagging.learners import make_learner
+            from ramify.apps.tagging.learners import check_together, make_learner
             from ramify.apps.tagging.tagger import Tagger
             from ramify.apps.tagging.templates import Template
             from ramify.apps.tagging.training_files import common_columns
+            from ramify.structures import Chain
 
-            make_learner(algorithm.value, **options)  # refuses bad options before the data is read
+            options |= {
+                "structure": Chain(order),
+                "regularizer": _regularizer(cut_size, group_lasso, group_by),
+            }
             features = None if template is None else Template.load(template)
+            # bad options are refused before the data is read
+            check_together(make_learner(algorithm.value, **options), features, constrained)
         with timed(seconds, "read"):
             shown.stage(f"reading {', '.join(data)}")
             texts = [read_columns(path) for path in data]
@@ -111,8 +142,8 @@ def train(
         shown.stage(f"learning from {sum(len(text.table) for text in texts):,} sentences")
         tagger = Tagger.train(
             texts, template=features, label_column=label_column, algorithm=algorithm.value,
-            dev=held_out, watch=shown.held_out, callbacks=[shown], clusters=_sizes(clusters), prune=prune,
-            **spans, **options,
+            dev=held_out, watch=shown.held_out, callbacks=[shown], clusters=sizes, prune=prune,
+            **labels, **options,
         )  # fmt: skip
         seconds |= tagger.seconds
         evaluation = None
@@ -138,10 +169,31 @@ def _sizes(clusters: str | None) -> tuple[int, ...] | None:
     """Numbers of clusters, from their text."""
     if clusters is None:
         return None
-    try:
-        return tuple(int(size) for size in clusters.split(","))
-    except ValueError:
-        raise ValueError(f"--clusters takes numbers such as 64,256, got {clusters!r}") from None
+    sizes = clusters.split(",")
+    if not all(size.strip().isdecimal() and int(size) > 0 for size in sizes):
+        raise ValueError(f"--clusters takes numbers such as 64,256, got {clusters!r}")
+    return tuple(map(int, sizes))
+
+
+def _regularizer(
+    cut_size: str | None, group_lasso: float | None, group_by: GroupBy | None
+) -> list[Any] | None:
+    """What cuts sentences and drops groups of features."""
+    from ramify.regularizers import Decomposition, GroupLasso
+
+    if group_by is not None and group_lasso is None:
+        raise ValueError(
+            "--group-by says what the groups of --group-lasso are; give --group-lasso WEIGHT too"
+        )
+    parts: list[Any] = []
+    if cut_size is not None:
+        try:
+            parts.append(Decomposition(cut_size if cut_size == "auto" else float(cut_size)))
+        except ValueError:
+            raise ValueError(f"--cut-size takes a number of at least 1, or auto, got {cut_size!r}") from None
+    if group_lasso is not None:
+        parts.append(GroupLasso(group_lasso, (group_by or GroupBy.template).value))
+    return parts or None
 
 
 def _facts(tagger: Any, texts: list[Any]) -> dict[str, Any]:
@@ -153,6 +205,7 @@ def _facts(tagger: Any, texts: list[Any]) -> dict[str, Any]:
         "features": model.encoder_.n_columns,
         "weights": len(model.coef_),
         "nonzero_weights": int((model.coef_ != 0).sum()),
+        "cut_size": getattr(getattr(model, "decomposition_", None), "size", None),
         "iterations": result.step.n_iter,
         "objective": result.primal,
         "gap": result.gap,
@@ -162,8 +215,7 @@ def _facts(tagger: Any, texts: list[Any]) -> dict[str, Any]:
 
 
 def _summary(record: dict[str, Any], held_out: str) -> str:
-    gap, objective = record["gap"], record["objective"]
-    bound = f", at most {gap:.4g} ({gap / abs(objective):.1e} of it) above the optimum" if gap == gap else ""
+    objective = record["objective"]
     stop = f"stopped by {record['reason']}" if record["converged"] else f"NOT CONVERGED: {record['reason']}"
     rows = [
         [
@@ -171,14 +223,25 @@ def _summary(record: dict[str, Any], held_out: str) -> str:
             f"{record['sentences']:,} sentences, {record['tokens']:,} tokens, {record['labels']} labels",
         ],
         ["model", f"{record['algorithm']}, {record['features']:,} features, {_weights(record)}"],
-        ["objective", f"{objective:.8g}{bound}"],
+        ["objective", f"{objective:.8g}{_bound(record['gap'], objective)}"],
         ["iterations", f"{record['iterations']}, {stop}"],
         ["seconds", ", ".join(f"{name} {value:.1f}" for name, value in record["seconds"].items())],
     ]
+    if record["cut_size"] is not None:
+        rows.insert(2, ["cut size", f"{record['cut_size']:g}"])
     if held_out:
         rows.append(["held out", held_out])
     rows.append(["written", f"{record['model']} ({record['model_bytes'] / 2**20:.1f} MB)"])
     return aligned(rows)
+
+
+def _bound(gap: float, objective: float) -> str:
+    """How far the objective may be above the optimum, in words; nothing is proven where the gap is NaN."""
+    if math.isnan(gap):
+        return ""
+    gap = max(gap, 0.0)  # below 0 by rounding only
+    share = f" ({gap / abs(objective):.1e} of it)" if objective else ""
+    return f", at most {gap:.4g}{share} above the optimum"
 
 
 def _weights(record: dict[str, Any]) -> str:

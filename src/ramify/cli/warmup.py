@@ -5,19 +5,28 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import partial
 from itertools import chain
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 from ramify.cli.output import Json, aligned, log, print_result
 
 
-def warmup(json: Json = False) -> None:
-    """Fill the cache of compiled kernels: train every learner and ask for every answer once, on tiny data."""
+def warmup(
+    names: Annotated[
+        list[str] | None, typer.Argument(help="Groups such as tagging, crf or crf.dual; all by default.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Fill the cache of compiled kernels: run every solver of every learner and every answer once, on tiny data."""
     started = time.perf_counter()
-    log("compiling; this takes a minute or two where nothing is cached yet")
+    chosen = _chosen(_groups(), names or [])
+    log("compiling; this takes a few minutes where nothing is cached yet")
     groups = {}
-    for name, work in _groups().items():
+    for name, work in chosen.items():
         with _measured() as record:
             work()
         groups[name] = record
@@ -31,23 +40,33 @@ def warmup(json: Json = False) -> None:
 
 def _groups() -> dict[str, Callable[[], None]]:
     """What to run, by the name of its group of kernels."""
-    from ramify import CRF, SSVM, Perceptron
+    from ramify.apps.tagging.learners import SOLVERS
 
-    def fits(learner: type, **options: Any) -> Callable[[], None]:
-        return lambda: _fit_all(learner, options)
-
+    solvers = {
+        f"{algorithm}.{solver}": partial(_solve, algorithm, solver)
+        for algorithm, known in SOLVERS.items()
+        for solver in known
+        if solver != "auto"  # which is one of the others, by the size of the data
+    }
     return {
-        "CRF, L-BFGS": fits(CRF),
-        "CRF, stochastic": fits(CRF, solver="stochastic"),
-        "SSVM, Frank-Wolfe": fits(SSVM),
-        "SSVM, bundle": fits(SSVM, solver="bundle"),
-        "SSVM, stochastic": fits(SSVM, solver="stochastic"),
-        "Perceptron": fits(Perceptron),
-        "Perceptron, AROW": fits(Perceptron, solver="arow"),
-        "edge features, second order": _fit_rich,
-        "taggers": _tag,
+        "tagging": _tag,
+        **solvers,
+        "regularizers": _regularize,
+        "edges": _fit_rich,
         "predictions": _predict_all,
         "inference": _infer_all,
+    }
+
+
+def _chosen(groups: dict[str, Callable[[], None]], names: list[str]) -> dict[str, Callable[[], None]]:
+    """The groups with these names or with names that go on from them after a dot; without names all."""
+    for name in names:
+        if not any(f"{group}.".startswith(f"{name}.") for group in groups):
+            raise ValueError(f"no group {name!r} to compile; there are: {', '.join(groups)}")
+    return {
+        group: work
+        for group, work in groups.items()
+        if not names or any(f"{group}.".startswith(f"{name}.") for name in names)
     }
 
 
@@ -71,9 +90,36 @@ def _data() -> Iterator[tuple[Any, Any, Any]]:
     yield Multiclass(), list(chain(*tokens)), list(chain(*tags))
 
 
-def _fit_all(learner: type, options: dict[str, Any]) -> None:
+def _solve(algorithm: str, solver: str) -> None:
+    """A solver by its name, on all data that it serves and in both precisions."""
+    from ramify import CRF, SSVM, Perceptron
+    from ramify.errors import MissingCapability
+    from ramify.solvers import LBFGS
+
+    kind = {"crf": CRF, "ssvm": SSVM, "perceptron": Perceptron}[algorithm]
+    solvers: list[Any] = [solver]
+    if solver == "lbfgs":
+        solvers.append(LBFGS(max_iter=1, precondition=1.0))  # as it is on large data
     for structure, X, Y in _data():
-        _fitted(learner(structure, max_iter=2, n_jobs=1, **options), X, Y)
+        for each in solvers:
+            for tol in (1e-4, 1e-6):  # some compute in single precision where that is enough
+                model = kind(structure, solver=each, tol=tol, max_iter=2, n_jobs=1, warm_start=True)
+                with suppress(MissingCapability):  # dual ascent, for one, serves chains only
+                    _fitted(_fitted(model, X, Y), X, Y)
+
+
+def _regularize() -> None:
+    """Random pieces, of graphs too, and groups of features."""
+    import numpy as np
+
+    from ramify import CRF, SSVM, Chain, Perceptron
+    from ramify.regularizers import Decomposition, GroupLasso
+
+    for _, X, Y in list(_data())[:3]:
+        for learner in (CRF, SSVM, Perceptron):
+            _fitted(learner(Chain(), regularizer=Decomposition(1.5), max_iter=2, n_jobs=1), X, Y)
+        _fitted(CRF(Chain(), regularizer=GroupLasso(0.1), max_iter=2, n_jobs=1), X, Y)
+    Decomposition(2).keep_edges(3, np.array([[0, 1], [1, 2]]), seed=0, epoch=0)
 
 
 def _fit_rich() -> None:
@@ -88,20 +134,29 @@ def _fit_rich() -> None:
 
 
 def _tag() -> None:
-    """Column files, templates, and features that are hashed."""
+    """What the commands for column files run by default, on data of usual size too; and features that are hashed."""
     import io
 
     from ramify.apps.tagging.columns import read_columns
     from ramify.apps.tagging.tagger import Tagger
     from ramify.apps.tagging.templates import Template
 
-    text = read_columns("-", stream=io.StringIO("a X D\nb Y N\nc X D\n\nb Y N\n"))
+    text, new = (
+        read_columns("-", stream=io.StringIO(lines)) for lines in ("a X D\nb Y N\n\nb Y N\n", "c Z D\n")
+    )
     for boundary in ("pad", "skip"):
         template = Template.parse(f"#! boundary = {boundary}\nU0:%X[0,0]/%x[1,0]/%x[2,0]\nB")
         hashed: dict[str, Any] = {"min_count": 1, "n_hash": 10}
-        for options in ({}, hashed):
+        for options in (
+            {},
+            {"solver": "dual"},
+            hashed,
+        ):  # by default dual ascent is for more weights than these
             tagger = Tagger.train(text, template=template, tol=0.1, **options)
-            tagger.predict(text)
+            for read in (text, new):
+                tagger.predict(read)
+                tagger.predict_with_probability(read)
+                tagger.predict_nbest(read, 2)
             tagger.template.apply(text.table)
 
 
@@ -122,6 +177,8 @@ def _models() -> Iterator[tuple[Any, Any, Any]]:
 
 def _predict_all() -> None:
     for model, X, Y in _models():
+        if model.encoder_.kind == "names" and model.structure.layout == "sequences":
+            model.predict([[["unknown"]]])
         model.predict(X)
         model.predict_marginals(X)
         model.predict_nbest(X, 2)

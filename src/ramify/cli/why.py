@@ -52,6 +52,12 @@ def explain_sentences(
         raise ValueError(
             f"{text.location()}: --against-truth needs the true labels, and there is no column for them"
         )
+    spans, known = tagger.spans, list(map(str, tagger.model.classes_))
+    if against is not None and spans is not None and against not in known:
+        raise ValueError(
+            f"--against {against}: the model learnt spans in {spans.inner} (the files have {spans.own}), and has the "
+            f"labels {', '.join(known)}; give one of these"
+        )
     explainer = Explainer(tagger.model)
     encoded = tagger.model.encode(tagger.columns(text))
     truth = tagger.labels_for_model(text) if labelled else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -17,6 +17,12 @@ from ramify.compat.training import sequences, train
 from ramify.compat.training_log import TrainingLog
 from ramify.estimators.persistence import load
 from ramify.metrics.accuracy import token_accuracy
+
+
+class ModelFile(NamedTuple):
+    """The name of a model file; None if the model is in memory only."""
+
+    name: str | None
 
 
 class CRF(BaseEstimator):
@@ -221,6 +227,11 @@ class CRF(BaseEstimator):
 
     def __sklearn_is_fitted__(self) -> bool:
         return self._found() is not None
+
+    @property
+    def modelfile(self) -> ModelFile:
+        """Where the model is stored: ``modelfile.name`` is ``model_filename``, for there are no temporary files."""
+        return ModelFile(self.model_filename)
 
     @property
     def training_log_(self) -> TrainingLog | None:

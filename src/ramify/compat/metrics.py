@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from itertools import chain
 from typing import Any
 
 from sklearn import metrics
 
+from ramify.compat.utils import flatten
 from ramify.metrics.accuracy import check_lengths
 
 __all__ = [
@@ -16,13 +16,14 @@ __all__ = [
     "flat_fbeta_score",
     "flat_precision_score",
     "flat_recall_score",
+    "flatten",
     "sequence_accuracy_score",
 ]
 
 
 def _flat(y_true: Any, y_pred: Any) -> tuple[list, list]:
     check_lengths(y_true, y_pred)
-    return list(chain.from_iterable(y_true)), list(chain.from_iterable(y_pred))
+    return flatten(y_true), flatten(y_pred)
 
 
 def flat_accuracy_score(y_true: Any, y_pred: Any) -> float:

@@ -6,13 +6,14 @@ import io
 import math
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from ramify.compat.training import sequence
+from ramify.io.model_file import FORMAT
 
 
 @dataclass(frozen=True)
@@ -21,8 +22,7 @@ class ModelInfo:
 
     Attributes
     ----------
-    header : dict
-        Numbers of features, labels and attributes, as strings.
+    model : ramify.CRF or ramify.Perceptron
     labels, attributes : dict
         Number of every label and attribute, as a string.
     state_features : dict
@@ -31,7 +31,7 @@ class ModelInfo:
         ``{(label, next label): weight}``
     """
 
-    header: dict[str, str]
+    model: Any = field(repr=False)
     labels: dict[Any, str]
     attributes: dict[str, str]
     state_features: dict[tuple[str, Any], float]
@@ -55,13 +55,21 @@ class ModelInfo:
             for p, v in zip(scorer.pairs.tolist(), model.coef_[scorer.blocks["edge"]].tolist())
             if v != 0.0
         }
-        numbers = {
-            "num_features": len(states) + len(pairs),
-            "num_labels": len(labels),
-            "num_attrs": len(active),
+        return cls(model, _numbered(labels), _numbered(active), states, pairs)
+
+    @cached_property
+    def header(self) -> dict[str, str]:
+        """What kind of file the model is stored in, its size in bytes, and numbers of parts, all as strings."""
+        fields = {
+            "magic": "ramify",
+            "size": model_size(self.model),
+            "type": "FOMC",  # CRFsuite's name for chains of first order
+            "version": FORMAT,
+            "num_features": len(self.state_features) + len(self.transitions),
+            "num_labels": len(self.labels),
+            "num_attrs": len(self.attributes),
         }
-        header = {name: str(number) for name, number in numbers.items()}
-        return cls(header, _numbered(labels), _numbered(active), states, pairs)
+        return {name: str(value) for name, value in fields.items()}
 
 
 def _numbered(items: Iterable) -> dict[Any, str]:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ramify.data.ragged import offsets_from_lengths
 from ramify.objectives.risk import Samples
 from ramify.solvers.base import Step
 
@@ -41,6 +42,17 @@ class TrainingLog:
     featgen_seconds, training_seconds, storing_seconds : float
     reason : str
         Why training stopped.
+
+    Examples
+    --------
+    >>> from ramify.compat import CRF
+    >>> log = CRF(max_iterations=1).fit([[["hot"], ["cold"]]], [["out", "in"]]).training_log_
+    >>> [name for name, _, _ in log.events]
+    ['start', 'featgen_end', 'prepared', 'iteration', 'optimization_end', 'end']
+    >>> _, first, _ = log.events[3]
+    >>> print(*log.log[first : first + 2], sep="", end="")
+    ***** Iteration #1 *****
+    Loss: 1.166644
     """
 
     iterations: list[dict[str, Any]] = field(default_factory=list)
@@ -54,6 +66,65 @@ class TrainingLog:
     def last_iteration(self) -> dict[str, Any] | None:
         """The last of the iterations."""
         return self.iterations[-1] if self.iterations else None
+
+    @property
+    def log(self) -> list[str]:
+        """The run in the words of CRFsuite, line by line."""
+        return [line for _, lines in self._told() for line in lines]
+
+    @property
+    def events(self) -> list[tuple[str, int, int]]:
+        """What happened, and where `log` tells it: event, first line, last line + 1."""
+        names, texts = zip(*self._told())
+        bounds = offsets_from_lengths([len(lines) for lines in texts]).tolist()
+        return list(zip(names, bounds, bounds[1:]))
+
+    @property
+    def last_log(self) -> str:
+        """The lines of the last event."""
+        return "".join(self._told()[-1][1])
+
+    def _told(self) -> list[tuple[str, list[str]]]:
+        """Events and their lines."""
+        featgen = [f"Number of features: {self.featgen_num_features}\n", _seconds(self.featgen_seconds), "\n"]
+        end = [
+            f"Stopped by: {self.reason}\n",
+            f"Total seconds required for training: {self.training_seconds:.3f}\n",
+        ]
+        return [
+            ("start", ["Feature generation\n"]),
+            ("featgen_end", featgen[:2]),
+            ("prepared", featgen[2:]),
+            *(("iteration", _iteration_lines(entry)) for entry in self.iterations),
+            ("optimization_end", [*end, "\n"]),
+            ("end", ["Storing the model\n", _seconds(self.storing_seconds), "\n"]),
+        ]
+
+
+def _seconds(seconds: float | None) -> str:
+    return f"Seconds required: {seconds or 0.0:.3f}\n"
+
+
+def _iteration_lines(entry: dict[str, Any]) -> list[str]:
+    """An iteration as CRFsuite reports it."""
+    lines = ["***** Iteration #{num} *****\n", "Loss: {loss:.6f}\n", "Feature norm: {feature_norm:.6f}\n"]
+    if "error_norm" in entry:
+        lines += ["Error norm: {error_norm:.6f}\n", "Active features: {active_features}\n"]
+        lines += ["Line search trials: {linesearch_trials}\n", "Line search step: {linesearch_step:.6f}\n"]
+    lines = [line.format(**entry) for line in [*lines, "Seconds required for this iteration: {time:.3f}\n"]]
+    if entry["scores"]:
+        lines.append("Performance by label (#match, #model, #ref) (precision, recall, F1):\n")
+        for label, score in entry["scores"].items():
+            shares = ", ".join("******" if share is None else f"{share:.4f}" for share in score[3:])
+            lines.append(f"    {label}: ({score.match}, {score.model}, {score.ref}) ({shares})\n")
+        means = "Macro-average precision, recall, F1: ({avg_precision:.6f}, {avg_recall:.6f}, {avg_f1:.6f})\n"
+        lines.append(means.format(**entry))
+        for name in ("item", "instance"):
+            share = entry[f"{name}_accuracy"]
+            lines.append(
+                f"{name.title()} accuracy: {share.numerator} / {share.denominator} ({float(share):.4f})\n"
+            )
+    return [*lines, "\n"]
 
 
 class Keeper:

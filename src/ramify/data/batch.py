@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ramify.data.ragged import gather
+
 
 @dataclass(frozen=True)
 class SparseRows:
@@ -29,11 +31,18 @@ class SparseRows:
         """Rows and columns."""
         return len(self), self.n_columns
 
-    def __getitem__(self, rows: slice) -> SparseRows:
+    def __getitem__(self, rows: slice | np.ndarray) -> SparseRows:
+        if isinstance(rows, np.ndarray):
+            return self._taken(rows)
         start, stop, step = rows.indices(len(self))
         if step != 1:
             raise ValueError(f"only contiguous rows can be sliced, got step {step}")
         return SparseRows(self.indptr[start : stop + 1], self.indices, self.values, self.n_columns)
+
+    def _taken(self, rows: np.ndarray) -> SparseRows:
+        entries, indptr = gather(self.indptr, rows)
+        values = self.values[entries] if len(self.values) else self.values
+        return SparseRows(indptr, self.indices[entries], values, self.n_columns)
 
 
 @dataclass(frozen=True)
@@ -72,3 +81,12 @@ class Batch:
         """Samples ``start:stop``; arrays are views of the same memory."""
         offsets = self.offsets[start : stop + 1]
         return Batch(self.rows[int(offsets[0]) : int(offsets[-1])], offsets - offsets[0])
+
+    def take(self, samples: np.ndarray) -> Batch:
+        """Copies of the samples of these numbers, in their order.
+
+        >>> Batch(np.array([[1.0], [2.0], [3.0]]), np.array([0, 2, 3])).take(np.array([1, 0])).rows.ravel()
+        array([3., 1., 2.])
+        """
+        rows, offsets = gather(self.offsets, samples)
+        return Batch(self.rows[rows], offsets)

@@ -19,6 +19,17 @@ def offsets_from_lengths(lengths: Sequence[int] | np.ndarray) -> np.ndarray:
     return offsets
 
 
+def gather(offsets: np.ndarray, items: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Where the values of some items stand, one item after the other, and the offsets of these items.
+
+    >>> gather(np.array([0, 2, 2, 5]), np.array([2, 0]))
+    (array([2, 3, 4, 0, 1]), array([0, 3, 5]))
+    """
+    lengths = offsets[items + 1] - offsets[items]
+    new = offsets_from_lengths(lengths)
+    return np.repeat(offsets[items] - new[:-1], lengths) + np.arange(new[-1]), new
+
+
 @dataclass(frozen=True)
 class Ragged:
     """A list of arrays of different lengths, stored as one array.

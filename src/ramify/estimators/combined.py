@@ -14,6 +14,8 @@ from ramify.data.batch import Batch
 from ramify.data.sequences import listed
 from ramify.estimators.base import StructuredEstimator
 from ramify.estimators.training import without_empty
+from ramify.features.encoded import EncodedInputs
+from ramify.features.kinds import samples_of
 from ramify.metrics.accuracy import token_accuracy
 from ramify.structures.chain import Chain
 from ramify.structures.tables import ChainTables, combine
@@ -60,6 +62,21 @@ class CombinedDecoder(BaseEstimator):
         self.weight = weight
         self.combine = combine
 
+    def encode(self, X: Any) -> list[EncodedInputs]:
+        """Inputs encoded once, as each model sees them, for any number of calls of ``predict`` and the like.
+
+        A list with what the ``encode`` of each model returned is as good; where all models have the same columns, one
+        :class:`~ramify.features.EncodedInputs` serves them all.
+
+        >>> from ramify import CRF, Chain
+        >>> X, y = [[["w:to"], ["w:be"]]], [["P", "V"]]
+        >>> decoder = CombinedDecoder([CRF(Chain(), l2=l2).fit(X, y) for l2 in (0.1, 1.0)])
+        >>> decoder.predict(decoder.encode(X)) == decoder.predict(decoder.models[0].encode(X)) == y
+        True
+        """
+        self._checked()
+        return [model.encode(own) for model, own in zip(self.models, self._inputs(X))]
+
     def predict(self, X: Any) -> list[list[Any]]:
         """Best output of every sample; ``[]`` for an empty sequence."""
         codes, offsets = self._answers(X, lambda structure, theta: structure.best(theta).codes)
@@ -88,6 +105,7 @@ class CombinedDecoder(BaseEstimator):
         tried = [CombinedDecoder(self.models, weight, self.combine) for weight in sorted(weights)]
         if not tried:
             raise ValueError("weights is empty: give at least one weight to try")
+        X, y = self.encode(X), listed(y)
         return max(tried, key=lambda d: d.score(X, y) if scoring is None else scoring(y, d.predict(X)))
 
     # -- inside -------------------------------------------------------------------------------------------------
@@ -102,11 +120,13 @@ class CombinedDecoder(BaseEstimator):
     ) -> tuple[np.ndarray, np.ndarray]:
         weights = self._checked()
         model, *others = self.models
-        whole = model._transform(X)
+        own, *inputs = self._inputs(X)
+        whole = model._transform(own)
         batch, _ = without_empty(whole)
         make = _log_marginals if self.combine == "marginals" else _scores
         parts = [
-            make(other, X, batch, _places(model, other), weight) for other, weight in zip(others, weights)
+            make(other, given, batch, _places(model, other), weight)
+            for other, given, weight in zip(others, inputs, weights)
         ]
 
         def one(block: Batch, rows: slice) -> np.ndarray:
@@ -118,6 +138,20 @@ class CombinedDecoder(BaseEstimator):
         found = model._run(batch, one)
         empty = np.empty((0, len(model.classes_)))
         return (np.concatenate(found) if found else empty), whole.offsets
+
+    def _inputs(self, X: Any) -> list[Any]:
+        """What each model reads; an iterator, which only one of them could read, becomes a list."""
+        if isinstance(X, list | tuple) and any(isinstance(each, EncodedInputs) for each in X):
+            if len(X) != len(self.models):
+                raise ValueError(
+                    f"X is a list of {len(X)} encoded inputs, but there are {len(self.models)} models: one for each"
+                )
+            return list(X)
+        X = listed(X)
+        joined = {"sequences": X}
+        if any(model.structure.layout == "items" for model in self.models):
+            joined["items"] = _positions(X)
+        return [joined[model.structure.layout] for model in self.models]
 
     def _checked(self) -> list[float]:
         """The weights of the simple models, once everything has been found to fit together."""
@@ -167,10 +201,9 @@ Part = Callable[[ChainTables, slice], ChainTables]
 
 def _log_marginals(other: Any, X: Any, batch: Batch, place: np.ndarray, weight: float) -> Part:
     """Weighted log-probabilities of the labels at the rows of a block."""
-    if other.structure.layout == "items":
-        node = other.predict_marginals(_positions(X))
-    else:
-        node = np.concatenate([np.empty((0, len(other.classes_))), *other.predict_marginals(X)])
+    node = other.predict_marginals(X)
+    if other.structure.layout == "sequences":
+        node = np.concatenate([np.empty((0, len(other.classes_))), *node])
     if len(node) != batch.n_rows:
         raise ValueError(f"the models see different positions: {batch.n_rows} and {len(node)}")
     table = weight * np.log(np.maximum(node[:, place], _LEAST))
@@ -179,8 +212,10 @@ def _log_marginals(other: Any, X: Any, batch: Batch, place: np.ndarray, weight: 
 
 def _positions(X: Any) -> Any:
     """The positions of all sequences as one table."""
-    samples = list(X)
-    if all(isinstance(sample, np.ndarray) for sample in samples):
+    if isinstance(X, EncodedInputs):
+        return X  # which the model refuses unless it made them
+    samples = samples_of(X)
+    if samples and all(isinstance(sample, np.ndarray) for sample in samples):
         return np.concatenate(samples)
     if any(hasattr(sample, "tocsr") for sample in samples):
         from scipy import sparse

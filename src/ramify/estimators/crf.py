@@ -15,6 +15,9 @@ from ramify.surrogates.log import LogLoss
 # Dual ascent converges linearly, L-BFGS superlinearly near the end: below this tol the latter is faster. With few
 # weights it is as fast, and ends nearer to the optimum.
 DUAL_FROM, FEW_WEIGHTS = 1e-6, 2000
+# Dual steps shorten with x^2 / l2. On CoNLL-2000 chunking dual ascent and L-BFGS break even about here, for attributes
+# (x = 1) as l2 falls as well as for numbers beside them as they grow.
+SHORT_STEPS = 50.0
 
 
 def _one_label(estimator: Any) -> bool:
@@ -44,7 +47,8 @@ class CRF(StructuredEstimator):
         "proximal").
     solver : {"auto", "dual", "lbfgs", "sag", "stochastic", "bundle"} or solver object
         "auto": dual ascent for plain chains with sparse features, more than 2,000 weights and L2 (and L1), down to
-        ``tol=1e-6``; "stochastic" with a decomposition; otherwise L-BFGS (OWL-QN with l1).
+        ``tol=1e-6``, unless a feature value is large, ``x^2 > 50 l2``; "stochastic" with a decomposition, "proximal"
+        with a group lasso; otherwise L-BFGS (OWL-QN with l1).
     tol : float, default=1e-4
         Relative suboptimality wanted; ``result_.reason`` says what was reached.
     max_iter : int, optional
@@ -157,11 +161,12 @@ class CRF(StructuredEstimator):
     def _solver_name(self, problem: Any) -> Any:
         if not (isinstance(self.solver, str) and self.solver == "auto"):
             return self.solver
-        if problem.decomposition is not None:
-            return "stochastic"
-        sparse = isinstance(problem.samples.batch.rows, SparseRows)
-        large = sparse and problem.n_params > FEW_WEIGHTS
-        return "dual" if large and self.tol >= DUAL_FROM and not why_not(problem) else "lbfgs"
+        rows = problem.samples.batch.rows
+        large = isinstance(rows, SparseRows) and problem.n_params > FEW_WEIGHTS
+        if not large or self.tol < DUAL_FROM or why_not(problem):
+            return "lbfgs"
+        largest = np.abs(rows.values).max(initial=1.0)
+        return "dual" if largest * largest <= SHORT_STEPS * problem.regularizer.l2.min() else "lbfgs"
 
     @available_if(_one_label)
     def predict_proba(self, X: Any) -> np.ndarray:

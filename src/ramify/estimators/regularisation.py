@@ -10,7 +10,6 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from ramify.data.batch import Batch, SparseRows
 from ramify.data.ragged import Ragged
 from ramify.errors import MissingCapability
 from ramify.estimators.training import Encoded, seed_of
@@ -68,8 +67,9 @@ def check_solver(solver: Any, problem: Any) -> None:
         (not problem.regularizer.separable, "GroupLasso", TAKES_GROUPS),
     ):
         if wanted and not isinstance(solver, tuple(map(solver_class, able))):
-            loss = isinstance(problem.surrogate, PerceptronLoss)
-            names = " or ".join(repr(name) for name in able if (name == "perceptron") == loss)
+            perceptron = isinstance(problem.surrogate, PerceptronLoss)
+            serves = {"perceptron": perceptron, "stochastic": not perceptron, "proximal": problem.smooth}
+            names = " or ".join(repr(name) for name in able if serves[name])
             raise MissingCapability(
                 f"{type(solver).__name__} cannot take the regularizer {part}: use solver={names}"
             )
@@ -94,9 +94,7 @@ def settle_size(estimator: Any, decomposition: Decomposition | None, data: Encod
         vars(estimator).pop(name, None)
     if decomposition is None:
         return None
-    if decomposition.is_auto and not estimator.structure.has_edges:
-        decomposition = Decomposition(float("inf"))  # nothing to cut, nothing to compare
-    elif decomposition.is_auto:
+    if decomposition.is_auto:
         scores = size_scores(estimator, data)
         best = max(sorted(scores, reverse=True), key=scores.__getitem__)  # of equally good ones the largest
         decomposition, estimator.decomposition_scores_ = Decomposition(best), scores
@@ -119,9 +117,7 @@ def size_scores(estimator: Any, data: Encoded) -> dict[float, float]:
     from sklearn.model_selection import KFold  # not with the module: it loads half of scikit-learn
 
     folds = KFold(N_FOLDS, shuffle=True, random_state=seed_of(estimator.random_state)).split(np.zeros(n))
-    rounds = [
-        [(subset(X, part), [y[i] for i in part], samples.weight[part]) for part in fold] for fold in folds
-    ]
+    rounds = [[(X[part], [y[i] for i in part], samples.weight[part]) for part in fold] for fold in folds]
     others = [part for part in regularizers(estimator)[1:] if part is not None]
     scores = {}
     for size in Decomposition.SIZES:
@@ -132,21 +128,3 @@ def size_scores(estimator: Any, data: Encoded) -> dict[float, float]:
             warnings.simplefilter("ignore", ConvergenceWarning)  # those of the final fit are enough
             scores[size] = float(np.mean([model.fit(*train).score(*held) for train, held in rounds]))
     return scores
-
-
-def subset(X: EncodedInputs, samples: np.ndarray) -> EncodedInputs:
-    """Some of the samples, in the order given."""
-    batch = X.batch
-    lengths = batch.lengths[samples]
-    offsets = np.concatenate([[0], np.cumsum(lengths)])
-    at = np.repeat(batch.offsets[samples] - offsets[:-1], lengths) + np.arange(offsets[-1])
-    rows = batch.rows
-    if not isinstance(rows, SparseRows):
-        return EncodedInputs(Batch(rows[at], offsets), X.encoder)
-    count = np.diff(rows.indptr)[at]
-    indptr = np.concatenate([[0], np.cumsum(count)])
-    entry = np.repeat(rows.indptr[at] - indptr[:-1], count) + np.arange(indptr[-1])
-    values = rows.values[entry] if len(rows.values) else rows.values
-    return EncodedInputs(
-        Batch(SparseRows(indptr, rows.indices[entry], values, rows.n_columns), offsets), X.encoder
-    )

@@ -126,8 +126,6 @@ class SSVM(StructuredEstimator):
         if not (isinstance(self.solver, str) and self.solver == "auto"):
             return self.solver
         regularizer = problem.regularizer
-        if problem.decomposition is not None:
-            return "stochastic"
         if regularizer.has_l1 or not regularizer.strongly_convex:
             return "stochastic"
         # Without a compiled loop a visit costs more than its share of a pass, so whole passes win.

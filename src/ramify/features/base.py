@@ -58,6 +58,16 @@ class Encoder(ABC):
     def state(self) -> tuple[dict, dict[str, np.ndarray]]:
         """Header (JSON values) and arrays, from which `encoder_from_state` makes the encoder again."""
 
+    def same_columns(self, other: Encoder) -> bool:
+        """Whether the columns of the other encoder mean the same, as those of a copy or of a model from a file do."""
+        if other is self:
+            return True
+        if type(other) is not type(self) or other.n_columns != self.n_columns:
+            return False
+        (header, arrays), (their_header, their_arrays) = self.state(), other.state()
+        same = header == their_header and arrays.keys() == their_arrays.keys()
+        return same and all(np.array_equal(arrays[name], their_arrays[name]) for name in arrays)
+
 
 def check_lengths(lengths: np.ndarray, allow_empty: bool) -> None:
     """Raise ValueError naming the first sample without positions, unless they are allowed."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import zip_longest
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -144,10 +145,15 @@ def table_of(X: Any, template: Template, allow_empty: bool) -> ColumnTable:
             f"a list of strings; found {describe(X)}"
         )
     if isinstance(X, ColumnSentences):
-        if X.template.text != template.text:
+        pairs = enumerate(
+            zip_longest(template.text.splitlines(), X.template.text.splitlines(), fillvalue=""), 1
+        )
+        other = next(((n, ours, theirs) for n, (ours, theirs) in pairs if ours != theirs), None)
+        if other is not None:
+            n, ours, theirs = other
             raise ValueError(
-                f"the model reads columns by another template ({template.source}) than X ({X.template.source}); "
-                "give X the template of the model"
+                f"the model reads columns by another template ({template.source}) than X ({X.template.source}): line "
+                f"{n} is {ours!r} in the model and {theirs!r} in X; give X the template of the model"
             )
         X = X.table
     table: ColumnTable = X

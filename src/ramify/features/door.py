@@ -71,6 +71,11 @@ def make_encoder(X: Any, layout: Layout, *, min_count: int = 1, n_hash: int | No
     """
     check_options(min_count, n_hash)
     if isinstance(X, ColumnSentences):
+        if layout == "items":
+            raise TypeError(
+                "X is ColumnSentences, but the structure has one label a sample: take Chain(), or give the attributes "
+                "of each position as a list of strings (Template.apply makes them)"
+            )
         if n_hash is not None:
             return HashedColumnEncoder(X.template, int(n_hash))
         return ColumnEncoder(X.template, min_count=int(min_count))

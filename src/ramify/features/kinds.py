@@ -17,6 +17,7 @@ DESCRIPTION: dict[str, str] = {
     "names": "named features (dicts or lists of strings)",
     "dense": "dense arrays",
     "sparse": "sparse matrices",
+    "columns": "sentences in columns (ColumnSentences)",
 }
 
 _ACCEPTED = {
@@ -36,13 +37,17 @@ def samples_of(X: Any) -> Any:
             f"X is one table of shape {X.shape}, but sequences are needed; "
             "cut it into sequences with ramify.as_sequences(X, y, groups)"
         )
-    if isinstance(X, (str, bytes, Mapping, set, frozenset, Iterator)) or not hasattr(X, "__len__"):
+    listable = hasattr(X, "__len__") and (hasattr(X, "__iter__") or hasattr(X, "__getitem__"))
+    if isinstance(X, (str, bytes, Mapping, set, frozenset, Iterator)) or not listable:
         raise TypeError(f"{_ACCEPTED['sequences']}; found {describe(X)}")
     return X if isinstance(X, (list, tuple)) else list(X)
 
 
 def kind_of(X: Any, layout: Layout) -> Kind | None:
     """The kind of the first features met in `X`, which is free of iterators; None if there are none."""
+    own = getattr(type(X), "kind", None)  # of columns and streams, which hold one kind only
+    if own is not None:
+        return own
     if layout == "sequences":
         found = (_kind_of_sample(sample, f"X[{i}]") for i, sample in enumerate(samples_of(X)))
         return next(filter(None, found), None)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from ramify.data.ragged import offsets_from_lengths
 from ramify.data.sequences import listed
 from ramify.features.attributes import SCALARS, attribute_name, attributes, describe, names_in_order
 from ramify.features.base import check_lengths, place
-from ramify.features.kinds import Layout, require_kind, samples_of
+from ramify.features.kinds import Kind, Layout, require_kind, samples_of
 from ramify.features.texts import Spans, spans_of, spans_of_lines
 
 _POSITIONS_A_PIECE = 4096
@@ -28,6 +28,7 @@ LookUp = Callable[[Spans], np.ndarray]
 class Stream:
     """Samples of named features that come one by one and are read once (`ramify.features.door.admitted`)."""
 
+    kind: ClassVar[Kind] = "names"
     samples: Iterator
 
 

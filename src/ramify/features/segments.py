@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ramify.data.batch import Batch, SparseRows
-from ramify.data.ragged import offsets_from_lengths
+from ramify.data.ragged import gather, offsets_from_lengths
 from ramify.features.attributes import attributes
 from ramify.features.base import Encoder
 from ramify.features.named_rows import Stream
@@ -36,6 +36,12 @@ class SegmentBatch(Batch):
         part = super().slice(start, stop)
         lo, hi = int(self.offsets[start]) * self.max_length, int(self.offsets[stop]) * self.max_length
         return SegmentBatch(part.rows, part.offsets, self.segments[lo:hi], self.max_length)
+
+    def take(self, samples: np.ndarray) -> SegmentBatch:
+        """Copies of the samples of these numbers, in their order."""
+        part = super().take(samples)
+        places, _ = gather(self.offsets * self.max_length, samples)
+        return SegmentBatch(part.rows, part.offsets, self.segments[places], self.max_length)
 
 
 class SegmentEncoder(Encoder):

@@ -84,11 +84,6 @@ class Template:
         return cls.parse("".join(read_lines(path)), os.fspath(path))
 
     @property
-    def n_columns_needed(self) -> int:
-        """One more than the highest column that is read."""
-        return 1 + max((macro.column for f in self.features for macro in f.macros), default=-1)
-
-    @property
     def has_edge_features(self) -> bool:
         """Whether some attributes belong to pairs of neighbouring labels (lines with B and macros)."""
         return any(feature.on_edges for feature in self.features)
@@ -181,6 +176,8 @@ class ColumnSentences:
     >>> model.predict(ColumnSentences([[("the",), ("cats",)]], template))
     [['D', 'NS']]
     """
+
+    kind = "columns"
 
     def __init__(
         self, sentences: Sequence[Sequence[Sequence[str]]] | ColumnTable, template: Template | str

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import gzip
 import io
@@ -80,9 +81,10 @@ def check_utf8(raw: bytes, source: str, first_line: int = 1) -> None:
     except UnicodeDecodeError as error:
         number = first_line + raw.count(b"\n", 0, error.start)
         byte = error.start - raw.rfind(b"\n", 0, error.start)
+        wide = raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or b"\0" in raw
         raise DataFileError(
             f"{source}:{number}: byte {byte} of the line (0x{raw[error.start]:02x}) is not UTF-8; convert the text "
-            f"first, for example with iconv -f latin1 -t utf-8"
+            f"first, for example with iconv -f {'utf-16' if wide else 'latin1'} -t utf-8"
         ) from error
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import copy
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -27,6 +28,8 @@ class DualState:
     where ``D = 0``.
     """
 
+    OWN: tuple[str, ...] = ("residual", "residual_edge", "entropy", "gap")  # arrays that visits change
+
     def __init__(self, chains: PackedChains, codes: np.ndarray, weight: np.ndarray, l2: Any, l1: Any) -> None:
         from ramify._kernels.packed import Weights
 
@@ -42,6 +45,14 @@ class DualState:
         self.w = chains.zeros()
         has_l1 = self.l1_node > 0.0 or self.l1_edge > 0.0
         self.z = chains.zeros() if has_l1 else Weights(*(np.empty(0, dtype) for _ in self.w))
+
+    def copy(self) -> Self:
+        """The same with arrays of its own; the data are shared."""
+        other = copy.copy(self)
+        for name in self.OWN:
+            setattr(other, name, getattr(self, name).copy())
+        other.w, other.z = (type(parts)(*(part.copy() for part in parts)) for parts in (self.w, self.z))
+        return other
 
     def visit(self, order: np.ndarray) -> int:
         """An ascent step on each sample of ``order``; returns how many were out of range and left as they are."""
@@ -73,24 +84,29 @@ class DualState:
             self.residual, self.residual_edge, self.entropy,
         )  # fmt: skip
 
-    def refresh(self) -> tuple[np.ndarray, float]:
+    def refresh(self, keep: bool = True) -> tuple[np.ndarray, float]:
         """Recompute the weights from the marginals in double precision, free of what rounding has gathered.
+
+        ``keep`` stores them, rounded again, in place of the present ones.
 
         Returns
         -------
         w : ndarray of shape (n_params,)
         value : float
-            ``D(mu)`` with the bounds on the entropies: never above the optimum of the objective.
+            ``D(mu)`` with the bounds on the entropies: never above the optimum of the objective, up to the rounding of
+            the marginals (relative errors of about 1e-6 in single precision).
         """
         w = self._sums()
-        _store(self.chains, w, self.z)
+        if keep:
+            _store(self.chains, w, self.z)
         value = float(self.weight @ self.entropy) - self._conjugate(w)
         for block, l2, l1 in self._strengths():  # in place: z becomes soft(z, l1) / l2
             if l1:
                 z = w[block]
                 w[block] = np.sign(z) * np.maximum(np.abs(z) - l1, 0.0)
             w[block] /= l2
-        _store(self.chains, w, self.w)
+        if keep:
+            _store(self.chains, w, self.w)
         return w, value
 
     def estimate(self) -> float:

@@ -96,6 +96,11 @@ class PackedChains:
         return place
 
     @property
+    def edge_features(self) -> bool | None:
+        """True or None, as the kernels want it."""
+        return True if len(self.feature_weight) else None
+
+    @property
     def n_rows(self) -> int:
         """Rows of weights, the intercept's included."""
         return self.n_multi + (self.bias_row >= 0)

@@ -61,12 +61,12 @@ class PackedLogLoss:
                 part.fill(0.0)
             return log_loss_pass(
                 chains.inputs, packed, chains.base, factor, transposed, shift, chains.offsets, self.codes, self.weight,
-                first, last, chains.n_labels, chains.width, self._slots[i], failed,
+                first, last, chains.n_labels, chains.width, self._slots[i], failed, chains.edge_features,
             )  # fmt: skip
 
         values = executor.map(one, range(len(self._shards)))
         gradient = np.zeros(chains.scorer.n_params)
-        plain = not len(chains.feature_weight)
+        plain = chains.edge_features is None
         for slot in self._slots:
             if plain:
                 np.multiply(slot.edge, factor[: len(slot.edge)], out=slot.edge)

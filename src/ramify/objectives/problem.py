@@ -42,6 +42,14 @@ def require_separable(problem: Problem, solver: str) -> None:
         )
 
 
+def require_whole(problem: Problem, solver: str) -> None:
+    """Refuse a decomposition, for a solver whose variables or cuts belong to whole samples."""
+    if getattr(problem, "decomposition", None) is not None:
+        raise MissingCapability(
+            f"{solver} cannot take a Decomposition: use solver='stochastic', or 'proximal' for smooth losses"
+        )
+
+
 def first_point(problem: Problem, w0: np.ndarray | None) -> np.ndarray:
     """A checked copy of ``w0``, or zeros."""
     if w0 is None:

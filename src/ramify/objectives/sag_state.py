@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,8 @@ class SagState(DualState):
     way.
     """
 
+    OWN = ("residual", "residual_edge", "entropy", "loss", "lipschitz", "wait", "streak")
+
     def __init__(self, chains: PackedChains, codes: np.ndarray, weight: np.ndarray, l2: Any, l1: Any) -> None:
         super().__init__(chains, codes, weight, l2, l1)
         n = len(weight)
@@ -27,14 +28,6 @@ class SagState(DualState):
         self.loss, self.lipschitz = np.full(n, np.nan), np.zeros(n)
         self.wait, self.streak = np.zeros(n, np.int64), np.zeros(n, np.int64)
         self.caution = 1.0  # divides the steps
-
-    def copy(self) -> SagState:
-        """The same with arrays of its own; the data are shared."""
-        other = copy.copy(self)
-        for name in ("residual", "residual_edge", "entropy", "loss", "lipschitz", "wait", "streak"):
-            setattr(other, name, getattr(self, name).copy())
-        other.w, other.z = (type(parts)(*(part.copy() for part in parts)) for parts in (self.w, self.z))
-        return other
 
     def start_from(self, w: np.ndarray) -> None:
         """Put the weights at ``w`` and store the gradients there."""

@@ -18,10 +18,10 @@ class Decomposition(BaseEstimator):
     """Cut every training sample at random into pieces of mean size ``size``, anew in every epoch.
 
     A piece keeps the feature vectors of its positions as they were in the whole sample; the edges between pieces are
-    dropped. Pieces of a chain have ``floor(size)`` or ``floor(size) + 1`` positions, drawn so that the mean is
-    ``size`` (5.5 mixes 5 and 6 evenly), and the first cut has a random phase: it is as if the sample were a window on
-    an endless chain that is cut so. Hence **every edge is dropped with probability exactly 1 / size**, wherever it is.
-    The first and the last piece of a sample may be shorter. Samples of at most ``size`` positions stay whole.
+    dropped. Samples of at most ``size`` positions stay whole. Pieces of longer chains have ``floor(size)`` or
+    ``floor(size) + 1`` positions, drawn so that the mean is ``size`` (5.5 mixes 5 and 6 evenly), and the first cut has
+    a random phase: it is as if the sample were a window on an endless chain that is cut so. Hence **every edge of such
+    a sample is dropped with probability exactly 1 / size**, wherever it is. Its first and last piece may be shorter.
 
     Prediction always uses the whole structure. Smaller pieces mean a simpler model and faster passes; whether they
     also mean a better one depends on the data, so choose ``size`` on held-out samples (``"auto"`` does).
@@ -138,7 +138,7 @@ class Decomposition(BaseEstimator):
         by_lowest = np.argsort(lowest)
         rng = self._rng(seed, epoch)
         first, drawn = self._draw(n_own[by_lowest], rng)
-        spare = self._sizes(n_nodes, rng) if np.isfinite(self.size) else np.full(n_nodes, n_nodes)
+        spare = self._sizes(n_nodes, rng) if self.size < n_nodes else np.full(n_nodes, n_nodes)
         piece, mark = np.full(n_nodes, -1), np.full(n_nodes, -1)
         order, frontier = np.empty(n_nodes, np.int64), np.empty(n_nodes, np.int64)
         grow_pieces(

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 Callback = Callable[..., Any]
 
@@ -28,9 +31,9 @@ class Step(NamedTuple):
 
     @property
     def gap(self) -> float:
-        """Proven upper bound on the suboptimality, NaN where there is none."""
+        """Proven upper bound on the suboptimality, NaN where there is none; rounding does not take it below 0."""
         gap = self.primal - self.lower
-        return gap if np.isfinite(gap) else float("nan")
+        return max(gap, 0.0) if np.isfinite(gap) else float("nan")
 
 
 @dataclass(frozen=True)
@@ -85,6 +88,14 @@ def check_settings(solver: Any, *, positive: Sequence[str], not_negative: Sequen
             value = getattr(solver, name)
             if not (isinstance(value, Real) and holds(value)):
                 raise ValueError(f"{type(solver).__name__}: {name} must be a number {wanted}, got {value!r}")
+
+
+def warn_unconverged(message: str) -> None:
+    """A ConvergenceWarning that names the line which called the library, however deep inside it arises."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "ramify":
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, ConvergenceWarning, stacklevel=level)
 
 
 class Recorder:

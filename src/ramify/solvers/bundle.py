@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from ramify.errors import MissingCapability
 from ramify.objectives.certificate import CutPool
-from ramify.objectives.problem import Problem, first_point, name_of, require_separable
-from ramify.solvers.base import Callback, Recorder, Result, Step
+from ramify.objectives.problem import Problem, first_point, name_of, require_separable, require_whole
+from ramify.solvers.base import Callback, Recorder, Result, Step, warn_unconverged
 
 _CAUTION = 0.3  # how far from the best point towards the minimiser of the cuts the next cut is taken
 _ROUNDING = 1e-13  # relative gap below which values cannot be told apart
@@ -99,16 +97,15 @@ class Bundle:
         run.history = tuple(recorder.history)
         step = run.history[-1]
         if reason == "max_iter":
-            warnings.warn(
+            warn_unconverged(
                 f"bundle stopped after {run.n_iter} iterations with relative gap {step.gap / abs(run.best):.2e} "
-                f"> tol={self.tol:g}. Increase max_iter, tol or l2.",
-                ConvergenceWarning,
-                stacklevel=2,
+                f"> tol={self.tol:g}. Increase max_iter, tol or l2."
             )
         return Result(run.best_w, step, run.history, reason in ("gap", "machine precision"), reason, run)
 
     def _check(self, problem: Problem) -> None:
         require_separable(problem, "bundle")
+        require_whole(problem, "bundle")
         reg = problem.regularizer
         if reg.has_l1:
             raise MissingCapability(

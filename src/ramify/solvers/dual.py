@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from ramify.errors import MissingCapability
 from ramify.objectives.dual_state import DualState
-from ramify.objectives.problem import first_point, name_of, require_separable
+from ramify.objectives.problem import first_point, name_of, require_separable, require_whole
 from ramify.scorers.linear import LinearScorer
-from ramify.solvers.base import Callback, Recorder, Result, check_settings
+from ramify.solvers.base import Callback, Recorder, Result, check_settings, warn_unconverged
 from ramify.surrogates.log import LogLoss
 
 SINGLE_FROM = 1e-5  # the coarsest tol that floats are good enough for: their certificates end near 1e-6
 IDLE = 0.5  # samples whose gap is below this share of the mean wait ...
 ALL_EVERY = 3  # ... for the next epoch that visits all
+
+State = TypeVar("State", bound=DualState)
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,8 @@ class DualAscent:
     Parameters
     ----------
     precision : {"auto", "single", "double"}
-        Of marginals and weights; sums, certificate and result are double. "auto": single where ``tol >= 1e-5``.
+        Of marginals and weights; sums, certificate and result are double. "auto": single where ``tol >= 1e-5``, which
+        is all that "single" can prove.
     max_iter : int
         Epochs.
     tol : float
@@ -56,21 +57,17 @@ class DualAscent:
 
     def __post_init__(self) -> None:
         check_settings(self, positive=("max_iter",), not_negative=("tol", "random_state"))
-        if self.precision not in ("auto", "single", "double"):
-            raise ValueError(f"precision must be 'auto', 'single' or 'double', got {self.precision!r}")
+        check_precision(self)
 
     def solve(self, problem: Any, w0: np.ndarray | None = None, state: dict | None = None) -> Result:
         """Minimise ``problem``, from the marginals under ``w0`` if given, or on from an earlier result's ``state``."""
-        require_separable(problem, "dual")
-        reason = why_not(problem)
-        if reason:
-            raise MissingCapability(f"dual ascent {reason}: use solver='lbfgs' or 'stochastic'")
-        run = self._start(problem, w0) if state is None else state["run"]
+        check_problem(problem, "dual")
+        run = first_state(DualState, self, problem, w0) if state is None else state["run"].copy()
         recorder = Recorder(self.callbacks, () if state is None else state["history"])
         epoch = 0 if state is None else state["epoch"]
         n_oracle = 0.0 if state is None else state["n_oracle"]
-        last = epoch + self.max_iter
-        w, primal, lower, reason = None, np.nan, -np.inf if state is None else state["lower"], ""
+        lower = -np.inf if state is None else state["lower"]
+        last, reason = epoch + self.max_iter, ""
         while not reason:
             order = self._order(run, epoch)
             out_of_range = run.visit(order)
@@ -79,34 +76,33 @@ class DualAscent:
             lower = max(lower, run.estimate())
             missing = float(run.weight @ run.gap)
             promising = missing <= 1.5 * self.tol * abs(lower + missing)
-            if promising or epoch == last:
+            if promising:
                 w, lower = run.refresh()
                 n_oracle += 1
                 primal = problem.value(w) + problem.regularizer.value(w)
+                lower = min(lower, primal)  # which rounding may exceed
                 missing = primal - lower
             stop = recorder.record(epoch, n_oracle, lower + missing, lower, lambda: run.chains.unpack(run.w))
             if out_of_range:
                 reason = "out of range"
-            elif w is not None and primal - lower <= self.tol * abs(primal):
+            elif promising and missing <= self.tol * abs(primal):
                 reason = "gap"
             elif stop:
                 reason = "callback"
             elif epoch == last:
                 reason = "max_iter"
-            if not reason:
-                w = None
-        return self._finished(problem, run, recorder, reason, w, epoch, n_oracle)
-
-    def _start(self, problem: Any, w0: np.ndarray | None) -> DualState:
-        single = self.precision == "single" or (self.precision == "auto" and self.tol >= SINGLE_FROM)
-        chains = problem.pack(np.float32 if single else np.float64)
-        reg, edge = problem.regularizer, problem.scorer.blocks["edge"]
-        at_edge = edge.start if edge.stop > edge.start else 0
-        strengths = [(float(part[0]), float(part[at_edge])) for part in (reg.l2, reg.l1)]
-        run = DualState(chains, problem.samples.codes, problem.samples.weight, *strengths)
-        if w0 is not None:
-            run.start_from(first_point(problem, w0))
-        return run
+        history = tuple(recorder.history)
+        state = {"run": run, "history": history, "epoch": epoch, "n_oracle": n_oracle, "lower": lower}
+        if not promising:  # the state stays as it is: a resumed run goes on as if it had not stopped
+            w, lower = run.refresh(keep=False)
+            primal = problem.value(w) + problem.regularizer.value(w)
+            lower = min(lower, primal)
+            recorder.history[-1] = recorder.history[-1]._replace(
+                n_oracle=n_oracle + 1, primal=primal, lower=lower
+            )
+            if reason == "max_iter" and primal - lower <= self.tol * abs(primal):
+                reason = "gap"
+        return self._result(w, recorder, reason, state)
 
     def _order(self, run: DualState, epoch: int) -> np.ndarray:
         order = np.random.default_rng([self.random_state, epoch]).permutation(len(run.gap))
@@ -115,33 +111,63 @@ class DualAscent:
             return order
         return order[gap > IDLE * gap.mean()]
 
-    def _finished(self, problem, run, recorder, reason, w, epoch, n_oracle) -> Result:
-        if w is None:
-            w, lower = run.refresh()
-            primal = problem.value(w) + problem.regularizer.value(w)
-            recorder.history[-1] = recorder.history[-1]._replace(primal=primal, lower=lower)
-        step, history = recorder.history[-1], tuple(recorder.history)
+    def _result(self, w: np.ndarray, recorder: Recorder, reason: str, state: dict) -> Result:
+        step = recorder.history[-1]
         if reason in ("max_iter", "out of range"):
             remedy = (
                 "Increase max_iter or tol."
                 if reason == "max_iter"
                 else "Scores leave the range of scaled products: use solver='lbfgs', or scale the features."
             )
-            warnings.warn(
-                f"dual ascent stopped after {epoch} epochs ({reason}) at objective {step.primal:.6g} with gap "
-                f"{step.gap:.3g} (tol={self.tol:g}). {remedy}",
-                ConvergenceWarning,
-                stacklevel=3,
+            warn_unconverged(
+                f"dual ascent stopped after {step.n_iter} epochs ({reason}) at objective {step.primal:.6g} with gap "
+                f"{step.gap:.3g} (tol={self.tol:g}). {remedy}"
             )
-        state = {"run": run, "history": history, "epoch": epoch, "n_oracle": n_oracle, "lower": step.lower}
-        return Result(w, step, history, reason == "gap", reason, state)
+        return Result(w, step, tuple(recorder.history), reason == "gap", reason, state)
+
+
+def check_precision(solver: Any) -> None:
+    """Refuse a precision that does not exist, or one in which ``tol`` cannot be proven."""
+    if solver.precision not in ("auto", "single", "double"):
+        raise ValueError(f"precision must be 'auto', 'single' or 'double', got {solver.precision!r}")
+    if solver.precision == "single" and solver.tol < SINGLE_FROM:
+        raise ValueError(
+            f"{type(solver).__name__}: precision='single' proves no gap below {SINGLE_FROM:g}, got tol={solver.tol!r}: "
+            "use precision='double' or 'auto', or a larger tol"
+        )
+
+
+def check_problem(problem: Any, solver: str) -> None:
+    """Refuse what dual ascent and its relatives cannot solve."""
+    require_separable(problem, solver)
+    require_whole(problem, solver)
+    refusal = why_not(problem)
+    if refusal:
+        raise MissingCapability(f"{solver} {refusal}: use solver='lbfgs' or 'stochastic'")
+
+
+def first_state(kind: type[State], solver: Any, problem: Any, w0: np.ndarray | None) -> State:
+    """The dual variables of ``problem`` where a run begins, in the precision of the solver."""
+    single = solver.precision == "single" or (solver.precision == "auto" and solver.tol >= SINGLE_FROM)
+    chains = problem.pack(np.float32 if single else np.float64)
+    reg, edge = problem.regularizer, problem.scorer.blocks["edge"]
+    at_edge = edge.start if edge.stop > edge.start else 0
+    strengths = [(float(part[0]), float(part[at_edge])) for part in (reg.l2, reg.l1)]
+    state = kind(chains, problem.samples.codes, problem.samples.weight, *strengths)
+    if w0 is not None:
+        state.start_from(first_point(problem, w0))
+    return state
 
 
 def why_not(problem: Any) -> str:
     """What keeps dual ascent from serving a problem; empty if it serves."""
     reg, blocks = problem.regularizer, problem.scorer.blocks
     if not (problem.can_pack and type(problem.surrogate) is LogLoss):
-        return f"serves the log loss of plain chains, not {name_of(problem)} on {type(problem.structure).__name__}"
+        given = getattr(problem.structure, "chain", problem.structure)  # as the user wrote it
+        return (
+            "serves the log loss of plain chains (of order 1, without allowed=), not "
+            f"{name_of(problem)} on {given!r:.80}"
+        )
     if type(problem.scorer) is not LinearScorer:
         return "has no room for the marginals of edge features"
     for part in (slice(0, blocks["edge"].start), blocks["edge"]):

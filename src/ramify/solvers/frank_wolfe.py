@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from ramify.errors import MissingCapability
-from ramify.objectives.problem import require_separable
+from ramify.objectives.problem import require_separable, require_whole
 from ramify.scorers.linear import LinearScorer
-from ramify.solvers.base import Callback, Recorder, Result, check_settings
+from ramify.solvers.base import Callback, Recorder, Result, check_settings, warn_unconverged
 from ramify.solvers.passes import is_fused, loss_table
 from ramify.surrogates.hinge import Hinge
 
@@ -139,11 +137,9 @@ class FrankWolfe:
         recorder.history[-1] = recorder.history[-1]._replace(primal=best.primal, lower=best.lower)
         history = tuple(recorder.history)
         if reason == "max_iter":
-            warnings.warn(
+            warn_unconverged(
                 f"frank_wolfe stopped after {active.epoch} epochs with relative gap "
-                f"{history[-1].gap / abs(best.primal):.2e} > tol={self.tol:g}. Increase max_iter, tol or l2.",
-                ConvergenceWarning,
-                stacklevel=2,
+                f"{history[-1].gap / abs(best.primal):.2e} > tol={self.tol:g}. Increase max_iter, tol or l2."
             )
         state = {"active": active, "history": history, "best": best}
         return Result(best.w, history[-1], history, reason == "gap", reason, state)
@@ -176,6 +172,7 @@ class FrankWolfe:
                 f"frank_wolfe solves the dual of the hinge, not of {type(surrogate).__name__}; use solver='lbfgs'"
             )
         require_separable(problem, "frank_wolfe")
+        require_whole(problem, "frank_wolfe")
         reg = problem.regularizer
         if np.any(reg.l1 > 0) or np.any(reg.l2 <= 0):
             raise MissingCapability(

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from ramify.errors import MissingCapability
 from ramify.objectives.certificate import CutPool
 from ramify.objectives.packed_diagonal import has_diagonal, hessian_diagonal
-from ramify.objectives.problem import Problem, first_point, name_of, require_separable
-from ramify.solvers.base import Callback, Recorder, Result, Step
+from ramify.objectives.problem import Problem, first_point, name_of, require_separable, require_whole
+from ramify.solvers.base import Callback, Recorder, Result, Step, warn_unconverged
 from ramify.solvers.line_search import Point, strong_wolfe
 from ramify.solvers.quasi_newton import InverseHessian
 
@@ -142,6 +140,7 @@ class LBFGS:
 
     def _check(self, problem: Problem) -> None:
         require_separable(problem, "lbfgs")
+        require_whole(problem, "lbfgs")
         if not problem.smooth:
             raise MissingCapability(
                 f"lbfgs needs a smooth loss, and {name_of(problem)} is not: "
@@ -241,11 +240,9 @@ class LBFGS:
             bound = "no bound" if np.isnan(step.gap) else f"relative gap {step.gap / abs(step.primal):.2e}"
             remedy = "Increase max_iter or tol." if reason == "max_iter" else "Check the gradient."
             iterations = "1 iteration" if run.n_iter == 1 else f"{run.n_iter} iterations"
-            warnings.warn(
+            warn_unconverged(
                 f"lbfgs stopped after {iterations} ({reason}) at objective {step.primal:.6g} with {bound}, "
-                f"tol={self.tol:g}. {remedy}",
-                ConvergenceWarning,
-                stacklevel=3,
+                f"tol={self.tol:g}. {remedy}"
             )
         converged = reason in ("gap", SLOW, "machine precision")
         return Result(run.place.w, step, run.history, converged, reason, run)

@@ -159,7 +159,7 @@ def packed_loop(problem: Any, state: PassState, chains: PackedChains) -> Callabl
 
         return lambda order, w, squares, drift, done=0: perceptron_pass(
             chains.inputs, w, drift, chains.base, chains.mask, chains.edge_mask, offsets, codes, weight, order, *size,
-            state.age + done,
+            state.age + done, chains.edge_features,
         )  # fmt: skip
     kinds = {LogLoss: kernels.LOG, Hinge: kernels.HINGE, PerceptronLoss: kernels.PERCEPTRON}
     cost = np.zeros((chains.n_labels, chains.width), chains.dtype)
@@ -169,7 +169,7 @@ def packed_loop(problem: Any, state: PassState, chains: PackedChains) -> Callabl
     return lambda order, w, squares, drift, done=0: kernels.stochastic_pass(
         kinds[type(problem.surrogate)], chains.inputs, w, squares, drift, l2, l1, chains.base, chains.mask,
         chains.edge_mask, offsets, codes, weight, cost.ravel(), order, *size, state.rate, state.decay, state.adaptive,
-        state.n_steps + done, state.age + done,
+        state.n_steps + done, state.age + done, chains.edge_features,
     )  # fmt: skip
 
 

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from ramify.errors import MissingCapability
 from ramify.objectives.certificate import CutPool
 from ramify.objectives.problem import Problem, first_point, name_of
-from ramify.solvers.base import Callback, Recorder, Result, Step, check_settings
+from ramify.solvers.base import Callback, Recorder, Result, Step, check_settings, warn_unconverged
 
 WINDOW = 10  # iterations between two lower bounds; epochs over which pieces are compared
 SLOW = f"relative change over {WINDOW} epochs"
@@ -99,7 +97,8 @@ class Proximal:
         """
         if not problem.smooth:
             raise MissingCapability(
-                f"proximal needs a smooth loss, and {name_of(problem)} is not: use CRF, or leave the group lasso out"
+                f"proximal needs a smooth loss, and {name_of(problem)} is not: use CRF, or solver='stochastic' without "
+                "a group lasso"
             )
         run = _begun(problem, w0) if state is None else _resumed(problem, state)
         recorder = Recorder(self.callbacks, run.history)
@@ -170,11 +169,9 @@ class Proximal:
         if reason in ("max_iter", "line search"):
             remedy = "Increase max_iter, tol or l2." if reason == "max_iter" else "Check the gradient."
             bound = "no bound" if np.isnan(step.gap) else f"relative gap {step.gap / abs(step.primal):.2e}"
-            warnings.warn(
+            warn_unconverged(
                 f"proximal stopped after {run.n_iter} iterations ({reason}) at objective {step.primal:.6g} with "
-                f"{bound}, tol={self.tol:g}. {remedy}",
-                ConvergenceWarning,
-                stacklevel=3,
+                f"{bound}, tol={self.tol:g}. {remedy}"
             )
         converged = reason not in ("max_iter", "line search", "callback")
         return Result(run.best_w, step, run.history, converged, reason, run)

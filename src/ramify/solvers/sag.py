@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
-from ramify.errors import MissingCapability
 from ramify.objectives.certificate import CutPool
-from ramify.objectives.problem import first_point
 from ramify.objectives.sag_state import SagState
-from ramify.solvers.base import Callback, Recorder, Result, check_settings
-from ramify.solvers.dual import SINGLE_FROM, why_not
+from ramify.solvers.base import Callback, Recorder, Result, check_settings, warn_unconverged
+from ramify.solvers.dual import check_precision, check_problem, first_state
 
 CHECK_EVERY = 10  # epochs, at most, between two evaluations of the objective
 PATIENCE = 10  # epochs without a better dual value before the steps are halved
@@ -43,11 +39,12 @@ class SAG:
 
         ``w <- soft(w - eta (sum_i c_i g_i + l2 w), eta l1)``,  ``eta = 1/(2 m L_max + 2 l2) + 1/(2 m L_mean + 2 l2)``,
 
-    where m counts the samples met and ``L_i`` estimates the Lipschitz constant of ``c_i g_i``: it is halved, then
-    doubled until ``f_i(w - g_i / L_i) <= f_i(w) - |g_i|^2 / (2 L_i)``, and tested again only after 1, 2, 4, ... visits
-    as long as it was large enough. Half of the visits go to samples drawn evenly, half in proportion to ``L_i``.
-    Weights that a sample does not touch catch up when they are next met, with L1 too (``ramify._kernels.packed_sag``).
-    After M. Schmidt and others, "Non-uniform stochastic average gradient method for training conditional random
+    where m counts the samples met, the l2 of eta is the larger of those of features and transitions, and ``L_i``
+    estimates the Lipschitz constant of ``c_i g_i``: it is halved, then doubled until
+    ``f_i(w - g_i / L_i) <= f_i(w) - |g_i|^2 / (2 L_i)``, and tested again only after 1, 2, 4, ... visits as long as it
+    was large enough. Half of the visits go to samples drawn evenly, half in proportion to ``L_i``. Weights that a
+    sample does not touch catch up when they are next met, with L1 too (``ramify._kernels.packed_sag``). After
+    M. Schmidt and others, "Non-uniform stochastic average gradient method for training conditional random
     fields" (2015); here the penalty counts in full from the first visit on.
 
     No step size is set by hand. Every step is a mean of w and of ``z / l2``, z a sum of bounded gradients, so that
@@ -62,7 +59,7 @@ class SAG:
     ----------
     precision : {"auto", "single", "double"}
         Of marginals and weights; sums over samples, certificate and result are double. "auto": single where
-        ``tol >= 1e-5``.
+        ``tol >= 1e-5``, which is all that "single" can prove.
     max_iter : int
         Epochs, each of as many visits as there are samples.
     tol : float
@@ -79,14 +76,11 @@ class SAG:
 
     def __post_init__(self) -> None:
         check_settings(self, positive=("max_iter",), not_negative=("tol", "random_state"))
-        if self.precision not in ("auto", "single", "double"):
-            raise ValueError(f"precision must be 'auto', 'single' or 'double', got {self.precision!r}")
+        check_precision(self)
 
     def solve(self, problem: Any, w0: np.ndarray | None = None, state: dict | None = None) -> Result:
         """Minimise ``problem`` from ``w0`` (zero by default), or go on from an earlier result's ``state``."""
-        refusal = why_not(problem)
-        if refusal:
-            raise MissingCapability(f"sag {refusal}: use solver='lbfgs' or 'stochastic'")
+        check_problem(problem, "sag")
         run = self._start(problem, w0) if state is None else _copied(state["run"])
         recorder = Recorder(self.callbacks, () if state is None else state["history"])
         table, last, reason = run.table, run.epoch + self.max_iter, ""
@@ -99,7 +93,7 @@ class SAG:
             primal = float(table.weight @ np.nan_to_num(table.loss)) + problem.regularizer.value(w)
             value = _beware(run)
             promising = primal - value <= 1.5 * self.tol * abs(primal)
-            checked = promising or run.epoch % CHECK_EVERY == 0 or run.epoch == last
+            checked = promising or run.epoch % CHECK_EVERY == 0
             if checked:
                 primal = _certify(problem, run, w, keep=run.epoch % CHECK_EVERY == 0)
             stop = recorder.record(run.epoch, run.n_oracle, primal, run.pool.best, lambda: w)  # noqa: B023
@@ -111,26 +105,18 @@ class SAG:
                 reason = "max_iter"
         state = {"run": run, "history": tuple(recorder.history)}
         if not checked:
-            final = _copied(run)
+            final = replace(run, pool=copy.deepcopy(run.pool))  # a resumed run goes on without this check
             primal = _certify(problem, final, w, keep=False)
             recorder.history[-1] = recorder.history[-1]._replace(
                 n_oracle=final.n_oracle, primal=primal, lower=final.pool.best
             )
+            if reason == "max_iter" and primal - final.pool.best <= self.tol * abs(primal):
+                reason = "gap"
         return self._result(w, recorder, reason, state)
 
     def _start(self, problem: Any, w0: np.ndarray | None) -> SagRun:
-        single = self.precision == "single" or (self.precision == "auto" and self.tol >= SINGLE_FROM)
-        chains = problem.pack(np.float32 if single else np.float64)
-        reg, edge = problem.regularizer, problem.scorer.blocks["edge"]
-        at_edge = edge.start if edge.stop > edge.start else 0
-        strengths = [(float(part[0]), float(part[at_edge])) for part in (reg.l2, reg.l1)]
-        run = SagRun(
-            SagState(chains, problem.samples.codes, problem.samples.weight, *strengths), CutPool(reg, CUTS)
-        )
-        if w0 is not None:
-            run.table.start_from(first_point(problem, w0))
-            run.n_oracle += 1
-        return run
+        table = first_state(SagState, self, problem, w0)
+        return SagRun(table, CutPool(problem.regularizer, CUTS), n_oracle=0.0 if w0 is None else 1.0)
 
     def _order(self, table: SagState, epoch: int) -> np.ndarray:
         """All samples in the first epoch; then half drawn evenly and half by Lipschitz estimates.
@@ -150,11 +136,9 @@ class SAG:
     def _result(self, w: np.ndarray, recorder: Recorder, reason: str, state: dict) -> Result:
         step = recorder.history[-1]
         if reason == "max_iter":
-            warnings.warn(
+            warn_unconverged(
                 f"sag stopped after {step.n_iter} epochs at objective {step.primal:.6g} with gap {step.gap:.3g} "
-                f"(tol={self.tol:g}). Increase max_iter or tol.",
-                ConvergenceWarning,
-                stacklevel=3,
+                f"(tol={self.tol:g}). Increase max_iter or tol."
             )
         return Result(w, step, tuple(recorder.history), reason == "gap", reason, state)
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from ramify.objectives.certificate import CutPool
 from ramify.objectives.problem import require_separable
-from ramify.solvers.base import Callback, Recorder, Result, check_settings
+from ramify.solvers.base import Callback, Recorder, Result, check_settings, warn_unconverged
 from ramify.solvers.passes import DTYPES, PassState, check_choices, cut_anew, stochastic_pass
 from ramify.structures.base import require
 
@@ -148,11 +146,9 @@ class Stochastic:
         converged = reason not in ("max_iter", "callback")
         if reason == "max_iter":
             bound = "" if np.isnan(step.gap) else f" with gap {step.gap:.3g}"
-            warnings.warn(
+            warn_unconverged(
                 f"stochastic stopped after {step.n_iter} epochs at objective {step.primal:.6g}{bound} "
-                f"(tol={self.tol:g}). Increase max_iter or tol.",
-                ConvergenceWarning,
-                stacklevel=2,
+                f"(tol={self.tol:g}). Increase max_iter or tol."
             )
         history = tuple(recorder.history)
         state = {
@@ -174,7 +170,7 @@ class Stochastic:
         for rate in RATES[self.rule]:
             tried = replace(start.copy(), rate=rate, decay=decay)
             stochastic_pass(problem, tried, trial)
-            value = sum(problem.sample_loss(int(i), tried.w)[0] * problem.samples.weight[i] for i in trial)
+            value, _ = stochastic_pass(problem, replace(tried, rate=0.0), trial)  # which stays where it is
             value += share * problem.regularizer.value(tried.w)
             if value < best_value:
                 best_rate, best_value = rate, value

@@ -108,7 +108,7 @@ class Chain(BaseEstimator):
         codes, values = np.empty(len(tables.node), np.int32), np.empty(len(tables))
         if len(tables):
             _kernels("max", tables).best_paths(*tables.arguments, codes, values)
-        _check_feasible(values)
+        _check_feasible(values, tables, self)
         return Best(codes // 2 if flagged else codes, sign * values)
 
     def best_contradicting(self, theta, codes, *, cost=None, within: Restriction | None = None) -> Best:
@@ -133,7 +133,7 @@ class Chain(BaseEstimator):
         paths = np.empty((k, len(tables.node)), np.int32)
         values = np.empty((len(tables), k))
         _kernels("max", tables).k_best_paths(*tables.arguments, k, paths, values)
-        _check_feasible(values[:, 0])
+        _check_feasible(values[:, 0], tables, self)
         if flagged:
             paths //= 2
         offsets = tables.offsets
@@ -153,7 +153,7 @@ class Chain(BaseEstimator):
         if len(tables):
             parts = (out.node, out.edge) if out.triple is None else (out.node, out.edge, out.triple)
             _kernels("max", tables).max_marginals(*tables.arguments, *parts)
-            _check_feasible(out.node[tables.offsets[:-1]].max(axis=1))
+            _check_feasible(out.node[tables.offsets[:-1]].max(axis=1), tables, self)
         out = without_flag(out, np.max) if flagged else out
         return out if theta.triple is not None else replace(out, triple=None)
 
@@ -165,7 +165,7 @@ class Chain(BaseEstimator):
         log_z = np.empty(len(tables))
         if len(tables):
             _kernels("sum", tables).log_partitions(*tables.arguments, log_z)
-        _check_feasible(log_z)
+        _check_feasible(log_z, tables, self)
         return log_z
 
     def expectation(self, theta, *, cost=None, within=None, weight=None) -> Expectation:
@@ -189,7 +189,7 @@ class Chain(BaseEstimator):
             if tables.triple is not None:
                 into = (counts.node, counts.edge, counts.edge_step, counts.triple, counts.triple_step)
             _kernels("sum", tables).expectations(*tables.arguments, weight, log_z, *into)
-        _check_feasible(log_z)
+        _check_feasible(log_z, tables, self)
         if flagged and not keep_flag:
             counts = without_flag(counts)
         if not per_edge:
@@ -208,7 +208,7 @@ class Chain(BaseEstimator):
             log_z = np.empty(len(tables))
             if len(tables):
                 _kernels("sum", tables).entropies(*tables.arguments, log_z, out)
-            _check_feasible(log_z)
+            _check_feasible(log_z, tables, self)
             return np.maximum(out, 0.0)
         # With the flag of a contradiction: labels alone are then no first-order chain.
         marginals = self._expectation(theta, cost, within, None, per_edge=True, keep_flag=True).counts
@@ -231,7 +231,7 @@ class Chain(BaseEstimator):
         if len(tables):
             bad = _kernels("sum", tables).draw_paths(*tables.arguments, uniform, paths)
             if bad >= 0:
-                raise _infeasible(bad)
+                raise _infeasible(bad, tables, self)
         return paths // 2 if flagged else paths
 
     def min_risk(self, theta, risk: np.ndarray | None = None, *, cost=None, within=None) -> Best:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ramify.errors import InfeasibleError
 from ramify.structures.tables import ChainTables
+
+RESTRICTION = "the restriction; allow more labels or pairs"
 
 
 def _codes(theta: ChainTables, codes) -> np.ndarray:
@@ -30,13 +34,19 @@ def _weights(theta: ChainTables, weight) -> np.ndarray:
     return weight
 
 
-def _check_feasible(values: np.ndarray) -> None:
-    bad = np.flatnonzero(np.isneginf(values))
+def _check_feasible(values: np.ndarray, theta: Any, structure: Any = None) -> None:
+    bad = np.flatnonzero(~(values > -np.inf))  # NaN is no answer either
     if len(bad):
-        raise _infeasible(int(bad[0]))
+        raise _infeasible(int(bad[0]), theta, structure)
 
 
-def _infeasible(sample: int) -> InfeasibleError:
-    return InfeasibleError(
-        f"sample {sample}: no output satisfies the restriction; allow more labels or label pairs there"
-    )
+def _infeasible(sample: int, theta: Any, structure: Any = None) -> ValueError:
+    """Why a sample has no output: scores overflowed, or the restriction or the structure's ``_limit`` leaves none."""
+    start, stop = theta.offsets[sample : sample + 2].tolist()
+    if not (np.all(theta.node[start:stop] < np.inf) and np.all(theta.edge < np.inf)):
+        return ValueError(
+            f"sample {sample} (length {stop - start}): its scores are NaN or infinite, since feature values or weights "
+            "are too large; scale the features to values around 1 and fit again"
+        )
+    limit = getattr(structure, "_limit", RESTRICTION)
+    return InfeasibleError(f"sample {sample} (length {stop - start}): no output satisfies {limit}")

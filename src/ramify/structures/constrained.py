@@ -44,6 +44,15 @@ class ConstrainedChain(Chain):
         self.classes = tuple(classes)
         self.rules = resolve(chain.allowed, self.classes)
 
+    @property
+    def _limit(self) -> str:
+        """What can leave a sample without an output, and what to do about it, for messages."""
+        labels = ", ".join(map(repr, self.classes))
+        return (
+            f"allowed={self.allowed!r:.60} with the labels {labels:.200} (and the restriction, if there is one); allow "
+            "more label pairs, or declare labels that training lacks with classes=..."
+        )
+
     def _combine(self, theta, cost, within, sign=1.0) -> ChainTables:
         return constrained(combine(theta, cost, within, sign), self.rules)
 

@@ -24,7 +24,6 @@ class Multiclass(Chain):
     layout = "items"
     has_edges = False
     sequential_kernels = "chain"
-    removable_edges = True  # there are none: a sample is one piece
 
     def __init__(self) -> None:
         super().__init__()

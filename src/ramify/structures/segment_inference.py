@@ -46,7 +46,7 @@ class SegmentInference(BaseEstimator):
         codes, values = np.empty(len(theta.node), np.int32), np.empty(len(ready))
         if len(ready):
             best_segmentations(*ready.tables, codes, values)
-        _check_feasible(values)
+        _check_feasible(values, theta)
         return Best(ready.labels(codes), sign * values)
 
     def best_contradicting(self, theta, codes, *, cost=None, within: Restriction | None = None) -> Best:
@@ -67,7 +67,7 @@ class SegmentInference(BaseEstimator):
             return []
         paths, values = np.empty((k, len(theta.node)), np.int32), np.empty((len(ready), k))
         k_best_segmentations(*ready.tables, k, paths, values)
-        _check_feasible(values[:, 0])
+        _check_feasible(values[:, 0], theta)
         paths = ready.labels(paths)
         rows = [slice(a, b) for a, b in zip(ready.offsets[:-1], ready.offsets[1:])]
         return [
@@ -85,7 +85,7 @@ class SegmentInference(BaseEstimator):
         if len(ready):
             max_marginals(*ready.tables, segment, edge)
         out = _tables(theta, ready, segment, edge, best_over_rows, np.max)
-        _check_feasible(out.node[theta.offsets[:-1]].max(axis=1, initial=-np.inf))
+        _check_feasible(out.node[theta.offsets[:-1]].max(axis=1, initial=-np.inf), theta)
         return out
 
     # -- all ----------------------------------------------------------------------------------------------------
@@ -98,7 +98,7 @@ class SegmentInference(BaseEstimator):
         log_z = np.empty(len(ready))
         if len(ready):
             log_partitions(*ready.tables, log_z)
-        _check_feasible(log_z)
+        _check_feasible(log_z, theta)
         return log_z
 
     def expectation(self, theta, *, cost=None, within=None, weight=None) -> Expectation:
@@ -106,7 +106,7 @@ class SegmentInference(BaseEstimator):
         from ramify._kernels.segment_parts import sum_over_rows
 
         ready = prepare(theta, cost, within)
-        log_z, segment, edge = _expected(ready, _weights(theta, weight))
+        log_z, segment, edge = _expected(theta, ready, _weights(theta, weight))
         counts = _tables(theta, ready, segment, edge, sum_over_rows, np.sum)
         if len(theta.edge) == 1 and len(edge) != 1:  # the cost or the restriction had a table an edge
             counts = replace(counts, edge=counts.edge.sum(axis=0, keepdims=True))
@@ -124,7 +124,7 @@ class SegmentInference(BaseEstimator):
         from ramify._kernels.segment_parts import sum_over_rows
 
         ready = _per_edge(prepare(theta, cost, within), theta)
-        _, segment, edge = _expected(ready, np.ones(len(theta)))
+        _, segment, edge = _expected(theta, ready, np.ones(len(theta)))
         return _tables(theta, ready, segment, edge, sum_over_rows, np.sum)
 
     def entropy(self, theta, *, cost=None, within=None) -> np.ndarray:
@@ -133,7 +133,7 @@ class SegmentInference(BaseEstimator):
 
         # With the flags of a contradiction: labels alone are then not Markov.
         ready = _per_edge(prepare(theta, cost, within), theta)
-        _, segment, edge = _expected(ready, np.ones(len(theta)))
+        _, segment, edge = _expected(theta, ready, np.ones(len(theta)))
         out = np.empty(len(theta))
         segmentation_entropies(segment, edge, ready.offsets, out)
         return np.maximum(out, 0.0)
@@ -150,7 +150,7 @@ class SegmentInference(BaseEstimator):
         if len(ready):
             bad = draw_segmentations(*ready.tables, uniform, paths)
             if bad >= 0:
-                raise _infeasible(bad)
+                raise _infeasible(bad, theta)
         return ready.labels(paths)
 
     def min_risk(self, theta, risk: np.ndarray | None = None, *, cost=None, within=None) -> Best:
@@ -234,14 +234,16 @@ def _per_edge(ready: Prepared, theta: SegmentTables) -> Prepared:
     return replace(ready, edge=np.repeat(ready.edge, theta.n_edges, axis=0), step=1)
 
 
-def _expected(ready: Prepared, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _expected(
+    theta: SegmentTables, ready: Prepared, weight: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Log-partitions, and expected segments and pairs with their flags, each sample times its weight."""
     from ramify._kernels.segment_sum import expectations
 
     log_z, segment, edge = np.empty(len(ready)), np.zeros_like(ready.whole), np.zeros_like(ready.edge)
     if len(ready):
         expectations(*ready.tables, weight, log_z, segment, edge)
-    _check_feasible(log_z)
+    _check_feasible(log_z, theta)
     return log_z, segment, edge
 
 

@@ -61,7 +61,9 @@ class SpanLabels:
             return convert_spans(labels, self.own, self.inner, invalid)  # type: ignore[arg-type]
         except SpanError as error:
             place = text.source if error.sentence < 0 else text.location(error.sentence, error.position)
-            raise DataFileError(f"{place}: {error}") from error
+            remedy = "invalid='repair'"
+            reason = str(error).replace(remedy, f"{remedy} (on the command line --invalid repair)")
+            raise DataFileError(f"{place}: {reason}") from error
 
     def back(self, labels: Labels) -> list[list[str]]:
         """Labels of the model as the files have them; what is no valid span is read as the CoNLL script does."""

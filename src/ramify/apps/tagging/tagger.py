@@ -13,7 +13,7 @@ import numpy as np
 from ramify.apps.tagging.column_text import ColumnText, Sentence
 from ramify.apps.tagging.evaluation import Evaluation, evaluate_labels
 from ramify.apps.tagging.held_out import HeldOut
-from ramify.apps.tagging.learners import make_learner
+from ramify.apps.tagging.learners import check_together, make_learner
 from ramify.apps.tagging.span_labels import SpanLabels
 from ramify.apps.tagging.tagger_file import read_parts, write_parts
 from ramify.apps.tagging.training_files import common_columns, default_template_for, word_column
@@ -22,6 +22,7 @@ from ramify.features.clusters import WordClusters
 from ramify.features.column_table import ColumnTable
 from ramify.features.encoded import EncodedInputs
 from ramify.features.templates import ColumnSentences, Template, as_table
+from ramify.structures import Chain
 
 Data = ColumnText | ColumnTable | Sequence[Sentence]
 
@@ -87,6 +88,7 @@ class Tagger:
         encoding: str | None = None,
         invalid: str | None = None,
         clusters: WordClusters | int | Sequence[int] | None = None,
+        constrained: bool = False,
         prune: bool = False,
         **options: Any,
     ) -> Tagger:
@@ -108,15 +110,18 @@ class Tagger:
         encoding : {'IOB1', 'IOB2', 'IOBES', ...}, optional
             Learn spans in this encoding (`ramify.data.span_encodings`); predictions are in that of the files.
         invalid : {'raise', 'repair'}, optional
-            Check that the labels are valid spans: refuse those that are not, or repair them. With `encoding`
-            'raise' by default, else labels are taken as they are.
+            Check that the labels are valid spans: refuse those that are not, or repair them. With `encoding` or
+            `constrained` 'raise' by default, else labels are taken as they are.
         clusters : int, tuple of int, or WordClusters, optional
             Numbers of word clusters to learn from the words of `data`, or fitted ones. They are further columns
             behind those of the files; the default template reads them.
+        constrained : bool, default=False
+            Only labels that are valid spans in the encoding of the model may follow each other, in training and in
+            prediction (``Chain(allowed=...)``).
         prune : bool, default=False
             Drop the features whose weights are all 0, as ``l1`` leaves them.
         **options
-            Of `ramify.apps.tagging.learners.make_learner`.
+            Of `ramify.apps.tagging.learners.make_learner`: ``structure=Chain(order=2)``, ``l2``, ``regularizer``, ...
 
         Returns
         -------
@@ -130,14 +135,14 @@ class Tagger:
             An option that the algorithm does not have, or a bad value of one.
         """
         learner = make_learner(algorithm, **options)
+        check_together(learner, template, constrained)
         texts = [data] if isinstance(data, ColumnText) else list(data)
         first = common_columns(texts)
         label = first.label_index(label_column)
         word = word_column(first, label)
         started = time.perf_counter()
         if clusters is not None and not isinstance(clusters, WordClusters):
-            words = [sentence for text in texts for sentence in text.table.column(word)]
-            clusters = WordClusters(clusters if isinstance(clusters, int) else tuple(clusters)).fit(words)
+            clusters = _clusters(clusters if isinstance(clusters, int) else tuple(clusters), texts, word)
         n_clusters = 0 if clusters is None else len(clusters.column_names_)
         if template is None:
             template = default_template_for(first, label, n_clusters)
@@ -146,7 +151,9 @@ class Tagger:
             learner.set_params(edge_features=["B"])
         tagger = cls(
             learner, template, first.n_columns, label, first.separator, clusters=clusters, word_column=word
-        ).with_spans(texts, encoding, invalid)
+        ).with_spans(texts, encoding, invalid or ("raise" if constrained else None))
+        if constrained and tagger.spans is not None:
+            learner.set_params(structure=Chain(learner.structure.order, allowed=tagger.spans.inner))
         labels = [y for text in texts for y in tagger.labels_for_model(text, invalid or "raise")]
         columns = [tagger.columns(text) for text in texts]
         encoded = learner.encode(ColumnSentences(ColumnTable.concatenated(columns), template))
@@ -281,3 +288,16 @@ class Tagger:
     def from_model(cls, model: Any, source: str) -> Tagger:
         """Return the tagger whose model was loaded from the file `source`."""
         return cls(model, **read_parts(model, source))
+
+
+def _clusters(sizes: int | tuple[int, ...], texts: Sequence[ColumnText], column: int) -> WordClusters:
+    """Word clusters of some files."""
+    words = [sentence for text in texts for sentence in text.table.column(column)]
+    try:
+        return WordClusters(sizes).fit(words)
+    except ValueError as error:
+        reason = str(error).split("; ")[0]
+        raise ValueError(
+            f"{texts[0].source}: cannot learn {sizes} word clusters: {reason}; give more text, or fewer clusters if "
+            "they are more than 50, or in Python WordClusters(...) with other settings, fitted"
+        ) from error
