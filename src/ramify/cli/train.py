@@ -116,7 +116,6 @@ def train(
         "l2": l2, "l1": l1, "solver": solver, "tol": tol, "max_iter": max_iter, "n_jobs": jobs,
         "random_state": seed, "min_count": min_count, "n_hash": n_hash,
     }  # fmt: skip
-    labels = {"encoding": encoding, "invalid": invalid, "constrained": constrained}
     seconds: dict[str, float] = {}
     with progress() as shown, timed(seconds, "total"):
         with timed(seconds, "import"):
@@ -143,7 +142,7 @@ def train(
         tagger = Tagger.train(
             texts, template=features, label_column=label_column, algorithm=algorithm.value,
             dev=held_out, watch=shown.held_out, callbacks=[shown], clusters=sizes, prune=prune,
-            **labels, **options,
+            encoding=encoding, invalid=invalid, constrained=constrained, **options,
         )  # fmt: skip
         seconds |= tagger.seconds
         evaluation = None
