@@ -12,7 +12,6 @@ import ramify
 from ramify import CRF, SSVM, Chain, Perceptron
 from ramify.data import Transitions, allowed_transitions
 from ramify.errors import InfeasibleError
-from ramify.solvers.passes import is_fused
 from ramify.structures import ChainTables
 from ramify.structures.constrained import ConstrainedChain, resolve
 from ramify.testing import CHECKS, check_structure
@@ -152,25 +151,6 @@ def test_probabilities_are_over_valid_outputs(rng):
     free = CRF(Chain(), l2=0.5).fit(X, Y)
     assert len(model.coef_) == len(free.coef_) - 6  # forbidden pairs have no weight
     assert model.objective_ < free.objective_  # what cannot happen need not be learnt
-
-
-def test_fused_loops_do_not_serve_it(rng):
-    from ramify.estimators.training import encode_training, layout_weights
-    from ramify.executors.threads import ThreadExecutor
-    from ramify.objectives.risk import Risk
-    from ramify.regularizers.elastic import ElasticNet
-    from ramify.surrogates import PerceptronLoss
-
-    X, Y = spans(rng, 3)
-    learner = Perceptron(Chain(allowed="IOB2"))
-    data = encode_training(X, Y, learner.structure, None, None)
-    scorer = layout_weights(learner, data)
-    zeros = np.zeros(scorer.n_params)
-    with ThreadExecutor(1) as executor:
-        problem = Risk(
-            data.structure, scorer, PerceptronLoss(), data.samples, ElasticNet(zeros, zeros), executor
-        )
-        assert not is_fused(problem)
 
 
 def test_partial_fit_and_warm_start(rng):

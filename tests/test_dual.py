@@ -152,11 +152,11 @@ def test_solvers_of_whole_samples_refuse_groups_and_pieces(rng, solver):
 
 
 @pytest.mark.parametrize("solver", ["dual", "sag"])
-@pytest.mark.parametrize("chain", [Chain(order=2), Chain(allowed="IOB2")])
+@pytest.mark.parametrize("chain", [Chain(order=2), Chain(order=2, allowed="IOB2")])
 def test_names_the_kind_of_chain_it_does_not_serve(solver, chain):
     with pytest.raises(MissingCapability) as caught:
         CRF(chain, solver=solver).fit([[["a"], ["b"], ["c"]]], [["B", "I", "O"]])
-    assert f"{solver} serves the log loss of plain chains" in str(caught.value)
+    assert f"{solver} serves the log loss of chains of order 1" in str(caught.value)
     assert str(caught.value).endswith(f"LogLoss on {chain!r}: use solver='lbfgs' or 'stochastic'")
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+
 import numpy as np
 import pytest
 
 from problems import KINDS, make_problem
 from ramify.errors import MissingCapability
 from ramify.objectives import packed_loss
+from ramify.objectives.risk import Risk
 from ramify.regularizers import Decomposition
-from ramify.solvers import passes
+from ramify.solvers import LBFGS, SAG, DualAscent, passes
 from ramify.solvers.passes import PassState
 from ramify.solvers.perceptron import AveragedPerceptron
 from ramify.solvers.stochastic import Stochastic
@@ -204,3 +207,72 @@ def test_edge_features_take_the_generic_steps(rng, kind, surrogate, scale):
         assert found[0] == pytest.approx(wanted[0], rel=1e-9) and found[1] == wanted[1]
         np.testing.assert_allclose(states[0].w, states[1].w, atol=1e-8)
         np.testing.assert_allclose(states[0].drift, states[1].drift, atol=1e-7)
+
+
+# -- forbidden labels -------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def constrained_problem(rng, kind, **settings):
+    with make_problem(rng, kind, Chain(), **settings) as problem:
+        samples, codes = problem.samples, problem.samples.codes.copy()
+        offsets = samples.batch.offsets
+        for lo, hi in zip(offsets[:-1], offsets[1:]):  # outputs that obey
+            codes[lo:hi] = 0
+            codes[lo + 1 : hi - 1 : 2] = 1
+        start, end = np.array([True, False, True]), np.array([True, True, False])
+        pair = np.array([[True, True, True], [True, False, True], [False, True, True]])
+        structure = Chain(allowed=(start, pair, end)).bind(["a", "b", "c"])
+        structure.check_outputs(codes, offsets)
+        yield Risk(
+            structure, problem.scorer, problem.surrogate, samples._replace(codes=codes), problem.regularizer,
+            problem.executor,
+        )  # fmt: skip
+
+
+def allowed_weights(problem, w):
+    """The same without weights of forbidden pairs, which the packed form has no room for."""
+    w, pairs = w.copy(), np.divmod(problem.scorer.pairs, 3)
+    w[problem.scorer.blocks["edge"]] *= problem.structure.rules.transition[pairs]
+    return w
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_constrained_chains_pack(rng, kind):
+    with constrained_problem(rng, kind) as problem:
+        assert problem.can_pack
+        for scale in (0.0, 1.0, 5.0):
+            w = allowed_weights(problem, scale * rng.normal(size=problem.n_params))
+            value, gradient = problem._packed_loss(w)
+            expected, expected_gradient = problem._generic_loss(w)
+            assert value == pytest.approx(expected, rel=1e-10)
+            np.testing.assert_allclose(gradient, expected_gradient, atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("surrogate", "settings"),
+    [("log", {"l2": 0.3, "l1": 0.1}), ("hinge", {"l2": 0.3}), ("perceptron", {"l2": 0.0})],
+)
+@pytest.mark.parametrize("adaptive", [False, True])
+def test_steps_on_constrained_chains_are_the_generic_ones(rng, kind, surrogate, settings, adaptive):
+    with constrained_problem(rng, kind, surrogate=surrogate, **settings) as problem:
+        w = allowed_weights(problem, rng.normal(size=problem.n_params))
+        rate = 1.0 if surrogate == "perceptron" else 0.05
+        state, twin = (PassState.new(problem, w, adaptive=adaptive, rate=rate) for _ in range(2))
+        order = np.arange(problem.n_samples)
+        found, wanted = passes.fused_pass(problem, state, order), passes.generic_pass(problem, twin, order)
+        assert found[0] == pytest.approx(wanted[0], rel=1e-9)
+        np.testing.assert_allclose(state.w, twin.w, atol=1e-8)
+
+
+@pytest.mark.parametrize("l1", [0.0, 0.2])
+@pytest.mark.parametrize("precision", ["single", "double"])
+def test_dual_ascent_solves_constrained_chains(rng, l1, precision):
+    with constrained_problem(rng, "names", l1=l1) as problem:
+        result = DualAscent(tol=1e-5, precision=precision).solve(problem)
+        best = LBFGS(tol=1e-9).solve(problem)
+        assert result.reason == "gap"
+        assert best.primal - 1e-4 <= result.primal <= best.primal * (1.0 + 2e-5)
+        with pytest.raises(MissingCapability, match="sag cannot forbid labels"):
+            SAG().solve(problem)

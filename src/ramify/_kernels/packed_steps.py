@@ -200,9 +200,8 @@ def update_rows(w, squares, drift, l2, l1, places, n, g, mask, width, rate, adap
         for c in range(chunks):
             at = row * width + c * LANES
             old = simd.load(w, at)
-            step = simd.fma(
-                decay, old, simd.where_bits(mask[row * chunks + c], simd.load(g, j * width + c * LANES))
-            )
+            step = simd.fma(decay, old, simd.load(g, j * width + c * LANES))
+            step = simd.where_bits(mask[row * chunks + c], step)
             by = pace
             if adaptive:
                 square = simd.fma(step, step, simd.load(squares, at))

@@ -46,9 +46,9 @@ class CRF(StructuredEstimator):
         solver "stochastic"), :class:`~ramify.regularizers.GroupLasso` drops whole groups of features (solver
         "proximal").
     solver : {"auto", "dual", "lbfgs", "sag", "stochastic", "bundle"} or solver object
-        "auto": dual ascent for plain chains with sparse features, more than 2,000 weights and L2 (and L1), down to
-        ``tol=1e-6``, unless a feature value is large, ``x^2 > 50 l2``; "stochastic" with a decomposition, "proximal"
-        with a group lasso; otherwise L-BFGS (OWL-QN with l1).
+        "auto": dual ascent for chains of order 1 with sparse features (none of them on edges), more than 2,000
+        weights and L2 (and L1), down to ``tol=1e-6``, unless a feature value is large, ``x^2 > 50 l2``; "stochastic"
+        with a decomposition, "proximal" with a group lasso; otherwise L-BFGS (OWL-QN with l1).
     tol : float, default=1e-4
         Relative suboptimality wanted; ``result_.reason`` says what was reached.
     max_iter : int, optional

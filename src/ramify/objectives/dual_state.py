@@ -42,9 +42,10 @@ class DualState:
         self.residual_edge = np.zeros(n_samples * edge_size * has_edges, dtype)
         self.entropy, self.gap = np.zeros(n_samples), np.full(n_samples, np.inf)
         self.gap[weight == 0.0] = 0.0
-        self.w = chains.zeros()
+        none = np.zeros(chains.scorer.n_params)
+        self.w = chains.pack_weights(none)
         has_l1 = self.l1_node > 0.0 or self.l1_edge > 0.0
-        self.z = chains.zeros() if has_l1 else Weights(*(np.empty(0, dtype) for _ in self.w))
+        self.z = chains.pack_weights(none) if has_l1 else Weights(*(np.empty(0, dtype) for _ in self.w))
 
     def copy(self) -> Self:
         """The same with arrays of its own; the data are shared."""
@@ -80,8 +81,8 @@ class DualState:
 
         chains = self.chains
         marginals_pass(
-            chains.inputs, chains.pack(w), chains.base, chains.offsets, self.codes, chains.n_labels, chains.width,
-            self.residual, self.residual_edge, self.entropy,
+            chains.inputs, chains.pack_weights(w), chains.base, chains.offsets, self.codes, chains.n_labels,
+            chains.width, self.residual, self.residual_edge, self.entropy,
         )  # fmt: skip
 
     def refresh(self, keep: bool = True) -> tuple[np.ndarray, float]:
@@ -111,7 +112,9 @@ class DualState:
 
     def estimate(self) -> float:
         """The dual value from the stored weights, up to their rounding."""
-        squares = [float(np.dot(part, part)) for part in self.w]
+        chains, w = self.chains, self.w
+        parts = w.rows[chains.row_position], w.singles, w.edge[chains.edge_position]
+        squares = [float(np.dot(part, part)) for part in parts]
         conjugate = 0.5 * (self.l2_node * (squares[0] + squares[1]) + self.l2_edge * squares[2])
         return float(self.weight @ self.entropy) - conjugate
 

@@ -11,9 +11,11 @@ import numpy as np
 from ramify.data.batch import Batch, SparseRows
 from ramify.scorers.edges import EdgeScorer
 from ramify.scorers.linear import LinearScorer
+from ramify.structures.constrained import ConstrainedChain
 
 if TYPE_CHECKING:
     from ramify._kernels.packed import Weights
+    from ramify.data.span_encodings import Transitions
 
 LANES = 8  # as ramify._kernels.simd, which is not imported before it is needed
 NEVER = -1e30  # score of a padded label
@@ -21,7 +23,8 @@ NEVER = -1e30  # score of a padded label
 
 def can_pack(structure: Any, scorer: Any) -> bool:
     """Whether the compiled loops over packed chains serve this structure and scorer, exactly as they are."""
-    if vars(type(structure)).get("sequential_kernels") != "chain":
+    bound = type(structure) is ConstrainedChain and structure.order == 1
+    if not bound and vars(type(structure)).get("sequential_kernels") != "chain":
         return False
     return type(scorer) is LinearScorer or (type(scorer) is EdgeScorer and not len(scorer.triples))
 
@@ -30,7 +33,9 @@ class PackedChains:
     """A batch of chains and the layout of its weights, as the kernels of ``ramify._kernels.packed`` read them.
 
     A column seen with one label has one weight; the others have a row of weights, one for each label, padded to
-    ``width``, a multiple of eight. The intercept is a column that stands in every row.
+    ``width``, a multiple of eight. The intercept is a column that stands in every row. What ``rules`` forbid scores
+    ``NEVER``: label pairs in the table of transitions, starts and ends in two columns that stand in the first and the
+    last row of a sample. None of these entries is a weight.
 
     Parameters
     ----------
@@ -38,13 +43,20 @@ class PackedChains:
     batch : Batch
     dtype : dtype
         Of packed weights and of feature values.
+    rules : ramify.data.span_encodings.Transitions, optional
+        Which labels may begin a sample, follow each other and end it.
     """
 
-    def __init__(self, scorer: LinearScorer, batch: Batch, dtype: Any) -> None:
+    def __init__(
+        self, scorer: LinearScorer, batch: Batch, dtype: Any, rules: Transitions | None = None
+    ) -> None:
         self.scorer, self.offsets, self.dtype = scorer, batch.offsets, np.dtype(dtype)
         self.n_labels = scorer.n_labels
         self.width = -(-self.n_labels // LANES) * LANES
+        self.rules = rules
         self.inputs = self._split(self._place_weights(), *_sparse(batch))
+        if rules is not None:
+            self.inputs = _with_ends(self.inputs, self.offsets, self.n_rows - 2)
         self.base = np.where(np.arange(self.width) < self.n_labels, 0.0, NEVER).astype(self.dtype)
         bounds = self.inputs.multi_at[self.offsets]
         self.most = int(np.diff(bounds).max(initial=0))  # occurrences of multi columns in one sample
@@ -86,14 +98,26 @@ class PackedChains:
             self.row_weight = np.concatenate([self.row_weight, bias])
             self.row_position = np.concatenate([self.row_position, self.bias_row * self.width + np.arange(k)])
         i, j = np.divmod(scorer.pairs, k)
-        self.edge_weight = np.arange(blocks["edge"].start, blocks["edge"].stop)
-        self.edge_position = i * self.width + j
+        allowed = slice(None) if self.rules is None else self.rules.transition[i, j]
+        self.edge_pair = scorer.pairs[allowed]
+        self.edge_weight = np.arange(blocks["edge"].start, blocks["edge"].stop)[allowed]
+        self.edge_position = (i * self.width + j)[allowed]
+        self._place_rules()
         features = blocks.get("edge_features", slice(0, 0))
         self.feature_weight = np.arange(features.start, features.stop)
         if max(scorer.n_params, self.n_rows * self.width) < np.iinfo(np.int32).max:
             for name in ("row_weight", "row_position", "single_weight"):  # the long ones
                 setattr(self, name, getattr(self, name).astype(np.int32))
         return place
+
+    def _place_rules(self) -> None:
+        """Note which entries of rows and of transitions say that something is forbidden."""
+        self.forbidden_row = self.forbidden_edge = np.empty(0, np.int64)
+        if self.rules is not None:
+            rows, labels = np.nonzero(~np.stack([self.rules.start, self.rules.end]))
+            self.forbidden_row = (self.n_rows - 2 + rows) * self.width + labels
+            i, j = np.nonzero(~self.rules.transition)
+            self.forbidden_edge = i * self.width + j
 
     @property
     def edge_features(self) -> bool | None:
@@ -102,8 +126,8 @@ class PackedChains:
 
     @property
     def n_rows(self) -> int:
-        """Rows of weights, the intercept's included."""
-        return self.n_multi + (self.bias_row >= 0)
+        """Rows of weights, the intercept's included, and those of starts and ends."""
+        return self.n_multi + (self.bias_row >= 0) + 2 * (self.rules is not None)
 
     def _split(self, place: np.ndarray, indptr: np.ndarray, indices: np.ndarray, values: np.ndarray) -> Any:
         from ramify._kernels.packed import Inputs, count_kinds, split_columns
@@ -153,8 +177,15 @@ class PackedChains:
             np.zeros(len(self.feature_weight), self.dtype),
         )
 
+    def pack_weights(self, w: np.ndarray) -> Weights:
+        """A weight vector, packed, with what is forbidden."""
+        packed = self.pack(w)
+        packed.rows[self.forbidden_row] = NEVER
+        packed.edge[self.forbidden_edge] = NEVER
+        return packed
+
     def pack(self, w: np.ndarray) -> Weights:
-        """A weight vector, packed."""
+        """A vector with an entry for each weight, packed."""
         packed = self.zeros()
         packed.rows[self.row_position] = w[self.row_weight]
         packed.singles[:] = w[self.single_weight]
@@ -202,6 +233,22 @@ class PackedChains:
         factor, transposed = (np.zeros(self.width * self.width, self.dtype) for _ in range(2))
         shift = exponentiate_edges(packed.edge, self.n_labels, self.width, factor, transposed)
         return factor, transposed, float(shift)
+
+
+def _with_ends(inputs: Any, offsets: np.ndarray, row: int) -> Any:
+    """The inputs with the column ``row`` in the first row of every sample, and ``row + 1`` in the last."""
+    filled = np.diff(offsets) > 0
+    ends = np.concatenate([offsets[:-1][filled], offsets[1:][filled] - 1])
+    codes = np.repeat(np.array([row, row + 1], np.int32), filled.sum())
+    more = np.zeros(len(inputs.multi_at), np.int64)
+    np.add.at(more, ends + 1, 1)
+    behind = inputs.multi_at[ends + 1]
+    values = np.insert(inputs.multi_value, behind, 1.0) if len(inputs.multi_value) else inputs.multi_value
+    return inputs._replace(
+        multi_at=inputs.multi_at + np.cumsum(more),
+        multi=np.insert(inputs.multi, behind, codes),
+        multi_value=values,
+    )
 
 
 def _sparse(batch: Batch) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

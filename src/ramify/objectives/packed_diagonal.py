@@ -30,7 +30,7 @@ def hessian_diagonal(problem: Any, w: np.ndarray) -> np.ndarray:
     from ramify._kernels.packed_diagonal import diagonal_pass
 
     chains = problem.pack(float)
-    packed, h = chains.pack(w), chains.zeros()
+    packed, h = chains.pack_weights(w), chains.zeros()
     factor, transposed, _ = chains.edge_factors(packed)
     diagonal_pass(
         chains.inputs, packed, chains.base, factor, transposed, chains.offsets, problem.samples.weight,

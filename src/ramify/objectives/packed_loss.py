@@ -32,7 +32,7 @@ class PackedLogLoss:
         from ramify._kernels.packed_loss import log_loss_value
 
         chains = self.chains
-        packed = chains.pack(w)
+        packed = chains.pack_weights(w)
         factor, transposed, shift = chains.edge_factors(packed)
         failed = np.zeros(len(self.weight), bool)
         values = executor.map(
@@ -49,7 +49,7 @@ class PackedLogLoss:
         from ramify._kernels.packed_loss import log_loss_pass
 
         chains = self.chains
-        packed = chains.pack(w)
+        packed = chains.pack_weights(w)
         factor, transposed, shift = chains.edge_factors(packed)
         failed = np.zeros(len(self.weight), bool)
         if not self._slots:
@@ -85,7 +85,7 @@ class PackedLogLoss:
                 self._true_pairs = pairs
         else:
             pairs = self._true_pairs
-        gradient[chains.edge_weight] -= pairs[chains.scorer.pairs]
+        gradient[chains.edge_weight] -= pairs[chains.edge_pair]
 
 
 def true_pairs(chains: PackedChains, codes: np.ndarray, weight: np.ndarray) -> np.ndarray:

@@ -98,7 +98,12 @@ class Risk:
         """The samples packed for the compiled loops, in this precision or in any that there is already."""
         there = next(iter(self._chains.values()), None)
         if there is None:
-            there = PackedChains(self.scorer, self._whole, np.float64 if dtype is None else dtype)
+            there = PackedChains(
+                self.scorer,
+                self._whole,
+                np.float64 if dtype is None else dtype,
+                getattr(self.structure, "rules", None),
+            )
             self._chains[there.dtype] = there
         wanted = there.dtype if dtype is None else np.dtype(dtype)
         return self._chains.setdefault(wanted, there if wanted == there.dtype else there.astype(wanted))

@@ -164,10 +164,7 @@ def why_not(problem: Any) -> str:
     reg, blocks = problem.regularizer, problem.scorer.blocks
     if not (problem.can_pack and type(problem.surrogate) is LogLoss):
         given = getattr(problem.structure, "chain", problem.structure)  # as the user wrote it
-        return (
-            "serves the log loss of plain chains (of order 1, without allowed=), not "
-            f"{name_of(problem)} on {given!r:.80}"
-        )
+        return f"serves the log loss of chains of order 1, not {name_of(problem)} on {given!r:.80}"
     if type(problem.scorer) is not LinearScorer:
         return "has no room for the marginals of edge features"
     for part in (slice(0, blocks["edge"].start), blocks["edge"]):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from ramify.objectives.packed import PackedChains
 from ramify.surrogates.hinge import Hinge
 from ramify.surrogates.log import LogLoss
 from ramify.surrogates.perceptron import PerceptronLoss
+
+if TYPE_CHECKING:
+    from ramify._kernels.packed import Weights
 
 VECTORS = ("w", "squares", "drift")
 SHARDS = 4  # of "sharded" passes; fixed, so that they never depend on the number of threads
@@ -132,11 +135,17 @@ def cut_anew(problem: Any, seed: int, epoch: int) -> Any:
 def fused_pass(problem: Any, state: PassState, order: np.ndarray) -> tuple[float, int]:
     """The compiled loop over packed chains."""
     chains = problem.pack(state.dtype)
-    packed = [chains.pack(getattr(state, name)) for name in VECTORS]
+    packed = _packed_vectors(chains, state)
     outcome = packed_loop(problem, state, chains)(order, *packed)
     for name, part in zip(VECTORS, packed):
         setattr(state, name, chains.unpack(part))
     return outcome
+
+
+def _packed_vectors(chains: PackedChains, state: PassState) -> list[Weights]:
+    """The weights of a state and what goes with each, packed."""
+    first, *rest = (getattr(state, name) for name in VECTORS)
+    return [chains.pack_weights(first), *map(chains.pack, rest)]
 
 
 def packed_loop(problem: Any, state: PassState, chains: PackedChains) -> Callable[..., tuple[float, int]]:
@@ -186,7 +195,7 @@ def parallel_pass(problem: Any, state: PassState, order: np.ndarray, mode: str) 
             "does not have: use parallel=None"
         )
     chains = problem.pack(state.dtype)
-    start = [chains.pack(getattr(state, name)) for name in VECTORS]
+    start = _packed_vectors(chains, state)
     run = packed_loop(problem, state, chains)
     if mode == "lock_free":
         parts = np.array_split(order, problem.executor.threads)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ramify.errors import MissingCapability
 from ramify.objectives.certificate import CutPool
 from ramify.objectives.sag_state import SagState
 from ramify.solvers.base import Callback, Recorder, Result, check_settings, warn_unconverged
@@ -81,6 +82,10 @@ class SAG:
     def solve(self, problem: Any, w0: np.ndarray | None = None, state: dict | None = None) -> Result:
         """Minimise ``problem`` from ``w0`` (zero by default), or go on from an earlier result's ``state``."""
         check_problem(problem, "sag")
+        if hasattr(problem.structure, "rules"):  # its weights are scaled, and so would be what says "never"
+            raise MissingCapability(
+                "sag cannot forbid labels (allowed=): use solver='dual', 'lbfgs' or 'stochastic'"
+            )
         run = self._start(problem, w0) if state is None else _copied(state["run"])
         recorder = Recorder(self.callbacks, () if state is None else state["history"])
         table, last, reason = run.table, run.epoch + self.max_iter, ""
