@@ -17,7 +17,6 @@ SOLVERS = {
     "perceptron": ("perceptron", "passive_aggressive", "arow"),
 }
 ALGORITHMS = tuple(SOLVERS)
-PLAIN = ("dual", "sag")  # solvers of plain chains of first order
 
 
 def make_learner(algorithm: str = "crf", **options: Any) -> Any:
@@ -114,16 +113,16 @@ def check_together(learner: Any, template: Template | None = None, constrained: 
             "leave one out"
         )
     edges = template is not None and template.has_edge_features
-    pairs = {
-        "chains of second order": structure.order == 2,
-        "labels that are constrained": constrained or structure.allowed is not None,
-        "lines of a template such as B01:%x[0,0]": edges,
+    pairs = {  # what label pairs may be asked for, and the solvers that cannot serve it
+        "chains of second order": (structure.order == 2, ("dual", "sag")),
+        "labels that are constrained": (constrained or structure.allowed is not None, ("sag",)),
+        "lines of a template such as B01:%x[0,0]": (edges, ("dual", "sag")),
     }
-    wanted = next((what for what, there in pairs.items() if there), None)
-    if wanted and isinstance(solver, str) and solver in PLAIN:
-        raise ValueError(
-            f"solver={solver!r} does not serve {wanted}; leave it out, or use lbfgs or stochastic"
-        )
+    asked = {what: unable for what, (there, unable) in pairs.items() if there}
+    for what, unable in asked.items():
+        if isinstance(solver, str) and solver in unable:
+            raise ValueError(f"solver={solver!r} does not serve {what}; leave it out, or use lbfgs or stochastic")
+    wanted = next(iter(asked), None)
     if wanted and template is not None and not template.transitions:
         raise ValueError(
             f"{template.source}: {wanted} need label transitions, and the template has none; add a line B"
