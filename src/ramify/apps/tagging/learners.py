@@ -121,7 +121,9 @@ def check_together(learner: Any, template: Template | None = None, constrained: 
     asked = {what: unable for what, (there, unable) in pairs.items() if there}
     for what, unable in asked.items():
         if isinstance(solver, str) and solver in unable:
-            raise ValueError(f"solver={solver!r} does not serve {what}; leave it out, or use lbfgs or stochastic")
+            raise ValueError(
+                f"solver={solver!r} does not serve {what}; leave it out, or use lbfgs or stochastic"
+            )
     wanted = next(iter(asked), None)
     if wanted and template is not None and not template.transitions:
         raise ValueError(
