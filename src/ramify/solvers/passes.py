@@ -208,9 +208,9 @@ def parallel_pass(problem: Any, state: PassState, order: np.ndarray, mode: str) 
         found = problem.executor.map(lambda i: run(parts[i], *own[i]), range(SHARDS))
         packed, steps = start, len(parts[0])
         for name, whole, shards in zip(VECTORS, start, zip(*own)):
-            for k, part in enumerate(whole):
-                gain = sum(shard[k] - part for shard in shards)
-                part += gain if name == "squares" else gain / SHARDS
+            for k, table in enumerate(whole):
+                gain = sum(shard[k] - table for shard in shards)
+                table += gain if name == "squares" else gain / SHARDS
     for name, part in zip(VECTORS, packed):
         setattr(state, name, chains.unpack(part))
     state.n_steps += steps
