@@ -7,28 +7,19 @@ is the harder problem: ramify's dual steps then are short. `ramify` is what `sol
 L-BFGS and SAG (`solver="lbfgs"`, `"sag"`), to the same proven gap of 1e-3, are why. All run in one thread.
 """
 
-import importlib.util
 import tempfile
 from functools import partial
 from pathlib import Path
 
-from ramify.bench import Benchmark, Side, Target
+from ramify.bench import Benchmark, Side, Target, load_beside
 
 PENALTIES = {"weak": 0.2, "middle": 2.0, "strong": 20.0}
-
-
-def chunking():
-    """The benchmark beside this one."""
-    spec = importlib.util.spec_from_file_location("crf_chunking", Path(__file__).with_name("crf_chunking.py"))
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def ramify(solver, run):
     from ramify import CRF, Chain
 
-    common = chunking()
+    common = load_beside(__file__, "crf_chunking")
     train, _ = common.load(run)
     X = list(common.Featurised(train.data))
 
@@ -49,7 +40,7 @@ def ramify(solver, run):
 def python_crfsuite(run):
     import pycrfsuite
 
-    common = chunking()
+    common = load_beside(__file__, "crf_chunking")
     train, _ = common.load(run)
     X = list(common.Featurised(train.data))
     for name, l2 in PENALTIES.items():

@@ -9,26 +9,17 @@ on the order of the sentences, so scores are means over five orders, the same fo
 the first, the file's own.
 """
 
-import importlib.util
 import random
 import tempfile
 from pathlib import Path
 
-from ramify.bench import Benchmark, Run, Side, Target
+from ramify.bench import Benchmark, Run, Side, Target, load_beside
 
 EPOCHS, PASSES, ORDERS = 10, 3, 5
 
 
-def chunking():
-    """The benchmark of CRFs beside this one."""
-    spec = importlib.util.spec_from_file_location("crf_chunking", Path(__file__).with_name("crf_chunking.py"))
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def load(run):
-    common = chunking()
+    common = load_beside(__file__, "crf_chunking")
     train, test = common.load(run)
     return (
         common,

@@ -13,9 +13,10 @@ import tempfile
 import time
 from pathlib import Path
 
-from ramify.bench import Benchmark, Side, Target
+from ramify.bench import Benchmark, Side, Target, load_beside
 
 REPEATS = 7
+attributes = load_beside(__file__, "crf_chunking").attributes
 
 
 def load(run):
@@ -24,39 +25,6 @@ def load(run):
     train, test = load_conll2000(subset="train"), load_conll2000(subset="test")
     run.sizes["test tokens"] = sum(map(len, test.data))
     return train, test
-
-
-def attributes(sentence):
-    """The 19 templates, as users of CRFsuite write them."""
-    words = [word for word, _ in sentence]
-    tags = [tag for _, tag in sentence]
-    n = len(sentence)
-    out = []
-    for t in range(n):
-        w, p = words[t], tags[t]
-        found = [f"w[0]={w}", f"p[0]={p}"]
-        if t >= 1:
-            w1, p1 = words[t - 1], tags[t - 1]
-            found += [f"w[-1]={w1}", f"w[-1]|w[0]={w1}|{w}", f"p[-1]={p1}", f"p[-1]|p[0]={p1}|{p}"]
-        if t >= 2:
-            p2 = tags[t - 2]
-            found += [f"w[-2]={words[t - 2]}", f"p[-2]={p2}"]
-            found += [f"p[-2]|p[-1]={p2}|{p1}", f"p[-2]|p[-1]|p[0]={p2}|{p1}|{p}"]
-        if t + 1 < n:
-            v1, q1 = words[t + 1], tags[t + 1]
-            found += [f"w[1]={v1}", f"w[0]|w[1]={w}|{v1}", f"p[1]={q1}", f"p[0]|p[1]={p}|{q1}"]
-            if t >= 1:
-                found.append(f"p[-1]|p[0]|p[1]={p1}|{p}|{q1}")
-        if t + 2 < n:
-            q2 = tags[t + 2]
-            found += [f"w[2]={words[t + 2]}", f"p[2]={q2}"]
-            found += [f"p[1]|p[2]={q1}|{q2}", f"p[0]|p[1]|p[2]={p}|{q1}|{q2}"]
-        if t == 0:
-            found.append("__BOS__")
-        if t == n - 1:
-            found.append("__EOS__")
-        out.append(found)
-    return out
 
 
 def timed(run, name, function, truth):

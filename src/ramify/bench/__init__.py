@@ -16,6 +16,7 @@ from ramify.bench.spec import (
     benchmark_names,
     find_benchmark,
     load_benchmark,
+    load_beside,
     load_declared,
 )
 from ramify.bench.study import Study, StudyReport, StudyTable, run_study
@@ -34,6 +35,7 @@ __all__ = [
     "benchmark_names",
     "find_benchmark",
     "load_benchmark",
+    "load_beside",
     "load_declared",
     "run_benchmark",
     "run_study",

@@ -35,6 +35,7 @@ import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import ClassVar
 
 from ramify.bench.files import CheckoutFiles
@@ -208,3 +209,8 @@ def load_declared(path: Path | str) -> Benchmark | Study:
     if declared.name != path.stem:
         raise ValueError(f"{path} declares the name {declared.name!r}; it must be that of the file")
     return declared
+
+
+def load_beside(file: Path | str, name: str) -> ModuleType:
+    """The module ``name`` in the folder of ``file``: what benchmarks share, such as data and features."""
+    return _FILES.load(Path(file).with_name(f"{name}.py"))
