@@ -1,0 +1,1 @@
+"""Kernels: similarities of feature rows."""
