@@ -29,3 +29,11 @@ class SpanError(ValueError):
 
 class DatasetUnavailable(RuntimeError):
     """A data set is neither in ``RAMIFY_DATA`` nor in the cache, and could not be downloaded."""
+
+
+class TooWide(ValueError):
+    """A graph's cliques are too large for exact inference; `log2_size` and `n_bytes` say how large (at least)."""
+
+    def __init__(self, message: str, log2_size: float, n_bytes: float) -> None:
+        super().__init__(message)
+        self.log2_size, self.n_bytes = log2_size, n_bytes
