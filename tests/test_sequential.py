@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from problems import KINDS, make_problem
+from problems import CLASSES, KINDS, make_problem
 from ramify.losses import Hamming, ZeroOne
-from ramify.solvers import frank_wolfe, passes
-from ramify.solvers.frank_wolfe import ActiveSet, FrankWolfe
+from ramify.solvers import passes
+from ramify.solvers.active_set import ActiveSet
+from ramify.solvers.frank_wolfe import FrankWolfe
+from ramify.solvers.hinge_blocks import GenericBlocks, PackedBlocks
 from ramify.solvers.passes import PassState
 from ramify.solvers.perceptron import AveragedPerceptron
 from ramify.solvers.stochastic import Stochastic
@@ -38,20 +40,37 @@ def test_stochastic_steps_are_the_same_compiled_and_generic(rng, kind, structure
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("structure", [Chain(), Multiclass()])
-def test_frank_wolfe_visits_are_the_same_compiled_and_generic(rng, kind, structure):
-    with make_problem(rng, kind, structure, "hinge") as problem:
-        one, two = ActiveSet.at_truth(problem), ActiveSet.at_truth(problem)
+@pytest.mark.parametrize("structure", [Chain(), "seen pairs only", Multiclass()])
+@pytest.mark.parametrize("gram", [False, True])
+def test_frank_wolfe_visits_are_the_same_compiled_and_generic(rng, kind, structure, gram):
+    if gram and kind == "names":
+        pytest.skip("inner products of rows serve where every column has all labels")
+    seen_only = isinstance(structure, str)
+    with make_problem(rng, kind, Chain() if seen_only else structure, "hinge") as problem:
+        if seen_only:
+            words = np.split(problem.samples.codes, problem.samples.batch.offsets[1:-1])
+            pairs = {(CLASSES[i], CLASSES[j]) for word in words for i, j in zip(word, word[1:])}
+            assert len(pairs) < 9
+            problem.structure = Chain(allowed=sorted(pairs)).bind(CLASSES)
+        one, two = ActiveSet.at_truth(problem, 2), ActiveSet.at_truth(problem, 2)
+        compiled, generic = PackedBlocks(problem, gram), GenericBlocks(problem)
+        generic.inner = compiled.inner
         for _ in range(3):
             order = rng.permutation(problem.n_samples)
-            assert frank_wolfe.fused_visits(problem, one, order) == pytest.approx(
-                frank_wolfe.generic_visits(problem, two, order), rel=1e-9, abs=1e-9
-            )
+            assert compiled.visit(one, order) == generic.visit(two, order)
+            np.testing.assert_allclose(one.gap, two.gap, atol=1e-9)
+            one.grow()
+            two.grow()
         np.testing.assert_allclose(one.w, two.w, atol=1e-10)
         np.testing.assert_allclose(one.mass, two.mass, atol=1e-10)
         np.testing.assert_allclose(one.loss, two.loss, atol=1e-10)
-        np.testing.assert_allclose(one.w, frank_wolfe.dual_weights(problem, one), atol=1e-10)
-        np.testing.assert_allclose(one.loss, frank_wolfe.block_losses(problem, one), atol=1e-10)
+        for blocks in (compiled, generic):
+            fresh = one.copy()
+            fresh.w[:], fresh.loss[:] = 0.0, 0.0
+            blocks.refresh(fresh)
+            np.testing.assert_allclose(fresh.w, one.w, atol=1e-10)
+            np.testing.assert_allclose(fresh.loss, one.loss, atol=1e-10)
+        assert compiled.value(one.w) == pytest.approx(problem.loss(one.w)[0], rel=1e-12)
 
 
 @pytest.mark.parametrize("loss", [Hamming(), Hamming({"a": 0.25}), ZeroOne()])
