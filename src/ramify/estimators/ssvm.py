@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from ramify.errors import MissingCapability
 from ramify.estimators.base import StructuredEstimator
+from ramify.estimators.kernel_fit import check_kernel_settings, fit_kernel
 from ramify.losses.base import resolve_loss
+from ramify.scorers.kernel import KernelScorer
 from ramify.surrogates.hinge import Hinge
 
 FEW_WEIGHTS = 10_000
@@ -36,6 +40,17 @@ class SSVM(StructuredEstimator):
         L2 of feature, transition and intercept weights; ``l2`` by default.
     regularizer : Decomposition, optional
         :class:`~ramify.regularizers.Decomposition` trains on random pieces of the samples (solver "stochastic").
+    kernel : kernel of ``ramify.kernels``, name, function of two tables, or None
+        Scores labels at positions by a kernel of their rows instead of weights of features; transitions keep their
+        weights. The dual is solved (:class:`~ramify.solvers.KernelFrankWolfe`), and ``l1``, ``regularizer``,
+        ``edge_features`` and ``warm_start``, which speak of weights, are refused. ``Nystroem(...)`` maps the rows to
+        features and leads to the linear solvers.
+    edge_weight : float, default=1.0
+        Weight of the kernel of transitions (1 for equal label pairs) relative to that of nodes: the transitions are
+        penalised by ``l2 / edge_weight``. It means the same without ``kernel``.
+    cache_size : float, default=2000
+        Megabytes for the Gram matrix. If it does not fit, inner products of small whole numbers (binary pixels) take a
+        byte each; otherwise some rows stay and the others are computed when they are needed.
     solver : {"auto", "frank_wolfe", "bundle", "stochastic"} or solver object
         "auto" is the bundle method for up to 10,000 weights and for structures without a compiled loop
         (``SemiMarkov``), and block-coordinate Frank-Wolfe beyond; stochastic where ``l1`` or an unpenalised block
@@ -50,6 +65,8 @@ class SSVM(StructuredEstimator):
     ----------
     classes_, coef_, result_, objective_, fit_seconds_
         As for :class:`CRF`.
+    support_, n_support_
+        With a kernel: the training rows that have a coefficient, and their number.
 
     Examples
     --------
@@ -60,6 +77,13 @@ class SSVM(StructuredEstimator):
     >>> model = SSVM(Chain(), C=10.0).fit(X, Y)
     >>> model.predict(X) == Y, model.result_.reason
     (True, 'gap')
+
+    A max-margin Markov network with a cubic kernel on nodes:
+
+    >>> from ramify.kernels import Polynomial
+    >>> model = SSVM(Chain(), C=10.0, kernel=Polynomial(3, normalize=True), edge_weight=3.0).fit(X, Y)
+    >>> model.predict(X) == Y, model.n_support_
+    (True, 2)
     """
 
     def __init__(
@@ -75,6 +99,9 @@ class SSVM(StructuredEstimator):
         l2_edge=None,
         l2_bias=None,
         regularizer=None,
+        kernel=None,
+        edge_weight=1.0,
+        cache_size=2000,
         solver="auto",
         tol=1e-4,
         max_iter=None,
@@ -101,6 +128,9 @@ class SSVM(StructuredEstimator):
         self.l2_edge = l2_edge
         self.l2_bias = l2_bias
         self.regularizer = regularizer
+        self.kernel = kernel
+        self.edge_weight = edge_weight
+        self.cache_size = cache_size
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
@@ -116,6 +146,43 @@ class SSVM(StructuredEstimator):
         self.verbose = verbose
         self.callbacks = callbacks
         self.warm_start = warm_start
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Learn from inputs ``X`` and outputs ``y``, given as for :meth:`CRF.fit <ramify.CRF.fit>`.
+
+        Returns
+        -------
+        self
+        """
+        check_kernel_settings(self)
+        if self.kernel is None:
+            return super().fit(X, y, sample_weight)
+        return fit_kernel(self, X, y, sample_weight)
+
+    @property
+    def support_(self) -> Any:
+        """Training rows with a coefficient, as the kernel compares them; of ``Precomputed`` the numbers of columns."""
+        return _kernel_scorer(self).support
+
+    @property
+    def n_support_(self) -> int:
+        """Number of training rows with a coefficient."""
+        return _kernel_scorer(self).n_support
+
+    @property
+    def dual_coef_(self) -> np.ndarray:
+        """Coefficient of each support row and label, shape (n_support_, n_classes)."""
+        return _kernel_scorer(self).coefficients(self.coef_)
+
+    def _regularizer(self, scorer: Any) -> Any:
+        found = super()._regularizer(scorer)
+        if self.edge_weight == 1.0:
+            return found
+        l2 = found.l2.copy()
+        for block in ("edge", "edge_features", "edge2"):
+            if block in scorer.blocks:
+                l2[scorer.blocks[block]] /= self.edge_weight
+        return replace(found, l2=l2)
 
     def _surrogate(self, classes: tuple) -> Hinge:
         if self.loss != "hinge":
@@ -143,3 +210,10 @@ class SSVM(StructuredEstimator):
                 )
             return solver.solve(problem, state=solver.restart(problem, self.result_.state))
         return solver.solve(problem, w0=start)
+
+
+def _kernel_scorer(model: SSVM) -> KernelScorer:
+    check_is_fitted(model, "coef_")
+    if not isinstance(model.scorer_, KernelScorer):
+        raise AttributeError("the model has weights, not support rows: it was fitted without a kernel")
+    return model.scorer_

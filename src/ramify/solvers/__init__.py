@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from ramify.solvers.arow import AROW
     from ramify.solvers.bundle import Bundle
     from ramify.solvers.frank_wolfe import FrankWolfe
+    from ramify.solvers.kernel_frank_wolfe import KernelFrankWolfe
     from ramify.solvers.lbfgs import LBFGS
     from ramify.solvers.passive_aggressive import PassiveAggressive
     from ramify.solvers.perceptron import AveragedPerceptron
@@ -23,6 +24,7 @@ __all__ = [
     "AveragedPerceptron",
     "Bundle",
     "FrankWolfe",
+    "KernelFrankWolfe",
     "PassiveAggressive",
     "Proximal",
     "Recorder",

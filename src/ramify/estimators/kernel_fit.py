@@ -1,0 +1,199 @@
+"""Fitting with a kernel: the Gram matrix, its dual, and the rows that support the solution."""
+
+from __future__ import annotations
+
+import copy
+import time
+from dataclasses import replace
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import clone
+
+from ramify.errors import MissingCapability
+from ramify.estimators.progress import progress
+from ramify.estimators.training import (
+    Encoded,
+    encode_training,
+    given_labels,
+    layout_weights,
+    seed_of,
+    strength,
+)
+from ramify.executors.threads import ThreadExecutor, n_threads
+from ramify.kernels import Nystroem, resolve_kernel
+from ramify.kernels.definite import EXACT, check_definite
+from ramify.kernels.gram import Gram
+from ramify.kernels.rows import as_rows, distinct
+from ramify.objectives.kernel_dual import KernelProblem
+from ramify.objectives.risk import Samples
+from ramify.scorers.kernel import KernelScorer, MappedScorer, bare
+from ramify.solvers.kernel_frank_wolfe import KernelFrankWolfe
+from ramify.solvers.registry import make_solver
+
+
+def refuse_coordinates(model: Any) -> None:
+    """Settings that speak of single weights, which a kernel does not have."""
+    for name, default in (
+        ("l1", 0.0), ("regularizer", None), ("edge_features", None), ("warm_start", False), ("l2_bias", None),
+    ):  # fmt: skip
+        value = getattr(model, name)
+        if value != default:
+            raise MissingCapability(
+                f"{name}={value!r} needs weights of features, and kernel={model.kernel!r} has none: leave {name} out, "
+                f"or take kernel=Nystroem(...) or kernel=None"
+            )
+    if model.states not in ("auto", "all"):
+        raise MissingCapability(
+            f"states={model.states!r} needs weights of features; with a kernel leave it out"
+        )
+    if model.fit_intercept is True:
+        raise MissingCapability(
+            "fit_intercept=True: a kernel brings its own constant (coef0 of Polynomial, or add one to another); leave "
+            "fit_intercept out"
+        )
+
+
+def check_kernel_settings(model: Any) -> None:
+    """Refuse an edge weight or a budget that make no sense."""
+    for name in ("edge_weight", "cache_size"):
+        value = getattr(model, name)
+        if not (isinstance(value, Real) and 0.0 < float(value) < np.inf):
+            raise ValueError(f"{name} must be a positive number, got {value!r}")
+    if model.l2_edge is not None and model.edge_weight != 1.0:
+        raise ValueError(
+            f"give l2_edge or edge_weight, not both (edge_weight means l2_edge = l2 / edge_weight): got "
+            f"l2_edge={model.l2_edge!r} and edge_weight={model.edge_weight!r}"
+        )
+
+
+def fit_kernel(model: Any, X: Any, y: Any, sample_weight: Any) -> Any:
+    """``SSVM.fit`` with a kernel."""
+    kernel = resolve_kernel(model.kernel)
+    kernel.check()
+    model._check_structure()
+    check_kernel_settings(model)
+    if isinstance(kernel, Nystroem):
+        return fit_mapped(model, kernel, X, y, sample_weight)
+    refuse_coordinates(model)
+    started = time.perf_counter()
+    data = encode_training(X, y, model.structure, model.classes, sample_weight, **model._encoding())
+    model._note_features(X, reset=True)
+    with ThreadExecutor(n_threads(model.n_jobs)) as executor:
+        problem, scorer = kernel_problem(model, kernel, data, executor)
+        encoded = time.perf_counter()
+        with progress(model, lambda w: model._snapshot(data, *scorer.of_support(w))) as callbacks:
+            result = kernel_solver(model, callbacks).solve(problem)
+    scorer, w = scorer.of_support(result.w)
+    model._keep(data, scorer, replace(result, w=w))
+    model.fit_seconds_ = {"encode": encoded - started, "solve": time.perf_counter() - encoded}
+    return model
+
+
+def kernel_problem(
+    model: Any, kernel: Any, data: Encoded, executor: ThreadExecutor
+) -> tuple[KernelProblem, KernelScorer]:
+    """The dual problem, and the scorer of its distinct rows."""
+    samples = data.samples
+    if np.any(np.asarray(samples.codes) >= len(data.codec.classes_)) or hasattr(data.structure, "make_codec"):
+        raise MissingCapability(
+            f"kernel={model.kernel!r} scores labels at positions, which {type(model.structure).__name__} has not: "
+            "use Chain(), Multiclass() or Graph(), or kernel=Nystroem(...)"
+        )
+    rows = as_rows(samples.batch.rows)
+    linear = linear_part(model, data)
+    bound = kernel.bind(rows)
+    if getattr(bound, "precomputed", False):
+        rows = rows.toarray() if sparse.issparse(rows) else rows
+        if rows.shape[0] != rows.shape[1]:
+            raise ValueError(
+                f"Precomputed: the training samples have {rows.shape[0]} positions, so each row needs as many columns; "
+                f"it has {rows.shape[1]}"
+            )
+        unique = support = np.arange(len(rows))
+        support, prepared = support[:, None], rows
+    else:
+        first, unique = distinct(rows)
+        support = prepared = bound.prepare(rows[first])
+    n = prepared.shape[0]
+    gram_bytes = 1e6 * float(model.cache_size)
+    check_definite(bound, prepared, seed_of(model.random_state))
+    gram = Gram(bound, prepared, gram_bytes, executor, least=int(samples.batch.lengths.max(initial=1)))
+    if not bound.surely_definite and gram.way == "full" and n > EXACT:
+        whole = gram.gram.reshape(n, gram.stride)[:, :n]
+        check_definite(bound, prepared, seed_of(model.random_state), lambda v: whole @ v.astype(np.float32))
+    l2 = node_strength(model)
+    problem = KernelProblem(
+        data.structure, model._surrogate(tuple(data.codec.classes_)).task_loss, samples, unique.astype(np.int64), gram,
+        linear, l2, linear_strength(model, linear, l2), executor,
+    )  # fmt: skip
+    return problem, KernelScorer(bound, support, samples.batch.n_columns, linear)
+
+
+def linear_part(model: Any, data: Encoded) -> Any:
+    """The scorer of what the kernel does not score: rows without columns, no intercept."""
+    plain = copy.copy(model)
+    plain.fit_intercept, plain.states = False, "all"
+    samples = data.samples
+    stripped = replace(data, samples=Samples(bare(samples.batch), samples.codes, samples.weight))
+    return layout_weights(plain, stripped)
+
+
+def node_strength(model: Any) -> float:
+    """L2 of the kernel part."""
+    common = strength(model.l2, model.C)
+    l2 = common if model.l2_node is None else float(model.l2_node)
+    if not 0.0 < l2 < np.inf:
+        raise ValueError(f"a kernel needs l2 > 0, got {l2!r}")
+    return l2
+
+
+def linear_strength(model: Any, linear: Any, l2: float) -> np.ndarray:
+    """L2 of the transitions: ``l2 / edge_weight``, or ``l2_edge``."""
+    own = l2 / float(model.edge_weight) if model.l2_edge is None else float(model.l2_edge)
+    if not 0.0 < own < np.inf:
+        raise ValueError(f"a kernel needs l2_edge > 0, got {own!r}")
+    return np.full(linear.n_params, own)
+
+
+def kernel_solver(model: Any, callbacks: Any) -> Any:
+    """The solver of the kernel dual; others need weights of features."""
+    solver = model.solver
+    if isinstance(solver, str) and solver in ("auto", "frank_wolfe"):
+        solver = "kernel_frank_wolfe"
+    made = make_solver(
+        solver, tol=model.tol, max_iter=model.max_iter, random_state=seed_of(model.random_state), callbacks=callbacks
+    )  # fmt: skip
+    if not isinstance(made, KernelFrankWolfe):
+        raise MissingCapability(
+            f"solver={model.solver!r} works on weights of features, and kernel={model.kernel!r} has none: use "
+            "solver='auto' (block-coordinate Frank-Wolfe in the dual), or kernel=Nystroem(...)"
+        )
+    return made
+
+
+def fit_mapped(model: Any, kernel: Nystroem, X: Any, y: Any, sample_weight: Any) -> Any:
+    """Linear learning on the features of a map, which the model keeps for prediction."""
+    if model.warm_start or model.edge_features is not None or model.states not in ("auto", "all"):
+        raise MissingCapability(
+            f"warm_start, edge_features and states need named features, and kernel={model.kernel!r} makes its own"
+        )
+    y = given_labels(y, model.structure.layout)
+    data = encode_training(X, y, model.structure, model.classes, sample_weight, **model._encoding())
+    model._note_features(X, reset=True)
+    own = clone(kernel).fit(as_rows(data.samples.batch.rows))
+    plain = clone(model).set_params(kernel=None)
+    features = own.map_rows(as_rows(data.samples.batch.rows))
+    offsets = data.samples.batch.offsets
+    if model.structure.layout == "items":
+        tables: Any = features
+    else:
+        tables = [features[a:b] for a, b in zip(offsets[:-1], offsets[1:])]
+    plain.callbacks, plain.classes = model.callbacks, list(data.codec.classes_)
+    plain.fit(tables, y, sample_weight)
+    scorer = MappedScorer(own, data.samples.batch.n_columns, plain.scorer_)
+    model._keep(data, scorer, plain.result_)
+    model.fit_seconds_ = plain.fit_seconds_
+    return model

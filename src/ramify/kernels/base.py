@@ -1,0 +1,119 @@
+"""What a kernel is, and from what users write to one."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+
+from ramify.kernels.rows import Rows, as_rows
+
+
+class Kernel(BaseEstimator):
+    """A positive semi-definite function of two rows.
+
+    Subclasses have ``_cross(X, Y)`` and ``_diagonal(X)`` of prepared rows. Before training a kernel is *bound* to the
+    training rows (:meth:`bind`): settings such as ``gamma="scale"`` become numbers. Calling a kernel evaluates it.
+    """
+
+    normalize: bool = False
+    savable: ClassVar[bool] = True  # whether a model file can hold it
+
+    def bind(self, rows: Rows) -> Self:
+        """The same kernel with settings that depend on the training rows as numbers."""
+        self.check()
+        return clone(self)
+
+    def check(self) -> None:
+        """Refuse settings that make no sense."""
+        if not isinstance(self.normalize, bool | np.bool_):
+            raise ValueError(
+                f"{type(self).__name__}: normalize must be True or False, got {self.normalize!r}"
+            )
+
+    @property
+    def surely_definite(self) -> bool:
+        """Whether the settings alone prove that every Gram matrix is positive semi-definite."""
+        return False
+
+    def prepare(self, rows: Rows) -> Rows:
+        """Rows as :meth:`cross` takes them."""
+        return rows
+
+    def cross(self, X: Rows, Y: Rows) -> np.ndarray:
+        """Values of all pairs of prepared rows, shape (len(X), len(Y)), with ``normalize`` applied."""
+        values = self._cross(X, Y)
+        if self.normalize:
+            values *= inverse_roots(self._diagonal(X))[:, None].astype(values.dtype)
+            values *= inverse_roots(self._diagonal(Y)).astype(values.dtype)
+        return values
+
+    def diagonal(self, X: Rows) -> np.ndarray:
+        """``K(x, x)`` of every prepared row."""
+        found = self._diagonal(X)
+        return (found > 0.0).astype(float) if self.normalize else found
+
+    def _cross(self, X: Rows, Y: Rows) -> np.ndarray:
+        raise NotImplementedError
+
+    def _diagonal(self, X: Rows) -> np.ndarray:
+        raise NotImplementedError
+
+    def __call__(self, X: Any, Y: Any = None) -> np.ndarray:
+        """``K[i, j]`` of the rows of ``X`` with those of ``Y`` (by default with themselves), shape (len(X), len(Y)).
+
+        What depends on training rows is taken from ``Y``.
+        """
+        X = as_rows(X)
+        Y = X if Y is None else as_rows(Y)
+        bound = self.bind(Y)
+        X, Y = bound.prepare(X), bound.prepare(Y)
+        if X.shape[1] != Y.shape[1]:
+            raise ValueError(f"{self!r}: X has {X.shape[1]} columns, Y has {Y.shape[1]}")
+        return bound.cross(X, Y)
+
+
+def inverse_roots(diagonal: np.ndarray) -> np.ndarray:
+    """``diagonal^-1/2``; 0 for rows that are 0 in feature space."""
+    diagonal = np.maximum(np.asarray(diagonal, float), 0.0)
+    return np.divide(1.0, np.sqrt(diagonal), out=np.zeros_like(diagonal), where=diagonal > 0.0)
+
+
+def resolve_kernel(kernel: Any) -> Any:
+    """A kernel for what the user gave: an object of this package, a function of two tables, or a name.
+
+    >>> resolve_kernel("rbf"), resolve_kernel("poly")
+    (RBF(), Polynomial())
+    """
+    from ramify.kernels.given import Custom, Precomputed
+    from ramify.kernels.nystroem import Nystroem
+    from ramify.kernels.products import RBF, Linear, Polynomial
+
+    named = {
+        "linear": Linear,
+        "poly": Polynomial,
+        "polynomial": Polynomial,
+        "rbf": RBF,
+        "precomputed": Precomputed,
+    }
+    if isinstance(kernel, str):
+        if kernel not in named:
+            raise ValueError(
+                f"kernel={kernel!r} is unknown; choose one of {sorted(named)}, an object of ramify.kernels, or a "
+                "function of two tables"
+            )
+        return named[kernel]()
+    if isinstance(kernel, type) and issubclass(kernel, Kernel | Nystroem):
+        raise TypeError(
+            f"kernel must be an object, got the class {kernel.__name__}: write {kernel.__name__}()"
+        )
+    if isinstance(kernel, Kernel | Nystroem):
+        return kernel
+    if hasattr(kernel, "fit") and hasattr(kernel, "transform"):
+        return Nystroem(kernel)
+    if callable(kernel):
+        return Custom(kernel)
+    raise TypeError(
+        f"kernel must be an object of ramify.kernels, a name, or a function of two tables, got {kernel!r}"
+    )
