@@ -57,10 +57,9 @@ def test_frank_wolfe_visits_are_the_same_compiled_and_generic(rng, kind, structu
         generic.inner = compiled.inner
         for _ in range(3):
             order = rng.permutation(problem.n_samples)
-            assert compiled.visit(one, order) == generic.visit(two, order)
+            compiled.visit(one, order)
+            generic.visit(two, order)
             np.testing.assert_allclose(one.gap, two.gap, atol=1e-9)
-            one.grow()
-            two.grow()
         np.testing.assert_allclose(one.w, two.w, atol=1e-10)
         np.testing.assert_allclose(one.mass, two.mass, atol=1e-10)
         np.testing.assert_allclose(one.loss, two.loss, atol=1e-10)

@@ -39,7 +39,7 @@ class PackedBlocks:
         self.cost[:, : chains.n_labels] = loss_table(problem)
         self.cost = self.cost.ravel()
         self.inverse = chains.pack(1.0 / problem.regularizer.l2)
-        self._scratch = chains.zeros()
+        self.scratch = chains.zeros()
         lengths = np.diff(chains.offsets)
         can = not len(problem.scorer.ptr) and has_even_penalties(problem)
         self._gram: tuple | None = None
@@ -58,8 +58,8 @@ class PackedBlocks:
         row_products(chains.inputs, strengths, chains.offsets, starts, gram)
         return gram, starts
 
-    def visit(self, active: ActiveSet, order: np.ndarray) -> int:
-        """Visit the samples of ``order``; how often no place was free."""
+    def visit(self, active: ActiveSet, order: np.ndarray) -> None:
+        """Visit the samples of ``order``."""
         from ramify._kernels.chain_frank_wolfe import frank_wolfe_pass, gram_pass
 
         chains, samples = self.chains, self.problem.samples
@@ -67,11 +67,12 @@ class PackedBlocks:
         arguments = (
             chains.inputs, w, self.inverse, chains.base, self.cost, chains.offsets, samples.codes, samples.weight,
             np.asarray(order, np.int64), chains.n_labels, chains.width, active.path, active.mass, active.loss,
-            active.gap, self._scratch, self.inner,
+            active.gap, self.scratch, self.inner,
         )  # fmt: skip
         crowded = frank_wolfe_pass(*arguments) if self._gram is None else gram_pass(*arguments, *self._gram)
         active.w = chains.unpack(w)
-        return int(crowded)
+        if crowded:
+            active.grow()
 
     def refresh(self, active: ActiveSet) -> None:
         """Compute weights and losses from the masses: what visits added up has rounding errors."""
@@ -104,9 +105,10 @@ class GenericBlocks:
     def __init__(self, problem: Any, inner: int = INNER_STEPS) -> None:
         self.problem, self.inner = problem, inner
 
-    def visit(self, active: ActiveSet, order: np.ndarray) -> int:
-        """Visit the samples of ``order``; how often no place was free."""
-        return sum(self._visit(active, int(s)) for s in order)
+    def visit(self, active: ActiveSet, order: np.ndarray) -> None:
+        """Visit the samples of ``order``."""
+        if sum(self._visit(active, int(s)) for s in order):
+            active.grow()
 
     def refresh(self, active: ActiveSet) -> None:
         """Compute weights and losses from the masses."""

@@ -17,6 +17,7 @@ HOME = {
     "bundle": ("ramify.solvers.bundle", "Bundle"),
     "proximal": ("ramify.solvers.proximal", "Proximal"),
     "frank_wolfe": ("ramify.solvers.frank_wolfe", "FrankWolfe"),
+    "smo": ("ramify.solvers.smo", "SMO"),
     "kernel_frank_wolfe": ("ramify.solvers.kernel_frank_wolfe", "KernelFrankWolfe"),
     "stochastic": ("ramify.solvers.stochastic", "Stochastic"),
     "perceptron": ("ramify.solvers.perceptron", "AveragedPerceptron"),
