@@ -19,11 +19,11 @@ from ramify.structures import Chain, Multiclass, SemiMarkov
 def test_steps_are_the_same_compiled_and_generic(rng, kind, structure):
     with make_problem(rng, kind, structure, "hinge") as problem:
         one, two = Marginals.at_truth(problem), Marginals.at_truth(problem)
-        # No ties, between which rounding would choose: neither those of w = 0 nor those that an exact step makes.
-        one.w = rng.normal(size=problem.n_params)
-        two.w = one.w.copy()
         compiled, generic = PackedMarginals(problem, 1), ChainMarginals(problem, 1)
         for _ in range(4):
+            # Any weights will do. Those of w = 0 and of an exact step make ties, between which rounding would choose.
+            one.w = rng.normal(size=problem.n_params)
+            two.w = one.w.copy()
             order = rng.permutation(problem.n_samples)
             compiled.visit(one, order)
             generic.visit(two, order)

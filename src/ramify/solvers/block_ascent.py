@@ -42,8 +42,9 @@ class BlockState:
 
     def copy(self) -> Self:
         """An independent copy."""
-        values: dict[str, Any] = {f.name: getattr(self, f.name) for f in fields(self)}
-        return replace(self, **{k: v.copy() for k, v in values.items() if isinstance(v, np.ndarray)})
+        values = {f.name: getattr(self, f.name) for f in fields(self)}
+        own: dict[str, Any] = {k: v.copy() for k, v in values.items() if isinstance(v, np.ndarray)}
+        return replace(self, **own)
 
     def note(self) -> None:
         """Take the present weights into the running mean."""
