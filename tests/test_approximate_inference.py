@@ -1,0 +1,160 @@
+"""Approximate and integer inference on factor graphs against enumeration and against linear programs."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.special import logsumexp
+
+from ramify.inference.factor_graph import FactorGraph, Topology
+from ramify.inference.reweighted import Entropy, is_forest, n_messages, reweighted_parts, reweighted_sum
+
+
+def enumerate_scores(graph):
+    assignments = np.array(list(itertools.product(*[range(card) for card in graph.topology.cards])))
+    return assignments, np.array([graph.score(codes) for codes in assignments])
+
+
+def random_graph(seed, shape="loopy", strength=1.0, n=5, forbid=0.0):
+    rng = np.random.default_rng(seed)
+    cards = rng.integers(1 if shape == "any" else 2, 4, n)
+    if shape == "forest":
+        scopes = [(int(rng.integers(i)), i) for i in range(1, n) if rng.random() < 0.9]
+    elif shape == "loopy":
+        scopes = [pair for pair in itertools.combinations(range(n), 2) if rng.random() < 0.7]
+    else:
+        scopes = [t for t in itertools.combinations(range(n), 3) if rng.random() < 0.3]
+        scopes += [pair for pair in itertools.combinations(range(n), 2) if rng.random() < 0.3]
+    scopes = [tuple(int(v) for v in rng.permutation(scope)) for scope in scopes]
+    tables = [((i,), rng.normal(size=cards[i])) for i in range(n)]
+    for scope in scopes:
+        table = strength * rng.normal(size=cards[list(scope)])
+        table[rng.random(table.shape) < forbid] = -np.inf
+        tables.append((scope, table))
+    return FactorGraph.from_tables(cards, tables)
+
+
+def check_locally_consistent(graph, unary, factor, tol=1e-12):
+    topology = graph.topology
+    for i in range(topology.n_vars):
+        mine = unary[topology.unary_ptr[i] : topology.unary_ptr[i + 1]]
+        assert mine.min() >= 0 and abs(mine.sum() - 1) <= tol
+    for f in range(topology.n_factors):
+        table = factor[topology.table_ptr[f] : topology.table_ptr[f + 1]].reshape(topology.shape_of(f))
+        assert table.min() >= 0
+        for axis, i in enumerate(topology.scope_of(f)):
+            mine = unary[topology.unary_ptr[i] : topology.unary_ptr[i + 1]]
+            others = tuple(a for a in range(table.ndim) if a != axis)
+            np.testing.assert_allclose(table.sum(axis=others), mine, rtol=0, atol=tol)
+
+
+seeds = st.integers(0, 10**6)
+shapes = st.sampled_from(["forest", "loopy", "any"])
+strengths = st.sampled_from([0.1, 1.0, 4.0])
+
+
+# ------------------------------------------------------------------------------------------- reweighted sums
+
+
+@given(seed=seeds, shape=shapes, strength=strengths)
+def test_reweighted_sum_bounds_the_log_partition_and_its_marginals_are_consistent(seed, shape, strength):
+    graph = random_graph(seed, shape, strength)
+    result = reweighted_sum(graph)
+    exact = logsumexp(enumerate_scores(graph)[1])
+    assert result.converged
+    assert result.log_z >= exact - 1e-9 * max(1, abs(exact))
+    if shape == "forest":
+        assert is_forest(graph.topology) and result.exact
+        assert result.log_z == pytest.approx(exact, rel=1e-9)
+    check_locally_consistent(graph, result.unary, result.factor)
+    entropy = Entropy.of(graph.topology).value(graph.topology, result.unary, result.factor)
+    assert graph.dot(result.unary, result.factor) + entropy == pytest.approx(result.log_z, rel=1e-8, abs=1e-8)
+
+
+@given(seed=seeds, shape=shapes, strength=st.sampled_from([0.3, 2.0]))
+def test_marginals_are_the_gradient_of_the_reweighted_sum(seed, shape, strength):
+    graph = random_graph(seed, shape, strength)
+    rng = np.random.default_rng(seed)
+    towards = replace(
+        graph, unary=rng.normal(size=graph.unary.shape), values=rng.normal(size=graph.values.shape)
+    )
+    middle = reweighted_sum(graph, tol=1e-13)
+    step = 1e-4
+
+    def along(t):
+        moved = replace(
+            graph, unary=graph.unary + t * towards.unary, values=graph.values + t * towards.values
+        )
+        return reweighted_sum(moved, tol=1e-13).log_z
+
+    slope = (along(step) - along(-step)) / (2 * step)
+    assert towards.dot(middle.unary, middle.factor) == pytest.approx(slope, abs=1e-6)
+
+
+@given(seed=seeds, shape=shapes)
+def test_marginals_of_few_sweeps_are_cuts_from_below(seed, shape):
+    graph, other = random_graph(seed, shape, 3.0), random_graph(seed, shape, 1.0)
+    rough = reweighted_sum(graph, max_iter=1)
+    check_locally_consistent(graph, rough.unary, rough.factor)
+    entropy = Entropy.of(graph.topology).value(graph.topology, rough.unary, rough.factor)
+    cut = other.dot(rough.unary, rough.factor) + entropy
+    assert cut <= reweighted_sum(other).log_z + 1e-8
+    assert rough.log_z >= reweighted_sum(graph).log_z - 1e-8
+
+
+def test_weights_of_trees_sum_up_and_cover_every_factor():
+    graph = random_graph(3, "any", n=7)
+    topology, entropy = graph.topology, Entropy.of(graph.topology)
+    assert entropy.rho.min() > 0 and entropy.own.min() >= 0
+    as_child = np.repeat(entropy.rho, topology.arity) - entropy.share
+    np.testing.assert_allclose(entropy.own + np.bincount(topology.scope, as_child, topology.n_vars), 1.0)
+
+
+def test_temperature_scales_the_potentials():
+    graph = random_graph(1)
+    cold = reweighted_sum(graph, temperature=0.2, tol=1e-12)
+    scaled = reweighted_sum(replace(graph, unary=graph.unary / 0.2, values=graph.values / 0.2), tol=1e-12)
+    assert cold.log_z == pytest.approx(0.2 * scaled.log_z, rel=1e-10)
+    np.testing.assert_allclose(cold.unary, scaled.unary, atol=1e-5)
+
+
+def test_messages_carry_over_and_components_are_apart():
+    graph = random_graph(2, n=6)
+    messages = np.zeros(n_messages(graph.topology))
+    cold = reweighted_parts(graph, messages=messages)
+    warm = reweighted_parts(graph, messages=messages)
+    assert warm.sweeps.sum() < cold.sweeps.sum()
+    assert warm.upper.sum() == pytest.approx(cold.upper.sum(), rel=1e-8)
+    twice = Topology(
+        np.tile(graph.topology.cards, 2),
+        np.concatenate([graph.topology.scope_ptr, graph.topology.scope_ptr[1:] + len(graph.topology.scope)]),
+        np.concatenate([graph.topology.scope, graph.topology.scope + graph.n_vars]),
+    )
+    both = FactorGraph(twice, np.tile(graph.unary, 2), graph.values, np.tile(graph.start, 2))
+    parts = reweighted_parts(both)
+    np.testing.assert_allclose(parts.upper.reshape(2, -1), np.tile(cold.upper, (2, 1)), rtol=1e-8)
+    with pytest.raises(ValueError, match=r"messages has shape \(3,\)"):
+        reweighted_sum(graph, messages=np.zeros(3))
+
+
+@given(seed=seeds)
+def test_forbidden_entries_get_no_mass(seed):
+    graph = random_graph(seed, "loopy", 1.0, forbid=0.25)
+    scores = enumerate_scores(graph)[1]
+    result = reweighted_sum(graph, max_iter=500)
+    assert result.log_z >= logsumexp(scores) - 1e-8
+    if result.converged and result.log_z > -np.inf:
+        assert np.all(result.factor[graph.own_values == -np.inf] == 0)
+
+
+def test_huge_and_tiny_potentials_stay_finite():
+    graph = random_graph(5, "loopy", 1.0)
+    huge = replace(graph, unary=graph.unary * 1e4, values=graph.values * 1e4)
+    result = reweighted_sum(huge, max_iter=50)
+    assert np.isfinite(result.log_z) and result.log_z >= enumerate_scores(huge)[1].max() - 1e-6
+    check_locally_consistent(huge, result.unary, result.factor)
