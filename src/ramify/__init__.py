@@ -20,10 +20,13 @@ _HOME = {
     "CombinedDecoder": "ramify.estimators",
     "load": "ramify.estimators",
     "Chain": "ramify.structures",
+    "Graph": "ramify.structures",
     "Multiclass": "ramify.structures",
     "SemiMarkov": "ramify.structures",
     "Decomposition": "ramify.regularizers",
     "GroupLasso": "ramify.regularizers",
+    "Clique": "ramify.data",
+    "GraphInput": "ramify.data",
     "UNKNOWN": "ramify.data",
     "as_sequences": "ramify.data",
 }
@@ -33,15 +36,15 @@ _PACKAGES = (
 )  # fmt: skip
 
 __all__ = [
-    "CRF", "SSVM", "UNKNOWN", "Chain", "CombinedDecoder", "Decomposition", "GroupLasso", "Multiclass", "Perceptron",
-    "SemiMarkov", "as_sequences", "load",
+    "CRF", "SSVM", "UNKNOWN", "Chain", "Clique", "CombinedDecoder", "Decomposition", "Graph", "GraphInput", "GroupLasso",
+    "Multiclass", "Perceptron", "SemiMarkov", "as_sequences", "load",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
-    from ramify.data import UNKNOWN, as_sequences
+    from ramify.data import UNKNOWN, Clique, GraphInput, as_sequences
     from ramify.estimators import CRF, SSVM, CombinedDecoder, Perceptron, load
     from ramify.regularizers import Decomposition, GroupLasso
-    from ramify.structures import Chain, Multiclass, SemiMarkov
+    from ramify.structures import Chain, Graph, Multiclass, SemiMarkov
 
 
 def __getattr__(name: str) -> Any:

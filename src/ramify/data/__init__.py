@@ -1,6 +1,8 @@
 """Data layer: ragged batches, labels and their codes, sequences cut from tables, spans and words."""
 
 from ramify.data.batch import Batch, SparseRows
+from ramify.data.graph_batch import GraphBatch, GraphLayout
+from ramify.data.graphs import Clique, GraphInput, chain_graph, grid_graph, tree_graph
 from ramify.data.labels import UNKNOWN, UNKNOWN_CODE, LabelCodec
 from ramify.data.ragged import Ragged, offsets_from_lengths
 from ramify.data.sequences import as_sequences, check_same_length, listed
@@ -14,19 +16,26 @@ __all__ = [
     "UNKNOWN",
     "UNKNOWN_CODE",
     "Batch",
+    "Clique",
+    "GraphBatch",
+    "GraphInput",
+    "GraphLayout",
     "LabelCodec",
     "Ragged",
     "SparseRows",
     "Transitions",
     "allowed_transitions",
     "as_sequences",
+    "chain_graph",
     "check_same_length",
     "check_spans",
     "convert_spans",
     "detect_encoding",
     "find_spans",
+    "grid_graph",
     "join_words",
     "listed",
     "offsets_from_lengths",
     "tag_words",
+    "tree_graph",
 ]

@@ -29,6 +29,7 @@ from ramify.estimators.regularisation import (
 )
 from ramify.estimators.training import (
     Encoded,
+    admitted_to,
     bound_structure,
     check_outputs,
     checked_weights,
@@ -43,7 +44,6 @@ from ramify.estimators.training import (
     without_empty,
 )
 from ramify.executors.threads import ThreadExecutor, n_threads
-from ramify.features.door import admitted
 from ramify.features.encoded import EncodedInputs
 from ramify.objectives.risk import ROWS_A_BLOCK, Risk
 from ramify.objectives.shards import cut
@@ -268,7 +268,7 @@ class StructuredEstimator(PersistenceMixin, BaseEstimator):
         check_is_fitted(self, "coef_")
         if isinstance(X, EncodedInputs):
             return X.of(self.encoder_)
-        X = admitted(X, self.structure.layout)
+        X = admitted_to(self.structure, X)
         batch = self.encoder_.transform(X, allow_empty=True)
         self._note_features(X, reset=False)
         return batch

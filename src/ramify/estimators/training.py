@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ramify.data.batch import Batch
+from ramify.data.graph_batch import GraphBatch
 from ramify.data.labels import LabelCodec
 from ramify.data.segments import SegmentCodec
 from ramify.data.sequences import check_same_length, listed
@@ -16,9 +17,11 @@ from ramify.estimators.edge_features import select_columns
 from ramify.features.base import Encoder, check_lengths
 from ramify.features.door import admitted, make_encoder
 from ramify.features.encoded import EncodedInputs
+from ramify.features.graphs import GraphEncoder
 from ramify.objectives.risk import Samples
 from ramify.regularizers.elastic import ElasticNet
 from ramify.scorers.edges import EdgeScorer
+from ramify.scorers.graph import GraphScorer
 from ramify.scorers.linear import LinearScorer
 from ramify.scorers.segments import SegmentScorer
 
@@ -38,7 +41,7 @@ def encode_training(
 ) -> Encoded:
     """Encode inputs and labels, refusing what cannot be learnt from; ``options`` of :func:`encode_inputs`."""
     y = given_labels(y, structure.layout)
-    X = admitted(X, structure.layout)
+    X = admitted_to(structure, X)
     if isinstance(X, list | tuple) and structure.layout == "sequences":  # before any work
         check_outputs(X, y, structure)
     encoded = encode_inputs(X, structure, **options)
@@ -57,7 +60,7 @@ def encode_inputs(
     X: Any, structure: Any, *, allow_empty: bool = False, min_count: int = 1, n_hash: int | None = None
 ) -> EncodedInputs:
     """Inputs with an encoder whose columns they fix; what is encoded already stays as it is."""
-    X = admitted(X, structure.layout)
+    X = admitted_to(structure, X)
     if isinstance(X, EncodedInputs):
         if X.encoder.layout != structure.layout:
             raise ValueError(
@@ -67,10 +70,18 @@ def encode_inputs(
         if hasattr(structure, "check_encoder"):
             structure.check_encoder(X.encoder)
         return X
-    encoder = make_encoder(X, structure.layout, min_count=min_count, n_hash=n_hash)
+    if hasattr(structure, "make_encoder"):
+        encoder = structure.make_encoder(X, min_count=min_count, n_hash=n_hash)
+    else:
+        encoder = make_encoder(X, structure.layout, min_count=min_count, n_hash=n_hash)
     if hasattr(structure, "extend_encoder"):
         encoder = structure.extend_encoder(encoder)
     return EncodedInputs(encoder.fit_transform(X, allow_empty=allow_empty), encoder)
+
+
+def admitted_to(structure: Any, X: Any) -> Any:
+    """`X` as the encoders of a structure take it."""
+    return structure.admit(X) if hasattr(structure, "admit") else admitted(X, structure.layout)
 
 
 def positions(batch: Batch) -> list[range]:
@@ -177,6 +188,8 @@ def layout_weights(estimator: Any, data: Encoded) -> LinearScorer:
     intercept = estimator.fit_intercept
     if intercept not in ("auto", True, False):
         raise ValueError(f"fit_intercept must be 'auto', True or False, got {intercept!r}")
+    if isinstance(data.encoder, GraphEncoder):
+        return _graph_weights(estimator, data, states, transitions)
     make: Any = LinearScorer.for_data
     own = {}
     if isinstance(data.codec, SegmentCodec):
@@ -187,6 +200,27 @@ def layout_weights(estimator: Any, data: Encoded) -> LinearScorer:
         **own,
     )  # fmt: skip
     return _with_edges(estimator, data, scorer, states, transitions)
+
+
+def _graph_weights(estimator: Any, data: Encoded, states: str, transitions: str) -> Any:
+    """The weights of a graph; features of edges are given with the graphs, not chosen among those of nodes."""
+    if getattr(estimator, "edge_features", None) is not None:
+        raise ValueError(
+            "edge_features of the learner choose features of positions for the edges of a Chain; those of a Graph come "
+            "with its inputs: GraphInput(nodes, edges, edge_features)"
+        )
+    encoder, structure, codes = data.encoder, data.structure, data.samples.codes
+    batch = data.samples.batch
+    assert isinstance(encoder, GraphEncoder) and isinstance(batch, GraphBatch)
+    allowed = structure.label_sets(encoder, data.codec.classes_, batch, codes)
+    intercept = estimator.fit_intercept
+    named_edges = encoder.edges is not None and encoder.edges.named
+    return GraphScorer.for_data(
+        batch, codes, len(data.codec.classes_), states=states, transitions=transitions,
+        intercept=not encoder.named if intercept == "auto" else bool(intercept), symmetric=encoder.symmetric_types,
+        n_node_types=max(len(encoder.node_types), 1), allowed=allowed, edge_bias=structure.edge_bias,
+        edge_states=_choice(estimator, "states", "observed" if named_edges else "all"),
+    )  # fmt: skip
 
 
 def _with_edges(estimator: Any, data: Encoded, scorer: Any, states: str, transitions: str) -> Any:
@@ -243,7 +277,7 @@ def penalties(estimator: Any, scorer: LinearScorer) -> ElasticNet:
     common = strength(estimator.l2, estimator.C)
     l2 = np.empty(scorer.n_params)
     for block, place in scorer.blocks.items():
-        name = {"edge_features": "edge", "edge2": "edge"}.get(block, block)
+        name = {"edge_features": "edge", "edge2": "edge", "factors": "edge"}.get(block, block)
         own = getattr(estimator, f"l2_{name}", None)  # blocks of some structures have no setting of their own
         l2[place] = common if own is None else _penalty(f"l2_{block}", own)
     l1 = np.broadcast_to(
@@ -264,5 +298,7 @@ def seed_of(random_state: Any) -> int:
 def without_empty(batch: Batch) -> tuple[Batch, np.ndarray]:
     """The samples that have positions, and a mask that says which ones they are."""
     keep = batch.lengths > 0
+    if isinstance(batch, GraphBatch):
+        return batch if np.all(keep) else batch.take(np.flatnonzero(keep)), keep
     offsets = np.concatenate([batch.offsets[:1], batch.offsets[1:][keep]])
     return replace(batch, offsets=offsets), keep

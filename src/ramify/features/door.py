@@ -15,6 +15,7 @@ from ramify.features.arrays import DenseEncoder, SparseEncoder
 from ramify.features.base import Encoder
 from ramify.features.columns import ColumnEncoder
 from ramify.features.encoded import EncodedInputs
+from ramify.features.graphs import GraphEncoder
 from ramify.features.hashed import HashedNamesEncoder
 from ramify.features.hashed_columns import HashedColumnEncoder
 from ramify.features.kinds import Layout, kind_of
@@ -123,6 +124,8 @@ def encoder_from_state(header: Any, arrays: Mapping[str, np.ndarray]) -> Encoder
         return HashedNamesEncoder.from_state(header, arrays)
     if kind == "segments":
         return SegmentEncoder.from_state(header, arrays, encoder_from_state)
+    if kind == "graphs":
+        return GraphEncoder.from_state(header, arrays, encoder_from_state)
     if kind == "columns":
         return ColumnEncoder.from_state(header, arrays)
     if kind == "hashed columns":

@@ -1,7 +1,8 @@
 """Scorers: maps, linear in the weights, from encoded inputs to potentials."""
 
 from ramify.scorers.edges import EdgeScorer
+from ramify.scorers.graph import GraphScorer
 from ramify.scorers.linear import LinearScorer
 from ramify.scorers.segments import SegmentScorer
 
-__all__ = ["EdgeScorer", "LinearScorer", "SegmentScorer"]
+__all__ = ["EdgeScorer", "GraphScorer", "LinearScorer", "SegmentScorer"]

@@ -2,6 +2,8 @@
 
 from ramify.structures.base import Best, Expectation, Structure, require
 from ramify.structures.chain import Chain
+from ramify.structures.graph import Graph
+from ramify.structures.graph_tables import GraphTables
 from ramify.structures.multiclass import Multiclass
 from ramify.structures.segment_tables import SegmentRestriction, SegmentTables
 from ramify.structures.semi_markov import SemiMarkov
@@ -12,6 +14,8 @@ __all__ = [
     "Chain",
     "ChainTables",
     "Expectation",
+    "Graph",
+    "GraphTables",
     "Multiclass",
     "Restriction",
     "SegmentRestriction",
