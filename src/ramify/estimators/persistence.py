@@ -14,6 +14,7 @@ from ramify.features.door import encoder_from_state
 from ramify.features.segments import SegmentEncoder
 from ramify.io.model_file import read_model, write_model
 from ramify.scorers.edges import EdgeScorer
+from ramify.scorers.graph import GraphScorer
 from ramify.scorers.linear import LinearScorer
 from ramify.scorers.segments import SegmentScorer
 from ramify.solvers.base import Result, Step
@@ -110,7 +111,7 @@ def load(path: Any, *, segment_features: Any = None) -> Any:
         model.encoder_ = encoder_from_state(header["encoder"], _group(arrays, "encoder"))
         if isinstance(model.encoder_, SegmentEncoder):
             model.encoder_.function = model.structure.segment_features
-        scorer: Any = {"segments": SegmentScorer, "edges": EdgeScorer}.get(
+        scorer: Any = {"segments": SegmentScorer, "edges": EdgeScorer, "graph": GraphScorer}.get(
             header["scorer"].get("kind"), LinearScorer
         )
         model.scorer_ = scorer.from_state(header["scorer"], _group(arrays, "scorer"))
@@ -144,10 +145,11 @@ def _components() -> dict[str, type]:
     from ramify.losses import Hamming, ZeroOne
     from ramify.regularizers import Decomposition, GroupLasso
     from ramify.solvers.registry import HOME, solver_class
-    from ramify.structures import Chain, Multiclass, SemiMarkov
+    from ramify.structures import Chain, Graph, Multiclass, SemiMarkov
 
     kinds = (
         Chain,
+        Graph,
         Multiclass,
         SemiMarkov,
         Hamming,
