@@ -13,9 +13,10 @@ from ramify.estimators.base import StructuredEstimator
 from ramify.estimators.kernel_fit import check_kernel_settings, fit_kernel
 from ramify.losses.base import resolve_loss
 from ramify.scorers.kernel import KernelScorer
+from ramify.solvers.hinge_blocks import is_compiled
 from ramify.surrogates.hinge import Hinge
 
-FEW_WEIGHTS = 10_000
+FEW_WEIGHTS = 500
 
 
 class SSVM(StructuredEstimator):
@@ -51,10 +52,13 @@ class SSVM(StructuredEstimator):
     cache_size : float, default=2000
         Megabytes for the Gram matrix. If it does not fit, inner products of small whole numbers (binary pixels) take a
         byte each; otherwise some rows stay and the others are computed when they are needed.
-    solver : {"auto", "frank_wolfe", "bundle", "stochastic"} or solver object
-        "auto" is the bundle method for up to 10,000 weights and for structures without a compiled loop
-        (``SemiMarkov``), and block-coordinate Frank-Wolfe beyond; stochastic where ``l1`` or an unpenalised block
-        rules both out.
+    solver : {"auto", "frank_wolfe", "bundle", "smo", "stochastic"} or solver object
+        "auto" is block-coordinate Frank-Wolfe where it has a compiled loop (chains of order 1 without edge features,
+        ``Multiclass``), and the bundle method for up to 500 weights, for a ``warm_start`` and for everything else;
+        stochastic where ``l1`` or an unpenalised block rules both out. Frank-Wolfe took a quarter of the CPU time of
+        the bundle method to a gap of 1e-3 on OCR letters (4,004 weights) for C = 0.01 and 0.1 and less than a third for
+        C = 1, and a quarter on 1,000 sentences of CoNLL-2000 (93,535 weights) for C = 0.1; with the few weights of iris
+        and a weak penalty it crawls. "smo" is the method of the paper on max-margin Markov networks.
     tol : float, default=1e-4
         Relative suboptimality wanted; ``result_.reason`` says what was reached.
     max_iter, states, transitions, edge_features, fit_intercept, min_count, n_hash, classes, n_jobs, random_state, \
@@ -195,8 +199,9 @@ class SSVM(StructuredEstimator):
         regularizer = problem.regularizer
         if regularizer.has_l1 or not regularizer.strongly_convex:
             return "stochastic"
-        # Without a compiled loop a visit costs more than its share of a pass, so whole passes win.
-        if len(regularizer.l2) <= FEW_WEIGHTS or not hasattr(self.structure, "sequential_kernels"):
+        # Without a compiled loop a visit costs more than its share of a pass, so whole passes win. Dual variables
+        # belong to samples, so that a warm start needs a method whose variables are weights.
+        if len(regularizer.l2) <= FEW_WEIGHTS or self.warm_start or not is_compiled(problem):
             return "bundle"
         return "frank_wolfe"
 
@@ -205,8 +210,9 @@ class SSVM(StructuredEstimator):
         if start is not None and hasattr(solver, "restart"):
             if not solver.can_restart(self.result_.state):
                 raise MissingCapability(
-                    "frank_wolfe goes on from its dual variables, and this model does not have them (it was loaded, "
-                    "or fitted by another solver or with warm_start=False): use solver='bundle', or fit anew"
+                    f"{type(solver).__name__} goes on from its dual variables, and this model does not have them (it "
+                    "was loaded, or fitted by another solver or with warm_start=False): use solver='bundle', or fit "
+                    "anew"
                 )
             return solver.solve(problem, state=solver.restart(problem, self.result_.state))
         return solver.solve(problem, w0=start)

@@ -18,8 +18,12 @@ GRAM_BYTES = 256e6  # the most that inner products of rows may take
 
 def blocks_of(problem: Any) -> PackedBlocks | GenericBlocks:
     """The fastest visits that serve a problem."""
-    plain = is_fused(problem) and type(problem.scorer) is LinearScorer  # the loop knows no edge features
-    return PackedBlocks(problem) if plain else GenericBlocks(problem)
+    return PackedBlocks(problem) if is_compiled(problem) else GenericBlocks(problem)
+
+
+def is_compiled(problem: Any) -> bool:
+    """Whether the compiled loops over packed chains serve a problem; they know no edge features."""
+    return is_fused(problem) and type(problem.scorer) is LinearScorer
 
 
 class PackedBlocks:

@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 
 from ramify.errors import MissingCapability
-from ramify.scorers.linear import LinearScorer
 from ramify.solvers.base import Callback, Result, check_settings
 from ramify.solvers.block_ascent import ascend, check_dual, first, restarted
+from ramify.solvers.hinge_blocks import is_compiled
 from ramify.solvers.marginal_blocks import ChainMarginals, Marginals, PackedMarginals, require_parts
-from ramify.solvers.passes import is_fused
 from ramify.structures.base import require
 
 
@@ -77,7 +76,7 @@ def blocks_of(problem: Any) -> tuple[Any, Any]:
     require_parts(problem)
     structure = problem.structure
     require(structure, ("worst",), user="smo", remedy="Use solver='frank_wolfe'.")
-    if is_fused(problem) and type(problem.scorer) is LinearScorer:
+    if is_compiled(problem):
         return PackedMarginals(problem), Marginals
     if getattr(structure, "order", None) != 1 or getattr(structure, "layout", None) not in (
         "sequences",
