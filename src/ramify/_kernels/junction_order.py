@@ -1,7 +1,8 @@
 """Elimination orders: which variable goes next, and which neighbours it has by then.
 
 A graph is kept as lists of neighbours in one growing array. Eliminating a variable joins its neighbours pairwise; the
-*fill* of a variable is how many edges that would add. Keys are compared as (first, second, tie, variable).
+*fill* of a variable is how many edges that would add. Keys are compared as (first, second, tie, variable); by the rule
+``GIVEN`` ties alone count.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import numpy as np
 
 from ramify._kernels.jit import kernel
 
-MIN_FILL, MIN_SIZE, WEIGHTED_FILL = 0, 1, 2
+MIN_FILL, MIN_SIZE, WEIGHTED_FILL, GIVEN = 0, 1, 2, 3
 
 
 @kernel()
@@ -71,6 +72,15 @@ def _fill(v, start, degree, pool, mark, stamp, weight, weighted):
 
 
 @kernel()
+def _key(rule, fill, size):
+    if rule == MIN_SIZE:
+        return size, fill
+    if rule == GIVEN:
+        return 0.0, 0.0
+    return fill, size
+
+
+@kernel()
 def eliminate(adj_ptr, adj, cards, tie, rule, widest):
     """Greedy elimination.
 
@@ -105,7 +115,7 @@ def eliminate(adj_ptr, adj, cards, tie, rule, widest):
         size[v] = log_cards[v]
         for p in range(start[v], start[v] + degree[v]):
             size[v] += log_cards[pool[p]]
-        first, second = (size[v], fill[v]) if rule == MIN_SIZE else (fill[v], size[v])
+        first, second = _key(rule, fill[v], size[v])
         heap.append((first, second, tie[v], np.int64(v)))
     heapq.heapify(heap)
     order = np.empty(n_vars, np.int64)
@@ -116,7 +126,7 @@ def eliminate(adj_ptr, adj, cards, tie, rule, widest):
     n_done = 0
     while n_done < n_vars:
         first, second, _, v = heapq.heappop(heap)
-        now = (size[v], fill[v]) if rule == MIN_SIZE else (fill[v], size[v])
+        now = _key(rule, fill[v], size[v])
         if gone[v] or first != now[0] or second != now[1]:
             continue  # an entry of before its key changed
         if size[v] > widest:
@@ -187,6 +197,7 @@ def eliminate(adj_ptr, adj, cards, tie, rule, widest):
                 for q in range(start[u], start[u] + degree[u]):
                     size[u] += log_cards[pool[q]]
                     work += degree[pool[q]]
-            first, second = (size[u], fill[u]) if rule == MIN_SIZE else (fill[u], size[u])
-            heapq.heappush(heap, (first, second, tie[u], np.int64(u)))
+            first, second = _key(rule, fill[u], size[u])
+            if rule != GIVEN:
+                heapq.heappush(heap, (first, second, tie[u], np.int64(u)))
     return order[:n_done], ptr[: n_done + 1], rest[: ptr[n_done]], work

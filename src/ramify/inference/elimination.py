@@ -11,8 +11,10 @@ from ramify.inference.factor_graph import Topology
 LOG2_HOPELESS = 44.0
 """No table of 2^44 entries will be worked through: an order that gets there is given up."""
 
-_RESTARTS = ((14.0, 2e7), (20.0, 2e8), (24.0, 1e9))
-"""From this log2 of the largest clique on, so many steps may be spent on other orders (1e8 are about half a second)."""
+_SEARCH_FROM = 14.0
+_STEPS_PER_STATE = 0.5
+"""From 2^14 states of the largest clique on, other orders are tried, as long as that costs little beside the sums."""
+_MAX_STEPS, _STEPS_PER_TRIAL = 2e8, 20_000
 
 
 class Elimination(NamedTuple):
@@ -38,8 +40,9 @@ class Elimination(NamedTuple):
 def elimination(topology: Topology) -> Elimination:
     """A good elimination order: the best of greedy ones, cached in ``topology.memory``.
 
-    Min-fill, ties by size of the clique; where the cliques are large also min-size, fill weighted by numbers of states,
-    and min-fill with ties broken at random, as long as that may pay. The order depends on the topology alone.
+    Min-fill, ties by size of the clique; where the cliques are large also the order of numbering, that of levels from
+    one end of the graph to the other, min-size, fill weighted by numbers of states, and min-fill with ties broken at
+    random, as long as that may pay. The order depends on the topology alone.
 
     Examples
     --------
@@ -53,24 +56,42 @@ def elimination(topology: Topology) -> Elimination:
 
 
 def _search(topology: Topology) -> Elimination:
-    from ramify._kernels.junction_order import MIN_FILL, MIN_SIZE, WEIGHTED_FILL, neighbours
+    from ramify._kernels.junction_order import GIVEN, MIN_FILL, MIN_SIZE, WEIGHTED_FILL, neighbours
 
     adj_ptr, adj = neighbours(topology.n_vars, topology.scope_ptr, topology.scope)
     cards = topology.cards.astype(float)
-    best, work = _greedy(adj_ptr, adj, cards, np.zeros(len(cards)), MIN_FILL)
-    spent = 0
-    budget = max((steps for size, steps in _RESTARTS if best.log2_size >= size), default=0)
-    rules = [MIN_SIZE, WEIGHTED_FILL] if np.ptp(cards) else [MIN_SIZE]
+    no_ties = np.zeros(len(cards))
+    best, _ = _greedy(adj_ptr, adj, cards, no_ties, MIN_FILL)
+    if best.log2_size < _SEARCH_FROM:
+        return best
+    trials = [
+        (MIN_SIZE, no_ties),
+        (GIVEN, np.arange(len(cards), dtype=float)),
+        (GIVEN, _levels(adj_ptr, adj)),
+    ]
+    if np.ptp(cards):
+        trials.append((WEIGHTED_FILL, no_ties))
     rng = np.random.default_rng(0)
-    while spent + work < budget:
-        if rules:
-            found, work = _greedy(adj_ptr, adj, cards, np.zeros(len(cards)), rules.pop(0))
-        else:
-            found, work = _greedy(adj_ptr, adj, cards, rng.random(len(cards)), MIN_FILL)
-        spent += work + len(cards)
+    spent = 0.0
+    while trials or spent < min(_STEPS_PER_STATE * 2.0**best.log2_size, _MAX_STEPS):
+        rule, tie = trials.pop(0) if trials else (MIN_FILL, rng.random(len(cards)))
+        found, work = _greedy(adj_ptr, adj, cards, tie, rule)
+        spent += work + _STEPS_PER_TRIAL
         if (not found.complete, found.log2_total) < (not best.complete, best.log2_total):
             best = found
     return best
+
+
+def _levels(adj_ptr: np.ndarray, adj: np.ndarray) -> np.ndarray:
+    """Places in the order of Cuthill and McKee, level by level from one end of the graph: best on long grids."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import reverse_cuthill_mckee
+
+    n_vars = len(adj_ptr) - 1
+    matrix = csr_array((np.ones(len(adj)), adj, adj_ptr), shape=(n_vars, n_vars))
+    place = np.empty(n_vars)
+    place[reverse_cuthill_mckee(matrix, symmetric_mode=True)] = np.arange(n_vars)
+    return place
 
 
 def _greedy(adj_ptr, adj, cards, tie, rule) -> tuple[Elimination, int]:

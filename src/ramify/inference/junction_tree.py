@@ -31,8 +31,8 @@ class JunctionTree:
 
     Variables are eliminated in the order of :func:`~ramify.inference.elimination.elimination`. A clique C sends to its
     parent, for every state of the variables S they share, ``log sum exp`` (or the maximum) over the others of its
-    factors and the messages it got. Downward, the marginals of a clique are those of S times the probabilities of the others
-    given S. Only messages are stored, so memory is that of the separators, not of the cliques.
+    factors and the messages it got. Downward, the marginals of a clique are those of S times the probabilities of
+    the others given S. Only messages are stored, so memory is that of the separators, not of the cliques.
 
     Parameters
     ----------
