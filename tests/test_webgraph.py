@@ -7,7 +7,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ramify.apps.webgraph import Vocabulary, build_school, merge_edges, normal_url, page_words, read_page
+from ramify.apps.webgraph import (
+    Collection,
+    Site,
+    Vocabulary,
+    build_school,
+    choose,
+    inner_error,
+    linqs_collection,
+    merge_edges,
+    normal_url,
+    page_words,
+    paired_difference,
+    read_page,
+    training_sets,
+)
 
 HOME = "http://www.x.edu/a/home.html"
 
@@ -201,3 +215,57 @@ def test_real_schools():
         assert min(np.bincount(school.links[:, 0], minlength=len(school.pages))[others]) >= 3
         assert len(school.pages) - len(others) >= sum(label != "other" for label in labels) - 2, "copies only"
     assert sizes == [275, 289]
+
+
+# ------------------------------------------------------------------------------- schools left out in turn
+
+
+def test_training_sets_serve_every_choice_and_every_test():
+    schools = ("a", "b", "c", "d")
+    sets = training_sets(schools)
+    assert len(sets) == len(set(sets)) == 10
+    for test in schools:
+        rest = tuple(name for name in schools if name != test)
+        assert rest in sets and all(tuple(n for n in rest if n != held) in sets for held in rest)
+
+
+def test_the_test_school_chooses_nothing():
+    schools = ("a", "b", "c", "d")
+    keys = [(train, test) for train in training_sets(schools) for test in schools if test not in train]
+    good = {key: 0.1 for key in keys}
+    # Worse wherever "a" is seen or tested, hence never chosen but for the test on "a".
+    bad = {(train, test): 0.05 if "a" not in (*train, test) else 0.9 for train, test in keys}
+    found = {"good": good, "bad": bad}
+    assert [choose(found, schools, test) for test in schools] == ["bad", "good", "good", "good"]
+    assert np.isclose(inner_error(bad, schools, "a"), 0.05)
+
+
+def test_paired_difference_of_a_model_to_itself():
+    wrong = [np.arange(50) % 3 == 0, np.arange(20) % 2 == 0]
+    found = paired_difference(wrong, wrong)
+    assert (found.difference, found.low, found.high, found.ratio) == (0.0, 0.0, 0.0, 1.0)
+
+
+def test_paired_difference_agrees_with_drawing_pages(rng):
+    ours, theirs = rng.random(80) < 0.2, rng.random(80) < 0.3
+    found = paired_difference([ours], [theirs])
+    rows = rng.integers(80, size=(20000, 80))
+    drawn = ours[rows].mean(axis=1) - theirs[rows].mean(axis=1)
+    assert np.allclose([found.low, found.high], np.quantile(drawn, [0.025, 0.975]), atol=0.013)
+    assert np.isclose(found.difference, ours.mean() - theirs.mean())
+
+
+def test_words_of_the_test_school_make_no_columns():
+    none = np.empty((0, 2), np.int64)
+    sites = [Site(name, [{name, "both"}] * 2, ["course"] * 2, none, none) for name in ("x", "y")]
+    rows = Collection(tuple(sites)).matrices(["x"])
+    assert rows["x"].shape == rows["y"].shape == (2, 2) and rows["y"].sum() == 2
+
+
+@pytest.mark.data
+def test_real_linqs_collection():
+    pages = linqs_collection()
+    assert [len(site) for site in pages.sites] == [195, 187, 230, 265]
+    assert pages.classes == ["course", "faculty", "project", "staff", "student"]
+    for site in pages.sites:
+        assert site.features.shape == (len(site.pairs), 2) and (site.pairs[:, 0] != site.pairs[:, 1]).all()

@@ -1,6 +1,7 @@
 """From web pages to graphs of pages: words, links and edges."""
 
 from ramify.apps.webgraph.edges import Edges, merge_edges
+from ramify.apps.webgraph.learners import FittedPages, PageLearner, page_learner
 from ramify.apps.webgraph.nested import Difference, choose, inner_error, paired_difference, training_sets
 from ramify.apps.webgraph.page import Link, Page, read_page
 from ramify.apps.webgraph.school import School, build_school
@@ -22,8 +23,10 @@ __all__ = [
     "Collection",
     "Difference",
     "Edges",
+    "FittedPages",
     "Link",
     "Page",
+    "PageLearner",
     "School",
     "Site",
     "Vocabulary",
@@ -35,6 +38,7 @@ __all__ = [
     "merge_edges",
     "normal_url",
     "page_collection",
+    "page_learner",
     "page_words",
     "paired_difference",
     "read_page",
