@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -82,7 +83,7 @@ def load_schools(names: Sequence[str] = ("cornell", "texas", "washington", "wisc
     """Read the pages of schools of ``webkb-cmu``; staff and departments count as other."""
     from ramify.datasets import load_webkb_cmu
 
-    data = load_webkb_cmu(names)
+    data: Any = load_webkb_cmu(names)
     schools = []
     for name in names:
         rows = np.flatnonzero(data.schools == name)
@@ -104,7 +105,8 @@ def linqs_collection() -> Collection:
     """The graphs of ``webkb-linqs``: 1,703 words, links."""
     from ramify.datasets import load_webkb_linqs
 
-    data, sites = load_webkb_linqs(), []
+    data: Any = load_webkb_linqs()
+    sites = []
     for name, rows, labels, links in zip(data.schools, data.data, data.target, data.links):
         words = [{str(k) for k in row.indices} for row in rows]
         edges = merge_edges(len(labels), links)
