@@ -19,7 +19,7 @@ from ramify._kernels.simd import LANES
 
 FREE = -1.0  # mass of an unused place in the list of active labelings
 TILE = 2048  # columns of the table that are changed at once: they stay in the cache
-TINY = 1e-9  # rises below this, relatively, are rounding of single precision
+TINY = 1e-6  # scores closer than this, relatively, are equal: single precision must not choose between them
 
 
 @kernel()
@@ -123,9 +123,10 @@ def pairwise_steps(score, inner, mass, moved, s, factor, steps):
         for m in range(n_places):
             if mass[s, m] == FREE:
                 continue
-            if best < 0 or score[m] > score[best]:
+            tie = TINY * (1.0 + abs(score[m]))
+            if best < 0 or score[m] > score[best] + tie:
                 best = m
-            if mass[s, m] > 0.0 and (worst < 0 or score[m] < score[worst]):
+            if mass[s, m] > 0.0 and (worst < 0 or score[m] < score[worst] - tie):
                 worst = m
         rise = score[best] - score[worst]
         if best == worst or rise <= TINY * (1.0 + abs(score[best])):

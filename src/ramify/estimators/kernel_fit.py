@@ -78,6 +78,11 @@ def fit_kernel(model: Any, X: Any, y: Any, sample_weight: Any) -> Any:
     if isinstance(kernel, Nystroem):
         return fit_mapped(model, kernel, X, y, sample_weight)
     refuse_coordinates(model)
+    if hasattr(model.structure, "extend_encoder"):
+        raise MissingCapability(
+            f"kernel={model.kernel!r} scores labels at positions, which {type(model.structure).__name__} has not: "
+            "use Chain(), Multiclass() or Graph()"
+        )
     started = time.perf_counter()
     data = encode_training(X, y, model.structure, model.classes, sample_weight, **model._encoding())
     model._note_features(X, reset=True)
@@ -97,11 +102,6 @@ def kernel_problem(
 ) -> tuple[KernelProblem, KernelScorer]:
     """The dual problem, and the scorer of its distinct rows."""
     samples = data.samples
-    if np.any(np.asarray(samples.codes) >= len(data.codec.classes_)) or hasattr(data.structure, "make_codec"):
-        raise MissingCapability(
-            f"kernel={model.kernel!r} scores labels at positions, which {type(model.structure).__name__} has not: "
-            "use Chain(), Multiclass() or Graph(), or kernel=Nystroem(...)"
-        )
     rows = as_rows(samples.batch.rows)
     linear = linear_part(model, data)
     bound = kernel.bind(rows)

@@ -15,6 +15,7 @@ from ramify.features.segments import SegmentEncoder
 from ramify.io.model_file import read_model, write_model
 from ramify.scorers.edges import EdgeScorer
 from ramify.scorers.graph import GraphScorer
+from ramify.scorers.kernel import KernelScorer, MappedScorer
 from ramify.scorers.linear import LinearScorer
 from ramify.scorers.segments import SegmentScorer
 from ramify.solvers.base import Result, Step
@@ -72,9 +73,9 @@ class PersistenceMixin:
         write_model(path, type(self).__name__, header, arrays)
 
     @classmethod
-    def load(cls, path: Any, *, segment_features: Any = None) -> Any:
+    def load(cls, path: Any, *, segment_features: Any = None, kernel: Any = None) -> Any:
         """Read a model of this class; another class is refused. See :func:`ramify.load`."""
-        model = load(path, segment_features=segment_features)
+        model = load(path, segment_features=segment_features, kernel=kernel)
         if not isinstance(model, cls):
             raise ModelFileError(
                 f"{path} holds a {type(model).__name__}, not a {cls.__name__}; use ramify.load(path)"
@@ -82,7 +83,7 @@ class PersistenceMixin:
         return model
 
 
-def load(path: Any, *, segment_features: Any = None) -> Any:
+def load(path: Any, *, segment_features: Any = None, kernel: Any = None) -> Any:
     """Read any model that ramify has saved. No code of the file is run.
 
     Parameters
@@ -90,6 +91,8 @@ def load(path: Any, *, segment_features: Any = None) -> Any:
     path : path or file
     segment_features : callable, optional
         The function of a ``SemiMarkov`` model that had one: model files hold no code, so it has to be given again.
+    kernel : callable or kernel, optional
+        Likewise the kernel of an ``SSVM`` that had a function (``Custom``, ``Transformed``).
 
     Examples
     --------
@@ -103,18 +106,20 @@ def load(path: Any, *, segment_features: Any = None) -> Any:
     known = _estimators()
     if kind not in known:
         raise ModelFileError(f"{path} holds a {kind!r}, which this ramify does not know: upgrade ramify")
-    given_again = {"segment_features": segment_features}
+    given_again = {"segment_features": segment_features, "kernel": kernel}
     _check_given(path, header.get("params"), given_again)
     try:
-        model = known[kind](**{k: _revived(v, given_again) for k, v in header["params"].items()})
+        model = known[kind](**{k: _revived(v, given_again, k) for k, v in header["params"].items()})
         model.codec_ = SegmentCodec.from_state(header["labels"])
         model.encoder_ = encoder_from_state(header["encoder"], _group(arrays, "encoder"))
         if isinstance(model.encoder_, SegmentEncoder):
             model.encoder_.function = model.structure.segment_features
-        scorer: Any = {"segments": SegmentScorer, "edges": EdgeScorer, "graph": GraphScorer}.get(
-            header["scorer"].get("kind"), LinearScorer
-        )
-        model.scorer_ = scorer.from_state(header["scorer"], _group(arrays, "scorer"))
+        scorer: Any = {
+            "segments": SegmentScorer, "edges": EdgeScorer, "graph": GraphScorer, "kernel": KernelScorer,
+            "mapped": MappedScorer,
+        }.get(header["scorer"].get("kind"), LinearScorer)  # fmt: skip
+        again = (kernel,) if scorer in (KernelScorer, MappedScorer) else ()
+        model.scorer_ = scorer.from_state(header["scorer"], _group(arrays, "scorer"), *again)
         model.coef_ = arrays["coef"]
         history = tuple(Step(int(n), *map(float, rest)) for n, *rest in arrays["history"])
         result = header["result"]
@@ -142,6 +147,7 @@ def _estimators() -> dict[str, type]:
 
 def _components() -> dict[str, type]:
     """Objects that may stand in parameters, by name."""
+    from ramify.kernels import RBF, Linear, Nystroem, Polynomial, Precomputed
     from ramify.losses import Hamming, ZeroOne
     from ramify.regularizers import Decomposition, GroupLasso
     from ramify.solvers.registry import HOME, solver_class
@@ -156,6 +162,11 @@ def _components() -> dict[str, type]:
         ZeroOne,
         Decomposition,
         GroupLasso,
+        Linear,
+        Polynomial,
+        RBF,
+        Precomputed,
+        Nystroem,
         *map(solver_class, HOME),
     )
     return {c.__name__: c for c in kinds}
@@ -172,6 +183,8 @@ def _plain(name: str, value: Any) -> Any:
     if name == "classes":
         return {"labels": LabelCodec(value).state()}
     if name == "segment_features" and callable(value):
+        return {"function": getattr(value, "__qualname__", type(value).__name__)}
+    if name == "kernel" and _holds_code(value):
         return {"function": getattr(value, "__qualname__", type(value).__name__)}
     if type(value) in _components().values():
         if hasattr(value, "get_params"):
@@ -193,12 +206,22 @@ def _plain(name: str, value: Any) -> Any:
     )
 
 
+def _holds_code(kernel: Any) -> bool:
+    """Whether a kernel is or has a function of the user's."""
+    from ramify.kernels import Kernel, Nystroem
+
+    inner = kernel.kernel if isinstance(kernel, Nystroem) else kernel
+    return not inner.savable if isinstance(inner, Kernel) else callable(inner)
+
+
 def _check_given(path: Any, params: Any, given: dict[str, Any]) -> None:
     """Functions that the model needs and that its file cannot hold must be given, and no others."""
     structure = params.get("structure") if isinstance(params, dict) else None
     options = structure.get("options") if isinstance(structure, dict) else None
     for name, function in given.items():
-        saved = options.get(name) if isinstance(options, dict) else None
+        saved = (
+            (params if name == "kernel" else options or {}).get(name) if isinstance(params, dict) else None
+        )
         called = saved.get("function") if isinstance(saved, dict) else None
         if called is not None and not callable(function):
             raise ModelFileError(
@@ -209,17 +232,17 @@ def _check_given(path: Any, params: Any, given: dict[str, Any]) -> None:
             raise ValueError(f"{path}: the model was fitted without {name}; load it without, too")
 
 
-def _revived(value: Any, given: dict[str, Any]) -> Any:
+def _revived(value: Any, given: dict[str, Any], name: str = "") -> Any:
     if not isinstance(value, dict):
         return value
+    if "function" in value:
+        return given[name]
     ((kind, content),) = ((k, v) for k, v in value.items() if k != "options")
     if kind == "labels":
         return list(LabelCodec.from_state(content).classes_)
     if kind == "object":
         options = value["options"].items()
-        return _components()[content](
-            **{k: given[k] if k in given and v is not None else _revived(v, given) for k, v in options}
-        )
+        return _components()[content](**{k: _revived(v, given, k) for k, v in options})
     if kind == "array":
         return np.array(content)
     if kind == "number":

@@ -119,7 +119,7 @@ class Polynomial(ProductKernel):
         super().check()
         if not isinstance(self.degree, Integral) or isinstance(self.degree, bool) or self.degree < 1:
             raise ValueError(f"Polynomial: degree must be an integer of at least 1, got {self.degree!r}")
-        if not isinstance(self.coef0, Real) or not np.isfinite(self.coef0):
+        if not isinstance(self.coef0, Real) or not np.isfinite(float(self.coef0)):
             raise ValueError(f"Polynomial: coef0 must be a finite number, got {self.coef0!r}")
         check_gamma(self)
 
@@ -138,12 +138,13 @@ class Polynomial(ProductKernel):
         inner *= inner.dtype.type(self.gamma)
         inner += inner.dtype.type(self.coef0)
         base, degree = inner.copy() if self.degree > 1 else inner, int(self.degree) - 1
-        while degree:
-            if degree & 1:
-                inner *= base
-            degree >>= 1
-            if degree:
-                base *= base
+        with np.errstate(over="ignore"):  # whoever needs finite values says so, naming the rows
+            while degree:
+                if degree & 1:
+                    inner *= base
+                degree >>= 1
+                if degree:
+                    base *= base
         return inner
 
 
@@ -186,7 +187,8 @@ class RBF(ProductKernel):
         # |x|^2 + |y|^2 - 2 <x, y> cancels: single precision only where it is exact, or far from mattering.
         top = float(squared_norms(rows).max(initial=0.0))
         entries = rows.data if sparse.issparse(rows) else rows
-        return self.gamma * top < _RANGE or (top < _SMALL and bool(np.all(entries == np.rint(entries))))
+        gamma: Any = self.gamma
+        return gamma * top < _RANGE or (top < _SMALL and bool(np.all(entries == np.rint(entries))))
 
     def factors(self, inner: np.ndarray, norms: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """``exp(2 gamma <x, y>)`` and ``exp(-gamma |x|^2)``."""

@@ -61,7 +61,8 @@ def distinct(X: Rows) -> tuple[np.ndarray, np.ndarray]:
     (array([0, 1]), array([0, 1, 0]))
     """
     seen: dict[bytes, int] = {}
-    first, number = [], np.empty(X.shape[0], np.int64)
+    first: list[int] = []
+    number = np.empty(X.shape[0], np.int64)
     if sparse.issparse(X):
         X = X.sorted_indices()
         X.eliminate_zeros()

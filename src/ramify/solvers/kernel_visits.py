@@ -8,7 +8,7 @@ import numpy as np
 
 from ramify.objectives.kernel_dual import FREE, KernelProblem, KernelState
 
-TINY = 1e-9  # rises below this, relatively, are rounding of single precision, as in the kernel
+TINY = 1e-6  # scores closer than this, relatively, are equal, as in the kernel
 
 
 def visit_all(problem: KernelProblem, state: KernelState, order: np.ndarray, rounds: int, steps: int) -> int:
@@ -78,9 +78,9 @@ class _Visit:
             value += problem.l2 * float(np.sum(self.part[m] * self.part[b] / problem.l2_linear))
             self.inner[m, b] = self.inner[b, m] = value
 
-    def run(self, rounds: int, steps: int) -> bool:
-        """Take the steps; true if no place was free for a new labeling."""
-        problem, state, mass, crowded = self.problem, self.state, self.mass, False
+    def run(self, rounds: int, steps: int) -> int:
+        """Take the steps; returns how often no place was free for a new labeling."""
+        problem, state, mass, crowded = self.problem, self.state, self.mass, 0
         for turn in range(rounds):
             rival, (top,) = problem.task_loss.augmented_best(problem.structure, self.theta, self.true)
             used = np.flatnonzero(mass != FREE)
@@ -93,7 +93,7 @@ class _Visit:
             if not any(np.array_equal(self._path(m), rival) for m in used):
                 free = np.flatnonzero(mass == FREE)
                 if not len(free):
-                    crowded = True
+                    crowded += 1
                 elif top > score[used].max():
                     new = int(free[0])
                     state.path[new, self.rows], mass[new], score[new] = rival, 0.0, top
@@ -109,8 +109,8 @@ class _Visit:
         """Move mass from the worst active labeling to the best one, at most ``steps`` times."""
         mass, inner, moved = self.mass, self.inner, np.zeros(len(self.mass))
         for _ in range(steps):
-            best = int(np.argmax(score))
-            worst = int(np.argmin(np.where(mass > 0.0, score, np.inf)))
+            best = _first_best(score)
+            worst = _first_best(np.where(mass > 0.0, -score, -np.inf))
             rise = score[best] - score[worst]
             if best == worst or rise <= TINY * (1.0 + abs(score[best])):
                 break
@@ -143,6 +143,15 @@ class _Visit:
         for t, k in np.argwhere(self.change):
             u = self.unique[t]
             table[k] -= np.float32(self.change[t, k] * gram.scale[u]) * gram_row(gram, int(u))
+
+
+def _first_best(values: np.ndarray) -> int:
+    """Position of the maximum, the first of those that are equal up to rounding."""
+    best = -1
+    for m, value in enumerate(values):
+        if value > -np.inf and (best < 0 or value > values[best] + TINY * (1.0 + abs(value))):
+            best = m
+    return best
 
 
 def gram_row(gram: Any, u: int) -> np.ndarray:

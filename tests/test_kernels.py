@@ -1,0 +1,233 @@
+"""Kernels: their values, what is refused, and the Gram matrix within a budget."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.kernel_approximation import RBFSampler
+from sklearn.metrics import pairwise
+from sklearn.svm import SVC
+
+from ramify.executors.threads import ThreadExecutor
+from ramify.kernels import (
+    RBF,
+    Custom,
+    Linear,
+    NotPositiveSemidefinite,
+    Nystroem,
+    Polynomial,
+    Precomputed,
+    Transformed,
+    resolve_kernel,
+)
+from ramify.kernels.definite import check_definite
+from ramify.kernels.gram import Gram
+from ramify.kernels.rows import as_rows, distinct
+
+CASES = [
+    (Linear(), pairwise.linear_kernel, {}),
+    (Polynomial(3, gamma=0.3), pairwise.polynomial_kernel, {"degree": 3, "gamma": 0.3, "coef0": 1.0}),
+    (
+        Polynomial(5, gamma=0.1, coef0=0.5),
+        pairwise.polynomial_kernel,
+        {"degree": 5, "gamma": 0.1, "coef0": 0.5},
+    ),
+    (RBF(gamma=0.2), pairwise.rbf_kernel, {"gamma": 0.2}),
+]
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array, sparse.csr_matrix])
+@pytest.mark.parametrize("kernel, reference, options", CASES, ids=lambda case: repr(case)[:20])
+def test_values_are_those_of_scikit_learn(kernel, reference, options, kind, rng):
+    X, Y = rng.normal(size=(7, 4)), rng.normal(size=(5, 4))
+    X[rng.random(X.shape) < 0.3] = 0.0
+    expected = reference(X, Y, **options)
+    np.testing.assert_allclose(kernel(kind(X), kind(Y)), expected, rtol=1e-5, atol=1e-5)
+    itself = clone(kernel).set_params(normalize=True)(kind(X))
+    root = np.sqrt(np.diag(reference(X, **options)))
+    np.testing.assert_allclose(itself, reference(X, **options) / np.outer(root, root), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(np.diag(itself), 1.0, rtol=1e-5)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_gamma_scale_is_that_of_svc(kind, rng):
+    X = rng.normal(size=(30, 3)) * 2.0 + 1.0
+    gamma = SVC(gamma="scale").fit(X, np.arange(30) % 2)._gamma
+    for kernel in (RBF(), Polynomial()):
+        assert kernel.bind(as_rows(kind(X))).gamma == pytest.approx(gamma)
+    assert RBF().bind(np.ones((3, 2))).gamma == 1.0
+
+
+def test_large_norms_do_not_spoil_a_gaussian(rng):
+    X = 1e4 + rng.normal(size=(6, 3))
+    np.testing.assert_allclose(RBF(gamma=1.0)(X), pairwise.rbf_kernel(X, gamma=1.0), atol=1e-6)
+
+
+def test_rows_that_are_zero_in_feature_space_stay_zero():
+    values = Linear(normalize=True)(np.array([[0.0, 0.0], [3.0, 4.0]]))
+    np.testing.assert_allclose(values, [[0.0, 0.0], [0.0, 1.0]], atol=1e-6)
+
+
+def test_transformed_rows_and_functions(rng):
+    X, Y = rng.random((4, 3)), rng.random((5, 3))
+    np.testing.assert_allclose(Transformed(np.sqrt, RBF(gamma=0.5))(X, Y), RBF(0.5)(np.sqrt(X), np.sqrt(Y)))
+    np.testing.assert_allclose(Transformed(np.sqrt, "rbf")(X), RBF()(np.sqrt(X)), rtol=1e-6)
+    np.testing.assert_allclose(Custom(pairwise.laplacian_kernel)(X, Y), pairwise.laplacian_kernel(X, Y))
+    normal = Custom(lambda a, b: 4.0 * a @ b.T, normalize=True)(X, Y)
+    np.testing.assert_allclose(normal, pairwise.cosine_similarity(X, Y))
+
+
+@pytest.mark.parametrize(
+    "make, message",
+    [
+        (lambda: Polynomial(0).check(), "degree must be an integer of at least 1, got 0"),
+        (lambda: Polynomial(2.5).check(), "degree must be"),
+        (lambda: RBF(gamma=-1.0).check(), "gamma must be 'scale' or a positive number, got -1.0"),
+        (lambda: RBF(gamma="auto").check(), "got 'auto'"),
+        (lambda: Polynomial(coef0=np.nan).check(), "coef0 must be a finite number"),
+        (lambda: Linear(normalize=2).check(), "normalize must be True or False, got 2"),
+        (lambda: Precomputed(normalize=True).check(), "normalize the values yourself"),
+        (lambda: resolve_kernel("cubic"), "kernel='cubic' is unknown"),
+        (lambda: Nystroem(n_components=0).check(), "n_components must be an integer of at least 1"),
+        (lambda: Linear()(np.ones((2, 3)), np.ones((2, 4))), "X has 3 columns, Y has 4"),
+        (lambda: Linear()(np.ones(3)), r"array of shape \(3,\)"),
+        (lambda: Custom(lambda a, b: a)(np.ones((2, 3))), r"returned an array of shape \(2, 3\)"),
+        (lambda: Transformed(lambda a: a[:1], "rbf")(np.ones((2, 3))), "made 1 rows of 2"),
+    ],
+)
+def test_bad_settings_are_refused(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+def test_bad_kinds_are_refused():
+    for bad, message in (
+        (RBF, r"write RBF\(\)"),
+        (3, "kernel must be an object"),
+        (Custom(3), "must be callable"),
+    ):
+        with pytest.raises(TypeError, match=message):
+            resolve_kernel(bad).check()
+
+
+# -- positive semi-definite -------------------------------------------------------------------------------------------
+
+
+def test_a_negative_eigenvalue_is_named(rng):
+    X = rng.normal(size=(20, 3))
+    tanh = Custom(lambda a, b: np.tanh(2.0 * a @ b.T - 1.0))
+    least = np.linalg.eigvalsh(tanh(X))[0]
+    with pytest.raises(NotPositiveSemidefinite, match=r"most negative eigenvalue .* is -\d") as caught:
+        check_definite(tanh, X)
+    assert caught.value.eigenvalue == pytest.approx(least)
+    assert f"is {least:.6g} " in str(caught.value)
+    with pytest.raises(NotPositiveSemidefinite):
+        check_definite(Polynomial(2, gamma=1.0, coef0=-3.0), X)
+    check_definite(Custom(pairwise.laplacian_kernel), X)
+
+
+def test_of_many_rows_a_part_and_lanczos_steps_are_looked_at(monkeypatch):
+    monkeypatch.setattr("ramify.kernels.definite.EXACT", 100)
+    n = 150
+    X = np.arange(n, dtype=float)[:, None]
+    minus = Custom(lambda a, b: -np.exp(-np.abs(a - b.T)))
+    with pytest.raises(NotPositiveSemidefinite, match="100 of the 150 training rows"):
+        check_definite(minus, X)
+    # What no part shows, the whole may.
+    gram = np.eye(n)
+    gram[:75, 75:] = gram[75:, :75] = -2.0 * np.eye(75)
+    block = Custom(lambda a, b: np.equal(a, b.T).astype(float))
+    check_definite(block, X)
+    with pytest.raises(NotPositiveSemidefinite) as caught:
+        check_definite(block, X, multiply=lambda v: gram @ v)
+    assert caught.value.eigenvalue == pytest.approx(-1.0, abs=1e-6)
+
+
+def test_asymmetry_and_infinities_are_named():
+    X = np.arange(3.0)[:, None]
+    with pytest.raises(ValueError, match="not symmetric: -1 for training rows 0 and 1, but 1 the other way"):
+        check_definite(Custom(lambda a, b: np.sign(a - b.T) * (np.abs(a - b.T) == 1)), X)
+    with pytest.raises(ValueError, match="of training rows 0 and 0 is inf"):
+        check_definite(Custom(lambda a, b: a @ b.T + np.inf), X)
+
+
+# -- feature maps -----------------------------------------------------------------------------------------------------
+
+
+def test_all_landmarks_make_the_map_exact(rng):
+    X, Y = rng.normal(size=(12, 3)), rng.normal(size=(4, 3))
+    mapped = Nystroem(RBF(gamma=0.3), 100).fit(X)
+    np.testing.assert_allclose(mapped.transform(X) @ mapped.transform(X).T, RBF(gamma=0.3)(X), atol=1e-4)
+    one, two = mapped.transform([X, Y])
+    np.testing.assert_allclose(one, mapped.transform(X))
+    np.testing.assert_allclose(two, mapped.transform(Y))
+    assert mapped.transform(sparse.csr_array(Y)) == pytest.approx(two, abs=1e-5)
+    assert Nystroem(RBF(), 5).fit([X, X]).landmarks_.shape == (5, 3)  # distinct rows
+
+
+def test_transformers_of_scikit_learn_serve_as_maps(rng):
+    X = rng.normal(size=(6, 3))
+    sampler = RBFSampler(gamma=0.1, n_components=7, random_state=0)
+    np.testing.assert_allclose(Nystroem(sampler).fit_transform(X), clone(sampler).fit_transform(X))
+    assert isinstance(resolve_kernel(sampler), Nystroem)
+
+
+# -- the Gram matrix --------------------------------------------------------------------------------------------------
+
+
+@given(st.integers(1, 40), st.integers(0, 2**32 - 1), st.booleans())
+def test_distinct_rows(n, seed, is_sparse):
+    X = np.random.default_rng(seed).integers(0, 2, (n, 3)).astype(float)
+    first, number = distinct(sparse.csr_array(X) if is_sparse else X)
+    np.testing.assert_array_equal(X[first][number], X)
+    assert len(np.unique(X, axis=0)) == len(first)
+    assert list(first) == sorted(first)
+
+
+@pytest.mark.parametrize(
+    "kernel", [Linear(), Polynomial(3, coef0=0.0, normalize=True), Polynomial(2), RBF(), RBF(0.05)], ids=repr
+)
+def test_ways_to_hold_the_matrix_agree(kernel, rng):
+    X = (rng.random((70, 12)) < 0.4).astype(float)
+    bound = kernel.bind(X)
+    rows, coef = bound.prepare(X), rng.normal(size=(70, 3))
+    expected = bound.cross(rows, rows) @ coef
+    with ThreadExecutor(2) as executor:
+        ways = {size: Gram(bound, rows, size, executor, least=4) for size in (1e6, 70 * 72 * 2, 70 * 72)}
+        few = Gram(bound, rows + 0.5, 20 * 72 * 4, executor, least=4)
+        assert [gram.way for gram in ways.values()] + [few.way] == ["full", "bytes", "bytes", "rows"]
+        for gram in ways.values():
+            np.testing.assert_allclose(gram.times(coef), expected, rtol=1e-4, atol=1e-4)
+        np.testing.assert_allclose(
+            few.times(coef), bound.cross(rows + 0.5, rows + 0.5) @ coef, rtol=1e-4, atol=1e-3
+        )
+
+
+def test_rows_of_the_matrix_are_at_hand_in_runs(rng):
+    X = rng.normal(size=(40, 3))
+    offsets, unique = np.arange(0, 41, 4), rng.permutation(40)
+    order = rng.permutation(10)
+    with ThreadExecutor(1) as executor:
+        gram = Gram(Linear(), X, 12 * 40 * 4, executor, least=4)
+        assert gram.way == "rows"
+        visited = []
+        for run in gram.runs(order, offsets, unique):
+            for s in run:
+                for u in unique[offsets[s] : offsets[s + 1]]:
+                    row = gram.gram[gram.slot[u] * gram.stride :][:40]
+                    np.testing.assert_allclose(row, X[u] @ X.T, rtol=1e-5, atol=1e-6)
+            visited += list(run)
+        assert visited == list(order)
+        with pytest.raises(
+            ValueError, match=r"holds 1 rows of the Gram matrix, but the longest sample needs 4"
+        ):
+            Gram(Linear(), X, 200, executor, least=4)
+
+
+def test_values_beyond_single_precision_are_refused():
+    with ThreadExecutor(1) as executor, pytest.raises(ValueError, match="normalize=True"):
+        Gram(Polynomial(9, gamma=1.0), np.full((2, 1), 1e4, np.float32), 1e6, executor)
