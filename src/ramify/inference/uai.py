@@ -127,7 +127,7 @@ def parse_marginals(text: str, cards: np.ndarray, name: str = "result") -> np.nd
     tokens.title("MAR")
     if tokens.integer("the number of variables", 0) != len(cards):
         raise tokens.error(f"expected the marginals of {len(cards)} variables", -1)
-    out = []
+    out: list[float] = []
     for i, card in enumerate(cards):
         if tokens.integer(f"the number of states of variable {i}", 0) != card:
             raise tokens.error(f"variable {i} has {card} states", -1)
@@ -174,10 +174,10 @@ class _Tokens:
         """Logarithms of the next n numbers, which are none below 0."""
         words = self.words[self.at : self.at + n]
         try:
-            values = np.array(words, dtype=object).astype(np.float64) if words else np.empty(0)
+            values = np.array([float(word) for word in words])
         except ValueError:
-            values = None
-        if values is None or not np.all((values >= 0) & (values < np.inf)):
+            values = np.array([np.nan])
+        if not np.all((values >= 0) & (values < np.inf)):
             for word in words:
                 self.at += 1
                 try:
