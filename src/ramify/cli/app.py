@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from ramify.cli import bench, data, demo, evaluate, inspect, predict, recipe, train, warmup
+from ramify.cli import bench, data, demo, evaluate, infer, inspect, predict, recipe, train, warmup
 
 app = typer.Typer(
     name="ramify",
@@ -44,6 +44,7 @@ for command in (
     predict.predict,
     evaluate.evaluate,
     inspect.inspect,
+    infer.infer,
     bench.bench,
     recipe.recipe,
     demo.demo,

@@ -1,0 +1,120 @@
+"""Questions to a network, answered by the method that fits: what ``ramify infer`` runs."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ramify.errors import TooWide
+from ramify.inference.factor_graph import FactorGraph
+from ramify.inference.junction_tree import JunctionTree
+from ramify.inference.reduction import Reduction, reduced
+from ramify.inference.results import Maximum, Sum
+
+TASKS = ("map", "mar", "pr")
+
+
+class Answer(NamedTuple):
+    """What was found.
+
+    ``value`` is the highest score (``map``) or the log-partition, ``bound`` a proven upper bound on it (inf where there
+    is none). ``codes`` is the assignment of ``map``, ``marginals`` those of the variables in ``mar``, laid out as
+    ``FactorGraph.unary``; None else, and where nothing is possible (``value`` is -inf).
+    """
+
+    task: str
+    value: float
+    bound: float
+    exact: bool
+    method: str
+    codes: np.ndarray | None
+    marginals: np.ndarray | None
+    seconds: float
+
+
+def answer(
+    graph: FactorGraph,
+    task: str,
+    *,
+    method: str = "auto",
+    memory_limit: float | None = None,
+    time_limit: float | None = None,
+) -> Answer:
+    """Answer a question after removing all that evidence decides.
+
+    Parameters
+    ----------
+    graph : FactorGraph
+    task : {"map", "mar", "pr"}
+        The best assignment, the marginals of all variables, or the partition function alone.
+    method : str, default="auto"
+        ``"junction_tree"``, a name that :mod:`ramify.inference.choose` knows, or ``"auto"``: a junction tree where it
+        fits into memory; else for ``map`` what ``choose.maximise`` takes, and for sums a refusal, since no other method
+        is exact.
+    memory_limit, time_limit : float, optional
+        Bytes (half of the machine's memory by default) and seconds (of methods that can stop early).
+
+    Raises
+    ------
+    TooWide
+        No exact answer within memory.
+
+    Examples
+    --------
+    >>> graph = FactorGraph.from_tables([2, 2], [((0, 1), np.log([[1.0, 2.0], [3.0, 4.0]]))])
+    >>> found = answer(graph, "mar")
+    >>> round(float(np.exp(found.value)), 6), found.marginals.round(6)
+    (10.0, array([0.3, 0.7, 0.4, 0.6]))
+    """
+    if task not in TASKS:
+        raise ValueError(f"task must be one of {', '.join(TASKS)}, got {task!r}")
+    begin = time.perf_counter()
+    small = reduced(graph)
+    if not small.feasible:
+        return Answer(task, -np.inf, -np.inf, True, "propagation", None, None, time.perf_counter() - begin)
+    limits: dict[str, Any] = {"memory_limit": memory_limit}
+    if task == "map":
+        best = _maximise(small.graph, method, time_limit=time_limit, **limits)
+        return _maximum(small, best, begin)
+    if method in ("auto", "junction_tree") and task == "pr":
+        log_z = JunctionTree.of(small.graph.topology, memory_limit).log_partition(small.graph)
+        value = small.constant + log_z
+        return Answer(task, value, value, True, "junction_tree", None, None, time.perf_counter() - begin)
+    return _sum(task, small, _summarise(small.graph, method, **limits), begin)
+
+
+def _maximise(
+    graph: FactorGraph, method: str, *, memory_limit: float | None, time_limit: float | None
+) -> Maximum:
+    if method in ("auto", "junction_tree"):
+        try:
+            return JunctionTree.of(graph.topology, memory_limit).best(graph)
+        except TooWide:
+            if method == "junction_tree":
+                raise
+    from ramify.inference.choose import maximise
+
+    return maximise(graph, method, memory_limit=memory_limit, time_limit=time_limit)
+
+
+def _summarise(graph: FactorGraph, method: str, *, memory_limit: float | None) -> Sum:
+    if method in ("auto", "junction_tree"):
+        return JunctionTree.of(graph.topology, memory_limit).sum(graph)
+    from ramify.inference.choose import summarise
+
+    return summarise(graph, method, memory_limit=memory_limit)
+
+
+def _maximum(small: Reduction, best: Maximum, begin: float) -> Answer:
+    value, bound = small.constant + best.value, small.constant + best.bound
+    codes = small.codes(best.codes) if value > -np.inf else None
+    return Answer("map", value, bound, best.exact, best.method, codes, None, time.perf_counter() - begin)
+
+
+def _sum(task: str, small: Reduction, found: Sum, begin: float) -> Answer:
+    value, bound = small.constant + found.log_z, small.constant + found.bound
+    marginals = small.unary(found.unary) if task == "mar" and value > -np.inf else None
+    seconds = time.perf_counter() - begin
+    return Answer(task, value, bound, found.exact, found.method, None, marginals, seconds)
