@@ -392,3 +392,38 @@ def test_letters_of_the_first_fold():
     assert model.result_.gap <= 0.1 * model.objective_
     error = 1.0 - model.score([data.data[i] for i in test], [data.target[i] for i in test])
     assert error < 0.13  # a cubic SVM of single letters has 0.18
+
+
+# -- graphs -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_chain_as_a_graph_is_the_chain(words):
+    X, Y = words
+    graphs = [(x, [(t, t + 1) for t in range(len(x) - 1)]) for x in X]
+    options = {"kernel": RBF(gamma=0.3), "C": 0.5, "edge_weight": 2.0, "tol": 1e-3}
+    chain, graph = SSVM(Chain(), **options).fit(X, Y), SSVM(ramify.Graph(), **options).fit(graphs, Y)
+    assert [step.n_iter for step in chain.result_.history] == [step.n_iter for step in graph.result_.history]
+    np.testing.assert_allclose(
+        [step.lower for step in chain.result_.history],
+        [step.lower for step in graph.result_.history],
+        rtol=1e-4,
+    )
+    assert graph.predict(graphs) == chain.predict(X)
+    np.testing.assert_allclose(graph.transitions_, chain.transitions_, atol=1e-3)
+
+
+@pytest.mark.parametrize("features", [False, True])
+def test_loops_with_edge_features(features, rng):
+    edges = [(0, 1), (1, 2), (2, 0), (2, 3)]
+    X = [(rng.normal(size=(4, 3)), edges) for _ in range(8)]
+    if features:
+        X = [(*x, rng.normal(size=(4, 2))) for x in X]
+    Y = [list(rng.choice(LABELS, 4)) for _ in X]
+    structure = ramify.Graph(symmetric=True)
+    reference = fit_linear(X, Y, structure, C=0.3, edge_weight=2.0)
+    model = SSVM(structure, kernel=Linear(), C=0.3, edge_weight=2.0, tol=1e-4).fit(X, Y)
+    assert model.objective_ == pytest.approx(reference.objective_, rel=2e-4)
+    assert model.result_.lower <= reference.objective_ * (1 + 1e-6)
+    file = io.BytesIO()
+    model.save(file)
+    assert ramify.load(file).predict(X) == model.predict(X)

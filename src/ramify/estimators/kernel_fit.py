@@ -129,7 +129,7 @@ def kernel_problem(
         data.structure, model._surrogate(tuple(data.codec.classes_)).task_loss, samples, unique.astype(np.int64), gram,
         linear, l2, linear_strength(model, linear, l2), executor,
     )  # fmt: skip
-    return problem, KernelScorer(bound, support, samples.batch.n_columns, linear)
+    return problem, KernelScorer(bound, support, data.encoder.n_columns, linear)
 
 
 def linear_part(model: Any, data: Encoded) -> Any:

@@ -183,7 +183,7 @@ class SSVM(StructuredEstimator):
         if self.edge_weight == 1.0:
             return found
         l2 = found.l2.copy()
-        for block in ("edge", "edge_features", "edge2"):
+        for block in ("edge", "edge_features", "edge2", "factors"):
             if block in scorer.blocks:
                 l2[scorer.blocks[block]] /= self.edge_weight
         return replace(found, l2=l2)

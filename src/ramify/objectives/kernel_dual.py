@@ -16,6 +16,7 @@ from ramify.scorers.kernel import bare
 from ramify.scorers.linear import LinearScorer
 from ramify.structures.chain import Chain
 from ramify.structures.multiclass import Multiclass
+from ramify.surrogates.hinge import Hinge
 
 FREE = -1.0  # mass of an unused place, as in the kernel
 
@@ -108,9 +109,10 @@ class KernelProblem:
                 self.samples.codes, self.task_loss.table, self.n_labels, self.width, self.padded(linear), out,
             )  # fmt: skip
             return out
-        theta = self.theta(table, linear)
-        best = self.task_loss.augmented_best(self.structure, theta, self.samples.codes).values
-        return np.maximum(best - self.structure.score(theta, self.samples.codes), 0.0)
+        # By the surrogate, which takes the maximum of a relaxation where the best labels are not known exactly.
+        theta, codes = self.theta(table, linear), self.samples.codes
+        found = Hinge(self.task_loss).evaluate(self.structure, theta, codes, self.samples.weight)
+        return np.maximum(found.values, 0.0)
 
     # -- the compiled loop's shape of transitions ---------------------------------------------------------------
 

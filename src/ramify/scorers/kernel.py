@@ -10,6 +10,8 @@ from scipy import sparse
 
 from ramify.kernels import RBF, Custom, Kernel, Linear, Nystroem, Polynomial, Precomputed, Transformed
 from ramify.kernels.rows import Rows, as_rows
+from ramify.scorers.edges import EdgeScorer
+from ramify.scorers.graph import GraphScorer
 from ramify.scorers.linear import LinearScorer
 
 _BY_NAME = {kind.__name__: kind for kind in (Linear, Polynomial, RBF, Precomputed)}
@@ -33,7 +35,7 @@ class KernelScorer:
     support : ndarray or CSR array
         Prepared rows x_u; for ``Precomputed`` the numbers of their columns, shape (n_support, 1).
     n_columns : int
-        Columns of the rows that are scored.
+        Columns of the inputs, those of edge features included.
     linear : LinearScorer or another scorer of weights
         For rows without columns, so that it scores edges only.
     """
@@ -111,7 +113,9 @@ class KernelScorer:
             column = self.support[:, 0]
             if len(column) and not 0 <= column.min() <= column.max() < self.n_columns:
                 raise ValueError("support columns of the model are out of range")
-        elif not isinstance(self.kernel, Transformed) and self.support.shape[1] != self.n_columns:
+        elif not isinstance(self.kernel, Transformed) and (
+            self.support.shape[1] + self.linear.n_columns != self.n_columns
+        ):
             raise ValueError("support rows and features of the model do not belong together")
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -130,7 +134,8 @@ class KernelScorer:
     ) -> KernelScorer:
         """Inverse of :meth:`state`; ``given`` is the kernel again where it is a function of the user's."""
         own = {k.removeprefix("linear."): v for k, v in arrays.items() if k.startswith("linear.")}
-        linear = LinearScorer.from_state(header["linear"], own)
+        kinds: Any = {"edges": EdgeScorer, "graph": GraphScorer}
+        linear = kinds.get(header["linear"].get("kind"), LinearScorer).from_state(header["linear"], own)
         rows = rows_from_state(arrays, tuple(header["support"]))
         return cls(kernel_from_state(header["kernel"], given), rows, int(header["n_columns"]), linear)
 
