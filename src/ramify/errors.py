@@ -11,6 +11,10 @@ class InfeasibleError(ValueError):
     """No output satisfies the restriction given for a sample."""
 
 
+class ApproximateInferenceWarning(UserWarning):
+    """Some answers on graphs with cycles are not exact; the message says which, by what method, and the remedy."""
+
+
 class ModelFileError(ValueError):
     """A model file is damaged, unsafe, too new, or of another class."""
 

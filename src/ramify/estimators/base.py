@@ -27,6 +27,7 @@ from ramify.estimators.regularisation import (
     solver_for,
     structure_of_pieces,
 )
+from ramify.estimators.simpler import simplified
 from ramify.estimators.training import (
     Encoded,
     admitted_to,
@@ -41,6 +42,7 @@ from ramify.estimators.training import (
     penalties,
     positions,
     seed_of,
+    telling,
     without_empty,
 )
 from ramify.executors.threads import ThreadExecutor, n_threads
@@ -63,7 +65,7 @@ class StructuredEstimator(PersistenceMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : list of sequences (``Chain``) or one table (``Multiclass``)
+        X : list of sequences (``Chain``), list of graphs (``Graph``) or one table (``Multiclass``)
             Dicts or string lists, 2-D arrays, or sparse matrices; what :meth:`encode` returned; sentences in columns
             (:class:`ramify.features.ColumnSentences`). An iterator of sequences of dicts or string lists is read
             piece by piece, so that the features need not be in memory at the same time.
@@ -84,13 +86,14 @@ class StructuredEstimator(PersistenceMixin, BaseEstimator):
         start = self._warm_weights(data, scorer)
         encoded = time.perf_counter()
         decomposition = settle_size(self, decomposition, data)
-        structure = data.structure if decomposition is None else structure_of_pieces(data.structure)
         penalty = self._regularizer(scorer)
         if groups is not None:
             penalty = groups.bind(penalty, scorer, data.encoder)
-        with ThreadExecutor(n_threads(self.n_jobs)) as executor:
+        simple, weights = simplified(data, scorer)
+        structure = simple.structure if decomposition is None else structure_of_pieces(simple.structure)
+        with ThreadExecutor(n_threads(self.n_jobs)) as executor, telling(structure) as tally:
             surrogate = self._surrogate(tuple(data.codec.classes_))
-            problem = Risk(structure, scorer, surrogate, data.samples, penalty, executor, decomposition)
+            problem = Risk(structure, weights, surrogate, simple.samples, penalty, executor, decomposition)
             with progress(self, lambda w: self._snapshot(data, scorer, w)) as callbacks:
                 solver = make_solver(
                     solver_for(self.solver, problem) or self._solver_name(problem), tol=self.tol,
@@ -98,6 +101,8 @@ class StructuredEstimator(PersistenceMixin, BaseEstimator):
                 )  # fmt: skip
                 check_solver(solver, problem)
                 result = self._solve(solver, problem, start)
+        if tally is not None:
+            result = replace(result, n_unconverged=tally.n_unconverged)
         self._keep(data, scorer, result)
         self.fit_seconds_ = {"encode": encoded - started, "solve": time.perf_counter() - encoded}
         return self
@@ -293,10 +298,11 @@ class StructuredEstimator(PersistenceMixin, BaseEstimator):
             rows = slice(int(batch.offsets[piece[0]]), int(batch.offsets[piece[1]]))
             return function(batch.slice(*piece), rows)
 
-        if len(pieces) < 2:  # one sentence should not wait for threads to be set up
-            return [one(piece) for piece in pieces]
-        with ThreadExecutor(n_threads(self.n_jobs)) as executor:
-            return executor.map(one, pieces)
+        with telling(self.structure_):
+            if len(pieces) < 2:  # one sentence should not wait for threads to be set up
+                return [one(piece) for piece in pieces]
+            with ThreadExecutor(n_threads(self.n_jobs)) as executor:
+                return executor.map(one, pieces)
 
     def _codes(self, X: Any, answer: Callable[[Any], np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
         """Row-wise answers of all samples, and the offsets of the samples, empty ones included."""
@@ -350,19 +356,24 @@ class StructuredEstimator(PersistenceMixin, BaseEstimator):
         return out
 
     @property
-    def transitions_(self) -> np.ndarray:
-        """Weight of each label (row) being followed by each label (column), shape (n_classes, n_classes)."""
+    def transitions_(self) -> Any:
+        """Weight of each label (row) being followed by each label (column), shape (n_classes, n_classes).
+
+        Of a ``Graph`` with several types of edges: one such table for each type, as a dict.
+        """
         check_is_fitted(self, "coef_")
         table = self.scorer_.edge_table(self.coef_)
         if not len(table):
             raise AttributeError(f"{type(self.structure).__name__} has no transitions")
-        return table[0]
+        return table[0] if len(table) == 1 else dict(zip(self.encoder_.edge_types, table))
 
     @property
     def intercept_(self) -> np.ndarray:
-        """Bias of each label; zeros without an intercept."""
+        """Bias of each label (of a ``Graph`` with types of nodes: a row for each type); zeros without an intercept."""
         check_is_fitted(self, "coef_")
         bias = self.coef_[self.scorer_.blocks["bias"]]
+        if len(bias) > self.scorer_.n_labels:
+            return bias.reshape(-1, self.scorer_.n_labels).copy()
         return bias.copy() if len(bias) else np.zeros(self.scorer_.n_labels)
 
     def __sklearn_is_fitted__(self) -> bool:

@@ -23,6 +23,7 @@ from ramify.estimators.training import (
     layout_weights,
     positions,
     seed_of,
+    telling,
 )
 from ramify.executors.threads import ThreadExecutor
 from ramify.features.base import check_lengths
@@ -153,7 +154,7 @@ class Perceptron(StructuredEstimator):
             state = self._carried(state, scorer)
         decomposition = settle_size(self, decomposition, data)
         structure = data.structure if decomposition is None else structure_of_pieces(data.structure)
-        with ThreadExecutor(1) as executor:
+        with ThreadExecutor(1) as executor, telling(structure):
             problem = Risk(
                 structure,
                 scorer,

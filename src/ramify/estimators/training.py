@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any
@@ -82,6 +83,11 @@ def encode_inputs(
 def admitted_to(structure: Any, X: Any) -> Any:
     """`X` as the encoders of a structure take it."""
     return structure.admit(X) if hasattr(structure, "admit") else admitted(X, structure.layout)
+
+
+def telling(structure: Any) -> Any:
+    """A context in which a structure gathers what it answers approximately, and says so once at the end."""
+    return structure.telling() if hasattr(structure, "telling") else contextlib.nullcontext()
 
 
 def positions(batch: Batch) -> list[range]:

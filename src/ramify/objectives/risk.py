@@ -115,6 +115,12 @@ class Risk:
         pieces.samples = Samples(batch, self.samples.codes, self.samples.weight[sample])
         return pieces
 
+    def with_batch(self, batch: Batch) -> Risk:
+        """The same problem on other inputs of the same samples, for passes sample by sample."""
+        other = copy.copy(self)
+        other.samples = self.samples._replace(batch=batch)
+        return other
+
     def loss(self, w: np.ndarray) -> tuple[float, np.ndarray]:
         """Value and (sub)gradient of the data term at ``w``."""
         return self._packed_loss(w) if self._is_packed else self._generic_loss(w)

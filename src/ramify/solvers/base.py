@@ -53,6 +53,8 @@ class Result:
         ``"callback"``, ...
     state : object
         Give it back to the same solver (``solve(problem, state=result.state)``) to go on where it stopped.
+    n_unconverged : int
+        Graphs whose messages did not converge at least once, so that their values are less exact than they should be.
     """
 
     w: np.ndarray = field(repr=False)
@@ -61,6 +63,7 @@ class Result:
     converged: bool
     reason: str
     state: Any = field(repr=False, default=None)
+    n_unconverged: int = 0
 
     @property
     def primal(self) -> float:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ramify.data.graph_batch import GraphBatch
 from ramify.errors import MissingCapability
 from ramify.losses.hamming import PartsLoss
 from ramify.objectives.packed import PackedChains
@@ -125,8 +126,29 @@ def cut_anew(problem: Any, seed: int, epoch: int) -> Any:
     """The problem on the pieces of this epoch, if there is a decomposition."""
     if problem.decomposition is None:
         return problem
-    starts, stops, sample = problem.decomposition.pieces(problem.samples.batch.offsets, seed, epoch)
+    batch = problem.samples.batch
+    if isinstance(batch, GraphBatch):
+        return problem.with_batch(cut_graphs(problem.decomposition, batch, seed, epoch))
+    starts, stops, sample = problem.decomposition.pieces(batch.offsets, seed, epoch)
     return problem.in_pieces(np.append(starts, stops[-1:]), sample)
+
+
+def cut_graphs(decomposition: Any, batch: GraphBatch, seed: int, epoch: int) -> GraphBatch:
+    """The graphs of this epoch: edges between pieces are dropped, and cliques whose nodes are not in one piece."""
+    layout = batch.layout
+    # A clique is in one piece if its first node is in one piece with each of the others.
+    stars = [
+        np.stack([np.repeat(rows[:, :1], rows.shape[1] - 1, axis=1), rows[:, 1:]], axis=2).reshape(-1, 2)
+        for rows in map(layout.clique_rows, range(len(layout.cliques)))
+    ]
+    both = np.concatenate([layout.edge_rows, *stars])
+    kept = decomposition.keep_edges(batch.n_rows, both, seed, epoch)
+    cliques, at = [], layout.n_edges
+    for group in layout.cliques:
+        n = group.nodes.shape[1] - 1
+        cliques.append(kept[at : at + n * len(group.nodes)].reshape(-1, n).all(axis=1))
+        at += n * len(group.nodes)
+    return batch.keeping(kept[: layout.n_edges], cliques)
 
 
 # -- compiled ---------------------------------------------------------------------------------------------------

@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from ramify.data.graph_batch import GraphBatch
 from ramify.errors import MissingCapability
 from ramify.objectives.certificate import CutPool
 from ramify.objectives.problem import Problem, first_point, name_of
 from ramify.solvers.base import Callback, Recorder, Result, Step, check_settings, warn_unconverged
+from ramify.solvers.passes import cut_graphs
 
 WINDOW = 10  # iterations between two lower bounds; epochs over which pieces are compared
 SLOW = f"relative change over {WINDOW} epochs"
@@ -248,6 +250,12 @@ def _cuts(problem: Any) -> bool:
 def _in_pieces(problem: Any, seed: int, epoch: int) -> Any:
     """The problem on fresh pieces of its samples."""
     samples = problem.samples
+    if isinstance(samples.batch, GraphBatch):
+        graphs = cut_graphs(problem.decomposition, samples.batch, seed, epoch)
+        return type(problem)(
+            problem.structure, problem.scorer, problem.surrogate, samples._replace(batch=graphs), problem.regularizer,
+            problem.executor,
+        )  # fmt: skip
     starts, stops, sample = problem.decomposition.pieces(samples.batch.offsets, seed, epoch)
     batch = type(samples.batch)(samples.batch.rows, np.append(starts, stops[-1]))
     return type(problem)(

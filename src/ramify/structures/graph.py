@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import copy
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,14 +12,73 @@ from ramify.data.graphs import GraphInput, graph_inputs
 from ramify.features.door import make_encoder
 from ramify.features.encoded import EncodedInputs
 from ramify.features.graphs import GraphEncoder
+from ramify.structures.graph_explain import explain
 from ramify.structures.graph_inference import GraphInference
+from ramify.structures.graph_methods import INFERENCE, SUMS
 
-PARAMETERS = ("shared", "own")
-SUMS = ("auto", "reweighted", "bethe")
+CHOICES = {
+    "parameters": ("shared", "own"),
+    "inference": INFERENCE,
+    "sums": SUMS,
+    "oracle": ("relaxed", "undergenerating"),
+}
 
 
 class Graph(GraphInference):
-    """Markov networks of any shape: one label a node, potentials on nodes, edges and cliques."""
+    """Markov networks of any shape: one label a node, potentials on nodes, edges and cliques.
+
+    The score of a labeling is ``sum_v node[v, y_v] + sum_e edge[e, y_a, y_b] + sum over cliques``, where edge e joins
+    the nodes a and b. Every sample has a graph of its own: ``X`` is a list of :class:`~ramify.GraphInput`, of tuples
+    ``(nodes, edges)`` or ``(nodes, edges, edge_features)``, or of dicts; ``y`` has one label a node. Chains, trees and
+    grids are special cases (``chain_graph``, ``tree_graph`` and ``grid_graph`` of :mod:`ramify.data` make them).
+
+    **How answers are found.** Forests: message passing, compiled, all graphs of a batch in one call. Other graphs one
+    by one: by a junction tree where its tables fit ``memory_limit``; the best labels of two-label graphs with
+    submodular edges by a graph cut. Beyond that, best labels come from sequential message passing with a proven bound,
+    and sums from tree-reweighted message passing, a convex upper bound whose gradient are its marginals.
+    :meth:`explain` says what is used for given graphs, and an :class:`~ramify.errors.ApproximateInferenceWarning` tells
+    when an answer is not exact.
+
+    Parameters
+    ----------
+    symmetric : bool or list of edge types, default=False
+        Edges without direction: label pairs ``i, j`` and ``j, i`` share their weights. For all edges, or for those of
+        the types named.
+    parameters : {"shared", "own"}
+        "own": every node and every edge has weights of its own, by its number; all samples then have the same graph
+        (multi-label classification, say).
+    labels : dict, optional
+        ``{node type: [labels]}``: the labels that nodes of each type can have. By default those that occur in training
+        at nodes of the type; all labels where there is one type.
+    edge_bias : bool, default=True
+        Whether label pairs have a weight at every edge, besides those of edge features. False: an edge scores by its
+        features alone, so that one constant feature scales its potentials.
+    inference : {"auto", "exact", "junction_tree", "graph_cut", "bounded", "loopy", "integer_program"}
+        How the best labels of graphs that are no forests are found. "exact" ends with an integer program.
+    sums : {"auto", "exact", "reweighted", "bethe"}
+        How graphs that are no forests are summed over: "auto" by a junction tree if it fits, else reweighted.
+    oracle : {"relaxed", "undergenerating"}
+        What :class:`~ramify.SSVM` maximises where the best labels are not known exactly: the linear relaxation, which
+        keeps the objective convex and an upper bound, or whatever labels ``inference`` finds.
+    memory_limit : float, optional
+        Bytes that the tables of one junction tree may take; 2^27 by default.
+
+    Notes
+    -----
+    Among equally good labelings of a forest the lowest labels win, decided from the lowest node of every tree on; where
+    parents have lower numbers than their children this is the lexicographic order.
+
+    Examples
+    --------
+    >>> from ramify import CRF, Graph
+    >>> X = [([["red"], ["round"], ["round"]], [(0, 1), (1, 2)]), ([["round"], ["red"]], [(0, 1)])]
+    >>> Y = [["fruit", "ball", "ball"], ["ball", "fruit"]]
+    >>> CRF(Graph(), l2=0.1).fit(X, Y).predict([([["red"], ["round"]], [(0, 1)])])
+    [['fruit', 'ball']]
+    >>> print(Graph().explain(X))
+    2 graphs, 5 nodes, 3 edges, 2 labels
+    2 forests: best labels and sums by message passing along the trees (exact), all in one call
+    """
 
     layout = "sequences"
     has_edges = True
@@ -32,6 +92,7 @@ class Graph(GraphInference):
         edge_bias: bool = True,
         inference: str = "auto",
         sums: str = "auto",
+        oracle: str = "relaxed",
         memory_limit: float | None = None,
     ) -> None:
         self.symmetric = symmetric
@@ -40,7 +101,23 @@ class Graph(GraphInference):
         self.edge_bias = edge_bias
         self.inference = inference
         self.sums = sums
+        self.oracle = oracle
         self.memory_limit = memory_limit
+
+    def bind(self, classes: Sequence) -> Graph:
+        """A copy for one model, which keeps its own account of what is approximate."""
+        return copy.copy(self)
+
+    def explain(self, X: Any, n_labels: int | None = None) -> str:
+        """Which method answers for which graph, exactly or not, and why.
+
+        Parameters
+        ----------
+        X : list of graphs, encoded inputs or :class:`~ramify.structures.GraphTables`
+        n_labels : int, optional
+            Labels of a node, 2 by default; potentials know theirs.
+        """
+        return explain(self, X, n_labels)
 
     # -- the door: what users give and get ----------------------------------------------------------------------
 
@@ -79,7 +156,7 @@ class Graph(GraphInference):
             )
 
     def _check_settings(self) -> None:
-        for name, choices in (("parameters", PARAMETERS), ("sums", SUMS)):
+        for name, choices in CHOICES.items():
             if getattr(self, name) not in choices:
                 raise ValueError(f"Graph: {name} must be one of {choices}, got {getattr(self, name)!r}")
         if self.labels is not None and not isinstance(self.labels, Mapping):

@@ -3,22 +3,37 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from ramify.data.ragged import gather
 from ramify.structures.base import Best, Expectation
 from ramify.structures.checks import _check_feasible, _codes, _infeasible, _weights
 from ramify.structures.graph_copies import best_contradicting, first_contradictions, k_best, per_sample
 from ramify.structures.graph_factors import add_answer, factor_graph, labels_of
-from ramify.structures.graph_methods import GraphMethods
+from ramify.structures.graph_methods import NOT_EXACT, GraphMethods, _function
 from ramify.structures.graph_tables import GraphTables, combined
 from ramify.structures.tables import Restriction
 
 
+class Relaxed(NamedTuple):
+    """Maxima over labelings, or over locally consistent marginals where the best is not known exactly."""
+
+    values: (
+        np.ndarray
+    )  # (n_samples,): never below the exact maxima, but for the tolerance of the linear program
+    counts: GraphTables  # where they are attained, perhaps fractional, in the shape of the potentials
+
+
 class GraphInference(BaseEstimator, GraphMethods):
     """The answers of :class:`ramify.Graph` on potentials; see there."""
+
+    def __getstate__(self) -> dict:
+        state = dict(super().__getstate__())
+        state.pop("_tally_now", None)  # what is being noted in a call that goes on
+        return state
 
     def _contradicts(self, within: Restriction | None) -> np.ndarray | None:
         return None if within is None else within.contradicts
@@ -35,7 +50,7 @@ class GraphInference(BaseEstimator, GraphMethods):
 
     def _extreme(self, theta, cost, within, sign) -> Best:
         tables, codes = combined(theta, cost, within, sign), self._contradicts(within)
-        with self._noting("best"):
+        with self.telling():
             if codes is None:
                 found = self._best(tables)
             else:
@@ -56,6 +71,59 @@ class GraphInference(BaseEstimator, GraphMethods):
             values[s] = found.value
             codes[tables.offsets[s] : tables.offsets[s + 1]] = labels_of(tables, s, found.codes)
         return Best(codes, values)
+
+    def bounds(self, theta, *, cost=None, within: Restriction | None = None) -> np.ndarray:
+        """Proven upper bounds on the score of the best labels of every sample; equal to it where inference is exact."""
+        tables = combined(theta, cost, within)
+        if self._contradicts(within) is not None:
+            raise ValueError("bounds: within.contradicts is not served; ask best_contradicting")
+        with self.telling(quiet=True):
+            forests, others = self._parted(tables)
+            out = np.empty(len(tables))
+            out[forests] = self._best(tables.take(forests)).values
+            for s in others:
+                out[s] = self._maximum(factor_graph(tables, s), tables.layout.memory[s]).bound
+        return out
+
+    def relaxes(self, theta) -> bool:
+        """Whether :meth:`relaxed_best` differs from :meth:`best`: some best labels are not known exactly."""
+        _, others = self._parted(theta)
+        return self.oracle == "relaxed" and any(
+            self.best_method(factor_graph(theta, s)) in NOT_EXACT for s in others
+        )
+
+    def relaxed_best(self, theta, *, cost=None, within: Restriction | None = None, weight=None) -> Relaxed:
+        """Maxima for learning: exact where that is possible, else of the linear program over the local polytope.
+
+        ``values`` are never below the exact maxima and convex in theta, with ``counts`` (times ``weight``) as
+        subgradient.
+        """
+        tables, weight = combined(theta, cost, within), _weights(theta, weight)
+        if self._contradicts(within) is not None:
+            raise ValueError("relaxed_best: within.contradicts is not served")
+        _, others = self._parted(tables)
+        relaxed = {
+            s: graph for s in others if self.best_method(graph := factor_graph(tables, s)) in NOT_EXACT
+        }
+        exact = np.array([s for s in range(len(tables)) if s not in relaxed], np.int64)
+        values, codes = np.empty(len(tables)), np.zeros(len(tables.node), np.int32)
+        own = np.zeros(len(tables))
+        own[exact] = weight[exact]
+        with self.telling():
+            part = tables.take(exact)
+            found = self._best(part)
+            values[exact] = found.values
+            codes[gather(tables.offsets, exact)[0]] = found.codes
+            counts = tables.zeros()
+            for s, graph in relaxed.items():
+                point = _function("relax")(graph)
+                values[s] = point.value
+                add_answer(tables, s, point.unary, point.factor, float(weight[s]), counts)
+                if not point.integral:
+                    self._note("relaxed", point.method, tables.layout.memory[s], point.converged)
+        _check_feasible(values, tables, self)
+        counts = self.count(tables, codes, weight=own, into=counts)
+        return Relaxed(values, _summed_like(counts, theta))
 
     def best_contradicting(self, theta, codes, *, cost=None, within: Restriction | None = None) -> Best:
         """Highest-scoring labels that differ from ``codes`` somewhere (-1 in ``codes`` cannot be contradicted)."""
@@ -127,7 +195,7 @@ class GraphInference(BaseEstimator, GraphMethods):
     def log_partition(self, theta, *, cost=None, within=None) -> np.ndarray:
         """``log sum_y exp(f(y) + cost(y))`` over the allowed outputs of every sample."""
         tables, codes = combined(theta, cost, within), self._contradicts(within)
-        with self._noting("sums"):
+        with self.telling():
             if codes is None:
                 log_z = self._log_partitions(tables)
             else:
@@ -162,7 +230,7 @@ class GraphInference(BaseEstimator, GraphMethods):
     def _expectation(self, theta, cost, within, weight, per_part) -> Expectation:
         tables, codes = combined(theta, cost, within), self._contradicts(within)
         weight = _weights(theta, weight)
-        with self._noting("sums"):
+        with self.telling():
             if codes is None:
                 own = tables.per_edge() if per_part else tables
                 log_z, counts = self._sums(own, weight)
@@ -207,7 +275,7 @@ class GraphInference(BaseEstimator, GraphMethods):
         Where sums are not exact it is ``log Z - <theta, marginals>``, the entropy of the free energy.
         """
         tables, codes = combined(theta, cost, within), self._contradicts(within)
-        with self._noting("sums"):
+        with self.telling():
             if codes is None:
                 log_z, out = self._entropies(tables.per_edge())
             else:
@@ -425,8 +493,6 @@ def _summed_like(counts: GraphTables, theta: GraphTables) -> GraphTables:
 
 def _fold(own: GraphTables, sample: np.ndarray, out: GraphTables, ufunc: Any) -> None:
     """Combine the numbers of the parts of copies with those of their samples."""
-    from ramify.data.ragged import gather
-
     rows, _ = gather(out.offsets, sample)
     ufunc.at(out.node, rows, own.node)
     edges, _ = gather(out.edge_offsets, sample)

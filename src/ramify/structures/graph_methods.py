@@ -1,46 +1,232 @@
-"""Which method of inference serves which graph of a batch."""
+"""Which method of inference serves which graph of a batch, and saying so aloud."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+import importlib
+import sys
+import threading
+import warnings
+from collections import defaultdict
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
-from ramify.inference.factor_graph import FactorGraph
+from ramify.errors import ApproximateInferenceWarning, TooWide
+from ramify.inference.factor_graph import FactorGraph, Topology
 from ramify.inference.junction_tree import JunctionTree
 from ramify.inference.results import Maximum, Sum
 from ramify.structures.graph_factors import shape_of
 from ramify.structures.graph_tables import GraphTables
 
+MEMORY = 2**27  # bytes of junction trees that repeated inference bears
+SMALL_TREE = 12.0  # log2 of the largest clique up to which a junction tree is faster than a graph cut
+INFERENCE = ("auto", "exact", "junction_tree", "graph_cut", "bounded", "loopy", "integer_program")
+NOT_EXACT = ("bounded", "loopy")
+SUMS = ("auto", "exact", "reweighted", "bethe")
+
+_REMEDY = {
+    "best": "inference='exact' finds the best by an integer program, a larger memory_limit allows junction trees",
+    "sums": "a larger memory_limit allows junction trees; marginals are then exact",
+    "relaxed": "inference='exact' trains with exact maxima; a larger memory_limit allows junction trees",
+}
+
+
+_HOME = {
+    "bounded_max": "bounded_max",
+    "graph_cut": "graph_cut",
+    "integer_program": "integer_program",
+    "is_submodular": "graph_cut",
+    "loopy_max": "loopy",
+    "loopy_sum": "loopy",
+    "relax": "relaxation",
+    "reweighted_sum": "reweighted",
+}
+
+
+def _function(name: str) -> Callable[..., Any]:
+    """A method of approximate inference, imported when it is first needed."""
+    return getattr(importlib.import_module(f"ramify.inference.{_HOME[name]}"), name)
+
+
+class Tally:
+    """What was approximate, by task and method, and the graphs it happened to; shared by threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._graphs: dict[tuple[str, str], set[int]] = defaultdict(set)
+        self._unconverged: set[int] = set()
+        self.messages: dict[tuple[str, int], np.ndarray] = {}  # to start from, while the weights move little
+
+    def note(self, task: str, method: str, graph: int, converged: bool = True) -> None:
+        """Graph number ``graph`` was answered approximately."""
+        with self._lock:
+            self._graphs[task, method].add(graph)
+            if not converged:
+                self._unconverged.add(graph)
+
+    @property
+    def n_unconverged(self) -> int:
+        """Graphs whose messages did not converge at least once."""
+        return len(self._unconverged)
+
+    def warn(self) -> None:
+        """One warning for all that was noted."""
+        if not self._graphs:
+            return
+        parts = []
+        for (task, method), graphs in sorted(self._graphs.items()):
+            what = {"best": "the best labels", "sums": "sums", "relaxed": "augmented maxima"}[task]
+            parts.append(f"{what} of {len(graphs)} graphs are by {method} ({_REMEDY[task]})")
+        late = f"; messages of {self.n_unconverged} graphs did not converge" if self._unconverged else ""
+        level, frame = 1, sys._getframe()  # of the line that called the library
+        while frame.f_back is not None and _is_ours(frame.f_globals.get("__name__", "")):
+            level, frame = level + 1, frame.f_back
+        warnings.warn(
+            f"inference is approximate: {'; '.join(parts)}{late}. structure.explain(X) says more.",
+            ApproximateInferenceWarning,
+            stacklevel=level,
+        )
+
+
+def _is_ours(module: str) -> bool:
+    return module.partition(".")[0] in ("ramify", "contextlib")
+
 
 class GraphMethods:
     """The choice of methods of :class:`ramify.Graph`."""
 
+    inference: str
+    sums: str
+    oracle: str
     memory_limit: Any
+
+    # -- saying so ----------------------------------------------------------------------------------------------
+
+    @property
+    def _tally(self) -> Tally | None:
+        return vars(self).get("_tally_now")
+
+    @contextlib.contextmanager
+    def telling(self, *, quiet: bool = False) -> Iterator[Tally]:
+        """Gather what is approximate in all answers inside, and warn once at the end (unless ``quiet``)."""
+        outer = self._tally
+        if outer is not None:
+            yield outer
+            return
+        tally = Tally()
+        self._tally_now: Tally | None = tally
+        try:
+            yield tally
+        finally:
+            self._tally_now = None
+        if not quiet:
+            tally.warn()
+
+    def _note(self, task: str, method: str, memory: dict, converged: bool = True) -> None:
+        tally = self._tally
+        if tally is not None:
+            tally.note(task, method, id(memory), converged)
+
+    def _start(self, name: str, memory: dict, size: int) -> np.ndarray | None:
+        """Messages of the last time, in a run that keeps them."""
+        tally = self._tally
+        if tally is None:
+            return None
+        return tally.messages.setdefault((name, id(memory)), np.zeros(size))
+
+    # -- choosing -----------------------------------------------------------------------------------------------
 
     def _parted(self, tables: GraphTables) -> tuple[np.ndarray, list[int]]:
         """The samples that are forests, and the others."""
         forest = tables.layout.forest
         return np.flatnonzero(forest), np.flatnonzero(~forest).tolist()
 
-    @contextlib.contextmanager
-    def _noting(self, task: str) -> Iterator[None]:
-        yield
+    def _limit(self) -> float:
+        return MEMORY if self.memory_limit is None else float(self.memory_limit)
+
+    def _tree(self, topology: Topology) -> JunctionTree | None:
+        """The junction tree of a graph, if it is within the memory limit."""
+        key = ("too wide", self._limit())
+        if key in topology.memory:
+            return None
+        try:
+            return JunctionTree.of(topology, self._limit())
+        except TooWide as error:
+            topology.memory[key] = error
+            return None
+
+    def _exact_tree(self, tables: GraphTables, s: int, answer: str) -> JunctionTree:
+        topology = shape_of(tables, s).topology
+        tree = self._tree(topology)
+        if tree is None:
+            error = topology.memory["too wide", self._limit()]
+            raise TooWide(
+                f"sample {s}: {answer} needs exact inference, but {error} Graph(memory_limit=...) sets the limit.",
+                error.log2_size,
+                error.n_bytes,
+            )
+        return tree
 
     def _require_exact(self, tables: GraphTables, answer: str) -> None:
         for s in self._parted(tables)[1]:
             self._exact_tree(tables, s, answer)
 
-    def _exact_tree(self, tables: GraphTables, s: int, answer: str) -> JunctionTree:
-        return JunctionTree.of(shape_of(tables, s).topology, self.memory_limit)
+    def best_method(self, graph: FactorGraph) -> str:
+        """The name of the method that finds the best labels of a graph with cycles."""
+        if self.inference not in INFERENCE:
+            raise ValueError(f"Graph: inference must be one of {INFERENCE}, got {self.inference!r}")
+        if self.inference not in ("auto", "exact"):
+            return self.inference
+        tree = self._tree(graph.topology)
+        if tree is not None and tree.log2_size <= SMALL_TREE:
+            return "junction_tree"
+        if _function("is_submodular")(graph):
+            return "graph_cut"
+        if tree is not None:
+            return "junction_tree"
+        return "integer_program" if self.inference == "exact" else "bounded"
+
+    def sum_method(self, topology: Topology) -> str:
+        """The name of the method that sums over the labels of a graph with cycles."""
+        if self.sums not in SUMS:
+            raise ValueError(f"Graph: sums must be one of {SUMS}, got {self.sums!r}")
+        if self.sums in ("reweighted", "bethe"):
+            return self.sums
+        if self._tree(topology) is not None or self.sums == "exact":
+            return "junction_tree"
+        return "reweighted"
+
+    # -- asking -------------------------------------------------------------------------------------------------
 
     def _maximum(self, graph: FactorGraph, memory: dict) -> Maximum:
-        return JunctionTree.of(graph.topology, self.memory_limit).best(graph)
+        method = self.best_method(graph)
+        if method == "junction_tree":
+            return JunctionTree.of(graph.topology, self._limit()).best(graph)
+        found = self._by_search(graph, method)
+        if not found.exact:
+            self._note("best", found.method, memory)
+        return found
+
+    def _by_search(self, graph: FactorGraph, method: str) -> Maximum:
+        names = {"loopy": "loopy_max", "bounded": "bounded_max"}
+        return _function(names.get(method, method))(graph)
 
     def _log_sum(self, graph: FactorGraph, memory: dict) -> float:
-        return JunctionTree.of(graph.topology, self.memory_limit).log_partition(graph)
+        if self.sum_method(graph.topology) == "junction_tree":
+            return JunctionTree.of(graph.topology, self._limit()).log_partition(graph)
+        return self._sum(graph, memory).log_z
 
     def _sum(self, graph: FactorGraph, memory: dict) -> Sum:
-        return JunctionTree.of(graph.topology, self.memory_limit).sum(graph)
+        method = self.sum_method(graph.topology)
+        if method == "junction_tree":
+            return JunctionTree.of(graph.topology, self._limit()).sum(graph)
+        if method == "bethe":
+            found = _function("loopy_sum")(graph)
+        else:
+            size = int(graph.topology.cards[graph.topology.scope].sum())
+            found = _function("reweighted_sum")(graph, messages=self._start("reweighted", memory, size))
+        if not found.exact:
+            self._note("sums", found.method, memory, found.converged)
+        return found
