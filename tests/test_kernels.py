@@ -15,7 +15,9 @@ from sklearn.svm import SVC
 from ramify.executors.threads import ThreadExecutor
 from ramify.kernels import (
     RBF,
+    Blurred,
     Custom,
+    Directions,
     Linear,
     NotPositiveSemidefinite,
     Nystroem,
@@ -205,6 +207,33 @@ def test_ways_to_hold_the_matrix_agree(kernel, rng):
         np.testing.assert_allclose(
             few.times(coef), bound.cross(rows + 0.5, rows + 0.5) @ coef, rtol=1e-4, atol=1e-3
         )
+
+
+def test_images_near_each_other_are_alike():
+    dot = np.zeros((3, 16, 8))
+    dot[0, 8, 4] = dot[1, 8, 5] = dot[2, 2, 4] = 1.0
+    rows = dot.reshape(3, -1)
+    for made in (Blurred((16, 8), 1.0), Directions((16, 8), 1.0)):
+        sharp, near = (
+            RBF(gamma=1.0)(f(rows)) for f in (made.set_params(sigma=0.0), clone(made).set_params(sigma=1.0))
+        )
+        assert near[0, 1] > sharp[0, 1] and near[0, 1] > near[0, 2]
+    np.testing.assert_allclose(Blurred((16, 8), 1.0)(rows).sum(axis=1), 1.0, atol=1e-2)
+    # A quarter turn of a square image turns the channels by a quarter of their number.
+    square = np.random.default_rng(0).random((1, 7, 7))
+    turned = np.rot90(square, axes=(1, 2)).reshape(1, -1)
+    channels = [
+        Directions((7, 7), n_directions=4)(x).reshape(4, 7, 7) for x in (square.reshape(1, -1), turned)
+    ]
+    np.testing.assert_allclose(
+        channels[1], np.roll(np.rot90(channels[0], axes=(1, 2)), -1, axis=0), atol=1e-12
+    )
+    with pytest.raises(ValueError, match=r"rows have 128 columns, images of \(4, 4\) 16"):
+        Blurred((4, 4))(rows)
+    with pytest.raises(ValueError, match="sigma must be a number >= 0, got -1"):
+        Blurred((16, 8), -1)(rows)
+    with pytest.raises(ValueError, match="n_directions must be"):
+        Directions((16, 8), n_directions=0)(rows)
 
 
 def test_rows_of_the_matrix_are_at_hand_in_runs(rng):

@@ -147,7 +147,16 @@ def _estimators() -> dict[str, type]:
 
 def _components() -> dict[str, type]:
     """Objects that may stand in parameters, by name."""
-    from ramify.kernels import RBF, Linear, Nystroem, Polynomial, Precomputed
+    from ramify.kernels import (
+        RBF,
+        Blurred,
+        Directions,
+        Linear,
+        Nystroem,
+        Polynomial,
+        Precomputed,
+        Transformed,
+    )  # fmt: skip
     from ramify.losses import Hamming, ZeroOne
     from ramify.regularizers import Decomposition, GroupLasso
     from ramify.solvers.registry import HOME, solver_class
@@ -167,6 +176,9 @@ def _components() -> dict[str, type]:
         RBF,
         Precomputed,
         Nystroem,
+        Transformed,
+        Blurred,
+        Directions,
         *map(solver_class, HOME),
     )
     return {c.__name__: c for c in kinds}

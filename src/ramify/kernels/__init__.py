@@ -9,12 +9,15 @@ from __future__ import annotations
 from ramify.kernels.base import Kernel, resolve_kernel
 from ramify.kernels.definite import NotPositiveSemidefinite
 from ramify.kernels.given import Custom, Precomputed, Transformed
+from ramify.kernels.images import Blurred, Directions
 from ramify.kernels.nystroem import Nystroem
 from ramify.kernels.products import RBF, Linear, Polynomial
 
 __all__ = [
     "RBF",
+    "Blurred",
     "Custom",
+    "Directions",
     "Kernel",
     "Linear",
     "NotPositiveSemidefinite",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -18,7 +18,6 @@ class Kernel(BaseEstimator):
     """
 
     normalize: bool = False
-    savable: ClassVar[bool] = True  # whether a model file can hold it
 
     def bind(self, rows: Rows) -> Self:
         """The same kernel with settings that depend on the training rows as numbers."""
@@ -31,6 +30,11 @@ class Kernel(BaseEstimator):
             raise ValueError(
                 f"{type(self).__name__}: normalize must be True or False, got {self.normalize!r}"
             )
+
+    @property
+    def savable(self) -> bool:
+        """Whether a model file can hold the kernel: functions of the user's it cannot."""
+        return True
 
     @property
     def surely_definite(self) -> bool:

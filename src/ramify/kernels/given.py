@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import clone
 
 from ramify.kernels.base import Kernel, resolve_kernel
+from ramify.kernels.images import Blurred, Directions
 from ramify.kernels.rows import Rows, as_rows
 
 
@@ -29,11 +30,14 @@ class Custom(Kernel):
     array([[1.5]])
     """
 
-    savable: ClassVar[bool] = False
-
     def __init__(self, function, normalize=False):
         self.function = function
         self.normalize = normalize
+
+    @property
+    def savable(self) -> bool:
+        """Never."""
+        return False
 
     def check(self) -> None:
         """Refuse what cannot be called."""
@@ -95,7 +99,8 @@ class Transformed(Kernel):
     Parameters
     ----------
     function : callable
-        ``function(X)`` returns a table with as many rows as ``X``.
+        ``function(X)`` returns a table with as many rows as ``X``: :class:`Blurred` and :class:`Directions` are for
+        rows that are images.
     kernel : kernel, name or function
         What compares the transformed rows; its ``gamma="scale"`` is that of transformed training rows.
 
@@ -106,11 +111,14 @@ class Transformed(Kernel):
     array([[6.]], dtype=float32)
     """
 
-    savable: ClassVar[bool] = False
-
     def __init__(self, function, kernel):
         self.function = function
         self.kernel = kernel
+
+    @property
+    def savable(self) -> bool:
+        """If the function is one of this package, and the inner kernel can be saved."""
+        return type(self.function) in (Blurred, Directions) and resolve_kernel(self.kernel).savable
 
     def check(self) -> None:
         """Refuse what cannot be called."""

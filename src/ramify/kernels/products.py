@@ -210,7 +210,7 @@ def check_gamma(kernel: Any) -> None:
     if isinstance(gamma, str):
         if gamma != "scale":
             raise ValueError(f"{name}: gamma must be 'scale' or a positive number, got {gamma!r}")
-    elif not (isinstance(gamma, Real) and 0.0 < gamma < np.inf) or isinstance(gamma, bool):
+    elif not (isinstance(gamma, Real) and 0.0 < float(gamma) < np.inf) or isinstance(gamma, bool):
         raise ValueError(f"{name}: gamma must be 'scale' or a positive number, got {gamma!r}")
 
 

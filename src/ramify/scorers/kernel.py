@@ -8,12 +8,25 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ramify.kernels import RBF, Custom, Kernel, Linear, Nystroem, Polynomial, Precomputed, Transformed
+from ramify.kernels import (
+    RBF,
+    Blurred,
+    Custom,
+    Directions,
+    Kernel,
+    Linear,
+    Nystroem,
+    Polynomial,
+    Precomputed,
+    Transformed,
+)
+from ramify.kernels.images import ImageMap
 from ramify.kernels.rows import Rows, as_rows
 from ramify.scorers.edges import EdgeScorer
 from ramify.scorers.graph import GraphScorer
 from ramify.scorers.linear import LinearScorer
 
+_MAPS = {kind.__name__: kind for kind in (Blurred, Directions)}
 _BY_NAME = {kind.__name__: kind for kind in (Linear, Polynomial, RBF, Precomputed)}
 
 
@@ -217,7 +230,10 @@ class MappedScorer:
 def kernel_state(kernel: Kernel) -> dict[str, Any]:
     """A bound kernel for a header; functions are only named."""
     if isinstance(kernel, Transformed):
-        return {"name": "Transformed", "inner": kernel_state(kernel.kernel)}
+        function = None
+        if isinstance(kernel.function, ImageMap):
+            function = {"name": type(kernel.function).__name__, "options": kernel.function.get_params()}
+        return {"name": "Transformed", "inner": kernel_state(kernel.kernel), "function": function}
     if isinstance(kernel, Custom):
         return {"name": "Custom", "normalize": bool(kernel.normalize)}
     if type(kernel) not in _BY_NAME.values():
@@ -229,7 +245,9 @@ def kernel_from_state(header: dict[str, Any], given: Any = None) -> Kernel:
     """Inverse of :func:`kernel_state`, ``given`` being the kernel that the model was made with."""
     name = header["name"]
     if name == "Transformed":
-        return Transformed(given.function, kernel_from_state(header["inner"], given.kernel))
+        own = header["function"]
+        function = given.function if own is None else _MAPS[own["name"]](**own["options"])
+        return Transformed(function, kernel_from_state(header["inner"], getattr(given, "kernel", None)))
     if name == "Custom":
         function = given.function if isinstance(given, Custom) else given
         return Custom(function, bool(header["normalize"]))
