@@ -11,7 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import logsumexp
 
+from ramify.inference.bounded_max import bounded_max
 from ramify.inference.factor_graph import FactorGraph, Topology
+from ramify.inference.relaxation import RelaxationState, relax
 from ramify.inference.reweighted import Entropy, is_forest, n_messages, reweighted_parts, reweighted_sum
 
 
@@ -158,3 +160,66 @@ def test_huge_and_tiny_potentials_stay_finite():
     result = reweighted_sum(huge, max_iter=50)
     assert np.isfinite(result.log_z) and result.log_z >= enumerate_scores(huge)[1].max() - 1e-6
     check_locally_consistent(huge, result.unary, result.factor)
+
+
+# ------------------------------------------------------------------------------------------- bounded maxima
+
+
+@given(seed=seeds, shape=shapes, strength=strengths, forbid=st.sampled_from([0.0, 0.2]))
+def test_bounded_max_bounds_the_best_score(seed, shape, strength, forbid):
+    graph = random_graph(seed, shape, strength, forbid=forbid)
+    best = enumerate_scores(graph)[1].max()
+    result = bounded_max(graph)
+    assert result.value == graph.score(result.codes)
+    assert result.value <= best + 1e-9 and best <= result.bound + 1e-9
+    if result.exact:
+        assert result.value == pytest.approx(best, abs=1e-7)
+    if shape == "forest":
+        assert result.exact
+
+
+def test_any_messages_prove_a_bound(rng):
+    graph = random_graph(4, "any", 2.0)
+    best = enumerate_scores(graph)[1].max()
+    for _ in range(5):
+        messages = 3.0 * rng.normal(size=n_messages(graph.topology))
+        assert bounded_max(graph, max_iter=1, messages=messages).bound >= best - 1e-9
+
+
+# ------------------------------------------------------------------------------------------- relaxations
+
+
+@given(seed=seeds, shape=shapes, strength=strengths)
+def test_relaxation_by_messages_encloses_the_linear_program(seed, shape, strength):
+    graph = random_graph(seed, shape, strength)
+    program, result = relax(graph, exact=True), relax(graph)
+    best = enumerate_scores(graph)[1].max()
+    check_locally_consistent(graph, result.unary, result.factor)
+    check_locally_consistent(graph, program.unary, program.factor, tol=1e-6)
+    assert result.value == pytest.approx(graph.dot(result.unary, result.factor), abs=1e-9)
+    assert result.value <= program.value + 1e-6 and program.value <= result.bound + 1e-6
+    assert best <= result.bound + 1e-9 and best <= program.value + 1e-6
+    if result.converged:
+        assert result.bound - result.value <= 1e-3 * max(1.0, abs(result.bound))
+    if shape == "forest":
+        assert program.value == pytest.approx(best, abs=1e-6) and result.converged and result.integral
+
+
+def test_relaxation_converges_on_frustrated_loops_and_starts_where_it_stopped(rng):
+    pairs = [(i, j) for i in range(12) for j in range(i) if rng.random() < 0.5]
+    tables = [(pair, rng.normal(size=(3, 3))) for pair in pairs]
+    tables += [((i,), 0.3 * rng.normal(size=3)) for i in range(12)]
+    graph = FactorGraph.from_tables([3] * 12, tables)
+    warm = RelaxationState()
+    program, result = relax(graph, exact=True), relax(graph, warm=warm, tol=5e-3)
+    assert result.converged and not result.integral
+    assert result.value <= program.value + 1e-6 and program.value <= result.bound + 1e-6
+    again = relax(graph, warm=warm, tol=5e-3)
+    assert again.converged and again.value <= program.value + 1e-6 and program.value <= again.bound + 1e-6
+
+
+def test_relaxation_without_a_feasible_point_says_so():
+    never = np.full((2, 2), -np.inf)
+    graph = FactorGraph.from_tables([2, 2], [((0, 1), never)])
+    assert relax(graph, exact=True).bound == -np.inf
+    assert relax(graph).bound == -np.inf and bounded_max(graph).bound == -np.inf

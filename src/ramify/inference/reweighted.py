@@ -212,7 +212,7 @@ def reweighted_parts(
         raise ValueError(f"temperature is {temperature}, expected a number above 0")
     topology = graph.topology
     slots, entropy = Slots.of(topology), Entropy.of(topology)
-    messages = _messages(slots, messages)
+    messages = start_messages(slots, messages)
     rho, table_ptr = entropy.rho, topology.table_ptr
     scale = 1.0 / (rho * temperature)
     table, top, narrow = (
@@ -228,6 +228,8 @@ def reweighted_parts(
     mu_unary, mu_factor = np.zeros(len(unary)), np.zeros(table_ptr[-1])
     upper, lower = np.empty(slots.n_parts), np.empty(slots.n_parts)
     sweeps = np.zeros(slots.n_parts, np.int64)
+    with np.errstate(over="ignore"):  # messages that leave the range of a double go through logarithms
+        inverse = np.exp(-messages)
     kernels.reweighted_parts(
         0,
         slots.n_parts,
@@ -255,7 +257,7 @@ def reweighted_parts(
         slots.slot_factor,
         slots.msg_ptr,
         messages,
-        np.exp(-messages),
+        inverse,
         log_b,
         b,
         slots.widest,
@@ -279,7 +281,8 @@ def is_forest(topology: Topology) -> bool:
     return topology.n_vars + topology.n_factors - len(topology.scope) == slots.n_parts
 
 
-def _messages(slots: Slots, messages: np.ndarray | None) -> np.ndarray:
+def start_messages(slots: Slots, messages: np.ndarray | None) -> np.ndarray:
+    """Messages to begin with: those given, checked, or zeros."""
     if messages is None:
         return np.zeros(slots.n_messages)
     if (
