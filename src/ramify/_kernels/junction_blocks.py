@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ramify._kernels import simd
 from ramify._kernels.jit import kernel
 from ramify._kernels.junction_plan import FACTOR, UNARY
 
@@ -104,7 +105,7 @@ def set_residual(tree, c, entry, codes):
 
 @kernel()
 def scratch(tree):
-    """Work space for any clique: places of sources (twice), digits, a block."""
+    """Work space for any clique: places of sources (twice), digits, a block (whole vectors of it)."""
     n_sources, n_digits, n_block = 1, 1, 1
     for c in range(len(tree.block)):
         n_sources = max(n_sources, tree.src_ptr[c + 1] - tree.src_ptr[c])
@@ -114,5 +115,5 @@ def scratch(tree):
         np.empty(n_sources, np.int64),
         np.empty(n_sources, np.int64),
         np.empty(n_digits, np.int64),
-        np.empty(n_block),
+        np.zeros((n_block + simd.LANES - 1) // simd.LANES * simd.LANES),
     )

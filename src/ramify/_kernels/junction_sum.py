@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from ramify._kernels import simd
 from ramify._kernels.jit import SUMS, kernel
 from ramify._kernels.junction_blocks import (
     add_up,
@@ -34,6 +35,15 @@ def log_sum(table, at, n):
 
 
 @kernel()
+def exponentiate(table, n):
+    """Replace the first n numbers by their exponentials; what fills up the last vector becomes 1."""
+    for i in range(n, (n + simd.LANES - 1) // simd.LANES * simd.LANES):
+        table[i] = 0.0
+    for i in range(0, n, simd.LANES):
+        simd.store(table, i, simd.exp(simd.load(table, i)))
+
+
+@kernel()
 def sum_up(tree, unary, values, factor_start, message):
     """Fill in the messages to parents, in logarithms; returns the log-partition."""
     base, _, digit, table = scratch(tree)
@@ -44,8 +54,23 @@ def sum_up(tree, unary, values, factor_start, message):
         to = tree.message_ptr[c]
         while to < tree.message_ptr[c + 1]:
             add_up(tree, c, n, base, unary, values, message, table)
+            row = to
             for at in range(0, n, n_residual):
-                message[to] = log_sum(table, at, n_residual)
+                high = table[at]
+                for i in range(at + 1, at + n_residual):
+                    high = max(high, table[i])
+                message[row] = high
+                if high > -np.inf:  # else all stay as they are, and become 0
+                    for i in range(at, at + n_residual):
+                        table[i] -= high
+                row += 1
+            exponentiate(table, n)
+            for at in range(0, n, n_residual):
+                if message[to] > -np.inf:
+                    total = 0.0
+                    for i in range(at, at + n_residual):
+                        total += table[i]
+                    message[to] += math.log(total)
                 to += 1
             next_block(tree, c, base, digit)
         if tree.parent[c] < 0:
@@ -72,15 +97,18 @@ def sum_down(tree, unary, values, factor_start, message, belief, out_start, unar
         while at_message < tree.message_ptr[c + 1]:
             add_up(tree, c, n, base, unary, values, message, table)
             total = 0.0
+            row = at_message
+            for at in range(0, n, n_residual):
+                shift = message[row] if belief[row] > 0.0 else np.inf
+                for i in range(at, at + n_residual):
+                    table[i] -= shift
+                row += 1
+            exponentiate(table, n)
             for at in range(0, n, n_residual):
                 mass = belief[at_message]
-                if mass > 0.0:
-                    for i in range(at, at + n_residual):
-                        table[i] = mass * math.exp(table[i] - message[at_message])
-                    total += mass
-                else:
-                    for i in range(at, at + n_residual):
-                        table[i] = 0.0
+                for i in range(at, at + n_residual):
+                    table[i] *= mass
+                total += mass
                 at_message += 1
             for j in range(lo, hi):
                 out = source_of(tree.kind[j], unary_marginal, factor_marginal, belief)

@@ -8,12 +8,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ramify.errors import TooWide
+from ramify.inference.elimination import THOROUGH, elimination
 from ramify.inference.factor_graph import FactorGraph
 from ramify.inference.junction_tree import JunctionTree
 from ramify.inference.reduction import Reduction, reduced
 from ramify.inference.results import Maximum, Sum
 
 TASKS = ("map", "mar", "pr")
+
+_SECONDS_PER_STATE = 3e-9  # of a junction tree, maximising
+_PATIENCE = 10.0  # seconds of a junction tree that are taken without trying another exact method first
 
 
 class Answer(NamedTuple):
@@ -51,8 +55,8 @@ def answer(
         The best assignment, the marginals of all variables, or the partition function alone.
     method : str, default="auto"
         ``"junction_tree"``, a name that :mod:`ramify.inference.choose` knows, or ``"auto"``: a junction tree where it
-        fits into memory; else for ``map`` what ``choose.maximise`` takes, and for sums a refusal, since no other method
-        is exact.
+        fits into memory and time; else for ``map`` what ``choose.maximise`` takes, and for sums a refusal, since no
+        other method is exact.
     memory_limit, time_limit : float, optional
         Bytes (half of the machine's memory by default) and seconds (of methods that can stop early).
 
@@ -74,6 +78,7 @@ def answer(
     small = reduced(graph)
     if not small.feasible:
         return Answer(task, -np.inf, -np.inf, True, "propagation", None, None, time.perf_counter() - begin)
+    elimination(small.graph.topology, THOROUGH)  # one question only: a good order is worth a search
     limits: dict[str, Any] = {"memory_limit": memory_limit}
     if task == "map":
         best = _maximise(small.graph, method, time_limit=time_limit, **limits)
@@ -88,7 +93,9 @@ def answer(
 def _maximise(
     graph: FactorGraph, method: str, *, memory_limit: float | None, time_limit: float | None
 ) -> Maximum:
-    if method in ("auto", "junction_tree"):
+    seconds = _SECONDS_PER_STATE * 2.0 ** elimination(graph.topology).log2_total
+    fits = seconds <= (_PATIENCE if time_limit is None else time_limit)
+    if method == "junction_tree" or (method == "auto" and fits):
         try:
             return JunctionTree.of(graph.topology, memory_limit).best(graph)
         except TooWide:
@@ -96,7 +103,13 @@ def _maximise(
                 raise
     from ramify.inference.choose import maximise
 
-    return maximise(graph, method, memory_limit=memory_limit, time_limit=time_limit)
+    found = maximise(graph, method, memory_limit=memory_limit, time_limit=time_limit)
+    if found.exact or method != "auto" or fits or time_limit is not None:
+        return found
+    try:
+        return JunctionTree.of(graph.topology, memory_limit).best(graph)
+    except TooWide:
+        return found
 
 
 def _summarise(graph: FactorGraph, method: str, *, memory_limit: float | None) -> Sum:

@@ -12,9 +12,10 @@ LOG2_HOPELESS = 44.0
 """No table of 2^44 entries will be worked through: an order that gets there is given up."""
 
 _SEARCH_FROM = 14.0
-_STEPS_PER_STATE = 0.5
-"""From 2^14 states of the largest clique on, other orders are tried, as long as that costs little beside the sums."""
-_MAX_STEPS, _STEPS_PER_TRIAL = 2e8, 20_000
+"""From 2^14 states of the largest clique on, other orders are tried."""
+_STEPS_PER_STATE, _STEPS_PER_TRIAL = 0.5, 20_000
+QUICK, THOROUGH = 2e7, 2e9
+"""Steps that the search may take: about 0.05 and 5 seconds."""
 
 
 class Elimination(NamedTuple):
@@ -37,12 +38,13 @@ class Elimination(NamedTuple):
         return int(np.diff(self.ptr).max(initial=0))
 
 
-def elimination(topology: Topology) -> Elimination:
+def elimination(topology: Topology, steps: float = QUICK) -> Elimination:
     """A good elimination order: the best of greedy ones, cached in ``topology.memory``.
 
     Min-fill, ties by size of the clique; where the cliques are large also the order of numbering, that of levels from
     one end of the graph to the other, min-size, fill weighted by numbers of states, and min-fill with ties broken at
-    random, as long as that may pay. The order depends on the topology alone.
+    random, until ``steps`` are taken, fewer where the sums themselves would not take long. The order depends on the
+    topology and ``steps`` alone. One that was found with fewer steps is replaced if more might find a better one.
 
     Examples
     --------
@@ -50,12 +52,14 @@ def elimination(topology: Topology) -> Elimination:
     >>> elimination(square).width
     2
     """
-    if "elimination" not in topology.memory:
-        topology.memory["elimination"] = _search(topology)
+    searched = topology.memory.get("elimination_steps", -1.0)
+    if searched < steps and (searched < 0 or topology.memory["elimination"].log2_size >= _SEARCH_FROM):
+        topology.memory["elimination"] = _search(topology, steps)
+        topology.memory["elimination_steps"] = steps
     return topology.memory["elimination"]
 
 
-def _search(topology: Topology) -> Elimination:
+def _search(topology: Topology, steps: float) -> Elimination:
     from ramify._kernels.junction_order import GIVEN, MIN_FILL, MIN_SIZE, WEIGHTED_FILL, neighbours
 
     adj_ptr, adj = neighbours(topology.n_vars, topology.scope_ptr, topology.scope)
@@ -73,7 +77,7 @@ def _search(topology: Topology) -> Elimination:
         trials.append((WEIGHTED_FILL, no_ties))
     rng = np.random.default_rng(0)
     spent = 0.0
-    while trials or spent < min(_STEPS_PER_STATE * 2.0**best.log2_size, _MAX_STEPS):
+    while trials or spent < min(_STEPS_PER_STATE * 2.0**best.log2_size, steps if best.complete else QUICK):
         rule, tie = trials.pop(0) if trials else (MIN_FILL, rng.random(len(cards)))
         found, work = _greedy(adj_ptr, adj, cards, tie, rule)
         spent += work + _STEPS_PER_TRIAL
