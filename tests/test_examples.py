@@ -24,6 +24,12 @@ MOST_LINES = 60
 
 # What each example must print, as regular expressions.
 PRINTS = {
+    "plot_grids": [
+        r"junction tree .* \(exact\)",
+        r"as it is +\d\d\.\d%",
+        r"CRF on the grid +9\d\.\d%  gap \d",
+        r"SSVM on the grid +\d\d\.\d%  gap \d",
+    ],
     "plot_chain_basics": [
         r"CRF\(Multiclass\(\)\) +\d+\.\d%",
         r"CRF\(Chain\(\)\) +\d+\.\d%",
