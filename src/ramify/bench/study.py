@@ -81,6 +81,8 @@ class Study:
         ``summarise(records)`` returns tables (:class:`StudyTable`); a record is a point and what came of it.
     draw : callable, optional
         ``draw(figure, records)`` draws on an empty matplotlib figure.
+    missed : callable, optional
+        ``missed(records)`` names the targets that the runs miss, a sentence each.
     """
 
     name: str
@@ -89,6 +91,7 @@ class Study:
     run: Callable[[Point], Mapping[str, Any]]
     summarise: Callable[[Sequence[Record]], Sequence[StudyTable]]
     draw: Callable[[Any, Sequence[Record]], None] | None = None
+    missed: Callable[[Sequence[Record]], Sequence[str]] | None = None
 
     @property
     def title(self) -> str:
@@ -195,11 +198,16 @@ class StudyReport:
     records: list[Record]
     path: Path
     tables: Sequence[StudyTable] = field(init=False)
-
-    ok = True  # a study has no target to miss
+    missed: Sequence[str] = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "tables", self.study.summarise(self.records) if self.records else ())
+        object.__setattr__(self, "missed", self.study.missed(self.records) if self.study.missed else ())
+
+    @property
+    def ok(self) -> bool:
+        """Whether no target was missed; most studies have none."""
+        return not self.missed
 
     @property
     def name(self) -> str:
@@ -214,7 +222,8 @@ class StudyReport:
         ============= ==============================================================
         ``benchmark`` name
         ``title``     first line of its description
-        ``ok``        true
+        ``ok``        whether no target was missed
+        ``missed``    targets that were missed, in words
         ``runs``      number of stored runs
         ``missing``   number of runs that are not stored yet
         ``path``      the file of the runs
@@ -227,6 +236,7 @@ class StudyReport:
             "benchmark": self.name,
             "title": self.study.title,
             "ok": self.ok,
+            "missed": list(self.missed),
             "runs": len(self.records),
             "missing": len(self.study.points) - len(self.records),
             "path": str(self.path),
@@ -238,6 +248,7 @@ class StudyReport:
     def format(self) -> str:
         """The tables in Markdown, and the conditions."""
         notes = [
+            *(f"- MISSED: {each}" for each in self.missed),
             f"- {len(self.records)} of {len(self.study.points)} runs, one thread",
             "- versions: " + ", ".join(f"{name} {value}" for name, value in versions().items()),
             "- machine: {cpu}, {cores} cores, {platform}".format(**machine()),
