@@ -1,16 +1,18 @@
 """Exact inference on networks of the UAI 2014 competition, and the speed of maximisation against toulbar2.
 
 `mar_pr`: log-partition and all marginals of 137 networks with evidence by a junction tree, exactly, or a refusal by
-width before anything is allocated. The log-partition is compared with `log10Z_exact` of the reference (relative difference),
-the published one (six digits) and the published marginals (absolute difference, six digits); the best assignment of the
-same networks with the exact optimum of the reference, where that is known.
+width before anything is allocated. The log-partition is compared with `log10Z_exact` of the reference (relative
+difference), the published one (six digits) and the published marginals (absolute difference, six digits); the best
+assignment of the same networks with the exact optimum of the reference, where that is known.
 
 `map`: the best assignment of 87 networks with evidence, 60 seconds each, as `ramify infer --task map --time-limit 60`
 answers it. A solved instance is one that is proven optimal; values and bounds are compared with the reference (75
-proven optima, elsewhere lower bounds). toulbar2 (a Debian package) solves the same files in the same run with its defaults.
+proven optima, elsewhere lower bounds). toulbar2 (a Debian package) solves the same files in the same run with its
+defaults.
 
 Seconds are CPU time of one thread: parsing, reduction by evidence, the search for an elimination order and inference;
-of toulbar2 the whole process. Compilation is not in it. `RAMIFY_BENCH_MEMORY` is the limit in GB, half of RAM by default.
+of toulbar2 the whole process. Compilation is not in it. `RAMIFY_BENCH_MEMORY` is the limit in GB, half of RAM by
+default.
 """
 
 import os
