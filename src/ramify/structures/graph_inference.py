@@ -299,9 +299,22 @@ class GraphInference(BaseEstimator, GraphMethods):
         out += np.bincount(by_edge, _entropy(mu.edge), minlength=len(tables))
         for s in self._parted(tables)[1]:
             if log_z[s] > -np.inf:
-                one, own = tables.take(np.array([s])), mu.take(np.array([s]))
-                out[s] = log_z[s] - one.dot(own)
+                out[s] = self._entropy_by_energy(tables.take(np.array([s])), mu.take(np.array([s])), log_z[s])
         return log_z, out
+
+    def _entropy_by_energy(self, one: GraphTables, mu: GraphTables, log_z: float) -> float:
+        """``log Z - <theta, mu>`` of one sample, relative to a likely labeling: large potentials then cancel early."""
+        codes = self._best(one).codes
+        rows = np.arange(len(codes))
+        ends = codes[one.edges]
+        node = one.node - one.node[rows, codes][:, None]
+        edge = one.edge - one.edge[np.arange(len(ends)), ends[:, 0], ends[:, 1]][:, None, None]
+        factors = tuple(
+            values - values[_entries(one, k, codes)].reshape(-1, *(1,) * (values.ndim - 1))
+            for k, values in enumerate(one.factors)
+        )
+        energy = replace(one, node=node, edge=edge, factors=factors).dot(mu)
+        return float(log_z - self.score(one, codes)[0] - energy)
 
     def sample(self, theta, n_draws: int = 1, *, random_state=None, cost=None, within=None) -> np.ndarray:
         """Exact samples from ``p(y) ~ exp(f(y) + cost(y))``. Exact inference only.

@@ -38,6 +38,7 @@ PATH = Shape(4, [(0, 1), (1, 2), (2, 3)])
 BACKWARD = Shape(
     4, [(1, 0), (1, 2), (3, 2)]
 )  # parents have lower numbers, tables are read in both directions
+CORNER = Shape(3, [(1, 0), (0, 2)])
 STAR = Shape(5, [(0, 1), (2, 0), (0, 3), (4, 0)])
 BROOM = Shape(5, [(0, 1), (0, 2), (2, 3), (4, 2)])
 FOREST = Shape(5, [(0, 2), (3, 1)])  # and an isolated node
@@ -57,20 +58,20 @@ LABELS_OF = {3: ([0, 1, 2], [0, 2], [1]), 2: ([0, 1], [1], [0, 1])}
 
 # name, scores of the samples in turn, labels, graphs, tables: one for all, one each, or of two types
 KINDS = [
-    ("ties on trees", (_whole,), 3, (PATH, SINGLE, BACKWARD), "one"),
-    ("moderate trees, edge by edge", (_moderate,), 3, (STAR, BROOM, SINGLE), "own"),
+    ("ties on trees", (_whole,), 3, (CORNER, SINGLE, CORNER), "one"),
+    ("moderate trees, edge by edge", (_moderate,), 2, (STAR, BROOM, SINGLE), "own"),
     ("huge trees", (_huge,), 2, (FOREST, UNORDERED, STAR), "one"),
-    ("forbidden potentials", (_forbidding,), 3, (BACKWARD, FOREST), "own"),
+    ("forbidden potentials", (_forbidding,), 2, (BACKWARD, FOREST), "own"),
     ("zeros", (_zeros,), 2, (LOOSE, BROOM, PATH), "two"),
-    ("moderate trees of two types of edges", (_moderate,), 3, (UNORDERED, BROOM), "two"),
-    ("huge ties, edge by edge", (_huge_whole,), 3, (SINGLE, BACKWARD), "own"),
+    ("moderate trees of two types of edges", (_moderate,), 3, (UNORDERED, MIXED._replace(types=None)), "two"),
+    ("huge ties, edge by edge", (_huge_whole,), 2, (BROOM, BACKWARD), "own"),
     ("moderate beside huge", (_moderate, _huge), 2, (STAR, PATH, FOREST), "own"),
-    ("around the switch", (_around_the_switch,), 3, (BACKWARD, LOOSE), "one"),
+    ("around the switch", (_around_the_switch,), 3, (CORNER, LOOSE), "one"),
     ("around the switch, edge by edge", (_around_the_switch,), 2, (BROOM, STAR), "own"),
-    ("loops", (_moderate,), 3, (TRIANGLE, SQUARE, PATH), "one"),
+    ("loops", (_moderate,), 3, (TRIANGLE, CORNER), "one"),
     ("loops, edge by edge", (_moderate,), 2, (LOOP_AND_TREE, SINGLE, PARALLEL), "own"),
     ("huge loops", (_huge,), 2, (SQUARE, TRIANGLE), "two"),
-    ("forbidden potentials on loops", (_forbidding,), 3, (TRIANGLE, SQUARE), "own"),
+    ("forbidden potentials on loops", (_forbidding,), 2, (TRIANGLE, SQUARE), "own"),
     ("mixed labels", (_moderate,), 3, (MIXED, MIXED_LOOP), "one"),
     ("mixed labels, ties", (_whole,), 3, (MIXED, MIXED), "own"),
     ("cliques", (_moderate,), 2, (CLIQUE, PAIR, CLIQUES), "one"),
