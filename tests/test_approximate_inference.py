@@ -11,8 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import logsumexp
 
+from ramify.errors import TooWide
 from ramify.inference.bounded_max import bounded_max
+from ramify.inference.choose import maximise, plan, summarise
 from ramify.inference.factor_graph import FactorGraph, Topology
+from ramify.inference.graph_cut import graph_cut, is_submodular
+from ramify.inference.integer_program import integer_program
+from ramify.inference.loopy import loopy_max, loopy_sum
 from ramify.inference.relaxation import RelaxationState, relax
 from ramify.inference.reweighted import Entropy, is_forest, n_messages, reweighted_parts, reweighted_sum
 
@@ -223,3 +228,128 @@ def test_relaxation_without_a_feasible_point_says_so():
     graph = FactorGraph.from_tables([2, 2], [((0, 1), never)])
     assert relax(graph, exact=True).bound == -np.inf
     assert relax(graph).bound == -np.inf and bounded_max(graph).bound == -np.inf
+
+
+# ------------------------------------------------------------------------------------------- belief propagation
+
+
+@given(seed=seeds, shape=shapes, strength=st.sampled_from([0.1, 0.5]))
+def test_belief_propagation_is_exact_on_forests_and_near_with_weak_loops(seed, shape, strength):
+    graph = random_graph(seed, shape, strength)
+    scores = enumerate_scores(graph)[1]
+    result = loopy_sum(graph, tol=1e-12)
+    if shape == "forest":
+        assert result.exact and result.log_z == pytest.approx(logsumexp(scores), rel=1e-9)
+        assert loopy_max(graph).value == pytest.approx(scores.max()) and loopy_max(graph).exact
+    else:
+        assert not result.exact or is_forest(graph.topology)
+        assert result.converged and result.log_z == pytest.approx(logsumexp(scores), abs=0.02 + strength)
+    best = loopy_max(graph)
+    assert best.value == graph.score(best.codes) <= scores.max() + 1e-9 <= best.bound + 2e-9
+
+
+def test_fixed_points_of_belief_propagation_are_stationary_for_bethe():
+    graph = random_graph(11, "loopy", 0.5)
+    result = loopy_sum(graph, tol=1e-13)
+    check_locally_consistent(graph, result.unary, result.factor)
+    step = 1e-5
+    for k in range(len(graph.unary)):
+        moved = [
+            replace(graph, unary=graph.unary + sign * step * np.eye(len(graph.unary))[k]) for sign in (1, -1)
+        ]
+        slope = (loopy_sum(moved[0], tol=1e-13).log_z - loopy_sum(moved[1], tol=1e-13).log_z) / (2 * step)
+        assert result.unary[k] == pytest.approx(slope, abs=1e-6)
+
+
+def test_belief_propagation_says_when_it_does_not_settle():
+    graph = random_graph(2, "loopy", 8.0, n=6)
+    assert not loopy_sum(graph, damping=0.0, max_iter=2).converged
+    with pytest.raises(ValueError, match="damping is 1"):
+        loopy_sum(graph, damping=1.0)
+
+
+# ------------------------------------------------------------------------------------------- cuts
+
+
+@given(seed=seeds, forbid=st.booleans())
+def test_graph_cut_finds_the_best_assignment(seed, forbid):
+    rng = np.random.default_rng(seed)
+    n = 7
+    cards = np.where(rng.random(n) < 0.9, 2, 1)
+    tables = []
+    for i in range(n):
+        unary = 2 * rng.normal(size=cards[i])
+        if forbid and cards[i] == 2 and rng.random() < 0.2:
+            unary[rng.integers(2)] = -np.inf
+        tables.append(((i,), unary))
+    for i, j in itertools.combinations(range(n), 2):
+        if rng.random() < 0.5:
+            table = rng.normal(size=(2, 2))
+            table[0, 0] += max(0.0, table[0, 1] + table[1, 0] - table[0, 0] - table[1, 1])
+            if forbid and rng.random() < 0.2:
+                table[0, 1] = -np.inf
+            tables.append(((i, j), table[: cards[i], : cards[j]]))
+    graph = FactorGraph.from_tables(cards, tables)
+    assert is_submodular(graph)
+    result, best = graph_cut(graph), enumerate_scores(graph)[1].max()
+    assert result.value == pytest.approx(best, abs=1e-9) and result.bound == pytest.approx(best, abs=1e-6)
+    if best > -np.inf:
+        assert result.value == graph.score(result.codes)
+
+
+def test_cuts_refuse_what_they_cannot_do(rng):
+    repel = FactorGraph.from_tables([2, 2], [((0, 1), [[0.0, 1.0], [1.0, 0.0]])])
+    assert not is_submodular(repel) and not is_submodular(random_graph(0, "any", n=6))
+    with pytest.raises(ValueError, match="graph_cut needs"):
+        graph_cut(repel)
+
+
+# ------------------------------------------------------------------------------------------- integer programs
+
+
+@given(seed=seeds, shape=shapes, strength=strengths, forbid=st.sampled_from([0.0, 0.3]))
+def test_integer_program_is_exact(seed, shape, strength, forbid):
+    graph = random_graph(seed, shape, strength, forbid=forbid)
+    best = enumerate_scores(graph)[1].max()
+    result = integer_program(graph)
+    assert result.exact and result.value == pytest.approx(best, abs=1e-6)
+
+
+def test_integer_program_keeps_to_its_time(rng):
+    n = 40
+    tables = [((i, j), rng.normal(size=(4, 4))) for i in range(n) for j in range(i) if rng.random() < 0.5]
+    graph = FactorGraph.from_tables([4] * n, tables)
+    result = integer_program(graph, time_limit=0.5)
+    assert not result.exact and result.value < result.bound < np.inf
+    assert result.value == graph.score(result.codes)
+
+
+# ------------------------------------------------------------------------------------------- the choice
+
+
+def test_the_choice_follows_the_graph(rng):
+    forest = random_graph(0, "forest")
+    assert plan(forest, "max").method == "junction_tree" and "forest" in plan(forest, "max").why
+    agree = [((i, j), np.eye(2)) for i, j in [(0, 1), (1, 2), (2, 0)]]
+    loop = FactorGraph.from_tables([2] * 3, [*agree, ((0,), [0.0, 1.0])])
+    assert plan(loop, "max").method == "graph_cut"
+    assert plan(loop, "sum") == plan(loop.topology, "sum") and plan(loop, "sum").method == "junction_tree"
+    n = 12
+    pairs = [((i, j), rng.normal(size=(3, 3))) for i in range(n) for j in range(i)]
+    full = FactorGraph.from_tables([3] * n, pairs)
+    wide = plan(full, "max", memory_limit=1e5)
+    assert wide.method == "bounded_max" and not wide.exact and "2^" in wide.why
+    assert plan(full, "sum", memory_limit=1e5).method == "reweighted"
+    rough, sums = maximise(full, memory_limit=1e5), summarise(full, memory_limit=1e5)
+    assert not sums.exact and sums.bound >= summarise(full).log_z - 1e-8 and summarise(full).exact
+    best = maximise(full)
+    assert best.exact and rough.value <= best.value + 1e-9 <= rough.bound + 2e-9
+    assert maximise(full, memory_limit=1e5, time_limit=60).value == pytest.approx(best.value)
+    for method in ("bounded_max", "loopy"):
+        assert maximise(full, method).value <= best.value + 1e-9
+    with pytest.raises(TooWide):
+        maximise(full, "junction_tree", memory_limit=1e5)
+    with pytest.raises(ValueError, match="method must be one of"):
+        maximise(full, "magic")
+    with pytest.raises(ValueError, match="method must be one of"):
+        summarise(full, "graph_cut")

@@ -306,12 +306,13 @@ def score_of(
 
 @kernel()
 def bounded_max_part(
-    variables, position, forward, backward, part, cards, scope_ptr, scope, values, start, unary, unary_ptr, var_ptr,
-    var_slot, slot_factor, msg_ptr, messages, widest, tol, stall, max_iter, y, report,
+    variables, position, forward, backward, given, part, cards, scope_ptr, scope, values, start, unary, unary_ptr,
+    var_ptr, var_slot, slot_factor, msg_ptr, messages, widest, tol, stall, max_iter, y, report,
 ):  # fmt: skip
     """Sweeps until value and bound of a component meet (relative ``tol``) or ``stall`` sweeps did not help.
 
-    ``messages`` end as those of the best bound, ``y`` as the best assignment; ``report`` gets value, bound, sweeps.
+    ``given`` is what a belief leaves to each factor in the messages, ``part`` the same in the proof. ``messages`` end
+    as those of the best bound, ``y`` as the best assignment; ``report`` gets value, bound, sweeps.
     """
     total, scratch = np.empty(len(unary)), np.empty(len(unary))
     codes, out = np.zeros(widest[0], np.int64), np.empty(widest[1])
@@ -327,11 +328,11 @@ def bounded_max_part(
     reference, idle, sweep = np.inf, 0, 0
     while sweep < max_iter:
         sweep_max(
-            variables, 1, forward, part, cards, scope_ptr, scope, values, start, unary, unary_ptr, var_ptr, var_slot,
+            variables, 1, forward, given, cards, scope_ptr, scope, values, start, unary, unary_ptr, var_ptr, var_slot,
             slot_factor, msg_ptr, messages, total, codes, shares, out,
         )  # fmt: skip
         sweep_max(
-            variables, -1, backward, part, cards, scope_ptr, scope, values, start, unary, unary_ptr, var_ptr,
+            variables, -1, backward, given, cards, scope_ptr, scope, values, start, unary, unary_ptr, var_ptr,
             var_slot, slot_factor, msg_ptr, messages, total, codes, shares, out,
         )  # fmt: skip
         sweep += 1
@@ -344,7 +345,7 @@ def bounded_max_part(
             kept[:] = messages
         if sweep < 10 or sweep % 5 == 0 or sweep == max_iter:
             decode(
-                variables, position, part, cards, scope_ptr, scope, values, start, unary, unary_ptr, var_ptr,
+                variables, position, given, cards, scope_ptr, scope, values, start, unary, unary_ptr, var_ptr,
                 var_slot, slot_factor, msg_ptr, messages, total, codes, shares, scores, trial,
             )  # fmt: skip
             improve(

@@ -43,6 +43,23 @@ def bounded_max(
     >>> result.codes, result.value, result.exact
     (array([1, 1], dtype=int32), 3.0, True)
     """
+    codes, bound, exact = run_sequential(
+        graph, plain=False, tol=tol, max_iter=max_iter, stall=stall, messages=messages
+    )
+    value = graph.score(codes)
+    return Maximum(codes, value, max(bound, value), exact, "bounded_max")
+
+
+def run_sequential(
+    graph: FactorGraph,
+    *,
+    plain: bool,
+    tol: float,
+    max_iter: int,
+    stall: int,
+    messages: np.ndarray | None = None,
+) -> tuple[np.ndarray, float, bool]:
+    """Codes, bound and whether they meet; ``plain`` leaves every factor the whole belief (belief propagation)."""
     from ramify._kernels.sequential_max import bounded_max_part
 
     topology = graph.topology
@@ -62,6 +79,7 @@ def bounded_max(
             position,
             slots.forward,
             slots.backward,
+            np.ones(topology.n_vars) if plain else part,
             part,
             topology.cards,
             topology.scope_ptr,
@@ -84,8 +102,7 @@ def bounded_max(
         )
         bound += float(report[1])
         exact = exact and bool(meets(report[0], report[1]))
-    value = graph.score(codes)
-    return Maximum(codes.astype(np.int32), value, max(bound, value), exact, "bounded_max")
+    return codes.astype(np.int32), bound, exact
 
 
 def meets(value: float, bound: float) -> bool:
