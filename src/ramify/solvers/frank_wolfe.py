@@ -11,7 +11,9 @@ import numpy as np
 from ramify.solvers.active_set import ActiveSet
 from ramify.solvers.base import Callback, Result, check_settings
 from ramify.solvers.block_ascent import ascend, check_dual, first, restarted
-from ramify.solvers.hinge_blocks import blocks_of
+from ramify.solvers.graph_parts import require_bounds, without_tree
+from ramify.solvers.hinge_blocks import GenericBlocks, PackedBlocks, is_compiled
+from ramify.solvers.relaxed_blocks import RelaxedBlocks, RelaxedSet
 
 
 @dataclass(frozen=True)
@@ -24,6 +26,9 @@ class FrankWolfe:
     third epoch only. The gap between objective and dual is exact, computed by a full pass when the sum of the
     block gaps seen in an epoch says that it is worth it, and at least every ``check_every`` epochs. The primal point
     is the better of the present weights and the running mean of those of the last epochs.
+
+    Graphs whose best labels are not known exactly (``Graph`` beyond its ``memory_limit``) have the relaxed dual: the
+    active set then holds vertices of the local polytope, perhaps fractional ones, which a linear program finds.
 
     Parameters
     ----------
@@ -45,14 +50,26 @@ class FrankWolfe:
     def solve(self, problem: Any, w0: np.ndarray | None = None, state: dict | None = None) -> Result:
         """Run from the true labelings (``w = 0``), or go on from the ``state`` of an earlier result."""
         check_dual(problem, "frank_wolfe", w0)
-        start = first(ActiveSet.at_truth(problem)) if state is None else state
-        return ascend(self, "frank_wolfe", problem, blocks_of(problem), start)
+        blocks, kind = blocks_of(problem)
+        start = first(kind.at_truth(problem)) if state is None else state
+        return ascend(self, "frank_wolfe", problem, blocks, start)
 
     @staticmethod
     def can_restart(state: Any) -> bool:
         """Whether ``state`` is one of this solver's."""
-        return isinstance(state, dict) and isinstance(state.get("active"), ActiveSet)
+        return isinstance(state, dict) and isinstance(state.get("active"), ActiveSet | RelaxedSet)
 
     def restart(self, problem: Any, state: dict) -> dict:
         """The dual variables of an earlier run as the start of this one; only the penalty may have changed."""
-        return restarted("frank_wolfe", problem, state["active"], blocks_of(problem))
+        blocks, _ = blocks_of(problem)
+        return restarted("frank_wolfe", problem, state["active"], blocks)
+
+
+def blocks_of(problem: Any) -> tuple[Any, Any]:
+    """The fastest visits that serve a problem, and the kind of variables they work on."""
+    if is_compiled(problem):
+        return PackedBlocks(problem), ActiveSet
+    require_bounds(problem, "frank_wolfe")
+    if without_tree(problem):
+        return RelaxedBlocks(problem), RelaxedSet
+    return GenericBlocks(problem), ActiveSet

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ramify.scorers.graph import GraphScorer
 from ramify.scorers.linear import LinearScorer
 from ramify.solvers.active_set import FREE, ActiveSet, block_losses, dual_weights
 from ramify.solvers.passes import has_even_penalties, is_fused, loss_table
@@ -16,13 +17,18 @@ INNER_GRAM = 4  # where a step is cheap
 GRAM_BYTES = 256e6  # the most that inner products of rows may take
 
 
-def blocks_of(problem: Any) -> PackedBlocks | GenericBlocks:
-    """The fastest visits that serve a problem."""
-    return PackedBlocks(problem) if is_compiled(problem) else GenericBlocks(problem)
+def on_chains(problem: Any) -> Any:
+    """The problem itself, or the same on chains if it is on graphs that are chains."""
+    if type(problem.scorer) is not GraphScorer:
+        return problem
+    from ramify.solvers.graph_chains import as_chains
+
+    return as_chains(problem) or problem
 
 
 def is_compiled(problem: Any) -> bool:
     """Whether the compiled loops over packed chains serve a problem; they know no edge features."""
+    problem = on_chains(problem)
     return is_fused(problem) and type(problem.scorer) is LinearScorer
 
 
@@ -37,7 +43,8 @@ class PackedBlocks:
     """
 
     def __init__(self, problem: Any, gram: bool | None = None) -> None:
-        self.problem, self.chains = problem, problem.pack(np.float64)
+        self.problem = problem = on_chains(problem)
+        self.chains = problem.pack(np.float64)
         chains = self.chains
         self.cost = np.zeros((chains.n_labels, chains.width))
         self.cost[:, : chains.n_labels] = loss_table(problem)
@@ -138,13 +145,13 @@ class GenericBlocks:
             if visit == 0:
                 rival, (top,) = task_loss.augmented_best(structure, theta, one.codes)
                 active.gap[s] = weight * max(top - float(mass[:n] @ values), 0.0)
-                if top > values[_first_best(values)] + TIE * (1.0 + abs(top)):
+                if top > values[first_best(values)] + TIE * (1.0 + abs(top)):
                     full = n == len(mass)
                     if not full:
                         path[n], mass[n] = rival, 0.0
                         values.append(top)
                         losses.append(task_loss.value(structure, theta, one.codes, path[n])[0])
-            best, worst = _first_best(values), _first_best([-v for v in values])
+            best, worst = first_best(values), first_best([-v for v in values])
             rise = weight * (values[best] - values[worst])
             if best == worst or rise <= weight * TIE * (1.0 + abs(values[best])):
                 break
@@ -165,7 +172,7 @@ class GenericBlocks:
         return full
 
 
-def _first_best(values: list[float]) -> int:
+def first_best(values: list[float]) -> int:
     """Position of the maximum, the first of those that are equal up to rounding."""
     best = 0
     for m, value in enumerate(values):

@@ -11,9 +11,11 @@ import numpy as np
 from ramify.errors import MissingCapability
 from ramify.solvers.base import Callback, Result, check_settings
 from ramify.solvers.block_ascent import ascend, check_dual, first, restarted
+from ramify.solvers.clique_blocks import CliqueBlocks, CliqueSet
 from ramify.solvers.hinge_blocks import is_compiled
 from ramify.solvers.marginal_blocks import ChainMarginals, Marginals, PackedMarginals, require_parts
 from ramify.structures.base import require
+from ramify.structures.graph import Graph
 
 
 @dataclass(frozen=True)
@@ -32,9 +34,10 @@ class SMO:
         ``v = min(weight (value(y1) - value(y2)) / |phi(y1) - phi(y2)|^2_{1/l2}, least mu of parts of y2 not in y1)``
 
     moves from ``y2`` to ``y1``, the first being the maximiser of the dual along that line. Marginals of forests that
-    stay locally consistent are those of a distribution, so this is the exact dual. Certificate, order of visits and
-    primal point are those of :class:`~ramify.solvers.frank_wolfe.FrankWolfe`, which is faster: it need not go through
-    the marginals of all label pairs (8 bytes for each edge and label pair are kept here).
+    stay locally consistent are those of a distribution, so this is the exact dual; on a ``Graph`` the variables are the
+    marginals of the cliques of its triangulation, which makes it exact for every shape. Certificate, order of visits
+    and primal point are those of :class:`~ramify.solvers.frank_wolfe.FrankWolfe`, which is faster: it need not go
+    through the marginals of all label pairs (8 bytes for each edge and label pair are kept here).
 
     Parameters
     ----------
@@ -63,7 +66,7 @@ class SMO:
     @staticmethod
     def can_restart(state: Any) -> bool:
         """Whether ``state`` is one of this solver's."""
-        return isinstance(state, dict) and isinstance(state.get("active"), Marginals)
+        return isinstance(state, dict) and isinstance(state.get("active"), Marginals | CliqueSet)
 
     def restart(self, problem: Any, state: dict) -> dict:
         """The marginals of an earlier run as the start of this one; only the penalty may have changed."""
@@ -75,9 +78,11 @@ def blocks_of(problem: Any) -> tuple[Any, Any]:
     """The fastest steps that serve a problem, and the kind of variables they work on."""
     require_parts(problem)
     structure = problem.structure
-    require(structure, ("worst",), user="smo", remedy="Use solver='frank_wolfe'.")
     if is_compiled(problem):
         return PackedMarginals(problem), Marginals
+    if type(structure) is Graph:
+        return CliqueBlocks(problem), CliqueSet
+    require(structure, ("worst",), user="smo", remedy="Use solver='frank_wolfe'.")
     if getattr(structure, "order", None) != 1 or getattr(structure, "layout", None) not in (
         "sequences",
         "items",
