@@ -28,8 +28,7 @@ def pictures(n, rng):
 rng = np.random.default_rng(0)
 clean, noisy = pictures(60, rng)
 X = [grid_graph(image[:, :, None].astype(float), directions=False) for image in noisy]
-Y = [image.ravel().tolist() for image in clean]
-train, test = slice(0, 40), slice(40, 60)
+Y, train, test = [image.ravel().tolist() for image in clean], slice(0, 40), slice(40, 60)
 
 print(Graph(symmetric=True).explain(X[:1]))
 print(f"{'as it is':<22} {100 * np.mean(clean[test] == noisy[test]):5.1f}%")
