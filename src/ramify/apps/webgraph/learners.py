@@ -9,7 +9,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from ramify.apps.webgraph.page_graph import PageGraph
 from ramify.apps.webgraph.sites import Collection
+from ramify.apps.webgraph.soft_hinge import SoftSSVM
+from ramify.estimators.crf import CRF
+from ramify.estimators.ssvm import SSVM
+from ramify.structures.multiclass import Multiclass
 
 LEARNERS = ("SVM", "RMN", "M3N")
 
@@ -78,7 +83,8 @@ def page_learner(
     ----------
     name : {"SVM", "RMN", "M3N"}
         A multiclass SVM on single pages; a relational Markov network, which is a conditional random field on the graph
-        of a school; a max-margin Markov network on it.
+        of a school with tree-reweighted sums; a max-margin Markov network on it, whose relaxed hinge is rounded off at
+        the temperature of :class:`~ramify.apps.webgraph.soft_hinge.SoftSSVM`.
     l2_node, l2_edge : float
         Penalties of words and of edges.
     tol : float, default=0.01
@@ -88,16 +94,14 @@ def page_learner(
     Examples
     --------
     >>> page_learner("M3N", 50.0, 0.3).model
-    SSVM(l2_bias=50.0, l2_edge=0.3, l2_node=50.0, structure=Graph(edge_bias=False),
-         tol=0.01)
+    SoftSSVM(l2_bias=50.0, l2_edge=0.3, l2_node=50.0,
+             structure=PageGraph(edge_bias=False), tol=0.01)
     """
-    from ramify import CRF, SSVM, Graph, Multiclass
-
     shared: dict[str, Any] = {"l2_node": l2_node, "l2_bias": l2_node, "tol": tol, "n_jobs": n_jobs}
     if name == "SVM":
         return PageLearner(SSVM(Multiclass(), **shared), together=False)
     if name not in LEARNERS:
         raise ValueError(f"learner must be one of {', '.join(LEARNERS)}, got {name!r}")
     # Without a bias an edge speaks only through its features, which are scaled by the degrees of its pages.
-    kind = CRF if name == "RMN" else SSVM
-    return PageLearner(kind(Graph(edge_bias=False), l2_edge=l2_edge, **shared), together=True)
+    kind = CRF if name == "RMN" else SoftSSVM
+    return PageLearner(kind(PageGraph(edge_bias=False), l2_edge=l2_edge, **shared), together=True)
