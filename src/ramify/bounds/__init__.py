@@ -1,5 +1,6 @@
 """Bounds of the papers: what theory promises about what was learnt."""
 
+from ramify.bounds.max_margin import covering_bound, margin_loss, max_margin_bound
 from ramify.bounds.structure import (
     convergence_rate,
     convergence_steps,
@@ -14,7 +15,10 @@ from ramify.bounds.structure import (
 __all__ = [
     "convergence_rate",
     "convergence_steps",
+    "covering_bound",
     "loss_stability",
+    "margin_loss",
+    "max_margin_bound",
     "overfit_bound",
     "overfit_bound_short",
     "sample_loss_stability",
