@@ -231,6 +231,25 @@ def test_infer_refuses_sums_that_are_too_wide(tmp_path, capsys):
         answer(read_network(path).graph, "map", method="junction_tree", memory_limit=100)
 
 
+def test_too_wide_maxima_are_proven_by_other_methods(rng, monkeypatch):
+    from ramify.inference import answers
+
+    pairs = list(itertools.combinations(range(7), 2))
+    graph = FactorGraph.from_tables([3] * 7, [(p, rng.normal(size=(3, 3))) for p in pairs])
+    exact = answer(graph, "map", method="junction_tree")
+    found = answer(graph, "map", memory_limit=100, time_limit=60)
+    assert found.exact and found.method != "junction_tree"
+    assert found.value == pytest.approx(exact.value) and graph.score(found.codes) == pytest.approx(
+        found.value
+    )
+    bounded = answer(graph, "map", memory_limit=100)
+    assert bounded.value <= exact.value + 1e-9 and exact.value - 1e-9 <= bounded.bound
+    monkeypatch.setattr(answers, "_AT_ONCE", 0.0)  # as if the tree were slow: other methods come first
+    assert answer(graph, "map").value == pytest.approx(exact.value)
+    agree = FactorGraph.from_tables([2] * 7, [(p, np.eye(2) * rng.random()) for p in pairs])
+    assert answer(agree, "map").method == "graph_cut"
+
+
 # -------------------------------------------------------------------------------------------- the data set
 
 

@@ -24,9 +24,7 @@ def infer(
     memory: Annotated[
         float | None, typer.Option(help="GB that may be taken; half of RAM by default.", show_default=False)
     ] = None,
-    time_limit: Annotated[
-        float | None, typer.Option(help="Seconds for a search that can stop early.", show_default=False)
-    ] = None,
+    time_limit: Annotated[float, typer.Option(help="Seconds for the best assignment.")] = 60.0,
     json: Json = False,
 ) -> None:
     """Answer a question to a network: exactly where it fits into memory. Values are natural logarithms."""
@@ -38,7 +36,7 @@ def infer(
         raise ValueError(f"--task must be one of {', '.join(TASKS)}, got {task!r}")
     if memory is not None and not memory > 0:
         raise ValueError(f"--memory must be positive, got {memory}")
-    if time_limit is not None and not time_limit > 0:
+    if not time_limit > 0:
         raise ValueError(f"--time-limit must be positive, got {time_limit}")
     if evid is not None and not evidence:
         raise ValueError("--evid and --no-evidence exclude each other")

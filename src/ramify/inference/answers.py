@@ -17,7 +17,7 @@ from ramify.inference.results import Maximum, Sum
 TASKS = ("map", "mar", "pr")
 
 _SECONDS_PER_STATE = 3e-9  # of a junction tree, maximising
-_PATIENCE = 10.0  # seconds of a junction tree that are taken without trying another exact method first
+_AT_ONCE = 1.0  # seconds that a junction tree may take before other methods are tried first
 
 
 class Answer(NamedTuple):
@@ -55,10 +55,12 @@ def answer(
         The best assignment, the marginals of all variables, or the partition function alone.
     method : str, default="auto"
         ``"junction_tree"``, a name that :mod:`ramify.inference.choose` knows, or ``"auto"``: a junction tree where it
-        fits into memory and time; else for ``map`` what ``choose.maximise`` takes, and for sums a refusal, since no
-        other method is exact.
+        takes a second at most; for ``map`` else a graph cut, messages with a bound, a larger junction tree or an
+        integer program, whichever proves its answer first; for sums a junction tree that fits into memory or a refusal,
+        since no other method is exact.
     memory_limit, time_limit : float, optional
-        Bytes (half of the machine's memory by default) and seconds (of methods that can stop early).
+        Bytes (half of the machine's memory by default), and seconds for ``map``: of a search that can stop early, and
+        what a junction tree may take by its number of joint states. Without, the search for a proof is left out.
 
     Raises
     ------
@@ -93,23 +95,35 @@ def answer(
 def _maximise(
     graph: FactorGraph, method: str, *, memory_limit: float | None, time_limit: float | None
 ) -> Maximum:
-    seconds = _SECONDS_PER_STATE * 2.0 ** elimination(graph.topology).log2_total
-    fits = seconds <= (_PATIENCE if time_limit is None else time_limit)
-    if method == "junction_tree" or (method == "auto" and fits):
-        try:
-            return JunctionTree.of(graph.topology, memory_limit).best(graph)
-        except TooWide:
-            if method == "junction_tree":
-                raise
     from ramify.inference.choose import maximise
+    from ramify.inference.graph_cut import is_submodular
 
-    found = maximise(graph, method, memory_limit=memory_limit, time_limit=time_limit)
-    if found.exact or method != "auto" or fits or time_limit is not None:
+    if method not in ("auto", "junction_tree"):
+        return maximise(graph, method, memory_limit=memory_limit, time_limit=time_limit)
+    begin, topology = time.perf_counter(), graph.topology
+    if method == "junction_tree":
+        return JunctionTree.of(topology, memory_limit).best(graph)
+    seconds = _SECONDS_PER_STATE * 2.0 ** elimination(topology).log2_total
+    found = None
+    if seconds > _AT_ONCE:
+        if is_submodular(graph):
+            return maximise(graph, "graph_cut")
+        found = maximise(graph, "bounded_max")  # often proves its own optimum
+        if found.exact:
+            return found
+    left = np.inf if time_limit is None else time_limit - (time.perf_counter() - begin)
+    if seconds <= left:
+        try:
+            return JunctionTree.of(topology, memory_limit).best(graph)
+        except TooWide:
+            pass
+    if found is None:
+        found = maximise(graph, "bounded_max")
+    if found.exact or time_limit is None or left <= 0:
         return found
-    try:
-        return JunctionTree.of(graph.topology, memory_limit).best(graph)
-    except TooWide:
-        return found
+    searched = maximise(graph, "integer_program", time_limit=left)
+    best = searched if (searched.exact, searched.value) >= (found.exact, found.value) else found
+    return best._replace(bound=min(found.bound, searched.bound))
 
 
 def _summarise(graph: FactorGraph, method: str, *, memory_limit: float | None) -> Sum:
