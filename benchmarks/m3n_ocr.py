@@ -44,7 +44,7 @@ class Search:
 
 
 EDGE_PENALTIES = {"l2_edge": (0.03, 0.1, 0.3)}
-C, EDGES = {"C": (1.0, 2.0, 4.0)}, {"edge_weight": (1.0, 3.0, 6.0)}
+C, EDGES = {"C": (1.0, 2.0, 4.0)}, {"edge_weight": (1.0, 3.0)}
 MIDDLE = {"C": 2.0, "edge_weight": 3.0}
 WEIGHTS = {"l2_bias": 1.0, "l2_edge": 0.1}
 PLAN = {
@@ -260,7 +260,7 @@ def run(point):
         "letters": letters, "words": whole, "inner": inner_error, "settings": settings, "seconds": seconds,
         "search_seconds": search_seconds,
     }  # fmt: skip
-    if hasattr(model, "result_"):
+    if point["learner"] in ("m3n", "msvm"):
         outcome["gap"] = model.result_.gap / model.result_.primal
     if hasattr(model, "scorer_") and hasattr(model.scorer_, "n_support"):
         outcome["n_support"] = model.n_support_

@@ -405,14 +405,13 @@ def test_letters_of_the_first_fold():
 def test_a_chain_as_a_graph_is_the_chain(words):
     X, Y = words
     graphs = [(x, [(t, t + 1) for t in range(len(x) - 1)]) for x in X]
-    options = {"kernel": RBF(gamma=0.3), "C": 0.5, "edge_weight": 2.0, "tol": 1e-2}
-    chain, graph = SSVM(Chain(), **options).fit(X, Y), SSVM(ramify.Graph(), **options).fit(graphs, Y)
-    assert [step.n_iter for step in chain.result_.history] == [step.n_iter for step in graph.result_.history]
-    np.testing.assert_allclose(
-        [step.lower for step in chain.result_.history],
-        [step.lower for step in graph.result_.history],
-        rtol=1e-4,
-    )
+    solver = KernelFrankWolfe(max_iter=6, check_every=1, tol=0.0)
+    options = {"kernel": RBF(gamma=0.3), "C": 0.5, "edge_weight": 2.0, "solver": solver}
+    with pytest.warns(ConvergenceWarning, match="stopped after 6 passes"):
+        chain, graph = SSVM(Chain(), **options).fit(X, Y), SSVM(ramify.Graph(), **options).fit(graphs, Y)
+    for name in ("n_oracle", "primal", "lower"):
+        mine, theirs = ([getattr(step, name) for step in m.result_.history] for m in (chain, graph))
+        np.testing.assert_allclose(mine, theirs, rtol=1e-4)
     assert graph.predict(graphs) == chain.predict(X)
     np.testing.assert_allclose(graph.transitions_, chain.transitions_, atol=1e-3)
 
@@ -420,15 +419,64 @@ def test_a_chain_as_a_graph_is_the_chain(words):
 @pytest.mark.parametrize("features", [False, True])
 def test_loops_with_edge_features(features, rng):
     edges = [(0, 1), (1, 2), (2, 0), (2, 3)]
-    X = [(rng.normal(size=(4, 3)), edges) for _ in range(8)]
+    X = [(rng.normal(size=(4, 3)), edges) for _ in range(5)]
     if features:
         X = [(*x, rng.normal(size=(4, 2))) for x in X]
     Y = [list(rng.choice(LABELS, 4)) for _ in X]
     structure = ramify.Graph(symmetric=True)
     reference = fit_linear(X, Y, structure, C=0.3, edge_weight=2.0)
-    model = SSVM(structure, kernel=Linear(), C=0.3, edge_weight=2.0, tol=1e-4).fit(X, Y)
-    assert model.objective_ == pytest.approx(reference.objective_, rel=2e-4)
+    model = SSVM(structure, kernel=Linear(), C=0.3, edge_weight=2.0, tol=1e-3).fit(X, Y)
+    assert model.objective_ == pytest.approx(reference.objective_, rel=2e-3)
     assert model.result_.lower <= reference.objective_ * (1 + 1e-6)
     file = io.BytesIO()
     model.save(file)
     assert ramify.load(file).predict(X) == model.predict(X)
+
+
+# -- kernels of edges -------------------------------------------------------------------------------------------------
+
+
+def test_a_constant_edge_kernel_is_the_table(words):
+    X, Y = words
+    options = {"kernel": RBF(gamma=0.3), "C": 0.1, "edge_weight": 2.0, "tol": 1e-3}
+    table = SSVM(Chain(), **options).fit(X, Y)
+    constant = SSVM(Chain(), edge_kernel=lambda a, b: np.ones((len(a), len(b))), **options).fit(X, Y)
+    assert constant.objective_ == pytest.approx(table.objective_, rel=2e-3)
+    theta = constant.scorer_.score(constant.coef_, constant.encoder_.transform(X))
+    np.testing.assert_allclose(theta.edge, np.broadcast_to(table.transitions_, theta.edge.shape), atol=0.02)
+    with pytest.raises(AttributeError, match="transitions of its own"):
+        _ = constant.transitions_
+
+
+def test_a_linear_edge_kernel_is_weights_of_edge_features(rng):
+    edges = [(0, 1), (1, 2), (2, 0)]
+    X = [(rng.normal(size=(3, 3)), edges, rng.normal(size=(3, 2))) for _ in range(8)]
+    Y = [list(rng.choice(LABELS, 3)) for _ in X]
+    reference = fit_linear(X, Y, ramify.Graph(edge_bias=False), C=0.3, edge_weight=2.0)
+    model = SSVM(ramify.Graph(), kernel=Linear(), edge_kernel=Linear(), C=0.3, edge_weight=2.0, tol=1e-4).fit(
+        X, Y
+    )
+    assert model.objective_ == pytest.approx(reference.objective_, rel=2e-4)
+    assert model.result_.lower <= reference.objective_ * (1 + 1e-6)
+    file = io.BytesIO()
+    model.save(file)
+    assert ramify.load(file).predict(X) == pickle.loads(pickle.dumps(model)).predict(X) == model.predict(X)
+
+
+def test_edge_kernels_of_both_ends(words):
+    X, Y = words
+    model = SSVM(Chain(), kernel=RBF(), edge_kernel=RBF(), edge_weight=0.5, tol=0.05).fit(
+        [*X, X[0][:1]], [*Y, Y[0][:1]]
+    )
+    assert model.result_.reason == "gap" and model.score(X, Y) > 0.9
+    assert model.predict([X[0], X[0][:1]])[0] == model.predict(X)[0]
+    for options, error, message in (
+        ({"kernel": None}, ValueError, "needs a kernel of nodes beside it"),
+        ({"structure": Multiclass()}, MissingCapability, "compares directed edges"),
+        ({"edge_kernel": Precomputed()}, TypeError, "must be a kernel of rows"),
+        ({"kernel": Nystroem()}, MissingCapability, "do not go with kernel=Nystroem"),
+    ):
+        items = "structure" in options
+        inputs = (np.concatenate(X), np.concatenate(Y)) if items else (X, Y)
+        with pytest.raises(error, match=message):
+            SSVM(**({"structure": Chain(), "kernel": RBF(), "edge_kernel": RBF()} | options)).fit(*inputs)

@@ -6,7 +6,7 @@ import copy
 import time
 from dataclasses import replace
 from numbers import Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -28,8 +28,9 @@ from ramify.kernels.definite import EXACT, check_definite
 from ramify.kernels.gram import Gram
 from ramify.kernels.rows import as_rows, distinct
 from ramify.objectives.kernel_dual import KernelProblem
+from ramify.objectives.kernel_edges import EdgePart
 from ramify.objectives.risk import Samples
-from ramify.scorers.kernel import KernelScorer, MappedScorer, bare
+from ramify.scorers.kernel import KernelScorer, MappedScorer, bare, edge_inputs
 from ramify.solvers.kernel_frank_wolfe import KernelFrankWolfe
 from ramify.solvers.registry import make_solver
 
@@ -101,9 +102,40 @@ def kernel_problem(
     model: Any, kernel: Any, data: Encoded, executor: ThreadExecutor
 ) -> tuple[KernelProblem, KernelScorer]:
     """The dual problem, and the scorer of its distinct rows."""
-    samples = data.samples
-    rows = as_rows(samples.batch.rows)
-    linear = linear_part(model, data)
+    samples, budget = data.samples, 1e6 * float(model.cache_size)
+    seed, l2 = seed_of(model.random_state), node_strength(model)
+    linear, edges = linear_part(model, data), None
+    least = int(samples.batch.lengths.max(initial=1))
+    found = compared(kernel, as_rows(samples.batch.rows), budget, executor, seed, least)
+    scorer = KernelScorer(found.kernel, found.support, data.encoder.n_columns, linear)
+    if model.edge_kernel is not None:
+        rows = edge_inputs(samples.batch)
+        left = budget - found.gram.gram.nbytes - found.gram.small.nbytes
+        own = compared(edge_kernel_of(model, linear), rows, left, executor, seed, rows.shape[0])
+        strength_of_edges = l2 / float(model.edge_weight) if model.l2_edge is None else float(model.l2_edge)
+        edges = EdgePart.of(own.gram, own.unique, samples.batch, linear.n_labels, strength_of_edges)
+        linear = without_pairs(linear)
+        scorer = replace(scorer, linear=linear, edge_kernel=own.kernel, edge_support=own.support)
+    problem = KernelProblem(
+        data.structure, model._surrogate(tuple(data.codec.classes_)).task_loss, samples, found.unique, found.gram,
+        linear, l2, linear_strength(model, linear, l2), executor, edges,
+    )  # fmt: skip
+    return problem, scorer
+
+
+class Compared(NamedTuple):
+    """A kernel bound to rows, the distinct ones among them (all of them, by number, if precomputed), and their Gram."""
+
+    kernel: Any
+    support: Any
+    unique: np.ndarray
+    gram: Gram
+
+
+def compared(
+    kernel: Any, rows: Any, budget: float, executor: ThreadExecutor, seed: int, least: int
+) -> Compared:
+    """The Gram matrix of rows by a kernel, which has to be positive semi-definite."""
     bound = kernel.bind(rows)
     if getattr(bound, "precomputed", False):
         rows = rows.toarray() if sparse.issparse(rows) else rows
@@ -112,24 +144,41 @@ def kernel_problem(
                 f"Precomputed: the training samples have {rows.shape[0]} positions, so each row needs as many columns; "
                 f"it has {rows.shape[1]}"
             )
-        unique = support = np.arange(len(rows))
-        support, prepared = support[:, None], rows
+        unique = np.arange(len(rows))
+        support, prepared = unique[:, None], rows
     else:
         first, unique = distinct(rows)
         support = prepared = bound.prepare(rows[first])
+    check_definite(bound, prepared, seed)
     n = prepared.shape[0]
-    gram_bytes = 1e6 * float(model.cache_size)
-    check_definite(bound, prepared, seed_of(model.random_state))
-    gram = Gram(bound, prepared, gram_bytes, executor, least=int(samples.batch.lengths.max(initial=1)))
+    gram = Gram(bound, prepared, budget, executor, least=min(least, n))
     if not bound.surely_definite and gram.way == "full" and n > EXACT:
         whole = gram.gram.reshape(n, gram.stride)[:, :n]
-        check_definite(bound, prepared, seed_of(model.random_state), lambda v: whole @ v.astype(np.float32))
-    l2 = node_strength(model)
-    problem = KernelProblem(
-        data.structure, model._surrogate(tuple(data.codec.classes_)).task_loss, samples, unique.astype(np.int64), gram,
-        linear, l2, linear_strength(model, linear, l2), executor,
-    )  # fmt: skip
-    return problem, KernelScorer(bound, support, data.encoder.n_columns, linear)
+        check_definite(bound, prepared, seed, lambda v: whole @ v.astype(np.float32))
+    return Compared(bound, support, unique.astype(np.int64), gram)
+
+
+def edge_kernel_of(model: Any, linear: Any) -> Any:
+    """The kernel of edges, if they can have one."""
+    kernel = resolve_kernel(model.edge_kernel)
+    if isinstance(kernel, Nystroem) or getattr(kernel, "precomputed", False):
+        raise TypeError(f"edge_kernel must be a kernel of rows, got {model.edge_kernel!r}")
+    kernel.check()
+    if not linear.has_edges or bool(np.any(getattr(linear, "symmetric", False))):
+        raise MissingCapability(
+            f"edge_kernel={model.edge_kernel!r} compares directed edges, which {model.structure!r} has not"
+        )
+    return kernel
+
+
+def without_pairs(linear: Any) -> Any:
+    """The scorer of what neither kernel scores: without a table of label pairs and without features of edges."""
+    own = {"pairs": np.empty(0, np.int64)}
+    return (
+        replace(linear, **own, edge_weights=None)
+        if hasattr(linear, "edge_weights")
+        else replace(linear, **own)
+    )
 
 
 def linear_part(model: Any, data: Encoded) -> Any:
@@ -176,9 +225,15 @@ def kernel_solver(model: Any, callbacks: Any) -> Any:
 
 def fit_mapped(model: Any, kernel: Nystroem, X: Any, y: Any, sample_weight: Any) -> Any:
     """Linear learning on the features of a map, which the model keeps for prediction."""
-    if model.warm_start or model.edge_features is not None or model.states not in ("auto", "all"):
+    if (
+        model.warm_start
+        or model.edge_features is not None
+        or model.edge_kernel is not None
+        or model.states not in ("auto", "all")
+    ):
         raise MissingCapability(
-            f"warm_start, edge_features and states need named features, and kernel={model.kernel!r} makes its own"
+            "warm_start, edge_features, edge_kernel and states do not go with "
+            f"kernel={model.kernel!r}, which makes features of its own"
         )
     y = given_labels(y, model.structure.layout)
     data = encode_training(X, y, model.structure, model.classes, sample_weight, **model._encoding())

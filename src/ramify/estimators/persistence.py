@@ -73,9 +73,11 @@ class PersistenceMixin:
         write_model(path, type(self).__name__, header, arrays)
 
     @classmethod
-    def load(cls, path: Any, *, segment_features: Any = None, kernel: Any = None) -> Any:
+    def load(
+        cls, path: Any, *, segment_features: Any = None, kernel: Any = None, edge_kernel: Any = None
+    ) -> Any:
         """Read a model of this class; another class is refused. See :func:`ramify.load`."""
-        model = load(path, segment_features=segment_features, kernel=kernel)
+        model = load(path, segment_features=segment_features, kernel=kernel, edge_kernel=edge_kernel)
         if not isinstance(model, cls):
             raise ModelFileError(
                 f"{path} holds a {type(model).__name__}, not a {cls.__name__}; use ramify.load(path)"
@@ -83,7 +85,7 @@ class PersistenceMixin:
         return model
 
 
-def load(path: Any, *, segment_features: Any = None, kernel: Any = None) -> Any:
+def load(path: Any, *, segment_features: Any = None, kernel: Any = None, edge_kernel: Any = None) -> Any:
     """Read any model that ramify has saved. No code of the file is run.
 
     Parameters
@@ -91,8 +93,8 @@ def load(path: Any, *, segment_features: Any = None, kernel: Any = None) -> Any:
     path : path or file
     segment_features : callable, optional
         The function of a ``SemiMarkov`` model that had one: model files hold no code, so it has to be given again.
-    kernel : callable or kernel, optional
-        Likewise the kernel of an ``SSVM`` that had a function (``Custom``, ``Transformed``).
+    kernel, edge_kernel : callable or kernel, optional
+        Likewise the kernels of an ``SSVM`` that had functions (``Custom``, ``Transformed``).
 
     Examples
     --------
@@ -106,7 +108,7 @@ def load(path: Any, *, segment_features: Any = None, kernel: Any = None) -> Any:
     known = _estimators()
     if kind not in known:
         raise ModelFileError(f"{path} holds a {kind!r}, which this ramify does not know: upgrade ramify")
-    given_again = {"segment_features": segment_features, "kernel": kernel}
+    given_again = {"segment_features": segment_features, "kernel": kernel, "edge_kernel": edge_kernel}
     _check_given(path, header.get("params"), given_again)
     try:
         model = known[kind](**{k: _revived(v, given_again, k) for k, v in header["params"].items()})
@@ -118,7 +120,7 @@ def load(path: Any, *, segment_features: Any = None, kernel: Any = None) -> Any:
             "segments": SegmentScorer, "edges": EdgeScorer, "graph": GraphScorer, "kernel": KernelScorer,
             "mapped": MappedScorer,
         }.get(header["scorer"].get("kind"), LinearScorer)  # fmt: skip
-        again = (kernel,) if scorer in (KernelScorer, MappedScorer) else ()
+        again = (kernel, edge_kernel) if scorer in (KernelScorer, MappedScorer) else ()
         model.scorer_ = scorer.from_state(header["scorer"], _group(arrays, "scorer"), *again)
         model.coef_ = arrays["coef"]
         history = tuple(Step(int(n), *map(float, rest)) for n, *rest in arrays["history"])
@@ -196,7 +198,7 @@ def _plain(name: str, value: Any) -> Any:
         return {"labels": LabelCodec(value).state()}
     if name == "segment_features" and callable(value):
         return {"function": getattr(value, "__qualname__", type(value).__name__)}
-    if name == "kernel" and _holds_code(value):
+    if name in ("kernel", "edge_kernel") and _holds_code(value):
         return {"function": getattr(value, "__qualname__", type(value).__name__)}
     if type(value) in _components().values():
         if hasattr(value, "get_params"):
@@ -232,7 +234,9 @@ def _check_given(path: Any, params: Any, given: dict[str, Any]) -> None:
     options = structure.get("options") if isinstance(structure, dict) else None
     for name, function in given.items():
         saved = (
-            (params if name == "kernel" else options or {}).get(name) if isinstance(params, dict) else None
+            (options or {} if name == "segment_features" else params).get(name)
+            if isinstance(params, dict)
+            else None
         )
         called = saved.get("function") if isinstance(saved, dict) else None
         if called is not None and not callable(function):

@@ -46,6 +46,10 @@ class SSVM(StructuredEstimator):
         weights. The dual is solved (:class:`~ramify.solvers.KernelFrankWolfe`), and ``l1``, ``regularizer``,
         ``edge_features`` and ``warm_start``, which speak of weights, are refused. ``Nystroem(...)`` maps the rows to
         features and leads to the linear solvers.
+    edge_kernel : kernel, name or function, optional
+        Beside ``kernel``: scores label pairs at edges by a kernel of edges, instead of one table for all of them. It
+        compares the features of edges (``Graph``), or the rows of both ends side by side. There is no compiled loop
+        for it.
     edge_weight : float, default=1.0
         Weight of the kernel of transitions (1 for equal label pairs) relative to that of nodes: the transitions are
         penalised by ``l2 / edge_weight``. It means the same without ``kernel``.
@@ -104,6 +108,7 @@ class SSVM(StructuredEstimator):
         l2_bias=None,
         regularizer=None,
         kernel=None,
+        edge_kernel=None,
         edge_weight=1.0,
         cache_size=2000,
         solver="auto",
@@ -133,6 +138,7 @@ class SSVM(StructuredEstimator):
         self.l2_bias = l2_bias
         self.regularizer = regularizer
         self.kernel = kernel
+        self.edge_kernel = edge_kernel
         self.edge_weight = edge_weight
         self.cache_size = cache_size
         self.solver = solver
@@ -159,6 +165,8 @@ class SSVM(StructuredEstimator):
         self
         """
         check_kernel_settings(self)
+        if self.kernel is None and self.edge_kernel is not None:
+            raise ValueError("edge_kernel needs a kernel of nodes beside it: give kernel=Linear(), say")
         if self.kernel is None:
             return super().fit(X, y, sample_weight)
         return fit_kernel(self, X, y, sample_weight)

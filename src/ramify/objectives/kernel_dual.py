@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 from ramify.executors.threads import ThreadExecutor
 from ramify.kernels.gram import Gram
 from ramify.losses.hamming import PartsLoss
+from ramify.objectives.kernel_edges import EdgePart
 from ramify.objectives.risk import Samples
 from ramify.scorers.kernel import bare
 from ramify.scorers.linear import LinearScorer
@@ -40,6 +41,8 @@ class KernelProblem:
     l2 : float
     l2_linear : ndarray
     executor : ThreadExecutor
+    edges : EdgePart, optional
+        Edges that are scored by a kernel of their own, with a penalty of their own.
     """
 
     structure: Any
@@ -51,6 +54,7 @@ class KernelProblem:
     l2: float
     l2_linear: np.ndarray
     executor: ThreadExecutor
+    edges: EdgePart | None = None
 
     @property
     def n_samples(self) -> int:
@@ -73,6 +77,7 @@ class KernelProblem:
         structure, linear = self.structure, self.linear
         return (
             type(structure) in (Chain, Multiclass)
+            and self.edges is None
             and getattr(structure, "rules", None) is None
             and getattr(structure, "order", 1) == 1
             and type(self.task_loss) is PartsLoss
@@ -87,30 +92,34 @@ class KernelProblem:
         """Weight of the kernel of transitions relative to that of nodes."""
         return self.l2 / float(self.l2_linear[0]) if len(self.l2_linear) else 0.0
 
-    def theta(self, table: np.ndarray, linear: np.ndarray, sample: int | None = None) -> Any:
-        """Potentials of all samples or of one; ``table`` has the scores of distinct rows, (labels, rows)."""
-        rows, batch = slice(None), self.bare
+    def theta(self, state: KernelState, sample: int | None = None) -> Any:
+        """Potentials of all samples or of one."""
+        rows, batch, edges = slice(None), self.bare, slice(None)
         if sample is not None:
             offsets = self.samples.batch.offsets
             rows, batch = slice(offsets[sample], offsets[sample + 1]), batch.slice(sample, sample + 1)
-        theta = self.linear.score(linear, batch)
+        theta = self.linear.score(state.linear, batch)
         own = self.unique[rows]
-        theta.node[:] += (self.gram.scale[own] * table[:, own]).T
-        return theta
+        theta.node[:] += (self.gram.scale[own] * state.table[:, own]).T
+        if self.edges is None:
+            return theta
+        if sample is not None:
+            edges = self.edges.of_sample(sample)
+        return self.edges.added(theta, self.edges.scores(state.edge_table, edges))
 
-    def hinges(self, table: np.ndarray, linear: np.ndarray) -> np.ndarray:
+    def hinges(self, state: KernelState) -> np.ndarray:
         """Hinge of every sample, unweighted."""
         if self.is_compiled:
             from ramify._kernels.kernel_chain import hinge_values
 
             out = np.empty(self.n_samples)
             hinge_values(
-                table.ravel(), self.gram.scale, self.gram.stride, self.unique, self.samples.batch.offsets,
-                self.samples.codes, self.task_loss.table, self.n_labels, self.width, self.padded(linear), out,
+                state.table.ravel(), self.gram.scale, self.gram.stride, self.unique, self.samples.batch.offsets,
+                self.samples.codes, self.task_loss.table, self.n_labels, self.width, self.padded(state.linear), out,
             )  # fmt: skip
             return out
         # By the surrogate, which takes the maximum of a relaxation where the best labels are not known exactly.
-        theta, codes = self.theta(table, linear), self.samples.codes
+        theta, codes = self.theta(state), self.samples.codes
         found = Hinge(self.task_loss).evaluate(self.structure, theta, codes, self.samples.weight)
         return np.maximum(found.values, 0.0)
 
@@ -148,6 +157,10 @@ class KernelState:
     epoch: int = 0
     n_oracle: float = 0.0
     checked: int = 0  # epoch of the last certificate
+    edge_table: np.ndarray = field(
+        default_factory=lambda: np.zeros((0, 0), np.float32)
+    )  # of edges with a kernel
+    norm: float = 0.0  # l2 |f|^2, edges included, at the last refresh
 
     @classmethod
     def at_truth(cls, problem: KernelProblem, places: int = 8) -> KernelState:
@@ -160,11 +173,14 @@ class KernelState:
         table = np.zeros((problem.n_labels, problem.gram.stride), np.float32)
         linear = np.zeros(len(problem.l2_linear))
         n = problem.n_samples
-        return cls(table, linear, path, mass, np.zeros(n), np.full(n, np.inf))
+        found = cls(table, linear, path, mass, np.zeros(n), np.full(n, np.inf))
+        if problem.edges is not None:
+            found.edge_table = problem.edges.zeros()
+        return found
 
     def copy(self) -> KernelState:
         """An independent copy."""
-        names = ("table", "linear", "path", "mass", "loss", "gap")
+        names = ("table", "linear", "path", "mass", "loss", "gap", "edge_table")
         return replace(self, **{name: getattr(self, name).copy() for name in names})
 
     def grow(self) -> None:
@@ -204,16 +220,24 @@ class KernelState:
         return -counts / problem.l2_linear
 
     def refresh(self, problem: KernelProblem) -> np.ndarray:
-        """Compute scores and weights anew from the active labelings; returns the coefficients."""
+        """Compute scores and weights anew from the active labelings; returns the coefficients, one after the other."""
         coef = self.coefficients(problem)
-        gram = problem.gram
         self.linear = self.weights(problem)
-        scores = gram.times(coef)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            self.table[:, : gram.n] = np.where(gram.scale > 0.0, scores.T / gram.scale, 0.0)
-        self._norm = problem.l2 * float(np.sum(coef * scores, dtype=float))
-        return coef
+        self.norm = problem.l2 * _rescored(problem.gram, coef, self.table)
+        if problem.edges is None:
+            return coef.ravel()
+        edges = problem.edges.coefficients(problem.samples, self.path, self.mass)
+        self.norm += problem.edges.l2 * _rescored(problem.edges.gram, edges, self.edge_table)
+        return np.concatenate([coef.ravel(), edges.ravel()])
 
     def penalty(self, problem: KernelProblem) -> float:
         """Value of the penalty at the scores of the last :meth:`refresh`."""
-        return 0.5 * self._norm + 0.5 * float(np.sum(problem.l2_linear * self.linear**2))
+        return 0.5 * self.norm + 0.5 * float(np.sum(problem.l2_linear * self.linear**2))
+
+
+def _rescored(gram: Gram, coef: np.ndarray, table: np.ndarray) -> float:
+    """Scores of distinct rows by coefficients, into ``table``; returns ``<coef, scores>``."""
+    scores = gram.times(coef)
+    inverse = np.divide(1.0, gram.scale, out=np.zeros_like(gram.scale), where=gram.scale > 0.0)
+    table[:, : gram.n] = scores.T * inverse
+    return float(np.sum(coef * scores, dtype=float))

@@ -35,11 +35,33 @@ def bare(batch: Any) -> Any:
     return replace(batch, rows=np.empty((batch.n_rows, 0)))
 
 
+def edge_ends(batch: Any) -> tuple[np.ndarray, np.ndarray]:
+    """The rows that each edge of a batch joins, (n_edges, 2), and the edges of each sample: neighbours in chains."""
+    if hasattr(batch, "layout"):
+        return batch.layout.edge_rows, batch.layout.edge_offsets
+    lengths = np.diff(batch.offsets)
+    inner = np.ones(batch.n_rows, bool)
+    inner[batch.offsets[1:][lengths > 0] - 1] = False
+    first = np.flatnonzero(inner)
+    offsets = np.concatenate([[0], np.cumsum(np.maximum(lengths - 1, 0))]).astype(np.int64)
+    return np.column_stack([first, first + 1]), offsets
+
+
+def edge_inputs(batch: Any) -> Rows:
+    """What an edge kernel compares: features of edges where there are any, else those of both ends side by side."""
+    own = getattr(batch, "edge_rows", None)
+    if own is not None:
+        return as_rows(own)
+    rows, (ends, _) = as_rows(batch.rows), edge_ends(batch)
+    sides = [rows[ends[:, 0]], rows[ends[:, 1]]]
+    return sparse.csr_array(sparse.hstack(sides)) if sparse.issparse(rows) else np.hstack(sides)
+
+
 @dataclass(frozen=True)
 class KernelScorer:
-    """``node[t, k] = sum_u coef[u, k] K(x_u, x_t)``; edges as ``linear`` scores them.
+    """``node[t, k] = sum_u coef[u, k] K(x_u, x_t)``; edges by a kernel likewise, or as ``linear`` scores them.
 
-    The weight vector is ``[coefficients (n_support x n_labels) | weights of linear]``.
+    The weight vector is ``[coefficients (n_support x n_labels) | coefficients of edges | weights of linear]``.
 
     Parameters
     ----------
@@ -51,12 +73,16 @@ class KernelScorer:
         Columns of the inputs, those of edge features included.
     linear : LinearScorer or another scorer of weights
         For rows without columns, so that it scores edges only.
+    edge_kernel, edge_support : Kernel and rows, optional
+        What scores label pairs at edges, ``sum_e coef[e, i, j] K(z_e, z)``.
     """
 
     kernel: Kernel
     support: Rows
     n_columns: int
     linear: Any
+    edge_kernel: Kernel | None = None
+    edge_support: Rows = None
 
     @property
     def n_labels(self) -> int:
@@ -79,28 +105,40 @@ class KernelScorer:
         return self.n_support * self.n_labels
 
     @property
+    def n_kernel(self) -> int:
+        """Number of coefficients of nodes and of edges."""
+        n_edges = 0 if self.edge_kernel is None else int(self.edge_support.shape[0])
+        return self.n_node + n_edges * self.n_labels**2
+
+    @property
     def n_params(self) -> int:
         """Length of the weight vector."""
-        return self.n_node + self.linear.n_params
+        return self.n_kernel + self.linear.n_params
 
     @property
     def blocks(self) -> dict[str, slice]:
         """Where coefficients, biases (none) and the weights of edges stand."""
-        a = self.n_node
+        a = self.n_kernel
         moved = {name: slice(place.start + a, place.stop + a) for name, place in self.linear.blocks.items()}
-        return {**moved, "node": slice(0, a)}
+        return {**moved, "node": slice(0, self.n_node), "edge_kernel": slice(self.n_node, a)}
 
     def coefficients(self, w: np.ndarray) -> np.ndarray:
         """Coefficient of every support row and label."""
         return w[: self.n_node].reshape(self.n_support, self.n_labels)
 
+    def edge_coefficients(self, w: np.ndarray) -> np.ndarray:
+        """Coefficient of every support edge and label pair, shape (edges, labels^2)."""
+        return w[self.n_node : self.n_kernel].reshape(-1, self.n_labels**2)
+
     def edge_table(self, w: np.ndarray) -> np.ndarray:
         """Weights of label pairs as a (1, labels, labels) table."""
-        return self.linear.edge_table(w[self.n_node :])
+        if self.edge_kernel is not None:
+            raise AttributeError("with an edge_kernel every edge has transitions of its own")
+        return self.linear.edge_table(w[self.n_kernel :])
 
     def score(self, w: np.ndarray, batch: Any) -> Any:
         """Potentials of a batch."""
-        theta = self.linear.score(w[self.n_node :], bare(batch))
+        theta = self.linear.score(w[self.n_kernel :], bare(batch))
         rows = as_rows(batch.rows)
         if getattr(self.kernel, "precomputed", False):
             values = rows[:, self.support[:, 0]]
@@ -109,13 +147,25 @@ class KernelScorer:
             values = self.kernel.cross(self.kernel.prepare(rows), self.support)
         if self.n_support:
             theta.node[:] += values @ self.coefficients(w).astype(values.dtype)
+        if self.edge_kernel is not None:
+            rows = self.edge_kernel.prepare(edge_inputs(batch))
+            values = self.edge_kernel.cross(rows, self.edge_support)
+            scores = values @ self.edge_coefficients(w).astype(values.dtype)
+            theta = theta.per_edge()
+            theta = replace(theta, edge=theta.edge + scores.reshape(-1, self.n_labels, self.n_labels))
         return theta
 
     def of_support(self, w: np.ndarray) -> tuple[KernelScorer, np.ndarray]:
         """The same scores by the rows that have a coefficient other than 0."""
-        used = np.flatnonzero(np.any(self.coefficients(w) != 0.0, axis=1))
-        smaller = replace(self, support=self.support[used])
-        return smaller, np.concatenate([self.coefficients(w)[used].ravel(), w[self.n_node :]])
+        coef = self.coefficients(w)
+        used = np.flatnonzero(np.any(coef != 0.0, axis=1))
+        smaller, parts = replace(self, support=self.support[used]), [coef[used].ravel()]
+        if self.edge_kernel is not None:
+            coef = self.edge_coefficients(w)
+            used = np.flatnonzero(np.any(coef != 0.0, axis=1))
+            smaller = replace(smaller, edge_support=self.edge_support[used])
+            parts.append(coef[used].ravel())
+        return smaller, np.concatenate([*parts, w[self.n_kernel :]])
 
     # -- persistence --------------------------------------------------------------------------------------------
 
@@ -126,8 +176,10 @@ class KernelScorer:
             column = self.support[:, 0]
             if len(column) and not 0 <= column.min() <= column.max() < self.n_columns:
                 raise ValueError("support columns of the model are out of range")
-        elif not isinstance(self.kernel, Transformed) and (
-            self.support.shape[1] + self.linear.n_columns != self.n_columns
+        elif (
+            not isinstance(self.kernel, Transformed)
+            and self.edge_kernel is None
+            and (self.support.shape[1] + self.linear.n_columns != self.n_columns)
         ):
             raise ValueError("support rows and features of the model do not belong together")
 
@@ -139,18 +191,28 @@ class KernelScorer:
             "has_edges": self.has_edges, "n_labels": self.n_labels, "support": list(map(int, self.support.shape)),
         }  # fmt: skip
         arrays = {f"linear.{k}": v for k, v in linear_arrays.items()} | rows_state(self.support)
+        if self.edge_kernel is not None:
+            header["edge_kernel"] = kernel_state(self.edge_kernel)
+            header["edge_support"] = list(map(int, self.edge_support.shape))
+            arrays |= {f"edges.{k}": v for k, v in rows_state(self.edge_support).items()}
         return header, arrays
 
     @classmethod
     def from_state(
-        cls, header: dict[str, Any], arrays: dict[str, np.ndarray], given: Any = None
+        cls, header: dict[str, Any], arrays: dict[str, np.ndarray], given: Any = None, edge_given: Any = None
     ) -> KernelScorer:
-        """Inverse of :meth:`state`; ``given`` is the kernel again where it is a function of the user's."""
+        """Inverse of :meth:`state`; ``given`` are the kernels again where they are functions of the user's."""
         own = {k.removeprefix("linear."): v for k, v in arrays.items() if k.startswith("linear.")}
         kinds: Any = {"edges": EdgeScorer, "graph": GraphScorer}
         linear = kinds.get(header["linear"].get("kind"), LinearScorer).from_state(header["linear"], own)
         rows = rows_from_state(arrays, tuple(header["support"]))
-        return cls(kernel_from_state(header["kernel"], given), rows, int(header["n_columns"]), linear)
+        found = cls(kernel_from_state(header["kernel"], given), rows, int(header["n_columns"]), linear)
+        if "edge_kernel" not in header:
+            return found
+        own = {k.removeprefix("edges."): v for k, v in arrays.items() if k.startswith("edges.")}
+        edge_kernel = kernel_from_state(header["edge_kernel"], edge_given)
+        edges = rows_from_state(own, tuple(header["edge_support"]))
+        return replace(found, edge_kernel=edge_kernel, edge_support=edges)
 
 
 @dataclass(frozen=True)
@@ -214,7 +276,7 @@ class MappedScorer:
 
     @classmethod
     def from_state(
-        cls, header: dict[str, Any], arrays: dict[str, np.ndarray], given: Any = None
+        cls, header: dict[str, Any], arrays: dict[str, np.ndarray], given: Any = None, edge_given: Any = None
     ) -> MappedScorer:
         """Inverse of :meth:`state`."""
         own = {k.removeprefix("linear."): v for k, v in arrays.items() if k.startswith("linear.")}

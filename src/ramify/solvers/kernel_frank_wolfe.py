@@ -23,8 +23,8 @@ class Certified(NamedTuple):
     lower: float
 
     def weights(self) -> np.ndarray:
-        """Coefficients of the distinct rows, then the weights of transitions."""
-        return np.concatenate([self.coef.ravel(), self.linear])
+        """Coefficients of the distinct rows (and edges), then the weights of transitions."""
+        return np.concatenate([self.coef, self.linear])
 
 
 @dataclass(frozen=True)
@@ -114,9 +114,11 @@ class KernelFrankWolfe:
     @staticmethod
     def _start(problem: KernelProblem, active: KernelState) -> Certified:
         """All scores 0: the objective is the sum of the largest losses, the dual 0."""
-        primal = float(problem.samples.weight @ problem.hinges(active.table, active.linear))
-        coef = np.zeros((problem.gram.n, problem.n_labels))
-        return Certified(coef, active.linear.copy(), primal, 0.0)
+        primal = float(problem.samples.weight @ problem.hinges(active))
+        size = problem.gram.n * problem.n_labels
+        if problem.edges is not None:
+            size += problem.edges.gram.n * problem.n_labels**2
+        return Certified(np.zeros(size), active.linear.copy(), primal, 0.0)
 
     def _order(self, problem: KernelProblem, active: KernelState) -> np.ndarray:
         order = np.random.default_rng([self.random_state, active.epoch]).permutation(problem.n_samples)
@@ -138,7 +140,7 @@ def certified(problem: KernelProblem, active: KernelState, best: Certified) -> C
     penalty = active.penalty(problem)
     weight = problem.samples.weight
     lower = max(best.lower, float(weight @ active.loss) - penalty)
-    primal = float(weight @ problem.hinges(active.table, active.linear)) + penalty
+    primal = float(weight @ problem.hinges(active)) + penalty
     active.n_oracle += 1.0
     if primal < best.primal:
         return Certified(coef, active.linear.copy(), primal, lower)

@@ -53,17 +53,26 @@ class _Visit:
         self.factor = float(problem.samples.weight[s]) / problem.l2
         self.unique = problem.unique[self.rows]
         self.own = own_gram(problem.gram, self.unique)
-        self.theta = problem.theta(state.table, state.linear, s)
+        self.theta = problem.theta(state, s)
         self.mass = state.mass[s]
         n_places = len(self.mass)
         self.part = np.zeros((n_places, len(state.linear)))  # counts of a labeling in the linear part
         self.lost, self.inner = np.zeros(n_places), np.zeros((n_places, n_places))
         self.change = np.zeros((len(self.true), problem.n_labels))
+        edges = problem.edges
+        if edges is not None:
+            self.edges = edges.of_sample(s)
+            self.edge_unique = edges.unique[self.edges]
+            self.edge_own = own_gram(edges.gram, self.edge_unique)
+            self.edge_change = np.zeros((len(self.edge_unique), problem.n_labels**2))
         for m in np.flatnonzero(self.mass != FREE):
             self._enter(m)
 
     def _path(self, m: Any) -> np.ndarray:
         return self.state.path[m, self.rows]
+
+    def _pairs(self, m: Any) -> np.ndarray:
+        return self.problem.edges.pairs(self._path(m), self.edges, self.rows.start)  # type: ignore[union-attr]
 
     def _enter(self, m: Any) -> None:
         """Loss, counts and kernels of the labeling in place m."""
@@ -76,6 +85,9 @@ class _Visit:
             same = path[:, None] == self._path(b)[None, :]
             value = float(self.own[same].sum())
             value += problem.l2 * float(np.sum(self.part[m] * self.part[b] / problem.l2_linear))
+            if problem.edges is not None:
+                same = self._pairs(m)[:, None] == self._pairs(b)[None, :]
+                value += problem.l2 / problem.edges.l2 * float(self.edge_own[same].sum())
             self.inner[m, b] = self.inner[b, m] = value
 
     def run(self, rounds: int, steps: int) -> int:
@@ -132,17 +144,30 @@ class _Visit:
             change[at, self._path(m)] += self.factor * moved[m]
         self.change += change
         state.linear -= problem.l2 * self.factor * (moved @ self.part) / problem.l2_linear
-        self.theta = problem.linear.score(state.linear, self.one)
-        self.theta.node[:] += (
-            problem.gram.scale[self.unique] * state.table[:, self.unique]
-        ).T - self.own @ self.change
+        edges = problem.edges
+        if edges is not None:
+            at = np.arange(len(self.edge_unique))
+            for m in np.flatnonzero(moved):
+                np.add.at(
+                    self.edge_change, (at, self._pairs(m)), problem.l2 / edges.l2 * self.factor * moved[m]
+                )
+        self.theta = problem.theta(state, self.s)
+        self.theta.node[:] -= self.own @ self.change
+        if edges is not None:
+            self.theta.edge[:] -= (self.edge_own @ self.edge_change).reshape(self.theta.edge.shape)
 
     def _spread(self) -> None:
         """The scores of all rows follow."""
-        gram, table = self.problem.gram, self.state.table
-        for t, k in np.argwhere(self.change):
-            u = self.unique[t]
-            table[k] -= np.float32(self.change[t, k] * gram.scale[u]) * gram_row(gram, int(u))
+        _add_rows(self.problem.gram, self.unique, self.change, self.state.table)
+        if self.problem.edges is not None:
+            _add_rows(self.problem.edges.gram, self.edge_unique, self.edge_change, self.state.edge_table)
+
+
+def _add_rows(gram: Any, unique: np.ndarray, change: np.ndarray, table: np.ndarray) -> None:
+    """Multiples of Gram rows to the scores of all rows."""
+    for t, k in np.argwhere(change):
+        u = unique[t]
+        table[k] -= np.float32(change[t, k] * gram.scale[u]) * gram_row(gram, int(u))
 
 
 def _first_best(values: np.ndarray) -> int:
