@@ -53,6 +53,7 @@ def _groups() -> dict[str, Callable[[], None]]:
         **solvers,
         "regularizers": _regularize,
         "edges": _fit_rich,
+        "kernels": _fit_kernels,
         "predictions": _predict_all,
         "inference": _infer_all,
     }
@@ -131,6 +132,14 @@ def _fit_rich() -> None:
             for learner in (CRF, Perceptron):
                 model = learner(Chain(order=order), edge_features="all", max_iter=2, n_jobs=1)
                 _infer(_fitted(model, X, Y), X)
+
+
+def _fit_kernels() -> None:
+    """Chains whose nodes are scored by a kernel."""
+    from ramify import SSVM
+
+    for structure, X, Y in list(_data())[:1]:
+        _fitted(SSVM(structure, kernel="rbf", max_iter=2, n_jobs=1), X, Y).predict(X)
 
 
 def _tag() -> None:
