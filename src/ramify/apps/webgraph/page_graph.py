@@ -13,17 +13,17 @@ from ramify.structures.graph import Graph
 class PageGraph(Graph):
     """A graph whose tree-reweighted sums stop at ``tol``, from the messages of the last call.
 
-    Learning to a gap of a percent does not need sums to the last digit: 1e-5 of each, in at most 100 sweeps, makes a
-    training on three schools several times cheaper than the default of 1e-9 (2,000 sweeps).
+    Choosing labels does not need sums to the last digit: 1e-4 of each, in at most 30 sweeps, made the training of an
+    M3N on three schools several times cheaper than the default of 1e-9 (2,000 sweeps), and labelled the fourth as well.
 
     Parameters
     ----------
     edge_bias : bool, default=True
     inference : str, default="bounded"
         How the best labels are found where no junction tree fits.
-    tol : float, default=1e-5
+    tol : float, default=1e-4
         Bounds on each sum differ by at most this share.
-    max_sweeps : int, default=100
+    max_sweeps : int, default=30
 
     Examples
     --------
@@ -32,7 +32,7 @@ class PageGraph(Graph):
     """
 
     def __init__(
-        self, edge_bias: bool = True, inference: str = "bounded", tol: float = 1e-5, max_sweeps: int = 100
+        self, edge_bias: bool = True, inference: str = "bounded", tol: float = 1e-4, max_sweeps: int = 30
     ) -> None:
         super().__init__(edge_bias=edge_bias, inference=inference, sums="reweighted")
         self.tol, self.max_sweeps = tol, max_sweeps
