@@ -31,8 +31,8 @@ _HOME = {
     "as_sequences": "ramify.data",
 }
 _PACKAGES = (
-    "bounds", "compat", "data", "datasets", "errors", "inspection", "losses", "metrics", "plot", "regularizers",
-    "solvers", "structures", "testing",
+    "bounds", "compat", "data", "datasets", "errors", "inspection", "kernels", "losses", "metrics", "plot",
+    "regularizers", "solvers", "structures", "testing",
 )  # fmt: skip
 
 __all__ = [

@@ -26,6 +26,8 @@ from ramify.scorers.edges import EdgeScorer
 from ramify.scorers.graph import GraphScorer
 from ramify.scorers.linear import LinearScorer
 
+VALUES_A_BLOCK = 2**24  # kernel values computed at once in prediction: 64 MB
+
 _MAPS = {kind.__name__: kind for kind in (Blurred, Directions)}
 _BY_NAME = {kind.__name__: kind for kind in (Linear, Polynomial, RBF, Precomputed)}
 
@@ -121,6 +123,11 @@ class KernelScorer:
         a = self.n_kernel
         moved = {name: slice(place.start + a, place.stop + a) for name, place in self.linear.blocks.items()}
         return {**moved, "node": slice(0, self.n_node), "edge_kernel": slice(self.n_node, a)}
+
+    @property
+    def rows_a_block(self) -> int:
+        """Rows to score at once, so that their kernel values do not fill the memory."""
+        return max(64, VALUES_A_BLOCK // max(1, self.n_support))
 
     def coefficients(self, w: np.ndarray) -> np.ndarray:
         """Coefficient of every support row and label."""
