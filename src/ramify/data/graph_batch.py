@@ -210,8 +210,8 @@ class GraphBatch(Batch):
 def shifted_columns(rows: np.ndarray | SparseRows, kind: np.ndarray, n_kinds: int) -> Any:
     """Feature rows whose columns stand apart for each kind of row: column ``a`` of kind t becomes ``t * n + a``.
 
-    >>> shifted_columns(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([0, 1]), 2).indices
-    array([0, 1, 2, 3], dtype=int32)
+    >>> shifted_columns(np.array([[1.0, 2.0], [0.0, 4.0]]), np.array([0, 1]), 2).indices
+    array([0, 1, 3], dtype=int32)
     """
     if n_kinds == 1:
         return rows
@@ -221,8 +221,10 @@ def shifted_columns(rows: np.ndarray | SparseRows, kind: np.ndarray, n_kinds: in
         values = values[start:stop] if len(values) else values
         indptr, n = rows.indptr - start, rows.n_columns
     else:
-        indptr = offsets_from_lengths([rows.shape[1]] * len(rows))
         n = rows.shape[1]
-        columns, values = np.tile(np.arange(n, dtype=np.int32), len(rows)), np.ascontiguousarray(rows).ravel()
+        there, columns = np.nonzero(rows)
+        indptr = offsets_from_lengths(np.bincount(there, minlength=len(rows)))
+        values = rows[there, columns]
+        values = values[:0] if np.all(values == 1.0) else values
     moved = columns + np.repeat(kind * n, np.diff(indptr))
     return SparseRows(indptr, moved.astype(np.int32), values, n * n_kinds)

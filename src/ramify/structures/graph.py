@@ -61,7 +61,12 @@ class Graph(GraphInference):
         What :class:`~ramify.SSVM` maximises where the best labels are not known exactly: the linear relaxation, which
         keeps the objective convex and an upper bound, or whatever labels ``inference`` finds.
     memory_limit : float, optional
-        Bytes that the tables of one junction tree may take; 2^27 by default.
+        Bytes that the messages of one junction tree may take. By default 2^27, and the largest clique may have 2^17.5
+        entries (larger ones are slow): a limit of your own lifts the latter.
+    tol : float, default=1e-8
+        Relative accuracy of tree-reweighted sums: their proven bounds differ by at most this share.
+    max_sweeps : int, default=2000
+        Passes over all messages of a graph at most; graphs that need more are counted in ``result_.n_unconverged``.
 
     Notes
     -----
@@ -94,6 +99,8 @@ class Graph(GraphInference):
         sums: str = "auto",
         oracle: str = "relaxed",
         memory_limit: float | None = None,
+        tol: float = 1e-8,
+        max_sweeps: int = 2000,
     ) -> None:
         self.symmetric = symmetric
         self.parameters = parameters
@@ -103,6 +110,8 @@ class Graph(GraphInference):
         self.sums = sums
         self.oracle = oracle
         self.memory_limit = memory_limit
+        self.tol = tol
+        self.max_sweeps = max_sweeps
 
     def bind(self, classes: Sequence) -> Graph:
         """A copy for one model, which keeps its own account of what is approximate."""

@@ -53,8 +53,8 @@ def _line(structure: GraphMethods, theta: GraphTables, s: int, known: bool) -> s
     cliques = f", {n_cliques} cliques" if n_cliques else ""
     parts = _n_components(topology.n_vars, topology)
     if tree is None:
-        error = topology.memory["too wide", structure._limit()]
-        width = f"a junction tree would need {error.n_bytes:.3g} bytes (limit {structure._limit():.3g})"
+        error = topology.memory["too wide", structure.memory_limit]
+        width = f"a junction tree would need {error.n_bytes:.3g} bytes for cliques of 2^{error.log2_size:.1f} entries"
     else:
         width = f"junction tree of 2^{tree.log2_size:.1f} entries at most"
     best = structure.best_method(factor_graph(theta, s))

@@ -13,7 +13,7 @@ from ramify.structures.base import Best, Expectation
 from ramify.structures.checks import _check_feasible, _codes, _infeasible, _weights
 from ramify.structures.graph_copies import best_contradicting, first_contradictions, k_best, per_sample
 from ramify.structures.graph_factors import add_answer, factor_graph, labels_of
-from ramify.structures.graph_methods import NOT_EXACT, GraphMethods, _function
+from ramify.structures.graph_methods import NOT_EXACT, GraphMethods
 from ramify.structures.graph_tables import GraphTables, combined
 from ramify.structures.tables import Restriction
 
@@ -116,11 +116,9 @@ class GraphInference(BaseEstimator, GraphMethods):
             codes[gather(tables.offsets, exact)[0]] = found.codes
             counts = tables.zeros()
             for s, graph in relaxed.items():
-                point = _function("relax")(graph)
+                point = self._relaxation(graph, tables.layout.memory[s])
                 values[s] = point.value
                 add_answer(tables, s, point.unary, point.factor, float(weight[s]), counts)
-                if not point.integral:
-                    self._note("relaxed", point.method, tables.layout.memory[s], point.converged)
         _check_feasible(values, tables, self)
         counts = self.count(tables, codes, weight=own, into=counts)
         return Relaxed(values, _summed_like(counts, theta))

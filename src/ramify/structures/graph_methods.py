@@ -16,11 +16,13 @@ import numpy as np
 from ramify.errors import ApproximateInferenceWarning, TooWide
 from ramify.inference.factor_graph import FactorGraph, Topology
 from ramify.inference.junction_tree import JunctionTree
-from ramify.inference.results import Maximum, Sum
+from ramify.inference.results import Maximum, Relaxation, Sum
 from ramify.structures.graph_factors import shape_of
 from ramify.structures.graph_tables import GraphTables
 
-MEMORY = 2**27  # bytes of junction trees that repeated inference bears
+MEMORY = 2**27  # bytes that the messages of a junction tree may take
+LARGEST = 17.5  # log2 of the largest clique that repeated inference bears, unless a memory limit is given
+RELAX_TOL = 1e-3  # relative accuracy of linear programs in training; 1e-4 took three times as long on snakes
 SMALL_TREE = 12.0  # log2 of the largest clique up to which a junction tree is faster than a graph cut
 INFERENCE = ("auto", "exact", "junction_tree", "graph_cut", "bounded", "loopy", "integer_program")
 NOT_EXACT = ("bounded", "loopy")
@@ -40,7 +42,6 @@ _HOME = {
     "is_submodular": "graph_cut",
     "loopy_max": "loopy",
     "loopy_sum": "loopy",
-    "relax": "relaxation",
     "reweighted_sum": "reweighted",
 }
 
@@ -57,7 +58,7 @@ class Tally:
         self._lock = threading.Lock()
         self._graphs: dict[tuple[str, str], set[int]] = defaultdict(set)
         self._unconverged: set[int] = set()
-        self.messages: dict[tuple[str, int], np.ndarray] = {}  # to start from, while the weights move little
+        self.messages: dict[tuple[str, int], Any] = {}  # to start from, while the weights move little
 
     def note(self, task: str, method: str, graph: int, converged: bool = True) -> None:
         """Graph number ``graph`` was answered approximately."""
@@ -101,6 +102,8 @@ class GraphMethods:
     sums: str
     oracle: str
     memory_limit: Any
+    tol: float
+    max_sweeps: int
 
     # -- saying so ----------------------------------------------------------------------------------------------
 
@@ -134,7 +137,21 @@ class GraphMethods:
         tally = self._tally
         if tally is None:
             return None
-        return tally.messages.setdefault((name, id(memory)), np.zeros(size))
+        key = (name, id(memory))
+        if key not in tally.messages:  # a graph is asked by one thread at a time
+            tally.messages[key] = np.zeros(size)
+        return tally.messages[key]
+
+    def _relaxation(self, graph: FactorGraph, memory: dict) -> Relaxation:
+        """A maximum over the local polytope, from where the last one was."""
+        from ramify.inference.relaxation import RelaxationState, relax
+
+        tally = self._tally
+        warm = None if tally is None else tally.messages.setdefault(("relax", id(memory)), RelaxationState())
+        found = relax(graph, tol=RELAX_TOL, warm=warm)
+        if not found.integral:
+            self._note("relaxed", found.method, memory, found.converged)
+        return found
 
     # -- choosing -----------------------------------------------------------------------------------------------
 
@@ -148,20 +165,29 @@ class GraphMethods:
 
     def _tree(self, topology: Topology) -> JunctionTree | None:
         """The junction tree of a graph, if it is within the memory limit."""
-        key = ("too wide", self._limit())
+        key = ("too wide", self.memory_limit)
         if key in topology.memory:
             return None
         try:
-            return JunctionTree.of(topology, self._limit())
+            tree = JunctionTree.of(topology, self._limit())
         except TooWide as error:
             topology.memory[key] = error
             return None
+        if self.memory_limit is not None or tree.log2_size <= LARGEST:
+            return tree
+        topology.memory[key] = TooWide(
+            f"its largest clique has 2^{tree.log2_size:.1f} entries, which takes too long again and again (at most "
+            f"2^{LARGEST:g} unless a limit is given).",
+            tree.log2_size,
+            tree.n_bytes,
+        )
+        return None
 
     def _exact_tree(self, tables: GraphTables, s: int, answer: str) -> JunctionTree:
         topology = shape_of(tables, s).topology
         tree = self._tree(topology)
         if tree is None:
-            error = topology.memory["too wide", self._limit()]
+            error = topology.memory["too wide", self.memory_limit]
             raise TooWide(
                 f"sample {s}: {answer} needs exact inference, but {error} Graph(memory_limit=...) sets the limit.",
                 error.log2_size,
@@ -226,7 +252,8 @@ class GraphMethods:
             found = _function("loopy_sum")(graph)
         else:
             size = int(graph.topology.cards[graph.topology.scope].sum())
-            found = _function("reweighted_sum")(graph, messages=self._start("reweighted", memory, size))
+            start = self._start("reweighted", memory, size)
+            found = _function("reweighted_sum")(graph, tol=self.tol, max_iter=self.max_sweeps, messages=start)
         if not found.exact:
             self._note("sums", found.method, memory, found.converged)
         return found
