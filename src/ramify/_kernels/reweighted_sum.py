@@ -246,18 +246,13 @@ def sweep_part(
     codes, other, out,
 ):  # fmt: skip
     """All messages once, forward and backward along the order; returns the largest change."""
-    change = 0.0
-    for a in range(len(variables)):
+    change, n = 0.0, len(variables)
+    for turn in range(2 * n):
+        i = variables[turn] if turn < n else variables[2 * n - 1 - turn]
+        late = forward if turn < n else backward
         change = max(change, receive(
-            variables[a], keep[variables[a]], forward, cards, scope_ptr, scope, values, start, scale, table_ptr,
-            table, top, narrow, unary, unary_ptr, rho, var_ptr, var_slot, slot_factor, msg_ptr, messages, inverse,
-            log_b, b, codes, other, out,
-        ))  # fmt: skip
-    for a in range(len(variables) - 1, -1, -1):
-        change = max(change, receive(
-            variables[a], keep[variables[a]], backward, cards, scope_ptr, scope, values, start, scale, table_ptr,
-            table, top, narrow, unary, unary_ptr, rho, var_ptr, var_slot, slot_factor, msg_ptr, messages, inverse,
-            log_b, b, codes, other, out,
+            i, keep[i], late, cards, scope_ptr, scope, values, start, scale, table_ptr, table, top, narrow, unary,
+            unary_ptr, rho, var_ptr, var_slot, slot_factor, msg_ptr, messages, inverse, log_b, b, codes, other, out,
         ))  # fmt: skip
     return change
 

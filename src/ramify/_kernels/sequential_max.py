@@ -327,14 +327,11 @@ def bounded_max_part(
     bound = np.inf
     reference, idle, sweep = np.inf, 0, 0
     while sweep < max_iter:
-        sweep_max(
-            variables, 1, forward, given, cards, scope_ptr, scope, values, start, unary, unary_ptr, var_ptr, var_slot,
-            slot_factor, msg_ptr, messages, total, codes, shares, out,
-        )  # fmt: skip
-        sweep_max(
-            variables, -1, backward, given, cards, scope_ptr, scope, values, start, unary, unary_ptr, var_ptr,
-            var_slot, slot_factor, msg_ptr, messages, total, codes, shares, out,
-        )  # fmt: skip
+        for turn in range(2):
+            sweep_max(
+                variables, 1 - 2 * turn, backward if turn else forward, given, cards, scope_ptr, scope, values, start,
+                unary, unary_ptr, var_ptr, var_slot, slot_factor, msg_ptr, messages, total, codes, shares, out,
+            )  # fmt: skip
         sweep += 1
         proven = prove(
             variables, backward, part, cards, scope_ptr, scope, values, start, unary, unary_ptr, var_ptr, var_slot,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 
 import numpy as np
-from scipy.optimize import Bounds, LinearConstraint, milp
 
 from ramify.inference.bounded_max import bounded_max, meets
 from ramify.inference.factor_graph import FactorGraph
@@ -31,6 +30,8 @@ def integer_program(graph: FactorGraph, *, time_limit: float | None = None) -> M
     >>> integer_program(triangle).value, integer_program(triangle).exact
     (2.5, True)
     """
+    from scipy.optimize import Bounds, LinearConstraint, milp
+
     from ramify.inference.relaxation import consistency
 
     begin = time.perf_counter()

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
-from scipy.optimize import linprog
 
 from ramify.inference.bounded_max import bounded_max
 from ramify.inference.factor_graph import FactorGraph, Topology, entries
@@ -162,6 +161,8 @@ def consistency(topology: Topology) -> tuple[sparse.csr_array, np.ndarray]:
 
 
 def _linear_program(graph: FactorGraph) -> Relaxation:
+    from scipy.optimize import linprog
+
     topology = graph.topology
     theta = np.concatenate([graph.unary, graph.own_values])
     matrix, right = consistency(topology)
