@@ -259,4 +259,5 @@ def _sparse(batch: Batch) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     t, a = np.nonzero(rows)
     indptr = np.zeros(len(rows) + 1, np.int64)
     np.cumsum(np.bincount(t, minlength=len(rows)), out=indptr[1:])
-    return indptr, a.astype(np.int32), np.asarray(rows, float)[t, a]
+    values = np.asarray(rows, float)[t, a]
+    return indptr, a.astype(np.int32), values[:0] if np.all(values == 1.0) else values

@@ -13,7 +13,7 @@ from ramify.solvers.base import Recorder, Result, warn_unconverged
 from ramify.surrogates.hinge import Hinge
 
 FORGET = 0.2  # share of the present weights in their running mean
-IDLE = 0.5  # samples whose gap is below this share of the mean wait ...
+IDLE = 0.25  # samples whose gap is below this share of the mean wait ...
 ALL_EVERY = 3  # ... for the next epoch that visits all
 STALE = 1.5  # gaps met during an epoch exceed those of the mean of the weights by about this factor
 
