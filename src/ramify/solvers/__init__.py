@@ -16,11 +16,13 @@ if TYPE_CHECKING:
     from ramify.solvers.passive_aggressive import PassiveAggressive
     from ramify.solvers.perceptron import AveragedPerceptron
     from ramify.solvers.proximal import Proximal
+    from ramify.solvers.smo import SMO
     from ramify.solvers.stochastic import Stochastic
 
 __all__ = [
     "AROW",
     "LBFGS",
+    "SMO",
     "AveragedPerceptron",
     "Bundle",
     "FrankWolfe",
