@@ -353,3 +353,13 @@ def test_the_choice_follows_the_graph(rng):
         maximise(full, "magic")
     with pytest.raises(ValueError, match="method must be one of"):
         summarise(full, "graph_cut")
+
+
+def test_messages_come_before_large_cliques(rng):
+    n = 12
+    pairs = [((i, j), 0.05 * rng.normal(size=(3, 3))) for i in range(n) for j in range(i)]
+    weak = FactorGraph.from_tables([3] * n, [*pairs, *[((i,), 2 * rng.normal(size=3)) for i in range(n)]])
+    assert plan(weak, "max").method == "junction_tree"
+    result = maximise(weak)
+    assert result.exact and result.method == "bounded_max"
+    assert result.value == pytest.approx(maximise(weak, "junction_tree").value)

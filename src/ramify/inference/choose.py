@@ -16,6 +16,8 @@ from ramify.inference.results import Maximum, Sum
 from ramify.inference.reweighted import is_forest, reweighted_sum
 
 MAXIMA = ("auto", "junction_tree", "graph_cut", "bounded_max", "loopy", "integer_program")
+# A junction tree with larger cliques than this costs more than trying messages first, which are often proven exact.
+_TRY_MESSAGES = 16.0
 SUMS = ("auto", "junction_tree", "reweighted", "loopy")
 
 
@@ -67,8 +69,8 @@ def maximise(
 ) -> Maximum:
     """The best assignment by a method of choice; ``exact`` in the answer says whether it is proven.
 
-    ``"auto"`` follows ``plan``; where that leaves a gap and there is a ``time_limit``, ``integer_program`` gets the
-    rest of the time.
+    ``"auto"`` follows ``plan``, but tries messages before a junction tree with large cliques, and returns what they
+    prove; where that leaves a gap and there is a ``time_limit``, ``integer_program`` gets the rest of the time.
 
     Parameters
     ----------
@@ -90,7 +92,12 @@ def maximise(
     begin = time.perf_counter()
     wanted = plan(graph, "max", memory_limit).method if method == "auto" else method
     if wanted == "junction_tree":
-        return JunctionTree.of(graph.topology, memory_limit).best(graph)
+        tree = JunctionTree.of(graph.topology, memory_limit)
+        if method == "auto" and tree.log2_size > _TRY_MESSAGES:
+            quick = bounded_max(graph, max_iter=100)
+            if quick.exact:
+                return quick
+        return tree.best(graph)
     if wanted == "graph_cut":
         return graph_cut(graph)
     if wanted == "loopy":
