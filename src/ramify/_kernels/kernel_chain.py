@@ -62,16 +62,34 @@ def sample_gram(gram, small, value, scale, stride, slot, unique, lo, n, own):
 
 
 @kernel()
-def agreement(path, a, b, lo, n, own, edge_weight):
-    """Kernel of two labelings of one sample: of nodes with the same label, and of edges with the same pair."""
-    total = 0.0
+def compare_labelings(path, m, stop, mass, s, lo, n, own, edge_weight, width, reach, seen, inner):
+    """Kernels of the active labeling m of sample s with those in places below ``stop``, into ``inner``.
+
+    Nodes with the same label count by the kernel of their rows, edges with the same pair of labels ``edge_weight``.
+    ``reach`` (n, width) and ``seen`` (width, width) are flat, and zero before and after.
+    """
     for t in range(n):
+        k = path[m, lo + t]
         for r in range(n):
-            if path[a, lo + t] == path[b, lo + r]:
-                total += own[t, r]
-                if t > 0 and r > 0 and path[a, lo + t - 1] == path[b, lo + r - 1]:
-                    total += edge_weight
-    return total
+            reach[r * width + k] += own[t, r]
+        if t > 0:
+            seen[path[m, lo + t - 1] * width + k] += edge_weight
+    for b in range(stop):
+        if mass[s, b] == FREE:
+            continue
+        total = 0.0
+        for r in range(n):
+            k = path[b, lo + r]
+            total += reach[r * width + k]
+            if r > 0:
+                total += seen[path[b, lo + r - 1] * width + k]
+        inner[m, b] = inner[b, m] = total
+    for t in range(n):
+        k = path[m, lo + t]
+        for r in range(n):
+            reach[r * width + k] = 0.0
+        if t > 0:
+            seen[path[m, lo + t - 1] * width + k] = 0.0
 
 
 @kernel()
@@ -165,6 +183,7 @@ def kernel_pass(
     rival, place = np.empty(longest, np.int32), np.empty(longest, np.int64)
     score, moved, lost = np.zeros(n_places), np.zeros(n_places), np.zeros(n_places)
     inner = np.zeros((n_places, n_places))
+    reach, seen = np.zeros(longest * width), np.zeros(width * width)
     part_ptr = np.zeros(longest + 1, np.int64)
     label, amount = np.empty(longest * n_labels, np.int64), np.empty(longest * n_labels, np.float32)
     buffer = np.empty(TILE, np.float32)
@@ -182,9 +201,7 @@ def kernel_pass(
             lost[m] = 0.0
             for t in range(n):
                 lost[m] += cost[codes[lo + t], path[m, lo + t]]
-            for b in range(m + 1):
-                if mass[s, b] != FREE:
-                    inner[m, b] = inner[b, m] = agreement(path, m, b, lo, n, own, edge_weight)
+            compare_labelings(path, m, m + 1, mass, s, lo, n, own, edge_weight, width, reach, seen, inner)
         for turn in range(rounds):
             work[: n * width] = node[: n * width]
             top = best_chain(work, n, n_labels, width, edge, edge_t, rival)
@@ -207,11 +224,9 @@ def kernel_pass(
                     mass[s, free], score[free], lost[free] = 0.0, top, 0.0
                     for t in range(n):
                         lost[free] += cost[codes[lo + t], rival[t]]
-                    for b in range(n_places):
-                        if mass[s, b] != FREE:
-                            inner[free, b] = inner[b, free] = agreement(
-                                path, free, b, lo, n, own, edge_weight
-                            )
+                    compare_labelings(
+                        path, free, n_places, mass, s, lo, n, own, edge_weight, width, reach, seen, inner
+                    )
             elif turn > 0 and top - mean <= TINY * (1.0 + abs(top)):
                 break
             moved[:] = 0.0

@@ -55,7 +55,7 @@ class KernelFrankWolfe:
     max_iter: int = 1000
     tol: float = 1e-4
     rounds: int = 2
-    steps: int = 8
+    steps: int = 16
     skip: float = 0.2
     check_every: int = 16
     random_state: int = 0
