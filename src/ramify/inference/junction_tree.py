@@ -228,8 +228,8 @@ def _too_wide(topology: Topology, needed: float, limit: float) -> TooWide:
         f"exact inference is out of reach: the largest clique has {least}{found.width + 1} variables and "
         f"2^{found.log2_size:.1f} joint states, which takes {least}{needed / 2**30:,.1f} GB, more than the limit of "
         f"{limit / 2**30:.1f} GB. Allow more memory, or use another method: for maxima 'bounded_max' (a bound), "
-        "'integer_program' (exact) or 'graph_cut' (binary, submodular); for sums 'reweighted_sum' (an upper bound) or "
-        "'loopy_sum'",
+        "'integer_program' (exact) or 'graph_cut' (binary, submodular); for sums 'reweighted' (an upper bound) or "
+        "'loopy'",
         found.log2_size,
         needed,
     )
