@@ -12,7 +12,7 @@ from sklearn.model_selection import GridSearchCV
 
 import ramify
 from ramify import CRF, SSVM, Chain, Clique, Decomposition, Graph, GraphInput, Perceptron
-from ramify.data import chain_graph, grid_graph, tree_graph
+from ramify.data import Agreement, AtMostOne, Parity, chain_graph, grid_graph, tree_graph
 from ramify.datasets import make_chains
 from ramify.errors import ApproximateInferenceWarning
 from ramify.estimators.simpler import simplified
@@ -262,6 +262,39 @@ def test_cliques_learn_what_pairs_cannot():
         [GraphInput(nodes, [(0, 1), (1, 2), (0, 2)])] * 4, odd
     )
     assert np.all(pairs.log_proba([GraphInput(nodes, [(0, 1), (1, 2), (0, 2)])] * 4, odd) < np.log(0.13))
+
+
+def test_structured_factors_learn_and_constrain():
+    rng = np.random.default_rng(0)
+    nodes = [np.column_stack([rng.normal(size=6), np.ones(6)]) for _ in range(12)]
+    odd = [[int(v > 0) for v in x[:5, 0]] for x in nodes]
+    odd = [[*y, (1 + sum(y)) % 2] for y in odd]  # the last node makes the number of ones odd
+    X = [GraphInput(x, [], factors=Parity(range(6), label=1)) for x in nodes]
+    model = CRF(Graph(), l2=0.01).fit(X, odd)
+    even, more = model.coef_[model.scorer_.blocks["factors"]]
+    assert more > even + 1.0
+    assert all(sum(y) % 2 for y in model.predict(X))
+    constrained = [GraphInput(x, [(0, 1)], factors=[AtMostOne([0, 1, 2, 3, 4, 5], label=1)]) for x in nodes]
+    single = SSVM(Graph(), l2=0.1, tol=1e-2).fit(
+        constrained, [[int(k == x[:, 0].argmax()) for k in range(6)] for x in nodes]
+    )
+    assert all(sum(y) <= 1 for y in single.predict(constrained))
+    assert single.score(constrained, [[int(k == x[:, 0].argmax()) for k in range(6)] for x in nodes]) > 0.9
+    alike = [GraphInput(x, [], factors=Agreement([[0, 1, 2], [3, 4, 5]])) for x in nodes]
+    Y = [[int(x[0, 0] > 0)] * 3 + [int(x[3, 0] > 0)] * 3 for x in nodes]
+    agreeing = CRF(Graph(), l2=0.01).fit(alike, Y)
+    assert all(y[0] == y[1] == y[2] and y[3] == y[4] == y[5] for y in agreeing.predict(alike))
+    for learner, inputs in ((model, X), (single, constrained), (agreeing, alike)):
+        file = io.BytesIO()
+        learner.save(file)
+        file.seek(0)
+        assert ramify.load(file).predict(inputs) == learner.predict(inputs)
+    with pytest.raises(
+        ValueError, match=r"sample 0: at_most_one factors for the label 0 of type 0 do not occur"
+    ):
+        model.predict([GraphInput(nodes[0], [], factors=AtMostOne([0, 1], label=0))])
+    with pytest.raises(ValueError, match="the label does not occur in y"):
+        CRF(Graph()).fit([GraphInput(nodes[0], [], factors=Parity([0, 1], label="one"))], odd[:1])
 
 
 # -- approximate training ---------------------------------------------------------------------------------------

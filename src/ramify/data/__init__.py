@@ -2,7 +2,16 @@
 
 from ramify.data.batch import Batch, SparseRows
 from ramify.data.graph_batch import GraphBatch, GraphLayout
-from ramify.data.graphs import Clique, GraphInput, chain_graph, grid_graph, tree_graph
+from ramify.data.graphs import (
+    Agreement,
+    AtMostOne,
+    Clique,
+    GraphInput,
+    Parity,
+    chain_graph,
+    grid_graph,
+    tree_graph,
+)
 from ramify.data.labels import UNKNOWN, UNKNOWN_CODE, LabelCodec
 from ramify.data.ragged import Ragged, offsets_from_lengths
 from ramify.data.sequences import as_sequences, check_same_length, listed
@@ -15,12 +24,15 @@ __all__ = [
     "ENCODINGS",
     "UNKNOWN",
     "UNKNOWN_CODE",
+    "Agreement",
+    "AtMostOne",
     "Batch",
     "Clique",
     "GraphBatch",
     "GraphInput",
     "GraphLayout",
     "LabelCodec",
+    "Parity",
     "Ragged",
     "SparseRows",
     "Transitions",

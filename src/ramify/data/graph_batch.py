@@ -15,8 +15,15 @@ from ramify.data.ragged import gather, offsets_from_lengths
 class CliqueRows(NamedTuple):
     """The factors of one type: their nodes, counted inside each sample, and whose they are."""
 
-    nodes: np.ndarray  # int64 (n_factors, arity)
+    nodes: np.ndarray  # int64 (n_factors, arity), -1 behind the nodes of factors that have fewer
     offsets: np.ndarray  # int64 (n_samples + 1,): sample s owns the factors offsets[s]:offsets[s + 1]
+    kind: str = "table"  # of labels; or "at_most_one", "parity", "agreement", whose tables are of states
+
+    def shape(self, n_labels: int) -> tuple[int, ...]:
+        """Shape of the table of one factor."""
+        if self.kind == "table":
+            return (n_labels,) * self.nodes.shape[1]
+        return (n_labels + 1,) if self.kind == "agreement" else (2,)
 
 
 class GraphLayout:
@@ -100,7 +107,8 @@ class GraphLayout:
     def clique_rows(self, k: int) -> np.ndarray:
         """The factors of type k as rows of the batch, int64 (n_factors, arity)."""
         group = self.cliques[k]
-        return group.nodes + np.repeat(self.offsets[:-1], np.diff(group.offsets))[:, None]
+        rows = group.nodes + np.repeat(self.offsets[:-1], np.diff(group.offsets))[:, None]
+        return np.where(group.nodes < 0, -1, rows)
 
     @property
     def passing(self) -> tuple:
@@ -119,9 +127,9 @@ class GraphLayout:
             setattr(part, name, getattr(self, name)[rows])
         part.forest, part.memory, part.rows = self.forest[start:stop], self.memory[start:stop], None
         part.cliques = tuple(
-            CliqueRows(
-                group.nodes[group.offsets[start] : group.offsets[stop]],
-                group.offsets[start : stop + 1] - group.offsets[start],
+            group._replace(
+                nodes=group.nodes[group.offsets[start] : group.offsets[stop]],
+                offsets=group.offsets[start : stop + 1] - group.offsets[start],
             )
             for group in self.cliques
         )
@@ -141,14 +149,14 @@ class GraphLayout:
         cliques = []
         for group in self.cliques:
             factors, offsets = gather(group.offsets, samples)
-            cliques.append(CliqueRows(group.nodes[factors], offsets))
+            cliques.append(group._replace(nodes=group.nodes[factors], offsets=offsets))
         part.cliques = tuple(cliques)
         return part
 
     def keeping(self, edges: np.ndarray, cliques: Sequence[np.ndarray]) -> GraphLayout:
         """The same nodes with the edges and the factors of every type for which the masks are true."""
         groups = [
-            CliqueRows(group.nodes[kept], _offsets_of(group.offsets, kept))
+            group._replace(nodes=group.nodes[kept], offsets=_offsets_of(group.offsets, kept))
             for group, kept in zip(self.cliques, cliques)
         ]
         return GraphLayout(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,47 @@ import numpy as np
 from ramify.data.sequences import n_items
 
 
-class Clique:
-    """Factors on several nodes at once, with a table of weights for their labels; one table for each ``type``.
+class Factor:
+    """Factors on several nodes at once; see :class:`Clique`, :class:`AtMostOne`, :class:`Parity`, :class:`Agreement`.
+
+    ``nodes`` is int64 (n_factors, most nodes), -1 behind the nodes of smaller factors.
+    """
+
+    kind = "table"
+    fewest = 2
+
+    def __init__(self, nodes: Any, type: Any, label: Any = None) -> None:
+        self.nodes, self.type, self.label = _scopes(nodes, self.fewest, self.__class__.__name__), type, label
+
+    @property
+    def arity(self) -> int:
+        """Nodes of every factor, 0 where it does not matter."""
+        return self.nodes.shape[1] if self.kind == "table" else 0
+
+    def __repr__(self) -> str:
+        return f"{self.__class__.__name__}({len(self.nodes)} factors, type={self.type!r})"
+
+
+def _scopes(nodes: Any, fewest: int, name: str) -> np.ndarray:
+    """Lists of nodes as a table, padded with -1."""
+    given = nodes.tolist() if isinstance(nodes, np.ndarray) else list(nodes)
+    rows = [list(row) for row in given] if given and not isinstance(given[0], Integral) else [given]
+    for row in rows:
+        if len(row) < fewest or not all(isinstance(v, Integral) and not isinstance(v, bool) for v in row):
+            raise ValueError(
+                f"the nodes of {name} are lists of {fewest} or more node numbers, got {row!r:.60}"
+                + ("; pairs are edges" if fewest == 3 and len(row) == 2 else "")
+            )
+        if min(row) < 0:
+            raise ValueError(f"the nodes of {name} are numbered from 0, got {row!r:.60}")
+    table = np.full((len(rows), max(map(len, rows))), -1, np.int64)
+    for row, own in zip(rows, table):
+        own[: len(row)] = row
+    return table
+
+
+class Clique(Factor):
+    """Factors with a table of weights for the labels of their nodes; one table for each ``type``.
 
     Parameters
     ----------
@@ -23,22 +63,60 @@ class Clique:
     Examples
     --------
     >>> Clique([[0, 1, 2], [1, 2, 3]])
-    Clique(2 factors of 3 nodes, type='clique')
+    Clique(2 factors, type='clique')
     """
 
-    def __init__(self, nodes: Any, type: Any = "clique") -> None:
-        array = np.asarray(nodes)
-        if array.ndim == 1:
-            array = array[None]
-        if array.ndim != 2 or array.dtype.kind not in "iu" or array.shape[1] < 3:
-            raise ValueError(
-                f"the nodes of a Clique are integers of shape (n_factors, 3 or more), got {array.dtype} of shape "
-                f"{array.shape}; pairs are edges"
-            )
-        self.nodes, self.type = array.astype(np.int64), type
+    fewest = 3
 
-    def __repr__(self) -> str:
-        return f"Clique({len(self.nodes)} factors of {self.nodes.shape[1]} nodes, type={self.type!r})"
+    def __init__(self, nodes: Any, type: Any = "clique") -> None:
+        super().__init__(nodes, type)
+        if np.any(self.nodes < 0):
+            raise ValueError("the cliques of one type have as many nodes: give others another type")
+
+
+class AtMostOne(Factor):
+    """At most one node of each list has the label: a hard constraint, without weights.
+
+    Examples
+    --------
+    >>> AtMostOne([0, 1, 2, 5], label="title")
+    AtMostOne(1 factors, type='title')
+    """
+
+    kind = "at_most_one"
+
+    def __init__(self, nodes: Any, label: Any) -> None:
+        super().__init__(nodes, label, label)
+
+
+class Parity(Factor):
+    """Whether the number of nodes with the label is even or odd: two weights for each ``type``, lists of any length.
+
+    Examples
+    --------
+    >>> Parity([[0, 1, 2], [3, 4]], label=1)
+    Parity(2 factors, type='parity')
+    """
+
+    kind = "parity"
+
+    def __init__(self, nodes: Any, label: Any, type: Any = "parity") -> None:
+        super().__init__(nodes, type, label)
+
+
+class Agreement(Factor):
+    """Whether all nodes of a list have the same label (high-order Potts): a weight for each label, one for none.
+
+    Examples
+    --------
+    >>> Agreement([[0, 1, 2], [3, 4]])
+    Agreement(2 factors, type='agreement')
+    """
+
+    kind = "agreement"
+
+    def __init__(self, nodes: Any, type: Any = "agreement") -> None:
+        super().__init__(nodes, type)
 
 
 class GraphInput:
@@ -54,7 +132,8 @@ class GraphInput:
         Features of every edge.
     node_types, edge_types : sequence of hashables, optional
         Nodes and edges of different types have different weights; all have type 0 if not given.
-    factors : sequence of :class:`Clique`, optional
+    factors : sequence of :class:`Clique`, :class:`AtMostOne`, :class:`Parity` and :class:`Agreement`, optional
+        Factors on several nodes at once.
 
     Examples
     --------
@@ -79,7 +158,7 @@ class GraphInput:
         self.edge_features = edge_features
         self.node_types = node_types
         self.edge_types = edge_types
-        self.factors = (factors,) if isinstance(factors, Clique) else factors
+        self.factors = (factors,) if isinstance(factors, Factor) else factors
 
     def __len__(self) -> int:
         return n_items(self.nodes)
@@ -178,15 +257,15 @@ def refuse_duplicates(edges: np.ndarray, kind: np.ndarray, symmetric: np.ndarray
         )
 
 
-def checked_cliques(graph: GraphInput, i: int) -> list[Clique]:
+def checked_factors(graph: GraphInput, i: int) -> list[Factor]:
     """The factors of sample ``i``; nodes that do not exist or stand twice in a factor are refused."""
     factors = list(graph.factors)
     for f, factor in enumerate(factors):
-        if not isinstance(factor, Clique):
+        if not isinstance(factor, Factor):
             raise TypeError(
-                f"sample {i}: factors[{f}] must be a Clique, got {type(factor).__name__}: {factor!r:.60}"
+                f"sample {i}: factors[{f}] must be a Clique, AtMostOne, Parity or Agreement, got {factor!r:.60}"
             )
-        outside = np.argwhere((factor.nodes < 0) | (factor.nodes >= len(graph)))
+        outside = np.argwhere((factor.nodes < -1) | (factor.nodes >= len(graph)))
         if len(outside):
             k = int(outside[0][0])
             raise ValueError(
@@ -194,7 +273,7 @@ def checked_cliques(graph: GraphInput, i: int) -> list[Clique]:
                 f"the graph has {len(graph)} nodes, numbered from 0"
             )
         ordered = np.sort(factor.nodes, axis=1)
-        twice = np.flatnonzero(np.any(ordered[:, 1:] == ordered[:, :-1], axis=1))
+        twice = np.flatnonzero(np.any((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0), axis=1))
         if len(twice):
             raise ValueError(
                 f"sample {i}: factors[{f}], number {twice[0]} = {factor.nodes[twice[0]].tolist()} names a node twice"
@@ -275,8 +354,3 @@ def grid_graph(array: Any, neighbourhood: int = 4, directions: bool = True) -> G
     types = np.repeat(np.arange(len(edges)), [len(part) for part in edges])
     nodes = array.reshape(height * width, -1)
     return GraphInput(nodes, np.concatenate(edges), edge_types=types if directions else None)
-
-
-def edges_of(graphs: Iterable[GraphInput]) -> Iterator[int]:
-    """Number of edges of every graph."""
-    return (graph.n_edges for graph in graphs)

@@ -226,6 +226,7 @@ def _graph_weights(estimator: Any, data: Encoded, states: str, transitions: str)
         intercept=not encoder.named if intercept == "auto" else bool(intercept), symmetric=encoder.symmetric_types,
         n_node_types=max(len(encoder.node_types), 1), allowed=allowed, edge_bias=structure.edge_bias,
         edge_states=_choice(estimator, "states", "observed" if named_edges else "all"),
+        factor_labels=structure.factor_labels(encoder, data.codec.classes_),
     )  # fmt: skip
 
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ramify.data.batch import Batch
 from ramify.data.graph_batch import CliqueRows, GraphBatch, GraphLayout, shifted_columns
 from ramify.data.graphs import (
+    Factor,
     GraphInput,
-    checked_cliques,
     checked_edges,
+    checked_factors,
     graph_inputs,
     listed_types,
     refuse_duplicates,
@@ -20,6 +21,30 @@ from ramify.data.graphs import (
 from ramify.data.labels import LabelCodec
 from ramify.data.ragged import offsets_from_lengths
 from ramify.features.base import Encoder
+
+NO_LABEL = ("table", "agreement")  # kinds of factors that speak of no single label
+
+
+class FactorType(NamedTuple):
+    """What factors of one type have in common."""
+
+    name: Any
+    kind: str
+    arity: int  # 0 where it does not matter
+    label: Any
+
+    @classmethod
+    def of(cls, factor: Factor) -> FactorType:
+        """The type of some factors."""
+        return cls(factor.type, factor.kind, factor.arity, factor.label)
+
+    @property
+    def text(self) -> str:
+        """For messages."""
+        of = f" of {self.arity} nodes" if self.arity else ""
+        return f"{self.kind} factors{of}" + (
+            "" if self.kind in NO_LABEL else f" for the label {self.label!r}"
+        )
 
 
 class GraphEncoder(Encoder):
@@ -54,7 +79,7 @@ class GraphEncoder(Encoder):
         self.nodes, self.edges, self.symmetric, self.own = nodes, edges, symmetric, bool(own)
         self.node_types: tuple = ()
         self.edge_types: tuple = ()
-        self.clique_types: tuple = ()  # (type, arity)
+        self.factor_types: tuple[FactorType, ...] = ()
         self.shape: tuple[int, list] | None = None  # nodes and edges of the one graph, if `own`
 
     # -- columns ------------------------------------------------------------------------------------------------
@@ -142,7 +167,7 @@ class GraphEncoder(Encoder):
 
     def _like(self, nodes: Encoder) -> GraphEncoder:
         other = GraphEncoder(nodes, self.edges, self.symmetric, self.own)
-        for name in ("node_types", "edge_types", "clique_types", "shape"):
+        for name in ("node_types", "edge_types", "factor_types", "shape"):
             setattr(other, name, getattr(self, name))
         return other
 
@@ -168,11 +193,11 @@ class GraphEncoder(Encoder):
                 listed_types(g.edge_types, len(own), "edge", i)
                 for i, (g, own) in enumerate(zip(graphs, edges))
             ]
-        cliques = [checked_cliques(graph, i) for i, graph in enumerate(graphs)]
+        factors = [checked_factors(graph, i) for i, graph in enumerate(graphs)]
         if learn:
             self.node_types = _known(node_types)
             self.edge_types = _known(edge_types) or (0,)
-            self._learn_cliques(cliques)
+            self._learn_factors(factors)
         node_codes = _codes(node_types, self.node_types, "node")
         edge_codes = _codes(edge_types, self.edge_types, "edge")
         symmetric = self.symmetric_types
@@ -180,7 +205,7 @@ class GraphEncoder(Encoder):
             refuse_duplicates(own, codes, symmetric[codes], i)
         for i, (graph, own) in enumerate(zip(graphs, edges)):
             self._check_edge_features(graph, len(own), i)
-        return edges, node_codes, edge_codes, self._grouped(cliques)
+        return edges, node_codes, edge_codes, self._grouped(factors)
 
     def _numbered(
         self, graphs: Sequence[GraphInput], edges: list[np.ndarray], learn: bool
@@ -217,34 +242,38 @@ class GraphEncoder(Encoder):
                 f"sample {i}: edge_features has {n_items(given)} rows, but the graph has {n_edges} edges"
             )
 
-    def _learn_cliques(self, cliques: list) -> None:
+    def _learn_factors(self, factors: list[list[Factor]]) -> None:
         found: dict = {}
-        for i, own in enumerate(cliques):
+        for i, own in enumerate(factors):
             for factor in own:
-                arity = factor.nodes.shape[1]
-                if found.setdefault(factor.type, arity) != arity:
+                kind = FactorType.of(factor)
+                first = found.setdefault(factor.type, kind)
+                if first != kind:
                     raise ValueError(
-                        f"sample {i}: a Clique of type {factor.type!r} has {arity} nodes, but earlier ones have "
-                        f"{found[factor.type]}; give them another type"
+                        f"sample {i}: the factors of type {factor.type!r} are {kind.text}, but earlier ones are "
+                        f"{first.text}; give them another type"
                     )
-        self.clique_types = tuple(found.items())
+        self.factor_types = tuple(found.values())
 
-    def _grouped(self, cliques: list) -> tuple[CliqueRows, ...]:
-        known = dict(self.clique_types)
-        for i, own in enumerate(cliques):
+    def _grouped(self, factors: list[list[Factor]]) -> tuple[CliqueRows, ...]:
+        for i, own in enumerate(factors):
             for factor in own:
-                if known.get(factor.type) != factor.nodes.shape[1]:
+                if FactorType.of(factor) not in self.factor_types:
                     raise ValueError(
-                        f"sample {i}: cliques of type {factor.type!r} with {factor.nodes.shape[1]} nodes do not occur "
-                        f"in the training data; known: {list(self.clique_types)}"
+                        f"sample {i}: {FactorType.of(factor).text} of type {factor.type!r} do not occur in the "
+                        f"training data; known types: {[known.name for known in self.factor_types]}"
                     )
         groups = []
-        for name, arity in self.clique_types:
-            parts = [[f.nodes for f in own if f.type == name] for own in cliques]
-            counts = [sum(map(len, part)) for part in parts]
+        for known in self.factor_types:
+            parts = [[f.nodes for f in own if f.type == known.name] for own in factors]
             flat = [nodes for part in parts for nodes in part]
-            nodes = np.concatenate(flat) if flat else np.empty((0, arity), np.int64)
-            groups.append(CliqueRows(nodes, offsets_from_lengths(counts)))
+            width = max((nodes.shape[1] for nodes in flat), default=known.arity or 2)
+            rows = [
+                np.pad(nodes, ((0, 0), (0, width - nodes.shape[1])), constant_values=-1) for nodes in flat
+            ]
+            nodes = np.concatenate(rows) if rows else np.empty((0, width), np.int64)
+            counts = [sum(map(len, part)) for part in parts]
+            groups.append(CliqueRows(nodes, offsets_from_lengths(counts), known.kind))
         return tuple(groups)
 
     def _edge_rows(self, graphs: Sequence[GraphInput], encode: Callable) -> Any:
@@ -285,9 +314,9 @@ class GraphEncoder(Encoder):
             "own": self.own,
             "node_types": _plain(self.node_types),
             "edge_types": _plain(self.edge_types),
-            "clique_types": [
-                _plain([name for name, _ in self.clique_types]),
-                [n for _, n in self.clique_types],
+            "factor_types": [
+                [_plain([t.name]), t.kind, t.arity, None if t.kind in NO_LABEL else _plain([t.label])]
+                for t in self.factor_types
             ],
             "shape": None if self.shape is None else [self.shape[0], self.shape[1]],
         }
@@ -318,8 +347,10 @@ class GraphEncoder(Encoder):
             bool(header["own"]),
         )
         encoder.node_types, encoder.edge_types = _types(header["node_types"]), _types(header["edge_types"])
-        names, arities = header["clique_types"]
-        encoder.clique_types = tuple(zip(_types(names), map(int, arities)))
+        encoder.factor_types = tuple(
+            FactorType(_types(name)[0], str(kind), int(arity), None if label is None else _types(label)[0])
+            for name, kind, arity, label in header["factor_types"]
+        )
         if header["shape"] is not None:
             encoder.shape = int(header["shape"][0]), [list(map(int, edge)) for edge in header["shape"][1]]
         return encoder

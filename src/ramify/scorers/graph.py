@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,6 +16,24 @@ from ramify.structures.graph_tables import GraphTables, LabelSets
 from ramify.structures.tables import ChainTables
 
 TABLES_A_BLOCK = 2**18  # numbers in the edge tables of one block: 2 MB
+
+
+class FactorKind(NamedTuple):
+    """Factors of one type: tables of ``arity`` nodes, or structured ones that count the label of code ``label``."""
+
+    kind: str
+    arity: int
+    label: int
+
+    def shape(self, n_labels: int) -> tuple[int, ...]:
+        """Shape of their table."""
+        if self.kind == "table":
+            return (n_labels,) * self.arity
+        return (n_labels + 1,) if self.kind == "agreement" else (2,)
+
+    def n_weights(self, n_labels: int) -> int:
+        """Entries of the table that are weights; constraints have none."""
+        return 0 if self.kind == "at_most_one" else int(np.prod(self.shape(n_labels)))
 
 
 @dataclass(frozen=True)
@@ -39,8 +57,8 @@ class GraphScorer:
         ``(t * n_labels + i) * n_labels + j`` of the pairs that have an edge weight, with ``i <= j`` in symmetric types.
     symmetric : ndarray of bool, shape (n_edge_types,)
     allowed : ndarray of bool, shape (n_node_types, n_labels)
-    arities : tuple of int
-        Nodes of the cliques of every type.
+    factors : tuple of FactorKind
+        What the factors of every type are.
     """
 
     nodes: LinearScorer
@@ -49,7 +67,7 @@ class GraphScorer:
     pairs: np.ndarray
     symmetric: np.ndarray
     allowed: np.ndarray
-    arities: tuple[int, ...] = ()
+    factors: tuple[FactorKind, ...] = ()
 
     has_edges = True
 
@@ -57,7 +75,7 @@ class GraphScorer:
     def for_data(
         cls, batch: GraphBatch, codes: np.ndarray, n_labels: int, *, states: str, transitions: str, intercept: bool,
         symmetric: np.ndarray, n_node_types: int, allowed: np.ndarray | None = None, edge_bias: bool = True,
-        edge_states: str = "all",
+        edge_states: str = "all", factor_labels: tuple[int, ...] = (),
     ) -> GraphScorer:  # fmt: skip
         """Lay out the weights for training data; see :meth:`LinearScorer.for_data`.
 
@@ -92,8 +110,12 @@ class GraphScorer:
                 states=edge_states,
                 **plain,  # type: ignore[arg-type]
             )
-        arities = tuple(group.nodes.shape[1] for group in layout.cliques)
-        return cls(nodes, edge_weights, intercept, pairs, symmetric, allowed, arities)
+        labels = factor_labels or (-1,) * len(layout.cliques)
+        factors = tuple(
+            FactorKind(group.kind, group.nodes.shape[1] if group.kind == "table" else 0, label)
+            for group, label in zip(layout.cliques, labels)
+        )
+        return cls(nodes, edge_weights, intercept, pairs, symmetric, allowed, factors)
 
     # -- layout -------------------------------------------------------------------------------------------------
 
@@ -117,7 +139,7 @@ class GraphScorer:
             "bias": self.allowed.size * self.intercept,
             "edge": len(self.pairs),
             "edge_features": 0 if self.edge_weights is None else self.edge_weights.n_params,
-            "factors": sum(self.n_labels**arity for arity in self.arities),
+            "factors": sum(factor.n_weights(self.n_labels) for factor in self.factors),
         }
         bounds = np.cumsum([0, *sizes.values()]).tolist()
         return {name: slice(a, b) for name, a, b in zip(sizes, bounds, bounds[1:])}
@@ -141,6 +163,11 @@ class GraphScorer:
         there = np.append(self.pairs, -1)[at] == key
         return np.where(there, at, len(self.pairs)).ravel()
 
+    @property
+    def arities(self) -> tuple[int, ...]:
+        """Nodes of the factors of every type; 0 where it does not matter."""
+        return tuple(factor.arity for factor in self.factors)
+
     @cached_property
     def _code(self) -> np.ndarray:
         return pair_code(self.n_labels, self.symmetric)
@@ -159,11 +186,14 @@ class GraphScorer:
         return own[self._tie].reshape(-1, self.n_labels, self.n_labels)
 
     def factor_tables(self, w: np.ndarray) -> tuple[np.ndarray, ...]:
-        """Weights of cliques as tables, shape (1, labels, ..., labels) for every type."""
+        """Weights of factors as tables for every type: shape (1, labels, ..., labels), or (1, states)."""
         at, tables = self.blocks["factors"].start, []
-        for arity in self.arities:
-            size = self.n_labels**arity
-            tables.append(w[at : at + size].reshape(1, *(self.n_labels,) * arity).copy())
+        for factor in self.factors:
+            size = factor.n_weights(self.n_labels)
+            if factor.kind == "at_most_one":
+                tables.append(np.array([[0.0, -np.inf]]))
+            else:
+                tables.append(w[at : at + size].reshape(1, *factor.shape(self.n_labels)).copy())
             at += size
         return tuple(tables)
 
@@ -185,7 +215,7 @@ class GraphScorer:
             table = np.arange(layout.n_edges)
         return GraphTables(
             node, edge, batch.offsets, layout=layout, edge_table=table, factors=self.factor_tables(w),
-            allowed=self._sets,
+            allowed=self._sets, factor_labels=tuple(factor.label for factor in self.factors),
         )  # fmt: skip
 
     def _edge_batch(self, batch: GraphBatch) -> Batch:
@@ -226,9 +256,10 @@ class GraphScorer:
             tables = ChainTables(own, np.empty((0, 1, 1)), layout.edge_offsets)
             self.edge_weights.pull_back(tables, self._edge_batch(batch), out[blocks["edge_features"]])
         at = blocks["factors"].start
-        for values in counts.factors:
-            size = values[0].size if len(values) else n ** (values.ndim - 1)
-            out[at : at + size] += values.sum(axis=0).ravel()
+        for factor, values in zip(self.factors, counts.factors):
+            size = factor.n_weights(n)
+            if size:
+                out[at : at + size] += values.sum(axis=0).ravel()
             at += size
 
     def touched(self, batch: GraphBatch) -> np.ndarray:
@@ -268,12 +299,17 @@ class GraphScorer:
                 out[mine["edge_features"]] = self.edge_weights.carry_over(
                     old.edge_weights, w[theirs["edge_features"]], codes, shift
                 )
-        if self.arities == old.arities:
+        if [f[:2] for f in self.factors] == [f[:2] for f in old.factors]:
             at = mine["factors"].start
-            for values in old.factor_tables(w):
-                size = self.n_labels ** (values.ndim - 1)
-                part = out[at : at + size].reshape((self.n_labels,) * (values.ndim - 1))
-                part[np.ix_(*(labels,) * (values.ndim - 1))] = values[0]
+            for factor, values in zip(self.factors, old.factor_tables(w)):
+                size = factor.n_weights(self.n_labels)
+                part = out[at : at + size].reshape(factor.shape(self.n_labels)) if size else None
+                if factor.kind == "table":
+                    part[np.ix_(*(labels,) * factor.arity)] = values[0]  # type: ignore[index]
+                elif factor.kind == "agreement":
+                    part[np.append(labels, self.n_labels)] = values[0]  # type: ignore[index]
+                elif size:
+                    part[:] = values[0]  # type: ignore[index]
                 at += size
         return out
 
@@ -302,12 +338,22 @@ class GraphScorer:
             raise ValueError("the labels of the types of nodes are inconsistent")
         if len(self.pairs) and not 0 <= self.pairs.min() <= self.pairs.max() < n_kinds * n * n:
             raise ValueError("pairs codes of the scorer are out of range")
-        if self.nodes.n_columns % len(self.allowed) or any(arity < 3 for arity in self.arities):
-            raise ValueError("columns, types and cliques of the scorer do not belong together")
+        if self.nodes.n_columns % len(self.allowed):
+            raise ValueError("columns and types of the scorer do not belong together")
+        for factor in self.factors:
+            counts = factor.kind in ("parity", "at_most_one")
+            if (factor.kind == "table" and factor.arity < 3) or (counts and not 0 <= factor.label < n):
+                raise ValueError(f"damaged factors of the scorer: {factor}")
+            if factor.kind not in ("table", "parity", "at_most_one", "agreement"):
+                raise ValueError(f"unknown factors of the scorer: {factor}")
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Header and arrays for a model file."""
-        header: dict[str, Any] = {"kind": "graph", "intercept": self.intercept, "arities": list(self.arities)}
+        header: dict[str, Any] = {
+            "kind": "graph",
+            "intercept": self.intercept,
+            "factors": [list(f) for f in self.factors],
+        }
         arrays = {
             "pairs": self.pairs,
             "symmetric": self.symmetric.astype(np.uint8),
@@ -340,7 +386,7 @@ class GraphScorer:
             np.asarray(arrays["pairs"], np.int64),
             np.asarray(arrays["symmetric"]).astype(bool),
             np.asarray(arrays["allowed"]).astype(bool),
-            tuple(int(arity) for arity in header["arities"]),
+            tuple(FactorKind(str(k), int(arity), int(label)) for k, arity, label in header["factors"]),
         )
 
 

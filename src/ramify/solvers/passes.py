@@ -137,10 +137,11 @@ def cut_graphs(decomposition: Any, batch: GraphBatch, seed: int, epoch: int) -> 
     """The graphs of this epoch: edges between pieces are dropped, and cliques whose nodes are not in one piece."""
     layout = batch.layout
     # A clique is in one piece if its first node is in one piece with each of the others.
-    stars = [
-        np.stack([np.repeat(rows[:, :1], rows.shape[1] - 1, axis=1), rows[:, 1:]], axis=2).reshape(-1, 2)
-        for rows in map(layout.clique_rows, range(len(layout.cliques)))
-    ]
+    stars = []
+    for rows in map(layout.clique_rows, range(len(layout.cliques))):
+        rows = np.where(rows < 0, rows[:, 1:2], rows)  # of factors that have fewer nodes than others
+        star = np.stack([np.repeat(rows[:, :1], rows.shape[1] - 1, axis=1), rows[:, 1:]], axis=2)
+        stars.append(star.reshape(-1, 2))
     both = np.concatenate([layout.edge_rows, *stars])
     kept = decomposition.keep_edges(batch.n_rows, both, seed, epoch)
     cliques, at = [], layout.n_edges

@@ -11,7 +11,7 @@ import numpy as np
 from ramify.data.graphs import GraphInput, graph_inputs
 from ramify.features.door import make_encoder
 from ramify.features.encoded import EncodedInputs
-from ramify.features.graphs import GraphEncoder
+from ramify.features.graphs import NO_LABEL, GraphEncoder
 from ramify.structures.graph_explain import explain
 from ramify.structures.graph_inference import GraphInference
 from ramify.structures.graph_methods import INFERENCE, SUMS
@@ -170,6 +170,16 @@ class Graph(GraphInference):
                 raise ValueError(f"Graph: {name} must be one of {choices}, got {getattr(self, name)!r}")
         if self.labels is not None and not isinstance(self.labels, Mapping):
             raise TypeError(f"Graph: labels must be a dict {{node type: [labels]}}, got {self.labels!r:.60}")
+
+    def factor_labels(self, encoder: GraphEncoder, classes: tuple) -> tuple[int, ...]:
+        """Code of the label that each type of structured factors counts, -1 for types without."""
+        place = {label: k for k, label in enumerate(classes)}
+        for kind in encoder.factor_types:
+            if kind.kind not in NO_LABEL and kind.label not in place:
+                raise ValueError(
+                    f"{kind.text}: the label does not occur in y, declare it with classes=...; known: {list(classes)}"
+                )
+        return tuple(-1 if t.kind in NO_LABEL else place[t.label] for t in encoder.factor_types)
 
     def label_sets(self, encoder: GraphEncoder, classes: tuple, batch: Any, codes: np.ndarray) -> np.ndarray:
         """Labels of every type of nodes, bool (n_node_types, n_labels): as given, or those that occur in training.

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ramify.data.graph_batch import GraphBatch, GraphLayout
-from ramify.data.graphs import checked_cliques, checked_edges, graph_inputs
+from ramify.data.graph_batch import CliqueRows, GraphBatch, GraphLayout
+from ramify.data.graphs import checked_edges, checked_factors, graph_inputs
 from ramify.data.ragged import offsets_from_lengths
 from ramify.features.encoded import EncodedInputs
 from ramify.structures.graph_factors import factor_graph, shape_of
@@ -50,7 +50,7 @@ def _line(structure: GraphMethods, theta: GraphTables, s: int, known: bool) -> s
     tree = structure._tree(topology)
     a, b = theta.edge_offsets[s : s + 2].tolist()
     n_cliques = sum(int(group.offsets[s + 1] - group.offsets[s]) for group in theta.layout.cliques)
-    cliques = f", {n_cliques} cliques" if n_cliques else ""
+    cliques = f", {n_cliques} factors of several nodes" if n_cliques else ""
     parts = _n_components(topology.n_vars, topology)
     if tree is None:
         error = topology.memory["too wide", structure.memory_limit]
@@ -93,21 +93,20 @@ def _tables(X: Any, n_labels: int | None) -> GraphTables:
         layout.offsets,
         layout=layout,
         edge_table=np.zeros(layout.n_edges, np.int64),
-        factors=tuple(np.zeros((1, *(n,) * group.nodes.shape[1])) for group in layout.cliques),
+        factors=tuple(np.zeros((1, *group.shape(n))) for group in layout.cliques),
+        factor_labels=(0,) * len(layout.cliques),
     )
 
 
 def _layout(X: Any) -> GraphLayout:
-    from ramify.data.graph_batch import CliqueRows
-
     graphs = graph_inputs(X)
     edges = [checked_edges(graph, i) for i, graph in enumerate(graphs)]
-    cliques = [checked_cliques(graph, i) for i, graph in enumerate(graphs)]
+    factors = [checked_factors(graph, i) for i, graph in enumerate(graphs)]
     groups = []
-    for arity in sorted({factor.nodes.shape[1] for own in cliques for factor in own}):
-        parts = [[f.nodes for f in own if f.nodes.shape[1] == arity] for own in cliques]
+    for kind, width in sorted({(factor.kind, factor.nodes.shape[1]) for own in factors for factor in own}):
+        parts = [[f.nodes for f in own if (f.kind, f.nodes.shape[1]) == (kind, width)] for own in factors]
         nodes = np.concatenate([nodes for part in parts for nodes in part])
-        groups.append(CliqueRows(nodes, offsets_from_lengths([sum(map(len, part)) for part in parts])))
+        groups.append(CliqueRows(nodes, offsets_from_lengths([sum(map(len, part)) for part in parts]), kind))
     return GraphLayout(
         offsets_from_lengths([len(graph) for graph in graphs]),
         offsets_from_lengths([len(own) for own in edges]),

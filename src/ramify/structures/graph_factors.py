@@ -7,20 +7,22 @@ from typing import NamedTuple
 import numpy as np
 
 from ramify.inference.factor_graph import FactorGraph, Topology
+from ramify.structures.graph_states import Extended, extended, numbers_of_states, scores
 from ramify.structures.graph_tables import GraphTables
 
 
 class SampleShape(NamedTuple):
     """What does not change with the potentials: the topology, and where the entries of its tables stand in ours."""
 
-    topology: Topology
+    topology: Topology  # with the auxiliary variables of structured factors behind the nodes
+    plain: Topology  # without
     mask: np.ndarray  # bool (n_nodes, n_labels): labels that the nodes can have
     place: (
         np.ndarray | None
     )  # entries of a full table that the tables of the factors have, one factor after the other
     n_edges: int
-    n_edge_entries: int  # of all entries so many belong to edges
-    clique_entries: tuple[int, ...]  # and so many to the factors of each type
+    entries: tuple[int, ...]  # numbers of entries of edges, and of the cliques of each type
+    more: Extended | None
 
     @property
     def full(self) -> bool:
@@ -31,7 +33,8 @@ class SampleShape(NamedTuple):
 def shape_of(tables: GraphTables, s: int) -> SampleShape:
     """The shape of sample s, computed once."""
     memory = tables.layout.memory[s]
-    key = ("shape", tables.n_labels, None if tables.allowed is None else tables.allowed.key)
+    sets = None if tables.allowed is None else tables.allowed.key
+    key = ("shape", tables.n_labels, sets, tables.factor_labels)
     if key not in memory:
         memory[key] = _shape(tables, s)
     return memory[key]
@@ -47,7 +50,8 @@ def _shape(tables: GraphTables, s: int) -> SampleShape:
         mask = tables.allowed.mask[layout.node_type[lo:hi]]
     scopes = [layout.edges[a:b]]
     for group in layout.cliques:
-        scopes.append(group.nodes[group.offsets[s] : group.offsets[s + 1]])
+        own = group.nodes[group.offsets[s] : group.offsets[s + 1]]
+        scopes.append(own if group.kind == "table" else own[:0])
     arity = np.repeat([part.shape[1] for part in scopes], [len(part) for part in scopes])
     ptr = np.concatenate([[0], np.cumsum(arity)]).astype(np.int64)
     flat = np.concatenate([part.ravel() for part in scopes]).astype(np.int64)
@@ -55,16 +59,17 @@ def _shape(tables: GraphTables, s: int) -> SampleShape:
     sizes = topology.table_sizes
     bounds = np.concatenate([[0], np.cumsum([len(part) for part in scopes])])
     entries = [int(sizes[i:j].sum()) for i, j in zip(bounds[:-1], bounds[1:])]
-    place = None
+    place, labels_of_nodes = None, [np.flatnonzero(row) for row in mask]
     if not mask.all():
-        own = [np.flatnonzero(row) for row in mask]
         found = [
-            np.ravel_multi_index(np.ix_(*(own[v] for v in scope)), (labels,) * len(scope)).ravel()
+            np.ravel_multi_index(np.ix_(*(labels_of_nodes[v] for v in scope)), (labels,) * len(scope)).ravel()
             for part in scopes
             for scope in part.tolist()
         ]
         place = np.concatenate(found) if found else np.empty(0, np.int64)
-    return SampleShape(topology, mask, place, b - a, entries[0], tuple(entries[1:]))
+    more = extended(topology, labels_of_nodes, tables, s)
+    whole = topology if more is None else more.topology
+    return SampleShape(whole, topology, mask, place, b - a, tuple(entries), more)
 
 
 def factor_graph(tables: GraphTables, s: int) -> FactorGraph:
@@ -74,12 +79,22 @@ def factor_graph(tables: GraphTables, s: int) -> FactorGraph:
     unary = tables.node[lo:hi]
     unary = unary.ravel() if shape.full else unary[shape.mask]
     values, starts = _parts(tables, s)
-    first, sizes = np.concatenate(starts), shape.topology.table_sizes
+    start, sizes = np.concatenate(starts), shape.plain.table_sizes
     flat = np.concatenate(values) if len(values) > 1 else values[0]
-    if shape.place is None:
-        return FactorGraph(shape.topology, unary, flat, first)
-    own = flat[np.repeat(first, sizes) + shape.place]
-    return FactorGraph(shape.topology, unary, own, shape.topology.table_ptr[:-1].copy())
+    if shape.place is not None:
+        flat = flat[np.repeat(start, sizes) + shape.place]
+        start = shape.plain.table_ptr[:-1].copy()
+    if shape.more is None:
+        return FactorGraph(shape.topology, unary, flat, start)
+    more = shape.more
+    table = more.table.copy()
+    table[more.filled] = scores(tables, s)[more.score]
+    return FactorGraph(
+        shape.topology,
+        np.concatenate([unary, np.zeros(more.n_states)]),
+        np.concatenate([flat, table]),
+        np.concatenate([start, len(flat) + more.ptr]).astype(np.int64),
+    )
 
 
 def _parts(tables: GraphTables, s: int) -> tuple[list[np.ndarray], list[np.ndarray]]:
@@ -92,6 +107,8 @@ def _parts(tables: GraphTables, s: int) -> tuple[list[np.ndarray], list[np.ndarr
         edge, table = tables.edge, tables.edge_table[a:b]
     values, starts, used = [edge.ravel()], [table * labels**2], edge.size
     for group, own in zip(layout.cliques, tables.factors):
+        if group.kind != "table":
+            continue
         i, j = group.offsets[s : s + 2].tolist()
         size = labels ** group.nodes.shape[1]
         part, index = (own, np.zeros(j - i, np.int64)) if len(own) == 1 else (own[i:j], np.arange(j - i))
@@ -102,26 +119,35 @@ def _parts(tables: GraphTables, s: int) -> tuple[list[np.ndarray], list[np.ndarr
 
 
 def add_answer(
-    tables: GraphTables, s: int, unary: np.ndarray, factor: np.ndarray, weight: float, out: GraphTables
-) -> None:
-    """Write the numbers of the nodes of sample s, and add those of its factors, to tables like ``tables``."""
+    tables: GraphTables, s: int, unary: np.ndarray, factor: np.ndarray, weight: float, out: GraphTables,
+    largest: bool = False,
+) -> None:  # fmt: skip
+    """Write the numbers of the nodes of sample s, and add those of its factors, to tables like ``tables``.
+
+    ``largest`` says that they are maxima, of which the states of structured factors take the largest and not the sum.
+    """
     shape, layout, labels = shape_of(tables, s), tables.layout, tables.n_labels
     lo, hi = layout.offsets[s : s + 2].tolist()
     a, b = layout.edge_offsets[s : s + 2].tolist()
     rows = out.node[lo:hi]
+    unary = unary[: int(shape.plain.unary_ptr[-1])]
     if shape.full:
         rows[:] = weight * unary.reshape(rows.shape)
     else:
         rows[shape.mask] = weight * unary
-    at = 0
-    sizes = shape.topology.table_sizes
-    groups = [(out.edge, out.edge_table[a:b], 2, shape.n_edge_entries)]
-    for group, own, n in zip(layout.cliques, out.factors, shape.clique_entries):
+    sizes = shape.plain.table_sizes
+    groups = [(out.edge, out.edge_table[a:b], 2)]
+    structured = []
+    for group, own in zip(layout.cliques, out.factors):
         i, j = group.offsets[s : s + 2].tolist()
         index = np.zeros(j - i, np.int64) if len(own) == 1 else np.arange(i, j)
-        groups.append((own, index, group.nodes.shape[1], n))
-    factor_at = 0
-    for into, index, arity, n in groups:
+        if group.kind == "table":
+            groups.append((own, index, group.nodes.shape[1]))
+        else:
+            structured.append((own, index))
+            groups.append((own, index[:0], 0))
+    at = factor_at = 0
+    for (into, index, arity), n in zip(groups, shape.entries):
         if n:
             full = labels**arity
             numbers = weight * factor[at : at + n]
@@ -132,12 +158,16 @@ def add_answer(
                 np.add.at(into.reshape(-1), first + shape.place[at : at + n], numbers)
         at += n
         factor_at += len(index)
+    if shape.more is not None:
+        found = numbers_of_states(tables, s, shape.more, factor[at:], largest)
+        for (into, index), numbers in zip(structured, found):
+            np.add.at(into, index, weight * numbers)
 
 
 def labels_of(tables: GraphTables, s: int, codes: np.ndarray) -> np.ndarray:
-    """States of the variables of sample s as labels."""
+    """States of the variables of sample s as labels of its nodes."""
     shape = shape_of(tables, s)
+    codes = codes[: shape.plain.n_vars]
     if shape.full:
         return codes
-    ptr = shape.topology.unary_ptr[:-1]
-    return (np.nonzero(shape.mask)[1])[ptr + codes]
+    return (np.nonzero(shape.mask)[1])[shape.plain.unary_ptr[:-1] + codes]

@@ -14,6 +14,7 @@ from ramify.structures.checks import _check_feasible, _codes, _infeasible, _weig
 from ramify.structures.graph_copies import best_contradicting, first_contradictions, k_best, per_sample
 from ramify.structures.graph_factors import add_answer, factor_graph, labels_of
 from ramify.structures.graph_methods import NOT_EXACT, GraphMethods
+from ramify.structures.graph_states import states
 from ramify.structures.graph_tables import GraphTables, combined
 from ramify.structures.tables import Restriction
 
@@ -182,7 +183,7 @@ class GraphInference(BaseEstimator, GraphMethods):
             tree = self._exact_tree(tables, s, "max-marginals")
             zero = _per_part(tables.take(np.array([s])), 0.0)
             unary, factor = tree.max_marginals(factor_graph(tables, s))
-            add_answer(tables.take(np.array([s])), 0, unary, factor, 1.0, zero)
+            add_answer(tables.take(np.array([s])), 0, unary, factor, 1.0, zero, largest=True)
             if zero.allowed is not None:  # labels that the types lack are impossible, not worth 0
                 _forbid_lacking(zero)
             _put(zero, out, s)
@@ -328,7 +329,7 @@ class GraphInference(BaseEstimator, GraphMethods):
         rng = np.random.default_rng(random_state)
         uniform = rng.random((n_draws, len(tables.node)))
         if codes is None:
-            return self._draws(tables, uniform, np.ones((n_draws, len(tables)), bool), tables)
+            return self._draws(tables, uniform, np.ones((n_draws, len(tables)), bool), tables, rng)
         copies = first_contradictions(tables, codes)
         log_z, share = per_sample(self._log_partitions(copies.tables), copies.sample, len(tables))
         _check_feasible(log_z, tables, self)
@@ -340,13 +341,13 @@ class GraphInference(BaseEstimator, GraphMethods):
             chosen = own[np.minimum(np.searchsorted(np.cumsum(share[own]), pick[:, s]), len(own) - 1)]
             part = copies.tables.take(own)
             wanted = chosen[:, None] == own
-            drawn = self._draws(part, np.tile(uniform[:, rows], (1, len(own))), wanted, tables)
+            drawn = self._draws(part, np.tile(uniform[:, rows], (1, len(own))), wanted, tables, rng)
             drawn = drawn.reshape(n_draws, len(own), -1)
             paths[:, rows] = drawn[np.arange(n_draws), np.searchsorted(own, chosen)]
         return paths
 
     def _draws(
-        self, tables: GraphTables, uniform: np.ndarray, wanted: np.ndarray, given: GraphTables
+        self, tables: GraphTables, uniform: np.ndarray, wanted: np.ndarray, given: GraphTables, rng: Any
     ) -> np.ndarray:
         from ramify._kernels.forest_sum import draw_labels
 
@@ -371,7 +372,8 @@ class GraphInference(BaseEstimator, GraphMethods):
             graph, tree = factor_graph(tables, s), self._exact_tree(tables, s, "samples")
             if not tree.log_partition(graph) > -np.inf:
                 raise _infeasible(s, given, self)
-            drawn = tree.sample(graph, np.ascontiguousarray(uniform[draws, rows]))
+            more = rng.random((len(draws), graph.n_vars - (rows.stop - rows.start)))  # of auxiliary variables
+            drawn = tree.sample(graph, np.hstack([uniform[draws, rows], more]))
             for d, codes in zip(draws, drawn):
                 paths[d, rows] = labels_of(tables, s, codes)
         return paths
@@ -465,6 +467,8 @@ def _entries(tables: GraphTables, k: int, codes: np.ndarray) -> tuple:
     """Index of the labels of the cliques of type k in their tables."""
     rows = tables.layout.clique_rows(k)
     which = np.zeros(len(rows), np.int64) if len(tables.factors[k]) == 1 else np.arange(len(rows))
+    if tables.layout.cliques[k].kind != "table":
+        return (which, states(tables, k, codes))
     return (which, *codes[rows].T)
 
 
@@ -527,6 +531,8 @@ def _forbid_lacking(tables: GraphTables) -> None:
     ends = tables.edges
     tables.edge[~(mask[ends[:, 0]][:, :, None] & mask[ends[:, 1]][:, None, :])] = -np.inf
     for k, values in enumerate(tables.factors):
+        if tables.layout.cliques[k].kind != "table":
+            continue
         for axis, rows in enumerate(tables.layout.clique_rows(k).T):
             shape = [len(rows)] + [1] * (values.ndim - 1)
             shape[axis + 1] = tables.n_labels

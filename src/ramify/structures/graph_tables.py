@@ -42,7 +42,11 @@ class GraphTables(ChainTables):
         Which nodes are joined.
     edge_table : ndarray of int64, shape (n_edges,)
     factors : tuple of ndarray, shape (1 or n_factors, n_labels, ..., n_labels)
-        For every type of cliques in ``layout`` one table for all, or one each.
+        For every type of factors in ``layout`` one table for all, or one each. Structured factors have a number for
+        each state instead: "parity" for even and odd, "at_most_one" for at most one and more, "agreement" for every
+        label that all nodes have, and for none.
+    factor_labels : tuple of int
+        Code of the label that each type of structured factors counts; -1 for types without.
     allowed : LabelSets, optional
         Labels that the nodes of each type can have; ``node`` is -inf at the others. None: all.
 
@@ -65,6 +69,7 @@ class GraphTables(ChainTables):
     layout: GraphLayout = field(kw_only=True)
     edge_table: np.ndarray = field(kw_only=True)
     factors: tuple[np.ndarray, ...] = field(default=(), kw_only=True)
+    factor_labels: tuple[int, ...] = field(default=(), kw_only=True)
     allowed: LabelSets | None = field(default=None, kw_only=True)
 
     @property
@@ -124,10 +129,14 @@ class GraphTables(ChainTables):
             )
         if len(table) and not 0 <= table.min() <= table.max() < len(self.edge):
             raise ValueError(f"edge_table names the tables {table.min()}..{table.max()} of {len(self.edge)}")
+        if any(group.kind in ("parity", "at_most_one") for group in layout.cliques) and len(
+            self.factor_labels
+        ) != len(layout.cliques):
+            raise ValueError("factor_labels must say of every type of factors which label it counts")
         if len(self.factors) != len(layout.cliques):
             raise ValueError(f"{len(layout.cliques)} types of cliques have {len(self.factors)} tables")
         for values, group in zip(self.factors, layout.cliques):
-            shape = (self.n_labels,) * group.nodes.shape[1]
+            shape = group.shape(self.n_labels)
             if values.shape[1:] != shape or len(values) not in (1, len(group.nodes)):
                 raise ValueError(
                     f"the table of cliques has shape {values.shape}, expected (1 or {len(group.nodes)}, *{shape})"

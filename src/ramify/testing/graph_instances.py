@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import cycle
 from typing import Any, NamedTuple
 
@@ -26,12 +26,13 @@ from ramify.testing.reference import Instance
 
 
 class Shape(NamedTuple):
-    """A graph: its number of nodes, edges, types of nodes and cliques of three nodes."""
+    """A graph: its number of nodes, edges, types of nodes, cliques of three nodes, and structured factors by kind."""
 
     n: int
     edges: Sequence[tuple[int, int]] = ()
     types: Sequence[int] | None = None
     cliques: Sequence[tuple[int, ...]] = ()
+    structured: Mapping[str, Sequence[tuple[int, ...]]] = {}
 
 
 PATH = Shape(4, [(0, 1), (1, 2), (2, 3)])
@@ -53,6 +54,18 @@ MIXED_LOOP = Shape(4, [(0, 1), (1, 2), (2, 0)], (0, 1, 2, 1))
 CLIQUE = Shape(4, [(0, 1)], None, [(0, 2, 3)])
 CLIQUES = Shape(4, [(1, 2)], None, [(0, 1, 2), (3, 2, 1)])
 PAIR = Shape(2, [(1, 0)], None, [])
+
+COUNTING = Shape(
+    4,
+    [(0, 1)],
+    None,
+    [],
+    {"parity": [(0, 2, 3)], "at_most_one": [(3, 1, 0)], "agreement": [(1, 2), (0, 1, 3)]},
+)
+COUNTING_TREE = Shape(3, [(0, 1), (1, 2)], None, [], {"parity": [(2, 0), (0, 1, 2)]})
+COUNTING_MIXED = MIXED._replace(
+    structured={"parity": [(0, 1, 2)], "agreement": [(2, 0)], "at_most_one": [(0, 1)]}
+)
 
 LABELS_OF = {3: ([0, 1, 2], [0, 2], [1]), 2: ([0, 1], [1], [0, 1])}
 
@@ -76,6 +89,8 @@ KINDS = [
     ("mixed labels, ties", (_whole,), 3, (MIXED, MIXED), "own"),
     ("cliques", (_moderate,), 2, (CLIQUE, PAIR, CLIQUES), "one"),
     ("cliques of mixed labels", (_moderate,), 3, (MIXED_LOOP._replace(cliques=[(3, 1, 0)]), MIXED), "own"),
+    ("structured factors", (_moderate,), 2, (COUNTING, PAIR, COUNTING_TREE), "one"),
+    ("structured factors of mixed labels", (_moderate,), 3, (COUNTING_MIXED, MIXED), "own"),
     ("single label", (_moderate,), 1, (STAR, TRIANGLE), "one"),
     ("no edges at all", (_whole,), 3, (SINGLE, LOOSE), "one"),
 ]
@@ -98,6 +113,11 @@ def layout_of(shapes: Sequence[Shape]) -> GraphLayout:
     if any(shape.cliques for shape in shapes):
         nodes = np.array([nodes for shape in shapes for nodes in shape.cliques], np.int64).reshape(-1, 3)
         cliques = (CliqueRows(nodes, offsets_from_lengths([len(shape.cliques) for shape in shapes])),)
+    for kind in dict.fromkeys(kind for shape in shapes for kind in shape.structured):
+        own = [list(shape.structured.get(kind, ())) for shape in shapes]
+        rows = [[*nodes, *[-1] * (3 - len(nodes))] for some in own for nodes in some]
+        counts = offsets_from_lengths([len(some) for some in own])
+        cliques += (CliqueRows(np.array(rows, np.int64), counts, kind),)
     return GraphLayout(offsets, edge_offsets, edges, types, None, cliques)
 
 
@@ -131,9 +151,19 @@ def draw_graphs(
     for e, (a, b) in enumerate(layout.edge_rows):
         place = table[e], planted[a], planted[b]
         edges[place] = np.maximum(edges[place], FINITE)
-    cliques: tuple[np.ndarray, ...] = ()
-    if layout.cliques:
-        cliques = (np.concatenate(factors) if tables == "own" else scores[0](rng, (1, *(n_labels,) * 3)),)
+    cliques: list[np.ndarray] = []
+    for group in layout.cliques:
+        if group.kind == "table":
+            cliques.append(
+                np.concatenate(factors) if tables == "own" else scores[0](rng, (1, *(n_labels,) * 3))
+            )
+        elif group.kind == "at_most_one":
+            cliques.append(np.array([[0.0, -np.inf]]))
+        else:
+            cliques.append(
+                scores[0](rng, (len(group.nodes) if tables == "own" else 1, *group.shape(n_labels)))
+            )
     return GraphTables(
-        nodes, edges, layout.offsets, layout=layout, edge_table=table, factors=cliques, allowed=allowed
-    )
+        nodes, edges, layout.offsets, layout=layout, edge_table=table, factors=tuple(cliques), allowed=allowed,
+        factor_labels=tuple(0 if group.kind in ("parity", "at_most_one") else -1 for group in layout.cliques),
+    )  # fmt: skip

@@ -74,7 +74,7 @@ class GraphReference(Reference):
         for group, table in zip(theta.layout.cliques, theta.factors):
             chosen = [f for s in samples for f in range(group.offsets[s], group.offsets[s + 1])]
             counts = [_span(group.offsets, s) for s in samples]
-            cliques.append(CliqueRows(group.nodes[chosen], np.cumsum([0, *counts])))
+            cliques.append(CliqueRows(group.nodes[chosen], np.cumsum([0, *counts]), group.kind))
             factors.append(table.copy() if len(table) == 1 else table[chosen])
         layout = GraphLayout(
             np.cumsum([0, *lengths]), np.cumsum([0, *n_edges]), theta.layout.edges[edges],
@@ -88,6 +88,7 @@ class GraphReference(Reference):
             edge_table=np.arange(len(edges)) if own and len(theta.edge) > 1 else theta.edge_table[edges],
             factors=tuple(factors),
             allowed=theta.allowed,
+            factor_labels=theta.factor_labels,
         )
 
     # -- outputs ----------------------------------------------------------------------------------------
@@ -103,7 +104,16 @@ class GraphReference(Reference):
         found += [("edge", e, y[a], y[b]) for e, (a, b) in enumerate(theta.layout.edges[lo:hi].tolist())]
         for k, group in enumerate(theta.layout.cliques):
             own = group.nodes[group.offsets[s] : group.offsets[s + 1]].tolist()
-            found += [("clique", k, f, *(y[v] for v in nodes)) for f, nodes in enumerate(own)]
+            label = theta.factor_labels[k] if theta.factor_labels else -1
+            found += [
+                (
+                    "clique",
+                    k,
+                    f,
+                    *_state(group.kind, [y[v] for v in nodes if v >= 0], label, theta.node.shape[1]),
+                )
+                for f, nodes in enumerate(own)
+            ]
         return found
 
     def score(self, theta: GraphTables, s: int, y: tuple[int, ...]) -> float:
@@ -143,7 +153,7 @@ class GraphReference(Reference):
         labels = theta.node.shape[1]
         expected = [theta.node.shape, (theta.n_edges, labels, labels)]
         for group in theta.layout.cliques:
-            expected.append((len(group.nodes), *(labels,) * group.nodes.shape[1]))
+            expected.append((len(group.nodes), *_dims(group, labels)))
         found = [table.shape for table in (tables.node, tables.edge, *tables.factors)]
         if found != expected:
             raise AssertionError(f"tables have shapes {found}, expected {expected}")
@@ -165,7 +175,7 @@ class GraphReference(Reference):
         name, n_tables = [("on nodes", 0), ("on all edges alike", 1), ("part by part", theta.n_edges)][kind]
         shapes = [theta.node.shape, (n_tables, labels, labels)]
         if kind == 2:
-            shapes += [(len(g.nodes), *(labels,) * g.nodes.shape[1]) for g in theta.layout.cliques]
+            shapes += [(len(g.nodes), *_dims(g, labels)) for g in theta.layout.cliques]
         node, edge, *factors = (np.round(x) if whole else x for x in (rng.normal(size=s) for s in shapes))
         table = np.arange(n_tables) if kind == 2 else np.zeros(theta.n_edges if kind else 0, int)
         given = replace(theta, node=node, edge=edge, edge_table=table, factors=tuple(factors), allowed=None)
@@ -275,6 +285,23 @@ class GraphReference(Reference):
         yield {"risk": table}, lambda true, y: math.fsum(table[a, b] for a, b in zip(true, y))
 
 
+def _dims(group: CliqueRows, n_labels: int) -> tuple[int, ...]:
+    """Shape of the table of a factor: of labels, or of states."""
+    states = {"parity": 2, "at_most_one": 2, "agreement": n_labels + 1}
+    return (states[group.kind],) if group.kind in states else (n_labels,) * group.nodes.shape[1]
+
+
+def _state(kind: str, labels: list[int], label: int, n_labels: int) -> tuple[int, ...]:
+    """The entry of a factor's table that belongs to the labels of its nodes."""
+    if kind == "parity":
+        return (labels.count(label) % 2,)
+    if kind == "at_most_one":
+        return (int(labels.count(label) > 1),)
+    if kind == "agreement":
+        return (labels[0] if len(set(labels)) == 1 else n_labels,)
+    return tuple(labels)
+
+
 def _span(offsets: np.ndarray, s: int) -> int:
     return int(offsets[s + 1] - offsets[s])
 
@@ -310,7 +337,7 @@ def _by_part(tables: GraphTables, s: int) -> dict[tuple, float]:
         ]
     if tables.factors:
         for k, group in enumerate(tables.layout.cliques):
-            every = list(product(labels, repeat=group.nodes.shape[1]))
+            every = list(product(*map(range, _dims(group, len(labels)))))
             parts += [("clique", k, f, *own) for f in range(_span(group.offsets, s)) for own in every]
     places = ((part, _place(tables, s, part)) for part in parts)
     return {part: float(array[index]) for part, (array, index) in places}
