@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -120,6 +121,18 @@ def test_a_study_goes_on_where_it_was_broken_off(tmp_path):
     last = Powers()
     run_study(last.study, out=out)
     assert last.made == []
+
+
+def test_a_study_may_miss_targets(tmp_path):
+    def missed(records):
+        return [f"{len(records)} of 6 runs"] if len(records) < 6 else []
+
+    study = replace(Powers().study, missed=missed)
+    report = run_study(study, out=tmp_path / "runs.jsonl", only=["3"])
+    assert not report.ok and "MISSED: 3 of 6 runs" in report.format()
+    assert report.to_dict()["missed"] == ["3 of 6 runs"] and not report.to_dict()["ok"]
+    assert run_study(study, out=tmp_path / "runs.jsonl").ok
+    assert run_study(Powers().study, out=tmp_path / "runs.jsonl").ok
 
 
 def test_processes_share_a_study_by_parts(tmp_path):
