@@ -11,6 +11,8 @@ from ramify.kernels.base import Kernel, resolve_kernel
 from ramify.kernels.images import Blurred, Directions
 from ramify.kernels.rows import Rows, as_rows
 
+_AT_ONCE = 32  # rows whose kernel with themselves is asked for at once: a square of values for a diagonal
+
 
 class Custom(Kernel):
     """``K(X, Y) = function(X, Y)`` of two tables, such as those of ``sklearn.metrics.pairwise``.
@@ -54,7 +56,8 @@ class Custom(Kernel):
         return found
 
     def _diagonal(self, X: Rows) -> np.ndarray:
-        return np.array([self._cross(X[i : i + 1], X[i : i + 1])[0, 0] for i in range(X.shape[0])])
+        parts = [X[i : i + _AT_ONCE] for i in range(0, X.shape[0], _AT_ONCE)]
+        return np.concatenate([np.empty(0), *(np.diagonal(self._cross(part, part)) for part in parts)])
 
 
 class Precomputed(Kernel):
