@@ -161,3 +161,5 @@ def test_refusals(rng):
         SSVM(Graph(memory_limit=10), solver="smo").fit(X, Y)
     with pytest.raises(TypeError, match="frank_wolfe proves its gap by maxima that are exact or relaxed"):
         SSVM(Graph(inference="loopy", oracle="undergenerating"), solver="frank_wolfe").fit(X, Y)
+    with pytest.raises(TypeError, match="frank_wolfe needs a task loss that is a sum over positions here"):
+        SSVM(Graph(inference="bounded"), solver="frank_wolfe", task_loss="zero_one").fit(X, Y)

@@ -102,7 +102,7 @@ def test_goes_on_with_another_penalty(rng):
 
 def test_refusals(rng):
     with make_problem(rng, "dense", surrogate="hinge", loss=ZeroOne()) as problem:
-        with pytest.raises(TypeError, match="smo needs a task loss that is a sum over positions"):
+        with pytest.raises(TypeError, match="smo needs a task loss that is a sum over positions here"):
             SMO().solve(problem)
     with make_problem(rng, "dense", surrogate="log") as problem:
         with pytest.raises(TypeError, match="smo solves the dual of the hinge"):

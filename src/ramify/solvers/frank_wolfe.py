@@ -13,6 +13,7 @@ from ramify.solvers.base import Callback, Result, check_settings
 from ramify.solvers.block_ascent import ascend, check_dual, first, restarted
 from ramify.solvers.graph_parts import require_bounds, without_tree
 from ramify.solvers.hinge_blocks import GenericBlocks, PackedBlocks, is_compiled
+from ramify.solvers.marginal_blocks import require_parts
 from ramify.solvers.relaxed_blocks import RelaxedBlocks, RelaxedSet
 
 
@@ -71,5 +72,6 @@ def blocks_of(problem: Any) -> tuple[Any, Any]:
         return PackedBlocks(problem), ActiveSet
     require_bounds(problem, "frank_wolfe")
     if without_tree(problem):
+        require_parts(problem, "frank_wolfe")
         return RelaxedBlocks(problem), RelaxedSet
     return GenericBlocks(problem), ActiveSet

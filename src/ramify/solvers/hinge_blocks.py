@@ -12,8 +12,11 @@ from ramify.solvers.active_set import FREE, ActiveSet, block_losses, dual_weight
 from ramify.solvers.passes import has_even_penalties, is_fused, loss_table
 
 TIE = 1e-10  # values closer than this are equal, as in the kernel
-INNER_STEPS = 2  # pairwise steps a visit, where each scores the sample anew
-INNER_GRAM = 4  # where a step is cheap
+INNER_STEPS = 5  # pairwise steps a visit, where each scores the sample anew
+INNER_GRAM = (
+    4  # with inner products of rows: fewer, since the search for the best labeling costs as much as steps
+)
+INNER_GENERIC = 2  # where each asks a structure for the score of every active labeling
 GRAM_BYTES = 256e6  # the most that inner products of rows may take
 
 
@@ -113,7 +116,7 @@ class PackedBlocks:
 class GenericBlocks:
     """The same visits through one-sample shards, for structures or losses without a compiled loop."""
 
-    def __init__(self, problem: Any, inner: int = INNER_STEPS) -> None:
+    def __init__(self, problem: Any, inner: int = INNER_GENERIC) -> None:
         self.problem, self.inner = problem, inner
 
     def visit(self, active: ActiveSet, order: np.ndarray) -> None:

@@ -134,10 +134,11 @@ class PackedMarginals(ChainMarginals):
         return self._packed.value(w)
 
 
-def require_parts(problem: Any) -> None:
-    """Refuse what has no marginals of nodes and edges as dual variables."""
+def require_parts(problem: Any, solver: str) -> None:
+    """Refuse a loss that marginals of nodes and edges do not determine."""
     if getattr(problem.surrogate.task_loss, "way", None) != "parts":
         raise MissingCapability(
-            f"smo needs a task loss that is a sum over positions, not {type(problem.surrogate.task_loss).__name__}: "
-            "its dual variables are marginals, which know no other; use task_loss='hamming' or solver='frank_wolfe'"
+            f"{solver} needs a task loss that is a sum over positions here, not "
+            f"{type(problem.surrogate.task_loss).__name__}: its dual variables are marginals, which know no other; use "
+            "task_loss='hamming'"
         )

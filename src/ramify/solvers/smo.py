@@ -76,7 +76,7 @@ class SMO:
 
 def blocks_of(problem: Any) -> tuple[Any, Any]:
     """The fastest steps that serve a problem, and the kind of variables they work on."""
-    require_parts(problem)
+    require_parts(problem, "smo")
     structure = problem.structure
     if is_compiled(problem):
         return PackedMarginals(problem), Marginals
