@@ -418,15 +418,17 @@ def time_table(found):
     rows = []
     for (protocol, learner, kernel), runs in found.items():
         every = list(runs.values())
-        gap = f"{100 * max(r['gap'] for r in every):.2f} %" if "gap" in every[0] else ""
-        support = f"{sum(r['n_support'] for r in every) / len(every):,.0f}" if "n_support" in every[0] else ""
-        seconds = f"{sum(r['seconds'] for r in every) / len(every):.2f}"
-        ratio = ""
-        if "svc_seconds" in every[0]:
-            ratio = f"{sum(r['m3n_seconds'] for r in every) / sum(r['svc_seconds'] for r in every):.2f}"
-        rows.append([f"{learner} {kernel}, {protocol}", seconds, gap, support, ratio])
+        gap = f"{100 * max(r['gap'] for r in every):.2f} %" if learner in ("m3n", "msvm") else ""
+        support = f"{mean(every, 'n_support'):,.0f}" if all("n_support" in r for r in every) else ""
+        timed = [r for r in every if "svc_seconds" in r]
+        ratio = f"{mean(timed, 'm3n_seconds') / mean(timed, 'svc_seconds'):.2f}" if timed else ""
+        rows.append([f"{learner} {kernel}, {protocol}", f"{mean(every, 'seconds'):.2f}", gap, support, ratio])
     header = ["learner", "CPU s", "largest gap", "support rows", "CPU at C = 1, edge weight 1, / SVC"]
     return StudyTable("Time of the last fit, certificate, support", header, rows)
+
+
+def mean(runs, name):
+    return sum(run[name] for run in runs) / len(runs)
 
 
 def draw(figure, records):
