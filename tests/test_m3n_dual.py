@@ -7,7 +7,8 @@ import pytest
 
 from m3n_reference import dual_optimum, problem_of
 from problems import make_problem
-from ramify import SSVM, Graph, GraphInput
+from ramify import SSVM, Clique, Graph, GraphInput
+from ramify.data.graphs import Parity
 from ramify.losses import Hamming
 from ramify.solvers.clique_blocks import CliqueSet
 from ramify.solvers.frank_wolfe import FrankWolfe
@@ -90,6 +91,23 @@ def test_the_relaxed_dual_is_never_below_the_exact_one(rng):
     for _ in range(4):
         problem = problem_of(SSVM(Graph(), l2=rng.uniform(0.05, 2.0)), *graphs(rng, SQUARE, n_labels=2))
         assert dual_optimum(problem, "local") >= dual_optimum(problem, "labelings") * (1 - 1e-9)
+
+
+@pytest.mark.parametrize("relaxed", [False, True])
+def test_graphs_with_cliques_and_structured_factors(rng, relaxed):
+    """Variables that structured factors bring along, and weights of cliques, belong to the dual as well."""
+    X, Y = graphs(rng, TREE, n_labels=2)
+    more = (Clique([0, 1, 2]), Parity([[0, 2, 3]], label="a"))
+    X = [GraphInput(x.nodes, x.edges, x.edge_features, factors=more) for x in X]
+    exact = FrankWolfe(tol=1e-7).solve(problem_of(SSVM(Graph(), l2=1.0), X, Y))
+    if relaxed:
+        result = FrankWolfe(tol=1e-6).solve(problem_of(SSVM(Graph(inference="bounded"), l2=1.0), X, Y))
+        assert isinstance(result.state["active"], RelaxedSet)
+        assert result.lower >= exact.lower * (1 - 1e-6)
+    else:
+        result = SMO(tol=1e-7).solve(problem_of(SSVM(Graph(), l2=1.0), X, Y))
+        assert isinstance(result.state["active"], CliqueSet)
+        assert result.primal == pytest.approx(exact.primal, rel=1e-6)
 
 
 def test_relaxed_frank_wolfe_resumes_and_refreshes(rng):

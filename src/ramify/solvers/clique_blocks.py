@@ -102,9 +102,13 @@ class CliqueSet(BlockState):
 
 
 def states_of(one: OneGraph) -> np.ndarray:
-    """The true labels as states of the variables, which may have fewer than there are labels."""
-    mask = shape_of(one.theta, 0).mask
-    return (np.cumsum(mask, axis=1) - 1)[np.arange(len(one.codes)), one.codes].astype(np.int64)
+    """The true labels as states of the variables, which may have fewer than there are labels, and those that follow."""
+    shape = shape_of(one.theta, 0)
+    own = (np.cumsum(shape.mask, axis=1) - 1)[np.arange(len(one.codes)), one.codes].astype(np.int64)
+    if shape.topology.n_vars == len(own):
+        return own
+    graph = factor_graph(one.theta, 0).conditioned(dict(enumerate(own.tolist())))
+    return JunctionTree.of(shape.topology).best(graph).codes.astype(np.int64)
 
 
 class CliqueBlocks:

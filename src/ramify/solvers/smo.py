@@ -81,12 +81,6 @@ def blocks_of(problem: Any) -> tuple[Any, Any]:
     if is_compiled(problem):
         return PackedMarginals(problem), Marginals
     if type(structure) is Graph:
-        kinds = {group.kind for group in problem.samples.batch.layout.cliques}
-        if kinds - {"table"}:
-            raise MissingCapability(
-                f"smo has no dual variables for structured factors ({', '.join(sorted(kinds - {'table'}))}): use "
-                "solver='frank_wolfe' or 'bundle'"
-            )
         return CliqueBlocks(problem), CliqueSet
     require(structure, ("worst",), user="smo", remedy="Use solver='frank_wolfe'.")
     if getattr(structure, "order", None) != 1 or getattr(structure, "layout", None) not in (
