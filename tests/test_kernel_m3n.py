@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import pickle
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from sklearn.model_selection import GridSearchCV
 
 import ramify
 from ramify import CRF, SSVM, Chain, Multiclass
+from ramify.bench.files import CheckoutFiles
 from ramify.datasets import make_chains
 from ramify.errors import MissingCapability, ModelFileError
 from ramify.estimators.kernel_fit import kernel_problem
@@ -485,3 +487,48 @@ def test_edge_kernels_of_both_ends(words):
         inputs = (np.concatenate(X), np.concatenate(Y)) if items else (X, Y)
         with pytest.raises(error, match=message):
             SSVM(**({"structure": Chain(), "kernel": RBF(), "edge_kernel": RBF()} | options)).fit(*inputs)
+
+
+# -- the study of letters ---------------------------------------------------------------------------------------------
+
+FILE = Path(__file__).resolve().parents[1] / "benchmarks" / "m3n_ocr.py"
+
+
+def test_learners_of_the_study_learn(rng):
+    study = CheckoutFiles("benchmarks", "benchmark").load(FILE)
+    pictures = (rng.random((3, 128)) < 0.5).astype(float)
+    words = study.Words(
+        [pictures[[0, 1]], pictures[[1, 2, 0]], pictures[[2]]], [list("ab"), list("bca"), ["c"]]
+    )
+    for (learner, kernel), search in study.PLAN.items():
+        settings = dict(search.start)
+        for stage in search.stages:
+            settings |= {name: values[0] for name, values in stage.items()}
+        settings |= {name: 1e-3 if name.startswith("l2") else 10.0 for name in settings if name[0] in "lC"}
+        point = {"learner": learner, "kernel": kernel}
+        model = words.fitted(study.make_learner(learner, kernel, settings, study.FINE), point)
+        assert words.errors(model, point) == (0.0, 0.0), point
+
+
+def test_summary_of_the_study():
+    study = CheckoutFiles("benchmarks", "benchmark").load(FILE)
+    assert len(study.BENCHMARK.points) == len({tuple(point.items()) for point in study.BENCHMARK.points})
+    found = {
+        "words": 0.5, "inner": 0.1, "settings": {"C": 1.0}, "seconds": 1.0, "gap": 0.01, "n_support": 10,
+        "m3n_seconds": 3.0, "svc_seconds": 2.0,
+    }  # fmt: skip
+    records = [
+        point | found | {"letters": (0.2 if point["learner"] == "crf" else 0.1) + 0.01 * point["fold"]}
+        for point in study.BENCHMARK.points
+        if point["fold"] < 2
+    ]
+    tables = {table.title: table for table in study.summarise(records)}
+    assert ["m3n cubic, one", "<= 10.8", "10.50", "2", "met so far"] in tables["Targets"].rows
+    differences = {row[0]: row[1:] for row in tables["Differences, paired over folds"].rows}
+    assert differences["m3n linear - crf linear, one"] == ["2", "-10.00 ± 0.00", "-49 %"]
+    times = {row[0]: row[1:] for row in tables["Time of the last fit, certificate, support"].rows}
+    assert times["m3n cubic, nine"] == ["1.00", "1.00 %", "10", "1.50"]
+    matplotlib = pytest.importorskip("matplotlib.figure")
+    figure = matplotlib.Figure()
+    study.draw(figure, records)
+    assert len(figure.axes[0].patches) == len(study.PLAN)
