@@ -281,6 +281,17 @@ def test_given_functions_and_matrices(words):
         SSVM(Chain(), kernel="precomputed").fit(X, Y)
 
 
+def test_columns_of_a_given_matrix_are_chosen_with_its_rows(words):
+    X, y = np.concatenate(words[0]), np.concatenate(words[1])
+    grid, options = {"C": [0.1, 1.0]}, {"cv": 3}
+    ready = GridSearchCV(SSVM(Multiclass(), kernel=Precomputed(), tol=1e-4), grid, **options)
+    ready.fit(pairwise.rbf_kernel(X, gamma=0.3), y)
+    plain = GridSearchCV(SSVM(Multiclass(), kernel=RBF(gamma=0.3), tol=1e-4), grid, **options).fit(X, y)
+    assert ready.cv_results_["mean_test_score"] == pytest.approx(
+        plain.cv_results_["mean_test_score"], abs=0.02
+    )
+
+
 def test_kernels_that_are_none_are_refused(words):
     X, Y = words
     with pytest.raises(NotPositiveSemidefinite, match="most negative eigenvalue"):

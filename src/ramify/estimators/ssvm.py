@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from ramify.errors import MissingCapability
 from ramify.estimators.base import StructuredEstimator
 from ramify.estimators.kernel_fit import check_kernel_settings, fit_kernel
+from ramify.kernels import Precomputed
 from ramify.losses.base import resolve_loss
 from ramify.scorers.kernel import KernelScorer
 from ramify.solvers.hinge_blocks import is_compiled
@@ -185,6 +186,12 @@ class SSVM(StructuredEstimator):
     def dual_coef_(self) -> np.ndarray:
         """Coefficient of each support row and label, shape (n_support_, n_classes)."""
         return _kernel_scorer(self).coefficients(self.coef_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        precomputed = self.kernel == "precomputed" or isinstance(self.kernel, Precomputed)
+        tags.input_tags.pairwise = precomputed and tags.input_tags.two_d_array
+        return tags
 
     def _regularizer(self, scorer: Any) -> Any:
         found = super()._regularizer(scorer)

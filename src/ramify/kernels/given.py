@@ -64,8 +64,9 @@ class Precomputed(Kernel):
     """Kernel values given instead of features, as ``kernel="precomputed"`` in scikit-learn.
 
     The table of a training sample has a row for each of its positions and a column for each position of *all* training
-    samples, in their order; that of a sample to predict likewise, columns being training positions. Tools that choose
-    among samples, such as ``GridSearchCV``, would have to choose among columns too, which they do not.
+    samples, in their order; that of a sample to predict likewise, columns being training positions. ``GridSearchCV``
+    and the like choose among the columns too where samples are rows of one table (``Multiclass``), and cannot where
+    they are sequences.
 
     Examples
     --------
