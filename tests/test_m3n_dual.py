@@ -8,7 +8,7 @@ import pytest
 from m3n_reference import dual_optimum, problem_of
 from problems import make_problem
 from ramify import SSVM, Clique, Graph, GraphInput
-from ramify.data.graphs import Parity
+from ramify.data import Parity
 from ramify.losses import Hamming
 from ramify.solvers.clique_blocks import CliqueSet
 from ramify.solvers.frank_wolfe import FrankWolfe
