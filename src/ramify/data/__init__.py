@@ -1,17 +1,9 @@
 """Data layer: ragged batches, labels and their codes, sequences cut from tables, spans and words."""
 
 from ramify.data.batch import Batch, SparseRows
+from ramify.data.factors import Agreement, AtMostOne, Clique, Parity
 from ramify.data.graph_batch import GraphBatch, GraphLayout
-from ramify.data.graphs import (
-    Agreement,
-    AtMostOne,
-    Clique,
-    GraphInput,
-    Parity,
-    chain_graph,
-    grid_graph,
-    tree_graph,
-)
+from ramify.data.graphs import GraphInput, chain_graph, grid_graph, tree_graph
 from ramify.data.labels import UNKNOWN, UNKNOWN_CODE, LabelCodec
 from ramify.data.ragged import Ragged, offsets_from_lengths
 from ramify.data.sequences import as_sequences, check_same_length, listed

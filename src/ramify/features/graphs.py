@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -18,33 +18,18 @@ from ramify.data.graphs import (
     listed_types,
     refuse_duplicates,
 )
-from ramify.data.labels import LabelCodec
 from ramify.data.ragged import offsets_from_lengths
 from ramify.features.base import Encoder
-
-NO_LABEL = ("table", "agreement")  # kinds of factors that speak of no single label
-
-
-class FactorType(NamedTuple):
-    """What factors of one type have in common."""
-
-    name: Any
-    kind: str
-    arity: int  # 0 where it does not matter
-    label: Any
-
-    @classmethod
-    def of(cls, factor: Factor) -> FactorType:
-        """The type of some factors."""
-        return cls(factor.type, factor.kind, factor.arity, factor.label)
-
-    @property
-    def text(self) -> str:
-        """For messages."""
-        of = f" of {self.arity} nodes" if self.arity else ""
-        return f"{self.kind} factors{of}" + (
-            "" if self.kind in NO_LABEL else f" for the label {self.label!r}"
-        )
+from ramify.features.graph_types import (
+    NO_LABEL,
+    FactorType,
+    flat,
+    known_types,
+    plain_types,
+    type_codes,
+    typed,
+    types_of,
+)
 
 
 class GraphEncoder(Encoder):
@@ -115,10 +100,10 @@ class GraphEncoder(Encoder):
         names = self.nodes.feature_names
         if names is None:
             return None
-        found = _typed(names, self.node_types)
+        found = typed(names, self.node_types)
         if self.edges is not None:
             own = self.edges.feature_names or [str(k) for k in range(self.edges.n_columns)]
-            found += [f"edge {name}" for name in _typed(own, self.edge_types)]
+            found += [f"edge {name}" for name in typed(own, self.edge_types)]
         return found
 
     # -- encoding -----------------------------------------------------------------------------------------------
@@ -195,11 +180,11 @@ class GraphEncoder(Encoder):
             ]
         factors = [checked_factors(graph, i) for i, graph in enumerate(graphs)]
         if learn:
-            self.node_types = _known(node_types)
-            self.edge_types = _known(edge_types) or (0,)
+            self.node_types = known_types(node_types)
+            self.edge_types = known_types(edge_types) or (0,)
             self._learn_factors(factors)
-        node_codes = _codes(node_types, self.node_types, "node")
-        edge_codes = _codes(edge_types, self.edge_types, "edge")
+        node_codes = type_codes(node_types, self.node_types, "node")
+        edge_codes = type_codes(edge_types, self.edge_types, "edge")
         symmetric = self.symmetric_types
         for i, (own, codes) in enumerate(zip(edges, edge_codes)):
             refuse_duplicates(own, codes, symmetric[codes], i)
@@ -290,9 +275,9 @@ class GraphEncoder(Encoder):
         layout = GraphLayout(
             batch.offsets,
             offsets_from_lengths([len(own) for own in edges]),
-            _flat(edges, np.empty((0, 2), np.int64)),
-            _flat(node_codes, np.empty(0, np.int64)),
-            _flat(edge_codes, np.empty(0, np.int64)),
+            flat(edges, np.empty((0, 2), np.int64)),
+            flat(node_codes, np.empty(0, np.int64)),
+            flat(edge_codes, np.empty(0, np.int64)),
             cliques,
         )
         rows = shifted_columns(batch.rows, layout.node_type, max(len(self.node_types), 1))
@@ -310,12 +295,19 @@ class GraphEncoder(Encoder):
             "kind": "graphs",
             "layout": self.layout,
             "n_columns": self.n_columns,
-            "symmetric": bool(symmetric) if isinstance(symmetric, bool | np.bool_) else _plain(symmetric),
+            "symmetric": bool(symmetric)
+            if isinstance(symmetric, bool | np.bool_)
+            else plain_types(symmetric),
             "own": self.own,
-            "node_types": _plain(self.node_types),
-            "edge_types": _plain(self.edge_types),
+            "node_types": plain_types(self.node_types),
+            "edge_types": plain_types(self.edge_types),
             "factor_types": [
-                [_plain([t.name]), t.kind, t.arity, None if t.kind in NO_LABEL else _plain([t.label])]
+                [
+                    plain_types([t.name]),
+                    t.kind,
+                    t.arity,
+                    None if t.kind in NO_LABEL else plain_types([t.label]),
+                ]
                 for t in self.factor_types
             ],
             "shape": None if self.shape is None else [self.shape[0], self.shape[1]],
@@ -343,62 +335,19 @@ class GraphEncoder(Encoder):
         encoder = cls(
             parts[0],  # type: ignore[arg-type]
             parts[1],
-            symmetric if isinstance(symmetric, bool) else list(_types(symmetric)),
+            symmetric if isinstance(symmetric, bool) else list(types_of(symmetric)),
             bool(header["own"]),
         )
-        encoder.node_types, encoder.edge_types = _types(header["node_types"]), _types(header["edge_types"])
+        encoder.node_types, encoder.edge_types = (
+            types_of(header["node_types"]),
+            types_of(header["edge_types"]),
+        )
         encoder.factor_types = tuple(
-            FactorType(_types(name)[0], str(kind), int(arity), None if label is None else _types(label)[0])
+            FactorType(
+                types_of(name)[0], str(kind), int(arity), None if label is None else types_of(label)[0]
+            )
             for name, kind, arity, label in header["factor_types"]
         )
         if header["shape"] is not None:
             encoder.shape = int(header["shape"][0]), [list(map(int, edge)) for edge in header["shape"][1]]
         return encoder
-
-
-def _typed(names: list[str], types: tuple) -> list[str]:
-    if len(types) < 2:
-        return list(names)
-    return [f"{kind}: {name}" for kind in types for name in names]
-
-
-def _flat(parts: list[np.ndarray], empty: np.ndarray) -> np.ndarray:
-    return np.concatenate(parts) if parts else empty
-
-
-def _known(lists: list[list]) -> tuple:
-    """The types that occur, in the order of their codes."""
-    if not any(lists):
-        return ()
-    return tuple(LabelCodec.from_labels([own for own in lists if own]).classes_)
-
-
-def _codes(lists: list[list], known: tuple, what: str) -> list[np.ndarray]:
-    place = {name: k for k, name in enumerate(known)}
-    found = []
-    for i, own in enumerate(lists):
-        try:
-            found.append(np.fromiter((place[name] for name in own), np.int64, len(own)))
-        except (KeyError, TypeError):
-            at = next(t for t, name in enumerate(own) if not _hashable(name) or name not in place)
-            raise ValueError(
-                f"sample {i}: {what} {at} has the type {own[at]!r}, which does not occur in the training data; known: "
-                f"{list(known)}"
-            ) from None
-    return found
-
-
-def _hashable(name: Any) -> bool:
-    try:
-        hash(name)
-    except TypeError:
-        return False
-    return True
-
-
-def _plain(names: Any) -> list:
-    return LabelCodec(list(names)).state() if len(names) else []
-
-
-def _types(state: list) -> tuple:
-    return tuple(LabelCodec.from_state(state).classes_) if state else ()

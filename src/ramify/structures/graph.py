@@ -11,7 +11,8 @@ import numpy as np
 from ramify.data.graphs import GraphInput, graph_inputs
 from ramify.features.door import make_encoder
 from ramify.features.encoded import EncodedInputs
-from ramify.features.graphs import NO_LABEL, GraphEncoder
+from ramify.features.graph_types import NO_LABEL
+from ramify.features.graphs import GraphEncoder
 from ramify.structures.graph_explain import explain
 from ramify.structures.graph_inference import GraphInference
 from ramify.structures.graph_methods import INFERENCE, SUMS

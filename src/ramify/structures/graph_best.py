@@ -1,0 +1,180 @@
+"""Maxima over the labelings of graphs of any shape: forests of a batch in one compiled call, others one by one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from ramify.data.ragged import gather
+from ramify.structures.base import Best
+from ramify.structures.checks import _check_feasible, _weights
+from ramify.structures.graph_copies import best_contradicting, first_contradictions, k_best
+from ramify.structures.graph_factors import add_answer, factor_graph, labels_of
+from ramify.structures.graph_given import GraphGiven
+from ramify.structures.graph_methods import NOT_EXACT
+from ramify.structures.graph_parts import fold, forbid_lacking, per_part, put, summed_like
+from ramify.structures.graph_tables import GraphTables, combined
+from ramify.structures.tables import Restriction
+
+
+class Relaxed(NamedTuple):
+    """Maxima over labelings, or over locally consistent marginals where the best is not known exactly."""
+
+    values: (
+        np.ndarray
+    )  # (n_samples,): never below the exact maxima, but for the tolerance of the linear program
+    counts: GraphTables  # where they are attained, perhaps fractional, in the shape of the potentials
+
+
+class GraphMaxima(GraphGiven):
+    """Best labels, their rivals and bounds."""
+
+    def best(self, theta: GraphTables, *, cost=None, within: Restriction | None = None) -> Best:
+        """Highest-scoring labels of every sample; values include the cost."""
+        return self._extreme(theta, cost, within, sign=1.0)
+
+    def worst(self, theta: GraphTables, *, cost=None, within: Restriction | None = None) -> Best:
+        """Lowest-scoring labels of every sample; values include the cost."""
+        return self._extreme(theta, cost, within, sign=-1.0)
+
+    def _extreme(self, theta, cost, within, sign) -> Best:
+        tables, codes = combined(theta, cost, within, sign), self._contradicts(within)
+        with self.telling():
+            if codes is None:
+                found = self._best(tables)
+            else:
+                found = Best(*best_contradicting(tables, codes, self._best, self._max_marginals(tables).node))
+        _check_feasible(found.values, tables, self)
+        return Best(found.codes, sign * found.values)
+
+    def _best(self, tables: GraphTables) -> Best:
+        from ramify._kernels.forest_max import best_labels
+
+        codes, values = np.zeros(len(tables.node), np.int32), np.empty(len(tables))
+        forests, others = self._parted(tables)
+        if len(forests):
+            layout = tables.layout
+            best_labels(tables.node, tables.edge, tables.edge_table, *layout.passing, forests, codes, values)
+        for s in others:
+            found = self._maximum(factor_graph(tables, s), tables.layout.memory[s])
+            values[s] = found.value
+            codes[tables.offsets[s] : tables.offsets[s + 1]] = labels_of(tables, s, found.codes)
+        return Best(codes, values)
+
+    def bounds(self, theta, *, cost=None, within: Restriction | None = None) -> np.ndarray:
+        """Proven upper bounds on the score of the best labels of every sample; equal to it where inference is exact."""
+        tables = combined(theta, cost, within)
+        if self._contradicts(within) is not None:
+            raise ValueError("bounds: within.contradicts is not served; ask best_contradicting")
+        with self.telling(quiet=True):
+            forests, others = self._parted(tables)
+            out = np.empty(len(tables))
+            out[forests] = self._best(tables.take(forests)).values
+            for s in others:
+                out[s] = self._maximum(factor_graph(tables, s), tables.layout.memory[s]).bound
+        return out
+
+    def relaxes(self, theta) -> bool:
+        """Whether :meth:`relaxed_best` differs from :meth:`best`: some best labels are not known exactly."""
+        _, others = self._parted(theta)
+        return self.oracle == "relaxed" and any(
+            self.best_method(factor_graph(theta, s)) in NOT_EXACT for s in others
+        )
+
+    def relaxed_best(self, theta, *, cost=None, within: Restriction | None = None, weight=None) -> Relaxed:
+        """Maxima for learning: exact where that is possible, else of the linear program over the local polytope.
+
+        ``values`` are never below the exact maxima and convex in theta, with ``counts`` (times ``weight``) as
+        subgradient.
+        """
+        tables, weight = combined(theta, cost, within), _weights(theta, weight)
+        if self._contradicts(within) is not None:
+            raise ValueError("relaxed_best: within.contradicts is not served")
+        _, others = self._parted(tables)
+        relaxed = {
+            s: graph for s in others if self.best_method(graph := factor_graph(tables, s)) in NOT_EXACT
+        }
+        exact = np.array([s for s in range(len(tables)) if s not in relaxed], np.int64)
+        values, codes = np.empty(len(tables)), np.zeros(len(tables.node), np.int32)
+        own = np.zeros(len(tables))
+        own[exact] = weight[exact]
+        with self.telling():
+            part = tables.take(exact)
+            found = self._best(part)
+            values[exact] = found.values
+            codes[gather(tables.offsets, exact)[0]] = found.codes
+            counts = tables.zeros()
+            for s, graph in relaxed.items():
+                point = self._relaxation(graph, tables.layout.memory[s])
+                values[s] = point.value
+                add_answer(tables, s, point.unary, point.factor, float(weight[s]), counts)
+        _check_feasible(values, tables, self)
+        counts = self.count(tables, codes, weight=own, into=counts)
+        return Relaxed(values, summed_like(counts, theta))
+
+    def best_contradicting(self, theta, codes, *, cost=None, within: Restriction | None = None) -> Best:
+        """Highest-scoring labels that differ from ``codes`` somewhere (-1 in ``codes`` cannot be contradicted)."""
+        within = Restriction() if within is None else within
+        if within.contradicts is not None:
+            raise ValueError("within.contradicts names a second annotation to contradict; give one, as codes")
+        return self.best(theta, cost=cost, within=replace(within, contradicts=np.asarray(codes)))
+
+    def k_best(self, theta, k: int, *, cost=None, within=None) -> list[list[tuple[np.ndarray, float]]]:
+        """The k best distinct outputs of every sample, best first; fewer where fewer exist. Exact inference only.
+
+        Returns
+        -------
+        list of list of (codes, value)
+        """
+        if k < 1:
+            raise ValueError(f"k must be at least 1, got {k}")
+        tables, codes = combined(theta, cost, within), self._contradicts(within)
+        self._require_exact(tables, "k_best")
+        if codes is None:
+            ranked = k_best(tables, k, self._best)
+        else:
+            ranked = [[] for _ in range(len(tables))]
+            copies = first_contradictions(tables, codes)
+            for s, more in zip(copies.sample.tolist(), k_best(copies.tables, k, self._best)):
+                ranked[s] += more
+            ranked = [sorted(own, key=lambda item: (-item[1], item[0].tolist()))[:k] for own in ranked]
+        _check_feasible(np.array([own[0][1] if own else -np.inf for own in ranked]), tables, self)
+        return ranked
+
+    def max_marginals(self, theta, *, cost=None, within=None) -> GraphTables:
+        """Best value with each part fixed, one table a part, as in :meth:`marginals`; -inf if impossible."""
+        tables, codes = combined(theta, cost, within), self._contradicts(within)
+        self._require_exact(tables, "max_marginals")
+        if codes is None:
+            out = self._max_marginals(tables)
+        else:
+            copies = first_contradictions(tables, codes)
+            own = self._max_marginals(copies.tables)
+            out = replace(per_part(tables, -np.inf), layout=tables.layout)
+            fold(own, copies.sample, out, np.maximum)
+        if len(tables):
+            _check_feasible(np.maximum.reduceat(out.node.max(axis=1), tables.offsets[:-1]), tables, self)
+        return out
+
+    def _max_marginals(self, tables: GraphTables) -> GraphTables:
+        from ramify._kernels.forest_max import max_marginals
+
+        out = per_part(tables, -np.inf)
+        forests, others = self._parted(tables)
+        layout = tables.layout
+        if len(forests):
+            max_marginals(
+                tables.node, tables.edge, tables.edge_table, *layout.passing, layout.first_child, layout.n_children,
+                forests, out.node, out.edge,
+            )  # fmt: skip
+        for s in others:
+            tree = self._exact_tree(tables, s, "max-marginals")
+            zero = per_part(tables.take(np.array([s])), 0.0)
+            unary, factor = tree.max_marginals(factor_graph(tables, s))
+            add_answer(tables.take(np.array([s])), 0, unary, factor, 1.0, zero, largest=True)
+            if zero.allowed is not None:  # labels that the types lack are impossible, not worth 0
+                forbid_lacking(zero)
+            put(zero, out, s)
+        return out
