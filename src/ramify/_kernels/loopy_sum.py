@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ramify._kernels.jit import kernel
-from ramify._kernels.reweighted_sum import believe, lower_bound, marginals, sweep_part
+from ramify._kernels.reweighted_bounds import lower_bound, marginals
+from ramify._kernels.reweighted_messages import believe, sweep_part
 
 
 @kernel()

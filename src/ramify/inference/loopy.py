@@ -33,7 +33,7 @@ def loopy_sum(
     True
     """
     from ramify._kernels.loopy_sum import loopy_parts
-    from ramify._kernels.reweighted_sum import exponentiate
+    from ramify._kernels.reweighted_messages import exponentiate
 
     if not 0 <= damping < 1:
         raise ValueError(f"damping is {damping}, expected 0 <= damping < 1")

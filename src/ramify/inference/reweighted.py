@@ -207,6 +207,7 @@ def reweighted_parts(
 ) -> PartSums:
     """As ``reweighted_sum``, component by component: a batch of graphs is one graph of many components."""
     from ramify._kernels import reweighted_sum as kernels
+    from ramify._kernels.reweighted_messages import exponentiate
 
     if not temperature > 0:
         raise ValueError(f"temperature is {temperature}, expected a number above 0")
@@ -222,7 +223,7 @@ def reweighted_parts(
     )
     values = np.ascontiguousarray(graph.values, np.float64)
     start = np.ascontiguousarray(graph.start, np.int64)
-    kernels.exponentiate(topology.scope_ptr, table_ptr, values, start, scale, table, top, narrow)
+    exponentiate(topology.scope_ptr, table_ptr, values, start, scale, table, top, narrow)
     unary = graph.unary / temperature
     log_b, b = np.empty(len(unary)), np.empty(len(unary))
     mu_unary, mu_factor = np.zeros(len(unary)), np.zeros(table_ptr[-1])
