@@ -294,6 +294,15 @@ def test_more_that_is_refused():
         CRF(Graph(labels={0: [0]})).fit(X, Y)
     with pytest.raises(ValueError, match="which does not occur in y"):
         CRF(Graph(labels={0: [0, 1, 2]})).fit(X, Y)
+    two, three = {0: [0, 1]}, {0: [0, 1, 2]}
+    with pytest.raises(
+        ValueError, match=r"sample 1: nodes of type 0 have 3 labels, .* but in earlier samples 2"
+    ):
+        CRF(Graph()).fit([GraphInput(NODES, labels=two), GraphInput(NODES, labels=three)], Y * 2)
+    with pytest.raises(
+        ValueError, match=r"sample 0, node 1: y has the label 1, but nodes of type 0 have \[0\]"
+    ):
+        CRF(Graph()).fit([GraphInput(NODES, labels={0: [0]})], Y)
     with pytest.raises(TypeError, match="a single graph g is given as"):
         CRF(Graph()).fit(X[0], Y)
     with pytest.raises(ValueError, match=r"sample 0: X\[0\] has 3 positions but y\[0\] has 2 labels"):

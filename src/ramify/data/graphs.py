@@ -26,6 +26,9 @@ class GraphInput:
         Nodes and edges of different types have different weights; all have type 0 if not given.
     factors : sequence of :class:`Clique`, :class:`AtMostOne`, :class:`Parity` and :class:`Agreement`, optional
         Factors on several nodes at once.
+    labels : dict, optional
+        ``{node type: [labels]}``: labels that the nodes of each type can have, the same in all samples. By default they
+        are learned (see :class:`~ramify.Graph`).
 
     Examples
     --------
@@ -34,7 +37,7 @@ class GraphInput:
     (3, 2)
     """
 
-    __slots__ = ("edge_features", "edge_types", "edges", "factors", "node_types", "nodes")
+    __slots__ = ("edge_features", "edge_types", "edges", "factors", "labels", "node_types", "nodes")
 
     def __init__(
         self,
@@ -44,6 +47,7 @@ class GraphInput:
         node_types: Any = None,
         edge_types: Any = None,
         factors: Any = (),
+        labels: Mapping | None = None,
     ) -> None:
         self.nodes = nodes
         self.edges = edges
@@ -51,6 +55,7 @@ class GraphInput:
         self.node_types = node_types
         self.edge_types = edge_types
         self.factors = (factors,) if isinstance(factors, Factor) else factors
+        self.labels = labels
 
     def __len__(self) -> int:
         return n_items(self.nodes)
@@ -171,6 +176,28 @@ def checked_factors(graph: GraphInput, i: int) -> list[Factor]:
                 f"sample {i}: factors[{f}], number {twice[0]} = {factor.nodes[twice[0]].tolist()} names a node twice"
             )
     return factors
+
+
+def common_labels(graphs: Sequence[GraphInput], known: dict | None = None) -> dict:
+    """Labels of the node types that graphs declare; one that declares others than an earlier one is refused.
+
+    >>> common_labels([GraphInput([["a"]], labels={0: ["x", "y"]}), GraphInput([["b"]])])
+    {0: ['x', 'y']}
+    """
+    found = dict(known or {})
+    for i, graph in enumerate(graphs):
+        if graph.labels is not None and not isinstance(graph.labels, Mapping):
+            raise TypeError(
+                f"sample {i}: labels must be a dict {{node type: [labels]}}, got {graph.labels!r:.60}"
+            )
+        for kind, labels in (graph.labels or {}).items():
+            own, first = list(labels), found.setdefault(kind, list(labels))
+            if own != first:
+                raise ValueError(
+                    f"sample {i}: nodes of type {kind!r} have {len(own)} labels, {own!r:.60}, but in earlier samples "
+                    f"{len(first)}, {first!r:.60}; give them the same, or another node type"
+                )
+    return found
 
 
 def listed_types(given: Any, n: int, what: str, i: int) -> list:

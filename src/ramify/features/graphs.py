@@ -14,6 +14,7 @@ from ramify.data.graphs import (
     GraphInput,
     checked_edges,
     checked_factors,
+    common_labels,
     graph_inputs,
     listed_types,
     refuse_duplicates,
@@ -65,6 +66,7 @@ class GraphEncoder(Encoder):
         self.node_types: tuple = ()
         self.edge_types: tuple = ()
         self.factor_types: tuple[FactorType, ...] = ()
+        self.labels: dict = {}  # of node types, where the graphs declare them
         self.shape: tuple[int, list] | None = None  # nodes and edges of the one graph, if `own`
 
     # -- columns ------------------------------------------------------------------------------------------------
@@ -152,7 +154,7 @@ class GraphEncoder(Encoder):
 
     def _like(self, nodes: Encoder) -> GraphEncoder:
         other = GraphEncoder(nodes, self.edges, self.symmetric, self.own)
-        for name in ("node_types", "edge_types", "factor_types", "shape"):
+        for name in ("node_types", "edge_types", "factor_types", "labels", "shape"):
             setattr(other, name, getattr(self, name))
         return other
 
@@ -170,6 +172,7 @@ class GraphEncoder(Encoder):
     def _read(self, graphs: Sequence[GraphInput], learn: bool) -> tuple:
         """Edges, types and cliques of all graphs, checked."""
         edges = [checked_edges(graph, i) for i, graph in enumerate(graphs)]
+        labels = common_labels(graphs, None if learn else self.labels)
         if self.own:
             node_types, edge_types = self._numbered(graphs, edges, learn)
         else:
@@ -183,6 +186,7 @@ class GraphEncoder(Encoder):
             self.node_types = known_types(node_types)
             self.edge_types = known_types(edge_types) or (0,)
             self._learn_factors(factors)
+            self.labels = labels
         node_codes = type_codes(node_types, self.node_types, "node")
         edge_codes = type_codes(edge_types, self.edge_types, "edge")
         symmetric = self.symmetric_types
@@ -310,6 +314,7 @@ class GraphEncoder(Encoder):
                 ]
                 for t in self.factor_types
             ],
+            "labels": [plain_types(list(self.labels)), [plain_types(own) for own in self.labels.values()]],
             "shape": None if self.shape is None else [self.shape[0], self.shape[1]],
         }
         arrays: dict[str, np.ndarray] = {}
@@ -348,6 +353,8 @@ class GraphEncoder(Encoder):
             )
             for name, kind, arity, label in header["factor_types"]
         )
+        kinds, lists = header["labels"]
+        encoder.labels = dict(zip(types_of(kinds), (list(types_of(own)) for own in lists)))
         if header["shape"] is not None:
             encoder.shape = int(header["shape"][0]), [list(map(int, edge)) for edge in header["shape"][1]]
         return encoder

@@ -194,7 +194,7 @@ class Graph(GraphInference):
         if len(kinds) > 1 and not encoder.own:
             allowed[:] = False
             allowed[node_type, codes] = True
-        for kind, labels in (self.labels or {}).items():
+        for kind, labels in {**encoder.labels, **(self.labels or {})}.items():
             if kind not in kinds:
                 raise ValueError(
                     f"Graph: labels names the node type {kind!r}, which no node has; known: {list(kinds)}"

@@ -50,7 +50,7 @@ SQUARE = Shape(4, [(0, 1), (1, 2), (2, 3), (3, 0)])
 LOOP_AND_TREE = Shape(5, [(0, 1), (1, 2), (2, 0), (3, 4)])
 PARALLEL = Shape(3, [(0, 1), (1, 0), (1, 2)])
 MIXED = Shape(3, [(0, 1), (2, 1)], (0, 1, 2))
-MIXED_LOOP = Shape(4, [(0, 1), (1, 2), (2, 0)], (0, 1, 2, 1))
+MIXED_LOOP = Shape(3, [(0, 1), (1, 2), (2, 0)], (0, 1, 1))
 CLIQUE = Shape(4, [(0, 1)], None, [(0, 2, 3)])
 CLIQUES = Shape(4, [(1, 2)], None, [(0, 1, 2), (3, 2, 1)])
 PAIR = Shape(2, [(1, 0)], None, [])
@@ -76,7 +76,7 @@ KINDS = [
     ("huge trees", (_huge,), 2, (FOREST, UNORDERED, STAR), "one"),
     ("forbidden potentials", (_forbidding,), 2, (BACKWARD, FOREST), "own"),
     ("zeros", (_zeros,), 2, (LOOSE, BROOM, PATH), "two"),
-    ("moderate trees of two types of edges", (_moderate,), 3, (UNORDERED, MIXED._replace(types=None)), "two"),
+    ("moderate trees of two types of edges", (_moderate,), 2, (UNORDERED, MIXED._replace(types=None)), "two"),
     ("huge ties, edge by edge", (_huge_whole,), 2, (BROOM, BACKWARD), "own"),
     ("moderate beside huge", (_moderate, _huge), 2, (STAR, PATH, FOREST), "own"),
     ("around the switch", (_around_the_switch,), 3, (CORNER, LOOSE), "one"),
@@ -88,7 +88,7 @@ KINDS = [
     ("mixed labels", (_moderate,), 3, (MIXED, MIXED_LOOP), "one"),
     ("mixed labels, ties", (_whole,), 3, (MIXED, MIXED), "own"),
     ("cliques", (_moderate,), 2, (CLIQUE, PAIR, CLIQUES), "one"),
-    ("cliques of mixed labels", (_moderate,), 3, (MIXED_LOOP._replace(cliques=[(3, 1, 0)]), MIXED), "own"),
+    ("cliques of mixed labels", (_moderate,), 3, (MIXED_LOOP._replace(cliques=[(2, 1, 0)]), MIXED), "own"),
     ("structured factors", (_moderate,), 2, (COUNTING, PAIR, COUNTING_TREE), "one"),
     ("structured factors of mixed labels", (_moderate,), 3, (COUNTING_MIXED, MIXED), "own"),
     ("single label", (_moderate,), 1, (STAR, TRIANGLE), "one"),
