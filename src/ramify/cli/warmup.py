@@ -41,6 +41,7 @@ def warmup(
 def _groups() -> dict[str, Callable[[], None]]:
     """What to run, by the name of its group of kernels."""
     from ramify.apps.tagging.learners import SOLVERS
+    from ramify.cli.warmup_graphs import run_graphs
 
     solvers = {
         f"{algorithm}.{solver}": partial(_solve, algorithm, solver)
@@ -54,6 +55,7 @@ def _groups() -> dict[str, Callable[[], None]]:
         "regularizers": _regularize,
         "edges": _fit_rich,
         "kernels": _fit_kernels,
+        "graphs": run_graphs,
         "predictions": _predict_all,
         "inference": _infer_all,
     }
