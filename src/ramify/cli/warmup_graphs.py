@@ -11,6 +11,8 @@ def run_graphs() -> None:
 
     from ramify import CRF, SSVM, Graph, Perceptron
     from ramify.data import grid_graph, tree_graph
+    from ramify.inference.reduction import reduced
+    from ramify.structures.graph_factors import factor_graph
     from ramify.structures.tables import Restriction
 
     rng = np.random.default_rng(0)
@@ -39,4 +41,5 @@ def run_graphs() -> None:
             structure.best(theta)
             structure.log_partition(theta)
             structure.relaxed_best(theta)
+        reduced(factor_graph(theta, 0))
         SSVM(Graph(memory_limit=1), max_iter=2, n_jobs=1, classes=[0, 1, 2]).fit(grids, Y)
