@@ -26,8 +26,8 @@ from ramify.bench import Study, StudyTable
 SCHOOLS = ("cornell", "texas", "washington", "wisconsin")
 GRAPHS = ("paper", "neighbours", "rich")
 LEARNERS = ("SVM", "RMN", "M3N")
-TOL = 0.02
-SETUP = "soft hinge 0.2, sums 1e-4 or 30 sweeps"  # what a run depends on besides; see ramify.apps.webgraph
+TOL = 0.002
+SETUP = "typed edges, soft hinge 0.2, sums 1e-4 or 30 sweeps"  # what a run depends on besides; see ramify.apps.webgraph
 GRID = {
     "SVM": [(l2, 0.0) for l2 in (300.0, 100.0, 30.0, 10.0)],
     "RMN": [(node, edge) for node in (50.0, 20.0, 10.0) for edge in (1.0, 0.3)],

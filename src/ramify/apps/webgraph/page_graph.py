@@ -18,6 +18,7 @@ class PageGraph(Graph):
 
     Parameters
     ----------
+    symmetric : bool or list of edge types, default=False
     edge_bias : bool, default=True
     inference : str, default="bounded"
         How the best labels are found where no junction tree fits.
@@ -32,9 +33,14 @@ class PageGraph(Graph):
     """
 
     def __init__(
-        self, edge_bias: bool = True, inference: str = "bounded", tol: float = 1e-4, max_sweeps: int = 30
+        self,
+        symmetric: Any = False,
+        edge_bias: bool = True,
+        inference: str = "bounded",
+        tol: float = 1e-4,
+        max_sweeps: int = 30,
     ) -> None:
-        super().__init__(edge_bias=edge_bias, inference=inference, sums="reweighted")
+        super().__init__(symmetric=symmetric, edge_bias=edge_bias, inference=inference, sums="reweighted")
         self.tol, self.max_sweeps = tol, max_sweeps
 
     def _sum(self, graph: FactorGraph, memory: dict) -> Sum:
