@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from ramify.scorers.graph import GraphScorer
 from ramify.scorers.linear import LinearScorer
 from ramify.solvers.active_set import FREE, ActiveSet, block_losses, dual_weights
 from ramify.solvers.passes import has_even_penalties, is_fused, loss_table
@@ -20,18 +19,8 @@ INNER_GENERIC = 2  # where each asks a structure for the score of every active l
 GRAM_BYTES = 256e6  # the most that inner products of rows may take
 
 
-def on_chains(problem: Any) -> Any:
-    """The problem itself, or the same on chains if it is on graphs that are chains."""
-    if type(problem.scorer) is not GraphScorer:
-        return problem
-    from ramify.solvers.graph_chains import as_chains
-
-    return as_chains(problem) or problem
-
-
 def is_compiled(problem: Any) -> bool:
     """Whether the compiled loops over packed chains serve a problem; they know no edge features."""
-    problem = on_chains(problem)
     return is_fused(problem) and type(problem.scorer) is LinearScorer
 
 
@@ -46,7 +35,7 @@ class PackedBlocks:
     """
 
     def __init__(self, problem: Any, gram: bool | None = None) -> None:
-        self.problem = problem = on_chains(problem)
+        self.problem = problem
         self.chains = problem.pack(np.float64)
         chains = self.chains
         self.cost = np.zeros((chains.n_labels, chains.width))
