@@ -9,7 +9,7 @@ import numpy as np
 
 from ramify.errors import MissingCapability
 from ramify.solvers.block_ascent import BlockState
-from ramify.solvers.hinge_blocks import TIE, PackedBlocks, on_chains
+from ramify.solvers.hinge_blocks import TIE, PackedBlocks
 from ramify.structures.tables import ChainTables, Restriction
 
 NOTHING = 1e-13  # marginals below are rounding errors of parts that were emptied, as in the kernel
@@ -27,7 +27,7 @@ class Marginals(BlockState):
     def at_truth(cls, problem: Any) -> Marginals:
         """All mass on the true labelings: ``w = 0``."""
         samples = problem.samples
-        problem, zero = on_chains(problem), cls.at_zero(problem)
+        zero = cls.at_zero(problem)
         own = problem.scorer.score(zero["w"], samples.batch).per_edge()
         truth = problem.structure.count(own, samples.codes)
         return cls(node=truth.node, pair=truth.edge, **zero)
@@ -113,7 +113,7 @@ class PackedMarginals(ChainMarginals):
     """The same steps by the compiled loop over packed chains."""
 
     def __init__(self, problem: Any, inner: int = INNER_STEPS) -> None:
-        super().__init__(on_chains(problem), inner)
+        super().__init__(problem, inner)
         self._packed = PackedBlocks(self.problem, gram=False)
 
     def visit(self, state: Marginals, order: np.ndarray) -> None:
