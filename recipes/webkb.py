@@ -4,8 +4,8 @@ Pages of the computer science departments of Cornell, Texas, Washington and Wisc
 student or other. The features of a page are the words in it, in its title and headings, in the anchors of links to
 and from it, and in the headings before links to it. Pages are joined by links and, where they are linked next to each
 other on some page, by another kind of edge. A multiclass SVM labels single pages; a relational Markov network (RMN, a
-conditional random field with tree-reweighted sums) and a max-margin Markov network (M3N, the linear relaxation of its
-hinge) label schools as a whole, by maximisation: Figure 1(c) of Taskar, Guestrin and Koller, Max-margin Markov
+conditional random field with tree-reweighted sums) and a max-margin Markov network (M3N, the relaxed hinge, rounded off
+by entropy) label schools as a whole, by maximisation: Figure 1(c) of Taskar, Guestrin and Koller, Max-margin Markov
 networks, NIPS 2003.
 
 Every penalty is chosen inside the training schools, by the mean error on each of them when the model is trained on
@@ -29,8 +29,8 @@ from ramify.apps.webgraph import (
 
 GRID = {
     "SVM": [(l2, 0.0) for l2 in (100.0, 30.0, 10.0)],
-    "RMN": [(node, edge) for node in (30.0, 10.0) for edge in (1.0, 0.3)],
-    "M3N": [(node, edge) for node in (100.0, 50.0) for edge in (0.3, 0.1)],
+    "RMN": [(node, edge) for node in (20.0, 10.0) for edge in (1.0, 0.3)],
+    "M3N": [(node, edge) for node in (100.0, 50.0) for edge in (1.0, 0.3)],
 }
 QUICK = {"SVM": [(10.0, 0.0)], "RMN": [(5.0, 1.0)], "M3N": [(10.0, 1.0)]}
 

@@ -13,6 +13,7 @@ from ramify.apps.webgraph.page_graph import PageGraph
 from ramify.apps.webgraph.soft_hinge import SoftHinge
 from ramify.data.graph_batch import GraphLayout
 from ramify.losses.base import resolve_loss
+from ramify.recipes import run_recipe
 from ramify.structures.chain import Chain
 from ramify.structures.graph import Graph
 from ramify.structures.graph_tables import GraphTables
@@ -110,3 +111,13 @@ def test_edges_tell_what_words_do_not(rng, name):
 def test_unknown_learner():
     with pytest.raises(ValueError, match="learner must be one of SVM, RMN, M3N, got 'GNN'"):
         page_learner("GNN", 1.0)
+
+
+@pytest.mark.data
+def test_quick_recipe_meets_its_target():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        report = run_recipe("webkb", quick=True)
+    assert report.verdicts and report.passed, report.format()
+    errors = {row[0]: row[-1] for row in report.tables[0].rows}
+    assert errors["M3N"] < errors["SVM"] < errors["majority"]
