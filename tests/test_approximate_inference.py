@@ -297,6 +297,32 @@ def test_graph_cut_finds_the_best_assignment(seed, forbid):
         assert result.value == graph.score(result.codes)
 
 
+@given(seed=seeds)
+def test_graph_cut_with_any_forbidden_entries_and_single_states(seed):
+    rng = np.random.default_rng(seed)
+    cards = rng.integers(1, 3, 5)
+    tables = [((i,), rng.normal(size=cards[i])) for i in range(5)]
+    for i, j in itertools.combinations(range(5), 2):
+        table = 3 * rng.normal(size=(2, 2))
+        forbidden = rng.random((2, 2)) < 0.4
+        if forbidden[0, 1] or forbidden[1, 0]:  # then the other entries may be anything
+            table[forbidden] = -np.inf
+        else:
+            table[0, 0] += max(0.0, table[0, 1] + table[1, 0] - table[0, 0] - table[1, 1])
+        if rng.random() < 0.5:
+            tables.append(((i, j), table[: cards[i], : cards[j]]))
+    graph = FactorGraph.from_tables(cards, tables)
+    assert is_submodular(graph)
+    assert graph_cut(graph).value == pytest.approx(enumerate_scores(graph)[1].max(), abs=1e-9)
+
+
+def test_graph_cut_where_a_neighbour_has_one_state():
+    graph = FactorGraph.from_tables([2, 1], [((0,), [0.0, 1.0]), ((0, 1), [[0.0], [5.0]])])
+    assert graph_cut(graph).codes.tolist() == [1, 0] and graph_cut(graph).value == 6.0
+    graph = FactorGraph.from_tables([2, 1], [((0,), [0.0, 1.0]), ((0, 1), [[5.0], [0.0]])])
+    assert graph_cut(graph).codes.tolist() == [0, 0] and graph_cut(graph).value == 5.0
+
+
 def test_cuts_refuse_what_they_cannot_do(rng):
     repel = FactorGraph.from_tables([2, 2], [((0, 1), [[0.0, 1.0], [1.0, 0.0]])])
     assert not is_submodular(repel) and not is_submodular(random_graph(0, "any", n=6))

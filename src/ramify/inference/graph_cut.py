@@ -55,13 +55,15 @@ def graph_cut(graph: FactorGraph) -> Maximum:
     unary[:, 0] = graph.unary[topology.unary_ptr[:-1]]
     two = topology.cards == 2
     unary[two, 1] = graph.unary[topology.unary_ptr[:-1][two] + 1]
-    table = _pairs(graph)
-    # what is forbidden costs more than everything else together
+    i, j = topology.scope.reshape(-1, 2).T
+    table = _without_forbidden_lines(_pairs(graph), unary, i, j)
+    # what is forbidden costs more than everything else together, and more than a table's other entries, which would
+    # not be submodular otherwise
     finite = [np.where(np.isfinite(part), part, 0.0) for part in (unary, table)]
     wall = 1.0 + sum(float(np.ptp(part, axis=1).sum()) if len(part) else 0.0 for part in finite)
+    wall += 3.0 * float(abs(finite[1]).max(initial=0.0))
     unary, table = (np.where(np.isfinite(part), part, -wall) for part in (unary, table))
     # -score = constant + slope_i x_i + sum_pairs weight (1 - x_i) x_j
-    i, j = topology.scope.reshape(-1, 2).T
     slope = unary[:, 0] - unary[:, 1]
     slope += np.bincount(i, table[:, 0] - table[:, 2], n) + np.bincount(j, table[:, 2] - table[:, 3], n)
     weight = np.maximum(0.0, table[:, 0] + table[:, 3] - table[:, 1] - table[:, 2])
@@ -88,6 +90,22 @@ def graph_cut(graph: FactorGraph) -> Maximum:
         )
     bound = float(constant - slope[down].sum() - flow)
     return Maximum(codes, value, max(value, bound), True, "graph_cut")
+
+
+def _without_forbidden_lines(
+    table: np.ndarray, unary: np.ndarray, i: np.ndarray, j: np.ndarray
+) -> np.ndarray:
+    """Tables in which no whole row or column is -inf: that forbids a state, and ``unary`` takes it over (in place).
+
+    The line is then a copy of the other one. A number in place of its -inf would leave tables that are not submodular.
+    """
+    pairs = table.reshape(-1, 2, 2).copy()
+    for lines, ends in ((pairs, i), (pairs.transpose(0, 2, 1), j)):
+        for state in (0, 1):
+            lost = np.all(lines[:, state] == -np.inf, axis=1)
+            unary[ends[lost], state] = -np.inf
+            lines[lost, state] = lines[lost, 1 - state]
+    return pairs.reshape(-1, 4)
 
 
 def _pairs(graph: FactorGraph) -> np.ndarray:
