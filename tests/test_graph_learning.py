@@ -362,6 +362,16 @@ def test_pieces_of_size_one_learn_nodes_alone(learner):
     assert not model.coef_[model.scorer_.blocks["edge"]].any() and model.coef_.any()
 
 
+def test_pieces_with_cycles_count_as_their_graphs():
+    X, Y = grids(4, side=4, labels=3)
+    structure = Graph(memory_limit=10, max_sweeps=1)  # no messages converge
+    with pytest.warns(ApproximateInferenceWarning, match="messages of 4 graphs did not converge"):
+        learnt = CRF(structure, regularizer=Decomposition(12), solver="stochastic", max_iter=5, tol=1.0).fit(
+            X, Y
+        )
+    assert learnt.result_.n_unconverged == 4
+
+
 def test_cliques_across_pieces_are_dropped():
     X, Y = rich_graphs()
     problem = problem_of(CRF(Graph()), X, Y, LogLoss())

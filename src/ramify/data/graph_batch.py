@@ -30,7 +30,8 @@ class GraphLayout:
     """Shapes of the graphs of a batch: which nodes are joined, and of what type nodes and edges are.
 
     Everything is counted inside each sample, so that a slice is a view. ``memory`` has a dict for every sample, in
-    which inference keeps what it computed from the shape alone; slices and copies share it.
+    which inference keeps what it computed from the shape alone; slices and copies share it, and the memory of a graph
+    without some of its edges has that of the ``"whole"``.
 
     Parameters
     ----------
@@ -159,10 +160,12 @@ class GraphLayout:
             group._replace(nodes=group.nodes[kept], offsets=_offsets_of(group.offsets, kept))
             for group, kept in zip(self.cliques, cliques)
         ]
-        return GraphLayout(
+        pieces = GraphLayout(
             self.offsets, _offsets_of(self.edge_offsets, edges), self.edges[edges], self.node_type,
             self.edge_type[edges], tuple(groups),
         )  # fmt: skip
+        pieces.memory = [{"whole": memory.get("whole", memory)} for memory in self.memory]
+        return pieces
 
 
 def _offsets_of(offsets: np.ndarray, kept: np.ndarray) -> np.ndarray:

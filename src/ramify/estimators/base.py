@@ -311,7 +311,7 @@ class StructuredEstimator(PersistenceMixin, BaseEstimator):
         if len(pieces) < 2:
             return self._piece_codes(X, answer)
         try:  # each thread encodes its own samples: most of that happens in kernels, while another has the interpreter
-            with ThreadExecutor(n_threads(self.n_jobs)) as executor:
+            with ThreadExecutor(n_threads(self.n_jobs)) as executor, telling(self.structure_):
                 found = executor.map(lambda piece: self._piece_codes(piece, answer), pieces)
         except (TypeError, ValueError):
             self._transform(X)  # names the sample by its place in X

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import itertools
 import sys
 import threading
 import warnings
@@ -51,6 +52,14 @@ def _function(name: str) -> Callable[..., Any]:
     return getattr(importlib.import_module(f"ramify.inference.{_HOME[name]}"), name)
 
 
+_NUMBERS = itertools.count()  # of graphs and of tallies: an id() may be that of another object later
+
+
+def _number(memory: dict) -> int:
+    """A number for the graph that a memory belongs to, the same for all its pieces."""
+    return memory.get("whole", memory).setdefault("number", next(_NUMBERS))
+
+
 class Tally:
     """What was approximate, by task and method, and the graphs it happened to; shared by threads."""
 
@@ -58,7 +67,18 @@ class Tally:
         self._lock = threading.Lock()
         self._graphs: dict[tuple[str, str], set[int]] = defaultdict(set)
         self._unconverged: set[int] = set()
-        self.messages: dict[tuple[str, int], Any] = {}  # to start from, while the weights move little
+        self._number = next(_NUMBERS)
+
+    def kept(self, name: str, memory: dict, make: Callable[[], Any]) -> Any:
+        """What inference on a graph starts from while the weights move little; ``make()`` at first.
+
+        It stands in the memory of the graph and goes with it. A graph is asked by one thread at a time.
+        """
+        run, found = memory.get(("start", name), (None, None))
+        if run != self._number:
+            found = make()
+            memory["start", name] = (self._number, found)
+        return found
 
     def note(self, task: str, method: str, graph: int, converged: bool = True) -> None:
         """Graph number ``graph`` was answered approximately."""
@@ -130,24 +150,14 @@ class GraphMethods:
     def _note(self, task: str, method: str, memory: dict, converged: bool = True) -> None:
         tally = self._tally
         if tally is not None:
-            tally.note(task, method, id(memory), converged)
-
-    def _start(self, name: str, memory: dict, size: int) -> np.ndarray | None:
-        """Messages of the last time, in a run that keeps them."""
-        tally = self._tally
-        if tally is None:
-            return None
-        key = (name, id(memory))
-        if key not in tally.messages:  # a graph is asked by one thread at a time
-            tally.messages[key] = np.zeros(size)
-        return tally.messages[key]
+            tally.note(task, method, _number(memory), converged)
 
     def _relaxation(self, graph: FactorGraph, memory: dict) -> Relaxation:
         """A maximum over the local polytope, from where the last one was."""
         from ramify.inference.relaxation import RelaxationState, relax
 
         tally = self._tally
-        warm = None if tally is None else tally.messages.setdefault(("relax", id(memory)), RelaxationState())
+        warm = None if tally is None else tally.kept("relax", memory, RelaxationState)
         found = relax(graph, tol=RELAX_TOL, warm=warm)
         if not found.integral:
             self._note("relaxed", found.method, memory, found.converged)
@@ -251,8 +261,9 @@ class GraphMethods:
         if method == "bethe":
             found = _function("loopy_sum")(graph)
         else:
+            tally = self._tally
             size = int(graph.topology.cards[graph.topology.scope].sum())
-            start = self._start("reweighted", memory, size)
+            start = None if tally is None else tally.kept("reweighted", memory, lambda: np.zeros(size))
             found = _function("reweighted_sum")(graph, tol=self.tol, max_iter=self.max_sweeps, messages=start)
         if not found.exact:
             self._note("sums", found.method, memory, found.converged)
