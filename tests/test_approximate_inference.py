@@ -363,14 +363,14 @@ def test_the_choice_follows_the_graph(rng):
     pairs = [((i, j), rng.normal(size=(3, 3))) for i in range(n) for j in range(i)]
     full = FactorGraph.from_tables([3] * n, pairs)
     wide = plan(full, "max", memory_limit=1e5)
-    assert wide.method == "bounded_max" and not wide.exact and "2^" in wide.why
+    assert wide.method == "bounded" and not wide.exact and "2^" in wide.why
     assert plan(full, "sum", memory_limit=1e5).method == "reweighted"
     rough, sums = maximise(full, memory_limit=1e5), summarise(full, memory_limit=1e5)
     assert not sums.exact and sums.bound >= summarise(full).log_z - 1e-8 and summarise(full).exact
     best = maximise(full)
     assert best.exact and rough.value <= best.value + 1e-9 <= rough.bound + 2e-9
     assert maximise(full, memory_limit=1e5, time_limit=60).value == pytest.approx(best.value)
-    for method in ("bounded_max", "loopy"):
+    for method in ("bounded", "loopy"):
         assert maximise(full, method).value <= best.value + 1e-9
     with pytest.raises(TooWide):
         maximise(full, "junction_tree", memory_limit=1e5)
@@ -386,5 +386,5 @@ def test_messages_come_before_large_cliques(rng):
     weak = FactorGraph.from_tables([3] * n, [*pairs, *[((i,), 2 * rng.normal(size=3)) for i in range(n)]])
     assert plan(weak, "max").method == "junction_tree"
     result = maximise(weak)
-    assert result.exact and result.method == "bounded_max"
+    assert result.exact and result.method == "bounded"
     assert result.value == pytest.approx(maximise(weak, "junction_tree").value)

@@ -108,7 +108,7 @@ def _maximise(
     if seconds > _AT_ONCE:
         if is_submodular(graph):
             return maximise(graph, "graph_cut")
-        found = maximise(graph, "bounded_max")  # often proves its own optimum
+        found = maximise(graph, "bounded")  # often proves its own optimum
         if found.exact:
             return found
     left = np.inf if time_limit is None else time_limit - (time.perf_counter() - begin)
@@ -118,7 +118,7 @@ def _maximise(
         except TooWide:
             pass
     if found is None:
-        found = maximise(graph, "bounded_max")
+        found = maximise(graph, "bounded")
     if found.exact or time_limit is None or left <= 0:
         return found
     searched = maximise(graph, "integer_program", time_limit=left)

@@ -47,7 +47,7 @@ def bounded_max(
         graph, plain=False, tol=tol, max_iter=max_iter, stall=stall, messages=messages
     )
     value = graph.score(codes)
-    return Maximum(codes, value, max(bound, value), exact, "bounded_max")
+    return Maximum(codes, value, max(bound, value), exact, "bounded")
 
 
 def run_sequential(

@@ -15,10 +15,10 @@ from ramify.inference.loopy import loopy_max, loopy_sum
 from ramify.inference.results import Maximum, Sum
 from ramify.inference.reweighted import is_forest, reweighted_sum
 
-MAXIMA = ("auto", "junction_tree", "graph_cut", "bounded_max", "loopy", "integer_program")
+MAXIMA = ("auto", "junction_tree", "graph_cut", "bounded", "loopy", "integer_program")
 # A junction tree with larger cliques than this costs more than trying messages first, which are often proven exact.
 _TRY_MESSAGES = 16.0
-SUMS = ("auto", "junction_tree", "reweighted", "loopy")
+SUMS = ("auto", "junction_tree", "reweighted", "bethe")
 
 
 class Plan(NamedTuple):
@@ -53,7 +53,7 @@ def plan(graph: FactorGraph | Topology, task: str, memory_limit: float | None = 
     except TooWide as error:
         size = f"exact sums need cliques of 2^{error.log2_size:.1f} entries, more than memory allows"
         if task == "max":
-            return Plan("bounded_max", False, f"{size}: messages with a proven bound, which may leave a gap")
+            return Plan("bounded", False, f"{size}: messages with a proven bound, which may leave a gap")
         return Plan("reweighted", False, f"{size}: a tree-reweighted upper bound and its marginals instead")
     return Plan(
         "junction_tree", True, f"the largest clique has 2^{tree.log2_size:.1f} entries, which fit into memory"
@@ -75,7 +75,7 @@ def maximise(
     Parameters
     ----------
     graph : FactorGraph
-    method : {"auto", "junction_tree", "graph_cut", "bounded_max", "loopy", "integer_program"}
+    method : {"auto", "junction_tree", "graph_cut", "bounded", "loopy", "integer_program"}
     memory_limit : float, optional
         Bytes for a junction tree, half of the machine's memory by default.
     time_limit : float, optional
@@ -105,7 +105,7 @@ def maximise(
     if wanted == "integer_program":
         return integer_program(graph, time_limit=time_limit)
     found = bounded_max(graph)
-    if method == "bounded_max" or found.exact or time_limit is None:
+    if method == "bounded" or found.exact or time_limit is None:
         return found
     left = time_limit - (time.perf_counter() - begin)
     if left <= 0:
@@ -120,7 +120,7 @@ def summarise(graph: FactorGraph, method: str = "auto", *, memory_limit: float |
     Parameters
     ----------
     graph : FactorGraph
-    method : {"auto", "junction_tree", "reweighted", "loopy"}
+    method : {"auto", "junction_tree", "reweighted", "bethe"}
     memory_limit : float, optional
         Bytes for a junction tree, half of the machine's memory by default.
 
@@ -136,4 +136,4 @@ def summarise(graph: FactorGraph, method: str = "auto", *, memory_limit: float |
     wanted = plan(graph.topology, "sum", memory_limit).method if method == "auto" else method
     if wanted == "junction_tree":
         return JunctionTree.of(graph.topology, memory_limit).sum(graph)
-    return loopy_sum(graph) if wanted == "loopy" else reweighted_sum(graph)
+    return loopy_sum(graph) if wanted == "bethe" else reweighted_sum(graph)

@@ -47,7 +47,7 @@ def graph_cut(graph: FactorGraph) -> Maximum:
     if not is_submodular(graph):
         raise ValueError(
             "graph_cut needs variables of two states and pairs with t[0,0] + t[1,1] >= t[0,1] + t[1,0]; "
-            "use bounded_max or integer_program"
+            "use bounded or integer_program"
         )
     topology = graph.topology
     n = topology.n_vars

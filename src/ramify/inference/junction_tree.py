@@ -226,10 +226,16 @@ def _too_wide(topology: Topology, needed: float, limit: float) -> TooWide:
     least = "" if found.complete else "at least "
     return TooWide(
         f"exact inference is out of reach: the largest clique has {least}{found.width + 1} variables and "
-        f"2^{found.log2_size:.1f} joint states, which takes {least}{needed / 2**30:,.1f} GB, more than the limit of "
-        f"{limit / 2**30:.1f} GB. Allow more memory, or use another method: for maxima 'bounded_max' (a bound), "
+        f"2^{found.log2_size:.1f} joint states, which takes {least}{_size(needed)}, more than the limit of "
+        f"{_size(limit)}. Allow more memory, or use another method: for maxima 'bounded' (a bound), "
         "'integer_program' (exact) or 'graph_cut' (binary, submodular); for sums 'reweighted' (an upper bound) or "
-        "'loopy'",
+        "'bethe'.",
         found.log2_size,
         needed,
     )
+
+
+def _size(n_bytes: float) -> str:
+    """Bytes, in words."""
+    unit, name = next(((u, name) for u, name in ((2**30, "GB"), (2**20, "MB")) if n_bytes >= u), (1, "bytes"))
+    return f"{n_bytes / unit:,.{0 if unit == 1 else 1}f} {name}"

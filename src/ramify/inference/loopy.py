@@ -94,7 +94,7 @@ def loopy_sum(
     converged = bool(np.all(change <= tol))
     exact = converged and is_forest(topology)
     total = float(log_z.sum())
-    return Sum(total, total if exact else np.inf, mu_unary, mu_factor, exact, "loopy", converged)
+    return Sum(total, total if exact else np.inf, mu_unary, mu_factor, exact, "bethe", converged)
 
 
 def loopy_max(graph: FactorGraph, *, max_iter: int = 100) -> Maximum:
