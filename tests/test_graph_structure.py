@@ -11,7 +11,7 @@ import pytest
 from ramify import Chain, Clique, Graph, GraphInput
 from ramify.data import chain_graph, grid_graph, tree_graph
 from ramify.data.graph_batch import GraphLayout
-from ramify.errors import ApproximateInferenceWarning, TooWide
+from ramify.errors import ApproximateInferenceWarning, InfeasibleError, TooWide
 from ramify.inference.junction_tree import JunctionTree
 from ramify.structures import ChainTables, GraphTables, Restriction
 from ramify.structures.graph_factors import factor_graph
@@ -263,7 +263,11 @@ NODES = np.zeros((3, 2))
         ),
         (GraphInput(np.full((3, 2), np.nan), []), "NaN"),
         ("graph", r"X\[1\] must be a GraphInput"),
-        ({"node": NODES}, r"X\[1\] has the key 'node'"),
+        ({"node": NODES}, r"X\[1\] has the key 'node'; the keys of a graph are"),
+        ({"edges": []}, r"X\[1\] has no 'nodes'; the keys of a graph are"),
+        (GraphInput(NODES, [(0, 1), (2,)]), r"sample 1: edge 1 = \(2,\) is no pair"),
+        (GraphInput(NODES, node_types=["a", [1], "b"]), r"sample 1: node_types\[1\] is not hashable"),
+        ([{"a": 1}, {"b": 1}], r"X\[1\]: nodes must be an array or a list with the features of every node"),
     ],
 )
 def test_bad_graphs_are_refused_by_sample(graph, message):
@@ -271,6 +275,78 @@ def test_bad_graphs_are_refused_by_sample(graph, message):
 
     with pytest.raises((ValueError, TypeError), match=message):
         CRF(Graph()).fit([GraphInput(NODES, [(0, 1)]), graph], [[0, 1, 0], [0, 1, 0]])
+
+
+@pytest.mark.parametrize(
+    "structure, message",
+    [
+        (Graph(symmetric="both"), "symmetric must be True, False or a list of edge types, got 'both'"),
+        (Graph(memory_limit=-1), "memory_limit must be a number, at least 0, got -1"),
+        (Graph(tol="small"), "tol must be a number, at least 0, got 'small'"),
+        (Graph(max_sweeps=0), "max_sweeps must be a number, at least 1, got 0"),
+    ],
+)
+def test_bad_settings_are_refused(structure, message):
+    from ramify import CRF
+
+    with pytest.raises((ValueError, TypeError), match=message):
+        CRF(structure).fit([(NODES, [(0, 1)])], [[0, 1, 0]])
+
+
+def test_labels_that_contradict_each_other_or_factors():
+    from ramify import CRF, SSVM, Perceptron
+    from ramify.data import AtMostOne
+
+    X, Y = [GraphInput(NODES, labels={0: [0, 1]}), GraphInput(NODES, labels={0: [1, 0]})], [[0, 1, 0]] * 2
+    CRF(Graph()).fit(X, Y)  # the same set in another order
+    with pytest.raises(
+        ValueError, match=r"labels gives nodes of type 0 the labels \[0, 1, 2\], but X gives them"
+    ):
+        CRF(Graph(labels={0: [0, 1, 2]}), classes=[0, 1, 2]).fit(X, Y)
+    one = [GraphInput(NODES, factors=AtMostOne([[0, 1], [1, 2], [0, 2]], label=0))] * 2
+    for learner in (CRF, SSVM, Perceptron):
+        with pytest.raises(
+            ValueError, match=r"sample 1: y has the label 0 at the nodes \[0, 2\], but an AtMostOne"
+        ):
+            learner(Graph()).fit(one, [[0, 1, 1], [0, 1, 0]])
+    one = [GraphInput(NODES, factors=AtMostOne([0, 1], label=0), node_types=["a", "a", "b"])]
+    learnt = CRF(Graph()).fit(one, [[0, 1, 0]])
+    both = GraphInput(NODES, factors=AtMostOne([0, 1], label=0), node_types=["b", "b", "b"])
+    with pytest.raises(InfeasibleError, match=r"sample 2 .* labels of the node types and the at-most-one"):
+        learnt.predict([one[0], one[0], both])
+
+
+def test_errors_name_samples_by_their_place_in_x():
+    from ramify import CRF, Perceptron
+
+    X = [chain_graph(np.zeros((2000, 1))) for _ in range(6)] + [
+        grid_graph(np.zeros((4, 4, 1)), directions=False)
+    ]
+    learnt = Perceptron(Graph(memory_limit=1), max_iter=1).fit(X, [np.arange(len(x)) % 2 for x in X])
+    with pytest.raises(
+        TooWide, match=r"sample 6: k_best needs .* 2\^\d.* bytes, more than the limit of 1 bytes"
+    ):
+        learnt.predict_nbest(X, 2)
+    with pytest.raises(TooWide, match=r"sample 6: exact inference is out of reach"):
+        CRF(Graph(memory_limit=1, sums="exact")).fit(X, [np.arange(len(x)) % 2 for x in X])
+    bad = GraphInput(NODES, [(0, 1)], edge_features=[[np.nan]])
+    with pytest.raises(ValueError, match=r"edge_features: sample 2, row 0 \(X\[2\]\[0\]\)"):
+        CRF(Graph()).fit(
+            [GraphInput(NODES, [], edge_features=np.empty((0, 1))), (NODES, []), bad], [[0, 1, 0]] * 3
+        )
+
+
+def test_explanations_know_the_labels_of_a_model_and_guess_no_weights():
+    from ramify import Perceptron
+
+    X = [grid_graph(np.zeros((4, 4, 1)))]
+    told = Graph(memory_limit=1).explain(X)
+    assert "2 labels (n_labels says how many" in told
+    assert (
+        "message passing with a bound" in told and "or a graph cut where the weights are submodular" in told
+    )
+    learnt = Perceptron(Graph(), max_iter=1).fit(X, [np.arange(16) % 5])
+    assert learnt.structure_.explain(X).startswith("1 graphs, 16 nodes, 24 edges, 5 labels\n")
 
 
 def test_more_that_is_refused():

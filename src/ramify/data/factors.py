@@ -32,7 +32,8 @@ class Factor:
 def _scopes(nodes: Any, fewest: int, name: str) -> np.ndarray:
     """Lists of nodes as a table, padded with -1."""
     given = nodes.tolist() if isinstance(nodes, np.ndarray) else list(nodes)
-    rows = [list(row) for row in given] if given and not isinstance(given[0], Integral) else [given]
+    lists = bool(given) and all(hasattr(row, "__len__") and not isinstance(row, str) for row in given)
+    rows = [list(row) for row in given] if lists else [given]
     for row in rows:
         if len(row) < fewest or not all(isinstance(v, Integral) and not isinstance(v, bool) for v in row):
             raise ValueError(

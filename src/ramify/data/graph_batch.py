@@ -31,7 +31,8 @@ class GraphLayout:
 
     Everything is counted inside each sample, so that a slice is a view. ``memory`` has a dict for every sample, in
     which inference keeps what it computed from the shape alone; slices and copies share it, and the memory of a graph
-    without some of its edges has that of the ``"whole"``.
+    without some of its edges has that of the ``"whole"``. ``"sample"`` is the number that messages give to a sample:
+    the one that it had when it was encoded.
 
     Parameters
     ----------
@@ -64,7 +65,7 @@ class GraphLayout:
         self.node_type = np.zeros(n_rows, np.int64) if node_type is None else np.asarray(node_type, np.int64)
         self.edge_type = np.zeros(n_edges, np.int64) if edge_type is None else np.asarray(edge_type, np.int64)
         self.cliques = tuple(cliques)
-        self.memory: list[dict] = [{} for _ in range(len(self))]
+        self.memory: list[dict] = [{"sample": s} for s in range(len(self))]
         self.rows: np.ndarray | None = None
         self._find_forests()
 
@@ -166,6 +167,11 @@ class GraphLayout:
         )  # fmt: skip
         pieces.memory = [{"whole": memory.get("whole", memory)} for memory in self.memory]
         return pieces
+
+
+def sample_number(memory: dict) -> int:
+    """The number of the sample that a memory belongs to, for messages."""
+    return memory.get("whole", memory)["sample"]
 
 
 def _offsets_of(offsets: np.ndarray, kept: np.ndarray) -> np.ndarray:

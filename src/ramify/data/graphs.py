@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -54,7 +54,7 @@ class GraphInput:
         self.edge_features = edge_features
         self.node_types = node_types
         self.edge_types = edge_types
-        self.factors = (factors,) if isinstance(factors, Factor) else factors
+        self.factors = (factors,) if isinstance(factors, Factor) else () if factors is None else factors
         self.labels = labels
 
     def __len__(self) -> int:
@@ -91,18 +91,19 @@ def _graph_input(x: Any, i: int) -> GraphInput:
     elif isinstance(x, Mapping):
         unknown = [key for key in x if key not in NAMES]
         if unknown or "nodes" not in x:
-            raise ValueError(
-                f"X[{i}] has the key {unknown[0]!r}"
-                if unknown
-                else f"X[{i}] has no 'nodes'; a graph has {', '.join(sorted(NAMES))}"
-            )
+            what = f"has the key {unknown[0]!r}" if unknown else "has no 'nodes'"
+            raise ValueError(f"X[{i}] {what}; the keys of a graph are {', '.join(sorted(NAMES))}")
         graph = GraphInput(**x)
     elif isinstance(x, tuple | list) and len(x) in (2, 3):
         graph = GraphInput(*x)
     else:
         raise TypeError(
             f"X[{i}] must be a GraphInput, a tuple (nodes, edges) or (nodes, edges, edge_features), or a dict of these"
-            f"; got {type(x).__name__}"
+            f"; got {type(x).__name__}. A single graph g is given as [g]"
+        )
+    if isinstance(graph.nodes, Mapping | str | bytes):
+        raise TypeError(
+            f"X[{i}]: nodes must be an array or a list with the features of every node, got {graph.nodes!r:.60}"
         )
     if not hasattr(graph.nodes, "__len__") and not hasattr(graph.nodes, "shape"):
         raise TypeError(f"X[{i}]: nodes must be an array or a list, got {type(graph.nodes).__name__}")
@@ -111,7 +112,13 @@ def _graph_input(x: Any, i: int) -> GraphInput:
 
 def checked_edges(graph: GraphInput, i: int) -> np.ndarray:
     """The edges of sample ``i`` as int64 (n_edges, 2); what is no edge is refused."""
-    edges = np.asarray(graph.edges)
+    try:
+        edges = np.asarray(graph.edges)
+    except ValueError:  # rows of different lengths
+        edges = np.asarray([None])
+        for e, edge in enumerate(graph.edges):
+            if np.size(edge) != 2:
+                raise ValueError(f"sample {i}: edge {e} = {edge!r:.60} is no pair of nodes") from None
     if not edges.size:
         return np.empty((0, 2), np.int64)
     if edges.ndim != 2 or edges.shape[1] != 2 or edges.dtype.kind not in "iu":
@@ -192,7 +199,7 @@ def common_labels(graphs: Sequence[GraphInput], known: dict | None = None) -> di
             )
         for kind, labels in (graph.labels or {}).items():
             own, first = list(labels), found.setdefault(kind, list(labels))
-            if own != first:
+            if set(own) != set(first):
                 raise ValueError(
                     f"sample {i}: nodes of type {kind!r} have {len(own)} labels, {own!r:.60}, but in earlier samples "
                     f"{len(first)}, {first!r:.60}; give them the same, or another node type"
@@ -207,6 +214,11 @@ def listed_types(given: Any, n: int, what: str, i: int) -> list:
     if isinstance(given, str | bytes) or not hasattr(given, "__len__"):
         raise TypeError(f"sample {i}: {what}_types must be a list of one type a {what}, got {given!r:.60}")
     found = given.tolist() if isinstance(given, np.ndarray) else list(given)
+    for k, name in enumerate(found):
+        if not isinstance(name, Hashable):
+            raise TypeError(
+                f"sample {i}: {what}_types[{k}] is not hashable, {name!r:.60}; use strings or numbers"
+            )
     if len(found) != n:
         raise ValueError(f"sample {i}: {what}_types has {len(found)} entries, but the graph has {n} {what}s")
     return found

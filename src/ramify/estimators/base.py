@@ -314,7 +314,7 @@ class StructuredEstimator(PersistenceMixin, BaseEstimator):
             with ThreadExecutor(n_threads(self.n_jobs)) as executor, telling(self.structure_):
                 found = executor.map(lambda piece: self._piece_codes(piece, answer), pieces)
         except (TypeError, ValueError):
-            self._transform(X)  # names the sample by its place in X
+            self._piece_codes(X, answer)  # names the sample by its place in X
             raise
         lengths = np.concatenate([np.diff(offsets) for _, offsets in found])
         return np.concatenate([codes for codes, _ in found if len(codes)]), offsets_from_lengths(lengths)

@@ -219,6 +219,7 @@ def _graph_weights(estimator: Any, data: Encoded, states: str, transitions: str)
     batch = data.samples.batch
     assert isinstance(encoder, GraphEncoder) and isinstance(batch, GraphBatch)
     allowed = structure.label_sets(encoder, data.codec.classes_, batch, codes)
+    structure.check_factors(encoder, data.codec.classes_, batch, codes)
     intercept = estimator.fit_intercept
     named_edges = encoder.edges is not None and encoder.edges.named
     return GraphScorer.for_data(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -31,6 +32,10 @@ from ramify.features.graph_types import (
     typed,
     types_of,
 )
+
+_RENUMBERED = re.compile(
+    r"\b(sample |X\[)(\d+)"
+)  # samples in messages of encoders that see only some of them
 
 
 class GraphEncoder(Encoder):
@@ -193,7 +198,7 @@ class GraphEncoder(Encoder):
         for i, (own, codes) in enumerate(zip(edges, edge_codes)):
             refuse_duplicates(own, codes, symmetric[codes], i)
         for i, (graph, own) in enumerate(zip(graphs, edges)):
-            self._check_edge_features(graph, len(own), i)
+            self._check_edge_features(graph, len(own), i, learn)
         return edges, node_codes, edge_codes, self._grouped(factors)
 
     def _numbered(
@@ -215,15 +220,16 @@ class GraphEncoder(Encoder):
                 )
         return [list(range(len(g))) for g in graphs], [list(range(len(own))) for own in edges]
 
-    def _check_edge_features(self, graph: GraphInput, n_edges: int, i: int) -> None:
+    def _check_edge_features(self, graph: GraphInput, n_edges: int, i: int, learn: bool) -> None:
         from ramify.data.sequences import n_items
 
         given = graph.edge_features
         if (given is None) != (self.edges is None):
             if given is None and not n_edges:
                 return
+            others = "others have" if learn else "the training data had"
             raise ValueError(
-                f"sample {i} has {'no ' if given is None else ''}edge_features, but others have "
+                f"sample {i} has {'no ' if given is None else ''}edge_features, but {others} "
                 f"{'some' if given is None else 'none'}; give them to all samples or to none"
             )
         if given is not None and n_items(given) != n_edges:
@@ -272,7 +278,8 @@ class GraphEncoder(Encoder):
         try:
             return encode([features[i] for i in there])
         except (TypeError, ValueError) as error:
-            raise type(error)(f"edge_features: {error} (X counts the samples that have edges)") from error
+            text = _RENUMBERED.sub(lambda m: f"{m[1]}{there[int(m[2])]}", str(error))
+            raise type(error)(f"edge_features: {text}") from error
 
     def _packed(self, batch: Batch, edge_batch: Batch | None, read: tuple) -> GraphBatch:
         edges, node_codes, edge_codes, cliques = read

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -82,7 +82,7 @@ class Graph(GraphInference):
     >>> CRF(Graph(), l2=0.1).fit(X, Y).predict([([["red"], ["round"]], [(0, 1)])])
     [['fruit', 'ball']]
     >>> print(Graph().explain(X))
-    2 graphs, 5 nodes, 3 edges, 2 labels
+    2 graphs, 5 nodes, 3 edges, 2 labels (n_labels says how many if others)
     2 forests: best labels and sums by message passing along the trees (exact), all in one call
     """
 
@@ -114,9 +114,16 @@ class Graph(GraphInference):
         self.tol = tol
         self.max_sweeps = max_sweeps
 
+    _limit = (
+        "the restriction, the labels of the node types and the at-most-one factors at once; allow more labels, or "
+        "leave factors out"
+    )
+
     def bind(self, classes: Sequence) -> Graph:
-        """A copy for one model, which keeps its own account of what is approximate."""
-        return copy.copy(self)
+        """A copy for one model, which knows its number of labels and keeps its own account of what is approximate."""
+        own = copy.copy(self)
+        own._n_labels = len(classes)
+        return own
 
     def explain(self, X: Any, n_labels: int | None = None) -> str:
         """Which method answers for which graph, exactly or not, and why.
@@ -125,9 +132,10 @@ class Graph(GraphInference):
         ----------
         X : list of graphs, encoded inputs or :class:`~ramify.structures.GraphTables`
         n_labels : int, optional
-            Labels of a node, 2 by default; potentials know theirs.
+            Labels of a node; by default those of the model (``model.structure_.explain(X)``), 2 where there is none.
+            Potentials know theirs.
         """
-        return explain(self, X, n_labels)
+        return explain(self, X, getattr(self, "_n_labels", None) if n_labels is None else n_labels)
 
     # -- the door: what users give and get ----------------------------------------------------------------------
 
@@ -169,8 +177,36 @@ class Graph(GraphInference):
         for name, choices in CHOICES.items():
             if getattr(self, name) not in choices:
                 raise ValueError(f"Graph: {name} must be one of {choices}, got {getattr(self, name)!r}")
+        if isinstance(self.symmetric, str | bytes) or not isinstance(
+            self.symmetric, bool | np.bool_ | Iterable
+        ):
+            raise TypeError(
+                f"Graph: symmetric must be True, False or a list of edge types, got {self.symmetric!r}"
+            )
+        for name, given, least in (
+            ("memory_limit", self.memory_limit, 0), ("tol", self.tol, 0), ("max_sweeps", self.max_sweeps, 1),
+        ):  # fmt: skip
+            if given is not None and not (isinstance(given, int | float | np.number) and given >= least):
+                raise ValueError(f"Graph: {name} must be a number, at least {least}, got {given!r}")
         if self.labels is not None and not isinstance(self.labels, Mapping):
             raise TypeError(f"Graph: labels must be a dict {{node type: [labels]}}, got {self.labels!r:.60}")
+
+    def check_factors(self, encoder: GraphEncoder, classes: tuple, batch: Any, codes: np.ndarray) -> None:
+        """Refuse training labels that an at-most-one factor forbids."""
+        for group, k in zip(batch.layout.cliques, self.factor_labels(encoder, classes)):
+            if group.kind != "at_most_one":
+                continue
+            sample = np.repeat(np.arange(len(group.offsets) - 1), np.diff(group.offsets))
+            rows = np.where(group.nodes >= 0, group.nodes + batch.offsets[sample][:, None], 0)
+            has = (group.nodes >= 0) & (codes[rows] == k)
+            wrong = np.flatnonzero(has.sum(axis=1) > 1)
+            if len(wrong):
+                f = wrong[0]
+                nodes = group.nodes[f, has[f]].tolist()
+                raise ValueError(
+                    f"sample {sample[f]}: y has the label {classes[k]!r} at the nodes {nodes}, "
+                    "but an AtMostOne factor joins them; correct y, or leave the factor out"
+                )
 
     def factor_labels(self, encoder: GraphEncoder, classes: tuple) -> tuple[int, ...]:
         """Code of the label that each type of structured factors counts, -1 for types without."""
@@ -194,6 +230,12 @@ class Graph(GraphInference):
         if len(kinds) > 1 and not encoder.own:
             allowed[:] = False
             allowed[node_type, codes] = True
+        for kind, labels in (self.labels or {}).items():
+            if set(encoder.labels.get(kind, labels)) != set(labels):
+                raise ValueError(
+                    f"Graph: labels gives nodes of type {kind!r} the labels {list(labels)}, but X gives them "
+                    f"{encoder.labels[kind]}"
+                )
         for kind, labels in {**encoder.labels, **(self.labels or {})}.items():
             if kind not in kinds:
                 raise ValueError(

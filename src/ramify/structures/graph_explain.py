@@ -33,7 +33,9 @@ def explain(structure: GraphMethods, X: Any, n_labels: int | None = None) -> str
     known = isinstance(X, GraphTables)
     forests, others = structure._parted(theta)
     layout = theta.layout
-    lines = [f"{len(theta)} graphs, {len(theta.node)} nodes, {layout.n_edges} edges, {theta.n_labels} labels"]
+    guess = "" if known or n_labels is not None else " (n_labels says how many if others)"
+    size = f"{len(theta)} graphs, {len(theta.node)} nodes, {layout.n_edges} edges"
+    lines = [f"{size}, {theta.n_labels} labels{guess}"]
     if len(forests):
         lines.append(
             f"{len(forests)} forests: best labels and sums by message passing along the trees (exact), all in one call"
@@ -51,6 +53,7 @@ def _line(structure: GraphMethods, theta: GraphTables, s: int, known: bool) -> s
     a, b = theta.edge_offsets[s : s + 2].tolist()
     n_cliques = sum(int(group.offsets[s + 1] - group.offsets[s]) for group in theta.layout.cliques)
     cliques = f", {n_cliques} factors of several nodes" if n_cliques else ""
+    n_nodes = int(theta.offsets[s + 1] - theta.offsets[s])
     parts = _n_components(topology.n_vars, topology)
     if tree is None:
         error = topology.memory["too wide", structure.memory_limit]
@@ -59,13 +62,14 @@ def _line(structure: GraphMethods, theta: GraphTables, s: int, known: bool) -> s
         width = f"junction tree of 2^{tree.log2_size:.1f} entries at most"
     best = structure.best_method(factor_graph(theta, s))
     how = _METHODS[best]
-    if not known and best in (*NOT_EXACT, "integer_program") and topology.cards.max() <= 2:
+    pairs = topology.cards.max() <= 2 and topology.arity.max(initial=2) <= 2
+    if not known and pairs and best in (*NOT_EXACT, "integer_program"):
         how += ", or a graph cut where the weights are submodular"
     if best in NOT_EXACT and structure.oracle == "relaxed":
         how += "; SSVM trains on the linear relaxation"
     sums = _METHODS[structure.sum_method(topology)]
     return (
-        f"sample {s}: {topology.n_vars} nodes, {b - a} edges{cliques}, {parts} component{'s' * (parts > 1)}, {width}: "
+        f"sample {s}: {n_nodes} nodes, {b - a} edges{cliques}, {parts} component{'s' * (parts > 1)}, {width}: "
         f"best labels by {how}; sums by {sums}"
     )
 
@@ -80,7 +84,7 @@ def _n_components(n: int, topology: Any) -> int:
 
 
 def _tables(X: Any, n_labels: int | None) -> GraphTables:
-    """Potentials, or zeros of their shape."""
+    """Potentials, or some of their shape."""
     if isinstance(X, GraphTables):
         return X
     if isinstance(X, EncodedInputs):
@@ -89,7 +93,7 @@ def _tables(X: Any, n_labels: int | None) -> GraphTables:
     n = 2 if n_labels is None else int(n_labels)
     return GraphTables(
         np.zeros((int(layout.offsets[-1]), n)),
-        np.zeros((1, n, n)),
+        1.0 - np.eye(n)[None],  # not submodular, since weights need not be
         layout.offsets,
         layout=layout,
         edge_table=np.zeros(layout.n_edges, np.int64),

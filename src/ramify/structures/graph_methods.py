@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ramify.data.graph_batch import sample_number
 from ramify.errors import ApproximateInferenceWarning, TooWide
 from ramify.inference.factor_graph import FactorGraph, Topology
 from ramify.inference.junction_tree import JunctionTree
@@ -105,7 +106,7 @@ class Tally:
         while frame.f_back is not None and _is_ours(frame.f_globals.get("__name__", "")):
             level, frame = level + 1, frame.f_back
         warnings.warn(
-            f"inference is approximate: {'; '.join(parts)}{late}. structure.explain(X) says more.",
+            f"inference is approximate: {'; '.join(parts)}{late}. model.structure_.explain(X) says more.",
             ApproximateInferenceWarning,
             stacklevel=level,
         )
@@ -152,6 +153,11 @@ class GraphMethods:
         if tally is not None:
             tally.note(task, method, _number(memory), converged)
 
+    def _start(self, name: str, memory: dict, size: int) -> np.ndarray | None:
+        """Messages of the last time, in a run that keeps them."""
+        tally = self._tally
+        return None if tally is None else tally.kept(name, memory, lambda: np.zeros(size))
+
     def _relaxation(self, graph: FactorGraph, memory: dict) -> Relaxation:
         """A maximum over the local polytope, from where the last one was."""
         from ramify.inference.relaxation import RelaxationState, relax
@@ -170,7 +176,7 @@ class GraphMethods:
         forest = tables.layout.forest
         return np.flatnonzero(forest), np.flatnonzero(~forest).tolist()
 
-    def _limit(self) -> float:
+    def _memory(self) -> float:
         return MEMORY if self.memory_limit is None else float(self.memory_limit)
 
     def _tree(self, topology: Topology) -> JunctionTree | None:
@@ -179,7 +185,7 @@ class GraphMethods:
         if key in topology.memory:
             return None
         try:
-            tree = JunctionTree.of(topology, self._limit())
+            tree = JunctionTree.of(topology, self._memory())
         except TooWide as error:
             topology.memory[key] = error
             return None
@@ -199,7 +205,8 @@ class GraphMethods:
         if tree is None:
             error = topology.memory["too wide", self.memory_limit]
             raise TooWide(
-                f"sample {s}: {answer} needs exact inference, but {error} Graph(memory_limit=...) sets the limit.",
+                f"sample {tables.number(s)}: {answer} needs exact inference, but {error} Graph(memory_limit=...) sets "
+                "the limit.",
                 error.log2_size,
                 error.n_bytes,
             )
@@ -238,9 +245,10 @@ class GraphMethods:
 
     def _maximum(self, graph: FactorGraph, memory: dict) -> Maximum:
         method = self.best_method(graph)
-        if method == "junction_tree":
-            return JunctionTree.of(graph.topology, self._limit()).best(graph)
-        found = self._by_search(graph, method)
+        with _naming(memory):
+            if method == "junction_tree":
+                return JunctionTree.of(graph.topology, self._memory()).best(graph)
+            found = self._by_search(graph, method)
         if not found.exact:
             self._note("best", found.method, memory)
         return found
@@ -251,20 +259,35 @@ class GraphMethods:
 
     def _log_sum(self, graph: FactorGraph, memory: dict) -> float:
         if self.sum_method(graph.topology) == "junction_tree":
-            return JunctionTree.of(graph.topology, self._limit()).log_partition(graph)
+            with _naming(memory):
+                return JunctionTree.of(graph.topology, self._memory()).log_partition(graph)
         return self._sum(graph, memory).log_z
 
     def _sum(self, graph: FactorGraph, memory: dict) -> Sum:
         method = self.sum_method(graph.topology)
         if method == "junction_tree":
-            return JunctionTree.of(graph.topology, self._limit()).sum(graph)
+            with _naming(memory):
+                return JunctionTree.of(graph.topology, self._memory()).sum(graph)
         if method == "bethe":
             found = _function("loopy_sum")(graph)
         else:
-            tally = self._tally
             size = int(graph.topology.cards[graph.topology.scope].sum())
-            start = None if tally is None else tally.kept("reweighted", memory, lambda: np.zeros(size))
+            start = self._start("reweighted", memory, size)
             found = _function("reweighted_sum")(graph, tol=self.tol, max_iter=self.max_sweeps, messages=start)
         if not found.exact:
             self._note("sums", found.method, memory, found.converged)
         return found
+
+
+@contextlib.contextmanager
+def _naming(memory: dict) -> Iterator[None]:
+    """Errors of a method that cannot serve a graph, with the number of the sample."""
+    try:
+        yield
+    except TooWide as error:
+        message = f"sample {sample_number(memory)}: {error}"
+        raise TooWide(message, error.log2_size, error.n_bytes) from None
+    except ValueError as error:
+        if type(error) is not ValueError:
+            raise
+        raise ValueError(f"sample {sample_number(memory)}: {error}") from None

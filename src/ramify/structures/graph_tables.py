@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ramify.data.graph_batch import GraphLayout
+from ramify.data.graph_batch import GraphLayout, sample_number
 from ramify.data.ragged import gather
 from ramify.structures.tables import ChainTables, Restriction, _dot
 
@@ -102,6 +102,10 @@ class GraphTables(ChainTables):
         """Whether every edge has a table of its own, in order."""
         n = self.n_edges
         return len(self.edge) == n and bool(np.array_equal(self.edge_table, np.arange(n)))
+
+    def number(self, s: int) -> int:
+        """The number of sample s for messages: its place in what was encoded, of which this may be a part."""
+        return sample_number(self.layout.memory[s])
 
     def check(self) -> None:
         """Refuse what would let a kernel read past an array."""
