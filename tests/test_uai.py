@@ -135,6 +135,15 @@ def test_bad_networks_name_the_line(old, new, message):
         parse_network(NETWORK[:at] + new + NETWORK[at + len(old) :], "n")
 
 
+def test_files_that_are_no_networks(tmp_path):
+    path = tmp_path / "packed.uai"
+    path.write_bytes(b"MARKOV\n2 2\xff")
+    with pytest.raises(DataFileError, match=r"packed.uai:2: the byte 0xff is no text"):
+        read_network(path)
+    with pytest.raises(DataFileError, match=r"states in all, more than"):
+        parse_network("MARKOV 2 2 99999999999 0")
+
+
 def test_bad_results_name_the_line():
     with pytest.raises(DataFileError, match="r:1: expected PR, found 'MAR'"):
         parse_partition("MAR", "r")

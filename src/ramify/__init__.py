@@ -31,13 +31,13 @@ _HOME = {
     "as_sequences": "ramify.data",
 }
 _PACKAGES = (
-    "bounds", "compat", "data", "datasets", "errors", "inspection", "kernels", "losses", "metrics", "plot",
+    "bounds", "compat", "data", "datasets", "errors", "inference", "inspection", "kernels", "losses", "metrics", "plot",
     "regularizers", "solvers", "structures", "testing",
 )  # fmt: skip
 
 __all__ = [
-    "CRF", "SSVM", "UNKNOWN", "Chain", "Clique", "CombinedDecoder", "Decomposition", "Graph", "GraphInput", "GroupLasso",
-    "Multiclass", "Perceptron", "SemiMarkov", "as_sequences", "load",
+    "CRF", "SSVM", "UNKNOWN", "Chain", "Clique", "CombinedDecoder", "Decomposition", "Graph", "GraphInput",
+    "GroupLasso", "Multiclass", "Perceptron", "SemiMarkov", "as_sequences", "load",
 ]  # fmt: skip
 
 if TYPE_CHECKING:

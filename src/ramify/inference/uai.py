@@ -16,6 +16,8 @@ import numpy as np
 from ramify.errors import DataFileError
 from ramify.inference.factor_graph import FactorGraph
 
+MOST_STATES = 2**27  # of all variables: 1 GB of potentials
+
 
 class Network(NamedTuple):
     """A network in logarithms; tables of no variable are added up in ``constant``."""
@@ -27,12 +29,23 @@ class Network(NamedTuple):
 
 def read_network(path: str | os.PathLike[str]) -> Network:
     """Read a ``.uai`` file; a :class:`~ramify.errors.DataFileError` names file and line of what is wrong."""
-    return parse_network(Path(path).read_text(), os.fspath(path))
+    return parse_network(_text(path), os.fspath(path))
 
 
 def read_evidence(path: str | os.PathLike[str], cards: np.ndarray) -> dict[int, int]:
     """Read an ``.evid`` file for variables with these numbers of states."""
-    return parse_evidence(Path(path).read_text(), cards, os.fspath(path))
+    return parse_evidence(_text(path), cards, os.fspath(path))
+
+
+def _text(path: str | os.PathLike[str]) -> str:
+    data = Path(path).read_bytes()
+    try:
+        return data.decode("ascii")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise DataFileError(
+            f"{os.fspath(path)}:{line}: the byte 0x{data[error.start]:02x} is no text; unpack compressed files first"
+        ) from None
 
 
 def parse_network(text: str, name: str = "network") -> Network:
@@ -50,6 +63,8 @@ def parse_network(text: str, name: str = "network") -> Network:
         raise tokens.error(f"expected MARKOV or BAYES, found {kind!r}", -1)
     n_vars = tokens.integer("the number of variables", 1)
     cards = [tokens.integer(f"the number of states of variable {i}", 1) for i in range(n_vars)]
+    if sum(cards) > MOST_STATES:
+        raise tokens.error(f"the variables have {sum(cards):,} states in all, more than {MOST_STATES:,}", -1)
     n_tables = tokens.integer("the number of tables", 0)
     scopes = []
     for f in range(n_tables):
