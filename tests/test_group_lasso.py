@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 from sklearn.base import clone
 
-from ramify import CRF, Chain, SemiMarkov
+from ramify import CRF, Chain, Graph, SemiMarkov
 from ramify.objectives.certificate import CutPool
 from ramify.objectives.elastic_dual import best_mean, best_share
 from ramify.regularizers import ElasticNet, GroupedElasticNet, GroupLasso
@@ -330,3 +330,14 @@ def test_is_a_parameter_object():
     lasso = clone(GroupLasso(2.5, by="attribute"))
     assert (lasso.weight, lasso.by) == (2.5, "attribute")
     assert repr(GroupLasso(2.5)) == "GroupLasso(weight=2.5)"
+
+
+def test_features_of_the_edges_of_graphs_are_groups_too():
+    X = [([["a", "b"], ["a"], ["b"]], [(0, 1), (1, 2)], [["x"], ["y"]]), ([["a"], ["b"]], [(1, 0)], [["y"]])]
+    Y = [[0, 1, 1], [0, 1]]
+    model = CRF(Graph(), l2=0.1, regularizer=GroupLasso(0.2, by="attribute")).fit(X, Y)
+    groups = GroupLasso(0.2, by="attribute").groups(model.scorer_, model.encoder_)
+    assert list(groups) == ["a", "b", "(edge)", "edge x (edge)", "edge y (edge)"]
+    assert sorted(np.concatenate(list(groups.values()))) == list(range(model.scorer_.n_params))
+    everything = CRF(Graph(), l2=0.1, regularizer=GroupLasso(50.0, by="attribute")).fit(X, Y)
+    assert not everything.coef_.any()

@@ -163,6 +163,13 @@ class GraphScorer:
         """Column and label of every node weight."""
         return self.nodes.coordinates()
 
+    def edge_coordinates(self) -> tuple[np.ndarray, np.ndarray]:
+        """Column and code of the label pair (``pair_code``) of every weight of edge features."""
+        if self.edge_weights is None:
+            return (np.empty(0, np.int64),) * 2
+        column, code = self.edge_weights.coordinates()
+        return column + self.nodes.n_columns, code
+
     def edge_table(self, w: np.ndarray) -> np.ndarray:
         """Edge weights as tables, shape (n_edge_types, labels, labels)."""
         own = np.append(w[self.blocks["edge"]], 0.0)
