@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from ramify.apps.webgraph import Collection, Site, page_learner
-from ramify.apps.webgraph.soft_hinge import SoftHinge
 from ramify.data.graph_batch import GraphLayout
+from ramify.errors import MissingCapability
+from ramify.estimators.ssvm import SSVM
 from ramify.losses.base import resolve_loss
 from ramify.recipes import run_recipe
 from ramify.structures.chain import Chain
@@ -19,6 +20,7 @@ from ramify.structures.graph_tables import GraphTables
 from ramify.structures.tables import ChainTables
 from ramify.surrogates.hinge import Hinge
 from ramify.surrogates.log import LogLoss
+from ramify.surrogates.soft_hinge import SoftHinge
 
 LABELS = ("a", "b", "c")
 
@@ -120,3 +122,20 @@ def test_quick_recipe_meets_its_target():
     assert report.verdicts and report.passed, report.format()
     errors = {row[0]: row[-1] for row in report.tables[0].rows}
     assert errors["M3N"] < errors["SVM"] < errors["majority"]
+
+
+def test_ssvm_with_the_soft_hinge(rng):
+    X = [rng.normal(size=(4, 3)) for _ in range(6)]
+    Y = [[LABELS[k] for k in x.argmax(axis=1)] for x in X]
+    hard = SSVM(Chain(), l2=1.0, tol=1e-5).fit(X, Y)
+    soft = SSVM(Chain(), l2=1.0, loss="soft_hinge", temperature=1e-2, tol=1e-5).fit(X, Y)
+    assert hard.result_.lower <= soft.objective_ <= hard.objective_ + 1e-2 * 24 * np.log(3)
+    assert soft.result_.reason and soft.predict(X) == hard.predict(X)
+    with pytest.raises(ValueError, match="temperature must be a finite number > 0, got 0"):
+        SSVM(Chain(), loss="soft_hinge", temperature=0).fit(X, Y)
+    with pytest.raises(MissingCapability, match="sum over label parts"):
+        SSVM(Chain(), loss="soft_hinge", task_loss="zero_one").fit(X, Y)
+    with pytest.raises(ValueError, match="the surrogates of SSVM are 'hinge' and 'soft_hinge'"):
+        SSVM(Chain(), loss="soft").fit(X, Y)
+    with pytest.raises(MissingCapability, match="kernel"):
+        SSVM(Chain(), loss="soft_hinge", kernel="linear").fit(X, Y)

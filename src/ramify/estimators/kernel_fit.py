@@ -79,6 +79,10 @@ def fit_kernel(model: Any, X: Any, y: Any, sample_weight: Any) -> Any:
     if isinstance(kernel, Nystroem):
         return fit_mapped(model, kernel, X, y, sample_weight)
     refuse_coordinates(model)
+    if model.loss != "hinge":
+        raise MissingCapability(
+            f"loss={model.loss!r} has no dual with a kernel: use loss='hinge', or kernel=Nystroem(...)"
+        )
     if hasattr(model.structure, "extend_encoder"):
         raise MissingCapability(
             f"kernel={model.kernel!r} scores labels at positions, which {type(model.structure).__name__} has not: "

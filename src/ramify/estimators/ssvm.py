@@ -16,6 +16,7 @@ from ramify.losses.base import resolve_loss
 from ramify.scorers.kernel import KernelScorer
 from ramify.solvers.hinge_blocks import is_compiled
 from ramify.surrogates.hinge import Hinge
+from ramify.surrogates.soft_hinge import SoftHinge
 
 FEW_WEIGHTS = 500
 
@@ -34,8 +35,12 @@ class SSVM(StructuredEstimator):
         Strength of the L2 penalty, as itself or as ``l2 = 1 / C``. Neither means ``l2 = 1``; both is an error.
     l1 : float, default=0.0
         Strength of the L1 penalty (``solver="stochastic"``).
-    loss : {"hinge"}, default="hinge"
-        The surrogate: hinge with margin rescaling.
+    loss : {"hinge", "soft_hinge"}, default="hinge"
+        The surrogate: hinge with margin rescaling, or the same with its maximum rounded off by entropy
+        (:class:`~ramify.surrogates.SoftHinge`): smooth, so that L-BFGS serves it. It suits few samples that are large
+        graphs with cycles, where sums cost less than the linear programs of the relaxed hinge.
+    temperature : float, default=0.2
+        Of the soft hinge, which is above the hinge by at most ``temperature`` times the entropy of the outputs.
     task_loss : {"hamming", "zero_one"} or object of ``ramify.losses``, default="hamming"
         What a mistake costs.
     l2_node, l2_edge, l2_bias : float, optional
@@ -103,6 +108,7 @@ class SSVM(StructuredEstimator):
         C=None,
         l1=0.0,
         loss="hinge",
+        temperature=0.2,
         task_loss="hamming",
         l2_node=None,
         l2_edge=None,
@@ -133,6 +139,7 @@ class SSVM(StructuredEstimator):
         self.C = C
         self.l1 = l1
         self.loss = loss
+        self.temperature = temperature
         self.task_loss = task_loss
         self.l2_node = l2_node
         self.l2_edge = l2_edge
@@ -203,14 +210,19 @@ class SSVM(StructuredEstimator):
                 l2[scorer.blocks[block]] /= self.edge_weight
         return replace(found, l2=l2)
 
-    def _surrogate(self, classes: tuple) -> Hinge:
-        if self.loss != "hinge":
-            raise ValueError(f"loss={self.loss!r} is unknown; the surrogate of SSVM is 'hinge'")
-        return Hinge(resolve_loss(self.task_loss, self.structure, classes))
+    def _surrogate(self, classes: tuple) -> Hinge | SoftHinge:
+        if self.loss not in ("hinge", "soft_hinge"):
+            raise ValueError(
+                f"loss={self.loss!r} is unknown; the surrogates of SSVM are 'hinge' and 'soft_hinge'"
+            )
+        task_loss = resolve_loss(self.task_loss, self.structure, classes)
+        return Hinge(task_loss) if self.loss == "hinge" else SoftHinge(task_loss, self.temperature)
 
     def _solver_name(self, problem: Any) -> Any:
         if not (isinstance(self.solver, str) and self.solver == "auto"):
             return self.solver
+        if problem.smooth:
+            return "lbfgs"
         regularizer = problem.regularizer
         if regularizer.has_l1 or not regularizer.strongly_convex:
             return "stochastic"

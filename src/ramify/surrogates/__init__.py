@@ -8,5 +8,6 @@ from ramify.surrogates.base import Surrogate
 from ramify.surrogates.hinge import Hinge
 from ramify.surrogates.log import LogLoss
 from ramify.surrogates.perceptron import PerceptronLoss
+from ramify.surrogates.soft_hinge import SoftHinge
 
-__all__ = ["Hinge", "LogLoss", "PerceptronLoss", "Surrogate"]
+__all__ = ["Hinge", "LogLoss", "PerceptronLoss", "SoftHinge", "Surrogate"]

@@ -11,7 +11,6 @@ from scipy import sparse
 
 from ramify.apps.webgraph.edges import FEATURES
 from ramify.apps.webgraph.sites import Collection
-from ramify.apps.webgraph.soft_hinge import SoftSSVM
 from ramify.data.graphs import GraphInput
 from ramify.estimators.crf import CRF
 from ramify.estimators.ssvm import SSVM
@@ -101,8 +100,8 @@ def page_learner(
     ----------
     name : {"SVM", "RMN", "M3N"}
         A multiclass SVM on single pages; a relational Markov network, which is a conditional random field on the graph
-        of a school with tree-reweighted sums; a max-margin Markov network on it, whose relaxed hinge is rounded off at
-        the temperature of :class:`~ramify.apps.webgraph.soft_hinge.SoftSSVM`.
+        of a school with tree-reweighted sums; a max-margin Markov network on it, whose relaxed hinge is rounded off
+        (:class:`~ramify.surrogates.SoftHinge`).
     l2_node, l2_edge : float
         Penalties of words and of edges.
     tol : float, default=0.002
@@ -113,7 +112,7 @@ def page_learner(
     --------
     >>> learner = page_learner("M3N", 50.0, 0.3)
     >>> type(learner.model).__name__, learner.model.structure.symmetric
-    ('SoftSSVM', ['both ways', 'neighbours'])
+    ('SSVM', ['both ways', 'neighbours'])
     """
     shared: dict[str, Any] = {"l2_node": l2_node, "l2_bias": l2_node, "tol": tol, "n_jobs": n_jobs}
     if name == "SVM":
@@ -121,9 +120,10 @@ def page_learner(
     if name not in LEARNERS:
         raise ValueError(f"learner must be one of {', '.join(LEARNERS)}, got {name!r}")
     # Without a bias an edge speaks only through its features, which are scaled by the degrees of its pages.
-    kind = CRF if name == "RMN" else SoftSSVM
     # Sums to the last digit cost several times as much, and label no better.
     structure = Graph(
         symmetric=UNDIRECTED, edge_bias=False, inference="bounded", sums="reweighted", tol=1e-4, max_sweeps=30
     )
-    return PageLearner(kind(structure, l2_edge=l2_edge, **shared), together=True)
+    shared["l2_edge"] = l2_edge
+    model = CRF(structure, **shared) if name == "RMN" else SSVM(structure, loss="soft_hinge", **shared)
+    return PageLearner(model, together=True)

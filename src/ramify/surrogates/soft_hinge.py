@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from ramify.estimators.ssvm import SSVM
-from ramify.losses.base import BoundLoss, resolve_loss
+from ramify.errors import MissingCapability
+from ramify.losses.base import BoundLoss
 from ramify.surrogates.base import Evaluation
 
 
@@ -34,6 +35,15 @@ class SoftHinge:
     smooth = True
     needs = ("expectation", "score", "count")
 
+    def __post_init__(self) -> None:
+        if not (isinstance(self.temperature, Real) and 0.0 < float(self.temperature) < np.inf):
+            raise ValueError(f"temperature must be a finite number > 0, got {self.temperature!r}")
+        if not hasattr(self.task_loss, "cost"):
+            raise MissingCapability(
+                "loss='soft_hinge' needs a task loss that is a sum over label parts, such as 'hamming': use that, or "
+                "loss='hinge'"
+            )
+
     def evaluate(self, structure: Any, theta: Any, true: Any, weight: np.ndarray) -> Evaluation:
         """Values and gradient of every sample."""
         t = self.temperature
@@ -51,19 +61,3 @@ def divided(tables: Any, t: float) -> Any:
     if getattr(tables, "factors", ()):
         changed["factors"] = tuple(values / t for values in tables.factors)
     return replace(tables, **changed)
-
-
-class SoftSSVM(SSVM):
-    """An SSVM with the soft hinge, by L-BFGS.
-
-    For few samples that are large graphs with cycles: the bundle method would solve their linear programs hundreds of
-    times, while sums at a temperature need a few sweeps from the messages of the last step.
-    """
-
-    temperature = 0.2
-
-    def _surrogate(self, classes: tuple) -> Any:
-        return SoftHinge(resolve_loss(self.task_loss, self.structure, classes), self.temperature)
-
-    def _solver_name(self, problem: Any) -> Any:
-        return "lbfgs" if isinstance(self.solver, str) and self.solver == "auto" else self.solver
