@@ -1,7 +1,7 @@
 """Clean up noisy pictures: pixels that know their neighbours (the figure needs the extra `[plot]`).
 
-Pictures of rectangles with every fifth pixel flipped. A classifier sees one pixel at a time; a Markov network on the grid
-learns that neighbours agree. Inference is chosen by the shape of the graph and said aloud.
+Pictures of rectangles with every fifth pixel flipped. A classifier sees one pixel at a time; a Markov network on the
+grid learns that neighbours agree. Inference is chosen by the shape of the graph and said aloud.
 """
 
 import tempfile
