@@ -388,3 +388,28 @@ def test_messages_come_before_large_cliques(rng):
     result = maximise(weak)
     assert result.exact and result.method == "bounded"
     assert result.value == pytest.approx(maximise(weak, "junction_tree").value)
+
+
+@pytest.mark.parametrize(
+    "scope, table, message",
+    [
+        ((0,), [1.0], r"table 1, of \[0\]: its shape is \(1,\), expected \(2,\)"),
+        ((5,), [1.0, 2.0], r"table 1 names variable 5, but there are 2"),
+        ((-1,), [1.0, 2.0], r"table 1 names variable -1"),
+        ((0, 1), [[0.0, np.nan], [0.0, 0.0]], r"table 1, of \[0, 1\]: entry \[0, 1\] is nan"),
+        ((0,), [0.0, np.inf], r"table 1, of \[0\]: entry \[1\] is inf; .* -inf for what is forbidden"),
+    ],
+)
+def test_bad_tables_are_refused(scope, table, message):
+    with pytest.raises(ValueError, match=message):
+        FactorGraph.from_tables([2, 2], [((0, 1), np.zeros((2, 2))), (scope, table)])
+
+
+def test_potentials_beyond_what_reweighted_sums_can_square_are_refused():
+    pairs = [((0, 1), [[1e200, 0.0], [0.0, -np.inf]]), ((1, 2), np.eye(2)), ((2, 0), np.eye(2))]
+    graph = FactorGraph.from_tables([2, 2, 2], pairs)
+    with pytest.raises(
+        ValueError, match=r"a potential is 1e\+200 in size; reweighted sums take up to 1e\+100"
+    ):
+        reweighted_sum(graph)
+    assert summarise(graph).log_z == 1e200

@@ -138,19 +138,14 @@ class FactorGraph:
     @classmethod
     def from_tables(cls, cards: Sequence[int], tables: Sequence[tuple[Sequence[int], object]]) -> FactorGraph:
         """From ``(scope, log table)`` pairs; those of one variable are added up, those of none are refused."""
-        cards = [int(card) for card in cards]
-        wide = [(tuple(scope), np.asarray(table, float)) for scope, table in tables if len(scope) != 1]
-        topology = Topology.from_scopes(cards, [scope for scope, _ in wide])
+        given = [(tuple(scope), np.asarray(table, float)) for scope, table in tables]
+        wide = [(scope, table) for scope, table in given if len(scope) != 1]
+        topology = Topology.from_scopes([int(card) for card in cards], [scope for scope, _ in wide])
         unary = np.zeros(topology.unary_ptr[-1])
-        for scope, table in tables:
+        for t, (scope, table) in enumerate(given):
+            _check_table(topology, t, scope, table)
             if len(scope) == 1:
-                (i,) = scope
-                unary[topology.unary_ptr[i] : topology.unary_ptr[i + 1]] += np.asarray(table, float)
-        for f, (_, table) in enumerate(wide):
-            if table.shape != topology.shape_of(f):
-                raise ValueError(
-                    f"factor {f}: its table has shape {table.shape}, expected {topology.shape_of(f)}"
-                )
+                unary[topology.unary_ptr[scope[0]] : topology.unary_ptr[scope[0] + 1]] += table
         values = np.concatenate([table.ravel() for _, table in wide]) if wide else np.empty(0)
         return cls(topology, unary, values, topology.table_ptr[:-1].copy())
 
@@ -195,6 +190,21 @@ class FactorGraph:
             unary[own] = -np.inf
             unary[own.start + k] = kept
         return replace(self, unary=unary)
+
+
+def _check_table(topology: Topology, t: int, scope: tuple, table: np.ndarray) -> None:
+    """Refuse a table of another shape than its scope says, and numbers that are no logarithms of potentials."""
+    if len(scope) == 1 and not 0 <= scope[0] < topology.n_vars:
+        raise ValueError(f"table {t} names variable {scope[0]}, but there are {topology.n_vars} (from 0)")
+    shape = tuple(topology.cards[list(scope)].tolist())
+    if table.shape != shape:
+        raise ValueError(f"table {t}, of {list(scope)}: its shape is {table.shape}, expected {shape}")
+    if not np.all(table < np.inf):  # NaN neither
+        place = tuple(int(k) for k in np.argwhere(~(table < np.inf))[0])
+        raise ValueError(
+            f"table {t}, of {list(scope)}: entry {list(place)} is {table[place]}; entries are logarithms, -inf for "
+            "what is forbidden"
+        )
 
 
 def entries(topology: Topology, codes: np.ndarray) -> np.ndarray:

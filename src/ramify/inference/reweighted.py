@@ -11,6 +11,7 @@ from ramify.inference.results import Sum
 
 # Steps a component may spend on search orders; above it not every variable is a root, which only costs tightness.
 _EFFORT = 20_000_000
+LARGEST = 1e100  # size of potentials
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,6 +212,9 @@ def reweighted_parts(
 
     if not temperature > 0:
         raise ValueError(f"temperature is {temperature}, expected a number above 0")
+    largest = max(_largest(graph.unary), _largest(graph.values))
+    if largest > LARGEST:  # squares of messages would leave the range of a double
+        raise ValueError(f"a potential is {largest:.3g} in size; reweighted sums take up to {LARGEST:g}")
     topology = graph.topology
     slots, entropy = Slots.of(topology), Entropy.of(topology)
     messages = start_messages(slots, messages)
@@ -274,6 +278,12 @@ def reweighted_parts(
     with np.errstate(invalid="ignore"):
         converged = (upper - lower <= tol * np.maximum(1.0, abs(upper))) | (upper == -np.inf)
     return PartSums(upper * temperature, lower * temperature, converged, sweeps, mu_unary, mu_factor)
+
+
+def _largest(values: np.ndarray) -> float:
+    """The largest absolute value that is finite."""
+    with np.errstate(invalid="ignore"):
+        return float(np.max(abs(values), where=values > -np.inf, initial=0.0))
 
 
 def is_forest(topology: Topology) -> bool:
