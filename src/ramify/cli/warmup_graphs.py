@@ -11,6 +11,8 @@ def run_graphs() -> None:
 
     from ramify import CRF, SSVM, Graph, Perceptron
     from ramify.data import grid_graph, tree_graph
+    from ramify.inference.factor_graph import FactorGraph
+    from ramify.inference.graph_cut import graph_cut
     from ramify.inference.reduction import reduced
     from ramify.structures.graph_factors import factor_graph
     from ramify.structures.tables import Restriction
@@ -42,4 +44,6 @@ def run_graphs() -> None:
             structure.log_partition(theta)
             structure.relaxed_best(theta)
         reduced(factor_graph(theta, 0))
+        agree = [[1.0, 0.0], [0.0, 1.0]]
+        graph_cut(FactorGraph.from_tables([2, 2], [((0,), [0.0, 1.0]), ((0, 1), agree)]))
         SSVM(Graph(memory_limit=1), max_iter=2, n_jobs=1, classes=[0, 1, 2]).fit(grids, Y)

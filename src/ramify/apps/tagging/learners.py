@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 SOLVERS = {
     "crf": ("auto", "dual", "lbfgs", "sag", "stochastic", "bundle", "proximal"),
-    "ssvm": ("auto", "frank_wolfe", "bundle", "stochastic"),
+    "ssvm": ("auto", "frank_wolfe", "bundle", "smo", "stochastic"),
     "perceptron": ("perceptron", "passive_aggressive", "arow"),
 }
 ALGORITHMS = tuple(SOLVERS)
