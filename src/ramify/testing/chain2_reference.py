@@ -41,7 +41,7 @@ class SecondOrderReference(ChainReference):
             ]
             triple = scores[0](rng, (1, *(n_labels,) * 3)) if shared else np.concatenate(drawn)
             theta = replace(theta, triple=triple)
-            planted = ChainReference()._plant(rng, replace(theta, triple=None))
+            planted = ChainReference().plant(rng, replace(theta, triple=None))
             for s, y in enumerate(self.unpack(theta, planted)):
                 for part in self._triples(y):
                     at = _place(theta, s, part)
@@ -108,7 +108,7 @@ class SecondOrderReference(ChainReference):
 
     def draw_limits(self, rng: np.random.Generator, theta: ChainTables) -> Iterator[Limit]:
         """Those of first order, allowed triples, and both."""
-        planted = self.unpack(theta, self._plant(rng, theta))
+        planted = self.unpack(theta, self.plant(rng, theta))
         shape = (theta.n_labels,) * 3
         same, each = (rng.random((n, *shape)) < 0.5 for n in (1, sum(_n_triples(theta))))
         for s, y in enumerate(planted):

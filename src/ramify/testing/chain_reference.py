@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Iterator, Sequence
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -15,9 +14,10 @@ from ramify.structures.multiclass import Multiclass
 from ramify.structures.tables import ChainTables, Restriction
 from ramify.testing.chain_instances import chain_instances, item_instances
 from ramify.testing.reference import Cost, Instance, Limit, Reference, register_reference
+from ramify.testing.row_reference import RowReference, rows_of
 
 
-class ChainReference(Reference):
+class ChainReference(RowReference):
     """Label sequences with node and edge tables.
 
     Parts are ``("node", t, label)`` and ``("edge", t, label, next label)`` with t counted inside the sample.
@@ -68,16 +68,12 @@ class ChainReference(Reference):
 
     def select(self, theta: ChainTables, samples: Sequence[int]) -> ChainTables:
         """Rows and edge tables of some samples; a table shared by all edges stays as it is."""
-        rows, edges = _rows(theta, samples), _edges(theta, samples)
+        rows, edges = rows_of(theta, samples), _edges(theta, samples)
         lengths = [_length(theta, s) for s in samples]
         edge = theta.edge.copy() if len(theta.edge) <= 1 else theta.edge[edges]
         return ChainTables(theta.node[rows], edge, np.cumsum([0, *lengths]))
 
     # -- outputs ----------------------------------------------------------------------------------------
-
-    def outputs(self, theta: ChainTables, s: int) -> list[tuple[int, ...]]:
-        """All label sequences in lexicographic order."""
-        return list(product(range(theta.node.shape[1]), repeat=_length(theta, s)))
 
     def parts(self, theta: ChainTables, s: int, y: tuple[int, ...]) -> list[tuple]:
         """A part for every position and for every pair of neighbours."""
@@ -102,19 +98,6 @@ class ChainReference(Reference):
                     array, index = _place(out, s, part)
                     array[index] += weight
         return out
-
-    def pack(self, theta: ChainTables, outputs: Sequence[tuple[int, ...]]) -> np.ndarray:
-        """All codes one after the other."""
-        return np.array([code for y in outputs for code in y], np.int32)
-
-    def unpack(self, theta: ChainTables, codes: np.ndarray) -> list[tuple[int, ...]]:
-        """Cut the codes into samples."""
-        if np.shape(codes) != (len(theta.node),):
-            raise AssertionError(
-                f"codes have shape {np.shape(codes)}, expected one a row: ({len(theta.node)},)"
-            )
-        bounds = theta.offsets.tolist()
-        return [tuple(codes[lo:hi].tolist()) for lo, hi in zip(bounds, bounds[1:])]
 
     def read_parts(self, theta: ChainTables, tables: ChainTables) -> list[dict[tuple, float]]:
         """The entries of node (rows, labels) and edge (edges, labels, labels)."""
@@ -147,20 +130,20 @@ class ChainReference(Reference):
     def select_cost(self, theta: ChainTables, given: ChainTables, samples: Sequence[int]) -> ChainTables:
         """Node rows and edge tables of some samples."""
         edge = given.edge if len(given.edge) <= 1 else given.edge[_edges(theta, samples)]
-        return ChainTables(given.node[_rows(theta, samples)], edge, self.select(theta, samples).offsets)
+        return ChainTables(given.node[rows_of(theta, samples)], edge, self.select(theta, samples).offsets)
 
     def draw_limits(self, rng: np.random.Generator, theta: ChainTables) -> Iterator[Limit]:
         """Nothing allowed, fixed labels, allowed labels, allowed pairs, contradiction, and combinations."""
         n_rows, n_labels = theta.node.shape
-        planted = self._plant(rng, theta)
+        planted = self.plant(rng, theta)
         full: Any = rng.integers(0, n_labels, n_rows)
-        somewhere = np.array([rng.choice(_rows(theta, [s])) for s in range(len(theta))])
+        somewhere = np.array([rng.choice(rows_of(theta, [s])) for s in range(len(theta))])
         full[somewhere] = (planted[somewhere] + 1) % n_labels
         partial = np.where(rng.random(n_rows) < 0.5, full, -1)
         partial[somewhere] = full[somewhere]
         labels = rng.random((n_rows, n_labels)) < 0.6
         labels[np.arange(n_rows), planted] = True
-        left = np.array([r for s in range(len(theta)) for r in _rows(theta, [s])[:-1]], int)
+        left = np.array([r for s in range(len(theta)) for r in rows_of(theta, [s])[:-1]], int)
         pairs = rng.random((len(left), n_labels, n_labels)) < 0.5
         pairs[np.arange(len(left)), planted[left], planted[left + 1]] = True
         same_pairs = rng.random((1, n_labels, n_labels)) < 0.5
@@ -182,12 +165,6 @@ class ChainReference(Reference):
             allows = functools.partial(self._allows, theta, within)
             yield Limit(f"within {name}", within, allows, contradicting=within.contradicts is not None)
 
-    def _plant(self, rng: np.random.Generator, theta: ChainTables) -> np.ndarray:
-        """An output of each sample that potentials do not forbid, so that restrictions may allow it."""
-        outputs = [self.outputs(theta, s) for s in range(len(theta))]
-        finite = [[y for y in ys if self.score(theta, s, y) > -math.inf] for s, ys in enumerate(outputs)]
-        return self.pack(theta, [ys[rng.integers(len(ys))] for ys in finite])
-
     def _allows(self, theta: ChainTables, within: Restriction, s: int, y: tuple[int, ...]) -> bool:
         lo = int(theta.offsets[s])
         if within.node is not None and not all(within.node[lo + t, label] for t, label in enumerate(y)):
@@ -203,7 +180,7 @@ class ChainReference(Reference):
 
     def select_within(self, theta: ChainTables, given: Restriction, samples: Sequence[int]) -> Restriction:
         """The restriction of some samples."""
-        rows, edge = _rows(theta, samples), given.edge
+        rows, edge = rows_of(theta, samples), given.edge
         if edge is not None and len(edge) != 1:
             edge = edge[_edges(theta, samples)]
         return Restriction(
@@ -211,27 +188,6 @@ class ChainReference(Reference):
             edge,
             None if given.contradicts is None else given.contradicts[rows],
         )
-
-    def draw_annotations(
-        self, rng: np.random.Generator, theta: ChainTables
-    ) -> Iterator[list[tuple[int, ...]]]:
-        """A full annotation and one with open positions (-1)."""
-        n_rows, n_labels = theta.node.shape
-        full: Any = rng.integers(0, n_labels, n_rows)
-        yield self.unpack(theta, full)
-        yield self.unpack(theta, np.where(rng.random(n_rows) < 0.5, full, -1))
-
-    def contradicts(self, y: tuple[int, ...], annotation: Sequence[int]) -> bool:
-        """Whether a known position differs."""
-        return any(known not in (-1, label) for label, known in zip(y, annotation))
-
-    def draw_risks(
-        self, rng: np.random.Generator, theta: ChainTables
-    ) -> Iterator[tuple[dict[str, Any], Any]]:
-        """Hamming loss (the default) and a random table of costs."""
-        yield {}, lambda true, y: float(sum(a != b for a, b in zip(true, y)))
-        table = rng.random((theta.node.shape[1], theta.node.shape[1]))
-        yield {"risk": table}, lambda true, y: math.fsum(table[a, b] for a, b in zip(true, y))
 
 
 class MulticlassReference(ChainReference):
@@ -244,10 +200,6 @@ class MulticlassReference(ChainReference):
 
 def _length(theta: ChainTables, s: int) -> int:
     return int(theta.offsets[s + 1] - theta.offsets[s])
-
-
-def _rows(theta: ChainTables, samples: Sequence[int]) -> np.ndarray:
-    return np.array([r for s in samples for r in range(theta.offsets[s], theta.offsets[s + 1])], int)
 
 
 def _edges(theta: ChainTables, samples: Sequence[int]) -> np.ndarray:

@@ -16,10 +16,11 @@ from ramify.structures.graph import Graph
 from ramify.structures.graph_tables import GraphTables
 from ramify.structures.tables import Restriction
 from ramify.testing.graph_instances import graph_instances
-from ramify.testing.reference import Cost, Instance, Limit, Reference, register_reference
+from ramify.testing.reference import Cost, Instance, Limit, register_reference
+from ramify.testing.row_reference import RowReference, rows_of
 
 
-class GraphReference(Reference):
+class GraphReference(RowReference):
     """Labelings of graphs with tables of nodes, edges and cliques.
 
     Parts are ``("node", v, label)``, ``("edge", e, label, label)`` and ``("clique", type, f, labels...)`` with nodes,
@@ -64,7 +65,7 @@ class GraphReference(Reference):
 
     def select(self, theta: GraphTables, samples: Sequence[int]) -> GraphTables:
         """The graphs of some samples, laid out anew; tables that edges share stay as they are."""
-        rows, edges = _rows(theta, samples), _edges(theta, samples)
+        rows, edges = rows_of(theta, samples), _edges(theta, samples)
         lengths = [_span(theta.offsets, s) for s in samples]
         n_edges = [_span(theta.edge_offsets, s) for s in samples]
         own = len(theta.edge) == len(theta.edge_table) and np.array_equal(
@@ -92,10 +93,6 @@ class GraphReference(Reference):
         )
 
     # -- outputs ----------------------------------------------------------------------------------------
-
-    def outputs(self, theta: GraphTables, s: int) -> list[tuple[int, ...]]:
-        """All labelings, the lexicographically lowest first."""
-        return list(product(range(theta.node.shape[1]), repeat=_span(theta.offsets, s)))
 
     def parts(self, theta: GraphTables, s: int, y: tuple[int, ...]) -> list[tuple]:
         """Nodes, edges and cliques."""
@@ -134,19 +131,6 @@ class GraphReference(Reference):
                     array, index = _place(out, s, part)
                     array[index] += weight
         return out
-
-    def pack(self, theta: GraphTables, outputs: Sequence[tuple[int, ...]]) -> np.ndarray:
-        """All codes one after the other."""
-        return np.array([code for y in outputs for code in y], np.int32)
-
-    def unpack(self, theta: GraphTables, codes: np.ndarray) -> list[tuple[int, ...]]:
-        """Cut the codes into samples."""
-        if np.shape(codes) != (len(theta.node),):
-            raise AssertionError(
-                f"codes have shape {np.shape(codes)}, expected one a row: ({len(theta.node)},)"
-            )
-        bounds = theta.offsets.tolist()
-        return [tuple(codes[lo:hi].tolist()) for lo, hi in zip(bounds, bounds[1:])]
 
     def read_parts(self, theta: GraphTables, tables: GraphTables) -> list[dict[tuple, float]]:
         """The entries of node (rows, labels), edge (edges, labels, labels) and of a table for every clique."""
@@ -195,16 +179,16 @@ class GraphReference(Reference):
             for own, group in zip(given.factors, theta.layout.cliques)
         ]
         return replace(
-            part, node=given.node[_rows(theta, samples)], edge=edge, edge_table=table, factors=tuple(factors),
+            part, node=given.node[rows_of(theta, samples)], edge=edge, edge_table=table, factors=tuple(factors),
             allowed=None,
         )  # fmt: skip
 
     def draw_limits(self, rng: np.random.Generator, theta: GraphTables) -> Iterator[Limit]:
         """Nothing allowed, fixed labels, allowed labels, allowed pairs, contradiction, and combinations."""
         n_rows, n_labels = theta.node.shape
-        planted = self._plant(rng, theta)
+        planted = self.plant(rng, theta)
         full: Any = rng.integers(0, n_labels, n_rows)
-        somewhere = np.array([rng.choice(_rows(theta, [s])) for s in range(len(theta))])
+        somewhere = np.array([rng.choice(rows_of(theta, [s])) for s in range(len(theta))])
         full[somewhere] = (planted[somewhere] + 1) % n_labels
         partial = np.where(rng.random(n_rows) < 0.5, full, -1)
         partial[somewhere] = full[somewhere]
@@ -231,11 +215,6 @@ class GraphReference(Reference):
             allows = functools.partial(self._allows, theta, within)
             yield Limit(f"within {name}", within, allows, contradicting=within.contradicts is not None)
 
-    def _plant(self, rng: np.random.Generator, theta: GraphTables) -> np.ndarray:
-        outputs = [self.outputs(theta, s) for s in range(len(theta))]
-        finite = [[y for y in ys if self.score(theta, s, y) > -math.inf] for s, ys in enumerate(outputs)]
-        return self.pack(theta, [ys[rng.integers(len(ys))] for ys in finite])
-
     def _allows(self, theta: GraphTables, within: Restriction, s: int, y: tuple[int, ...]) -> bool:
         lo = int(theta.offsets[s])
         if within.node is not None and not all(within.node[lo + v, label] for v, label in enumerate(y)):
@@ -254,7 +233,7 @@ class GraphReference(Reference):
 
     def select_within(self, theta: GraphTables, given: Restriction, samples: Sequence[int]) -> Restriction:
         """The restriction of some samples."""
-        rows, edge = _rows(theta, samples), given.edge
+        rows, edge = rows_of(theta, samples), given.edge
         if edge is not None and len(edge) != 1:
             edge = edge[_edges(theta, samples)]
         return Restriction(
@@ -262,27 +241,6 @@ class GraphReference(Reference):
             edge,
             None if given.contradicts is None else given.contradicts[rows],
         )
-
-    def draw_annotations(
-        self, rng: np.random.Generator, theta: GraphTables
-    ) -> Iterator[list[tuple[int, ...]]]:
-        """A full annotation and one with open nodes (-1)."""
-        n_rows, n_labels = theta.node.shape
-        full: Any = rng.integers(0, n_labels, n_rows)
-        yield self.unpack(theta, full)
-        yield self.unpack(theta, np.where(rng.random(n_rows) < 0.5, full, -1))
-
-    def contradicts(self, y: tuple[int, ...], annotation: Sequence[int]) -> bool:
-        """Whether a known node differs."""
-        return any(known not in (-1, label) for label, known in zip(y, annotation))
-
-    def draw_risks(
-        self, rng: np.random.Generator, theta: GraphTables
-    ) -> Iterator[tuple[dict[str, Any], Any]]:
-        """Hamming loss (the default) and a random table of costs."""
-        yield {}, lambda true, y: float(sum(a != b for a, b in zip(true, y)))
-        table = rng.random((theta.node.shape[1], theta.node.shape[1]))
-        yield {"risk": table}, lambda true, y: math.fsum(table[a, b] for a, b in zip(true, y))
 
 
 def _dims(group: CliqueRows, n_labels: int) -> tuple[int, ...]:
@@ -304,10 +262,6 @@ def _state(kind: str, labels: list[int], label: int, n_labels: int) -> tuple[int
 
 def _span(offsets: np.ndarray, s: int) -> int:
     return int(offsets[s + 1] - offsets[s])
-
-
-def _rows(theta: GraphTables, samples: Sequence[int]) -> np.ndarray:
-    return np.array([r for s in samples for r in range(theta.offsets[s], theta.offsets[s + 1])], int)
 
 
 def _edges(theta: GraphTables, samples: Sequence[int]) -> np.ndarray:

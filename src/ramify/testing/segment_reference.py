@@ -13,13 +13,14 @@ import numpy as np
 
 from ramify.structures.segment_tables import SegmentRestriction, SegmentTables
 from ramify.structures.semi_markov import SemiMarkov
-from ramify.testing.reference import Cost, Instance, Limit, Reference, register_reference
+from ramify.testing.reference import Cost, Instance, Limit, register_reference
+from ramify.testing.row_reference import RowReference, rows_of
 from ramify.testing.segment_instances import segment_instances
 
 Output = tuple[int, ...]  # codes: the label where a segment begins, n_labels + label inside
 
 
-class SegmentReference(Reference):
+class SegmentReference(RowReference):
     """Segmentations with node, segment and edge tables.
 
     Parts are ``("node", t, label)``, ``("segment", t, d, label)`` for the ``d + 1`` positions from t on, and
@@ -70,7 +71,7 @@ class SegmentReference(Reference):
 
     def select(self, theta: SegmentTables, samples: Sequence[int]) -> SegmentTables:
         """Rows and edge tables of some samples; a table shared by all stays as it is."""
-        rows, edges = _rows(theta, samples), _edges(theta, samples)
+        rows, edges = rows_of(theta, samples), _edges(theta, samples)
         return replace(
             theta,
             node=theta.node[rows],
@@ -107,19 +108,6 @@ class SegmentReference(Reference):
                     array[index] += weight
         return out
 
-    def pack(self, theta: SegmentTables, outputs: Sequence[Output]) -> np.ndarray:
-        """All codes one after the other."""
-        return np.array([code for y in outputs for code in y], np.int32)
-
-    def unpack(self, theta: SegmentTables, codes: np.ndarray) -> list[Output]:
-        """Cut the codes into samples."""
-        if np.shape(codes) != (len(theta.node),):
-            raise AssertionError(
-                f"codes have shape {np.shape(codes)}, expected one a row: ({len(theta.node)},)"
-            )
-        bounds = theta.offsets.tolist()
-        return [tuple(codes[lo:hi].tolist()) for lo, hi in zip(bounds, bounds[1:])]
-
     def read_parts(self, theta: SegmentTables, tables: SegmentTables) -> list[dict[tuple, float]]:
         """The entries of node, segment and edge (one table for each pair of neighbouring positions)."""
         labels = theta.node.shape[1]
@@ -152,7 +140,7 @@ class SegmentReference(Reference):
         self, theta: SegmentTables, given: SegmentTables, samples: Sequence[int]
     ) -> SegmentTables:
         """Rows and edge tables of some samples."""
-        rows = _rows(theta, samples)
+        rows = rows_of(theta, samples)
         edge = given.edge if len(given.edge) <= 1 else given.edge[_edges(theta, samples)]
         offsets = self.select(theta, samples).offsets
         return replace(given, node=given.node[rows], edge=edge, segment=given.segment[rows], offsets=offsets)
@@ -218,7 +206,7 @@ class SegmentReference(Reference):
         self, theta: SegmentTables, given: SegmentRestriction, samples: Sequence[int]
     ) -> SegmentRestriction:
         """The restriction of some samples."""
-        rows = _rows(theta, samples)
+        rows = rows_of(theta, samples)
         taken = {
             name: getattr(given, name)[rows]
             for name in ("node", "segment", "contradicts")
@@ -265,10 +253,6 @@ def _segments(y: Output, n_labels: int) -> list[tuple[int, int, int]]:
 
 def _length(theta: SegmentTables, s: int) -> int:
     return int(theta.offsets[s + 1] - theta.offsets[s])
-
-
-def _rows(theta: SegmentTables, samples: Sequence[int]) -> np.ndarray:
-    return np.array([r for s in samples for r in range(theta.offsets[s], theta.offsets[s + 1])], int)
 
 
 def _edges(theta: SegmentTables, samples: Sequence[int]) -> np.ndarray:
