@@ -47,7 +47,11 @@ class Automaton:
 def at_most_one(
     variables: Sequence[int], label: int, cards: Sequence[int], *, score: float = -np.inf
 ) -> Automaton:
-    """0 where at most one of the variables has the label, else ``score`` (forbidden by default)."""
+    """0 where at most one of the variables has the label, else ``score`` (forbidden by default).
+
+    >>> [at_most_one([0, 1], 1, [2, 2]).score(np.array(y)) for y in ([0, 0], [0, 1], [1, 1])]
+    [0.0, 0.0, -inf]
+    """
     step = []
     for card in _cards(variables, cards):
         table = np.tile(np.arange(3)[:, None], (1, card))
@@ -60,7 +64,11 @@ def at_most_one(
 def parity(
     variables: Sequence[int], label: int, cards: Sequence[int], *, even: float = 0.0, odd: float = -np.inf
 ) -> Automaton:
-    """``even`` or ``odd``, by the number of variables that have the label."""
+    """``even`` or ``odd``, by the number of variables that have the label.
+
+    >>> [parity([0, 1], 1, [2, 2]).score(np.array(y)) for y in ([0, 0], [0, 1], [1, 1])]
+    [0.0, -inf, 0.0]
+    """
     step = []
     for card in _cards(variables, cards):
         table = np.tile(np.arange(2)[:, None], (1, card))
@@ -73,7 +81,11 @@ def parity(
 def potts(
     variables: Sequence[int], cards: Sequence[int], agree: Sequence[float], *, otherwise: float = 0.0
 ) -> Automaton:
-    """``agree[k]`` where all variables have label k, else ``otherwise``."""
+    """``agree[k]`` where all variables have label k, else ``otherwise``.
+
+    >>> [potts([0, 1], [2, 2], [1.0, 3.0]).score(np.array(y)) for y in ([0, 0], [0, 1], [1, 1])]
+    [1.0, 0.0, 3.0]
+    """
     n_labels = len(agree)
     step = []
     for t, card in enumerate(_cards(variables, cards)):
@@ -91,7 +103,12 @@ def potts(
 def robust_potts(
     variables: Sequence[int], label: int, cards: Sequence[int], *, slope: float, most: float
 ) -> Automaton:
-    """``max(-most, -slope * number of variables without the label)``: disagreement costs, up to a limit."""
+    """``max(-most, -slope * number of variables without the label)``: disagreement costs, up to a limit.
+
+    >>> cost = robust_potts([0, 1, 2], 1, [2, 2, 2], slope=1.0, most=1.5)
+    >>> [cost.score(np.array(y)) for y in ([1, 1, 1], [1, 0, 1], [0, 0, 0])]
+    [0.0, -1.0, -1.5]
+    """
     if not (slope > 0 and most >= 0):
         raise ValueError(f"robust_potts needs slope > 0 and most >= 0, got slope={slope}, most={most}")
     last = min(len(variables), int(np.ceil(most / slope)))
@@ -101,7 +118,7 @@ def robust_potts(
         if label < card:
             table[:, label] = np.arange(last + 1)
         step.append(table)
-    return Automaton(tuple(variables), tuple(step), np.maximum(-most, -slope * np.arange(last + 1.0)))
+    return Automaton(tuple(variables), tuple(step), np.maximum(-most, 0.0 - slope * np.arange(last + 1.0)))
 
 
 @dataclass(frozen=True, eq=False)

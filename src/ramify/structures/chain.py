@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from ramify.structures.base import Best, Expectation
-from ramify.structures.checks import _check_feasible, _codes, _infeasible, _weights
+from ramify.structures.checks import _check_feasible, _codes, _expected_losses, _infeasible, _weights
 from ramify.structures.contradiction import with_contradiction, without_flag
 from ramify.structures.tables import ChainTables, Restriction, combine
 
@@ -242,13 +242,7 @@ class Chain(BaseEstimator):
         risk : ndarray of shape (n_labels, n_labels), optional
             ``risk[i, j]`` is the loss of answering j where i is true; by default 1 unless i = j (Hamming).
         """
-        if risk is None:
-            risk = 1.0 - np.eye(theta.n_labels)
-        if np.shape(risk) != (theta.n_labels, theta.n_labels):
-            raise ValueError(f"risk has shape {np.shape(risk)}, expected {(theta.n_labels, theta.n_labels)}")
-        node = self.expectation(theta, cost=cost, within=within).counts.node
-        # Summed label by label, since a matrix product may round a row differently in another batch.
-        expected = sum(np.multiply.outer(node[:, i], risk[i]) for i in range(theta.n_labels))
+        expected = _expected_losses(self.expectation(theta, cost=cost, within=within).counts.node, risk)
         tables = combine(theta, cost, None)
         node = np.where(np.isneginf(tables.node), -np.inf, expected)
         edge = np.where(np.isneginf(tables.edge), -np.inf, 0.0)  # what potentials forbid is no answer either

@@ -51,3 +51,13 @@ def _infeasible(sample: int, theta: Any, structure: Any = None) -> ValueError:
         )
     limit = getattr(structure, "_limit", RESTRICTION)
     return InfeasibleError(f"sample {sample} (length {stop - start}): no output satisfies {limit}")
+
+
+def _expected_losses(node: np.ndarray, risk: np.ndarray | None) -> np.ndarray:
+    """Expected loss of answering each label, from the marginals of rows (rows, labels) and ``risk[true, answer]``."""
+    n_labels = node.shape[1]
+    risk = 1.0 - np.eye(n_labels) if risk is None else risk
+    if np.shape(risk) != (n_labels, n_labels):
+        raise ValueError(f"risk has shape {np.shape(risk)}, expected {(n_labels, n_labels)}")
+    # Summed label by label, since a matrix product may round a row differently in another batch.
+    return np.asarray(sum(np.multiply.outer(node[:, i], risk[i]) for i in range(n_labels)))

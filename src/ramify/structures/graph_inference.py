@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from ramify.structures.base import Best
+from ramify.structures.checks import _expected_losses
 from ramify.structures.graph_sums import GraphSums
 from ramify.structures.graph_tables import combined
 
@@ -28,13 +30,7 @@ class GraphInference(BaseEstimator, GraphSums):
         risk : ndarray of shape (n_labels, n_labels), optional
             ``risk[i, j]`` is the loss of answering j where i is true; by default 1 unless i = j (Hamming).
         """
-        if risk is None:
-            risk = 1.0 - np.eye(theta.n_labels)
-        if np.shape(risk) != (theta.n_labels, theta.n_labels):
-            raise ValueError(f"risk has shape {np.shape(risk)}, expected {(theta.n_labels, theta.n_labels)}")
-        node = self.expectation(theta, cost=cost, within=within).counts.node
-        # Summed label by label, since a matrix product may round a row differently in another batch.
-        expected = sum(np.multiply.outer(node[:, i], risk[i]) for i in range(theta.n_labels))
+        expected: Any = _expected_losses(self.expectation(theta, cost=cost, within=within).counts.node, risk)
         tables = combined(theta, cost, None)
         node, edge, *factors = (  # what potentials forbid is no answer either
             np.where(np.isneginf(values), -np.inf, number)
