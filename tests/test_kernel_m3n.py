@@ -16,8 +16,9 @@ from sklearn.metrics import pairwise
 from sklearn.model_selection import GridSearchCV
 
 import ramify
-from ramify import CRF, SSVM, Chain, Multiclass
+from ramify import CRF, SSVM, Chain, Graph, GraphInput, Multiclass
 from ramify.bench.files import CheckoutFiles
+from ramify.data import grid_graph
 from ramify.datasets import make_chains
 from ramify.errors import MissingCapability, ModelFileError
 from ramify.estimators.kernel_fit import kernel_problem
@@ -543,3 +544,19 @@ def test_summary_of_the_study():
     figure = matplotlib.Figure()
     study.draw(figure, records)
     assert len(figure.axes[0].patches) == len(study.PLAN)
+
+
+def test_nystroem_maps_the_nodes_of_graphs(rng):
+    X = [grid_graph(rng.normal(size=(2, 3, 2))) for _ in range(6)]
+    Y = [["ab"[int(v > 0)] for v in graph.nodes[:, 0]] for graph in X]
+    rows = np.concatenate([graph.nodes for graph in X])
+    kernel = Nystroem(RBF(1.0), n_components=len(rows))  # all landmarks: the kernel itself
+    mapped = SSVM(Graph(), kernel=kernel, C=1.0, tol=1e-5).fit(X, Y)
+    exact = SSVM(Graph(), kernel=RBF(1.0), C=1.0, tol=1e-5).fit(X, Y)
+    assert mapped.predict(X) == exact.predict(X)
+    file = io.BytesIO()
+    mapped.save(file)
+    assert ramify.load(file).predict(X) == mapped.predict(X)
+    typed = [GraphInput(graph.nodes, graph.edges, node_types=list("aaabbb")) for graph in X]
+    with pytest.raises(MissingCapability, match="all of one type"):
+        SSVM(Graph(), kernel=kernel).fit(typed, Y)

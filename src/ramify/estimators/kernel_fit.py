@@ -12,6 +12,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 
+from ramify.data.graph_batch import GraphBatch
+from ramify.data.graphs import GraphInput, graph_inputs
 from ramify.errors import MissingCapability
 from ramify.estimators.progress import progress
 from ramify.estimators.training import (
@@ -23,6 +25,7 @@ from ramify.estimators.training import (
     strength,
 )
 from ramify.executors.threads import ThreadExecutor, n_threads
+from ramify.features.encoded import EncodedInputs
 from ramify.kernels import Nystroem, resolve_kernel
 from ramify.kernels.definite import EXACT, check_definite
 from ramify.kernels.gram import Gram
@@ -100,6 +103,20 @@ def fit_kernel(model: Any, X: Any, y: Any, sample_weight: Any) -> Any:
     model._keep(data, scorer, replace(result, w=w))
     model.fit_seconds_ = {"encode": encoded - started, "solve": time.perf_counter() - encoded}
     return model
+
+
+def _with_nodes(X: Any, tables: list[np.ndarray], encoder: Any) -> list[GraphInput]:
+    """The graphs with other features of their nodes."""
+    if isinstance(X, EncodedInputs) or len(encoder.node_types) > 1:
+        raise MissingCapability(
+            "Nystroem maps the nodes of graphs as they are given, all of one type: give the graphs themselves, without "
+            "node_types and parameters='own'"
+        )
+    graphs = []
+    for graph, nodes in zip(graph_inputs(X), tables):
+        graphs.append(copy.copy(graph))
+        graphs[-1].nodes = nodes
+    return graphs
 
 
 def kernel_problem(
@@ -250,6 +267,8 @@ def fit_mapped(model: Any, kernel: Nystroem, X: Any, y: Any, sample_weight: Any)
         tables: Any = features
     else:
         tables = [features[a:b] for a, b in zip(offsets[:-1], offsets[1:])]
+    if isinstance(data.samples.batch, GraphBatch):
+        tables = _with_nodes(X, tables, data.encoder)
     plain.callbacks, plain.classes = model.callbacks, list(data.codec.classes_)
     plain.fit(tables, y, sample_weight)
     scorer = MappedScorer(own, data.samples.batch.n_columns, plain.scorer_)

@@ -210,8 +210,7 @@ class KernelScorer:
     ) -> KernelScorer:
         """Inverse of :meth:`state`; ``given`` are the kernels again where they are functions of the user's."""
         own = {k.removeprefix("linear."): v for k, v in arrays.items() if k.startswith("linear.")}
-        kinds: Any = {"edges": EdgeScorer, "graph": GraphScorer}
-        linear = kinds.get(header["linear"].get("kind"), LinearScorer).from_state(header["linear"], own)
+        linear = _linear_from_state(header["linear"], own)
         rows = rows_from_state(arrays, tuple(header["support"]))
         found = cls(kernel_from_state(header["kernel"], given), rows, int(header["n_columns"]), linear)
         if "edge_kernel" not in header:
@@ -293,7 +292,12 @@ class MappedScorer:
         found.kernel_, found.landmarks_ = kernel, rows_from_state(arrays, tuple(header["support"]))
         found.normalization_ = np.asarray(arrays["normalization"], float)
         found.n_features_out_ = found.normalization_.shape[1]
-        return cls(found, int(header["n_columns"]), LinearScorer.from_state(header["linear"], own))
+        return cls(found, int(header["n_columns"]), _linear_from_state(header["linear"], own))
+
+
+def _linear_from_state(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
+    kinds: Any = {"edges": EdgeScorer, "graph": GraphScorer}
+    return kinds.get(header.get("kind"), LinearScorer).from_state(header, arrays)
 
 
 def kernel_state(kernel: Kernel) -> dict[str, Any]:
