@@ -336,6 +336,19 @@ def test_errors_name_samples_by_their_place_in_x():
         )
 
 
+def test_inputs_encoded_for_another_structure_are_refused():
+    from ramify import CRF
+
+    X, Y = [(NODES, [(0, 1)])], [[0, 1, 0]]
+    graphs = CRF(Graph()).fit(X, Y).encode(X)
+    with pytest.raises(ValueError, match="X was encoded as graphs, but Chain needs sequences"):
+        CRF(Chain()).fit(graphs, Y)
+    with pytest.raises(ValueError, match="X was encoded with symmetric=False"):
+        CRF(Graph(symmetric=True)).fit(graphs, Y)
+    with pytest.raises(ValueError, match="X was encoded as sequences, but the structure is a Graph"):
+        CRF(Graph()).fit(CRF(Chain()).fit([NODES], Y).encode([NODES]), Y)
+
+
 def test_explanations_know_the_labels_of_a_model_and_guess_no_weights():
     from ramify import Perceptron
 

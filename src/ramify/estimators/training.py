@@ -70,6 +70,10 @@ def encode_inputs(
         check_lengths(X.lengths, allow_empty)
         if hasattr(structure, "check_encoder"):
             structure.check_encoder(X.encoder)
+        elif isinstance(X.encoder, GraphEncoder):
+            raise ValueError(
+                f"X was encoded as graphs, but {type(structure).__name__} needs {structure.layout}"
+            )
         return X
     if hasattr(structure, "make_encoder"):
         encoder = structure.make_encoder(X, min_count=min_count, n_hash=n_hash)
