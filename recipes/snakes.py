@@ -80,7 +80,7 @@ def systems(quick):
         ("CRF", True, l2, lambda l2: CRF(graph, l2=l2, tol=tol, **shared)),
         ("CRF, in pieces", True, sizes,
          lambda size: CRF(graph, l2=l2[0], max_iter=epochs, regularizer=Decomposition(size), **shared)),
-        ("M3N", True, l2, lambda l2: SSVM(graph, l2=l2, **stop, **shared)),
+        ("M3N", True, l2, lambda l2: SSVM(graph, loss="soft_hinge", l2=l2, **stop, **shared)),
     ]  # fmt: skip
 
 
