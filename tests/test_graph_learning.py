@@ -319,7 +319,9 @@ def test_relaxed_training_bounds_the_exact_objective():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         loose = SSVM(Graph(memory_limit=10), l2=1.0, tol=1e-2).fit(X, Y)
-    assert loose.objective_ >= exact.result_.lower - 0.05
+    # proven from above, though its linear programs are solved to a tolerance
+    assert loose.objective_ >= exact.result_.lower and loose.objective_ >= loose.result_.lower
+    assert loose.result_.history[-1] == loose.result_.step
 
 
 # -- structure regularisation -----------------------------------------------------------------------------------

@@ -49,6 +49,7 @@ from ramify.executors.threads import ThreadExecutor, n_threads
 from ramify.features.encoded import EncodedInputs
 from ramify.objectives.risk import ROWS_A_BLOCK, Risk
 from ramify.objectives.shards import cut
+from ramify.solvers.base import proven
 from ramify.solvers.registry import make_solver
 from ramify.structures.base import require
 
@@ -100,7 +101,7 @@ class StructuredEstimator(PersistenceMixin, BaseEstimator):
                     max_iter=self.max_iter, random_state=seed_of(self.random_state), callbacks=callbacks,
                 )  # fmt: skip
                 check_solver(solver, problem)
-                result = self._solve(solver, problem, start)
+                result = proven(self._solve(solver, problem, start), problem)
         if tally is not None:
             result = replace(result, n_unconverged=tally.n_unconverged)
         self._keep(data, scorer, result)

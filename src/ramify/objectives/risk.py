@@ -171,6 +171,28 @@ class Risk:
             total += float(values @ block.weight)
         return total
 
+    @property
+    def to_tolerance(self) -> bool:
+        """Whether values may be too low by the tolerance of relaxed maxima."""
+        if not (hasattr(self.surrogate, "upper") and hasattr(self.structure, "relaxes")):
+            return False
+        w = np.zeros(self.n_params)
+        return any(
+            self.structure.relaxes(self.scorer.score(w, block.batch))
+            for shard in self._shards
+            for block in shard
+        )
+
+    def upper(self, w: np.ndarray) -> float:
+        """Value of the data term at ``w``, proven from above (:attr:`to_tolerance`)."""
+        total = 0.0
+        for block in (block for shard in self._shards for block in shard):
+            theta = self.scorer.score(w, block.batch)
+            total += float(
+                self.surrogate.upper(self.structure, theta, block.codes, block.weight) @ block.weight
+            )
+        return total
+
     def sample_loss(self, i: int, w: np.ndarray) -> tuple[float, Any, Batch]:
         """One sample: its unweighted value, its weighted gradient in theta's shape, and its inputs."""
         one = self.samples.slice(i, i + 1)

@@ -6,7 +6,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from numbers import Real
 from typing import Any, NamedTuple
 
@@ -79,6 +79,15 @@ class Result:
     def gap(self) -> float:
         """Proven bound on the suboptimality of ``w`` (NaN where none exists)."""
         return self.step.gap
+
+
+def proven(result: Result, problem: Any) -> Result:
+    """The result with an objective proven from above, where the data term was evaluated to a tolerance."""
+    if not problem.to_tolerance:
+        return result
+    primal = max(result.primal, problem.upper(result.w) + problem.regularizer.value(result.w))
+    step = result.step._replace(primal=primal)
+    return replace(result, step=step, history=(*result.history[:-1], step))
 
 
 def check_settings(solver: Any, *, positive: Sequence[str], not_negative: Sequence[str]) -> None:

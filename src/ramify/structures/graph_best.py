@@ -22,10 +22,9 @@ from ramify.structures.tables import Restriction
 class Relaxed(NamedTuple):
     """Maxima over labelings, or over locally consistent marginals where the best is not known exactly."""
 
-    values: (
-        np.ndarray
-    )  # (n_samples,): never below the exact maxima, but for the tolerance of the linear program
-    counts: GraphTables  # where they are attained, perhaps fractional, in the shape of the potentials
+    values: np.ndarray  # (n_samples,): of the points that were found
+    counts: GraphTables  # those points, perhaps fractional, in the shape of the potentials
+    slack: np.ndarray  # (n_samples,): the maxima are above the values by no more than this
 
 
 class GraphMaxima(GraphGiven):
@@ -86,8 +85,9 @@ class GraphMaxima(GraphGiven):
     def relaxed_best(self, theta, *, cost=None, within: Restriction | None = None, weight=None) -> Relaxed:
         """Maxima for learning: exact where that is possible, else of the linear program over the local polytope.
 
-        ``values`` are never below the exact maxima and convex in theta, with ``counts`` (times ``weight``) as
-        subgradient.
+        The maxima are never below the exact ones, and convex in theta. Linear programs are solved to a tolerance:
+        ``counts`` (times ``weight``) give a cut that is ``values`` here and nowhere above the maxima, which are at most
+        ``values + slack``.
         """
         tables, weight = combined(theta, cost, within), _weights(theta, weight)
         if self._contradicts(within) is not None:
@@ -98,7 +98,7 @@ class GraphMaxima(GraphGiven):
         }
         exact = np.array([s for s in range(len(tables)) if s not in relaxed], np.int64)
         values, codes = np.empty(len(tables)), np.zeros(len(tables.node), np.int32)
-        own = np.zeros(len(tables))
+        own, slack = np.zeros(len(tables)), np.zeros(len(tables))
         own[exact] = weight[exact]
         with self.telling():
             part = tables.take(exact)
@@ -108,11 +108,11 @@ class GraphMaxima(GraphGiven):
             counts = tables.zeros()
             for s, graph in relaxed.items():
                 point = self._relaxation(graph, tables.layout.memory[s])
-                values[s] = point.value
+                values[s], slack[s] = point.value, max(point.bound - point.value, 0.0)
                 add_answer(tables, s, point.unary, point.factor, float(weight[s]), counts)
         _check_feasible(values, tables, self)
         counts = self.count(tables, codes, weight=own, into=counts)
-        return Relaxed(values, summed_like(counts, theta))
+        return Relaxed(values, summed_like(counts, theta), slack)
 
     def best_contradicting(self, theta, codes, *, cost=None, within: Restriction | None = None) -> Best:
         """Highest-scoring labels that differ from ``codes`` somewhere (-1 in ``codes`` cannot be contradicted)."""
