@@ -17,6 +17,7 @@ from ramify.recipes import run_recipe
 from ramify.structures.chain import Chain
 from ramify.structures.graph import Graph
 from ramify.structures.graph_tables import GraphTables
+from ramify.structures.semi_markov import SemiMarkov
 from ramify.structures.tables import ChainTables
 from ramify.surrogates.hinge import Hinge
 from ramify.surrogates.log import LogLoss
@@ -137,5 +138,21 @@ def test_ssvm_with_the_soft_hinge(rng):
         SSVM(Chain(), loss="soft_hinge", task_loss="zero_one").fit(X, Y)
     with pytest.raises(ValueError, match="the surrogates of SSVM are 'hinge' and 'soft_hinge'"):
         SSVM(Chain(), loss="soft").fit(X, Y)
+    with pytest.raises(ValueError, match="loss='soft' is unknown"):
+        SSVM(Chain(), loss="soft", kernel="linear").fit(X, Y)
     with pytest.raises(MissingCapability, match="kernel"):
         SSVM(Chain(), loss="soft_hinge", kernel="linear").fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    "structure", [Chain(order=2), Graph(), SemiMarkov(2)], ids=["order2", "graph", "segments"]
+)
+def test_soft_hinge_divides_every_part_of_a_structure(structure, rng):
+    X = [rng.normal(size=(4, 2)) for _ in range(5)]
+    Y = [np.where(x[:, 0] > 0.3, "B-x", "O").tolist() for x in X]
+    if isinstance(structure, Graph):
+        X = [(x, [[0, 1], [1, 2], [2, 3], [3, 0]]) for x in X]
+    hard = SSVM(structure, l2=1.0, tol=1e-4).fit(X, Y)
+    soft = SSVM(structure, l2=1.0, loss="soft_hinge", temperature=1e-2, tol=1e-4).fit(X, Y)
+    assert soft.result_.lower <= soft.objective_
+    assert hard.result_.lower <= soft.objective_ <= hard.objective_ + 1e-2 * 20 * np.log(3)

@@ -82,6 +82,7 @@ def fit_kernel(model: Any, X: Any, y: Any, sample_weight: Any) -> Any:
     if isinstance(kernel, Nystroem):
         return fit_mapped(model, kernel, X, y, sample_weight)
     refuse_coordinates(model)
+    model._check_loss()
     if model.loss != "hinge":
         raise MissingCapability(
             f"loss={model.loss!r} has no dual with a kernel: use loss='hinge', or kernel=Nystroem(...)"

@@ -30,7 +30,7 @@ class SSVM(StructuredEstimator):
     Parameters
     ----------
     structure : structure object
-        What an output is: ``Chain()``, ``Multiclass()``, ``SemiMarkov(max_length)``.
+        What an output is: ``Chain()``, ``Multiclass()``, ``SemiMarkov(max_length)``, ``Graph()``.
     l2, C : float, optional
         Strength of the L2 penalty, as itself or as ``l2 = 1 / C``. Neither means ``l2 = 1``; both is an error.
     l1 : float, default=0.0
@@ -210,11 +210,14 @@ class SSVM(StructuredEstimator):
                 l2[scorer.blocks[block]] /= self.edge_weight
         return replace(found, l2=l2)
 
-    def _surrogate(self, classes: tuple) -> Hinge | SoftHinge:
+    def _check_loss(self) -> None:
         if self.loss not in ("hinge", "soft_hinge"):
             raise ValueError(
                 f"loss={self.loss!r} is unknown; the surrogates of SSVM are 'hinge' and 'soft_hinge'"
             )
+
+    def _surrogate(self, classes: tuple) -> Hinge | SoftHinge:
+        self._check_loss()
         task_loss = resolve_loss(self.task_loss, self.structure, classes)
         return Hinge(task_loss) if self.loss == "hinge" else SoftHinge(task_loss, self.temperature)
 
@@ -248,5 +251,7 @@ class SSVM(StructuredEstimator):
 def _kernel_scorer(model: SSVM) -> KernelScorer:
     check_is_fitted(model, "coef_")
     if not isinstance(model.scorer_, KernelScorer):
-        raise AttributeError("the model has weights, not support rows: it was fitted without a kernel")
+        raise AttributeError(
+            "the model has weights, not support rows: it was fitted without a kernel, or with Nystroem"
+        )
     return model.scorer_

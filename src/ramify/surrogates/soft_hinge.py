@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from numbers import Real
 from typing import Any
 
@@ -54,10 +54,16 @@ class SoftHinge:
 
 
 def divided(tables: Any, t: float) -> Any:
-    """Tables with all numbers divided by t."""
-    changed: dict[str, Any] = {"node": tables.node / t, "edge": tables.edge / t}
-    if getattr(tables, "triple", None) is not None:
-        changed["triple"] = tables.triple / t
-    if getattr(tables, "factors", ()):
-        changed["factors"] = tuple(values / t for values in tables.factors)
+    """Tables with all numbers divided by t, whatever parts a structure has; whole numbers are places, not scores."""
+    changed: dict[str, Any] = {}
+    for name in (own.name for own in fields(tables)):
+        value = getattr(tables, name)
+        if _holds_scores(value):
+            changed[name] = value / t
+        elif isinstance(value, tuple) and any(map(_holds_scores, value)):
+            changed[name] = tuple(each / t for each in value)
     return replace(tables, **changed)
+
+
+def _holds_scores(value: Any) -> bool:
+    return isinstance(value, np.ndarray) and np.issubdtype(value.dtype, np.floating)
