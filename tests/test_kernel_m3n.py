@@ -309,13 +309,22 @@ def test_a_map_leads_to_the_linear_solvers(words):
     file = io.BytesIO()
     mapped.save(file)
     assert ramify.load(file).predict(X) == mapped.predict(X)
-    with pytest.raises(AttributeError, match="fitted without a kernel"):
+    with pytest.raises(AttributeError, match="fitted without a kernel, or with Nystroem"):
         _ = mapped.support_
+    with pytest.raises(TypeError, match="prune drops weights of features, and kernel=RBF"):
+        exact.prune()
     tables = Nystroem(RBF(gamma=0.3), 10).fit(X)
     assert CRF(Chain()).fit(tables.transform(X), Y).score(tables.transform(X), Y) > 0.5
 
 
 PICTURES = [Transformed(Blurred((2, 2), 0.5), RBF()), Transformed(Directions((2, 2), n_directions=3), "poly")]
+
+
+def test_maps_of_transformed_rows_are_saved(words):
+    X, Y = words
+    model, file = SSVM(Chain(), kernel=Nystroem(PICTURES[1], 20), tol=0.05).fit(X, Y), io.BytesIO()
+    model.save(file)
+    assert ramify.load(file).predict(X) == model.predict(X)
 
 
 @pytest.mark.parametrize("kernel", [Polynomial(2), RBF(), Linear(normalize=True), "rbf", *PICTURES], ids=repr)
@@ -336,7 +345,13 @@ def test_models_survive_files_pickles_and_clones(words, kernel, kind):
 def test_functions_are_given_again_on_loading(words):
     X, Y = words
     twice = Transformed(lambda x: 2.0 * x, RBF())
-    for kernel in (pairwise.laplacian_kernel, Custom(pairwise.laplacian_kernel, normalize=True), twice):
+    mapped = Nystroem(pairwise.laplacian_kernel, 20)
+    for kernel in (
+        pairwise.laplacian_kernel,
+        Custom(pairwise.laplacian_kernel, normalize=True),
+        twice,
+        mapped,
+    ):
         model, file = SSVM(Chain(), kernel=kernel, tol=1e-2).fit(X, Y), io.BytesIO()
         model.save(file)
         with pytest.raises(ModelFileError, match="model files hold no code: give it again"):

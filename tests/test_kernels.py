@@ -99,6 +99,8 @@ def test_transformed_rows_and_functions(rng):
         (lambda: Linear()(np.ones(3)), r"array of shape \(3,\)"),
         (lambda: Custom(lambda a, b: a)(np.ones((2, 3))), r"returned an array of shape \(2, 3\)"),
         (lambda: Transformed(lambda a: a[:1], "rbf")(np.ones((2, 3))), "made 1 rows of 2"),
+        (lambda: Blurred(3)(np.ones((2, 3))), r"shape must be \(height, width\), got 3"),
+        (lambda: Directions((1, 3), smooth="a")(np.ones((2, 3))), "smooth must be a number >= 0, got 'a'"),
     ],
 )
 def test_bad_settings_are_refused(make, message):
@@ -111,6 +113,8 @@ def test_bad_kinds_are_refused():
         (RBF, r"write RBF\(\)"),
         (3, "kernel must be an object"),
         (Custom(3), "must be callable"),
+        (Transformed(np.abs, "precomputed"), "kernel of rows to apply after the function, got 'precomputed'"),
+        (Transformed(np.abs, Nystroem()), "kernel of rows to apply after the function, got Nystroem"),
     ):
         with pytest.raises(TypeError, match=message):
             resolve_kernel(bad).check()
@@ -144,7 +148,7 @@ def test_of_many_rows_a_part_and_lanczos_steps_are_looked_at(monkeypatch):
     gram[:75, 75:] = gram[75:, :75] = -2.0 * np.eye(75)
     block = Custom(lambda a, b: np.equal(a, b.T).astype(float))
     check_definite(block, X)
-    with pytest.raises(NotPositiveSemidefinite) as caught:
+    with pytest.raises(NotPositiveSemidefinite, match="Gram matrix of the training rows") as caught:
         check_definite(block, X, multiply=lambda v: gram @ v)
     assert caught.value.eigenvalue == pytest.approx(-1.0, abs=1e-6)
 
@@ -257,6 +261,11 @@ def test_rows_of_the_matrix_are_at_hand_in_runs(rng):
             Gram(Linear(), X, 200, executor, least=4)
 
 
-def test_values_beyond_single_precision_are_refused():
-    with ThreadExecutor(1) as executor, pytest.raises(ValueError, match="normalize=True"):
-        Gram(Polynomial(9, gamma=1.0), np.full((2, 1), 1e4, np.float32), 1e6, executor)
+@pytest.mark.parametrize("budget", [1e6, 40.0], ids=["full", "rows"])
+def test_values_beyond_single_precision_are_refused(budget):
+    with ThreadExecutor(1) as executor:
+        with pytest.raises(ValueError, match="normalize=True"):
+            gram = Gram(Polynomial(9, gamma=1.0), np.full((2, 1), 1e4, np.float32), budget, executor)
+            next(gram.runs(np.array([0]), np.array([0, 1]), np.array([0, 1])))
+        with pytest.raises(ValueError, match=r"scale the features$"):
+            Gram(Polynomial(40, normalize=True, gamma=1.0), np.full((2, 1), 1e4, np.float32), 1e6, executor)

@@ -239,7 +239,7 @@ def _check_given(path: Any, params: Any, given: dict[str, Any]) -> None:
             else None
         )
         called = saved.get("function") if isinstance(saved, dict) else None
-        if called is not None and not callable(function):
+        if called is not None and not (callable(function) or type(function).__name__ == called):
             raise ModelFileError(
                 f"{path}: the model uses {name}={called}, a function, and model files hold no code: give it again, "
                 f"ramify.load(path, {name}={called})"

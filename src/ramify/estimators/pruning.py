@@ -16,6 +16,8 @@ from ramify.scorers.linear import LinearScorer
 def prune(model: Any) -> None:
     """Drop the columns of a fitted model whose weights are all 0; in sparse layouts, every weight that is 0."""
     old, w = model.scorer_, model.coef_
+    if getattr(model, "kernel", None) is not None:
+        raise TypeError(f"prune drops weights of features, and kernel={model.kernel!r} has none")
     if not isinstance(old, LinearScorer):
         raise TypeError(f"prune works on chains and single labels, not on {type(model.structure).__name__}")
     keep = used_columns(old, w)

@@ -54,11 +54,11 @@ def check_definite(
             f"{gram[j, i]:.6g} the other way round"
         )
     found = np.linalg.eigvalsh((gram + gram.T) / 2.0)
-    low, high = float(found[0]), float(np.abs(found).max())
+    low, high, n_seen = float(found[0]), float(np.abs(found).max()), len(chosen)
     if low >= -ROUNDING * high and multiply is not None and n > EXACT:
-        low, high = _extremes(multiply, n, seed)
+        (low, high), n_seen = _extremes(multiply, n, seed), n
     if low < -ROUNDING * high:
-        which = "the training rows" if len(chosen) == n else f"{len(chosen)} of the {n} training rows"
+        which = "the training rows" if n_seen == n else f"{n_seen} of the {n} training rows"
         raise NotPositiveSemidefinite(
             f"{kernel!r} is not positive semi-definite: the most negative eigenvalue of its Gram matrix of {which} "
             f"is {low:.6g} (the largest is {high:.6g}). Take another kernel, or add a multiple of the identity to it.",

@@ -128,7 +128,12 @@ class Transformed(Kernel):
         """Refuse what cannot be called."""
         if not callable(self.function):
             raise TypeError(f"Transformed: function must be callable, got {self.function!r}")
-        resolve_kernel(self.kernel).check()
+        inner = resolve_kernel(self.kernel)
+        if not isinstance(inner, Kernel) or getattr(inner, "precomputed", False):
+            raise TypeError(
+                f"Transformed needs a kernel of rows to apply after the function, got {self.kernel!r}"
+            )
+        inner.check()
 
     def bind(self, rows: Rows) -> Self:
         """The same with the inner kernel bound to the transformed rows."""

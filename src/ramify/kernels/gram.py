@@ -66,7 +66,7 @@ class Gram:
         if n_slots < least:
             raise ValueError(
                 f"cache_size={budget / 1e6:g} MB holds {n_slots} rows of the Gram matrix, but the longest sample needs "
-                f"{least}: give at least {least * 4 * self.stride / 1e6:.1f} MB (all {self.n} take {full / 1e6:.1f})"
+                f"{least}: give at least {least * 4 * self.stride / 1e6:.3g} MB (all {self.n} take {full / 1e6:.3g})"
             )
         self._resident = max(0, min(int(RESIDENT * n_slots), n_slots - least))
         self._n_slots = n_slots
@@ -78,13 +78,17 @@ class Gram:
 
     def _values(self, a: slice, b: slice) -> np.ndarray:
         found = np.asarray(self.kernel.cross(self.rows[a], self.rows[b]), np.float32)
-        top = float(np.abs(found).max(initial=0.0))
-        if not top < _LARGEST:
-            raise ValueError(
-                f"{self.kernel!r} reaches {top:g} between training rows {a.start}-{a.stop} and {b.start}-{b.stop}; "
-                "scale the features, or take normalize=True"
-            )
+        self._check(found, f"{a.start}-{a.stop - 1} and {b.start}-{b.stop - 1}")
         return found
+
+    def _check(self, values: np.ndarray, where: str) -> None:
+        """Refuse values that single precision cannot hold."""
+        top = float(np.abs(values).max(initial=0.0))
+        if not top < _LARGEST:
+            remedy = "" if getattr(self.kernel, "normalize", False) else ", or take normalize=True"
+            raise ValueError(
+                f"{self.kernel!r} reaches {top:g} between training rows {where}; scale the features{remedy}"
+            )
 
     def _products(self, a: slice, b: slice) -> np.ndarray:
         found = self._whole[a] @ self._whole[b].T
@@ -93,6 +97,7 @@ class Gram:
     def _fill(self, out: np.ndarray, block: Any) -> None:
         """All pairs of blocks, those below the diagonal as copies."""
         if getattr(self.kernel, "precomputed", False):
+            self._check(self.rows, f"0-{self.n - 1} and 0-{self.n - 1}")
             out[:, : self.n] = self.rows
             return
         parts = [slice(i, min(i + BLOCK, self.n)) for i in range(0, self.n, BLOCK)]
@@ -133,6 +138,7 @@ class Gram:
                 found = self.rows[some]
             else:
                 found = self.kernel.cross(self.rows[some], self.rows)
+            self._check(found, f"{some[0]}-{some[-1]} and 0-{self.n - 1}")
             table[first + i : first + i + len(some), : self.n] = found
         self.slot[rows] = first + np.arange(len(rows))
 

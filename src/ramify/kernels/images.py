@@ -16,10 +16,13 @@ class ImageMap(BaseEstimator):
     sigma: Any
 
     def _images(self, rows: Any) -> np.ndarray:
-        if len(self.shape) != 2 or any(not isinstance(n, Integral) or n < 1 for n in self.shape):
+        sides = self.shape if isinstance(self.shape, tuple | list | np.ndarray) else ()
+        if len(sides) != 2 or any(not isinstance(n, Integral) or n < 1 for n in sides):
             raise ValueError(f"{type(self).__name__}: shape must be (height, width), got {self.shape!r}")
-        if not isinstance(self.sigma, Real) or not 0.0 <= float(self.sigma) < np.inf:
-            raise ValueError(f"{type(self).__name__}: sigma must be a number >= 0, got {self.sigma!r}")
+        for name in ("sigma", "smooth"):
+            value = getattr(self, name, 0.0)
+            if not isinstance(value, Real) or not 0.0 <= float(value) < np.inf:
+                raise ValueError(f"{type(self).__name__}: {name} must be a number >= 0, got {value!r}")
         rows = np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows, float)
         if rows.shape[1] != self.shape[0] * self.shape[1]:
             raise ValueError(

@@ -40,8 +40,9 @@ class ProductKernel(Kernel):
         kind = inner.dtype
         found = self.values(inner, x[:, None].astype(kind), y.astype(kind))
         if self.normalize:
-            found *= inverse_roots(self.at_itself(x))[:, None].astype(kind)
-            found *= inverse_roots(self.at_itself(y)).astype(kind)
+            with np.errstate(invalid="ignore"):  # infinity times 0: as for infinite values
+                found *= inverse_roots(self.at_itself(x))[:, None].astype(kind)
+                found *= inverse_roots(self.at_itself(y)).astype(kind)
         return found
 
     def factors(self, inner: np.ndarray, norms: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

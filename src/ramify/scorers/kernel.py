@@ -262,7 +262,9 @@ class MappedScorer:
         own = self.feature_map
         if own.landmarks_.shape[0] != own.normalization_.shape[0]:
             raise ValueError("landmarks and normalization of the model do not belong together")
-        if own.normalization_.shape[1] != self.linear.n_columns or own.landmarks_.shape[1] != self.n_columns:
+        moved = isinstance(own.kernel_, Transformed)  # landmarks are transformed rows
+        n_columns = own.landmarks_.shape[1] if moved else self.n_columns
+        if own.normalization_.shape[1] != self.linear.n_columns or own.landmarks_.shape[1] != n_columns:
             raise ValueError("feature map and weights of the model do not belong together")
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
