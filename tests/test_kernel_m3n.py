@@ -356,7 +356,10 @@ def test_functions_are_given_again_on_loading(words):
         model.save(file)
         with pytest.raises(ModelFileError, match="model files hold no code: give it again"):
             ramify.load(file)
-        assert ramify.load(file, kernel=kernel).predict(X) == model.predict(X)
+        loaded = ramify.load(file, kernel=kernel)
+        assert loaded.kernel is kernel and loaded.predict(X) == model.predict(X)
+    with pytest.raises(ModelFileError, match="uses kernel=Nystroem"):
+        ramify.load(file, kernel=pairwise.laplacian_kernel)
     plain = io.BytesIO()
     SSVM(Chain(), kernel=RBF(), tol=1e-2).fit(X, Y).save(plain)
     with pytest.raises(ValueError, match="fitted without kernel"):

@@ -17,11 +17,13 @@ from ramify.apps.webgraph import (
     linqs_collection,
     merge_edges,
     normal_url,
+    page_learner,
     page_words,
     paired_difference,
     read_page,
     training_sets,
 )
+from ramify.apps.webgraph.page import _PIECE, _pieces
 
 HOME = "http://www.x.edu/a/home.html"
 
@@ -267,3 +269,28 @@ def test_real_linqs_collection():
     assert pages.classes == ["course", "faculty", "project", "staff", "student"]
     for site in pages.sites:
         assert site.features.shape == (len(site.pairs), 2) and (site.pairs[:, 0] != site.pairs[:, 1]).all()
+
+
+# -- bad input ---------------------------------------------------------------------------------------------------------
+
+
+@given(st.text(alphabet="<>!-/ab= \n", max_size=40))
+def test_comments_end_where_a_single_pattern_says(html):
+    whole = [(piece.span(), piece.groups()) for piece in _PIECE.finditer(html)]
+    assert [(piece.span(), piece.groups()) for piece in _pieces(html)] == whole
+
+
+@pytest.mark.parametrize(
+    "make, message",
+    [
+        (lambda: build_school("x", ["a", "b"], ["http://x/a"], ["course"]), "x: .* got 2 pages, 1 addr.* 1 labels"),
+        (lambda: Collection(()).matrices(["y"]), "no school is called 'y'"),
+        (lambda: page_learner("SVM", 1.0).fit(Collection(()), []), "no school to learn from"),
+        (lambda: training_sets(["x", "y"]), "at least 3 schools, got 2"),
+        (lambda: paired_difference([np.zeros(3, bool)], [np.zeros(4, bool)]), "school 0: .* got 3 and 4"),
+        (lambda: paired_difference([np.zeros(0, bool)], [np.zeros(0, bool)]), "at least one"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_learned_from_is_refused(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()

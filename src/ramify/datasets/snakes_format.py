@@ -82,7 +82,7 @@ def from_pickle(raw: bytes) -> bytes:
     """Convert the original pickle: a dict with lists of arrays ``X_train``, ``Y_train``, ``X_test``, ``Y_test``."""
     try:
         found = _Reader(io.BytesIO(raw), encoding="latin-1").load()
-    except (pickle.UnpicklingError, AttributeError, TypeError, MemoryError) as error:
+    except (pickle.UnpicklingError, EOFError, AttributeError, TypeError, MemoryError) as error:
         raise ValueError(f"not the pickle of plain arrays that was expected: {error}") from error
     names = ("X_train", "Y_train", "X_test", "Y_test")
     if not isinstance(found, dict) or not set(names) <= set(found):

@@ -61,7 +61,8 @@ class SSVM(StructuredEstimator):
         penalised by ``l2 / edge_weight``. It means the same without ``kernel``.
     cache_size : float, default=2000
         Megabytes for the Gram matrix. If it does not fit, inner products of small whole numbers (binary pixels) take a
-        byte each; otherwise some rows stay and the others are computed when they are needed.
+        byte each; otherwise some rows stay and the others are computed when they are needed. Up to 1,024 rows at a time
+        are computed beside it.
     solver : {"auto", "frank_wolfe", "bundle", "smo", "stochastic"} or solver object
         "auto" is block-coordinate Frank-Wolfe where it has a compiled loop (chains of order 1 without edge features,
         ``Multiclass``), and the bundle method for up to 500 weights, for a ``warm_start`` and for everything else;

@@ -63,6 +63,8 @@ class PageLearner:
 
     def fit(self, pages: Collection, train: Sequence[str]) -> FittedPages:
         """Fit on the schools named `train`, with their words."""
+        if not len(train):
+            raise ValueError(f"no school to learn from; choose from {', '.join(pages.names)}")
         rows = pages.matrices(train)
         if not self.together:
             X = sparse.vstack([rows[name] for name in train]).tocsr()

@@ -19,6 +19,8 @@ def training_sets(schools: Sequence[str]) -> list[tuple[str, ...]]:
     [('a',), ('b',), ('c',), ('a', 'b'), ('a', 'c'), ('b', 'c')]
     """
     n = len(schools)
+    if n < 3:
+        raise ValueError(f"to choose and to test takes at least 3 schools, got {n}")
     return [*combinations(schools, n - 2), *combinations(schools, n - 1)]
 
 
@@ -78,7 +80,12 @@ def paired_difference(
     random = np.random.default_rng(random_state)
     means, drawn = [], np.zeros(n_resamples)
     pairs = [(np.asarray(a, float), np.asarray(b, float)) for a, b in zip(wrong, baseline, strict=True)]
-    for ours, theirs in pairs:
+    for school, (ours, theirs) in enumerate(pairs):
+        if not len(ours) == len(theirs) > 0:
+            raise ValueError(
+                f"school {school}: the same pages, at least one, are needed of both models, got {len(ours)} and "
+                f"{len(theirs)}"
+            )
         means.append((ours.mean(), theirs.mean()))
         change = ours - theirs
         # Only the numbers of pages lost, gained and unchanged matter, so draw those.

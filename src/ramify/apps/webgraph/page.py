@@ -6,12 +6,14 @@ Tags are found by a pattern rather than by a parser of correct documents: pages 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from html import unescape
 from typing import NamedTuple
 
 from ramify.apps.webgraph.urls import normal_url
 
-_PIECE = re.compile(r"<!--.*?-->|<(/?)([a-zA-Z][a-zA-Z0-9]*)([^<>]*)>|<![^<>]*>", re.S)
+_TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)([^<>]*)>|<![^<>]*>")
+_PIECE = re.compile(rf"<!--.*?-->|{_TAG.pattern}", re.S)
 _ADDRESS = re.compile(r"(?:^|\s)(href|src)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s>]+))", re.I)
 _WORD = re.compile(r"[a-z]+|[0-9]+")
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
@@ -94,7 +96,7 @@ def read_page(html: str, url: str) -> Page:
             page.headings.extend(words)
             heading = words
 
-    for piece in _PIECE.finditer(html):
+    for piece in _pieces(html):
         say(html[end : piece.start()])
         end = piece.end()
         tag = (piece[2] or "").lower()
@@ -130,6 +132,13 @@ def read_page(html: str, url: str) -> Page:
     for open_tag in list(inside):
         close(open_tag)
     return page
+
+
+def _pieces(html: str) -> Iterator[re.Match[str]]:
+    """Tags and comments. No comment ends after the last ``-->``: to look on would cost the square of the page."""
+    end = html.rfind("-->") + 3 if "-->" in html else 0
+    yield from _PIECE.finditer(html, 0, end)
+    yield from _TAG.finditer(html, end)
 
 
 def _address(attributes: str, name: str) -> str | None:

@@ -90,6 +90,11 @@ def build_school(
            [0, 2],
            [2, 0]]), array([[1, 2]]), 3)
     """
+    if not len(htmls) == len(urls) == len(labels):
+        raise ValueError(
+            f"{name}: one address and one label a page are needed, got {len(htmls)} pages, {len(urls)} addresses and "
+            f"{len(labels)} labels"
+        )
     order: dict[str, int] = {}
     for row, url in enumerate(urls):
         address = normal_url(url) or url

@@ -62,6 +62,8 @@ class Collection:
         return sorted({label for site in self.sites for label in site.labels})
 
     def __getitem__(self, name: str) -> Site:
+        if name not in self.names:
+            raise ValueError(f"no school is called {name!r}; there are {', '.join(self.names)}")
         return self.sites[self.names.index(name)]
 
     def matrices(self, train: Sequence[str]) -> dict[str, sparse.csr_matrix]:
