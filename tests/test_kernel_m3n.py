@@ -511,12 +511,23 @@ def test_edge_kernels_of_both_ends(words):
         ({"kernel": None}, ValueError, "needs a kernel of nodes beside it"),
         ({"structure": Multiclass()}, MissingCapability, "compares directed edges"),
         ({"edge_kernel": Precomputed()}, TypeError, "must be a kernel of rows"),
+        ({"edge_kernel": "cubic"}, ValueError, "edge_kernel='cubic' is unknown"),
         ({"kernel": Nystroem()}, MissingCapability, "do not go with kernel=Nystroem"),
     ):
         items = "structure" in options
         inputs = (np.concatenate(X), np.concatenate(Y)) if items else (X, Y)
         with pytest.raises(error, match=message):
             SSVM(**({"structure": Chain(), "kernel": RBF(), "edge_kernel": RBF()} | options)).fit(*inputs)
+
+
+def test_an_edge_kernel_of_nodes_does_not_ignore_types_of_edges(rng):
+    edges, types = [[0, 1], [1, 2]], ["near", "far"]
+    X, Y = [rng.normal(size=(3, 2)) for _ in range(3)], [list("aba")] * 3
+    model = SSVM(ramify.Graph(), kernel=RBF(), edge_kernel=RBF(), tol=0.1)
+    with pytest.raises(MissingCapability, match="X has 2 types of edges: give edge_features"):
+        model.fit([ramify.GraphInput(x, edges, edge_types=types) for x in X], Y)
+    model.fit([ramify.GraphInput(x, edges, np.ones((2, 1)), edge_types=types) for x in X], Y)
+    assert model.scorer_.edge_support.shape[1] == 2  # a column for each type
 
 
 # -- the study of letters ---------------------------------------------------------------------------------------------

@@ -127,13 +127,14 @@ def kernel_problem(
     samples, budget = data.samples, 1e6 * float(model.cache_size)
     seed, l2 = seed_of(model.random_state), node_strength(model)
     linear, edges = linear_part(model, data), None
+    edge_kernel = None if model.edge_kernel is None else edge_kernel_of(model, linear, data)
     least = int(samples.batch.lengths.max(initial=1))
     found = compared(kernel, as_rows(samples.batch.rows), budget, executor, seed, least)
     scorer = KernelScorer(found.kernel, found.support, data.encoder.n_columns, linear)
-    if model.edge_kernel is not None:
+    if edge_kernel is not None:
         rows = edge_inputs(samples.batch)
         left = budget - found.gram.gram.nbytes - found.gram.small.nbytes
-        own = compared(edge_kernel_of(model, linear), rows, left, executor, seed, rows.shape[0])
+        own = compared(edge_kernel, rows, left, executor, seed, rows.shape[0])
         strength_of_edges = l2 / float(model.edge_weight) if model.l2_edge is None else float(model.l2_edge)
         edges = EdgePart.of(own.gram, own.unique, samples.batch, linear.n_labels, strength_of_edges)
         linear = without_pairs(linear)
@@ -180,15 +181,21 @@ def compared(
     return Compared(bound, support, unique.astype(np.int64), gram)
 
 
-def edge_kernel_of(model: Any, linear: Any) -> Any:
+def edge_kernel_of(model: Any, linear: Any, data: Encoded) -> Any:
     """The kernel of edges, if they can have one."""
-    kernel = resolve_kernel(model.edge_kernel)
+    kernel = resolve_kernel(model.edge_kernel, "edge_kernel")
     if isinstance(kernel, Nystroem) or getattr(kernel, "precomputed", False):
         raise TypeError(f"edge_kernel must be a kernel of rows, got {model.edge_kernel!r}")
     kernel.check()
     if not linear.has_edges or bool(np.any(getattr(linear, "symmetric", False))):
         raise MissingCapability(
             f"edge_kernel={model.edge_kernel!r} compares directed edges, which {model.structure!r} has not"
+        )
+    n_types = len(getattr(data.encoder, "edge_types", ()))
+    if n_types > 1 and getattr(data.samples.batch, "edge_rows", None) is None:
+        raise MissingCapability(
+            f"edge_kernel={model.edge_kernel!r} would compare the nodes that edges join, whatever the type of edge, "
+            f"and X has {n_types} types of edges: give edge_features, or leave edge_types out"
         )
     return kernel
 

@@ -242,8 +242,8 @@ def _check_given(path: Any, params: Any, given: dict[str, Any]) -> None:
         alike = type(function).__name__ == called if called == "Nystroem" else callable(function)
         if called is not None and not alike:
             raise ModelFileError(
-                f"{path}: the model uses {name}={called}, a function or made of one, and model files hold no code: give it "
-                f"again, ramify.load(path, {name}={called})"
+                f"{path}: the model uses {name}={called}, a function or made of one, and model files hold no code: "
+                f"give it again, ramify.load(path, {name}={called})"
             )
         if function is not None and called is None:
             raise ValueError(f"{path}: the model was fitted without {name}; load it without, too")

@@ -84,8 +84,8 @@ def inverse_roots(diagonal: np.ndarray) -> np.ndarray:
     return np.divide(1.0, np.sqrt(diagonal), out=np.zeros_like(diagonal), where=diagonal > 0.0)
 
 
-def resolve_kernel(kernel: Any) -> Any:
-    """A kernel for what the user gave: an object of this package, a function of two tables, or a name.
+def resolve_kernel(kernel: Any, setting: str = "kernel") -> Any:
+    """A kernel for what the user gave as ``setting``: an object of this package, a function of two tables, or a name.
 
     >>> resolve_kernel("rbf"), resolve_kernel("poly")
     (RBF(), Polynomial())
@@ -104,13 +104,13 @@ def resolve_kernel(kernel: Any) -> Any:
     if isinstance(kernel, str):
         if kernel not in named:
             raise ValueError(
-                f"kernel={kernel!r} is unknown; choose one of {sorted(named)}, an object of ramify.kernels, or a "
+                f"{setting}={kernel!r} is unknown; choose one of {sorted(named)}, an object of ramify.kernels, or a "
                 "function of two tables"
             )
         return named[kernel]()
     if isinstance(kernel, type) and issubclass(kernel, Kernel | Nystroem):
         raise TypeError(
-            f"kernel must be an object, got the class {kernel.__name__}: write {kernel.__name__}()"
+            f"{setting} must be an object, got the class {kernel.__name__}: write {kernel.__name__}()"
         )
     if isinstance(kernel, Kernel | Nystroem):
         return kernel
@@ -119,5 +119,5 @@ def resolve_kernel(kernel: Any) -> Any:
     if callable(kernel):
         return Custom(kernel)
     raise TypeError(
-        f"kernel must be an object of ramify.kernels, a name, or a function of two tables, got {kernel!r}"
+        f"{setting} must be an object of ramify.kernels, a name, or a function of two tables, got {kernel!r}"
     )
