@@ -53,11 +53,6 @@ class Kernel(BaseEstimator):
             values *= inverse_roots(self._diagonal(Y)).astype(values.dtype)
         return values
 
-    def diagonal(self, X: Rows) -> np.ndarray:
-        """``K(x, x)`` of every prepared row."""
-        found = self._diagonal(X)
-        return (found > 0.0).astype(float) if self.normalize else found
-
     def _cross(self, X: Rows, Y: Rows) -> np.ndarray:
         raise NotImplementedError
 

@@ -93,9 +93,6 @@ class Precomputed(Kernel):
     def _cross(self, X: Rows, Y: Rows) -> np.ndarray:
         return np.array(as_dense(X), float)  # the columns are Y already
 
-    def _diagonal(self, X: Rows) -> np.ndarray:
-        return np.diagonal(as_dense(X)).astype(float)
-
 
 class Transformed(Kernel):
     """A kernel of transformed rows, ``K(f(x), f(y))``: pictures blurred before they are compared, say.
@@ -153,10 +150,6 @@ class Transformed(Kernel):
     def cross(self, X: Rows, Y: Rows) -> np.ndarray:
         """Values of the inner kernel."""
         return self.kernel.cross(X, Y)
-
-    def diagonal(self, X: Rows) -> np.ndarray:
-        """That of the inner kernel."""
-        return self.kernel.diagonal(X)
 
     def _moved(self, rows: Rows) -> Rows:
         moved = as_rows(self.function(rows))

@@ -27,6 +27,16 @@ class SoftHinge:
         A sum of costs of label parts, such as the Hamming loss.
     temperature : float
         Above 0.
+
+    Examples
+    --------
+    >>> from ramify.losses import resolve_loss
+    >>> from ramify.structures import Multiclass
+    >>> from ramify.structures.tables import ChainTables
+    >>> theta = ChainTables(np.array([[2.0, 0.0]]), np.empty((0, 2, 2)), np.array([0, 1]))
+    >>> loss, true = resolve_loss("zero_one", Multiclass(), ("a", "b")), np.array([0], np.int32)
+    >>> SoftHinge(loss, 0.2).evaluate(Multiclass(), theta, true, np.ones(1)).values.round(4)  # the hinge is 0
+    array([0.0013])
     """
 
     task_loss: BoundLoss
