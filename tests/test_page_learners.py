@@ -14,6 +14,7 @@ from ramify.errors import MissingCapability
 from ramify.estimators.ssvm import SSVM
 from ramify.losses.base import resolve_loss
 from ramify.recipes import run_recipe
+from ramify.regularizers import GroupLasso
 from ramify.structures.chain import Chain
 from ramify.structures.graph import Graph
 from ramify.structures.graph_tables import GraphTables
@@ -156,3 +157,12 @@ def test_soft_hinge_divides_every_part_of_a_structure(structure, rng):
     soft = SSVM(structure, l2=1.0, loss="soft_hinge", temperature=1e-2, tol=1e-4).fit(X, Y)
     assert soft.result_.lower <= soft.objective_
     assert hard.result_.lower <= soft.objective_ <= hard.objective_ + 1e-2 * 20 * np.log(3)
+
+
+def test_soft_hinge_takes_a_group_lasso(rng):
+    X = [rng.normal(size=(4, 6)) for _ in range(6)]
+    Y = [[LABELS[k] for k in x[:, :3].argmax(axis=1)] for x in X]
+    model = SSVM(Chain(), l2=0.1, loss="soft_hinge", regularizer=GroupLasso(3.0, by="attribute"), tol=1e-4)
+    model.fit(X, Y)
+    weights = model.coef_[model.scorer_.blocks["node"]].reshape(6, 3)
+    assert 0 < np.sum(np.any(weights, axis=1)) < 6 and model.result_.gap <= 1e-4 * model.objective_

@@ -44,7 +44,8 @@ def regularizers(estimator: Any) -> tuple[Decomposition | None, GroupLasso | Non
         found[kind] = part
     if GroupLasso in found and not estimator._takes_groups:
         raise MissingCapability(
-            f"{type(estimator).__name__} cannot take a GroupLasso, which needs a smooth loss: use CRF"
+            f"{type(estimator).__name__} cannot take a GroupLasso, which needs a smooth loss: use CRF, or "
+            "SSVM(loss='soft_hinge')"
         )
     if Decomposition in found:
         check_removable(estimator.structure)

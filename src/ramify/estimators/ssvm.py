@@ -217,6 +217,10 @@ class SSVM(StructuredEstimator):
                 f"loss={self.loss!r} is unknown; the surrogates of SSVM are 'hinge' and 'soft_hinge'"
             )
 
+    @property
+    def _takes_groups(self) -> bool:  # type: ignore[override]
+        return self.loss == "soft_hinge"
+
     def _surrogate(self, classes: tuple) -> Hinge | SoftHinge:
         self._check_loss()
         task_loss = resolve_loss(self.task_loss, self.structure, classes)
