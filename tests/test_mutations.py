@@ -159,9 +159,9 @@ MUTATIONS = [
     ("structures.chain", "if into is None:", "if True:", "count"),
     # minimum risk
     (
-        "structures.chain",
-        "expected = sum(np.multiply.outer(node[:, i], risk[i]) for i in range(theta.n_labels))",
-        "expected = sum(np.multiply.outer(node[:, i], risk[:, i]) for i in range(theta.n_labels))",
+        "structures.checks",
+        "return np.asarray(sum(np.multiply.outer(node[:, i], risk[i]) for i in range(n_labels)))",
+        "return np.asarray(sum(np.multiply.outer(node[:, i], risk[:, i]) for i in range(n_labels)))",
         "min_risk",
     ),
     # cost and restriction
