@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
-from typing import Any, NamedTuple, Protocol, Self
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
 
 from ramify.errors import MissingCapability
 from ramify.objectives.problem import require_separable, require_whole
-from ramify.solvers.base import Recorder, Result, warn_unconverged
+from ramify.solvers.base import Callback, Recorder, Result, check_settings, warn_unconverged
 from ramify.surrogates.hinge import Hinge
 
 FORGET = 0.2  # share of the present weights in their running mean
@@ -187,3 +188,40 @@ def _order(seed: int, state: BlockState) -> np.ndarray:
     if state.epoch % ALL_EVERY == 0 or not np.all(np.isfinite(state.gap)):
         return order
     return order[state.gap[order] > IDLE * state.gap.mean()]
+
+
+@dataclass(frozen=True)
+class BlockAscent:
+    """Base of the solvers of the dual: a subclass names itself, its variables, and the visits that serve a problem."""
+
+    max_iter: int = 2000
+    tol: float = 1e-4
+    check_every: int = 10
+    random_state: int = 0
+    callbacks: Sequence[Callback] = field(default=())
+
+    name: ClassVar[str]
+    variables: ClassVar[tuple[type, ...]]
+
+    def __post_init__(self) -> None:
+        check_settings(self, positive=("max_iter", "check_every"), not_negative=("tol", "random_state"))
+
+    def blocks_of(self, problem: Any) -> tuple[Any, Any]:
+        """The fastest visits that serve a problem, and the kind of variables they work on."""
+        raise NotImplementedError
+
+    def solve(self, problem: Any, w0: np.ndarray | None = None, state: dict | None = None) -> Result:
+        """Run from the true labelings (``w = 0``), or go on from the ``state`` of an earlier result."""
+        check_dual(problem, self.name, w0)
+        blocks, kind = self.blocks_of(problem)
+        start = first(kind.at_truth(problem)) if state is None else state
+        return ascend(self, self.name, problem, blocks, start)
+
+    def can_restart(self, state: Any) -> bool:
+        """Whether ``state`` is one of this solver's."""
+        return isinstance(state, dict) and isinstance(state.get("active"), self.variables)
+
+    def restart(self, problem: Any, state: dict) -> dict:
+        """The dual variables of an earlier run as the start of this one; only the penalty may have changed."""
+        blocks, _ = self.blocks_of(problem)
+        return restarted(self.name, problem, state["active"], blocks)

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from ramify.errors import MissingCapability
-from ramify.solvers.base import Callback, Result, check_settings
-from ramify.solvers.block_ascent import ascend, check_dual, first, restarted
+from ramify.solvers.block_ascent import BlockAscent
 from ramify.solvers.clique_blocks import CliqueBlocks, CliqueSet
 from ramify.solvers.hinge_blocks import is_compiled
 from ramify.solvers.marginal_blocks import ChainMarginals, Marginals, PackedMarginals, require_parts
@@ -19,7 +15,7 @@ from ramify.structures.graph import Graph
 
 
 @dataclass(frozen=True)
-class SMO:
+class SMO(BlockAscent):
     r"""Maximise the factored dual of a max-margin Markov network by steps on pairs of labelings.
 
     The dual variables are the marginals ``mu_i`` of the nodes and edges of each sample, nothing else (B. Taskar,
@@ -48,47 +44,25 @@ class SMO:
     """
 
     max_iter: int = 5000
-    tol: float = 1e-4
-    check_every: int = 10
-    random_state: int = 0
-    callbacks: Sequence[Callback] = field(default=())
 
-    def __post_init__(self) -> None:
-        check_settings(self, positive=("max_iter", "check_every"), not_negative=("tol", "random_state"))
+    name = "smo"
+    variables = (Marginals, CliqueSet)
 
-    def solve(self, problem: Any, w0: np.ndarray | None = None, state: dict | None = None) -> Result:
-        """Run from the true labelings (``w = 0``), or go on from the ``state`` of an earlier result."""
-        check_dual(problem, "smo", w0)
-        blocks, kind = blocks_of(problem)
-        start = first(kind.at_truth(problem)) if state is None else state
-        return ascend(self, "smo", problem, blocks, start)
-
-    @staticmethod
-    def can_restart(state: Any) -> bool:
-        """Whether ``state`` is one of this solver's."""
-        return isinstance(state, dict) and isinstance(state.get("active"), Marginals | CliqueSet)
-
-    def restart(self, problem: Any, state: dict) -> dict:
-        """The marginals of an earlier run as the start of this one; only the penalty may have changed."""
-        blocks, _ = blocks_of(problem)
-        return restarted("smo", problem, state["active"], blocks)
-
-
-def blocks_of(problem: Any) -> tuple[Any, Any]:
-    """The fastest steps that serve a problem, and the kind of variables they work on."""
-    require_parts(problem, "smo")
-    structure = problem.structure
-    if is_compiled(problem):
-        return PackedMarginals(problem), Marginals
-    if type(structure) is Graph:
-        return CliqueBlocks(problem), CliqueSet
-    require(structure, ("worst",), user="smo", remedy="Use solver='frank_wolfe'.")
-    if getattr(structure, "order", None) != 1 or getattr(structure, "layout", None) not in (
-        "sequences",
-        "items",
-    ):
-        raise MissingCapability(
-            f"smo has no dual variables for {structure!r:.80}: it serves chains of order 1, Multiclass and Graph; "
-            "use solver='frank_wolfe'"
-        )
-    return ChainMarginals(problem), Marginals
+    def blocks_of(self, problem: Any) -> tuple[Any, Any]:
+        """The fastest steps that serve a problem, and the kind of variables they work on."""
+        require_parts(problem, self.name)
+        structure = problem.structure
+        if is_compiled(problem):
+            return PackedMarginals(problem), Marginals
+        if type(structure) is Graph:
+            return CliqueBlocks(problem), CliqueSet
+        require(structure, ("worst",), user=self.name, remedy="Use solver='frank_wolfe'.")
+        if getattr(structure, "order", None) != 1 or getattr(structure, "layout", None) not in (
+            "sequences",
+            "items",
+        ):
+            raise MissingCapability(
+                f"smo has no dual variables for {structure!r:.80}: it serves chains of order 1, Multiclass and Graph; "
+                "use solver='frank_wolfe'"
+            )
+        return ChainMarginals(problem), Marginals
