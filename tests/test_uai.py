@@ -241,7 +241,7 @@ def test_infer_refuses_sums_that_are_too_wide(tmp_path, capsys):
 
 
 def test_too_wide_maxima_are_proven_by_other_methods(rng, monkeypatch):
-    from ramify.inference import answers
+    from ramify.inference import choose
 
     pairs = list(itertools.combinations(range(7), 2))
     graph = FactorGraph.from_tables([3] * 7, [(p, rng.normal(size=(3, 3))) for p in pairs])
@@ -253,7 +253,7 @@ def test_too_wide_maxima_are_proven_by_other_methods(rng, monkeypatch):
     )
     bounded = answer(graph, "map", memory_limit=100)
     assert bounded.value <= exact.value + 1e-9 and exact.value - 1e-9 <= bounded.bound
-    monkeypatch.setattr(answers, "_AT_ONCE", 0.0)  # as if the tree were slow: other methods come first
+    monkeypatch.setattr(choose, "_AT_ONCE", 0.0)  # as if the tree were slow: other methods come first
     assert answer(graph, "map").value == pytest.approx(exact.value)
     agree = FactorGraph.from_tables([2] * 7, [(p, np.eye(2) * rng.random()) for p in pairs])
     assert answer(agree, "map").method == "graph_cut"

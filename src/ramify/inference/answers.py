@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ramify.errors import TooWide
+from ramify.inference.choose import maximise, summarise
 from ramify.inference.elimination import THOROUGH, elimination
 from ramify.inference.factor_graph import FactorGraph
 from ramify.inference.junction_tree import JunctionTree
@@ -15,9 +15,6 @@ from ramify.inference.reduction import Reduction, reduced
 from ramify.inference.results import Maximum, Sum
 
 TASKS = ("map", "mar", "pr")
-
-_SECONDS_PER_STATE = 3e-9  # of a junction tree, maximising
-_AT_ONCE = 1.0  # seconds that a junction tree may take before other methods are tried first
 
 
 class Answer(NamedTuple):
@@ -83,7 +80,7 @@ def answer(
     elimination(small.graph.topology, THOROUGH)  # one question only: a good order is worth a search
     limits: dict[str, Any] = {"memory_limit": memory_limit}
     if task == "map":
-        best = _maximise(small.graph, method, time_limit=time_limit, **limits)
+        best = maximise(small.graph, method, time_limit=time_limit, **limits)
         return _maximum(small, best, begin)
     if method in ("auto", "junction_tree") and task == "pr":
         log_z = JunctionTree.of(small.graph.topology, memory_limit).log_partition(small.graph)
@@ -92,45 +89,9 @@ def answer(
     return _sum(task, small, _summarise(small.graph, method, **limits), begin)
 
 
-def _maximise(
-    graph: FactorGraph, method: str, *, memory_limit: float | None, time_limit: float | None
-) -> Maximum:
-    from ramify.inference.choose import maximise
-    from ramify.inference.graph_cut import is_submodular
-
-    if method not in ("auto", "junction_tree"):
-        return maximise(graph, method, memory_limit=memory_limit, time_limit=time_limit)
-    begin, topology = time.perf_counter(), graph.topology
-    if method == "junction_tree":
-        return JunctionTree.of(topology, memory_limit).best(graph)
-    seconds = _SECONDS_PER_STATE * 2.0 ** elimination(topology).log2_total
-    found = None
-    if seconds > _AT_ONCE:
-        if is_submodular(graph):
-            return maximise(graph, "graph_cut")
-        found = maximise(graph, "bounded")  # often proves its own optimum
-        if found.exact:
-            return found
-    left = np.inf if time_limit is None else time_limit - (time.perf_counter() - begin)
-    if seconds <= left:
-        try:
-            return JunctionTree.of(topology, memory_limit).best(graph)
-        except TooWide:
-            pass
-    if found is None:
-        found = maximise(graph, "bounded")
-    if found.exact or time_limit is None or left <= 0:
-        return found
-    searched = maximise(graph, "integer_program", time_limit=left)
-    best = searched if (searched.exact, searched.value) >= (found.exact, found.value) else found
-    return best._replace(bound=min(found.bound, searched.bound))
-
-
 def _summarise(graph: FactorGraph, method: str, *, memory_limit: float | None) -> Sum:
     if method in ("auto", "junction_tree"):
         return JunctionTree.of(graph.topology, memory_limit).sum(graph)
-    from ramify.inference.choose import summarise
-
     return summarise(graph, method, memory_limit=memory_limit)
 
 

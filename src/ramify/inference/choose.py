@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from typing import NamedTuple
+
+import numpy as np
 
 from ramify.errors import TooWide
 from ramify.inference.bounded_max import bounded_max
+from ramify.inference.elimination import elimination
 from ramify.inference.factor_graph import FactorGraph, Topology
 from ramify.inference.graph_cut import graph_cut, is_submodular
 from ramify.inference.integer_program import integer_program
@@ -16,8 +20,8 @@ from ramify.inference.results import Maximum, Sum
 from ramify.inference.reweighted import is_forest, reweighted_sum
 
 MAXIMA = ("auto", "junction_tree", "graph_cut", "bounded", "loopy", "integer_program")
-# A junction tree with larger cliques than this costs more than trying messages first, which are often proven exact.
-_TRY_MESSAGES = 16.0
+_SECONDS_PER_STATE = 3e-9  # of a junction tree, maximising
+_AT_ONCE = 1.0  # seconds that a junction tree may take before messages are tried first
 SUMS = ("auto", "junction_tree", "reweighted", "bethe")
 
 
@@ -69,8 +73,8 @@ def maximise(
 ) -> Maximum:
     """The best assignment by a method of choice; ``exact`` in the answer says whether it is proven.
 
-    ``"auto"`` follows ``plan``, but tries messages before a junction tree with large cliques, and returns what they
-    prove; where that leaves a gap and there is a ``time_limit``, ``integer_program`` gets the rest of the time.
+    ``"auto"`` follows ``plan``, but tries messages before a junction tree that takes more than a second, and returns
+    what they prove; where all that leaves a gap and there is a ``time_limit``, ``integer_program`` gets the rest of it.
 
     Parameters
     ----------
@@ -79,7 +83,7 @@ def maximise(
     memory_limit : float, optional
         Bytes for a junction tree, half of the machine's memory by default.
     time_limit : float, optional
-        Seconds for ``integer_program``.
+        Seconds for ``integer_program``, and what a junction tree of ``"auto"`` may take by its number of joint states.
 
     Examples
     --------
@@ -89,29 +93,36 @@ def maximise(
     """
     if method not in MAXIMA:
         raise ValueError(f"method must be one of {', '.join(MAXIMA)}, got {method!r}")
-    begin = time.perf_counter()
-    wanted = plan(graph, "max", memory_limit).method if method == "auto" else method
-    if wanted == "junction_tree":
-        tree = JunctionTree.of(graph.topology, memory_limit)
-        if method == "auto" and tree.log2_size > _TRY_MESSAGES:
-            quick = bounded_max(graph, max_iter=100)
-            if quick.exact:
-                return quick
-        return tree.best(graph)
-    if wanted == "graph_cut":
-        return graph_cut(graph)
-    if wanted == "loopy":
-        return loopy_max(graph)
-    if wanted == "integer_program":
+    if method == "auto":
+        return _first_proof(graph, memory_limit, time_limit)
+    if method == "junction_tree":
+        return JunctionTree.of(graph.topology, memory_limit).best(graph)
+    if method == "integer_program":
         return integer_program(graph, time_limit=time_limit)
-    found = bounded_max(graph)
-    if method == "bounded" or found.exact or time_limit is None:
+    return {"graph_cut": graph_cut, "bounded": bounded_max, "loopy": loopy_max}[method](graph)
+
+
+def _first_proof(graph: FactorGraph, memory_limit: float | None, time_limit: float | None) -> Maximum:
+    """Methods in the order of what they cost, until one proves its answer."""
+    begin, topology = time.perf_counter(), graph.topology
+    if not is_forest(topology) and is_submodular(graph):
+        return graph_cut(graph)
+    seconds = _SECONDS_PER_STATE * 2.0 ** elimination(topology).log2_total
+    found = None
+    if seconds > _AT_ONCE:
+        found = bounded_max(graph)  # often proves its own optimum
+        if found.exact:
+            return found
+    left = np.inf if time_limit is None else time_limit - (time.perf_counter() - begin)
+    if seconds <= left:
+        with suppress(TooWide):
+            return JunctionTree.of(topology, memory_limit).best(graph)
+    found = bounded_max(graph) if found is None else found
+    if found.exact or time_limit is None or left <= 0:
         return found
-    left = time_limit - (time.perf_counter() - begin)
-    if left <= 0:
-        return found
-    better = integer_program(graph, time_limit=left)
-    return better if (better.exact, better.value) >= (found.exact, found.value) else found
+    searched = integer_program(graph, time_limit=left)
+    best = searched if (searched.exact, searched.value) >= (found.exact, found.value) else found
+    return best._replace(bound=min(found.bound, searched.bound))
 
 
 def summarise(graph: FactorGraph, method: str = "auto", *, memory_limit: float | None = None) -> Sum:
