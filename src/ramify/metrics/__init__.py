@@ -1,4 +1,4 @@
-"""How well outputs agree with the truth: accuracy, chunks, words; how sure that is, and whether it is chance."""
+"""How well outputs agree with the truth: accuracy, chunks, words, orders; how sure that is, and is it chance."""
 
 from ramify.metrics.accuracy import token_accuracy
 from ramify.metrics.chunks import (
@@ -8,6 +8,13 @@ from ramify.metrics.chunks import (
     chunks,
     format_chunk_table,
     looks_like_chunks,
+)
+from ramify.metrics.ranking import (
+    mean_average_precision,
+    ndcg,
+    precision_at,
+    reciprocal_rank,
+    tally_queries,
 )
 from ramify.metrics.significance import Comparison, Interval, bootstrap_interval, compare
 from ramify.metrics.tally import Tally, pooled, tally_accuracy, tally_chunks, tally_words
@@ -26,9 +33,14 @@ __all__ = [
     "compare",
     "format_chunk_table",
     "looks_like_chunks",
+    "mean_average_precision",
+    "ndcg",
     "pooled",
+    "precision_at",
+    "reciprocal_rank",
     "tally_accuracy",
     "tally_chunks",
+    "tally_queries",
     "tally_words",
     "token_accuracy",
     "word_report",

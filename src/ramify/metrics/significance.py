@@ -45,6 +45,8 @@ class Comparison:
         Chance of a difference at least as large, of either sign, if the two systems were equally good.
     method : {"bootstrap", "randomization"}
         How the p-value was found.
+    error : float
+        Standard error of the difference: the standard deviation of the resampled ones.
     """
 
     difference: float
@@ -53,6 +55,7 @@ class Comparison:
     level: float
     p_value: float
     method: str
+    error: float = float("nan")
 
     def __str__(self) -> str:
         limits = f"[{100 * self.low:+.2f}, {100 * self.high:+.2f}]"
@@ -150,7 +153,7 @@ def compare(
     slack = 1e-12  # equal differences shall count as equal, however they were rounded
     extreme = int((np.abs(under_null) >= abs(difference) - slack).sum())
     p_value = (1 + extreme) / (1 + n_resamples)
-    return Comparison(difference, float(low), float(high), level, p_value, method)
+    return Comparison(difference, float(low), float(high), level, p_value, method, float(resampled.std()))
 
 
 def _resampled(tallies: list[Tally], n_resamples: int, random_state: Any) -> list[np.ndarray]:
