@@ -50,6 +50,31 @@ def require_whole(problem: Problem, solver: str) -> None:
         )
 
 
+def require_no_l1(problem: Problem, solver: str) -> None:
+    """Refuse an L1 penalty, for a solver without a step for it."""
+    reg = problem.regularizer
+    if reg.has_l1:
+        raise MissingCapability(
+            f"{solver} needs a penalty without l1 for {name_of(problem)}, whose weight {np.argmax(reg.l1 > 0)} has "
+            "one; use solver='stochastic', or 'lbfgs' for smooth losses"
+        )
+
+
+def require_penalised(problem: Problem, solver: str) -> None:
+    """Refuse weights without L2, for a solver whose steps or bound divide by it."""
+    reg = problem.regularizer
+    if not reg.strongly_convex:
+        raise MissingCapability(
+            f"{solver} needs l2 > 0 on every weight for {name_of(problem)}, whose weight {np.argmin(reg.l2)} has "
+            "none; penalise it or use solver='stochastic', or 'lbfgs' for smooth losses"
+        )
+
+
+def is_convex(problem: Problem) -> bool:
+    """Whether cuts of the data term lie below it; a problem that does not say is."""
+    return bool(getattr(problem, "convex", True))
+
+
 def first_point(problem: Problem, w0: np.ndarray | None) -> np.ndarray:
     """A checked copy of ``w0``, or zeros."""
     if w0 is None:

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ramify.errors import MissingCapability
 from ramify.objectives.certificate import CutPool
-from ramify.objectives.problem import Problem, first_point, name_of, require_separable, require_whole
+from ramify.objectives.problem import (
+    Problem,
+    first_point,
+    require_no_l1,
+    require_penalised,
+    require_separable,
+    require_whole,
+)
 from ramify.solvers.base import Callback, Recorder, Result, Step, warn_unconverged
 
 _CAUTION = 0.3  # how far from the best point towards the minimiser of the cuts the next cut is taken
@@ -103,20 +109,26 @@ class Bundle:
             )
         return Result(run.best_w, step, run.history, reason in ("gap", "machine precision"), reason, run)
 
+    def told(self, callback: Callback) -> Bundle:
+        """The same settings with one more callback."""
+        return replace(self, callbacks=(*self.callbacks, callback))
+
+    def moved(
+        self, problem: Problem, state: BundleState, change: np.ndarray, w: np.ndarray, value: float
+    ) -> BundleState:
+        """The start of a run on ``loss(w) - <change, w>`` from ``w``, where its objective is ``value``, with all cuts
+        of an earlier run on ``loss``; `state` is used up."""
+        state.pool.shift(change)
+        state.pool.lower_bound()
+        run = BundleState(w, state.pool, w, value)
+        run.w = self._next(problem, run)
+        return run
+
     def _check(self, problem: Problem) -> None:
         require_separable(problem, "bundle")
         require_whole(problem, "bundle")
-        reg = problem.regularizer
-        if reg.has_l1:
-            raise MissingCapability(
-                f"bundle needs a penalty without l1 for {name_of(problem)}, whose weight {np.argmax(reg.l1 > 0)} has "
-                "one; use solver='stochastic', or 'lbfgs' for smooth losses"
-            )
-        if not reg.strongly_convex:
-            raise MissingCapability(
-                f"bundle needs l2 > 0 on every weight for {name_of(problem)}, whose weight {np.argmin(reg.l2)} has "
-                "none; penalise it or use solver='stochastic', or 'lbfgs' for smooth losses"
-            )
+        require_no_l1(problem, "bundle")
+        require_penalised(problem, "bundle")
 
     def _resumed(self, problem: Problem, state: BundleState) -> BundleState:
         if not problem.regularizer.same_as(state.pool.regularizer) or state.pool.size != self.max_cuts:
@@ -136,5 +148,10 @@ class Bundle:
         run.pool.add(value, gradient, run.w)
         run.pool.lower_bound()
         run.n_iter += 1
-        lowest = -run.pool.mean_gradient() / reg.l2
-        run.w = run.best_w + _CAUTION * (lowest - run.best_w)
+        run.w = Bundle._next(problem, run)
+
+    @staticmethod
+    def _next(problem: Problem, run: BundleState) -> np.ndarray:
+        """Where the next cut is taken."""
+        lowest = -run.pool.mean_gradient() / problem.regularizer.l2
+        return run.best_w + _CAUTION * (lowest - run.best_w)
