@@ -15,10 +15,14 @@ from ramify.kernels import Precomputed
 from ramify.losses.base import resolve_loss
 from ramify.scorers.kernel import KernelScorer
 from ramify.solvers.hinge_blocks import is_compiled
+from ramify.surrogates.difference import Difference
 from ramify.surrogates.hinge import Hinge
+from ramify.surrogates.perceptron import PerceptronLoss
 from ramify.surrogates.soft_hinge import SoftHinge
+from ramify.surrogates.ties import TieLoss
 
 FEW_WEIGHTS = 500
+LOSSES = ("hinge", "soft_hinge", "ramp")
 
 
 class SSVM(StructuredEstimator):
@@ -109,6 +113,7 @@ class SSVM(StructuredEstimator):
         C=None,
         l1=0.0,
         loss="hinge",
+        rescaling="margin",
         temperature=0.2,
         task_loss="hamming",
         l2_node=None,
@@ -140,6 +145,7 @@ class SSVM(StructuredEstimator):
         self.C = C
         self.l1 = l1
         self.loss = loss
+        self.rescaling = rescaling
         self.temperature = temperature
         self.task_loss = task_loss
         self.l2_node = l2_node
@@ -212,19 +218,23 @@ class SSVM(StructuredEstimator):
         return replace(found, l2=l2)
 
     def _check_loss(self) -> None:
-        if self.loss not in ("hinge", "soft_hinge"):
-            raise ValueError(
-                f"loss={self.loss!r} is unknown; the surrogates of SSVM are 'hinge' and 'soft_hinge'"
-            )
+        if self.loss not in LOSSES:
+            raise ValueError(f"loss={self.loss!r} is unknown; the surrogates of SSVM are {', '.join(LOSSES)}")
 
     @property
     def _takes_groups(self) -> bool:  # type: ignore[override]
         return self.loss == "soft_hinge"
 
-    def _surrogate(self, classes: tuple) -> Hinge | SoftHinge:
+    def _surrogate(self, classes: tuple) -> Any:
         self._check_loss()
         task_loss = resolve_loss(self.task_loss, self.structure, classes)
-        return Hinge(task_loss) if self.loss == "hinge" else SoftHinge(task_loss, self.temperature)
+        if self.loss == "soft_hinge":
+            return SoftHinge(task_loss, self.temperature)
+        if self.loss == "ramp":
+            return Difference(Hinge(task_loss), PerceptronLoss())
+        if getattr(self.structure, "ties", None) == "best":
+            return Difference(Hinge(task_loss), TieLoss())
+        return Hinge(task_loss)
 
     def _solver_name(self, problem: Any) -> Any:
         if not (isinstance(self.solver, str) and self.solver == "auto"):
@@ -234,6 +244,8 @@ class SSVM(StructuredEstimator):
         regularizer = problem.regularizer
         if regularizer.has_l1 or not regularizer.strongly_convex:
             return "stochastic"
+        if not problem.convex:
+            return "cccp"
         # Without a compiled loop a visit costs more than its share of a pass, so whole passes win. Dual variables
         # belong to samples, so that a warm start needs a method whose variables are weights.
         if len(regularizer.l2) <= FEW_WEIGHTS or self.warm_start or not is_compiled(problem):

@@ -79,6 +79,12 @@ class CutPool:
         self._clock += 1
         self._store(self._room(), offset, gradient, 0.0)
 
+    def shift(self, change: np.ndarray) -> None:
+        """The cuts of ``loss(w) - <change, w>``, which must not be negative either; what was proved is forgotten."""
+        self._gradients[: len(self)] -= change
+        self._gram[:] = np.nan
+        self.best = -np.inf
+
     def lower_bound(self) -> float:
         """The best bound proved so far; -inf where none exists (an unpenalised weight with a gradient)."""
         if len(self) and self._bounded:

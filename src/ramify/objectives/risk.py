@@ -84,6 +84,18 @@ class Risk:
         """Whether the data term is differentiable."""
         return self.surrogate.smooth
 
+    @property
+    def convex(self) -> bool:
+        """Whether the data term is convex."""
+        return self.surrogate.convex
+
+    def with_surrogate(self, surrogate: Any) -> Risk:
+        """The same samples under another loss."""
+        other = copy.copy(self)
+        require(self.structure, surrogate.needs, user=type(surrogate).__name__, remedy="Choose another loss.")
+        other.surrogate, other._slots, other._packed = surrogate, [], None
+        return other
+
     def _blocks(self, shard: Samples) -> list[Samples]:
         n_rows = min(getattr(self.scorer, "rows_a_block", ROWS_A_BLOCK), ROWS_A_BLOCK)
         pieces = cut(shard.batch.offsets, max(1, shard.batch.n_rows // n_rows))

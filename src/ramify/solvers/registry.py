@@ -14,6 +14,7 @@ HOME = {
     "dual": ("ramify.solvers.dual", "DualAscent"),
     "lbfgs": ("ramify.solvers.lbfgs", "LBFGS"),
     "sag": ("ramify.solvers.sag", "SAG"),
+    "cccp": ("ramify.solvers.cccp", "CCCP"),
     "bundle": ("ramify.solvers.bundle", "Bundle"),
     "proximal": ("ramify.solvers.proximal", "Proximal"),
     "frank_wolfe": ("ramify.solvers.frank_wolfe", "FrankWolfe"),

@@ -1,13 +1,16 @@
 """Surrogates: what is minimised in place of the task loss.
 
 Each is ``A(theta) - f(y)`` with another inference answer A: the log-partition, the augmented maximum, or the
-maximum. Value and gradient with respect to the potentials follow, and are all that the rest of ramify sees.
+maximum; :class:`Difference` is one of them minus another. Value and gradient with respect to the potentials follow, and
+are all that the rest of ramify sees.
 """
 
 from ramify.surrogates.base import Surrogate
+from ramify.surrogates.difference import Difference
 from ramify.surrogates.hinge import Hinge
 from ramify.surrogates.log import LogLoss
 from ramify.surrogates.perceptron import PerceptronLoss
 from ramify.surrogates.soft_hinge import SoftHinge
+from ramify.surrogates.ties import TieLoss
 
-__all__ = ["Hinge", "LogLoss", "PerceptronLoss", "SoftHinge", "Surrogate"]
+__all__ = ["Difference", "Hinge", "LogLoss", "PerceptronLoss", "SoftHinge", "Surrogate", "TieLoss"]

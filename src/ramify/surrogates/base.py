@@ -15,9 +15,10 @@ class Evaluation(NamedTuple):
 
 
 class Surrogate(Protocol):
-    """A convex upper bound (or stand-in) for the task loss, non-negative by construction."""
+    """An upper bound (or stand-in) for the task loss, non-negative by construction."""
 
     smooth: bool
+    convex: bool
     needs: tuple[str, ...]
 
     def evaluate(self, structure: Any, theta: Any, true: Any, weight: np.ndarray) -> Evaluation:

@@ -22,6 +22,7 @@ class Hinge:
     task_loss: BoundLoss
 
     smooth = False
+    convex = True
     needs = ("best", "score", "count")
 
     def evaluate(self, structure: Any, theta: Any, true: Any, weight: np.ndarray) -> Evaluation:
@@ -48,8 +49,8 @@ class Hinge:
         return structure.relaxed_best(theta, cost=cost, weight=weight)
 
 
-def difference(structure, theta, true, rival, value, weight) -> Evaluation:
-    """``value - f(true)`` and the counts of the rival minus those of the truth."""
-    counts = structure.count(theta, rival, weight=weight)
+def difference(structure, theta, true, rival, value, weight, into=None) -> Evaluation:
+    """``value - f(true)`` and the counts of the rival minus those of the truth, added to ``into`` if given."""
+    counts = structure.count(theta, rival, weight=weight, into=into)
     counts = structure.count(theta, true, weight=-weight, into=counts)
     return Evaluation(value - structure.score(theta, true), counts)

@@ -15,6 +15,7 @@ class LogLoss:
     """``log sum_y exp f(y) - f(true)``; its gradient is expected minus true counts."""
 
     smooth = True
+    convex = True
     needs = ("expectation", "score", "count")
 
     def evaluate(self, structure: Any, theta: Any, true: Any, weight: np.ndarray) -> Evaluation:

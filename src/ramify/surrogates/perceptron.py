@@ -16,9 +16,12 @@ class PerceptronLoss:
     """``max_y f(y) - f(true)``; zero where the prediction is right."""
 
     smooth = False
+    convex = True
     needs = ("best", "score", "count")
 
-    def evaluate(self, structure: Any, theta: Any, true: Any, weight: np.ndarray) -> Evaluation:
+    def evaluate(
+        self, structure: Any, theta: Any, true: Any, weight: np.ndarray, into: Any = None
+    ) -> Evaluation:
         """Values and a subgradient of every sample."""
         rival, value = structure.best(theta)
-        return difference(structure, theta, true, rival, value, weight)
+        return difference(structure, theta, true, rival, value, weight, into)

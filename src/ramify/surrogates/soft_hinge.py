@@ -43,6 +43,7 @@ class SoftHinge:
     temperature: float
 
     smooth = True
+    convex = True
     needs = ("expectation", "score", "count")
 
     def __post_init__(self) -> None:
