@@ -1,7 +1,7 @@
 """Races of exponential clocks: clock d of a group rings at a time ``T_d ~ Exp(w_d)``, a rival's at ``Exp(W)``.
 
-The order in which clocks ring is a Plackett-Luce order with scores ``log w_d``. Given are ``a_d = log w_d - log W``; time
-is counted in units of ``1 / W`` on a logarithmic scale, ``x = log(W t)``.
+The order in which clocks ring is a Plackett-Luce order with scores ``log w_d``. Given are ``a_d = log w_d - log W``;
+time is counted in units of ``1 / W`` on a logarithmic scale, ``x = log(W t)``.
 """
 
 from __future__ import annotations

@@ -27,8 +27,8 @@ class PlackettLuceLoss:
     ``exp(s_d) / (exp(s_d) + W)``. Two bounds of a group of m documents with the weight ``S = sum_{d in A} exp(s_d)``
     are cheaper:
 
-    * "efron": ``P_A >= m! prod_{d in A} exp(s_d) / prod_{l < m} (W + (1 - l / m) S)``, with equality where the scores of
-      a group are equal;
+    * "efron": ``P_A >= m! prod_{d in A} exp(s_d) / prod_{l < m} (W + (1 - l / m) S)``, with equality where the scores
+      of a group are equal;
     * "breslow": ``P_A >= m! prod_{d in A} exp(s_d) / (W + S)^m``, which is lower.
 
     So ``0 <= exact <= efron <= breslow``, and all agree without ties. All three are convex in the scores: the bounds
