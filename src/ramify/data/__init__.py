@@ -5,6 +5,7 @@ from ramify.data.factors import Agreement, AtMostOne, Clique, Parity
 from ramify.data.graph_batch import GraphBatch, GraphLayout
 from ramify.data.graphs import GraphInput, chain_graph, grid_graph, tree_graph
 from ramify.data.labels import UNKNOWN, UNKNOWN_CODE, LabelCodec
+from ramify.data.letor import Queries, read_letor, write_letor
 from ramify.data.ragged import Ragged, offsets_from_lengths
 from ramify.data.sequences import as_sequences, check_same_length, listed
 from ramify.data.span_checks import check_spans, detect_encoding
@@ -25,6 +26,7 @@ __all__ = [
     "GraphLayout",
     "LabelCodec",
     "Parity",
+    "Queries",
     "Ragged",
     "SparseRows",
     "Transitions",
@@ -40,6 +42,8 @@ __all__ = [
     "join_words",
     "listed",
     "offsets_from_lengths",
+    "read_letor",
     "tag_words",
     "tree_graph",
+    "write_letor",
 ]

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from ramify.datasets.conll import load_conll2000
     from ramify.datasets.hapt import load_hapt
     from ramify.datasets.jnlpba import load_jnlpba
+    from ramify.datasets.letor_ohsumed import load_letor_ohsumed
     from ramify.datasets.linqs import load_webkb_linqs
     from ramify.datasets.ocr import load_ocr_letters
     from ramify.datasets.registry import Dataset, Source, get_dataset, list_datasets
@@ -32,6 +33,7 @@ __all__ = [
     "load_cws_udc",
     "load_hapt",
     "load_jnlpba",
+    "load_letor_ohsumed",
     "load_masc",
     "load_ocr_letters",
     "load_ptb_sample",
@@ -57,6 +59,7 @@ _MODULE_OF = {
     "load_cws_udc": "segmentation",
     "load_hapt": "hapt",
     "load_jnlpba": "jnlpba",
+    "load_letor_ohsumed": "letor_ohsumed",
     "load_masc": "tagged",
     "load_ocr_letters": "ocr",
     "load_ptb_sample": "tagged",

@@ -3,8 +3,8 @@
 The checksum of a source is the SHA-256 of its *decoded content*, so the same sum serves every form it is
 stored in (plain, ``.gz``, ``.xz``, a member of a zip, ...):
 
-* ``conll2000``, ``jnlpba``, ``ud-ewt``, ``cws-udc``, ``cws-pd199801``: the bytes of the text files as published,
-  uncompressed;
+* ``conll2000``, ``jnlpba``, ``ud-ewt``, ``cws-udc``, ``cws-pd199801``, ``letor-ohsumed``: the bytes of the text files
+  as published, uncompressed;
 * ``ocr-letters``: the canonical text of :mod:`ramify.datasets.ocr_format`, to which both ``letter.data.gz``
   and ``ocr_letters.npz`` are converted;
 * ``brown``, ``masc``, ``ptb-sample``: the canonical text of :mod:`ramify.datasets.tagged_format`;
@@ -23,6 +23,7 @@ from ramify.datasets.decode import gunzip, plain, unzip
 from ramify.datasets.entry import Dataset, File, Source, Url, text_files
 from ramify.datasets.known_graphs import SNAKES, WEBKB_CMU, WEBKB_LINQS
 from ramify.datasets.known_networks import UAI2014
+from ramify.datasets.known_ranking import LETOR_OHSUMED
 from ramify.datasets.known_segmentation import CWS_PD199801, CWS_UDC
 from ramify.datasets.known_signals import HAPT
 from ramify.datasets.known_tagging import BROWN, JNLPBA, MASC, PTB_SAMPLE, UD_EWT
@@ -119,6 +120,7 @@ REGISTRY: dict[str, Dataset] = {
         WEBKB_LINQS,
         SNAKES,
         UAI2014,
+        LETOR_OHSUMED,
     )
 }
 
