@@ -15,7 +15,8 @@ from ramify.solvers.base import Callback, Recorder, Result, Step, check_settings
 from ramify.solvers.bundle import Bundle
 
 STARTS = ("auto", "convex", "structure", "zero")
-GAIN = 9.0  # a round ends when it has gained this many times what its convex problem may still gain
+ROUGHLY = 0.03  # relative gap to which the convex problem of the start is solved
+GAIN = 0.3  # a round ends when it has gained this share of what its convex problem may still gain
 SCALES = 2.0 ** np.arange(-6, 11)  # tried on a start of which only the direction is known
 
 
@@ -75,9 +76,9 @@ class CCCP:
 
     In round t the concave part is replaced by its tangent at ``w_t``, which is above it:
     ``-B(w) <= -B(w_t) - <v_t, w - w_t>`` with a subgradient ``v_t``. The convex problem that is left,
-    ``A(w) - <v_t, w> + penalty``, is solved from ``w_t`` on, so the objective J never increases. A round ends once it
-    has gained nine times what its problem may still gain, or at the relative gap ``tol``. Rounds differ in ``v_t``
-    only: with the bundle method all cuts of A serve in all later rounds.
+    ``A(w) - <v_t, w> + penalty``, is solved from ``w_t`` on, so the objective J never increases. Rounds differ in
+    ``v_t`` only: with the bundle method all cuts of A serve in all later rounds, so a round ends already when it has
+    gained 0.3 of what its problem may still gain, or at the relative gap ``tol``.
 
     Parameters
     ----------
@@ -88,7 +89,7 @@ class CCCP:
     inner : {"auto", "bundle", "dual"} or solver object
         What solves the convex problems. A solver object starts anew in each round from the present weights.
     start : {"auto", "convex", "structure", "zero"}
-        Where a run without ``w0`` starts: the minimiser of ``A + penalty``; weights that the structure knows
+        Where a run without ``w0`` starts: the minimiser of ``A + penalty``, roughly; weights that the structure knows
         (``first_weights``: ``Ranking``, whose convex solution is 0), best scaled; or zero. "auto" is "structure" where
         there is one, else "convex".
     recycle : bool
@@ -201,7 +202,7 @@ class _Rounds:
         """Start at ``w``, or at the minimiser of the convex problem that is found from there."""
         self.w = w
         if solve_convex:
-            self._minimise(lambda step: False)
+            self._minimise(lambda step: step.gap <= ROUGHLY * abs(step.primal))
         self._tangent()
 
     def next(self) -> None:
