@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ramify.solvers.proximal import Proximal
     from ramify.solvers.smo import SMO
     from ramify.solvers.stochastic import Stochastic
+    from ramify.solvers.subgradient import Subgradient
 
 __all__ = [
     "AROW",
@@ -33,6 +34,7 @@ __all__ = [
     "Result",
     "Step",
     "Stochastic",
+    "Subgradient",
 ]
 
 

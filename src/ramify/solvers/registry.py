@@ -16,6 +16,7 @@ HOME = {
     "sag": ("ramify.solvers.sag", "SAG"),
     "cccp": ("ramify.solvers.cccp", "CCCP"),
     "bundle": ("ramify.solvers.bundle", "Bundle"),
+    "subgradient": ("ramify.solvers.subgradient", "Subgradient"),
     "proximal": ("ramify.solvers.proximal", "Proximal"),
     "frank_wolfe": ("ramify.solvers.frank_wolfe", "FrankWolfe"),
     "smo": ("ramify.solvers.smo", "SMO"),
