@@ -94,7 +94,13 @@ def typed_graph(rows: Any, pairs: np.ndarray, features: np.ndarray) -> GraphInpu
 
 
 def page_learner(
-    name: str, l2_node: float, l2_edge: float = 0.0, *, tol: float = 0.002, n_jobs: int = -1
+    name: str,
+    l2_node: float,
+    l2_edge: float = 0.0,
+    temperature: float = 0.2,
+    *,
+    tol: float = 0.002,
+    n_jobs: int = -1,
 ) -> PageLearner:
     """A learner by its name in the literature.
 
@@ -106,6 +112,8 @@ def page_learner(
         (:class:`~ramify.surrogates.SoftHinge`).
     l2_node, l2_edge : float
         Penalties of words and of edges.
+    temperature : float, default=0.2
+        Of the M3N: how far its hinge is rounded off.
     tol : float, default=0.002
         Relative suboptimality wanted; L-BFGS also ends where ten iterations bring less.
     n_jobs : int, default=-1
@@ -127,5 +135,6 @@ def page_learner(
         symmetric=UNDIRECTED, edge_bias=False, inference="bounded", sums="reweighted", tol=1e-4, max_sweeps=30
     )
     shared["l2_edge"] = l2_edge
-    model = CRF(structure, **shared) if name == "RMN" else SSVM(structure, loss="soft_hinge", **shared)
-    return PageLearner(model, together=True)
+    if name == "RMN":
+        return PageLearner(CRF(structure, **shared), together=True)
+    return PageLearner(SSVM(structure, loss="soft_hinge", temperature=temperature, **shared), together=True)
