@@ -55,6 +55,8 @@ class Result:
         Give it back to the same solver (``solve(problem, state=result.state)``) to go on where it stopped.
     n_unconverged : int
         Graphs whose messages did not converge at least once, so that their values are less exact than they should be.
+    rounds : tuple of int
+        Of losses that are not convex: places in ``history`` after which the problem was linearised anew.
     """
 
     w: np.ndarray = field(repr=False)
@@ -64,6 +66,7 @@ class Result:
     reason: str
     state: Any = field(repr=False, default=None)
     n_unconverged: int = 0
+    rounds: tuple[int, ...] = ()
 
     @property
     def primal(self) -> float:

@@ -100,7 +100,7 @@ class CCCP:
         Iterations a round.
 
     There is no lower bound: ``lower`` and ``gap`` of the result are NaN. ``history`` has a step for each iteration of
-    the convex problems, whose objective is above J, and at the end of each round J itself.
+    the convex problems, whose objective is above J, and at the end of each round J itself; ``rounds`` tells where.
     """
 
     max_iter: int = 100
@@ -142,7 +142,8 @@ class CCCP:
                     "Increase max_iter or tol."
                 )
         history = tuple(rounds.recorder.history)
-        return Result(rounds.w, history[-1], history, reason.startswith("relative"), reason)
+        converged = reason.startswith("relative")
+        return Result(rounds.w, history[-1], history, converged, reason, rounds=tuple(rounds.ends))
 
     def _check(self, problem: Any) -> None:
         if not hasattr(problem.surrogate, "concave_part"):
@@ -188,12 +189,15 @@ class _Rounds:
         The present weights.
     value : float
         The objective ``A - B + penalty`` there.
+    ends : list of int
+        Places in the history where a tangent was taken.
     """
 
     def __init__(self, convex: Any, concave: Any, inner: Inner, recorder: Recorder) -> None:
         self.convex, self.concave, self.inner, self.recorder = convex, concave, inner, recorder
         self.n_iter, self.n_oracle = 0, 0.0
         self.stopped = False
+        self.ends: list[int] = []
         self.w = self.slope = np.zeros(convex.n_params)
         self.value = np.inf
         self._convex_value: float | None = None  # of A + penalty at the present weights
@@ -225,6 +229,7 @@ class _Rounds:
             self.value = self._convex_value - less
             last = self.recorder.history[-1]
             self.recorder.history[-1] = last._replace(primal=self.value, n_oracle=self.n_oracle)
+            self.ends.append(len(self.recorder.history) - 1)
 
     def _minimise(self, enough: Callable[[Step], bool]) -> None:
         n_iter, n_oracle = self.n_iter, self.n_oracle
