@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from ramify.losses.base import no_way
+from ramify.losses.weighted import per_sample
 from ramify.structures.base import Best
 from ramify.structures.tables import ChainTables
+
+MOST_PARTS = 1000  # units that the dearest confusion may have
 
 
 @dataclass(frozen=True)
@@ -62,6 +66,43 @@ class PartsLoss:
     def augmented_best(self, structure: Any, theta: ChainTables, true: np.ndarray) -> Best:
         """One maximisation with the cost added."""
         return structure.best(theta, cost=self.cost(theta, true))
+
+    def weighted_best(self, structure: Any, theta: ChainTables, true: np.ndarray, weight: Any) -> Best:
+        """``argmax_y f(y) + weight D(true, y)``, with one weight for all samples or one each, at least 0."""
+        return structure.best(theta, cost=self.weighted_cost(theta, true, weight))
+
+    def weighted_cost(self, theta: ChainTables, true: np.ndarray, weight: Any) -> ChainTables:
+        """The loss times a weight for each sample as tables added to the potentials."""
+        rows = np.repeat(per_sample(weight, theta), np.diff(theta.offsets))
+        return theta.position_cost(self.table[true] * rows[:, None])
+
+    def largest(self, structure: Any, theta: ChainTables, true: np.ndarray) -> np.ndarray:
+        """Upper bound on the loss of any output of each sample."""
+        return np.add.reduceat(self.table.max(axis=1)[true], theta.offsets[:-1])
+
+    @cached_property
+    def unit(self) -> float | None:
+        """The largest number of which all costs are multiples; None if they are no multiples of a common one."""
+        return common_unit(self.table)
+
+
+def common_unit(costs: np.ndarray) -> float | None:
+    """The largest number of which all costs are multiples, if each is at most 1,000 times it.
+
+    >>> common_unit(np.array([0.0, 0.5, 2.0])), common_unit(np.array([1.0, np.pi]))
+    (0.5, None)
+    """
+    positive = np.unique(costs[costs > 0.0])
+    if not len(positive):
+        return 1.0
+    for parts in range(1, MOST_PARTS + 1):
+        unit = positive[0] / parts
+        if positive[-1] > MOST_PARTS * unit:
+            return None
+        times = positive / unit
+        if np.all(np.abs(times - np.rint(times)) <= 1e-9):
+            return float(unit)
+    return None
 
 
 def _cost_table(costs: Any, classes: tuple) -> np.ndarray:

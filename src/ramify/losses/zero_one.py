@@ -10,6 +10,7 @@ import numpy as np
 from ramify.errors import InfeasibleError
 from ramify.losses.base import no_way
 from ramify.losses.hamming import PartsLoss
+from ramify.losses.weighted import per_sample
 from ramify.structures.base import Best
 
 
@@ -48,18 +49,26 @@ class ContradictionLoss:
 
     def augmented_best(self, structure: Any, theta: Any, true: np.ndarray) -> Best:
         """The better of the truth and 1 + the best output that contradicts it."""
-        true = np.asarray(true, np.int32)
+        return self.weighted_best(structure, theta, true, 1.0)
+
+    def weighted_best(self, structure: Any, theta: Any, true: np.ndarray, weight: Any) -> Best:
+        """The better of the truth and ``weight`` + the best output that contradicts it."""
+        true, weight = np.asarray(true, np.int32), per_sample(weight, theta)
         truth = structure.score(theta, true)
         try:
             rival = structure.best_contradicting(theta, true)
         except InfeasibleError:  # some sample has no other output than the truth
-            rival = _best_others(structure, theta, true)
-        wins = rival.values + 1.0 > truth
+            rival = best_others(structure, theta, true)
+        wins = rival.values + weight > truth
         rows = np.repeat(wins, np.diff(theta.offsets))
-        return Best(np.where(rows, rival.codes, true), np.where(wins, rival.values + 1.0, truth))
+        return Best(np.where(rows, rival.codes, true), np.where(wins, rival.values + weight, truth))
+
+    def largest(self, structure: Any, theta: Any, true: np.ndarray) -> np.ndarray:
+        """1 for every sample."""
+        return np.ones(len(theta))
 
 
-def _best_others(structure: Any, theta: Any, true: np.ndarray) -> Best:
+def best_others(structure: Any, theta: Any, true: np.ndarray) -> Best:
     """The best output of each sample besides the truth; the truth at -inf where there is no other."""
     codes, values = true.copy(), np.full(len(theta), -np.inf)
     for s, ranked in enumerate(structure.k_best(theta, 2)):

@@ -185,7 +185,10 @@ class Risk:
 
     @property
     def to_tolerance(self) -> bool:
-        """Whether values may be too low by the tolerance of relaxed maxima."""
+        """Whether values may be too low: by the tolerance of relaxed maxima, or by a search that may miss the best."""
+        searches = getattr(self.surrogate, "searches", None)
+        if searches is not None:
+            return searches(self.structure)
         if not (hasattr(self.surrogate, "upper") and hasattr(self.structure, "relaxes")):
             return False
         w = np.zeros(self.n_params)

@@ -90,6 +90,12 @@ class Best(NamedTuple):
 def check_dual(problem: Any, solver: str, w0: np.ndarray | None) -> None:
     """Refuse what has no dual with one distribution a sample."""
     surrogate = getattr(problem, "surrogate", None)
+    rescaling = getattr(surrogate, "rescaling", None)
+    if rescaling is not None:
+        raise MissingCapability(
+            f"{solver} solves the dual of the hinge with rescaling='margin', not of {type(surrogate).__name__} with "
+            f"rescaling={rescaling.name!r}; use solver='bundle'"
+        )
     if not isinstance(surrogate, Hinge):
         raise MissingCapability(
             f"{solver} solves the dual of the hinge, not of {type(surrogate).__name__}; use solver='lbfgs'"

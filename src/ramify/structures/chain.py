@@ -146,6 +146,40 @@ class Chain(BaseEstimator):
             for s in range(len(tables))
         ]
 
+    def best_by_level(
+        self,
+        theta: ChainTables,
+        steps: np.ndarray,
+        top: np.ndarray,
+        gain: np.ndarray,
+        bonus: np.ndarray,
+        base: np.ndarray,
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """``argmax_y gain[c] (f(y) - base) + bonus[c]`` where c, a whole number, is what y costs in all.
+
+        Parameters
+        ----------
+        steps : ndarray of int64, shape (n_rows, n_labels)
+            What each label costs at each position, at least 0.
+        top : ndarray of int64, shape (n_samples,)
+            Largest c of each sample; outputs that cost more are left out.
+        gain, bonus : ndarray of shape (n_levels,)
+            One number for each c.
+        base : ndarray of shape (n_samples,)
+
+        Returns
+        -------
+        codes, level, value
+            The output of each sample, its c, and the maximum (-inf where all outputs cost more than ``top``).
+        """
+        tables = self._combine(theta, None, None)
+        codes, level = np.zeros(len(tables.node), np.int32), np.zeros(len(tables), np.int64)
+        value = np.empty(len(tables))
+        if len(tables):
+            kernels = _kernels("levels", tables)
+            kernels.best_by_level(*tables.arguments, steps, top, gain, bonus, base, codes, level, value)
+        return codes, level, value
+
     def max_marginals(self, theta, *, cost=None, within=None) -> ChainTables:
         """Best value with each part fixed, one table a part, as in :meth:`marginals`; -inf if impossible."""
         tables, flagged = self._prepare(theta, cost, within)

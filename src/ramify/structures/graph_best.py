@@ -49,6 +49,10 @@ class GraphMaxima(GraphGiven):
         return Best(found.codes, sign * found.values)
 
     def _best(self, tables: GraphTables) -> Best:
+        return Best(*self._bounded_best(tables)[:2])
+
+    def _bounded_best(self, tables: GraphTables) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Codes, values and proven upper bounds of the maxima."""
         from ramify._kernels.forest_max import best_labels
 
         codes, values = np.zeros(len(tables.node), np.int32), np.empty(len(tables))
@@ -56,11 +60,20 @@ class GraphMaxima(GraphGiven):
         if len(forests):
             layout = tables.layout
             best_labels(tables.node, tables.edge, tables.edge_table, *layout.passing, forests, codes, values)
+        bounds = values.copy()
         for s in others:
             found = self._maximum(factor_graph(tables, s), tables.layout.memory[s])
-            values[s] = found.value
+            values[s], bounds[s] = found.value, found.bound
             codes[tables.offsets[s] : tables.offsets[s + 1]] = labels_of(tables, s, found.codes)
-        return Best(codes, values)
+        return codes, values, bounds
+
+    def bounded_best(self, theta, *, cost=None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Codes and values of the best labels found, and proven upper bounds; equal where inference is exact."""
+        tables = combined(theta, cost, None)
+        with self.telling():
+            codes, values, bounds = self._bounded_best(tables)
+        _check_feasible(values, tables, self)
+        return codes, values, bounds
 
     def bounds(self, theta, *, cost=None, within: Restriction | None = None) -> np.ndarray:
         """Proven upper bounds on the score of the best labels of every sample; equal to it where inference is exact."""
@@ -77,10 +90,14 @@ class GraphMaxima(GraphGiven):
 
     def relaxes(self, theta) -> bool:
         """Whether :meth:`relaxed_best` differs from :meth:`best`: some best labels are not known exactly."""
-        _, others = self._parted(theta)
-        return self.oracle == "relaxed" and any(
-            self.best_method(factor_graph(theta, s)) in NOT_EXACT for s in others
-        )
+        return self.oracle == "relaxed" and not self.finds_best(theta).all()
+
+    def finds_best(self, theta) -> np.ndarray:
+        """Whether the method that answers for each sample finds its best labels for certain, bool (n_samples,)."""
+        found = np.ones(len(theta), bool)
+        for s in self._parted(theta)[1]:
+            found[s] = self.best_method(factor_graph(theta, s)) not in NOT_EXACT
+        return found
 
     def relaxed_best(self, theta, *, cost=None, within: Restriction | None = None, weight=None) -> Relaxed:
         """Maxima for learning: exact where that is possible, else of the linear program over the local polytope.

@@ -75,6 +75,23 @@ class SegmentInference(BaseEstimator):
             for s in range(len(ready))
         ]
 
+    def best_by_level(
+        self, theta, steps, top, gain, bonus, base
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """``argmax_y gain[c] (f(y) - base) + bonus[c]`` where c is what y costs in all.
+
+        As :meth:`Chain.best_by_level <ramify.structures.Chain.best_by_level>`, with ``steps`` for every code of a row,
+        int64 (n_rows, 2 n_labels).
+        """
+        from ramify._kernels.segment_levels import best_by_level
+
+        ready = prepare(theta, None, None)
+        codes, level = np.zeros(len(theta.node), np.int32), np.zeros(len(ready), np.int64)
+        value = np.empty(len(ready))
+        if len(ready):
+            best_by_level(*ready.tables, steps, top, gain, bonus, base, codes, level, value)
+        return codes, level, value
+
     def max_marginals(self, theta, *, cost=None, within=None) -> SegmentTables:
         """Best value with each part fixed, in the shapes of :meth:`marginals`; -inf if impossible."""
         from ramify._kernels.segment_max import max_marginals

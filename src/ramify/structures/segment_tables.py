@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from ramify.data.ragged import gather
 from ramify.structures.tables import ChainTables, Restriction, _dot, combine
 
 N_FLAGS = 3  # not contradicted yet, contradicting for the first time, contradicted before
@@ -73,6 +74,11 @@ class SegmentTables(ChainTables):
     def any(self) -> bool:
         """Whether two segmentations differ, given the difference of their counts; their nodes may agree."""
         return bool(np.any(self.segment))
+
+    def take(self, samples: np.ndarray) -> SegmentTables:
+        """Copies of the samples of these numbers, in their order."""
+        base, rows = super().take(samples), gather(self.offsets, np.asarray(samples, np.int64))[0]
+        return replace(self, node=base.node, edge=base.edge, offsets=base.offsets, segment=self.segment[rows])
 
     def position_cost(self, cost: np.ndarray) -> SegmentTables:
         """A cost for every code at every position, shape (n_rows, 2 n_labels), as tables to add to potentials.

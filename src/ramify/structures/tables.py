@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ramify.data.ragged import gather, offsets_from_lengths
+
 
 @dataclass(frozen=True)
 class ChainTables:
@@ -129,6 +131,18 @@ class ChainTables:
             triple = np.zeros((self.n_triples if per_part else len(self.triple), *self.triple.shape[1:]))
         edge = np.zeros((n_edges, *self.edge.shape[1:]))
         return ChainTables(np.zeros_like(self.node), edge, self.offsets, triple)
+
+    def take(self, samples: np.ndarray) -> ChainTables:
+        """Copies of the samples of these numbers, in their order; a sample may be taken more than once."""
+        samples = np.asarray(samples, np.int64)
+        rows, offsets = gather(self.offsets, samples)
+        edge, triple = self.edge, self.triple
+        if len(edge) > 1:
+            edge = edge[gather(self.offsets - np.arange(len(self.offsets)), samples)[0]]
+        if triple is not None and len(triple) > 1:
+            n_triples = np.maximum(np.diff(self.offsets) - 2, 0)
+            triple = triple[gather(offsets_from_lengths(n_triples), samples)[0]]
+        return ChainTables(self.node[rows], edge, offsets, triple)
 
     def summed_like(self, theta: ChainTables) -> ChainTables:
         """These counts in the shape of ``theta``: tables of parts that share one there are added up."""

@@ -10,7 +10,18 @@ from ramify.surrogates.difference import Difference
 from ramify.surrogates.hinge import Hinge
 from ramify.surrogates.log import LogLoss
 from ramify.surrogates.perceptron import PerceptronLoss
+from ramify.surrogates.rescaled import RescaledHinge, RescaledPerceptron
 from ramify.surrogates.soft_hinge import SoftHinge
 from ramify.surrogates.ties import TieLoss
 
-__all__ = ["Difference", "Hinge", "LogLoss", "PerceptronLoss", "SoftHinge", "Surrogate", "TieLoss"]
+__all__ = [
+    "Difference",
+    "Hinge",
+    "LogLoss",
+    "PerceptronLoss",
+    "RescaledHinge",
+    "RescaledPerceptron",
+    "SoftHinge",
+    "Surrogate",
+    "TieLoss",
+]

@@ -1,0 +1,114 @@
+"""What a parametric search leaves open: outputs below the envelope of the points (loss, score) may be worth more.
+
+Two ways to settle it, for the samples concerned only:
+
+levels
+    losses that are multiples of a unit, on structures with ``best_by_level``: the best score at every loss that the
+    bound leaves room for, by dynamic programming. Exact; left out where its table would be too large.
+k best
+    structures with ``k_best``: the outputs next to the line where the bound is highest. What is not among the k best is
+    below a lower line.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ramify.data.ragged import gather
+from ramify.losses.pieces import most_worth, worth
+from ramify.losses.rescaling import RescaledBest
+from ramify.losses.trade_off import CLOSE, Envelope
+
+LARGEST_TABLE = 2**23  # numbers of the table of one sample
+NEXT = (4, 16, 64, 256)  # outputs asked for at a line, the first time, the second time, ...
+TRIES = 12  # lines asked for their k best
+
+
+def closed(
+    task_loss: Any, structure: Any, theta: Any, true: np.ndarray, truth: np.ndarray, rescaling: Any,
+    margin: bool, found: RescaledBest, envelope: Envelope,
+) -> RescaledBest:  # fmt: skip
+    """The found outputs, or better ones, with bounds that meet their values where possible."""
+    open_ = np.flatnonzero((found.upper > found.values) & envelope.exact)
+    if not len(open_) or not hasattr(theta, "take"):
+        return found
+    if envelope.unit is not None and hasattr(structure, "best_by_level"):
+        _by_levels(task_loss, structure, theta, true, truth, rescaling, margin, found, envelope, open_)
+    elif hasattr(structure, "k_best") and hasattr(task_loss, "weighted_cost"):
+        for s in open_.tolist():
+            _by_k_best(task_loss, structure, theta, true, truth, rescaling, margin, found, envelope, s)
+    return found
+
+
+def _by_levels(task_loss, structure, theta, true, truth, rescaling, margin, found, envelope, open_) -> None:
+    unit = envelope.unit
+    losses = np.arange(np.floor(envelope.largest[open_].max() / unit + 0.5) + 1) * unit
+    gain = rescaling.gamma(losses)
+    room = envelope.at_losses(open_, losses)
+    wanted = gain * room + margin * losses > found.values[open_, None]
+    top = len(losses) - 1 - wanted[:, ::-1].argmax(axis=1)
+    lengths = np.diff(theta.offsets)[open_]
+    fits = lengths * (top + 1) * theta.n_labels ** (1 if theta.triple is None else 2) <= LARGEST_TABLE
+    open_, top = open_[fits], top[fits]
+    if not len(open_):
+        return
+    part, rows = theta.take(open_), gather(theta.offsets, open_)[0]
+    steps = np.rint(task_loss.table[true[rows]] / unit).astype(np.int64)
+    best, level, value = structure.best_by_level(part, steps, top, gain, margin * losses, truth[open_])
+    wins = value > found.values[open_]
+    _note(theta, found, open_[wins], best[gather(part.offsets, np.flatnonzero(wins))[0]], value[wins],
+          level[wins] * unit)  # fmt: skip
+    found.upper[open_] = found.values[open_]
+
+
+def _by_k_best(task_loss, structure, theta, true, truth, rescaling, margin, found, envelope, s) -> None:
+    """One sample: list outputs at the line where the bound is highest until the bound meets the best value."""
+    part, rows = theta.take(np.array([s])), slice(theta.offsets[s], theta.offsets[s + 1])
+    slope, height = envelope.slope[s], envelope.height[s].copy()
+    asked = np.zeros(len(slope), int)
+    here = np.array([s])
+    for _ in range(TRIES):
+        bound, line = _tight(rescaling, margin, envelope, s, slope, height, found.values[s])
+        found.upper[s] = max(bound, found.values[s])
+        if bound <= found.values[s] + CLOSE * (1.0 + found.values[s]):
+            found.upper[s] = found.values[s]
+            return
+        if asked[line] == len(NEXT):
+            return
+        k = NEXT[asked[line]]
+        asked[line] += 1
+        cost = task_loss.weighted_cost(part, true[rows], slope[line])
+        ranked = structure.k_best(part, k, cost=cost)[0]
+        for codes, _ in ranked:
+            loss = task_loss.value(structure, part, true[rows], codes)
+            value = worth(rescaling, margin, loss, structure.score(part, codes) - truth[s])
+            if value[0] > found.values[s]:
+                _note(theta, found, here, codes, value, loss)
+        if len(ranked) < k:  # there are no others
+            found.upper[s] = found.values[s]
+            return
+        height[line] = min(height[line], ranked[-1][1] - truth[s])
+
+
+def _tight(rescaling, margin, envelope, s, slope, height, enough) -> tuple[float, int]:
+    """The most that is worth under all lines of a sample at once, and the line where it is."""
+    one, two = np.triu_indices(len(slope), 1)
+    steeper = slope[two] - slope[one]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        meet = (height[two] - height[one]) / steeper
+    corner = np.concatenate([[0.0, envelope.largest[s]], meet[steeper > 0.0]])
+    corner = np.unique(np.clip(corner, 0.0, envelope.largest[s]))
+    a, b = (corner[:-1], corner[1:]) if len(corner) > 1 else (corner, corner)
+    lowest = (height[:, None] - slope[:, None] * (0.5 * (a + b))).argmin(axis=0)
+    bounds = most_worth(
+        rescaling, margin, envelope.unit, a[None], b[None], height[lowest][None], slope[lowest][None],
+        np.array([enough]),
+    )[0]  # fmt: skip
+    return float(bounds.max()), int(lowest[bounds.argmax()])
+
+
+def _note(theta, found, samples, codes, values, losses) -> None:
+    found.codes[gather(theta.offsets, samples)[0]] = codes
+    found.values[samples], found.losses[samples] = values, losses

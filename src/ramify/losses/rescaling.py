@@ -1,0 +1,250 @@
+"""Rescaling: how much a score counts where a mistake is large, and the maxima that bounds of the loss ask for.
+
+With ``s(y') = f(y') - f(y)`` every bound needs ``max_y' G(D) s(y') + D`` (or the same without the last term), where
+``D = D(y, y')`` is the task loss and ``G`` the rescaling. How it is found:
+
+=============================================  ===============================================  ==================
+case                                           search                                           exact
+=============================================  ===============================================  ==================
+``G = 1`` (margin)                             the augmented maximum ``max f + D``              as inference is
+0/1 loss                                       the best output that contradicts the truth       as inference is
+``Multiclass``                                 all labels                                       yes
+chains, segments: costs multiples of a unit    parametric; levels of the loss where it is open  yes
+everything else                                parametric; some k best where it is open         ``upper`` tells
+=============================================  ===============================================  ==================
+
+"Parametric" is :mod:`ramify.losses.trade_off`: maxima of ``f + lambda D`` for chosen ``lambda`` give outputs, and lines
+that no output is above. "Levels" and "k best" are :mod:`ramify.losses.closing`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ramify.errors import InfeasibleError, MissingCapability
+from ramify.losses.base import BoundLoss
+from ramify.losses.zero_one import best_others
+
+NAMES = ("margin", "slack")
+
+
+class RescaledBest(NamedTuple):
+    """Rescaled maxima of a batch: outputs, their values and losses, and proven upper bounds of the maxima."""
+
+    codes: np.ndarray
+    values: np.ndarray  # (n_samples,), at least 0: the value of the truth
+    losses: np.ndarray  # (n_samples,): D(y, codes)
+    upper: np.ndarray  # (n_samples,), equal to the values where the search is exact
+
+
+@dataclass(frozen=True)
+class Rescaling:
+    """A non-decreasing function ``G`` of the task loss, ``G(D) >= 0``; make one by :func:`resolve_rescaling`.
+
+    Parameters
+    ----------
+    name : {"margin", "slack", "callable"}
+        ``G = 1``, ``G(D) = D``, or the function.
+    function : callable, optional
+        ``D -> G(D)`` for arrays or for numbers; any loss between 0 and the largest may be asked for.
+
+    Examples
+    --------
+    >>> Rescaling("slack").gamma(np.array([0.0, 2.0]))
+    array([0., 2.])
+    >>> import math
+    >>> Rescaling("callable", math.sqrt).gamma(np.array([0.0, 4.0]))
+    array([0., 2.])
+    """
+
+    name: str
+    function: Callable[[Any], Any] | None = None
+
+    @property
+    def is_margin(self) -> bool:
+        """Whether ``G = 1``: the maximum is that of the structured hinge loss."""
+        return self.name == "margin"
+
+    def gamma(self, losses: np.ndarray) -> np.ndarray:
+        """``G`` of losses, checked to be finite, at least 0 and non-decreasing among them."""
+        losses = np.asarray(losses, float)
+        if self.function is None:
+            return np.ones_like(losses) if self.is_margin else losses.copy()
+        met, place = np.unique(losses, return_inverse=True)
+        values = _apply(self.function, met)
+        bad = np.flatnonzero(~np.isfinite(values) | (values < 0.0))
+        if len(bad):
+            raise ValueError(
+                f"rescaling: G({met[bad[0]]:g}) = {values[bad[0]]:g}; it must be finite and at least 0 for every loss "
+                f"from 0 to the largest"
+            )
+        falls = np.flatnonzero(np.diff(values) < -1e-12 * np.abs(values[:-1]))
+        if len(falls):
+            k = falls[0]
+            raise ValueError(
+                f"rescaling: G({met[k]:g}) = {values[k]:g}, but G({met[k + 1]:g}) = {values[k + 1]:g}; it must not "
+                "fall as the loss grows: the bound on the loss needs that"
+            )
+        return values[place].reshape(losses.shape)
+
+
+def _apply(function: Callable[[Any], Any], losses: np.ndarray) -> np.ndarray:
+    """A function of arrays or of numbers, on an array."""
+    if len(losses) > 1:
+        try:
+            values = np.asarray(function(losses.copy()), float)
+        except (TypeError, ValueError):  # a function of numbers, say math.sqrt
+            pass
+        else:
+            if values.shape == losses.shape:
+                return values
+    return np.array([float(function(float(loss))) for loss in losses])
+
+
+def resolve_rescaling(value: Any) -> Rescaling:
+    """Turn "margin", "slack" or a function of the loss into a :class:`Rescaling`.
+
+    >>> resolve_rescaling("slack")
+    Rescaling(name='slack', function=None)
+    """
+    if isinstance(value, Rescaling):
+        return value
+    if isinstance(value, str):
+        if value not in NAMES:
+            raise ValueError(
+                f"rescaling={value!r} is unknown; choose 'margin', 'slack' or a function of the task loss"
+            )
+        return Rescaling(value)
+    if isinstance(value, type) or not callable(value):
+        raise TypeError(f"rescaling must be 'margin', 'slack' or a function of the task loss, got {value!r}")
+    made = Rescaling("callable", value)
+    made.gamma(np.array([0.0, 1.0]))  # what every loss has, so that mistakes show before any work
+    return made
+
+
+def check_rescaling(task_loss: Any, rescaling: Rescaling) -> None:
+    """Refuse a task loss whose rescaled maximum nobody knows how to find."""
+    if rescaling.is_margin or task_loss.way == "contradiction":
+        return
+    missing = [
+        f"{name}()" for name in ("weighted_best", "largest") if not callable(getattr(task_loss, name, None))
+    ]
+    if missing:
+        raise MissingCapability(
+            f"rescaling={rescaling.name!r} needs {' and '.join(missing)} of the task loss, which "
+            f"{type(task_loss).__name__} lacks; use rescaling='margin' or another task_loss"
+        )
+
+
+def is_exact(task_loss: Any, structure: Any, rescaling: Rescaling) -> bool:
+    """Whether maxima are exact for all potentials, so that ``upper`` adds nothing."""
+    if hasattr(structure, "bounds"):  # whose inference may be approximate
+        return False
+    if rescaling.is_margin or task_loss.way == "contradiction":
+        return True
+    return task_loss.way == "parts" and structure.layout == "items"
+
+
+def rescaled_best(
+    task_loss: BoundLoss, structure: Any, theta: Any, true: np.ndarray, rescaling: Rescaling, *, margin: bool
+) -> RescaledBest:
+    """``argmax_y' G(D) (f(y') - f(true)) + margin D`` with ``D = D(true, y')``, for every sample.
+
+    Parameters
+    ----------
+    task_loss : BoundLoss
+    structure, theta, true
+        The structure, the potentials of a batch and its true outputs.
+    rescaling : Rescaling
+    margin : bool
+        True for the convex bound, False for the second maximum of the ramp loss.
+
+    Returns
+    -------
+    RescaledBest
+        ``values`` are those of the outputs found; ``upper`` are proven bounds of the maxima.
+
+    Examples
+    --------
+    >>> from ramify.losses import resolve_loss
+    >>> from ramify.structures import Chain, ChainTables
+    >>> theta = ChainTables(np.array([[0.0, -0.3], [0.0, -0.4]]), np.zeros((1, 2, 2)), np.array([0, 2]))
+    >>> loss, true = resolve_loss("hamming", Chain(), ("a", "b")), np.array([0, 0], np.int32)
+    >>> found = rescaled_best(loss, Chain(), theta, true, resolve_rescaling("slack"), margin=True)
+    >>> found.codes, found.values.round(3), found.losses  # one mistake is worth 0.7, both 2 - 2 * 0.7
+    (array([1, 0], dtype=int32), array([0.7]), array([1.]))
+    """
+    true = np.ascontiguousarray(true, np.int32)
+    check_rescaling(task_loss, rescaling)
+    if len(theta) == 0:
+        return RescaledBest(true.copy(), np.empty(0), np.empty(0), np.empty(0))
+    truth = structure.score(theta, true)
+    if task_loss.way == "contradiction":
+        found = _contradicting(structure, theta, true, truth, rescaling, margin)
+    elif rescaling.is_margin:
+        found = _augmented(task_loss, structure, theta, true, truth, margin)
+    elif task_loss.way == "parts" and structure.layout == "items":
+        found = _labels(task_loss, theta, true, rescaling, margin)
+    else:
+        from ramify.losses.closing import closed
+        from ramify.losses.trade_off import search
+
+        open_, found = search(task_loss, structure, theta, true, truth, rescaling, margin)
+        found = closed(task_loss, structure, theta, true, truth, rescaling, margin, found, open_)
+    return at_least_truth(theta, true, found)
+
+
+def at_least_truth(theta: Any, true: np.ndarray, found: RescaledBest) -> RescaledBest:
+    """The truth where nothing else is worth more than its 0."""
+    worse = ~(found.values > 0.0)
+    codes = np.where(np.repeat(worse, np.diff(theta.offsets)), true, found.codes)
+    values = np.where(worse, 0.0, found.values)
+    return RescaledBest(codes, values, np.where(worse, 0.0, found.losses), np.maximum(found.upper, values))
+
+
+def _augmented(task_loss, structure, theta, true, truth, margin) -> RescaledBest:
+    """Margin rescaling: one maximisation."""
+    from ramify.losses.weighted import weighted_best
+
+    weight = np.full(len(theta), float(margin))
+    codes, values, bounds = weighted_best(task_loss, structure, theta, true, weight)
+    losses = task_loss.value(structure, theta, true, codes)
+    return RescaledBest(codes, values - truth, losses, bounds - truth)
+
+
+def _contradicting(structure, theta, true, truth, rescaling, margin) -> RescaledBest:
+    """0/1 loss: all outputs but the truth have the loss 1."""
+    try:
+        rival = structure.best_contradicting(theta, true)
+    except InfeasibleError:  # some sample has no other output than the truth
+        rival = best_others(structure, theta, true)
+    gain = rescaling.gamma(np.array([0.0, 1.0]))[1]
+    exists = np.isfinite(rival.values)
+    gap = np.where(exists, rival.values - truth, 0.0)
+    values = np.where(exists, gain * gap + margin, 0.0)
+    upper = values
+    if hasattr(structure, "finds_best"):
+        sure = structure.finds_best(theta)
+        if not sure.all():  # no output is better than the bounds, contradicting or not
+            bounds = gain * (structure.bounds(theta) - truth) + margin
+            upper = np.where(sure | ~exists, values, bounds)
+    return RescaledBest(rival.codes, values, exists.astype(float), upper)
+
+
+def _labels(task_loss, theta, true, rescaling, margin) -> RescaledBest:
+    """One label a sample: all of them."""
+    rows = np.arange(len(true))
+    losses = task_loss.table[true]
+    gaps = theta.node - theta.node[rows, true][:, None]
+    gain = rescaling.gamma(losses)
+    # A forbidden label is no rival, also where its gain is 0.
+    worth = np.where(
+        np.isneginf(gaps), -np.inf, gain * np.where(np.isneginf(gaps), 0.0, gaps) + margin * losses
+    )
+    best = worth.argmax(axis=1)
+    values = worth[rows, best]
+    return RescaledBest(best.astype(np.int32), values, losses[rows, best], values)
