@@ -13,11 +13,13 @@ from ramify.estimators.base import StructuredEstimator
 from ramify.estimators.kernel_fit import check_kernel_settings, fit_kernel
 from ramify.kernels import Precomputed
 from ramify.losses.base import resolve_loss
+from ramify.losses.rescaling import resolve_rescaling
 from ramify.scorers.kernel import KernelScorer
 from ramify.solvers.hinge_blocks import is_compiled
 from ramify.surrogates.difference import Difference
 from ramify.surrogates.hinge import Hinge
 from ramify.surrogates.perceptron import PerceptronLoss
+from ramify.surrogates.rescaled import RescaledHinge, RescaledPerceptron
 from ramify.surrogates.soft_hinge import SoftHinge
 from ramify.surrogates.ties import TieLoss
 
@@ -45,8 +47,8 @@ class SSVM(StructuredEstimator):
         graphs with cycles, where sums cost less than the linear programs of the relaxed hinge.
     temperature : float, default=0.2
         Of the soft hinge, which is above the hinge by at most ``temperature`` times the entropy of the outputs.
-    task_loss : {"hamming", "zero_one"} or object of ``ramify.losses``, default="hamming"
-        What a mistake costs.
+    task_loss : {"auto", "hamming", "zero_one", "ndcg", "map", "precision", "pairwise"} or object of ``ramify.losses``
+        What a mistake costs. "auto" (the default) is NDCG for ``Ranking`` and Hamming loss for the others.
     l2_node, l2_edge, l2_bias : float, optional
         L2 of feature, transition and intercept weights; ``l2`` by default.
     regularizer : Decomposition, optional
@@ -115,7 +117,7 @@ class SSVM(StructuredEstimator):
         loss="hinge",
         rescaling="margin",
         temperature=0.2,
-        task_loss="hamming",
+        task_loss="auto",
         l2_node=None,
         l2_edge=None,
         l2_bias=None,
@@ -228,13 +230,31 @@ class SSVM(StructuredEstimator):
     def _surrogate(self, classes: tuple) -> Any:
         self._check_loss()
         task_loss = resolve_loss(self.task_loss, self.structure, classes)
+        rescaling = resolve_rescaling(self.rescaling)
+        ties = getattr(self.structure, "ties", None) == "best"
+        if not rescaling.is_margin:
+            self._check_rescaling(ties)
+            bound: Any = RescaledHinge(task_loss, rescaling)
+            return (
+                bound if self.loss == "hinge" else Difference(bound, RescaledPerceptron(task_loss, rescaling))
+            )
         if self.loss == "soft_hinge":
             return SoftHinge(task_loss, self.temperature)
-        if self.loss == "ramp":
+        if self.loss == "ramp":  # whatever stands for the truth cancels out, so that ties do not matter
             return Difference(Hinge(task_loss), PerceptronLoss())
-        if getattr(self.structure, "ties", None) == "best":
-            return Difference(Hinge(task_loss), TieLoss())
-        return Hinge(task_loss)
+        return Difference(Hinge(task_loss), TieLoss()) if ties else Hinge(task_loss)
+
+    def _check_rescaling(self, ties: bool) -> None:
+        if self.loss == "soft_hinge":
+            raise MissingCapability(
+                f"loss='soft_hinge' sums over outputs, which rescaling={self.rescaling!r} cannot be added to: use "
+                "rescaling='margin', or loss='hinge'"
+            )
+        if ties:
+            raise MissingCapability(
+                f"rescaling={self.rescaling!r} compares with one true output: use rescaling='margin', or "
+                f"{type(self.structure).__name__}(ties='given')"
+            )
 
     def _solver_name(self, problem: Any) -> Any:
         if not (isinstance(self.solver, str) and self.solver == "auto"):
