@@ -22,6 +22,7 @@ _HOME = {
     "Chain": "ramify.structures",
     "Graph": "ramify.structures",
     "Multiclass": "ramify.structures",
+    "Ranking": "ramify.structures",
     "SemiMarkov": "ramify.structures",
     "Decomposition": "ramify.regularizers",
     "GroupLasso": "ramify.regularizers",
@@ -37,14 +38,14 @@ _PACKAGES = (
 
 __all__ = [
     "CRF", "SSVM", "UNKNOWN", "Chain", "Clique", "CombinedDecoder", "Decomposition", "Graph", "GraphInput",
-    "GroupLasso", "Multiclass", "Perceptron", "SemiMarkov", "as_sequences", "load",
+    "GroupLasso", "Multiclass", "Perceptron", "Ranking", "SemiMarkov", "as_sequences", "load",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
     from ramify.data import UNKNOWN, Clique, GraphInput, as_sequences
     from ramify.estimators import CRF, SSVM, CombinedDecoder, Perceptron, load
     from ramify.regularizers import Decomposition, GroupLasso
-    from ramify.structures import Chain, Graph, Multiclass, SemiMarkov
+    from ramify.structures import Chain, Graph, Multiclass, Ranking, SemiMarkov
 
 
 def __getattr__(name: str) -> Any:

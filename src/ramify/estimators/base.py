@@ -231,6 +231,16 @@ class StructuredEstimator(PersistenceMixin, BaseEstimator):
         out[keep] = np.concatenate(found) if found else []
         return out
 
+    def row_scores(self, X: Any) -> list[np.ndarray]:
+        """Scores that features give to the rows of every sample, before any dependence between them.
+
+        Returns
+        -------
+        list of arrays of shape (n_positions, n_classes); of a ``Ranking`` (n_documents,), by which it sorts.
+        """
+        node, offsets = self._codes(X, lambda theta: theta.node)
+        return [node[a:b] for a, b in zip(offsets[:-1], offsets[1:])]
+
     def log_proba(self, X: Any, y: Any) -> np.ndarray:
         """Log-probability of given outputs under ``p(y) ~ exp f(x, y)``, shape (n_samples,)."""
         require(self.structure, ("log_proba",), user="log_proba", remedy=_NO_SUMS)
@@ -251,7 +261,11 @@ class StructuredEstimator(PersistenceMixin, BaseEstimator):
         """Accuracy over all parts: the share of positions with the right label.
 
         A true label that the model does not know counts as an error of the model; UNKNOWN positions do not count.
+        Of a ``Ranking``: the mean NDCG of the queries (:func:`ramify.metrics.ndcg`).
         """
+        if hasattr(self.structure, "measure"):
+            values = self.structure.measure(self.row_scores(X), given_labels(y, self.structure.layout))
+            return float(np.average(values, weights=checked_weights(sample_weight, len(values))))
         X = self.encode(X)
         predicted = self.predict(X)
         true = given_labels(y, self.structure.layout)

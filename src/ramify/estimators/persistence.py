@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ramify.data.labels import LabelCodec
+from ramify.data.rankings import RankingCodec
 from ramify.data.segments import SegmentCodec
 from ramify.errors import ModelFileError
 from ramify.features.door import encoder_from_state
@@ -17,6 +18,7 @@ from ramify.scorers.edges import EdgeScorer
 from ramify.scorers.graph import GraphScorer
 from ramify.scorers.kernel import KernelScorer, MappedScorer
 from ramify.scorers.linear import LinearScorer
+from ramify.scorers.ranking import RankingScorer
 from ramify.scorers.segments import SegmentScorer
 from ramify.solvers.base import Result, Step
 
@@ -112,13 +114,14 @@ def load(path: Any, *, segment_features: Any = None, kernel: Any = None, edge_ke
     _check_given(path, header.get("params"), given_again)
     try:
         model = known[kind](**{k: _revived(v, given_again, k) for k, v in header["params"].items()})
-        model.codec_ = SegmentCodec.from_state(header["labels"])
+        codec: Any = RankingCodec if header["scorer"].get("kind") == "ranking" else SegmentCodec
+        model.codec_ = codec.from_state(header["labels"])
         model.encoder_ = encoder_from_state(header["encoder"], _group(arrays, "encoder"))
         if isinstance(model.encoder_, SegmentEncoder):
             model.encoder_.function = model.structure.segment_features
         scorer: Any = {
             "segments": SegmentScorer, "edges": EdgeScorer, "graph": GraphScorer, "kernel": KernelScorer,
-            "mapped": MappedScorer,
+            "mapped": MappedScorer, "ranking": RankingScorer,
         }.get(header["scorer"].get("kind"), LinearScorer)  # fmt: skip
         again = (kernel, edge_kernel) if scorer in (KernelScorer, MappedScorer) else ()
         model.scorer_ = scorer.from_state(header["scorer"], _group(arrays, "scorer"), *again)
@@ -159,18 +162,23 @@ def _components() -> dict[str, type]:
         Precomputed,
         Transformed,
     )  # fmt: skip
-    from ramify.losses import Hamming, ZeroOne
+    from ramify.losses import NDCG, Hamming, MeanAveragePrecision, Pairwise, PrecisionAt, ZeroOne
     from ramify.regularizers import Decomposition, GroupLasso
     from ramify.solvers.registry import HOME, solver_class
-    from ramify.structures import Chain, Graph, Multiclass, SemiMarkov
+    from ramify.structures import Chain, Graph, Multiclass, Ranking, SemiMarkov
 
     kinds = (
         Chain,
         Graph,
         Multiclass,
+        Ranking,
         SemiMarkov,
         Hamming,
         ZeroOne,
+        NDCG,
+        MeanAveragePrecision,
+        PrecisionAt,
+        Pairwise,
         Decomposition,
         GroupLasso,
         Linear,
@@ -280,6 +288,8 @@ def _check(model: Any) -> None:
         raise ValueError(f"the structure is {structure!r}")
     if structure.layout != model.encoder_.layout or structure.has_edges != scorer.has_edges:
         raise ValueError("structure, features and weights of the model do not belong together")
+    if hasattr(structure, "measure") != isinstance(scorer, RankingScorer):
+        raise ValueError("structure and weights of the model do not belong together")
     scorer.check()
     if coef.dtype != np.float64 or coef.shape != (scorer.n_params,):
         raise ValueError(f"the weights have shape {coef.shape}, expected ({scorer.n_params},)")

@@ -12,6 +12,7 @@ import numpy as np
 from ramify.data.batch import Batch
 from ramify.data.graph_batch import GraphBatch
 from ramify.data.labels import LabelCodec
+from ramify.data.rankings import RankingCodec
 from ramify.data.segments import SegmentCodec
 from ramify.data.sequences import check_same_length, listed
 from ramify.estimators.edge_features import select_columns
@@ -24,6 +25,7 @@ from ramify.regularizers.elastic import ElasticNet
 from ramify.scorers.edges import EdgeScorer
 from ramify.scorers.graph import GraphScorer
 from ramify.scorers.linear import LinearScorer
+from ramify.scorers.ranking import RankingScorer
 from ramify.scorers.segments import SegmentScorer
 
 
@@ -200,6 +202,8 @@ def layout_weights(estimator: Any, data: Encoded) -> LinearScorer:
         raise ValueError(f"fit_intercept must be 'auto', True or False, got {intercept!r}")
     if isinstance(data.encoder, GraphEncoder):
         return _graph_weights(estimator, data, states, transitions)
+    if isinstance(data.codec, RankingCodec):
+        return _document_weights(estimator, data)
     make: Any = LinearScorer.for_data
     own = {}
     if isinstance(data.codec, SegmentCodec):
@@ -210,6 +214,18 @@ def layout_weights(estimator: Any, data: Encoded) -> LinearScorer:
         **own,
     )  # fmt: skip
     return _with_edges(estimator, data, scorer, states, transitions)
+
+
+def _document_weights(estimator: Any, data: Encoded) -> RankingScorer:
+    """The weights of a ranking: one a feature."""
+    if estimator.fit_intercept is True:
+        raise ValueError(
+            "fit_intercept=True: an intercept adds the same to all documents of a query and changes no order; leave it "
+            "at 'auto'"
+        )
+    if getattr(estimator, "edge_features", None) is not None:
+        raise ValueError("edge_features need the edges of a Chain; Ranking has none")
+    return RankingScorer.for_columns(data.samples.batch.n_columns)
 
 
 def _graph_weights(estimator: Any, data: Encoded, states: str, transitions: str) -> Any:

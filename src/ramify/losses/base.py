@@ -5,7 +5,10 @@ A loss names its *way*:
 ``parts``
     a constant plus a cost per label part: the augmented maximum is ``best(theta, cost=...)``;
 ``contradiction``
-    0/1: the better of ``f(y)`` and ``1 + best that contradicts y``.
+    0/1: the better of ``f(y)`` and ``1 + best that contradicts y``;
+``ranking``
+    of rankings: a sort, a merge of the documents of each grade, or a linear assignment, whichever is cheapest and exact
+    for the query (:mod:`ramify.losses.ranking_bound`).
 
 A (loss, structure) pair without a way is an error before the first step, never a silent plain argmax.
 """
@@ -47,9 +50,15 @@ def resolve_loss(loss: Any, structure: Any, classes: tuple) -> BoundLoss:
     'PartsLoss'
     """
     from ramify.losses.hamming import Hamming
+    from ramify.losses.ranking import NDCG, MeanAveragePrecision, Pairwise, PrecisionAt
     from ramify.losses.zero_one import ZeroOne
 
-    named = {"hamming": Hamming, "zero_one": ZeroOne}
+    named = {
+        "hamming": Hamming, "zero_one": ZeroOne, "ndcg": NDCG, "map": MeanAveragePrecision, "precision": PrecisionAt,
+        "pairwise": Pairwise,
+    }  # fmt: skip
+    if isinstance(loss, str) and loss == "auto":
+        loss = getattr(structure, "default_loss", "hamming")
     if isinstance(loss, str):
         if loss not in named:
             raise ValueError(

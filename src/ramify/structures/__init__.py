@@ -5,6 +5,8 @@ from ramify.structures.chain import Chain
 from ramify.structures.graph import Graph
 from ramify.structures.graph_tables import GraphTables
 from ramify.structures.multiclass import Multiclass
+from ramify.structures.ranking import Ranking
+from ramify.structures.ranking_tables import RankingCost, RankingRestriction, RankingTables
 from ramify.structures.segment_tables import SegmentRestriction, SegmentTables
 from ramify.structures.semi_markov import SemiMarkov
 from ramify.structures.tables import ChainTables, Restriction
@@ -17,6 +19,10 @@ __all__ = [
     "Graph",
     "GraphTables",
     "Multiclass",
+    "Ranking",
+    "RankingCost",
+    "RankingRestriction",
+    "RankingTables",
     "Restriction",
     "SegmentRestriction",
     "SegmentTables",

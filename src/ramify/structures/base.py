@@ -41,6 +41,9 @@ class Structure(Protocol):
     ``make_codec(y, classes, lengths)`` makes the :class:`~ramify.data.labels.LabelCodec` that reads and writes outputs
     (one code a position), ``code_costs(table)`` turns costs of labels into costs of codes, ``extend_encoder(encoder)``
     adds features to the encoder of positions, and ``check_encoder(encoder)`` refuses inputs that lack them.
+    ``measure(row_scores, y)`` says how good each sample is where equal labels are no measure, ``default_loss`` names
+    the task loss that fits, ``lacks`` says why answers are missing, and ``first_weights(scorer, samples)`` gives a
+    start to solvers of losses that are not convex.
     """
 
     layout: str  # "sequences" of positions, or one label for each of the "items" of a table
@@ -64,4 +67,6 @@ def require(component: Any, needs: tuple[str, ...], *, user: str, remedy: str) -
     missing = [f"{name}()" for name in needs if not callable(getattr(component, name, None))]
     if missing:
         name = type(component).__name__
-        raise MissingCapability(f"{user} cannot use {name}: it has no {', '.join(missing)}. {remedy}".strip())
+        known = getattr(component, "lacks", {})  # why it cannot have some answers, and what to use instead
+        reason = next((known[need] for need in needs if need in known), remedy)
+        raise MissingCapability(f"{user} cannot use {name}: it has no {', '.join(missing)}. {reason}".strip())
