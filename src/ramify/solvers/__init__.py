@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from ramify.solvers.kernel_frank_wolfe import KernelFrankWolfe
     from ramify.solvers.lbfgs import LBFGS
     from ramify.solvers.passive_aggressive import PassiveAggressive
+    from ramify.solvers.pegasos import Pegasos
     from ramify.solvers.perceptron import AveragedPerceptron
     from ramify.solvers.proximal import Proximal
     from ramify.solvers.smo import SMO
@@ -29,6 +30,7 @@ __all__ = [
     "FrankWolfe",
     "KernelFrankWolfe",
     "PassiveAggressive",
+    "Pegasos",
     "Proximal",
     "Recorder",
     "Result",

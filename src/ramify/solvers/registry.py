@@ -17,6 +17,7 @@ HOME = {
     "cccp": ("ramify.solvers.cccp", "CCCP"),
     "bundle": ("ramify.solvers.bundle", "Bundle"),
     "subgradient": ("ramify.solvers.subgradient", "Subgradient"),
+    "pegasos": ("ramify.solvers.pegasos", "Pegasos"),
     "proximal": ("ramify.solvers.proximal", "Proximal"),
     "frank_wolfe": ("ramify.solvers.frank_wolfe", "FrankWolfe"),
     "smo": ("ramify.solvers.smo", "SMO"),
