@@ -7,7 +7,7 @@ levels
     bound leaves room for, by dynamic programming. Exact; left out where its table would be too large.
 k best
     structures with ``k_best``: the outputs next to the line where the bound is highest. What is not among the k best is
-    below a lower line.
+    below a lower line. For losses with ``weighted_cost``.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ import numpy as np
 from ramify.data.ragged import gather
 from ramify.losses.pieces import most_worth, worth
 from ramify.losses.rescaling import RescaledBest
-from ramify.losses.trade_off import CLOSE, Envelope
+from ramify.losses.trade_off import Envelope
 
 LARGEST_TABLE = 2**23  # numbers of the table of one sample
-NEXT = (4, 16, 64, 256)  # outputs asked for at a line, the first time, the second time, ...
+NEXT = (4, 16, 64)  # outputs asked for at a line, the first time, the second time, ...
 TRIES = 12  # lines asked for their k best
 
 
@@ -31,7 +31,7 @@ def closed(
     margin: bool, found: RescaledBest, envelope: Envelope,
 ) -> RescaledBest:  # fmt: skip
     """The found outputs, or better ones, with bounds that meet their values where possible."""
-    open_ = np.flatnonzero((found.upper > found.values) & envelope.exact)
+    open_ = np.flatnonzero(envelope.is_open(rescaling, found) & envelope.exact)
     if not len(open_) or not hasattr(theta, "take"):
         return found
     if envelope.unit is not None and hasattr(structure, "best_by_level"):
@@ -65,31 +65,31 @@ def _by_levels(task_loss, structure, theta, true, truth, rescaling, margin, foun
 
 def _by_k_best(task_loss, structure, theta, true, truth, rescaling, margin, found, envelope, s) -> None:
     """One sample: list outputs at the line where the bound is highest until the bound meets the best value."""
-    part, rows = theta.take(np.array([s])), slice(theta.offsets[s], theta.offsets[s + 1])
+    own, rows = theta.take(np.array([s])), slice(theta.offsets[s], theta.offsets[s + 1])
     slope, height = envelope.slope[s], envelope.height[s].copy()
     asked = np.zeros(len(slope), int)
-    here = np.array([s])
     for _ in range(TRIES):
         bound, line = _tight(rescaling, margin, envelope, s, slope, height, found.values[s])
         found.upper[s] = max(bound, found.values[s])
-        if bound <= found.values[s] + CLOSE * (1.0 + found.values[s]):
-            found.upper[s] = found.values[s]
-            return
-        if asked[line] == len(NEXT):
+        if not envelope.is_open(rescaling, found)[s] or asked[line] == len(NEXT):
             return
         k = NEXT[asked[line]]
         asked[line] += 1
-        cost = task_loss.weighted_cost(part, true[rows], slope[line])
-        ranked = structure.k_best(part, k, cost=cost)[0]
-        for codes, _ in ranked:
-            loss = task_loss.value(structure, part, true[rows], codes)
-            value = worth(rescaling, margin, loss, structure.score(part, codes) - truth[s])
-            if value[0] > found.values[s]:
-                _note(theta, found, here, codes, value, loss)
+        cost = task_loss.weighted_cost(own, true[rows], slope[line])
+        if cost is None:  # a loss that is no sum of costs
+            return
+        ranked = np.array([codes for codes, _ in structure.k_best(own, k, cost=cost)[0]])
+        copies = theta.take(np.full(len(ranked), s))
+        losses = task_loss.value(structure, copies, np.tile(true[rows], len(ranked)), ranked.ravel())
+        gaps = structure.score(copies, ranked.ravel()) - truth[s]
+        values = worth(rescaling, margin, losses, gaps)
+        best = values.argmax()
+        if values[best] > found.values[s]:
+            _note(theta, found, np.array([s]), ranked[best], values[best], losses[best])
         if len(ranked) < k:  # there are no others
             found.upper[s] = found.values[s]
             return
-        height[line] = min(height[line], ranked[-1][1] - truth[s])
+        height[line] = min(height[line], gaps[-1] + slope[line] * losses[-1])
 
 
 def _tight(rescaling, margin, envelope, s, slope, height, enough) -> tuple[float, int]:

@@ -16,6 +16,7 @@ from ramify.structures.ranking_tables import RankingCost, RankingTables
 GAIN, AVERAGE_PRECISION, DISCORDANT = 0, 1, 2  # kinds, as in ramify._kernels.ranking_merge
 SORT, MERGE, ASSIGN = 0, 1, 2  # ways
 MOST_STATES = 10_000_000  # of a merge: about 100 MB
+FEW = 20  # documents of queries whose k best rankings are found quickly
 STATES_A_STEP = 3.0  # a step of the assignment takes about as long as so many states of a merge
 
 
@@ -75,6 +76,25 @@ class BoundRankingLoss:
             ranks[rows] = structure.best(_alone(theta, rows), cost=cost).codes
         value = self.value(structure, theta, true, ranks)
         return Best(ranks, structure.score(theta, ranks) + weight * value)
+
+    def weighted_cost(self, theta: RankingTables, true: np.ndarray, weight: Any) -> RankingCost | None:
+        """``weight D`` but for a constant of each query, for :meth:`Ranking.k_best <ramify.Ranking.k_best>`.
+
+        None where D is no sum over documents, or where the k best of larger queries would take too long.
+        """
+        if self.kind != GAIN or theta.longest > FEW:
+            return None
+        level, gains, discount = self._tables(theta, true)
+        ideal, _ = self._gained(theta, level, gains, discount, true)
+        factor = np.repeat(weight * self.loss.scale(ideal), np.diff(theta.offsets))
+        return RankingCost(
+            -factor * gains[level], np.where(np.arange(len(discount)) < self.cut, discount, 0.0)
+        )
+
+    def largest(self, structure: Any, theta: RankingTables, true: np.ndarray) -> np.ndarray:
+        """Largest loss of any ranking of each query: that of the ideal order turned round."""
+        last = np.repeat(np.diff(theta.offsets) - 1, np.diff(theta.offsets))
+        return self.value(structure, theta, true, (last - ranks_of(np.asarray(true, np.int32))).astype(np.int32))
 
     def ways(self, structure: Any, theta: RankingTables, true: np.ndarray) -> list[str]:
         """By which way the augmented maximum of each query is found."""

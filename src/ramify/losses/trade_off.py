@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ramify.data.ragged import gather
-from ramify.losses.pieces import most_worth, worth
+from ramify.losses.pieces import TOLERANCE, most_worth, worth
 from ramify.losses.rescaling import RescaledBest
 from ramify.losses.weighted import weighted_best
 
@@ -69,6 +69,17 @@ class Envelope:
         right[:, :-1] = np.maximum(right[:, :-1], left[:, 1:])
         return np.column_stack([left[:, 0], right])
 
+    def is_open(self, rescaling: Any, best: RescaledBest) -> np.ndarray:
+        """Whether the bounds are above the values by more than their accuracy; bounds off by rounding are mended."""
+        scale = 1.0 + best.values
+        rounded = best.upper <= best.values + CLOSE * scale
+        best.upper[rounded] = best.values[rounded]
+        return best.upper > best.values + self.accuracy(rescaling) * scale
+
+    def accuracy(self, rescaling: Any) -> float:
+        """Relative accuracy of bounds."""
+        return CLOSE if rescaling.name == "slack" or self.unit is not None else 2.0 * TOLERANCE
+
     def at_losses(self, samples: np.ndarray, losses: np.ndarray) -> np.ndarray:
         """Height of the envelope of some samples at each loss; -inf beyond the largest."""
         room = np.where(losses <= self.largest[samples, None] + 1e-9, np.inf, -np.inf)
@@ -120,7 +131,7 @@ def search(
     largest = np.asarray(task_loss.largest(structure, theta, true), float)
     envelope = Envelope(largest, level_unit(task_loss, largest))
     best = RescaledBest(true.copy(), np.zeros(n), np.zeros(n), np.full(n, np.inf))
-    samples, weight = np.arange(n), np.zeros(n)
+    samples, weight, accuracy = np.arange(n), np.zeros(n), envelope.accuracy(rescaling)
     for _ in range(ROUNDS):
         _probe(task_loss, structure, theta, true, truth, rescaling, margin, samples, weight, envelope, best)
         bound = envelope.bounds(rescaling, margin, best.values)
@@ -129,12 +140,10 @@ def search(
         hopeful = np.where(new, bound[:, 1:], -np.inf)
         pick = hopeful.argmax(axis=1)
         hope = hopeful[np.arange(n), pick]
-        samples = np.flatnonzero(hope > best.values + CLOSE * (1.0 + best.values))
+        samples = np.flatnonzero(hope > best.values + accuracy * (1.0 + best.values))
         if not len(samples):
             break
         weight = slopes[samples, pick[samples]]
-    settled = best.upper <= best.values + CLOSE * (1.0 + best.values)
-    best.upper[settled] = best.values[settled]
     return envelope, best
 
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ramify.data.ragged import gather
+
 
 @dataclass(frozen=True)
 class RankingTables:
@@ -37,6 +39,11 @@ class RankingTables:
     def zeros(self) -> RankingTables:
         """Zeros in this shape."""
         return RankingTables(np.zeros_like(self.node), self.offsets)
+
+    def take(self, samples: np.ndarray) -> RankingTables:
+        """Copies of the queries of these numbers, in their order; a query may be taken more than once."""
+        rows, offsets = gather(self.offsets, np.asarray(samples, np.int64))
+        return RankingTables(self.node[rows], offsets)
 
     def dot(self, other: RankingTables) -> float:
         """Inner product."""
