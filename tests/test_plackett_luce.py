@@ -9,8 +9,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.base import clone
 
-from ramify.surrogates.plackett_luce import TIES, PlackettLuceLoss, uninformative
+import ramify
+from ramify.errors import MissingCapability
+from ramify.estimators.plackett_luce import PlackettLuce
+from ramify.surrogates.plackett_luce import TIES, PlackettLuceLoss
 
 EPS = np.finfo(float).eps
 
@@ -109,6 +113,7 @@ def test_complete_orders_have_the_probability_place_by_place(ties):
         assert value == pytest.approx(-math.log(order_probability(scores, order, top)), rel=1e-13)
 
 
+@pytest.mark.nojit
 def test_efron_is_exact_where_the_scores_of_a_group_are_equal():
     grades = np.array([2, 1, 1, 0, 2, 1, 0])
     scores = np.array([0.3, -1.0, 2.0])[grades]
@@ -156,7 +161,6 @@ def test_queries_without_an_order_contribute_nothing(ties):
     scores, grades, offsets = np.array([1.0, 2.0, 3.0, -1.0]), np.array([1, 1, 1, 7]), np.array([0, 3, 4])
     values, gradient = PlackettLuceLoss(ties).on(scores, grades, offsets)
     assert not values.any() and not gradient.any()
-    assert uninformative(grades, offsets).all()
 
 
 @pytest.mark.parametrize(
@@ -171,3 +175,214 @@ def test_queries_without_an_order_contribute_nothing(ties):
 def test_settings_are_checked(options, message):
     with pytest.raises(ValueError, match=message):
         PlackettLuceLoss(**options)
+
+
+# -- the estimator ----------------------------------------------------------------------------------------------------
+
+
+def queries(n_queries=30, n_columns=4, seed=0, most=9):
+    """Queries whose grades follow a linear score with noise, every one with at least two grades."""
+    rng = np.random.default_rng(seed)
+    truth = rng.normal(size=n_columns)
+    X, y = [], []
+    for n in rng.integers(3, most + 1, n_queries):
+        x = rng.normal(size=(n, n_columns))
+        grades = np.digitize(x @ truth + rng.gumbel(size=n), [0.0, 1.5])
+        grades[x[:, 0].argmax()], grades[x[:, 0].argmin()] = 3, 0
+        X.append(x)
+        y.append(grades)
+    return X, y
+
+
+def test_pairs_are_logistic_regression_on_differences():
+    from sklearn.linear_model import LogisticRegression
+
+    rng = np.random.default_rng(0)
+    X = list(rng.normal(size=(60, 2, 3)))
+    y = [[1, 0] if x[0, 0] - x[1, 0] + rng.logistic() > 0 else [0, 1] for x in X]
+    model = PlackettLuce(C=0.5, tol=1e-10).fit(X, y)
+    difference = np.array([x[0] - x[1] for x in X])
+    logistic = LogisticRegression(C=0.5, fit_intercept=False, tol=1e-10).fit(difference, [g[0] for g in y])
+    assert model.coef_ == pytest.approx(logistic.coef_[0], abs=1e-6)
+
+
+@pytest.mark.parametrize("ties", TIES)
+@pytest.mark.parametrize("top", [None, 2])
+def test_the_optimum_is_certified_and_all_solvers_agree(ties, top):
+    X, y = queries()
+    best = PlackettLuce(l2=0.5, ties=ties, top=top, tol=1e-9).fit(X, y)
+    assert best.result_.converged and 0.0 <= best.result_.gap <= 1e-8 * best.objective_
+    expected = -best.log_proba(X, y).sum() + 0.25 * best.coef_ @ best.coef_
+    assert best.objective_ == pytest.approx(expected, rel=1e-12)
+    for solver in ("bundle", "proximal", "stochastic"):
+        result = PlackettLuce(l2=0.5, ties=ties, top=top, solver=solver, tol=1e-4).fit(X, y).result_
+        assert result.lower <= best.objective_ * (1 + 1e-12)
+        assert best.result_.lower <= result.primal <= best.objective_ * (1 + 1e-3)
+
+
+def test_first_place_only_is_a_conditional_logit():
+    """Where one document is above all others, features of the winners minus expected ones balance the penalty."""
+    X, y = queries()
+    y = [(grades == 3).astype(int) for grades in y]
+    model = PlackettLuce(l2=2.0, top=1, tol=1e-12).fit(X, y)
+    chosen = sum(x[grades.argmax()] for x, grades in zip(X, y))
+    expected = sum(p @ x for p, x in zip(model.predict_top(X), X))
+    assert chosen - expected == pytest.approx(2.0 * model.coef_, abs=1e-4)
+
+
+@pytest.mark.parametrize("ties", TIES)
+def test_weight_two_is_a_duplicate(ties):
+    X, y = queries(12)
+    weight = np.array([2.0, 0.0] + [1.0] * 10)
+    weighted = PlackettLuce(ties=ties, tol=1e-9).fit(X, y, sample_weight=weight)
+    doubled = PlackettLuce(ties=ties, tol=1e-9).fit([X[0], *X[:1], *X[2:]], [y[0], *y[:1], *y[2:]])
+    assert weighted.objective_ == pytest.approx(doubled.objective_, rel=1e-9)
+    assert weighted.coef_ == pytest.approx(doubled.coef_, abs=1e-4)
+
+
+def test_threads_change_nothing():
+    X, y = queries(400, most=60)  # several shards
+    one, two = (PlackettLuce(n_jobs=n, max_iter=5, tol=0.1).fit(X, y) for n in (1, 2))
+    assert np.array_equal(one.coef_, two.coef_)
+
+
+def test_features_of_all_kinds_are_the_same_model():
+    from scipy import sparse
+
+    X, y = queries(12)
+    names = [[{f"f{j}": v for j, v in enumerate(row)} for row in x.tolist()] for x in X]
+    dense = PlackettLuce(tol=1e-9).fit(X, y)
+    for other in ([sparse.csr_matrix(x) for x in X], names):
+        model = PlackettLuce(tol=1e-9).fit(other, y)
+        assert model.objective_ == pytest.approx(dense.objective_, rel=1e-9)
+        assert all(map(np.array_equal, model.predict(other), dense.predict(X)))
+
+
+def test_all_orders_have_probability_one_together_and_the_best_is_predicted():
+    X, y = queries(12)
+    model = PlackettLuce(C=1.0).fit(X, y)
+    x = X[0][:4]
+    orders = [np.array(order) for order in itertools.permutations(range(4))]
+    grades = [3 - np.argsort(order) for order in orders]
+    log_p = model.log_proba([x] * 24, grades)
+    assert np.exp(log_p).sum() == pytest.approx(1.0, rel=1e-13)
+    assert np.array_equal(orders[np.argmax(log_p)], model.predict([x])[0])
+    scores = model.row_scores([x])[0]
+    assert log_p == pytest.approx([math.log(order_probability(scores, order)) for order in orders])
+
+
+def test_samples_follow_the_distribution():
+    X, y = queries(12)
+    model = PlackettLuce(C=1.0).fit(X, y)
+    x, n = X[0][:4], 20_000
+    drawn = model.sample([x, X[1]], n, random_state=0)
+    assert drawn[0].shape == (n, 4) and drawn[1].shape == (n, len(X[1]))
+    orders, counts = np.unique(drawn[0], axis=0, return_counts=True)
+    expected = n * np.exp(model.log_proba([x] * len(orders), list(3 - np.argsort(orders, axis=1))))
+    assert len(orders) == 24
+    assert (
+        np.sum((counts - expected) ** 2 / expected) < 49.7
+    )  # chi-square with 23 degrees of freedom: p = 0.001
+    again = model.sample([x, X[1]], n, random_state=0)
+    assert all(map(np.array_equal, drawn, again))
+    first = np.bincount(drawn[1][:, 0], minlength=len(X[1])) / n
+    assert first == pytest.approx(model.predict_top([X[1]])[0], abs=5 * 0.5 / math.sqrt(n))
+
+
+@given(st.lists(st.floats(-8, 8), min_size=1, max_size=6), st.integers(1, 7))
+@settings(max_examples=50, deadline=None)
+def test_probability_to_be_among_the_first(scores, k):
+    from ramify._kernels.plackett_luce_top import top_probabilities
+
+    scores = np.array(scores)
+    found, expected = np.empty(len(scores)), np.zeros(len(scores))
+    top_probabilities(scores, np.array([0, len(scores)]), k, found)
+    for order in itertools.permutations(range(len(scores)), min(k, len(scores))):
+        expected[list(order)] += order_probability(scores, order)
+    assert found == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("k", [1, 3, 40, 79, 80, 100])
+def test_places_add_up(k):
+    from ramify._kernels.plackett_luce_top import top_probabilities
+
+    scores = np.random.default_rng(0).normal(size=160) * 3
+    found = np.empty(160)
+    top_probabilities(scores, np.array([0, 80, 160]), k, found)
+    assert found.reshape(2, 80).sum(axis=1) == pytest.approx(min(k, 80), rel=1e-12)
+    assert np.all(np.diff(found[:80][np.argsort(scores[:80])]) >= -1e-12)
+
+
+def test_queries_that_teach_nothing_stay_and_are_counted():
+    X, y = queries(8)
+    more = [*X, X[0][:1], X[1]], [*y, [2], np.ones(len(X[1]), int)]
+    with pytest.warns(UserWarning, match="2 of 10 queries teach nothing"):
+        model = PlackettLuce(tol=1e-9).fit(*more)
+    without = PlackettLuce(tol=1e-9).fit(X, y)
+    assert model.coef_ == pytest.approx(without.coef_, abs=1e-6)
+    assert np.array_equal(model.log_proba(*more)[-2:], [0.0, 0.0])
+
+
+def test_empty_queries_have_empty_answers():
+    X, y = queries(5)
+    model = PlackettLuce().fit(X, y)
+    empty = np.empty((0, 4))
+    assert [len(order) for order in model.predict([empty, X[0]])] == [0, len(X[0])]
+    assert [len(p) for p in model.predict_top([empty, X[0]], 2)] == [0, len(X[0])]
+    assert [draws.shape for draws in model.sample([empty, X[0]], 3, 0)] == [(3, 0), (3, len(X[0]))]
+    assert model.log_proba([empty, X[0]], [[], y[0]])[0] == 0.0
+
+
+@pytest.mark.parametrize("options", [{}, {"ties": "efron", "top": 3, "l1": 2.0, "C": 3.0}])
+def test_model_files(tmp_path, options):
+    X, y = queries(10)
+    model = PlackettLuce(**options).fit(X, y)
+    model.save(tmp_path / "m.ramify")
+    again = ramify.load(tmp_path / "m.ramify")
+    assert type(again) is PlackettLuce and again.get_params() == model.get_params()
+    assert np.array_equal(again.coef_, model.coef_) and again.objective_ == model.objective_
+    assert np.array_equal(again.log_proba(X, y), model.log_proba(X, y))
+    assert all(map(np.array_equal, again.predict(X), model.predict(X)))
+
+
+def test_sparse_weights_groups_and_warm_starts():
+    X, y = queries(20, n_columns=6)
+    sparse = PlackettLuce(l1=8.0, tol=1e-8).fit(X, y)
+    assert 0 < np.count_nonzero(sparse.coef_) < 6 and sparse.result_.gap <= 1e-6 * sparse.objective_
+    groups = ramify.GroupLasso(14.0, by=list("aabbcc"))
+    grouped = PlackettLuce(regularizer=groups, tol=1e-6).fit(X, y)
+    pairs = grouped.coef_.reshape(3, 2)
+    assert np.array_equal(pairs.any(axis=1), pairs.all(axis=1)) and not pairs.all()
+    model = clone(sparse).set_params(warm_start=True).fit(X, y)
+    assert model.fit(X, y).result_.step.n_iter <= 2
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"ties": "random"}, "ties must be one of"),
+        ({"top": -1}, "top must be a number of places"),
+        ({"solver": "frank_wolfe"}, "dual of the hinge, not of PlackettLuceLoss"),
+        ({"l2": 1.0, "C": 1.0}, "give l2 or C, not both"),
+    ],
+)
+def test_the_estimator_refuses(options, message):
+    with pytest.raises((ValueError, MissingCapability), match=message):
+        PlackettLuce(**options).fit(*queries(3))
+
+
+def test_answers_refuse():
+    X, y = queries(3)
+    model = PlackettLuce().fit(X, y)
+    with pytest.raises(ValueError, match="k must be an integer of at least 1, got 0"):
+        model.predict_top(X, 0)
+    with pytest.raises(ValueError, match=r"n_draws must be an integer of at least 1, got 1\.5"):
+        model.sample(X, 1.5)
+    with pytest.raises(ValueError, match=r"query 1, document 0: y\[1\]\[0\] = -1 is no grade"):
+        model.log_proba(X, [y[0], [-1] * len(X[1]), y[2]])
+    with pytest.raises(ValueError, match=r"X\[0\] has 2 documents but y\[0\] has 3 grades"):
+        PlackettLuce().fit([np.eye(2)], [[1, 0, 0]])
+    with pytest.raises(ValueError, match="scores must be one finite number a row"):
+        PlackettLuceLoss().on(np.array([np.nan, 0.0]), np.array([1, 0]), np.array([0, 2]))
+    with pytest.raises(ValueError, match="2 scores need as many grades"):
+        PlackettLuceLoss().on(np.zeros(2), np.array([1]), np.array([0, 2]))

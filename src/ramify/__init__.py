@@ -17,6 +17,7 @@ _HOME = {
     "CRF": "ramify.estimators",
     "SSVM": "ramify.estimators",
     "Perceptron": "ramify.estimators",
+    "PlackettLuce": "ramify.estimators",
     "CombinedDecoder": "ramify.estimators",
     "load": "ramify.estimators",
     "Chain": "ramify.structures",
@@ -38,12 +39,12 @@ _PACKAGES = (
 
 __all__ = [
     "CRF", "SSVM", "UNKNOWN", "Chain", "Clique", "CombinedDecoder", "Decomposition", "Graph", "GraphInput",
-    "GroupLasso", "Multiclass", "Perceptron", "Ranking", "SemiMarkov", "as_sequences", "load",
+    "GroupLasso", "Multiclass", "Perceptron", "PlackettLuce", "Ranking", "SemiMarkov", "as_sequences", "load",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
     from ramify.data import UNKNOWN, Clique, GraphInput, as_sequences
-    from ramify.estimators import CRF, SSVM, CombinedDecoder, Perceptron, load
+    from ramify.estimators import CRF, SSVM, CombinedDecoder, Perceptron, PlackettLuce, load
     from ramify.regularizers import Decomposition, GroupLasso
     from ramify.structures import Chain, Graph, Multiclass, Ranking, SemiMarkov
 

@@ -74,7 +74,7 @@ def _march(first, step, rate, n_late, height, ratio, sums):
         for d in range(len(rate)):
             sums[d] += weight * ratio[d]
         sums[len(rate)] += weight
-        if value < top - NEGLIGIBLE and value < -NEGLIGIBLE:
+        if not (value >= top - NEGLIGIBLE or value >= -NEGLIGIBLE):  # NaN ends it too
             return
         x += step
 
@@ -116,7 +116,7 @@ def log_before(a, expected, rate, ratio, sums):
         _march(middle - 0.5 * step, -step, rate, n_late, height, ratio, sums)
         step *= 0.5
         off = abs(sums[n] - 2.0 * whole) + abs(sums[:n].sum() - 2.0 * slopes)
-        if off <= AGREES * (sums[n] + sums[:n].sum()):
+        if not off > AGREES * (sums[n] + sums[:n].sum()):
             break
     n = 0
     for d in range(m):

@@ -56,6 +56,7 @@ def _groups() -> dict[str, Callable[[], None]]:
         "edges": _fit_rich,
         "kernels": _fit_kernels,
         "graphs": run_graphs,
+        "plackett_luce": _draw_orders,
         "predictions": _predict_all,
         "inference": _infer_all,
     }
@@ -142,6 +143,17 @@ def _fit_kernels() -> None:
 
     for structure, X, Y in list(_data())[:1]:
         _fitted(SSVM(structure, kernel="rbf", max_iter=2, n_jobs=1), X, Y).predict(X)
+
+
+def _draw_orders() -> None:
+    """The likelihood of rankings and its probabilities."""
+    import numpy as np
+
+    from ramify import PlackettLuce
+
+    X, y = [np.eye(4)], [[2, 1, 1, 0]]
+    for ties in ("exact", "breslow"):
+        _fitted(PlackettLuce(ties=ties, max_iter=2, n_jobs=1), X, y).predict_top(X, 2)
 
 
 def _tag() -> None:

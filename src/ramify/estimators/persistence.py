@@ -145,9 +145,10 @@ def load(path: Any, *, segment_features: Any = None, kernel: Any = None, edge_ke
 def _estimators() -> dict[str, type]:
     from ramify.estimators.crf import CRF
     from ramify.estimators.perceptron import Perceptron
+    from ramify.estimators.plackett_luce import PlackettLuce
     from ramify.estimators.ssvm import SSVM
 
-    return {c.__name__: c for c in (CRF, SSVM, Perceptron)}
+    return {c.__name__: c for c in (CRF, SSVM, Perceptron, PlackettLuce)}
 
 
 def _components() -> dict[str, type]:

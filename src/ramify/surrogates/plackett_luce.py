@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ramify.data.rankings import grades_of, ranks_of
 from ramify.surrogates.base import Evaluation
 
 TIES = ("exact", "efron", "breslow")  # in the order of the kernels' numbers
@@ -55,7 +56,7 @@ class PlackettLuceLoss:
 
     smooth = True
     convex = True
-    needs = ("grades",)
+    needs = ("best_equivalent",)  # grades in the annotation
 
     def __post_init__(self) -> None:
         if self.ties not in TIES:
@@ -68,7 +69,11 @@ class PlackettLuceLoss:
 
     def evaluate(self, structure: Any, theta: Any, true: Any, weight: np.ndarray) -> Evaluation:
         """Values and gradient of every query."""
-        values, gradient = self.on(theta.node, structure.grades(true), theta.offsets, weight)
+        theta.check()
+        true = np.asarray(true)
+        order = np.empty(len(true), np.int64)  # the ranks of a true output follow its grades
+        order[np.repeat(theta.offsets[:-1], np.diff(theta.offsets)) + ranks_of(true)] = np.arange(len(true))
+        values, gradient = self._losses(theta.node, order, grades_of(true), theta.offsets, weight)
         return Evaluation(values, replace(theta, node=gradient))
 
     def on(
@@ -90,27 +95,31 @@ class PlackettLuceLoss:
         values : ndarray of shape (n_queries,)
         gradient : ndarray of shape (n_rows,)
         """
+        scores, grades, offsets = np.asarray(scores, float), np.asarray(grades), np.asarray(offsets, np.int64)
+        if scores.ndim != 1 or not np.all(np.isfinite(scores)):
+            raise ValueError(
+                f"scores must be one finite number a row, got shape {scores.shape} or NaN or infinity"
+            )
+        if (
+            grades.shape != scores.shape
+            or offsets[0] != 0
+            or offsets[-1] != len(scores)
+            or np.any(np.diff(offsets) < 0)
+        ):
+            raise ValueError(
+                f"{len(scores)} scores need as many grades and offsets that rise from 0 to {len(scores)}, got grades "
+                f"of shape {grades.shape} and offsets from {offsets[0]} to {offsets[-1]}"
+            )
+        query = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+        weight = np.ones(len(offsets) - 1) if weight is None else np.asarray(weight, float)
+        return self._losses(scores, np.lexsort((-grades, query)), grades, offsets, weight)
+
+    def _losses(self, scores, order, grades, offsets, weight) -> tuple[np.ndarray, np.ndarray]:
         from ramify._kernels.plackett_luce import losses
 
-        n_queries = len(offsets) - 1
-        offsets = np.asarray(offsets, np.int64) - offsets[0]
-        query = np.repeat(np.arange(n_queries), np.diff(offsets))
-        order = np.lexsort((-np.asarray(grades, np.int64), query))
-        values, gradient = np.empty(n_queries), np.empty(len(scores))
-        weight = np.ones(n_queries) if weight is None else np.ascontiguousarray(weight, dtype=float)
+        values, gradient = np.empty(len(offsets) - 1), np.empty(len(scores))
         losses(
-            np.ascontiguousarray(scores, dtype=float), order, np.asarray(grades, np.int64), offsets, weight,
-            TIES.index(self.ties), int(self.top or 0), values, gradient,
+            np.ascontiguousarray(scores), np.ascontiguousarray(order), np.ascontiguousarray(grades, np.int64), offsets,
+            np.ascontiguousarray(weight), TIES.index(self.ties), int(self.top or 0), values, gradient,
         )  # fmt: skip
         return values, gradient
-
-
-def uninformative(grades: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-    """Which queries say nothing about an order: those with one grade only, or with one document.
-
-    >>> uninformative(np.array([1, 1, 0, 1, 2]), np.array([0, 2, 3, 5]))
-    array([ True,  True, False])
-    """
-    return np.array(
-        [np.ptp(grades[a:b]) == 0 if b > a else True for a, b in zip(offsets[:-1], offsets[1:])], bool
-    )
