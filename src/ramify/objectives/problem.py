@@ -75,6 +75,15 @@ def is_convex(problem: Problem) -> bool:
     return bool(getattr(problem, "convex", True))
 
 
+def require_convex(problem: Problem, solver: str) -> None:
+    """Refuse a loss that is not convex, for a solver whose steps or bound rely on it."""
+    if not is_convex(problem):
+        raise MissingCapability(
+            f"{solver} needs a convex loss, and {name_of(problem)} (loss='ramp', or ties='best') is none: use "
+            "solver='cccp', or 'subgradient', 'pegasos' or 'stochastic', which descend directly"
+        )
+
+
 def first_point(problem: Problem, w0: np.ndarray | None) -> np.ndarray:
     """A checked copy of ``w0``, or zeros."""
     if w0 is None:

@@ -10,6 +10,7 @@ from ramify.solvers.registry import HOME, solver_class
 if TYPE_CHECKING:
     from ramify.solvers.arow import AROW
     from ramify.solvers.bundle import Bundle
+    from ramify.solvers.cutting_planes import OneSlack
     from ramify.solvers.frank_wolfe import FrankWolfe
     from ramify.solvers.kernel_frank_wolfe import KernelFrankWolfe
     from ramify.solvers.lbfgs import LBFGS
@@ -29,6 +30,7 @@ __all__ = [
     "Bundle",
     "FrankWolfe",
     "KernelFrankWolfe",
+    "OneSlack",
     "PassiveAggressive",
     "Pegasos",
     "Proximal",

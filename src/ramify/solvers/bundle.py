@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from ramify.objectives.certificate import CutPool
 from ramify.objectives.problem import (
     Problem,
     first_point,
+    require_convex,
     require_no_l1,
     require_penalised,
     require_separable,
@@ -19,7 +21,6 @@ from ramify.objectives.problem import (
 )
 from ramify.solvers.base import Callback, Recorder, Result, Step, warn_unconverged
 
-_CAUTION = 0.3  # how far from the best point towards the minimiser of the cuts the next cut is taken
 _ROUNDING = 1e-13  # relative gap below which values cannot be told apart
 
 
@@ -63,11 +64,15 @@ class Bundle:
     max_cuts: int = 150
     callbacks: Sequence[Callback] = field(default=())
 
+    name: ClassVar[str] = "bundle"
+    # how far from the best point towards the minimiser of the cuts the next cut is taken
+    caution: ClassVar[float] = 0.3
+
     def __post_init__(self) -> None:
         if self.max_iter < 1 or not self.tol >= 0 or self.max_cuts < 2:
             raise ValueError(
-                f"Bundle needs max_iter >= 1, tol >= 0 and max_cuts >= 2, got max_iter={self.max_iter!r}, "
-                f"tol={self.tol!r}, max_cuts={self.max_cuts!r}"
+                f"{type(self).__name__} needs max_iter >= 1, tol >= 0 and max_cuts >= 2, got "
+                f"max_iter={self.max_iter!r}, tol={self.tol!r}, max_cuts={self.max_cuts!r}"
             )
 
     def solve(
@@ -104,7 +109,7 @@ class Bundle:
         step = run.history[-1]
         if reason == "max_iter":
             warn_unconverged(
-                f"bundle stopped after {run.n_iter} iterations with relative gap {step.gap / abs(run.best):.2e} "
+                f"{self.name} stopped after {run.n_iter} iterations with relative gap {step.gap / abs(run.best):.2e} "
                 f"> tol={self.tol:g}. Increase max_iter, tol or l2."
             )
         return Result(run.best_w, step, run.history, reason in ("gap", "machine precision"), reason, run)
@@ -125,10 +130,11 @@ class Bundle:
         return run
 
     def _check(self, problem: Problem) -> None:
-        require_separable(problem, "bundle")
-        require_whole(problem, "bundle")
-        require_no_l1(problem, "bundle")
-        require_penalised(problem, "bundle")
+        require_convex(problem, self.name)
+        require_separable(problem, self.name)
+        require_whole(problem, self.name)
+        require_no_l1(problem, self.name)
+        require_penalised(problem, self.name)
 
     def _resumed(self, problem: Problem, state: BundleState) -> BundleState:
         if not problem.regularizer.same_as(state.pool.regularizer) or state.pool.size != self.max_cuts:
@@ -138,8 +144,7 @@ class Bundle:
             )
         return copy.deepcopy(state)
 
-    @staticmethod
-    def _iterate(problem: Problem, run: BundleState) -> None:
+    def _iterate(self, problem: Problem, run: BundleState) -> None:
         reg = problem.regularizer
         value, gradient = problem.loss(run.w)
         primal = value + reg.value(run.w)
@@ -148,10 +153,9 @@ class Bundle:
         run.pool.add(value, gradient, run.w)
         run.pool.lower_bound()
         run.n_iter += 1
-        run.w = Bundle._next(problem, run)
+        run.w = self._next(problem, run)
 
-    @staticmethod
-    def _next(problem: Problem, run: BundleState) -> np.ndarray:
+    def _next(self, problem: Problem, run: BundleState) -> np.ndarray:
         """Where the next cut is taken."""
         lowest = -run.pool.mean_gradient() / problem.regularizer.l2
-        return run.best_w + _CAUTION * (lowest - run.best_w)
+        return run.best_w + self.caution * (lowest - run.best_w)

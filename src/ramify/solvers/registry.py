@@ -16,6 +16,7 @@ HOME = {
     "sag": ("ramify.solvers.sag", "SAG"),
     "cccp": ("ramify.solvers.cccp", "CCCP"),
     "bundle": ("ramify.solvers.bundle", "Bundle"),
+    "one_slack": ("ramify.solvers.cutting_planes", "OneSlack"),
     "subgradient": ("ramify.solvers.subgradient", "Subgradient"),
     "pegasos": ("ramify.solvers.pegasos", "Pegasos"),
     "proximal": ("ramify.solvers.proximal", "Proximal"),
