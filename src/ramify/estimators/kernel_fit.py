@@ -30,6 +30,7 @@ from ramify.kernels import Nystroem, resolve_kernel
 from ramify.kernels.definite import EXACT, check_definite
 from ramify.kernels.gram import Gram
 from ramify.kernels.rows import as_rows, distinct
+from ramify.losses.rescaling import resolve_rescaling
 from ramify.objectives.kernel_dual import KernelProblem
 from ramify.objectives.kernel_edges import EdgePart
 from ramify.objectives.risk import Samples
@@ -86,6 +87,10 @@ def fit_kernel(model: Any, X: Any, y: Any, sample_weight: Any) -> Any:
     if model.loss != "hinge":
         raise MissingCapability(
             f"loss={model.loss!r} has no dual with a kernel: use loss='hinge', or kernel=Nystroem(...)"
+        )
+    if not resolve_rescaling(model.rescaling).is_margin:
+        raise MissingCapability(
+            f"rescaling={model.rescaling!r} has no dual with a kernel: use rescaling='margin', or kernel=Nystroem(...)"
         )
     if hasattr(model.structure, "extend_encoder"):
         raise MissingCapability(
