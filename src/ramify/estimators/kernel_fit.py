@@ -282,9 +282,28 @@ def fit_mapped(model: Any, kernel: Nystroem, X: Any, y: Any, sample_weight: Any)
         tables = [features[a:b] for a, b in zip(offsets[:-1], offsets[1:])]
     if isinstance(data.samples.batch, GraphBatch):
         tables = _with_nodes(X, tables, data.encoder)
-    plain.callbacks, plain.classes = model.callbacks, list(data.codec.classes_)
+
+    def mapped(scorer: Any) -> MappedScorer:
+        return MappedScorer(own, data.samples.batch.n_columns, scorer)
+
+    plain.classes = list(data.codec.classes_)
+    plain.callbacks = [
+        _seeing(callback, lambda seen: model._snapshot(data, mapped(seen.scorer_), seen.coef_))
+        for callback in model.callbacks or ()
+    ]
     plain.fit(tables, y, sample_weight)
-    scorer = MappedScorer(own, data.samples.batch.n_columns, plain.scorer_)
-    model._keep(data, scorer, plain.result_)
+    model._keep(data, mapped(plain.scorer_), plain.result_)
     model.fit_seconds_ = plain.fit_seconds_
     return model
+
+
+def _seeing(callback: Any, view: Any) -> Any:
+    """A callback that is shown ``view(model)`` where it asks for the model."""
+    if not getattr(callback, "sees_model", False):
+        return callback
+
+    def told(step: Any, model: Any) -> Any:
+        return callback(step, lambda: view(model()))
+
+    told.sees_model = True  # type: ignore[attr-defined]
+    return told

@@ -1,7 +1,19 @@
-"""Looking into fitted models: their strongest weights, and why a label won."""
+"""Looking into fitted models: their strongest weights, why a label won, how tight their bounds are."""
 
+from ramify.inspection.bounds import BoundValues, bound_values
 from ramify.inspection.contests import Contest, Explanation, Term
 from ramify.inspection.explain import Explainer, explain
 from ramify.inspection.weights import NamedWeights, Weight, is_nameable
 
-__all__ = ["Contest", "Explainer", "Explanation", "NamedWeights", "Term", "Weight", "explain", "is_nameable"]
+__all__ = [
+    "BoundValues",
+    "Contest",
+    "Explainer",
+    "Explanation",
+    "NamedWeights",
+    "Term",
+    "Weight",
+    "bound_values",
+    "explain",
+    "is_nameable",
+]
