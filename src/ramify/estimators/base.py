@@ -244,6 +244,10 @@ class StructuredEstimator(PersistenceMixin, BaseEstimator):
     def log_proba(self, X: Any, y: Any) -> np.ndarray:
         """Log-probability of given outputs under ``p(y) ~ exp f(x, y)``, shape (n_samples,)."""
         require(self.structure, ("log_proba",), user="log_proba", remedy=_NO_SUMS)
+        return self._of_outputs(X, y, lambda theta, codes: self.structure_.log_proba(theta, codes))
+
+    def _of_outputs(self, X: Any, y: Any, answer: Callable[[Any, np.ndarray], np.ndarray]) -> np.ndarray:
+        """A number for each sample and its given output, from potentials and codes; 0 for an empty sample."""
         y = given_labels(y, self.structure.layout)
         whole = self._transform(X)
         check_outputs(whole if self.structure.layout == "items" else positions(whole), y, self.structure)
@@ -252,7 +256,7 @@ class StructuredEstimator(PersistenceMixin, BaseEstimator):
         out = np.zeros(len(keep))
         found = self._run(
             batch,
-            lambda block, rows: self.structure_.log_proba(self.scorer_.score(self.coef_, block), codes[rows]),
+            lambda block, rows: answer(self.scorer_.score(self.coef_, block), codes[rows]),
         )
         out[keep] = np.concatenate(found) if found else []
         return out

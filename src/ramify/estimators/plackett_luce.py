@@ -8,7 +8,6 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from ramify.estimators.base import StructuredEstimator
-from ramify.estimators.training import check_outputs, encode_outputs, given_labels, positions, without_empty
 from ramify.structures.ranking import Ranking
 from ramify.surrogates.plackett_luce import PlackettLuceLoss
 
@@ -161,20 +160,12 @@ class PlackettLuce(StructuredEstimator):
         ndarray of shape (n_queries,)
             0 for an empty query.
         """
-        y = given_labels(y, "sequences")
-        whole = self._transform(X)
-        check_outputs(positions(whole), y, self.structure)
-        codes = encode_outputs(self.codec_, y, whole.offsets, "sequences")
-        batch, keep = without_empty(whole)
-        surrogate, out = self._surrogate(), np.zeros(len(keep))
+        surrogate = self._surrogate()
 
-        def values(block: Any, rows: slice) -> np.ndarray:
-            theta = self.scorer_.score(self.coef_, block)
-            return surrogate.evaluate(self.structure_, theta, codes[rows], np.ones(len(theta))).values
+        def log_likelihood(theta: Any, codes: np.ndarray) -> np.ndarray:
+            return 0.0 - surrogate.evaluate(self.structure_, theta, codes, np.ones(len(theta))).values
 
-        found = self._run(batch, values)
-        out[keep] = -np.concatenate(found) if found else []
-        return out
+        return self._of_outputs(X, y, log_likelihood)
 
     def predict_top(self, X: Any, k: int = 1) -> list[np.ndarray]:
         """Probability of every document to be among the first k of its query.
