@@ -93,8 +93,8 @@ class BoundDisplay:
             point costs about two passes over the data, after the fit. Its weights are kept until then; there are fewer
             points where they would take more than 256 MB.
         warm_start : bool, default=True
-            With ``l2``: fit from the weakest penalty to the strongest, each time from the last weights (kernels excepted,
-            which have none). Else every fit has its own start.
+            With ``l2``: fit from the weakest penalty to the strongest, each time from the last weights (but for
+            kernels, which have none). Else every fit has its own start.
         average : bool, default=True
             Means over the samples; else sums. Samples count by their weights.
         task_loss, rescaling : optional

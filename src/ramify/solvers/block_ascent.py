@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol, Self
 import numpy as np
 
 from ramify.errors import MissingCapability
-from ramify.objectives.problem import require_separable, require_whole
+from ramify.objectives.problem import require_convex, require_separable, require_whole
 from ramify.solvers.base import Callback, Recorder, Result, check_settings, warn_unconverged
 from ramify.surrogates.hinge import Hinge
 
@@ -89,6 +89,7 @@ class Best(NamedTuple):
 
 def check_dual(problem: Any, solver: str, w0: np.ndarray | None) -> None:
     """Refuse what has no dual with one distribution a sample."""
+    require_convex(problem, solver)
     surrogate = getattr(problem, "surrogate", None)
     rescaling = getattr(surrogate, "rescaling", None)
     if rescaling is not None:

@@ -63,7 +63,17 @@ class Restarted:
 
     def solve(self, problem: Shifted, w: np.ndarray, value: float | None, callback: Callback) -> Result:
         """Minimise from ``w`` on; a solver that came out worse is overruled."""
-        result = replace(self.solver, callbacks=(*self.solver.callbacks, callback)).solve(problem, w0=w)
+        solver = replace(self.solver, callbacks=(*self.solver.callbacks, callback))
+        try:
+            result = solver.solve(problem, w0=w)
+        except AttributeError as error:
+            if error.obj is not problem:
+                raise
+            raise MissingCapability(
+                f"CCCP: inner={type(solver).__name__} asks for the {error.name} of its problem, which is a whole loss "
+                "with a linear term taken off: use inner='bundle', or a solver that needs values and gradients only, "
+                "such as Subgradient()"
+            ) from error
         value = objective(problem, w) if value is None else value
         if result.primal <= value:
             return result
@@ -218,8 +228,12 @@ class _Rounds:
                 first.append(step.primal)
             return first[0] - step.primal >= GAIN * (step.primal - step.lower)
 
+        before = self.w, self.value, self.slope, self._convex_value
         self._minimise(enough)
         self._tangent()
+        if self.value > before[1]:  # by rounding, or since maxima are approximate, so that tangents are none
+            self.w, self.value, self.slope, self._convex_value = before
+            self.recorder.history[-1] = self.recorder.history[-1]._replace(primal=self.value)
 
     def _tangent(self) -> None:
         """The tangent of the concave part at the present weights, and with its value the objective."""

@@ -13,7 +13,14 @@ import numpy as np
 from ramify.errors import MissingCapability
 from ramify.objectives.certificate import CutPool
 from ramify.objectives.packed_diagonal import has_diagonal, hessian_diagonal
-from ramify.objectives.problem import Problem, first_point, name_of, require_separable, require_whole
+from ramify.objectives.problem import (
+    Problem,
+    first_point,
+    name_of,
+    require_convex,
+    require_separable,
+    require_whole,
+)
 from ramify.solvers.base import Callback, Recorder, Result, Step, warn_unconverged
 from ramify.solvers.line_search import Point, strong_wolfe
 from ramify.solvers.quasi_newton import InverseHessian
@@ -139,6 +146,7 @@ class LBFGS:
         return self._finished(run, recorder, reason)
 
     def _check(self, problem: Problem) -> None:
+        require_convex(problem, "lbfgs")
         require_separable(problem, "lbfgs")
         require_whole(problem, "lbfgs")
         if not problem.smooth:

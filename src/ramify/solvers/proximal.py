@@ -12,7 +12,7 @@ import numpy as np
 from ramify.data.graph_batch import GraphBatch
 from ramify.errors import MissingCapability
 from ramify.objectives.certificate import CutPool
-from ramify.objectives.problem import Problem, first_point, name_of
+from ramify.objectives.problem import Problem, first_point, name_of, require_convex
 from ramify.solvers.base import Callback, Recorder, Result, Step, check_settings, warn_unconverged
 from ramify.solvers.passes import cut_graphs
 
@@ -97,6 +97,7 @@ class Proximal:
         Result
             With the best point met. ``state`` is not changed: the same one may be resumed again.
         """
+        require_convex(problem, "proximal")
         if not problem.smooth:
             raise MissingCapability(
                 f"proximal needs a smooth loss, and {name_of(problem)} is not: use CRF, or solver='stochastic' without "

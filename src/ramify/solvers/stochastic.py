@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from ramify.objectives.certificate import CutPool
-from ramify.objectives.problem import require_separable
+from ramify.objectives.problem import is_convex, require_separable
 from ramify.solvers.base import Callback, Recorder, Result, check_settings, warn_unconverged
 from ramify.solvers.passes import DTYPES, PassState, check_choices, cut_anew, stochastic_pass
+from ramify.solvers.starts import first_weights
 from ramify.structures.base import require
 
+FIRST_EPOCHS = 20  # on the convex part of a loss that is not convex, where no weights are given
 RATES = {"adagrad": (0.01, 0.03, 0.1, 0.3, 1.0), "sgd": (0.001, 0.01, 0.1, 1.0)}
 
 
@@ -51,6 +55,10 @@ class Stochastic:
     With a :class:`~ramify.regularizers.Decomposition` each epoch visits random pieces of the samples. Cuts redrawn
     each epoch leave no fixed objective: ``gap`` is NaN, ``primal`` is the loss met during the epoch plus the penalty,
     and the run stops when it changes by less than ``tol``, relatively, from one epoch to the next.
+
+    A loss that is not convex (ramp) is minimised directly: ``lower`` and ``gap`` are NaN then, and the decrease stops
+    the run. Without ``w0`` it starts at weights that the structure knows (``Ranking``), or at those that 20 epochs on
+    the convex part of the loss lead to.
     """
 
     rule: str = "adagrad"
@@ -75,12 +83,14 @@ class Stochastic:
         """Minimise ``problem``; ``state`` of an earlier result goes on where that stopped."""
         require(problem, ("loss", "sample_loss"), user="stochastic", remedy="Choose another solver.")
         require_separable(problem, "stochastic")
+        if state is None and w0 is None and not is_convex(problem):
+            w0 = self._first_weights(problem)
         current = self._start(problem, w0) if state is None else state["pass"].copy()
         recorder = Recorder(self.callbacks, () if state is None else state["history"])
         if problem.decomposition is not None:
             return self._solve_pieces(problem, current, recorder)
-        pool = CutPool(problem.regularizer)
-        lower = -np.inf if state is None else state["lower"]
+        pool = CutPool(problem.regularizer) if is_convex(problem) else None
+        lower = (np.nan if pool is None else -np.inf) if state is None else state["lower"]
         previous = (np.inf, np.inf) if state is None else state["previous"]
         n_oracle = 0.0 if state is None else state["n_oracle"]
         epoch, last = current.epoch, current.epoch + self.max_iter
@@ -97,8 +107,7 @@ class Stochastic:
                 value, gradient = problem.loss(w)
                 n_oracle += 1
                 primal = value + problem.regularizer.value(w)
-                pool.add(value, gradient, w)
-                lower = max(lower, pool.lower_bound())
+                lower = _bound(pool, lower, value, gradient, w)
             stop = recorder.record(epoch, n_oracle, primal, lower, lambda: current.weights(self.averaged))
             if stop:
                 reason = "callback"
@@ -115,8 +124,7 @@ class Stochastic:
             w = current.weights(self.averaged)
             value, gradient = problem.loss(w)
             primal = value + problem.regularizer.value(w)
-            pool.add(value, gradient, w)
-            lower = max(lower, pool.lower_bound())
+            lower = _bound(pool, lower, value, gradient, w)
             recorder.history[-1] = recorder.history[-1]._replace(primal=primal, lower=lower)
         return self._result(w, recorder, reason, current, lower, previous, n_oracle)
 
@@ -156,6 +164,15 @@ class Stochastic:
         }  # fmt: skip
         return Result(w, step, history, converged, reason, state)
 
+    def _first_weights(self, problem: Any) -> np.ndarray:
+        """Where descent on a loss that is not convex starts."""
+        if hasattr(problem.structure, "first_weights") or not hasattr(problem.surrogate, "convex_part"):
+            return first_weights(problem, None).w
+        first = replace(self, max_iter=FIRST_EPOCHS, check_every=FIRST_EPOCHS, callbacks=())
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # the minimum itself is not what is wanted
+            return first.solve(problem.with_surrogate(problem.surrogate.convex_part)).w
+
     def _order(self, problem: Any, epoch: int) -> np.ndarray:
         return np.random.default_rng([self.random_state, epoch]).permutation(problem.n_samples)
 
@@ -175,3 +192,11 @@ class Stochastic:
             if value < best_value:
                 best_rate, best_value = rate, value
         return replace(start, rate=best_rate, decay=decay)
+
+
+def _bound(pool: CutPool | None, lower: float, value: float, gradient: np.ndarray, w: np.ndarray) -> float:
+    """The best lower bound with one more cut; as it was where there are none."""
+    if pool is None:
+        return lower
+    pool.add(value, gradient, w)
+    return max(lower, pool.lower_bound())
