@@ -108,7 +108,7 @@ def _generic_stretch(
             value, counts, inputs = problem.sample_loss(int(i), point)
             scorer.pull_back(counts, inputs, fresh)
             offset += weight[i] * value
-            touched.append(at)
+            touched.append(at[fresh[at] != 0.0])
         at = np.unique(np.concatenate(touched))
         own = fresh[at]
         fresh[at] = 0.0

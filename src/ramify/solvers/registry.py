@@ -17,6 +17,7 @@ HOME = {
     "cccp": ("ramify.solvers.cccp", "CCCP"),
     "bundle": ("ramify.solvers.bundle", "Bundle"),
     "one_slack": ("ramify.solvers.cutting_planes", "OneSlack"),
+    "n_slack": ("ramify.solvers.n_slack", "NSlack"),
     "subgradient": ("ramify.solvers.subgradient", "Subgradient"),
     "pegasos": ("ramify.solvers.pegasos", "Pegasos"),
     "proximal": ("ramify.solvers.proximal", "Proximal"),
