@@ -289,34 +289,77 @@ def test_samples_follow_the_distribution():
     assert first == pytest.approx(model.predict_top([X[1]])[0], abs=5 * 0.5 / math.sqrt(n))
 
 
+def ranks_of_two(scores, k):
+    """The kernel, with a query before and after that must not matter."""
+    from ramify._kernels.plackett_luce_ranks import rank_probabilities
+
+    n = len(scores)
+    found = np.empty((n + 5, k))
+    rank_probabilities(
+        np.concatenate([[1.0, -1.0], scores, [0.0, 9.0, 1.0]]), np.array([0, 2, n + 2, n + 5]), found
+    )
+    return found[2:-3]
+
+
 @given(st.lists(st.floats(-8, 8), min_size=1, max_size=6), st.integers(1, 7))
 @settings(max_examples=50, deadline=None)
-def test_probability_to_be_among_the_first(scores, k):
-    from ramify._kernels.plackett_luce_top import top_probabilities
-
-    scores = np.array(scores)
-    found, expected = np.empty(len(scores)), np.zeros(len(scores))
-    top_probabilities(scores, np.array([0, len(scores)]), k, found)
-    for order in itertools.permutations(range(len(scores)), min(k, len(scores))):
-        expected[list(order)] += order_probability(scores, order)
-    assert found == pytest.approx(expected, abs=1e-12)
+def test_probabilities_of_ranks(scores, k):
+    scores, n = np.array(scores), len(scores)
+    expected = np.zeros((n, max(n, k)))
+    for order in itertools.permutations(range(n)):
+        expected[list(order), range(n)] += order_probability(scores, order)
+    assert ranks_of_two(scores, k) == pytest.approx(expected[:, :k], abs=1e-12)
 
 
-@pytest.mark.parametrize("k", [1, 3, 40, 79, 80, 100])
-def test_places_add_up(k):
-    from ramify._kernels.plackett_luce_top import top_probabilities
+@pytest.mark.parametrize("k", [1, 3, 19, 20, 21, 40, 79, 80])
+@pytest.mark.parametrize("spread", [0.0, 3.0, 100.0])
+def test_probabilities_of_ranks_add_up(k, spread):
+    scores = np.random.default_rng(0).normal(size=80) * spread
+    found = ranks_of_two(scores, k)
+    assert found.min() >= -1e-14 and found.max() <= 1.0 + 1e-12
+    assert found.sum(axis=0) == pytest.approx(np.ones(k), rel=1e-11)
+    first = found.sum(axis=1)[np.argsort(scores)]
+    assert np.all(np.diff(first) >= -1e-11), "a higher score is among the first more often"
+    if k == 80:
+        assert first == pytest.approx(np.ones(80), rel=1e-11)
+        for few in (1, 3, 30):  # for few ranks another way is taken
+            assert ranks_of_two(scores, few) == pytest.approx(found[:, :few], abs=1e-12)
 
-    scores = np.random.default_rng(0).normal(size=160) * 3
-    found = np.empty(160)
-    top_probabilities(scores, np.array([0, 80, 160]), k, found)
-    assert found.reshape(2, 80).sum(axis=1) == pytest.approx(min(k, 80), rel=1e-12)
-    assert np.all(np.diff(found[:80][np.argsort(scores[:80])]) >= -1e-12)
+
+def test_marginals_and_first_places_of_the_model():
+    X, y = queries(6)
+    model = PlackettLuce().fit(X, y)
+    for scores, marginals, top, one in zip(
+        model.row_scores(X), model.predict_marginals(X), model.predict_top(X, 2), model.predict_top(X)
+    ):
+        n = len(scores)
+        assert marginals.shape == (n, n)
+        assert marginals.sum(axis=0) == pytest.approx(np.ones(n)) == marginals.sum(axis=1)
+        assert top == pytest.approx(marginals[:, :2].sum(axis=1))
+        assert one == pytest.approx(np.exp(scores) / np.exp(scores).sum())
+    assert all(p == pytest.approx(np.ones(len(p))) for p in model.predict_top(X, 100))
+
+
+def test_the_most_probable_orders():
+    X, y = queries(6)
+    model = PlackettLuce().fit(X, y)
+    x = [X[0][:4], X[1][:1], X[2]]
+    found = model.predict_nbest(x, 200)
+    assert [len(orders) for orders in found] == [24, 1, 200]
+    assert [value for orders in found for _, value in orders[:1]] == pytest.approx(model.decision_function(x))
+    for rows, orders in zip(x, found):
+        values = [value for _, value in orders]
+        grades = [len(order) - 1 - np.argsort(order) for order, _ in orders]
+        assert values == pytest.approx(model.log_proba([rows] * len(orders), grades), abs=1e-12)
+        assert np.all(np.diff(values) <= 1e-12)
+        assert len({tuple(order) for order, _ in orders}) == len(orders)
+        assert np.array_equal(orders[0][0], model.predict([rows])[0])
 
 
 def test_queries_that_teach_nothing_stay_and_are_counted():
     X, y = queries(8)
     more = [*X, X[0][:1], X[1]], [*y, [2], np.ones(len(X[1]), int)]
-    with pytest.warns(UserWarning, match="2 of 10 queries teach nothing"):
+    with pytest.warns(UserWarning, match="2 of 10 queries"):
         model = PlackettLuce(tol=1e-9).fit(*more)
     without = PlackettLuce(tol=1e-9).fit(X, y)
     assert model.coef_ == pytest.approx(without.coef_, abs=1e-6)
@@ -329,6 +372,8 @@ def test_empty_queries_have_empty_answers():
     empty = np.empty((0, 4))
     assert [len(order) for order in model.predict([empty, X[0]])] == [0, len(X[0])]
     assert [len(p) for p in model.predict_top([empty, X[0]], 2)] == [0, len(X[0])]
+    assert [p.shape for p in model.predict_marginals([empty, X[0][:2]])] == [(0, 0), (2, 2)]
+    assert model.decision_function([empty])[0] == 0.0 and len(model.predict_nbest([empty])[0]) == 1
     assert [draws.shape for draws in model.sample([empty, X[0]], 3, 0)] == [(3, 0), (3, len(X[0]))]
     assert model.log_proba([empty, X[0]], [[], y[0]])[0] == 0.0
 
@@ -376,6 +421,8 @@ def test_answers_refuse():
     model = PlackettLuce().fit(X, y)
     with pytest.raises(ValueError, match="k must be an integer of at least 1, got 0"):
         model.predict_top(X, 0)
+    with pytest.raises(ValueError, match="n must be an integer of at least 1, got True"):
+        model.predict_nbest(X, True)
     with pytest.raises(ValueError, match=r"n_draws must be an integer of at least 1, got 1\.5"):
         model.sample(X, 1.5)
     with pytest.raises(ValueError, match=r"query 1, document 0: y\[1\]\[0\] = -1 is no grade"):

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from ramify.estimators.base import StructuredEstimator
+from ramify.structures.likely_orders import likely_orders, log_probability
 from ramify.structures.ranking import Ranking
+from ramify.structures.ranking_tables import RankingTables
 from ramify.surrogates.plackett_luce import PlackettLuceLoss
 
 
@@ -134,8 +137,8 @@ class PlackettLuce(StructuredEstimator):
 
     @property
     def structure(self) -> Ranking:
-        """Always rankings; the most probable one is sorted by score, whatever the weights of ranks are."""
-        return Ranking()
+        """Always rankings, with ties in any order; sorted by score they are most probable, however ranks are weighted."""
+        return Ranking(ties="best")
 
     def _surrogate(self, classes: tuple = ()) -> PlackettLuceLoss:
         return PlackettLuceLoss(self.ties, self.top)
@@ -176,18 +179,31 @@ class PlackettLuce(StructuredEstimator):
             For k = 1 proportional to ``exp(score)``; the sum over a query is k, or its number of documents if it has
             fewer.
         """
-        from ramify._kernels.plackett_luce_top import top_probabilities
+        check_count("k", k)
+        found, offsets = self._codes(X, lambda theta: first_ranks(theta, k).sum(axis=1))
+        return [np.minimum(found[a:b], 1.0) for a, b in zip(offsets[:-1], offsets[1:])]
 
-        if not isinstance(k, int | np.integer) or isinstance(k, bool) or k < 1:
-            raise ValueError(f"k must be an integer of at least 1, got {k!r}")
+    def predict_marginals(self, X: Any) -> list[np.ndarray]:
+        """Probability of every document at every rank.
 
-        def answer(theta: Any) -> np.ndarray:
-            out = np.empty(len(theta.node))
-            top_probabilities(theta.node, theta.offsets, int(k), out)
-            return out
+        Returns
+        -------
+        list of ndarray of shape (n_documents, n_documents)
+            Rows are documents, columns ranks; both add up to 1.
+        """
+        return [
+            first_ranks(RankingTables(scores, np.array([0, len(scores)])), len(scores))
+            for scores in self.row_scores(X)
+        ]
 
-        found, offsets = self._codes(X, answer)
-        return [found[a:b] for a, b in zip(offsets[:-1], offsets[1:])]
+    def predict_nbest(self, X: Any, n: int = 10) -> list[list[tuple[Any, float]]]:
+        """The n most probable orders of every query with their log-probabilities, the best first."""
+        check_count("n", n)
+        return [list(islice(likely_orders(scores), n)) for scores in self.row_scores(X)]
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Log-probability of the predicted order of every query, shape (n_queries,); 0 for an empty one."""
+        return np.array([log_probability(-np.sort(-scores)) for scores in self.row_scores(X)])
 
     def sample(self, X: Any, n_draws: int = 1, random_state: Any = None) -> list[np.ndarray]:
         """Orders drawn at random: the documents sorted by ``score + Gumbel noise``, which is exact.
@@ -197,10 +213,24 @@ class PlackettLuce(StructuredEstimator):
         list of ndarray of int, shape (n_draws, n_documents)
             Each row the documents of the query, the first first, as :meth:`predict` has them.
         """
-        if not isinstance(n_draws, int | np.integer) or isinstance(n_draws, bool) or n_draws < 1:
-            raise ValueError(f"n_draws must be an integer of at least 1, got {n_draws!r}")
+        check_count("n_draws", n_draws)
         random = check_random_state(random_state)
         return [
             np.argsort(-(scores + random.gumbel(size=(n_draws, len(scores)))), axis=1, kind="stable")
             for scores in self.row_scores(X)
         ]
+
+
+def first_ranks(theta: RankingTables, k: int) -> np.ndarray:
+    """Probability of every document at each of the first k ranks, shape (n_rows, k)."""
+    from ramify._kernels.plackett_luce_ranks import rank_probabilities
+
+    out = np.empty((len(theta.node), min(k, max(theta.longest, 1))))
+    rank_probabilities(theta.node, theta.offsets, out)
+    return out
+
+
+def check_count(name: str, value: Any) -> None:
+    """Refuse anything but a number of things."""
+    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
+        raise ValueError(f"{name} must be an integer of at least 1, got {value!r}")
