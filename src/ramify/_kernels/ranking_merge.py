@@ -37,16 +37,27 @@ def grade_sizes(grade, n_grades):
 
 @kernel()
 def count_states(grade, n_grades, offsets, cut, out):
-    """Size of the table of states of every sample, and its number of grades."""
+    """Of every sample: size of the table of states, number of grades, and steps that the merge takes."""
     for s in range(len(offsets) - 1):
+        n = offsets[s + 1] - offsets[s]
         sizes = grade_sizes(grade[offsets[s] : offsets[s + 1]], n_grades)
-        total, present = 1.0, 0
+        top, table, present = min(cut, n), 1.0, 0
+        number = np.zeros(top + 1)  # of states by how many documents are placed
+        number[0] = 1.0
+        below = np.empty(top + 2)
         for g in range(n_grades):
             if sizes[g] > 0:
-                total *= min(sizes[g], cut) + 1
+                table *= min(sizes[g], top) + 1
                 present += 1
-        out[s, 0] = total
-        out[s, 1] = present
+                below[0] = 0.0
+                for p in range(top + 1):
+                    below[p + 1] = below[p] + number[p]
+                for p in range(top + 1):
+                    number[p] = below[p + 1] - below[max(p - sizes[g], 0)]
+        out[s, 0], out[s, 1] = table, present
+        out[s, 2] = present * number.sum()
+        if top < n:  # the documents below the cut-off are gone through at every last state
+            out[s, 2] += number[top] * n
 
 
 @kernel()
@@ -86,18 +97,8 @@ def merge_rows(kind, score, grade, n_grades, gain, discount, position, factor, c
     rest = np.zeros(n + 1)  # score of the documents from i on, each at its own place of the sorted order
     for i in range(n - 1, -1, -1):
         rest[i] = rest[i + 1] + score[order[i]] * position[i]
-    value[0], total = 0.0, 0
-    for state in range(n_states):
-        if state > 0:  # count on, the last group fastest
-            g = n_groups - 1
-            while placed[g] == most[g]:
-                total -= placed[g]
-                placed[g] = 0
-                g -= 1
-            placed[g] += 1
-            total += 1
-        if total > cut:
-            continue
+    value[0], total, state = 0.0, 0, 0
+    while True:
         if total > 0:
             r = total - 1
             top, chosen, higher = -np.inf, -1, 0
@@ -130,6 +131,17 @@ def merge_rows(kind, score, grade, n_grades, gain, discount, position, factor, c
             whole += rest[i]
             if whole > best_value or best_state < 0:
                 best_value, best_state = whole, state
+        g = n_groups - 1  # count on, the last group fastest, and no further than the cut-off
+        while g >= 0 and (placed[g] == most[g] or total == cut):
+            total -= placed[g]
+            state -= placed[g] * stride[g]
+            placed[g] = 0
+            g -= 1
+        if g < 0:
+            break
+        placed[g] += 1
+        total += 1
+        state += stride[g]
     left = best_state
     for g in range(n_groups):
         placed[g] = left // stride[g]

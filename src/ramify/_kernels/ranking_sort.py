@@ -15,7 +15,11 @@ def sort_rows(keys, scores, position, ranks):
     """
     n = len(keys)
     by_score = np.argsort(-scores, kind="mergesort")
-    order = by_score[np.argsort(-keys[by_score], kind="mergesort")]
+    order = by_score.copy()
+    for r in range(1, n):
+        if keys[order[r]] > keys[order[r - 1]]:
+            order = by_score[np.argsort(-keys[by_score], kind="mergesort")]
+            break
     place = np.empty(n, np.int64)  # of each document in the order of scores
     for r in range(n):
         place[by_score[r]] = r

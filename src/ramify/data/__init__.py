@@ -7,6 +7,7 @@ from ramify.data.graphs import GraphInput, chain_graph, grid_graph, tree_graph
 from ramify.data.labels import UNKNOWN, UNKNOWN_CODE, LabelCodec
 from ramify.data.letor import Queries, read_letor, write_letor
 from ramify.data.ragged import Ragged, offsets_from_lengths
+from ramify.data.rankings import RankingCodec, by_query
 from ramify.data.sequences import as_sequences, check_same_length, listed
 from ramify.data.span_checks import check_spans, detect_encoding
 from ramify.data.span_encodings import ENCODINGS, Transitions, allowed_transitions
@@ -28,10 +29,12 @@ __all__ = [
     "Parity",
     "Queries",
     "Ragged",
+    "RankingCodec",
     "SparseRows",
     "Transitions",
     "allowed_transitions",
     "as_sequences",
+    "by_query",
     "chain_graph",
     "check_same_length",
     "check_spans",

@@ -92,10 +92,10 @@ def fit_kernel(model: Any, X: Any, y: Any, sample_weight: Any) -> Any:
         raise MissingCapability(
             f"rescaling={model.rescaling!r} has no dual with a kernel: use rescaling='margin', or kernel=Nystroem(...)"
         )
-    if hasattr(model.structure, "extend_encoder"):
+    if hasattr(model.structure, "extend_encoder") or not getattr(model.structure, "labelled", True):
         raise MissingCapability(
             f"kernel={model.kernel!r} scores labels at positions, which {type(model.structure).__name__} has not: "
-            "use Chain(), Multiclass() or Graph()"
+            "use Chain(), Multiclass() or Graph(), or for a Ranking kernel=Nystroem(...)"
         )
     started = time.perf_counter()
     data = encode_training(X, y, model.structure, model.classes, sample_weight, **model._encoding())
@@ -286,7 +286,7 @@ def fit_mapped(model: Any, kernel: Nystroem, X: Any, y: Any, sample_weight: Any)
     def mapped(scorer: Any) -> MappedScorer:
         return MappedScorer(own, data.samples.batch.n_columns, scorer)
 
-    plain.classes = list(data.codec.classes_)
+    plain.classes = list(data.codec.classes_) if getattr(model.structure, "labelled", True) else None
     plain.callbacks = [
         _seeing(callback, lambda seen: model._snapshot(data, mapped(seen.scorer_), seen.coef_))
         for callback in model.callbacks or ()

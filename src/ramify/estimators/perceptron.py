@@ -33,6 +33,7 @@ from ramify.regularizers.elastic import ElasticNet
 from ramify.solvers.passes import PassState
 from ramify.solvers.perceptron import AveragedPerceptron
 from ramify.surrogates.perceptron import PerceptronLoss
+from ramify.surrogates.ties import TiedPerceptronLoss
 
 
 class Perceptron(StructuredEstimator):
@@ -132,7 +133,8 @@ class Perceptron(StructuredEstimator):
             )
         X = listed(X)
         classes = self.classes if classes is None else classes
-        if not hasattr(self, "coef_") and classes is None:
+        labelled = getattr(self.structure, "labelled", True)
+        if not hasattr(self, "coef_") and classes is None and labelled:
             raise ValueError(
                 "the first call of partial_fit needs classes=..., the labels of all batches to come"
             )
@@ -158,7 +160,7 @@ class Perceptron(StructuredEstimator):
             problem = Risk(
                 structure,
                 scorer,
-                PerceptronLoss(),
+                self._surrogate(()),
                 data.samples,
                 self._regularizer(scorer),
                 executor,
@@ -209,7 +211,7 @@ class Perceptron(StructuredEstimator):
         return ElasticNet(np.zeros(scorer.n_params), np.zeros(scorer.n_params))
 
     def _surrogate(self, classes: tuple) -> PerceptronLoss:
-        return PerceptronLoss()
+        return TiedPerceptronLoss() if getattr(self.structure, "ties", None) == "best" else PerceptronLoss()
 
     def _solver_name(self, problem: Any) -> Any:
         return self.solver

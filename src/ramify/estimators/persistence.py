@@ -114,7 +114,7 @@ def load(path: Any, *, segment_features: Any = None, kernel: Any = None, edge_ke
     _check_given(path, header.get("params"), given_again)
     try:
         model = known[kind](**{k: _revived(v, given_again, k) for k, v in header["params"].items()})
-        codec: Any = RankingCodec if header["scorer"].get("kind") == "ranking" else SegmentCodec
+        codec: Any = RankingCodec if hasattr(model.structure, "measure") else SegmentCodec
         model.codec_ = codec.from_state(header["labels"])
         model.encoder_ = encoder_from_state(header["encoder"], _group(arrays, "encoder"))
         if isinstance(model.encoder_, SegmentEncoder):
@@ -289,7 +289,7 @@ def _check(model: Any) -> None:
         raise ValueError(f"the structure is {structure!r}")
     if structure.layout != model.encoder_.layout or structure.has_edges != scorer.has_edges:
         raise ValueError("structure, features and weights of the model do not belong together")
-    if hasattr(structure, "measure") != isinstance(scorer, RankingScorer):
+    if hasattr(structure, "measure") != isinstance(getattr(scorer, "linear", scorer), RankingScorer):
         raise ValueError("structure and weights of the model do not belong together")
     scorer.check()
     if coef.dtype != np.float64 or coef.shape != (scorer.n_params,):

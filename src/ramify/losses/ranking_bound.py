@@ -9,6 +9,7 @@ import numpy as np
 
 from ramify.data.rankings import grades_of, ranks_of
 from ramify.errors import MissingCapability
+from ramify.losses.ranking_arrangements import candidates
 from ramify.structures.base import Best
 from ramify.structures.ranking import is_proportional
 from ramify.structures.ranking_tables import RankingCost, RankingTables
@@ -17,7 +18,7 @@ GAIN, AVERAGE_PRECISION, DISCORDANT = 0, 1, 2  # kinds, as in ramify._kernels.ra
 SORT, MERGE, ASSIGN = 0, 1, 2  # ways
 MOST_STATES = 10_000_000  # of a merge: about 100 MB
 FEW = 20  # documents of queries whose k best rankings are found quickly
-STATES_A_STEP = 3.0  # a step of the assignment takes about as long as so many states of a merge
+STEPS = 0.15  # of a merge, in the time of one of the documents^3 steps of an assignment
 
 
 @dataclass(frozen=True)
@@ -91,10 +92,16 @@ class BoundRankingLoss:
             -factor * gains[level], np.where(np.arange(len(discount)) < self.cut, discount, 0.0)
         )
 
+    def candidates(self, theta: RankingTables, true: np.ndarray) -> np.ndarray | None:
+        """Rankings of one query, one of which is best whatever its loss counts; None where they are too many."""
+        return candidates(theta.node, self._tables(theta, true)[0])
+
     def largest(self, structure: Any, theta: RankingTables, true: np.ndarray) -> np.ndarray:
         """Largest loss of any ranking of each query: that of the ideal order turned round."""
         last = np.repeat(np.diff(theta.offsets) - 1, np.diff(theta.offsets))
-        return self.value(structure, theta, true, (last - ranks_of(np.asarray(true, np.int32))).astype(np.int32))
+        return self.value(
+            structure, theta, true, (last - ranks_of(np.asarray(true, np.int32))).astype(np.int32)
+        )
 
     def ways(self, structure: Any, theta: RankingTables, true: np.ndarray) -> list[str]:
         """By which way the augmented maximum of each query is found."""
@@ -121,13 +128,12 @@ class BoundRankingLoss:
     def _ways(self, theta, level, n_levels, discount, position) -> np.ndarray:
         from ramify._kernels.ranking_merge import count_states
 
-        states = np.empty((len(theta), 2))
+        states = np.empty((len(theta), 3))
         count_states(level, n_levels, theta.offsets, self.cut, states)
         n = np.diff(theta.offsets).astype(float)
         way = np.full(len(theta), MERGE)
         if self.kind == GAIN:
-            steps = states[:, 0] * states[:, 1]
-            way[(steps > STATES_A_STEP * n**3) | (states[:, 0] > MOST_STATES)] = ASSIGN
+            way[(states[:, 2] > np.maximum(STEPS * n**3, 1000)) | (states[:, 0] > MOST_STATES)] = ASSIGN
             if len(position) and is_proportional(discount, position):
                 way[n <= self.cut] = SORT
         elif np.any(states[:, 0] > MOST_STATES):

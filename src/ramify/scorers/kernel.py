@@ -25,6 +25,7 @@ from ramify.kernels.rows import Rows, as_rows
 from ramify.scorers.edges import EdgeScorer
 from ramify.scorers.graph import GraphScorer
 from ramify.scorers.linear import LinearScorer
+from ramify.scorers.ranking import RankingScorer
 
 VALUES_A_BLOCK = 2**24  # kernel values computed at once in prediction: 64 MB
 
@@ -298,7 +299,7 @@ class MappedScorer:
 
 
 def _linear_from_state(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
-    kinds: Any = {"edges": EdgeScorer, "graph": GraphScorer}
+    kinds: Any = {"edges": EdgeScorer, "graph": GraphScorer, "ranking": RankingScorer}
     return kinds.get(header.get("kind"), LinearScorer).from_state(header, arrays)
 
 

@@ -16,22 +16,21 @@ FREE = -1.0  # mass of an unused place, as in the kernel
 class ActiveSet(BlockState):
     """For every sample a distribution over a few labelings, and the weights they imply."""
 
-    path: np.ndarray  # (places, rows) int32: active labelings
+    path: np.ndarray  # (places, rows) int32: active labelings; any output where a place is unused
     mass: np.ndarray  # (samples, places): their weights, FREE behind the last
 
     @classmethod
     def at_truth(cls, problem: Any, places: int = 4) -> ActiveSet:
         """All mass on the true labelings: ``w = 0``."""
         codes = problem.samples.codes
-        path = np.zeros((places, len(codes)), np.int32)
-        path[0] = codes
+        path = np.repeat(np.asarray(codes, np.int32)[None], places, axis=0)
         mass = np.full((problem.n_samples, places), FREE)
         mass[:, 0] = 1.0
         return cls(path=path, mass=mass, **cls.at_zero(problem))
 
     def grow(self) -> None:
         """Twice as many places."""
-        self.path = np.concatenate([self.path, np.zeros_like(self.path)])
+        self.path = np.concatenate([self.path, self.path])
         self.mass = np.concatenate([self.mass, np.full_like(self.mass, FREE)], axis=1)
 
     def fits(self, problem: Any) -> bool:

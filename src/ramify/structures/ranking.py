@@ -71,6 +71,7 @@ class Ranking(BaseEstimator):
 
     layout = "sequences"
     has_edges = False
+    labelled = False  # documents have grades, which nobody needs to declare
     default_loss = "ndcg"
     # What is missing, and why; said by whoever needs it.
     lacks = dict.fromkeys(
@@ -111,7 +112,7 @@ class Ranking(BaseEstimator):
         return RankingCodec()
 
     def check_outputs(self, codes: np.ndarray, offsets: np.ndarray) -> None:
-        """Say how many queries have grades that tell no two documents apart; they stay, with loss 0 for every order."""
+        """Say how many queries have grades that tell no two documents apart; they are kept."""
         grades, lengths = grades_of(codes), np.diff(offsets)
         single = lengths == 1
         alike = (
@@ -129,10 +130,15 @@ class Ranking(BaseEstimator):
             )
             if which.any()
         ]
+        given = (
+            ' With ties="given" the hinge takes the order in which their documents are given for the true one.'
+            if self.ties == "given"
+            else ""
+        )
         warnings.warn(
-            f"{int((single | alike).sum())} of {len(lengths)} queries teach nothing, since every order of theirs is as "
-            f"good as any other ({', '.join(kinds)}; the first is query {int(np.flatnonzero(single | alike)[0])}). "
-            "They stay in the training data with loss 0.",
+            f"The loss of {int((single | alike).sum())} of {len(lengths)} queries is 0 for every order, since their "
+            f"grades tell no two documents apart ({', '.join(kinds)}; the first is query "
+            f"{int(np.flatnonzero(single | alike)[0])}). They are kept.{given}",
             UserWarning,
             stacklevel=2,
         )

@@ -86,7 +86,7 @@ def sorted_rankings(score: np.ndarray, position: np.ndarray) -> Iterator[tuple[n
         value, _, order = heapq.heappop(waiting)
         ranks = np.empty(n, np.int64)
         ranks[first[list(order)]] = np.arange(n)
-        yield ranks, -value
+        yield ranks, -float(value)
         for r in range(n - 1):
             if order[r] < order[r + 1]:
                 other = (*order[:r], order[r + 1], order[r], *order[r + 2 :])

@@ -13,7 +13,7 @@ from ramify.surrogates.perceptron import PerceptronLoss
 from ramify.surrogates.plackett_luce import PlackettLuceLoss
 from ramify.surrogates.rescaled import RescaledHinge, RescaledPerceptron
 from ramify.surrogates.soft_hinge import SoftHinge
-from ramify.surrogates.ties import TieLoss
+from ramify.surrogates.ties import TiedPerceptronLoss, TieLoss
 
 __all__ = [
     "Difference",
@@ -26,4 +26,5 @@ __all__ = [
     "SoftHinge",
     "Surrogate",
     "TieLoss",
+    "TiedPerceptronLoss",
 ]

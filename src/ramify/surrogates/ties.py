@@ -9,6 +9,7 @@ import numpy as np
 
 from ramify.surrogates.base import Evaluation
 from ramify.surrogates.hinge import difference
+from ramify.surrogates.perceptron import PerceptronLoss
 
 
 @dataclass(frozen=True)
@@ -29,3 +30,22 @@ class TieLoss:
         """Values and a subgradient of every sample."""
         rival, value = structure.best_equivalent(theta, true)
         return difference(structure, theta, true, rival, value, weight, into)
+
+
+@dataclass(frozen=True)
+class TiedPerceptronLoss(PerceptronLoss):
+    """``max_y f(y) - max f(y'')`` over the outputs y'' as good as the true one; zero where one of them is the best.
+
+    The perceptron then learns nothing from outputs that no loss can tell from the truth. It is not convex.
+    """
+
+    convex = False
+    needs = ("best", "best_equivalent", "score", "count")  # type: ignore[assignment]
+
+    def evaluate(
+        self, structure: Any, theta: Any, true: Any, weight: np.ndarray, into: Any = None
+    ) -> Evaluation:
+        """Values and a generalised gradient of every sample."""
+        rival, value = structure.best(theta)
+        closest = structure.best_equivalent(theta, true).codes
+        return difference(structure, theta, closest, rival, value, weight, into)
