@@ -134,6 +134,21 @@ def test_large_groups_of_equal_scores_in_closed_form(m, a):
     assert gradient[-1] == pytest.approx(np.sum(1.0 / (1.0 + k * np.exp(a))), rel=1e-12, abs=1e-14)
 
 
+@pytest.mark.parametrize("spread", [0.1, 1.0, 5.0, 30.0, 200.0])
+def test_groups_of_unequal_scores_by_recursion_over_subsets(spread):
+    """P(B first) = sum_d P(d first of B and the rest) P(B without d first): no term is negative, so nothing cancels."""
+    m = 9
+    for seed in range(4):
+        scores = np.append(np.random.default_rng(seed).normal(size=m) * spread, 0.0)
+        log_p = np.zeros(1 << m)
+        for subset in range(1, 1 << m):
+            members = [d for d in range(m) if subset >> d & 1]
+            whole = np.logaddexp.reduce(scores[[*members, m]])
+            log_p[subset] = np.logaddexp.reduce([scores[d] - whole + log_p[subset ^ 1 << d] for d in members])
+        value, _ = one(PlackettLuceLoss(), scores, np.append(np.ones(m, int), 0))
+        assert value == pytest.approx(-log_p[-1], rel=2e-14, abs=2e-14)
+
+
 @pytest.mark.parametrize("ties", TIES)
 def test_extreme_scores_stay_finite(ties):
     scores = np.array([900.0, -900.0, 0.0, 5e4, -5e4, 1.0])

@@ -137,7 +137,7 @@ class PlackettLuce(StructuredEstimator):
 
     @property
     def structure(self) -> Ranking:
-        """Always rankings, with ties in any order; sorted by score they are most probable, however ranks are weighted."""
+        """Always rankings, with ties in any order; the weights of ranks play no part."""
         return Ranking(ties="best")
 
     def _surrogate(self, classes: tuple = ()) -> PlackettLuceLoss:
