@@ -1,10 +1,12 @@
 """What a parametric search leaves open: outputs below the envelope of the points (loss, score) may be worth more.
 
-Two ways to settle it, for the samples concerned only:
+Three ways to settle it, for the samples concerned only:
 
 levels
     losses that are multiples of a unit, on structures with ``best_by_level``: the best score at every loss that the
     bound leaves room for, by dynamic programming. Exact; left out where its table would be too large.
+all candidates
+    losses that can list the few outputs of a sample among which the best must be (``candidates``). Exact.
 k best
     structures with ``k_best``: the outputs next to the line where the bound is highest. What is not among the k best is
     below a lower line. For losses with ``weighted_cost``.
@@ -36,9 +38,9 @@ def closed(
         return found
     if envelope.unit is not None and hasattr(structure, "best_by_level"):
         _by_levels(task_loss, structure, theta, true, truth, rescaling, margin, found, envelope, open_)
-    elif hasattr(structure, "k_best") and hasattr(task_loss, "weighted_cost"):
+    else:
         for s in open_.tolist():
-            _by_k_best(task_loss, structure, theta, true, truth, rescaling, margin, found, envelope, s)
+            _alone(task_loss, structure, theta, true, truth, rescaling, margin, found, envelope, s)
     return found
 
 
@@ -63,9 +65,28 @@ def _by_levels(task_loss, structure, theta, true, truth, rescaling, margin, foun
     found.upper[open_] = found.values[open_]
 
 
-def _by_k_best(task_loss, structure, theta, true, truth, rescaling, margin, found, envelope, s) -> None:
-    """One sample: list outputs at the line where the bound is highest until the bound meets the best value."""
+def _alone(task_loss, structure, theta, true, truth, rescaling, margin, found, envelope, s) -> None:
+    """One sample: by all candidates, or by the k best."""
     own, rows = theta.take(np.array([s])), slice(theta.offsets[s], theta.offsets[s + 1])
+
+    def look_at(outputs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Losses and scores of some outputs; the best is kept."""
+        copies = theta.take(np.full(len(outputs), s))
+        losses = task_loss.value(structure, copies, np.tile(true[rows], len(outputs)), outputs.ravel())
+        gaps = structure.score(copies, outputs.ravel()) - truth[s]
+        values = worth(rescaling, margin, losses, gaps)
+        best = values.argmax()
+        if values[best] > found.values[s]:
+            _note(theta, found, np.array([s]), outputs[best], values[best], losses[best])
+        return losses, gaps
+
+    outputs = task_loss.candidates(own, true[rows]) if hasattr(task_loss, "candidates") else None
+    if outputs is not None:
+        look_at(outputs)
+        found.upper[s] = found.values[s]
+        return
+    if not (hasattr(structure, "k_best") and hasattr(task_loss, "weighted_cost")):
+        return
     slope, height = envelope.slope[s], envelope.height[s].copy()
     asked = np.zeros(len(slope), int)
     for _ in range(TRIES):
@@ -73,19 +94,13 @@ def _by_k_best(task_loss, structure, theta, true, truth, rescaling, margin, foun
         found.upper[s] = max(bound, found.values[s])
         if not envelope.is_open(rescaling, found)[s] or asked[line] == len(NEXT):
             return
-        k = NEXT[asked[line]]
-        asked[line] += 1
         cost = task_loss.weighted_cost(own, true[rows], slope[line])
         if cost is None:  # a loss that is no sum of costs
             return
+        k = NEXT[asked[line]]
+        asked[line] += 1
         ranked = np.array([codes for codes, _ in structure.k_best(own, k, cost=cost)[0]])
-        copies = theta.take(np.full(len(ranked), s))
-        losses = task_loss.value(structure, copies, np.tile(true[rows], len(ranked)), ranked.ravel())
-        gaps = structure.score(copies, ranked.ravel()) - truth[s]
-        values = worth(rescaling, margin, losses, gaps)
-        best = values.argmax()
-        if values[best] > found.values[s]:
-            _note(theta, found, np.array([s]), ranked[best], values[best], losses[best])
+        losses, gaps = look_at(ranked)
         if len(ranked) < k:  # there are no others
             found.upper[s] = found.values[s]
             return
@@ -103,7 +118,7 @@ def _tight(rescaling, margin, envelope, s, slope, height, enough) -> tuple[float
     a, b = (corner[:-1], corner[1:]) if len(corner) > 1 else (corner, corner)
     lowest = (height[:, None] - slope[:, None] * (0.5 * (a + b))).argmin(axis=0)
     bounds = most_worth(
-        rescaling, margin, envelope.unit, a[None], b[None], height[lowest][None], slope[lowest][None],
+        rescaling, margin, envelope.spread, a[None], b[None], height[lowest][None], slope[lowest][None],
         np.array([enough]),
     )[0]  # fmt: skip
     return float(bounds.max()), int(lowest[bounds.argmax()])

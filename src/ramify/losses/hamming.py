@@ -81,6 +81,11 @@ class PartsLoss:
         return np.add.reduceat(self.table.max(axis=1)[true], theta.offsets[:-1])
 
     @cached_property
+    def least(self) -> float:
+        """The smallest cost above 0, so that no loss is between it and 0."""
+        return float(self.table.min(where=self.table > 0.0, initial=np.inf))
+
+    @cached_property
     def unit(self) -> float | None:
         """The largest number of which all costs are multiples; None if they are no multiples of a common one."""
         return common_unit(self.table)

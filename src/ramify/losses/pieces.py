@@ -8,7 +8,7 @@ accurate to ``TOLERANCE``.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,22 +22,37 @@ def worth(rescaling: Any, margin: bool, losses: np.ndarray, gaps: np.ndarray) ->
     return rescaling.gamma(losses) * gaps + margin * losses
 
 
+class Spread(NamedTuple):
+    """Which losses there are: multiples of ``unit`` where there is one, and none between 0 and ``least``."""
+
+    unit: float | None
+    least: float = 0.0
+
+
 def most_worth(
-    rescaling: Any, margin: bool, unit: float | None, a: np.ndarray, b: np.ndarray,
+    rescaling: Any, margin: bool, spread: Spread, a: np.ndarray, b: np.ndarray,
     height: np.ndarray, slope: np.ndarray, enough: np.ndarray,
 ) -> np.ndarray:  # fmt: skip
     """Upper bounds on the worth under each line, -inf where no loss is between ``a`` and ``b``.
 
     All arrays have the shape (samples, lines). Bounds below ``enough`` (samples,) need not be accurate.
     """
+    if spread.unit is not None or spread.least <= 0.0:
+        return _most_worth(rescaling, margin, spread.unit, a, b, height, slope, enough)
+    low = np.maximum(a, spread.least)
+    positive = _most_worth(rescaling, margin, None, low, np.maximum(b, low), height, slope, enough)
+    zero = np.where(a <= 0.0, rescaling.gamma(np.zeros(1))[0] * height, -np.inf)
+    return np.maximum(np.where(b >= spread.least, positive, -np.inf), zero)
+
+
+def _most_worth(rescaling, margin, unit, a, b, height, slope, enough) -> np.ndarray:
     if rescaling.name == "slack":
         return _slack(margin, unit, a, b, height, slope)
-    shape = a.shape
     lines = (a.ravel(), b.ravel(), height.ravel(), slope.ravel())
     if unit is not None:
-        return _levels(rescaling, margin, unit, lines).reshape(shape)
-    sample = np.repeat(np.arange(shape[0]), shape[1])
-    return _halved(rescaling, margin, lines, sample, enough).reshape(shape)
+        return _levels(rescaling, margin, unit, lines).reshape(a.shape)
+    sample = np.repeat(np.arange(a.shape[0]), a.shape[1])
+    return _halved(rescaling, margin, lines, sample, enough).reshape(a.shape)
 
 
 def _slack(margin, unit, a, b, height, slope) -> np.ndarray:

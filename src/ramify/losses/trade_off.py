@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ramify.data.ragged import gather
-from ramify.losses.pieces import TOLERANCE, most_worth, worth
+from ramify.losses.pieces import TOLERANCE, Spread, most_worth, worth
 from ramify.losses.rescaling import RescaledBest
 from ramify.losses.weighted import weighted_best
 
@@ -32,10 +32,15 @@ class Envelope:
     A sample that gets no new line repeats its last one.
     """
 
-    def __init__(self, largest: np.ndarray, unit: float | None) -> None:
-        self.largest, self.unit = largest, unit  # of the losses of each sample
+    def __init__(self, largest: np.ndarray, spread: Spread) -> None:
+        self.largest, self.spread = largest, spread  # of the losses of each sample, and of all
         self.slope, self.height, self.at = (np.empty((len(largest), 0)) for _ in range(3))
         self.exact = np.ones(len(largest), bool)  # whether all maxima of a sample were
+
+    @property
+    def unit(self) -> float | None:
+        """The unit of all losses."""
+        return self.spread.unit
 
     def add(self, samples: np.ndarray, slope: np.ndarray, height: np.ndarray, at: np.ndarray) -> None:
         """A line for each of some samples, and the loss of the point on it."""
@@ -63,7 +68,7 @@ class Envelope:
         """Most that anything under the lines is worth: left of the first point, and right of each to the next."""
         corner, at = self.corners()
         left, right = (
-            most_worth(rescaling, margin, self.unit, a, b, self.height, self.slope, enough)
+            most_worth(rescaling, margin, self.spread, a, b, self.height, self.slope, enough)
             for a, b in ((corner[:, :-1], at), (at, corner[:, 1:]))
         )
         right[:, :-1] = np.maximum(right[:, :-1], left[:, 1:])
@@ -129,7 +134,7 @@ def search(
     """The best output met for every sample, with the bound that the envelope proves, and the envelope itself."""
     n = len(theta)
     largest = np.asarray(task_loss.largest(structure, theta, true), float)
-    envelope = Envelope(largest, level_unit(task_loss, largest))
+    envelope = Envelope(largest, spread_of(task_loss, largest))
     best = RescaledBest(true.copy(), np.zeros(n), np.zeros(n), np.full(n, np.inf))
     samples, weight, accuracy = np.arange(n), np.zeros(n), envelope.accuracy(rescaling)
     for _ in range(ROUNDS):
@@ -147,10 +152,12 @@ def search(
     return envelope, best
 
 
-def level_unit(task_loss: Any, largest: np.ndarray) -> float | None:
-    """The unit of which all losses are multiples, if there is one and the multiples are not too many."""
+def spread_of(task_loss: Any, largest: np.ndarray) -> Spread:
+    """Which losses there are, as far as the task loss tells; multiples of a unit if they are not too many."""
     unit = getattr(task_loss, "unit", None)
-    return None if unit is None or largest.max() / unit > MOST_LEVELS else unit
+    if unit is not None and largest.max() / unit > MOST_LEVELS:
+        unit = None
+    return Spread(unit, getattr(task_loss, "least", 0.0))
 
 
 def _probe(
