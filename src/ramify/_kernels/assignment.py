@@ -108,7 +108,7 @@ def assign(cost, u, v, column_of, row_of):
     for i in range(n):
         if not augment(cost, i, nothing, everything, u, v, column_of, row_of):
             return False
-    lowest_columns(cost, 0, nothing, everything, u, v, column_of, row_of)
+    lowest_columns(cost, np.int64(0), nothing, everything, u, v, column_of, row_of)
     return True
 
 

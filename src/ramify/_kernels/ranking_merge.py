@@ -20,7 +20,7 @@ from __future__ import annotations
 import numpy as np
 
 from ramify._kernels.jit import kernel
-from ramify._kernels.ranking_sort import sort_rows
+from ramify._kernels.ranking_sort import falling_order, sort_rows
 
 GAIN, AVERAGE_PRECISION, DISCORDANT = 0, 1, 2
 SORT, MERGE, ASSIGN = 0, 1, 2  # ways to the maximum
@@ -78,7 +78,7 @@ def merge_rows(kind, score, grade, n_grades, gain, discount, position, factor, c
             group_of[g], start[at], size[at], value_of[at] = at, below, sizes[g], gain[g]
             below += sizes[g]
             at += 1
-    order = np.argsort(-score, kind="mergesort")
+    order = falling_order(score)
     member, place = np.empty(n, np.int64), np.empty(n, np.int64)
     filled = np.zeros(n_groups, np.int64)
     for i in range(n):

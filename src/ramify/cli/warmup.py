@@ -42,6 +42,7 @@ def _groups() -> dict[str, Callable[[], None]]:
     """What to run, by the name of its group of kernels."""
     from ramify.apps.tagging.learners import SOLVERS
     from ramify.cli.warmup_graphs import run_graphs
+    from ramify.cli.warmup_rankings import run_rankings
 
     solvers = {
         f"{algorithm}.{solver}": partial(_solve, algorithm, solver)
@@ -56,6 +57,7 @@ def _groups() -> dict[str, Callable[[], None]]:
         "edges": _fit_rich,
         "kernels": _fit_kernels,
         "graphs": run_graphs,
+        "rankings": run_rankings,
         "plackett_luce": _draw_orders,
         "predictions": _predict_all,
         "inference": _infer_all,
