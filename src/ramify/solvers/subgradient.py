@@ -28,6 +28,7 @@ PATIENCE = 10  # steps without, after which less is hoped for ...
 ASTRAY = (
     3.0  # ... and the run goes back to the best point, if it is worse by this many times what is hoped for
 )
+ROUNDING = 1e-28  # share of a squared gradient along a sphere that may be rounding
 MORE, LESS = 1.5, 0.7  # factors of the hope after it came true, and after it did not
 
 
@@ -187,10 +188,11 @@ class Subgradient:
         """One step, and now and then a look at the average; true at a stationary point."""
         value, gradient = self._look(problem, run, run.w)
         run.n_iter += 1
+        noise = ROUNDING * float(gradient @ gradient)
         if self.sphere:
             gradient -= run.w * (gradient @ run.w / (run.w @ run.w))
         direction = gradient / problem.regularizer.l2 if self.radius is None else gradient
-        length = float(gradient @ direction)
+        length = float(gradient @ direction) if gradient @ gradient > noise else 0.0
         target, astray = self._target(run, value)
         if length == 0.0 and not value > run.best:
             return True
