@@ -238,3 +238,22 @@ def test_cut_off_beyond_the_documents_is_none():
     assert np.array_equal(
         whole.augmented_best(Ranking(), theta, true).values, cut.augmented_best(Ranking(), theta, true).values
     )
+
+
+@pytest.mark.data
+def test_ways_agree_on_ohsumed(monkeypatch):
+    """Queries of up to 200 documents: merge and assignment, NDCG@10 and NDCG, and the sort where it serves."""
+    from ramify.datasets import load_letor_ohsumed
+
+    X, y = load_letor_ohsumed(1, "validation", return_X_y=True)
+    X, y = X[:6], y[:6]
+    theta = RankingTables(
+        np.concatenate([x @ np.linspace(-1, 1, 45) for x in X]), np.cumsum([0, *map(len, X)]).astype(np.int64)
+    )
+    true = RankingCodec().encode_outputs(y, np.diff(theta.offsets))
+    for structure, loss in ((Ranking(), NDCG(10)), (Ranking(), NDCG()), (Ranking("letor"), NDCG())):
+        fixed = loss.bind(structure, ())
+        usual = fixed.augmented_best(structure, theta, true).values
+        with monkeypatch.context() as patched:
+            patched.setattr(bound.BoundRankingLoss, "_ways", lambda *_: np.full(6, bound.ASSIGN))
+            np.testing.assert_allclose(usual, fixed.augmented_best(structure, theta, true).values, rtol=1e-12)

@@ -128,9 +128,15 @@ class RankingReference(RowReference):
             ("nothing allowed", RankingRestriction(nothing)),
             ("fixed ranks", RankingRestriction.fixed(fixed, theta.offsets)),
             ("allowed ranks", RankingRestriction(allowed)),
-            ("levels", RankingRestriction.levels(rng.integers(0, 3, n_rows), theta.offsets)),
         ]:
             yield Limit(f"within {name}", within, self._allows(theta, within))
+        level = rng.integers(0, 3, n_rows)
+
+        def falls(s: int, y: tuple[int, ...]) -> bool:
+            own = sorted(zip(y, level[rows_of(theta, [s])].tolist()))
+            return all(above >= below for (_, above), (_, below) in zip(own, own[1:]))
+
+        yield Limit("within levels", RankingRestriction.levels(level, theta.offsets), falls)
 
     def _allows(self, theta: RankingTables, within: RankingRestriction) -> Any:
         return lambda s, y: all(within.allowed[row, rank] for row, rank in zip(rows_of(theta, [s]), y))
