@@ -22,6 +22,7 @@ from ramify.losses import (
     PrecisionAt,
     ZeroOne,
     closing,
+    levels,
     resolve_loss,
     trade_off,
 )
@@ -201,12 +202,19 @@ def by_definition(gamma, margin, truth, losses, outputs):
     ])  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("make", "name"),
-    [*itertools.product(PARTS, LOSSES), *((rankings, name) for name in RANKING_LOSSES)],
-)
+LEVELS = [chain, chain_with_edges, chain_with_rules, second_order, second_order_each, segments]
+CASES = [
+    *((make, name, "auto") for make, name in itertools.product(PARTS, LOSSES)),
+    *((make, name, "search") for make, name in itertools.product(LEVELS, ("unit", "multiples"))),
+    *((rankings, name, "auto") for name in RANKING_LOSSES),
+]
+
+
+@pytest.mark.parametrize(("make", "name", "way"), CASES)
 @pytest.mark.filterwarnings("ignore::ramify.errors.ApproximateInferenceWarning")
-def test_maxima_and_bounds_by_enumeration(make, name):
+def test_maxima_and_bounds_by_enumeration(make, name, way, monkeypatch):
+    if way == "search":  # small as they are, these would be settled at once
+        monkeypatch.setattr(levels, "AT_ONCE", 0.0)
     for scale in (0.0, 0.1, 0.6, 3.0):
         structure, theta, outputs, true = instance(make, scale)
         loss = resolve_loss({**LOSSES, **RANKING_LOSSES}[name], structure, CLASSES)
@@ -236,6 +244,7 @@ def test_maxima_and_bounds_by_enumeration(make, name):
 def test_bounds_hold_wherever_the_search_stops(make, name, monkeypatch):
     """Few rounds, nothing closed: the value is too low somewhere, and the bound tells by how much at most."""
     monkeypatch.setattr(closing, "closed", lambda *given: given[-2])
+    monkeypatch.setattr(levels, "AT_ONCE", 0.0)
     seen = []
     for scale, rounds in itertools.product((0.1, 0.6, 3.0), (1, 2, 3, 60)):
         monkeypatch.setattr(trade_off, "ROUNDS", rounds)
@@ -351,7 +360,9 @@ def test_bad_rescalings_are_named():
     ):
         with np.errstate(divide="ignore"), pytest.raises(error, match=message):
             resolve_rescaling(bad)
-    late = resolve_rescaling(lambda d: np.minimum(d, 4.0 - d))  # falls beyond what every loss has
+    late = resolve_rescaling(
+        lambda d: np.minimum(d, np.maximum(4.0 - d, 0.5))
+    )  # falls beyond what every loss has
     structure, theta, _, true = instance(chain, 0.6)
     loss = resolve_loss("hamming", structure, CLASSES)
     with pytest.raises(ValueError, match=r"G\(2\) = 2, but G\(3\) = 1; it must not fall"):

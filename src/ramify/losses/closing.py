@@ -19,11 +19,11 @@ from typing import Any
 import numpy as np
 
 from ramify.data.ragged import gather
+from ramify.losses.levels import LARGEST_TABLE, best_of_levels, table_sizes
 from ramify.losses.pieces import most_worth, worth
 from ramify.losses.rescaling import RescaledBest
 from ramify.losses.trade_off import Envelope
 
-LARGEST_TABLE = 2**23  # numbers of the table of one sample
 NEXT = (4, 16, 64)  # outputs asked for at a line, the first time, the second time, ...
 TRIES = 12  # lines asked for their k best
 
@@ -47,21 +47,18 @@ def closed(
 def _by_levels(task_loss, structure, theta, true, truth, rescaling, margin, found, envelope, open_) -> None:
     unit = envelope.unit
     losses = np.arange(np.floor(envelope.largest[open_].max() / unit + 0.5) + 1) * unit
-    gain = rescaling.gamma(losses)
     room = envelope.at_losses(open_, losses)
-    wanted = gain * room + margin * losses > found.values[open_, None]
+    wanted = rescaling.gamma(losses) * room + margin * losses > found.values[open_, None]
     top = len(losses) - 1 - wanted[:, ::-1].argmax(axis=1)
-    lengths = np.diff(theta.offsets)[open_]
-    fits = lengths * (top + 1) * theta.n_labels ** (1 if theta.triple is None else 2) <= LARGEST_TABLE
+    fits = table_sizes(theta, open_, top) <= LARGEST_TABLE
     open_, top = open_[fits], top[fits]
     if not len(open_):
         return
     part, rows = theta.take(open_), gather(theta.offsets, open_)[0]
-    steps = np.rint(task_loss.table[true[rows]] / unit).astype(np.int64)
-    best, level, value = structure.best_by_level(part, steps, top, gain, margin * losses, truth[open_])
-    wins = value > found.values[open_]
-    _note(theta, found, open_[wins], best[gather(part.offsets, np.flatnonzero(wins))[0]], value[wins],
-          level[wins] * unit)  # fmt: skip
+    best = best_of_levels(task_loss, structure, part, true[rows], truth[open_], rescaling, margin, unit, top)
+    wins = best.values > found.values[open_]
+    better = gather(part.offsets, np.flatnonzero(wins))[0]
+    _note(theta, found, open_[wins], best.codes[better], best.values[wins], best.losses[wins])
     found.upper[open_] = found.values[open_]
 
 

@@ -9,12 +9,13 @@ case                                           search                           
 ``G = 1`` (margin)                             the augmented maximum ``max f + D``              as inference is
 0/1 loss                                       the best output that contradicts the truth       as inference is
 ``Multiclass``                                 all labels                                       yes
-chains, segments: costs multiples of a unit    parametric; levels of the loss where it is open  yes
+chains, segments: costs multiples of a unit    parametric or at once; levels where it is open   yes
+small queries to rank                          parametric; all candidates where it is open      yes
 everything else                                parametric; some k best where it is open         ``upper`` tells
 =============================================  ===============================================  ==================
 
 "Parametric" is :mod:`ramify.losses.trade_off`: maxima of ``f + lambda D`` for chosen ``lambda`` give outputs, and lines
-that no output is above. "Levels" and "k best" are :mod:`ramify.losses.closing`.
+that no output is above. "Levels" is :mod:`ramify.losses.levels`, the others :mod:`ramify.losses.closing`.
 """
 
 from __future__ import annotations
@@ -190,12 +191,21 @@ def rescaled_best(
     elif task_loss.way == "parts" and structure.layout == "items":
         found = _labels(task_loss, theta, true, rescaling, margin)
     else:
-        from ramify.losses.closing import closed
-        from ramify.losses.trade_off import search
-
-        open_, found = search(task_loss, structure, theta, true, truth, rescaling, margin)
-        found = closed(task_loss, structure, theta, true, truth, rescaling, margin, found, open_)
+        found = _searched(task_loss, structure, theta, true, truth, rescaling, margin)
     return at_least_truth(theta, true, found)
+
+
+def _searched(task_loss, structure, theta, true, truth, rescaling, margin) -> RescaledBest:
+    """Whatever is left: by the levels of the loss where that is quick, else by a search that is closed where open."""
+    from ramify.losses.closing import closed
+    from ramify.losses.levels import levels_at_once
+    from ramify.losses.trade_off import search
+
+    found = levels_at_once(task_loss, structure, theta, true, truth, rescaling, margin)
+    if found is None:
+        envelope, found = search(task_loss, structure, theta, true, truth, rescaling, margin)
+        found = closed(task_loss, structure, theta, true, truth, rescaling, margin, found, envelope)
+    return found
 
 
 def at_least_truth(theta: Any, true: np.ndarray, found: RescaledBest) -> RescaledBest:
