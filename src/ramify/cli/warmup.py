@@ -56,6 +56,7 @@ def _groups() -> dict[str, Callable[[], None]]:
         "regularizers": _regularize,
         "edges": _fit_rich,
         "kernels": _fit_kernels,
+        "rescaling": _rescale,
         "graphs": run_graphs,
         "rankings": run_rankings,
         "plackett_luce": _draw_orders,
@@ -145,6 +146,15 @@ def _fit_kernels() -> None:
 
     for structure, X, Y in list(_data())[:1]:
         _fitted(SSVM(structure, kernel="rbf", max_iter=2, n_jobs=1), X, Y).predict(X)
+
+
+def _rescale() -> None:
+    """Maxima over the levels of a loss, of chains of both orders and of segments."""
+    from ramify import SSVM, Chain
+
+    data = list(_data())
+    for structure, X, Y in (data[0], (Chain(order=2), *data[0][1:]), data[3]):
+        _fitted(SSVM(structure, rescaling="slack", max_iter=2, n_jobs=1), X, Y)
 
 
 def _draw_orders() -> None:
