@@ -74,7 +74,7 @@ class Queries:
                     )
                 first[name] = here
         return cls(
-            X=[_widened(table, width) for part in parts for table in part.X],
+            X=[widened(table, width) for part in parts for table in part.X],
             y=[grades for part in parts for grades in part.y],
             ids=[name for part in parts for name in part.ids],
             comments=[texts for part in parts for texts in part.comments],
@@ -239,8 +239,8 @@ def write_letor(
                 file.write(f"{int(grade)} qid:{name}{features}{' #' + text if text else ''}\n".encode())
 
 
-def _widened(table: Any, width: int) -> Any:
-    """The table with columns of zeros behind it."""
+def widened(table: Any, width: int) -> Any:
+    """The table with columns of zeros behind it, `width` in all."""
     n, found = table.shape
     if found == width:
         return table
