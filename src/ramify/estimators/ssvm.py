@@ -16,6 +16,7 @@ from ramify.losses.base import resolve_loss
 from ramify.losses.rescaling import resolve_rescaling
 from ramify.scorers.kernel import KernelScorer
 from ramify.solvers.hinge_blocks import is_compiled
+from ramify.solvers.multiclass_blocks import why_not
 from ramify.surrogates.difference import Difference
 from ramify.surrogates.hinge import Hinge
 from ramify.surrogates.perceptron import PerceptronLoss
@@ -24,6 +25,9 @@ from ramify.surrogates.soft_hinge import SoftHinge
 from ramify.surrogates.ties import TieLoss
 
 FEW_WEIGHTS = 500
+# With few weights the bundle method ends sooner below this tol; with few samples beside it, its results depend on
+# neither their order nor their repetition, and both take no time.
+DUAL_FROM, FEW_SAMPLES = 1e-5, 100
 LOSSES = ("hinge", "soft_hinge", "ramp")
 
 
@@ -69,13 +73,14 @@ class SSVM(StructuredEstimator):
         Megabytes for the Gram matrix. If it does not fit, inner products of small whole numbers (binary pixels) take a
         byte each; otherwise some rows stay and the others are computed when they are needed. Up to 1,024 rows at a time
         are computed beside it.
-    solver : {"auto", "frank_wolfe", "bundle", "smo", "stochastic"} or solver object
-        "auto" is block-coordinate Frank-Wolfe where it has a compiled loop (chains of order 1 without edge features,
-        ``Multiclass``), and the bundle method for up to 500 weights, for a ``warm_start`` and for everything else;
-        stochastic where ``l1`` or an unpenalised block rules both out. Frank-Wolfe took a quarter of the CPU time of
-        the bundle method to a gap of 1e-3 on OCR letters (4,004 weights) for C = 0.01 and 0.1 and less than a third for
-        C = 1, and a quarter on 1,000 sentences of CoNLL-2000 (93,535 weights) for C = 0.1; with the few weights of iris
-        and a weak penalty it crawls. "smo" is the method of the paper on max-margin Markov networks.
+    solver : {"auto", "multiclass_dual", "frank_wolfe", "bundle", "smo", "stochastic"} or solver object
+        "auto" is a dual method of its own for ``Multiclass`` (:class:`~ramify.solvers.MulticlassDual`), block-wise
+        Frank-Wolfe where that has a compiled loop (chains of order 1 without edge features), and the bundle method for
+        up to 500 weights, for a ``warm_start`` and for everything else; stochastic where ``l1`` or an unpenalised block
+        rules them out; CCCP for ``loss="ramp"``. Frank-Wolfe took a quarter of the CPU time of the bundle method to a
+        gap of 1e-3 on OCR letters (4,004 weights) for C = 0.01 and 0.1 and less than a third for C = 1, and a quarter
+        on 1,000 sentences of CoNLL-2000 (93,535 weights) for C = 0.1. "smo" is the method of the paper on
+        max-margin Markov networks.
     tol : float, default=1e-4
         Relative suboptimality wanted; ``result_.reason`` says what was reached.
     max_iter, states, transitions, edge_features, fit_intercept, min_count, n_hash, classes, n_jobs, random_state, \
@@ -266,6 +271,9 @@ class SSVM(StructuredEstimator):
             return "stochastic"
         if not problem.convex:
             return "cccp"
+        many = self.tol >= DUAL_FROM and problem.n_samples > FEW_SAMPLES
+        if (many or len(regularizer.l2) > FEW_WEIGHTS) and not why_not(problem):
+            return "multiclass_dual"
         # Without a compiled loop a visit costs more than its share of a pass, so whole passes win. Dual variables
         # belong to samples, so that a warm start needs a method whose variables are weights.
         if len(regularizer.l2) <= FEW_WEIGHTS or self.warm_start or not is_compiled(problem):
@@ -273,6 +281,10 @@ class SSVM(StructuredEstimator):
         return "frank_wolfe"
 
     def _solve(self, solver: Any, problem: Any, start: np.ndarray | None) -> Any:
+        if start is not None and hasattr(
+            solver, "usable"
+        ):  # from weights, and from dual variables if there are any
+            return solver.solve(problem, w0=start, state=solver.usable(problem, self.result_.state))
         # The dual solver goes on from its own variables, which belong to these very outputs.
         if start is not None and hasattr(solver, "restart"):
             if not solver.can_restart(self.result_.state):

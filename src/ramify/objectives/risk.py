@@ -183,6 +183,15 @@ class Risk:
             total += float(values @ block.weight)
         return total
 
+    def best_codes(self, w: np.ndarray) -> np.ndarray:
+        """Codes of the best outputs at ``w``, block by block as :meth:`loss` goes, so that ties fall alike."""
+        found = [
+            self.structure.best(self.scorer.score(w, block.batch)).codes
+            for shard in self._shards
+            for block in shard
+        ]
+        return np.concatenate(found)
+
     @property
     def to_tolerance(self) -> bool:
         """Whether values may be too low: by the tolerance of relaxed maxima, or by a search that may miss the best."""

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from ramify.solvers.frank_wolfe import FrankWolfe
     from ramify.solvers.kernel_frank_wolfe import KernelFrankWolfe
     from ramify.solvers.lbfgs import LBFGS
+    from ramify.solvers.multiclass_dual import MulticlassDual
     from ramify.solvers.n_slack import NSlack
     from ramify.solvers.passive_aggressive import PassiveAggressive
     from ramify.solvers.pegasos import Pegasos
@@ -31,6 +32,7 @@ __all__ = [
     "Bundle",
     "FrankWolfe",
     "KernelFrankWolfe",
+    "MulticlassDual",
     "NSlack",
     "OneSlack",
     "PassiveAggressive",

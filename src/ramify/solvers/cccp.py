@@ -13,6 +13,7 @@ from ramify.objectives.problem import first_point, name_of, require_separable, r
 from ramify.objectives.shifted import Shifted
 from ramify.solvers.base import Callback, Recorder, Result, Step, check_settings, warn_unconverged
 from ramify.solvers.bundle import Bundle
+from ramify.solvers.multiclass_dual import MulticlassDual, why_not
 
 STARTS = ("auto", "convex", "structure", "zero")
 ROUGHLY = 0.03  # relative gap to which the convex problem of the start is solved
@@ -52,6 +53,27 @@ class RecycledCuts:
             state = bundle.moved(problem, self._state, problem.slope - self._slope, w, value)
             result = bundle.solve(problem, state=state)
         self._state, self._slope = result.state, problem.slope
+        return result
+
+
+class MovedTargets:
+    """The dual of the multiclass hinge on all rounds: samples whose best label stays keep their dual variables.
+
+    The tangent of ``max_k f_k - f(y)`` at the present weights is ``f(best label there) - f(y)``, so that the convex
+    problem is a hinge which subtracts the score of that label.
+    """
+
+    def __init__(self, solver: MulticlassDual, recycle: bool = True) -> None:
+        self.solver, self.recycle = solver, recycle
+        self._state: Any = None
+
+    def solve(self, problem: Shifted, w: np.ndarray, value: float | None, callback: Callback) -> Result:
+        """Minimise from ``w`` on."""
+        solver = replace(self.solver, callbacks=(*self.solver.callbacks, callback))
+        convex = problem.problem
+        targets = convex.best_codes(w) if np.any(problem.slope) else convex.samples.codes
+        result = solver.solve(convex, w0=w, state=self._state if self.recycle else None, targets=targets)
+        self._state = result.state
         return result
 
 
@@ -97,7 +119,9 @@ class CCCP:
     tol : float
         The run stops when a round decreases J by less, relatively; also the relative gap of the convex problems.
     inner : {"auto", "bundle", "dual"} or solver object
-        What solves the convex problems. A solver object starts anew in each round from the present weights.
+        What solves the convex problems: the bundle method, or the dual of the multiclass hinge
+        (:class:`~ramify.solvers.MulticlassDual`, whose variables are kept from round to round likewise); "auto" is the
+        dual where it serves. Another solver object starts anew in each round from the present weights.
     start : {"auto", "convex", "structure", "zero"}
         Where a run without ``w0`` starts: the minimiser of ``A + penalty``, roughly; weights that the structure knows
         (``first_weights``: ``Ranking``, whose convex solution is 0), best scaled; or zero. "auto" is "structure" where
@@ -166,11 +190,19 @@ class CCCP:
 
     def _inner(self, convex: Any) -> Inner:
         if isinstance(self.inner, str):
+            obstacle = why_not(convex)
+            if self.inner == "dual" and obstacle:
+                raise MissingCapability(f"cccp: inner='dual' {obstacle}; use inner='bundle'")
+            if self.inner == "dual" or (self.inner == "auto" and not obstacle):
+                solver = MulticlassDual(self.inner_iter, self.tol, random_state=self.random_state)
+                return MovedTargets(solver, self.recycle)
             if self.inner in ("auto", "bundle"):
                 return RecycledCuts(Bundle(self.inner_iter, self.tol, self.max_cuts), self.recycle)
-            raise ValueError(f"CCCP: inner must be 'auto', 'bundle' or a solver, got {self.inner!r}")
+            raise ValueError(f"CCCP: inner must be 'auto', 'bundle', 'dual' or a solver, got {self.inner!r}")
         if isinstance(self.inner, Bundle):
             return RecycledCuts(self.inner, self.recycle)
+        if isinstance(self.inner, MulticlassDual):
+            return MovedTargets(self.inner, self.recycle)
         if isinstance(self.inner, type) or not callable(getattr(self.inner, "solve", None)):
             raise TypeError(f"CCCP: inner must be a solver object, got {self.inner!r}")
         return Restarted(self.inner)

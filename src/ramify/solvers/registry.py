@@ -23,6 +23,7 @@ HOME = {
     "proximal": ("ramify.solvers.proximal", "Proximal"),
     "frank_wolfe": ("ramify.solvers.frank_wolfe", "FrankWolfe"),
     "smo": ("ramify.solvers.smo", "SMO"),
+    "multiclass_dual": ("ramify.solvers.multiclass_dual", "MulticlassDual"),
     "kernel_frank_wolfe": ("ramify.solvers.kernel_frank_wolfe", "KernelFrankWolfe"),
     "stochastic": ("ramify.solvers.stochastic", "Stochastic"),
     "perceptron": ("ramify.solvers.perceptron", "AveragedPerceptron"),
