@@ -19,6 +19,7 @@ from ramify import CRF, SSVM, Perceptron, Ranking
 from ramify.data import by_query
 from ramify.data.rankings import RankingCodec, grades_of, ranks_of
 from ramify.errors import InfeasibleError, MissingCapability, ModelFileError
+from ramify.inspection import NamedWeights, explain
 from ramify.kernels import RBF, Nystroem
 from ramify.losses import NDCG, MeanAveragePrecision, Pairwise, PrecisionAt
 from ramify.metrics import ndcg
@@ -456,6 +457,15 @@ def test_features_of_every_kind():
     file = io.BytesIO()
     mapped.save(file)
     assert ramify.load(file).score(X, y) == mapped.score(X, y)
+
+
+def test_weights_by_name():
+    """Weights belong to the one label; there are no labels to explain."""
+    X, y = [[{"length": 1.0}, {"title": 2.0}, {"title": 1.0}], [{"title": 1.0}, {}]], [[0, 2, 1], [1, 0]]
+    model = SSVM(Ranking(), C=10.0, task_loss="pairwise").fit(X, y)
+    assert NamedWeights(model).strongest_features(1)[0][0].feature == "title"
+    with pytest.raises(MissingCapability, match="why a label won, and Ranking has none"):
+        explain(model, X[0])
 
 
 def test_threads_do_not_matter():

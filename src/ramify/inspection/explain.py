@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from ramify.data.batch import Batch, SparseRows
-from ramify.errors import InfeasibleError
+from ramify.errors import InfeasibleError, MissingCapability
 from ramify.estimators import CRF
 from ramify.features.encoded import EncodedInputs
 from ramify.inspection.contests import Contest, Explanation, Term
@@ -79,6 +79,11 @@ class Explainer:
     """
 
     def __init__(self, model: Any) -> None:
+        if not getattr(model.structure, "labelled", True):
+            raise MissingCapability(
+                f"explanations say why a label won, and {type(model.structure).__name__} has none: the terms of a "
+                "document's score are its features times coef_"
+            )
         self.model = model
         self.weights = NamedWeights(model)
         self._codes = {label: code for code, label in enumerate(self.weights.labels)}
