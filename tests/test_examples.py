@@ -30,6 +30,11 @@ PRINTS = {
         r"CRF on the grid +9\d\.\d%  gap \d",
         r"SSVM on the grid +\d\d\.\d%  gap \d",
     ],
+    "plot_ramp": [
+        r"SSVM, hinge +8\d\.\d% +6\.\d\d +4\.\d\d +2\.\d\d",
+        r"SSVM, ramp +8[6-9]\.\d% +1\d\.\d\d +2\.\d\d +2\.\d\d",
+        r"figure: .*\.png",
+    ],
     "plot_chain_basics": [
         r"CRF\(Multiclass\(\)\) +\d+\.\d%",
         r"CRF\(Chain\(\)\) +\d+\.\d%",
