@@ -259,6 +259,25 @@ def test_bounds_hold_wherever_the_search_stops(make, name, monkeypatch):
     assert max(seen) > 0.01  # or there would be nothing to close
 
 
+def test_graphs_whose_best_alone_is_exact_stay_open():
+    """By graph cuts: there are no k best, so some samples keep a bound above their value, and nothing is raised."""
+    opened = 0
+    for seed in range(6):
+        structure, theta = loops(np.random.default_rng(seed), 0.8, memory_limit=1)
+        node = np.ascontiguousarray(theta.node[:, :2])
+        edge = np.abs(theta.edge[:, :1, :1]) * np.eye(2)  # submodular
+        theta = GraphTables(node, edge, OFFSETS, layout=theta.layout, edge_table=theta.edge_table)
+        outputs = list(outputs_of(structure, theta))
+        true = np.concatenate([codes[scores.argmax()] for codes, scores in outputs])
+        loss = resolve_loss(Hamming({"a": math.pi}), structure, CLASSES[:2])
+        losses = list(losses_of(loss, structure, theta, true, outputs))
+        found = rescaled_best(loss, structure, theta, true, resolve_rescaling("slack"), margin=True)
+        best = by_definition(np.asarray, True, structure.score(theta, true), losses, outputs)
+        assert np.all(found.values <= best + 1e-9) and np.all(best <= found.upper + 1e-9)
+        opened += np.sum(found.upper > found.values)
+    assert opened
+
+
 def test_samples_do_not_depend_on_their_company():
     structure, theta, _, true = instance(segments, 0.6)
     loss = resolve_loss(LOSSES["real"], structure, CLASSES)

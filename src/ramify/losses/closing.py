@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from ramify.data.ragged import gather
+from ramify.errors import TooWide
 from ramify.losses.levels import LARGEST_TABLE, best_of_levels, table_sizes
 from ramify.losses.pieces import most_worth, worth
 from ramify.losses.rescaling import RescaledBest
@@ -96,7 +97,10 @@ def _alone(task_loss, structure, theta, true, truth, rescaling, margin, found, e
             return
         k = NEXT[asked[line]]
         asked[line] += 1
-        ranked = np.array([codes for codes, _ in structure.k_best(own, k, cost=cost)[0]])
+        try:
+            ranked = np.array([codes for codes, _ in structure.k_best(own, k, cost=cost)[0]])
+        except TooWide:  # a graph whose best labels alone are found exactly, by a graph cut say
+            return
         losses, gaps = look_at(ranked)
         if len(ranked) < k:  # there are no others
             found.upper[s] = found.values[s]

@@ -32,7 +32,7 @@ class Structure(Protocol):
     a structure has; the optional ones that learners ask for by name are
 
     ``worst``, ``k_best``, ``max_marginals`` | ``log_partition``, ``expectation``, ``marginals``, ``entropy``,
-    ``sample``, ``min_risk``, ``log_proba`` | ``best_contradicting``.
+    ``sample``, ``min_risk``, ``log_proba`` | ``best_contradicting``, ``best_by_level``.
 
     A structure that cannot give an answer does not have the method; whoever needs it says so before the first
     step (:func:`require`).
