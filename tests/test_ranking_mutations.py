@@ -69,14 +69,14 @@ MUTATIONS = [
     ),
     (
         "structures.ranking_search",
-        "lost = (own[order[r]] - own[order[r + 1]]) * drop[r]",
-        "lost = own[order[r]] - own[order[r + 1]]",
+        "lost = (own[now[rises]] - own[now[rises + 1]]) * drop[rises]",
+        "lost = own[now[rises]] - own[now[rises + 1]]",
         "k_best",
     ),
     (
         "structures.ranking_search",
-        "if order[r] < order[r + 1]:",
-        "if order[r] < order[r + 1] and r:",
+        "rises = np.flatnonzero(now[:-1] < now[1:])",
+        "rises = np.flatnonzero(now[:-2] < now[1:-1])",
         "k_best",
     ),
     # given rankings, costs and restrictions

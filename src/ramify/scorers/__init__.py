@@ -3,6 +3,7 @@
 from ramify.scorers.edges import EdgeScorer
 from ramify.scorers.graph import GraphScorer
 from ramify.scorers.linear import LinearScorer
+from ramify.scorers.ranking import RankingScorer
 from ramify.scorers.segments import SegmentScorer
 
-__all__ = ["EdgeScorer", "GraphScorer", "LinearScorer", "SegmentScorer"]
+__all__ = ["EdgeScorer", "GraphScorer", "LinearScorer", "RankingScorer", "SegmentScorer"]

@@ -47,7 +47,7 @@ def discounts(spec: Any, n: int, name: str = "discount") -> np.ndarray:
     return found
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=256)
 def _named(spec: str | float, n: int, name: str) -> np.ndarray:
     ranks = np.arange(1, n + 1, dtype=float)
     known: dict[Any, Callable] = {

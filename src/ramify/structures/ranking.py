@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -214,10 +213,10 @@ class Ranking(BaseEstimator):
         for s, (lo, hi) in enumerate(_bounds(theta)):
             score = theta.node[lo:hi]
             if cost is None and within is None:
-                ranked = sorted_rankings(score, position)
+                ranked = sorted_rankings(score, position, k)
             else:
-                ranked = assignments(_gains(theta, cost, within, position, lo, hi, 1.0), score)
-            own = [(ranks.astype(np.int32), value) for ranks, value in islice(ranked, k)]
+                ranked = assignments(_gains(theta, cost, within, position, lo, hi, 1.0), score, k)
+            own = [(ranks.astype(np.int32), value) for ranks, value in ranked]
             if not own:
                 raise _infeasible(s, hi - lo)
             found.append(own)

@@ -32,8 +32,8 @@ def best_assignment(gain: np.ndarray, score: np.ndarray) -> np.ndarray | None:
     return ranks
 
 
-def assignments(gain: np.ndarray, score: np.ndarray) -> Iterator[tuple[np.ndarray, float]]:
-    """All allowed rankings with their values, best first, by Murty's partition of what is left.
+def assignments(gain: np.ndarray, score: np.ndarray, k: int) -> Iterator[tuple[np.ndarray, float]]:
+    """The k best allowed rankings with their values, best first, by Murty's partition of what is left.
 
     A ranking leaves, for each document in order of preference, those that agree with it before this document and differ
     there. The best of each part takes one shortest path from the solution it is cut from.
@@ -55,7 +55,11 @@ def assignments(gain: np.ndarray, score: np.ndarray) -> Iterator[tuple[np.ndarra
         return -_total(own[rows, column_of]), tuple(column_of.tolist()), start, banned, state
 
     waiting = [entry(0, np.zeros(n, bool), state)]
-    while waiting:
+    for left in range(k, 0, -1):
+        if not waiting:
+            return
+        if len(waiting) > left:  # the others will never be asked for
+            waiting = heapq.nsmallest(left, waiting)
         value, columns, start, banned, state = heapq.heappop(waiting)
         ranks = np.empty(n, np.int64)
         ranks[first] = columns
@@ -68,11 +72,12 @@ def assignments(gain: np.ndarray, score: np.ndarray) -> Iterator[tuple[np.ndarra
                 heapq.heappush(waiting, entry(i, forbidden, other))
 
 
-def sorted_rankings(score: np.ndarray, position: np.ndarray) -> Iterator[tuple[np.ndarray, float]]:
-    """All rankings by falling ``sum_d score[d] position[rank of d]``.
+def sorted_rankings(score: np.ndarray, position: np.ndarray, k: int) -> Iterator[tuple[np.ndarray, float]]:
+    """The k rankings of highest ``sum_d score[d] position[rank of d]``, best first.
 
     Every ranking but the sorted one has neighbours in the wrong order, and exchanging these does not lower its value.
-    So each is found from one that is at least as good, by an exchange of neighbours.
+    So each is found from one that is at least as good, by an exchange of neighbours; of these the k that cost least
+    matter.
     """
     n = len(score)
     first = preference(score)
@@ -82,18 +87,24 @@ def sorted_rankings(score: np.ndarray, position: np.ndarray) -> Iterator[tuple[n
     value = _total(own * position[:n])
     waiting: list[tuple] = [(-value, start, start)]
     seen = {start}
-    while waiting:
+    for _ in range(k):
+        if not waiting:
+            return
         value, _, order = heapq.heappop(waiting)
         ranks = np.empty(n, np.int64)
         ranks[first[list(order)]] = np.arange(n)
         yield ranks, -float(value)
-        for r in range(n - 1):
-            if order[r] < order[r + 1]:
-                other = (*order[:r], order[r + 1], order[r], *order[r + 2 :])
-                if other not in seen:
-                    seen.add(other)
-                    lost = (own[order[r]] - own[order[r + 1]]) * drop[r]
-                    heapq.heappush(waiting, (value + lost, _inverse(other), other))
+        now = np.array(order)
+        rises = np.flatnonzero(now[:-1] < now[1:])
+        lost = (own[now[rises]] - own[now[rises + 1]]) * drop[rises]
+        if len(lost) > k:
+            few = lost <= np.partition(lost, k - 1)[k - 1]
+            rises, lost = rises[few], lost[few]
+        for r, less in zip(rises.tolist(), lost.tolist()):
+            other = (*order[:r], order[r + 1], order[r], *order[r + 2 :])
+            if other not in seen:
+                seen.add(other)
+                heapq.heappush(waiting, (value + less, _inverse(other), other))
 
 
 def _inverse(order: tuple[int, ...]) -> tuple[int, ...]:
