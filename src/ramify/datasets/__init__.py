@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ramify.datasets.segmentation import load_cws_pd199801, load_cws_udc
     from ramify.datasets.simulate import make_chains, make_tagging
     from ramify.datasets.snakes import load_snakes
+    from ramify.datasets.statlog import load_statlog
     from ramify.datasets.store import fetch, where
     from ramify.datasets.tagged import load_brown, load_masc, load_ptb_sample, load_ud_ewt
     from ramify.datasets.uai2014 import load_uai2014
@@ -38,6 +39,7 @@ __all__ = [
     "load_ocr_letters",
     "load_ptb_sample",
     "load_snakes",
+    "load_statlog",
     "load_uai2014",
     "load_ud_ewt",
     "load_webkb_cmu",
@@ -64,6 +66,7 @@ _MODULE_OF = {
     "load_ocr_letters": "ocr",
     "load_ptb_sample": "tagged",
     "load_snakes": "snakes",
+    "load_statlog": "statlog",
     "load_uai2014": "uai2014",
     "load_ud_ewt": "tagged",
     "load_webkb_cmu": "webkb",

