@@ -80,8 +80,8 @@ class Ranker:
             raise DataFileError(f"{place}: the documents have no features; there is nothing to learn from")
         if not any(len(y) > 1 and y.min() < y.max() for y in queries.y):
             raise DataFileError(
-                f"{place}: no query has documents of different grades, so that every order is as good as any other; give "
-                "data with grades"
+                f"{place}: no query has documents of different grades, so that every order is as good as any other; "
+                "give data with grades"
             )
         learner.fit(scaled(queries.X, scale), queries.y)
         return cls(learner, queries.n_features, scale, dict(learner.fit_seconds_))
@@ -90,8 +90,8 @@ class Ranker:
         """Scores of the documents of each query, higher is better."""
         if queries.n_features > self.n_features:
             raise DataFileError(
-                f"{queries.source}:{queries.lines[0][0]}: the file has {queries.n_features} features, the training data "
-                f"had {self.n_features}; give a file with the same features"
+                f"{queries.source}:{queries.lines[0][0]}: the file has {queries.n_features} features, the training "
+                f"data had {self.n_features}; give a file with the same features"
             )
         tables = [widened(table, self.n_features) for table in queries.X]
         return self.model.row_scores(scaled(tables, self.scale))
