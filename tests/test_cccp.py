@@ -21,18 +21,22 @@ from ramify.errors import MissingCapability
 from ramify.inspection import bound_values
 from ramify.objectives import risk
 from ramify.objectives.shifted import Shifted
-from ramify.solvers import CCCP, Bundle, FrankWolfe, Pegasos, Stochastic, Subgradient
+from ramify.regularizers import ElasticNet
+from ramify.solvers import CCCP, Bundle, FrankWolfe, MulticlassDual, Pegasos, Stochastic, Subgradient
 from ramify.solvers.base import Recorder, Result
-from ramify.solvers.cccp import RecycledCuts, Restarted, objective
+from ramify.solvers.cccp import MovedTargets, RecycledCuts, Restarted, objective
 from ramify.surrogates import Difference, PerceptronLoss
 
 seeds = st.integers(0, 2**32 - 1)
 
 
 @contextmanager
-def ramp_problem(rng, **options):
-    """A random problem with a ramp loss."""
+def ramp_problem(rng, even=False, **options):
+    """A random problem with a ramp loss, and with one strength of the penalty for all weights if ``even``."""
     with make_problem(rng, surrogate="hinge", **options) as problem:
+        if even:
+            n = problem.n_params
+            problem.regularizer = ElasticNet(np.full(n, options.get("l2", 0.7)), np.zeros(n))
         yield problem.with_surrogate(Difference(problem.surrogate, PerceptronLoss()))
 
 
@@ -62,7 +66,12 @@ class Wanderer:
         return Result(w, recorder.history[-1], tuple(recorder.history), False, "max_iter")
 
 
-INNER = {"bundle": "bundle", "subgradient": Subgradient(max_iter=30, tol=0.0), "wanderer": Wanderer()}
+INNER = {
+    "bundle": "bundle",
+    "dual": "dual",
+    "subgradient": Subgradient(max_iter=30, tol=0.0),
+    "wanderer": Wanderer(),
+}
 
 
 # --------------------------------------------------------------------------------------------- the descent
@@ -74,8 +83,8 @@ INNER = {"bundle": "bundle", "subgradient": Subgradient(max_iter=30, tol=0.0), "
 @given(seed=seeds, start=st.sampled_from(["convex", "zero", "given"]), recycle=st.booleans())
 def test_the_objective_never_rises(inner, seed, start, recycle):
     rng = np.random.default_rng(seed)
-    structure = [Chain(), Multiclass()][seed % 2]
-    with ramp_problem(rng, structure=structure, l2=rng.choice([0.1, 1.0])) as problem:
+    structure = Multiclass() if inner == "dual" or seed % 2 else Chain()
+    with ramp_problem(rng, structure=structure, l2=rng.choice([0.1, 1.0]), even=inner == "dual") as problem:
         solver = CCCP(inner=INNER[inner], recycle=recycle, start="auto" if start == "given" else start)
         w0 = rng.normal(size=problem.n_params) if start == "given" else None
         result = solver.solve(problem, w0=w0)
@@ -94,10 +103,14 @@ def test_the_objective_never_rises(inner, seed, start, recycle):
 @pytest.mark.parametrize("inner", INNER)
 @pytest.mark.parametrize("iterations", [1, 3, 200])
 def test_an_inner_solve_is_never_worse_than_its_start(inner, iterations, rng):
-    with ramp_problem(rng) as problem:
+    dual = inner == "dual"
+    with ramp_problem(rng, structure=Multiclass() if dual else Chain(), even=dual) as problem:
         convex = problem.with_surrogate(problem.surrogate.convex_part)
         concave = problem.with_surrogate(problem.surrogate.concave_part)
-        solver = RecycledCuts(Bundle(iterations, 1e-4)) if inner == "bundle" else Restarted(INNER[inner])
+        solver = {
+            "bundle": RecycledCuts(Bundle(iterations, 1e-4)),
+            "dual": MovedTargets(MulticlassDual(iterations, 1e-4)),
+        }.get(inner) or Restarted(INNER[inner])
         for _ in range(4):
             w = rng.normal(size=problem.n_params)
             round_ = Shifted(convex, concave.loss(w)[1])
