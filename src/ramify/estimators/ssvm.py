@@ -35,20 +35,26 @@ class SSVM(StructuredEstimator):
     r"""Structured support vector machine (max-margin Markov network on chains).
 
     Minimises ``sum_i max_y [f(x_i, y) + D(y_i, y)] - f(x_i, y_i) + (l2/2)|w|^2 + l1|w|_1`` where ``D`` is the task
-    loss. On ``Multiclass()`` this is the multiclass SVM of Crammer and Singer.
+    loss. On ``Multiclass()`` this is the multiclass SVM of Crammer and Singer. ``loss="ramp"`` has ``max_y f(x_i, y)`` in
+    place of ``f(x_i, y_i)``, which bounds the task loss more tightly and does not grow with the scores.
 
     Parameters
     ----------
     structure : structure object
-        What an output is: ``Chain()``, ``Multiclass()``, ``SemiMarkov(max_length)``, ``Graph()``.
+        What an output is: ``Chain()``, ``Multiclass()``, ``SemiMarkov(max_length)``, ``Graph()``, ``Ranking()``.
     l2, C : float, optional
         Strength of the L2 penalty, as itself or as ``l2 = 1 / C``. Neither means ``l2 = 1``; both is an error.
     l1 : float, default=0.0
         Strength of the L1 penalty (``solver="stochastic"``).
-    loss : {"hinge", "soft_hinge"}, default="hinge"
-        The surrogate: hinge with margin rescaling, or the same with its maximum rounded off by entropy
-        (:class:`~ramify.surrogates.SoftHinge`): smooth, so that L-BFGS serves it. It suits few samples that are large
-        graphs with cycles, where sums cost less than the linear programs of the relaxed hinge.
+    loss : {"hinge", "ramp", "soft_hinge"}, default="hinge"
+        The surrogate: the hinge; the ramp loss (:class:`~ramify.surrogates.Difference`), which is not convex, to which a
+        sample that is wrong by far no longer matters, for noisy labels and for rankings; or the hinge with its maximum
+        rounded off by entropy (:class:`~ramify.surrogates.SoftHinge`): smooth, so that L-BFGS serves it. That suits few
+        samples that are large graphs with cycles, where sums cost less than the linear programs of the relaxed hinge.
+    rescaling : {"margin", "slack"} or function of the task loss, default="margin"
+        ``G`` in ``max_y G(D) (f(x_i, y) - f(x_i, y_i)) + D``, the general form of the hinge, and in the same way of the
+        ramp loss: 1, the task loss itself, or any non-decreasing function of it (an array or a number). Other maxima
+        than those of margin rescaling are searched (:mod:`ramify.losses.rescaling` tells how, and when exactly).
     temperature : float, default=0.2
         Of the soft hinge, which is above the hinge by at most ``temperature`` times the entropy of the outputs.
     task_loss : {"auto", "hamming", "zero_one", "ndcg", "map", "precision", "pairwise"} or object of ``ramify.losses``
@@ -73,11 +79,11 @@ class SSVM(StructuredEstimator):
         Megabytes for the Gram matrix. If it does not fit, inner products of small whole numbers (binary pixels) take a
         byte each; otherwise some rows stay and the others are computed when they are needed. Up to 1,024 rows at a time
         are computed beside it.
-    solver : {"auto", "multiclass_dual", "frank_wolfe", "bundle", "smo", "stochastic"} or solver object
+    solver : {"auto", "multiclass_dual", "frank_wolfe", "bundle", "smo", "cccp", "stochastic", ...} or solver object
         "auto" is a dual method of its own for ``Multiclass`` (:class:`~ramify.solvers.MulticlassDual`), block-wise
         Frank-Wolfe where that has a compiled loop (chains of order 1 without edge features), and the bundle method for
         up to 500 weights, for a ``warm_start`` and for everything else; stochastic where ``l1`` or an unpenalised block
-        rules them out; CCCP for ``loss="ramp"``. Frank-Wolfe took a quarter of the CPU time of the bundle method to a
+        rules them out; the concave-convex procedure (:class:`~ramify.solvers.CCCP`) for ``loss="ramp"``. Frank-Wolfe took a quarter of the CPU time of the bundle method to a
         gap of 1e-3 on OCR letters (4,004 weights) for C = 0.01 and 0.1 and less than a third for C = 1, and a quarter
         on 1,000 sentences of CoNLL-2000 (93,535 weights) for C = 0.1. "smo" is the method of the paper on
         max-margin Markov networks.
@@ -103,6 +109,15 @@ class SSVM(StructuredEstimator):
     >>> model = SSVM(Chain(), C=10.0).fit(X, Y)
     >>> model.predict(X) == Y, model.result_.reason
     (True, 'gap')
+
+    The last two labels are wrong, and move the hinge more than the ramp loss:
+
+    >>> from ramify import Multiclass
+    >>> x = np.array([-2.0, -1.5, -1.0, -0.5, 0.5, 1.0, 1.5, 2.0, -3.0, -3.0])[:, None]
+    >>> for loss in ("hinge", "ramp"):
+    ...     print("".join(SSVM(Multiclass(), C=10.0, loss=loss).fit(x, list("llllrrrrrr")).predict(x)))
+    lllrrrrrll
+    llllrrrrll
 
     A max-margin Markov network with a cubic kernel on nodes:
 
