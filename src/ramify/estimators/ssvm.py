@@ -35,8 +35,8 @@ class SSVM(StructuredEstimator):
     r"""Structured support vector machine (max-margin Markov network on chains).
 
     Minimises ``sum_i max_y [f(x_i, y) + D(y_i, y)] - f(x_i, y_i) + (l2/2)|w|^2 + l1|w|_1`` where ``D`` is the task
-    loss. On ``Multiclass()`` this is the multiclass SVM of Crammer and Singer. ``loss="ramp"`` has ``max_y f(x_i, y)`` in
-    place of ``f(x_i, y_i)``, which bounds the task loss more tightly and does not grow with the scores.
+    loss. On ``Multiclass()`` this is the multiclass SVM of Crammer and Singer. ``loss="ramp"`` has ``max_y f(x_i, y)``
+    in place of ``f(x_i, y_i)``, which bounds the task loss more tightly and does not grow with the scores.
 
     Parameters
     ----------
@@ -47,10 +47,11 @@ class SSVM(StructuredEstimator):
     l1 : float, default=0.0
         Strength of the L1 penalty (``solver="stochastic"``).
     loss : {"hinge", "ramp", "soft_hinge"}, default="hinge"
-        The surrogate: the hinge; the ramp loss (:class:`~ramify.surrogates.Difference`), which is not convex, to which a
-        sample that is wrong by far no longer matters, for noisy labels and for rankings; or the hinge with its maximum
-        rounded off by entropy (:class:`~ramify.surrogates.SoftHinge`): smooth, so that L-BFGS serves it. That suits few
-        samples that are large graphs with cycles, where sums cost less than the linear programs of the relaxed hinge.
+        The surrogate: the hinge; the ramp loss (:class:`~ramify.surrogates.Difference`), which is not convex, and to
+        which a sample that is wrong by far no longer matters, for noisy labels and for rankings; or the hinge with its
+        maximum rounded off by entropy (:class:`~ramify.surrogates.SoftHinge`): smooth, so that L-BFGS serves it. That
+        suits few samples that are large graphs with cycles, where sums cost less than the linear programs of the
+        relaxed hinge.
     rescaling : {"margin", "slack"} or function of the task loss, default="margin"
         ``G`` in ``max_y G(D) (f(x_i, y) - f(x_i, y_i)) + D``, the general form of the hinge, and in the same way of the
         ramp loss: 1, the task loss itself, or any non-decreasing function of it (an array or a number). Other maxima
@@ -83,10 +84,10 @@ class SSVM(StructuredEstimator):
         "auto" is a dual method of its own for ``Multiclass`` (:class:`~ramify.solvers.MulticlassDual`), block-wise
         Frank-Wolfe where that has a compiled loop (chains of order 1 without edge features), and the bundle method for
         up to 500 weights, for a ``warm_start`` and for everything else; stochastic where ``l1`` or an unpenalised block
-        rules them out; the concave-convex procedure (:class:`~ramify.solvers.CCCP`) for ``loss="ramp"``. Frank-Wolfe took a quarter of the CPU time of the bundle method to a
-        gap of 1e-3 on OCR letters (4,004 weights) for C = 0.01 and 0.1 and less than a third for C = 1, and a quarter
-        on 1,000 sentences of CoNLL-2000 (93,535 weights) for C = 0.1. "smo" is the method of the paper on
-        max-margin Markov networks.
+        rules them out; the concave-convex procedure (:class:`~ramify.solvers.CCCP`) for ``loss="ramp"``. Frank-Wolfe
+        took a quarter of the CPU time of the bundle method to a gap of 1e-3 on OCR letters (4,004 weights) for C = 0.01
+        and 0.1 and less than a third for C = 1, and a quarter on 1,000 sentences of CoNLL-2000 (93,535 weights) for C =
+        0.1. "smo" is the method of the paper on max-margin Markov networks.
     tol : float, default=1e-4
         Relative suboptimality wanted; ``result_.reason`` says what was reached.
     max_iter, states, transitions, edge_features, fit_intercept, min_count, n_hash, classes, n_jobs, random_state, \
