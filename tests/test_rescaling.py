@@ -21,8 +21,8 @@ from ramify.losses import (
     Pairwise,
     PrecisionAt,
     ZeroOne,
-    closing,
     levels,
+    rescaling,
     resolve_loss,
     trade_off,
 )
@@ -220,8 +220,7 @@ def test_maxima_and_bounds_by_enumeration(make, name, way, monkeypatch):
         loss = resolve_loss({**LOSSES, **RANKING_LOSSES}[name], structure, CLASSES)
         losses = list(losses_of(loss, structure, theta, true, outputs))
         truth = structure.score(theta, true)
-        for rescaling, margin in itertools.product(RESCALINGS, (True, False)):
-            given = resolve_rescaling(RESCALINGS[rescaling])
+        for given, margin in itertools.product(map(resolve_rescaling, RESCALINGS.values()), (True, False)):
             found = rescaled_best(loss, structure, theta, true, given, margin=margin)
             best = by_definition(given.gamma, margin, truth, losses, outputs)
             own = loss.value(structure, theta, true, found.codes)
@@ -243,7 +242,7 @@ def test_maxima_and_bounds_by_enumeration(make, name, way, monkeypatch):
 @pytest.mark.parametrize("name", ["unit", "real"])
 def test_bounds_hold_wherever_the_search_stops(make, name, monkeypatch):
     """Few rounds, nothing closed: the value is too low somewhere, and the bound tells by how much at most."""
-    monkeypatch.setattr(closing, "closed", lambda *given: given[-2])
+    monkeypatch.setattr(rescaling, "close", lambda *given: None)
     monkeypatch.setattr(levels, "AT_ONCE", 0.0)
     seen = []
     for scale, rounds in itertools.product((0.1, 0.6, 3.0), (1, 2, 3, 60)):
@@ -428,7 +427,7 @@ def test_an_inexact_search_is_proven_from_above(rng, monkeypatch):
     loss = Hamming({"a": math.pi, "b": 0.4})
     exact = SSVM(Chain(), C=0.3, rescaling="slack", task_loss=loss, tol=1e-3).fit(X, Y)
     assert exact.result_.gap <= 2e-3 * exact.objective_
-    monkeypatch.setattr(closing, "closed", lambda *given: given[-2])
+    monkeypatch.setattr(rescaling, "close", lambda *given: None)
     monkeypatch.setattr(trade_off, "ROUNDS", 3)
     rough = SSVM(Chain(), C=0.3, rescaling="slack", task_loss=loss, tol=1e-3).fit(X, Y)
     assert rough.result_.gap > exact.result_.gap

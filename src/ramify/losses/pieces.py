@@ -12,14 +12,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ramify.losses.question import Question
+
 TOLERANCE = 1e-4  # relative accuracy of bounds for functions without a unit
 HALVINGS = 14
+MOST_LEVELS = 100_000  # beyond, losses count as real numbers
 _ROUND = 1e-9  # share of a unit by which a corner may miss a level
-
-
-def worth(rescaling: Any, margin: bool, losses: np.ndarray, gaps: np.ndarray) -> np.ndarray:
-    """``G(D) s + margin D``."""
-    return rescaling.gamma(losses) * gaps + margin * losses
 
 
 class Spread(NamedTuple):
@@ -29,14 +27,23 @@ class Spread(NamedTuple):
     least: float = 0.0
 
 
+def spread_of(task_loss: Any, largest: np.ndarray) -> Spread:
+    """Which losses there are, as far as the task loss tells; multiples of a unit if they are not too many."""
+    unit = getattr(task_loss, "unit", None)
+    if unit is not None and largest.max() / unit > MOST_LEVELS:
+        unit = None
+    return Spread(unit, getattr(task_loss, "least", 0.0))
+
+
 def most_worth(
-    rescaling: Any, margin: bool, spread: Spread, a: np.ndarray, b: np.ndarray,
-    height: np.ndarray, slope: np.ndarray, enough: np.ndarray,
+    asked: Question, spread: Spread, a: np.ndarray, b: np.ndarray, height: np.ndarray, slope: np.ndarray,
+    enough: np.ndarray,
 ) -> np.ndarray:  # fmt: skip
     """Upper bounds on the worth under each line, -inf where no loss is between ``a`` and ``b``.
 
     All arrays have the shape (samples, lines). Bounds below ``enough`` (samples,) need not be accurate.
     """
+    rescaling, margin = asked.rescaling, asked.margin
     if spread.unit is not None or spread.least <= 0.0:
         return _most_worth(rescaling, margin, spread.unit, a, b, height, slope, enough)
     low = np.maximum(a, spread.least)

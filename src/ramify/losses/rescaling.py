@@ -22,24 +22,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ramify.errors import InfeasibleError, MissingCapability
 from ramify.losses.base import BoundLoss
+from ramify.losses.closing import close
+from ramify.losses.levels import levels_at_once
+from ramify.losses.question import Question, RescaledBest
+from ramify.losses.trade_off import search
+from ramify.losses.weighted import weighted_best
 from ramify.losses.zero_one import best_others
 
 NAMES = ("margin", "slack")
-
-
-class RescaledBest(NamedTuple):
-    """Rescaled maxima of a batch: outputs, their values and losses, and proven upper bounds of the maxima."""
-
-    codes: np.ndarray
-    values: np.ndarray  # (n_samples,), at least 0: the value of the truth
-    losses: np.ndarray  # (n_samples,): D(y, codes)
-    upper: np.ndarray  # (n_samples,), equal to the values where the search is exact
 
 
 @dataclass(frozen=True)
@@ -183,78 +179,63 @@ def rescaled_best(
     check_rescaling(task_loss, rescaling)
     if len(theta) == 0:
         return RescaledBest(true.copy(), np.empty(0), np.empty(0), np.empty(0))
-    truth = structure.score(theta, true)
+    asked = Question(task_loss, structure, theta, true, structure.score(theta, true), rescaling, margin)
     if task_loss.way == "contradiction":
-        found = _contradicting(structure, theta, true, truth, rescaling, margin)
+        found = _contradicting(asked)
     elif rescaling.is_margin:
-        found = _augmented(task_loss, structure, theta, true, truth, margin)
+        found = _augmented(asked)
     elif task_loss.way == "parts" and structure.layout == "items":
-        found = _labels(task_loss, theta, true, rescaling, margin)
+        found = _labels(asked)
     else:
-        found = _searched(task_loss, structure, theta, true, truth, rescaling, margin)
-    return at_least_truth(theta, true, found)
-
-
-def _searched(task_loss, structure, theta, true, truth, rescaling, margin) -> RescaledBest:
-    """Whatever is left: by the levels of the loss where that is quick, else by a search that is closed where open."""
-    from ramify.losses.closing import closed
-    from ramify.losses.levels import levels_at_once
-    from ramify.losses.trade_off import search
-
-    found = levels_at_once(task_loss, structure, theta, true, truth, rescaling, margin)
-    if found is None:
-        envelope, found = search(task_loss, structure, theta, true, truth, rescaling, margin)
-        found = closed(task_loss, structure, theta, true, truth, rescaling, margin, found, envelope)
-    return found
-
-
-def at_least_truth(theta: Any, true: np.ndarray, found: RescaledBest) -> RescaledBest:
-    """The truth where nothing else is worth more than its 0."""
-    worse = ~(found.values > 0.0)
-    codes = np.where(np.repeat(worse, np.diff(theta.offsets)), true, found.codes)
+        found = _searched(asked)
+    worse = ~(found.values > 0.0)  # than the truth
     values = np.where(worse, 0.0, found.values)
+    codes = np.where(np.repeat(worse, np.diff(theta.offsets)), true, found.codes)
     return RescaledBest(codes, values, np.where(worse, 0.0, found.losses), np.maximum(found.upper, values))
 
 
-def _augmented(task_loss, structure, theta, true, truth, margin) -> RescaledBest:
+def _augmented(asked: Question) -> RescaledBest:
     """Margin rescaling: one maximisation."""
-    from ramify.losses.weighted import weighted_best
-
-    weight = np.full(len(theta), float(margin))
-    codes, values, bounds = weighted_best(task_loss, structure, theta, true, weight)
-    losses = task_loss.value(structure, theta, true, codes)
-    return RescaledBest(codes, values - truth, losses, bounds - truth)
+    weight = np.full(len(asked), float(asked.margin))
+    codes, values, bounds = weighted_best(asked.task_loss, asked.structure, asked.theta, asked.true, weight)
+    return RescaledBest(codes, values - asked.truth, asked.place(codes)[0], bounds - asked.truth)
 
 
-def _contradicting(structure, theta, true, truth, rescaling, margin) -> RescaledBest:
+def _contradicting(asked: Question) -> RescaledBest:
     """0/1 loss: all outputs but the truth have the loss 1."""
+    structure, theta = asked.structure, asked.theta
     try:
-        rival = structure.best_contradicting(theta, true)
+        rival = structure.best_contradicting(theta, asked.true)
     except InfeasibleError:  # some sample has no other output than the truth
-        rival = best_others(structure, theta, true)
-    gain = rescaling.gamma(np.array([0.0, 1.0]))[1]
+        rival = best_others(structure, theta, asked.true)
+    gain = asked.rescaling.gamma(np.array([0.0, 1.0]))[1]
     exists = np.isfinite(rival.values)
-    gap = np.where(exists, rival.values - truth, 0.0)
-    values = np.where(exists, gain * gap + margin, 0.0)
+    values = np.where(exists, gain * np.where(exists, rival.values - asked.truth, 0.0) + asked.margin, 0.0)
     upper = values
     if hasattr(structure, "finds_best"):
         sure = structure.finds_best(theta)
         if not sure.all():  # no output is better than the bounds, contradicting or not
-            bounds = gain * (structure.bounds(theta) - truth) + margin
+            bounds = gain * (structure.bounds(theta) - asked.truth) + asked.margin
             upper = np.where(sure | ~exists, values, bounds)
     return RescaledBest(rival.codes, values, exists.astype(float), upper)
 
 
-def _labels(task_loss, theta, true, rescaling, margin) -> RescaledBest:
+def _labels(asked: Question) -> RescaledBest:
     """One label a sample: all of them."""
-    rows = np.arange(len(true))
-    losses = task_loss.table[true]
-    gaps = theta.node - theta.node[rows, true][:, None]
-    gain = rescaling.gamma(losses)
-    # A forbidden label is no rival, also where its gain is 0.
-    worth = np.where(
-        np.isneginf(gaps), -np.inf, gain * np.where(np.isneginf(gaps), 0.0, gaps) + margin * losses
-    )
+    rows = np.arange(len(asked.true))
+    losses = asked.task_loss.table[asked.true]
+    gaps = asked.theta.node - asked.truth[:, None]
+    forbidden = np.isneginf(gaps)  # no rivals, also where they count nothing
+    worth = np.where(forbidden, -np.inf, asked.worth(losses, np.where(forbidden, 0.0, gaps)))
     best = worth.argmax(axis=1)
     values = worth[rows, best]
     return RescaledBest(best.astype(np.int32), values, losses[rows, best], values)
+
+
+def _searched(asked: Question) -> RescaledBest:
+    """Whatever is left: by the levels of the loss where that is quick, else by a search that is closed where open."""
+    found = levels_at_once(asked)
+    if found is None:
+        envelope, found = search(asked)
+        close(envelope, found)
+    return found
