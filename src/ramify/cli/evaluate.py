@@ -1,14 +1,16 @@
-"""``ramify evaluate``: compare predicted with true labels."""
+"""``ramify evaluate``: compare predicted with true labels, or scores of documents with their grades."""
 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ramify.cli.files import check_readable, check_writable
 from ramify.cli.output import Json, log, print_result
+from ramify.cli.ranking import evaluate_ranking
+from ramify.cli.tasks import refuse_options, task_of
 
 if TYPE_CHECKING:
     from ramify.apps.tagging.columns import ColumnText
@@ -17,7 +19,10 @@ if TYPE_CHECKING:
 
 
 def evaluate(
-    data: Annotated[str, typer.Argument(help="Column file (.gz, .xz too); - is standard input.")],
+    context: typer.Context,
+    data: Annotated[
+        str, typer.Argument(help="Column file or LETOR file (.gz, .xz too); - is standard input.")
+    ],
     model: Annotated[
         str | None,
         typer.Option("--model", "-m", help="Model to label DATA with; without it DATA has the predictions."),
@@ -34,7 +39,8 @@ def evaluate(
 ) -> None:
     """Print token accuracy and, for chunk labels, the table of CoNLL; with --report also write a page about it.
 
-    With --model, DATA is labelled first. Otherwise its last two columns are the true and the predicted label.
+    With --model, DATA is labelled first. Otherwise its last two columns are the true and the predicted label. With a
+    model of rankings: NDCG and precision at ranks 1 to 10, mean average precision, mean reciprocal rank.
     """
     if model is not None and label_column is not None:
         raise ValueError("--label-column and --model exclude each other: the model knows its label column")
@@ -44,30 +50,45 @@ def evaluate(
             raise ValueError(f"--report writes a page; name a file that ends in .html, got {report}")
         check_writable(report, "the report")
 
+    loaded = None
+    if model is not None:
+        from ramify.estimators import load
+
+        loaded = load(model)
+        if task_of(loaded) == "ranking":
+            refuse_options(context, ("report",), "a model of rankings")
+            evaluate_ranking(loaded, model, data, json)
+            return
+    tagger = None if loaded is None else _tagger(loaded, str(model))
+
     from ramify.apps.tagging.columns import read_columns
 
     text = read_columns(data)
     if report is None:
-        evaluation = _evaluation(text, model, label_column)
+        evaluation = _evaluation(text, tagger, label_column)
     else:
-        page = _page(text, model, label_column)
+        page = _page(text, tagger, model, label_column)
         page.write(report)
         log(f"report: {report}")
         evaluation = page.evaluation
     print_result(json, {**evaluation.to_dict(), "report": report}, evaluation.format())
 
 
-def _evaluation(text: ColumnText, model: str | None, label_column: int | None) -> Evaluation:
-    if model is None:
+def _tagger(loaded: Any, source: str) -> Any:
+    from ramify.apps.tagging.tagger import Tagger
+
+    return Tagger.from_model(loaded, source)
+
+
+def _evaluation(text: ColumnText, tagger: Any, label_column: int | None) -> Evaluation:
+    if tagger is None:
         from ramify.apps.tagging.evaluation import evaluate_labels
 
         return evaluate_labels(*_two_columns(text, label_column))
-    from ramify.apps.tagging.tagger import Tagger
-
-    return Tagger.load(model).evaluate(text)
+    return tagger.evaluate(text)
 
 
-def _page(text: ColumnText, model: str | None, label_column: int | None) -> EvaluationReport:
+def _page(text: ColumnText, tagger: Any, model: str | None, label_column: int | None) -> EvaluationReport:
     from ramify.apps.tagging.report import report_on_labels, report_on_tagger, words_of
 
     name = os.path.basename(text.source)
@@ -76,9 +97,7 @@ def _page(text: ColumnText, model: str | None, label_column: int | None) -> Eval
         return report_on_labels(
             true, predicted, words=words_of(text), title=name, source=text.source, place=text.location
         )
-    from ramify.apps.tagging.tagger import Tagger
-
-    return report_on_tagger(Tagger.load(model), text, title=f"{os.path.basename(model)} on {name}")
+    return report_on_tagger(tagger, text, title=f"{os.path.basename(model)} on {name}")
 
 
 def _two_columns(text: ColumnText, label_column: int | None) -> tuple[list[list[str]], list[list[str]]]:

@@ -1,4 +1,4 @@
-"""``ramify predict``: label column files; a filter from standard input to standard output."""
+"""``ramify predict``: label column files, score documents; a filter from standard input to standard output."""
 
 from __future__ import annotations
 
@@ -11,26 +11,37 @@ from typing import IO, Annotated, Any
 import typer
 
 from ramify.cli.files import check_readable, check_writable, text_output
+from ramify.cli.ranking import predict_ranking
+from ramify.cli.tasks import refuse_options, task_of
 
 SENTENCES_PER_BLOCK = 1000
 _BLANK_LINES_FIRST = re.compile(r"\A(?:[ \t]*\r?\n)+")
 
 
 def predict(
+    context: typer.Context,
     model: Annotated[str, typer.Option("--model", "-m", help="Model written by 'ramify train'.")],
-    data: Annotated[str, typer.Argument(help="Column file (.gz, .xz too); - is standard input.")] = "-",
+    data: Annotated[
+        str, typer.Argument(help="Column file or LETOR file (.gz, .xz too); - is standard input.")
+    ] = "-",
     nbest: Annotated[
         int | None, typer.Option(help="Write the n best labellings of each sentence, with their scores.")
     ] = None,
     marginals: Annotated[
         bool, typer.Option("--marginals", help="Add a column with the probability of the predicted label.")
     ] = False,
+    orders: Annotated[
+        bool, typer.Option("--orders", help="Rankings: write the documents of each query, best first.")
+    ] = False,
     output: Annotated[
         str | None, typer.Option("--output", "-o", help="File to write; standard output by default.")
     ] = None,
     jobs: Annotated[int | None, typer.Option(help="Threads; all cores by default.")] = None,
 ) -> None:
-    """Write the input with the predicted label as a further column; comments and blank lines stay."""
+    """Write the input with the predicted label as a further column; comments and blank lines stay.
+
+    With a model of rankings: one score a line of the input; with --orders QUERY, RANK, LINE, SCORE and the comment.
+    """
     if nbest is not None and nbest < 1:
         raise ValueError(f"--nbest must be at least 1, got {nbest}")
     if nbest is not None and marginals:
@@ -39,12 +50,21 @@ def predict(
     if output is not None:
         check_writable(output, "the predictions")
 
+    from ramify.estimators import load
+
+    loaded = load(model)
+    if jobs is not None:
+        loaded.set_params(n_jobs=jobs)
+    if task_of(loaded) == "ranking":
+        refuse_options(context, ("nbest", "marginals"), "a model of rankings")
+        predict_ranking(loaded, model, data, orders, output)
+        return
+    refuse_options(context, ("orders",), "a tagger")
+
     from ramify.apps.tagging.columns import iter_columns
     from ramify.apps.tagging.tagger import Tagger
 
-    tagger = Tagger.load(model)
-    if jobs is not None:
-        tagger.model.set_params(n_jobs=jobs)
+    tagger = Tagger.from_model(loaded, model)
     # A person who types wants an answer after every sentence.
     block = 1 if data == "-" and sys.stdin.isatty() else SENTENCES_PER_BLOCK
     with text_output(output) as out:

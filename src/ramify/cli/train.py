@@ -1,8 +1,7 @@
-"""``ramify train``: learn a tagger from column files."""
+"""``ramify train``: learn a tagger from column files, or a ranker from LETOR files."""
 
 from __future__ import annotations
 
-import math
 import os
 from enum import StrEnum
 from typing import Annotated, Any
@@ -12,12 +11,16 @@ import typer
 from ramify.cli.files import check_readable, check_writable
 from ramify.cli.output import Json, aligned, print_result
 from ramify.cli.progress import progress, timed
+from ramify.cli.ranking import reading_options, train_ranking
+from ramify.cli.summary import count_of_weights, outcome_rows
+from ramify.cli.tasks import refuse_options
 
 
 class Task(StrEnum):
     """What can be trained."""
 
     tagging = "tagging"
+    ranking = "ranking"
 
 
 class Algorithm(StrEnum):
@@ -26,6 +29,8 @@ class Algorithm(StrEnum):
     crf = "crf"
     ssvm = "ssvm"
     perceptron = "perceptron"
+    ramp = "ramp"
+    plackett_luce = "plackett-luce"
 
 
 class Encoding(StrEnum):
@@ -53,15 +58,42 @@ class Invalid(StrEnum):
     error = "raise"
 
 
+class Scale(StrEnum):
+    """What features of documents are scaled to."""
+
+    query = "query"
+    none = "none"
+
+
+class SplitQueries(StrEnum):
+    """What to do with queries whose lines do not stand together."""
+
+    error = "error"
+    together = "join"
+
+
+TAGGING_ONLY = (
+    "template", "cut_size", "group_lasso", "group_by", "order", "constrained", "label_column", "encoding", "invalid",
+    "clusters", "min_count", "n_hash", "prune",
+)  # fmt: skip
+RANKING_ONLY = ("radius", "top", "scale", "missing", "split_queries", "zero_based")
+
+
 def train(
-    data: Annotated[list[str], typer.Argument(help="Column files (.gz, .xz too); - is standard input.")],
+    context: typer.Context,
+    data: Annotated[
+        list[str], typer.Argument(help="Column files or LETOR files (.gz, .xz too); - is standard input.")
+    ],
     model: Annotated[str, typer.Option("--model", "-m", help="Where to write the model.")],
     task: Annotated[Task, typer.Option(help="What to learn.")] = Task.tagging,
-    dev: Annotated[str | None, typer.Option(help="Held-out column file to score the model on.")] = None,
+    dev: Annotated[str | None, typer.Option(help="Held-out file to score the model on.")] = None,
     template: Annotated[
         str | None, typer.Option(help="Feature template (CRF++, Wapiti); a good one by default.")
     ] = None,
-    algorithm: Annotated[Algorithm, typer.Option(help="The learner.")] = Algorithm.crf,
+    algorithm: Annotated[
+        Algorithm | None,
+        typer.Option(help="The learner: crf, ssvm, perceptron; of rankings ramp, ssvm, plackett-luce."),
+    ] = None,
     l2: Annotated[float | None, typer.Option(help="L2 penalty; 1 by default.")] = None,
     l1: Annotated[float | None, typer.Option(help="L1 penalty, for sparse models; 0 by default.")] = None,
     cut_size: Annotated[
@@ -99,6 +131,24 @@ def train(
         int | None, typer.Option("--hash", metavar="N", help="Hash features to N columns, to save memory.")
     ] = None,
     prune: Annotated[bool, typer.Option("--prune", help="Drop features whose weights are all 0.")] = False,
+    radius: Annotated[
+        float | None, typer.Option(help="Rankings by ramp: the length of the weights; 4 by default.")
+    ] = None,
+    top: Annotated[
+        int | None, typer.Option(help="Rankings: ranks whose NDCG counts; 10 by default (ssvm: all).")
+    ] = None,
+    scale: Annotated[
+        Scale, typer.Option(help="Rankings: scale features to [0, 1] within each query, or not.")
+    ] = Scale.query,
+    missing: Annotated[
+        str, typer.Option(help="Rankings: what NULL stands for: a number, minimum (of the query), or error.")
+    ] = "error",
+    split_queries: Annotated[
+        SplitQueries, typer.Option(help="Rankings: what to do if the lines of a query are not together.")
+    ] = SplitQueries.error,
+    zero_based: Annotated[
+        bool, typer.Option("--zero-based", help="Rankings: features are numbered from 0.")
+    ] = False,
     solver: Annotated[str | None, typer.Option(help="Solver; chosen by the learner by default.")] = None,
     tol: Annotated[float | None, typer.Option(help="Relative suboptimality to stop at.")] = None,
     max_iter: Annotated[int | None, typer.Option(help="Iterations (epochs) at most.")] = None,
@@ -106,11 +156,24 @@ def train(
     seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
     json: Json = False,
 ) -> None:
-    """Learn a tagger from column files: one token a line, blank lines between sentences."""
+    """Learn a tagger from column files: one token a line, blank lines between sentences; or a ranker.
+
+    With --task ranking the files have a document a line: GRADE qid:QUERY 1:VALUE 2:VALUE ... # comment
+    """
+    refuse_options(context, RANKING_ONLY if task is Task.tagging else TAGGING_ONLY, f"--task {task.value}")
     check_readable([*data, dev, template])
     check_writable(model, "the model")
     if [*data, dev].count("-") > 1:
         raise ValueError("standard input (-) can be read only once")
+    if task is Task.ranking:
+        train_ranking(
+            data, model, dev, (algorithm or Algorithm.ramp).value,
+            reading_options(missing, split_queries.value, zero_based), scale.value, json,
+            l2=l2, l1=l1, radius=radius, top=top, solver=solver, tol=tol, max_iter=max_iter, n_jobs=jobs,
+            random_state=seed,
+        )  # fmt: skip
+        return
+    learner = (algorithm or Algorithm.crf).value
     sizes = _sizes(clusters)
     options: dict[str, Any] = {
         "l2": l2, "l1": l1, "solver": solver, "tol": tol, "max_iter": max_iter, "n_jobs": jobs,
@@ -132,7 +195,7 @@ def train(
             }
             features = None if template is None else Template.load(template)
             # bad options are refused before the data is read
-            check_together(make_learner(algorithm.value, **options), features, constrained)
+            check_together(make_learner(learner, **options), features, constrained)
         with timed(seconds, "read"):
             shown.stage(f"reading {', '.join(data)}")
             texts = [read_columns(path) for path in data]
@@ -140,7 +203,7 @@ def train(
             common_columns(texts if held_out is None else [*texts, held_out])
         shown.stage(f"learning from {sum(len(text.table) for text in texts):,} sentences")
         tagger = Tagger.train(
-            texts, template=features, label_column=label_column, algorithm=algorithm.value,
+            texts, template=features, label_column=label_column, algorithm=learner,
             dev=held_out, watch=shown.held_out, callbacks=[shown], clusters=sizes, prune=prune,
             encoding=encoding, invalid=invalid, constrained=constrained, **options,
         )  # fmt: skip
@@ -154,7 +217,7 @@ def train(
             tagger.save(model)
     record = {
         "task": task.value,
-        "algorithm": algorithm.value,
+        "algorithm": learner,
         "model": model,
         "model_bytes": os.path.getsize(model),
         **_facts(tagger, texts),
@@ -214,17 +277,13 @@ def _facts(tagger: Any, texts: list[Any]) -> dict[str, Any]:
 
 
 def _summary(record: dict[str, Any], held_out: str) -> str:
-    objective = record["objective"]
-    stop = f"stopped by {record['reason']}" if record["converged"] else f"NOT CONVERGED: {record['reason']}"
     rows = [
         [
             "data",
             f"{record['sentences']:,} sentences, {record['tokens']:,} tokens, {record['labels']} labels",
         ],
-        ["model", f"{record['algorithm']}, {record['features']:,} features, {_weights(record)}"],
-        ["objective", f"{objective:.8g}{_bound(record['gap'], objective)}"],
-        ["iterations", f"{record['iterations']}, {stop}"],
-        ["seconds", ", ".join(f"{name} {value:.1f}" for name, value in record["seconds"].items())],
+        ["model", f"{record['algorithm']}, {record['features']:,} features, {count_of_weights(record)}"],
+        *outcome_rows(record),
     ]
     if record["cut_size"] is not None:
         rows.insert(2, ["cut size", f"{record['cut_size']:g}"])
@@ -232,17 +291,3 @@ def _summary(record: dict[str, Any], held_out: str) -> str:
         rows.append(["held out", held_out])
     rows.append(["written", f"{record['model']} ({record['model_bytes'] / 2**20:.1f} MB)"])
     return aligned(rows)
-
-
-def _bound(gap: float, objective: float) -> str:
-    """How far the objective may be above the optimum, in words; nothing is proven where the gap is NaN."""
-    if math.isnan(gap):
-        return ""
-    gap = max(gap, 0.0)  # below 0 by rounding only
-    share = f" ({gap / abs(objective):.1e} of it)" if objective else ""
-    return f", at most {gap:.4g}{share} above the optimum"
-
-
-def _weights(record: dict[str, Any]) -> str:
-    zeros = record["weights"] - record["nonzero_weights"]
-    return f"{record['weights']:,} weights" + (f" ({zeros:,} of them 0)" if zeros else "")

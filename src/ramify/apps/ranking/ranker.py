@@ -32,6 +32,8 @@ class Ranker:
         Columns of the training data.
     scale : {"query", "none"}
         Whether features are scaled to [0, 1] within each query.
+    reading : dict
+        Options of `ramify.data.read_letor` with which the training files were read, and others shall be.
     seconds : dict of str to float
         What training spent on encode and solve.
 
@@ -49,11 +51,18 @@ class Ranker:
     model: Any
     n_features: int
     scale: str = "query"
+    reading: dict[str, Any] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
 
     @classmethod
     def train(
-        cls, queries: Queries, *, algorithm: str = "ramp", scale: str = "query", **options: Any
+        cls,
+        queries: Queries,
+        *,
+        algorithm: str = "ramp",
+        scale: str = "query",
+        reading: dict[str, Any] | None = None,
+        **options: Any,
     ) -> Ranker:
         """Learn from queries.
 
@@ -65,6 +74,8 @@ class Ranker:
         scale : {"query", "none"}, default="query"
             Features scaled to [0, 1] within each query (a feature that is constant there is 0), or as they are.
             Only dense tables are scaled.
+        reading : dict, optional
+            Options of `ramify.data.read_letor`, to keep.
         **options
             Of `ramify.apps.ranking.make_ranker`: ``radius``, ``l2``, ``top``, ...
 
@@ -84,7 +95,7 @@ class Ranker:
                 "give data with grades"
             )
         learner.fit(scaled(queries.X, scale), queries.y)
-        return cls(learner, queries.n_features, scale, dict(learner.fit_seconds_))
+        return cls(learner, queries.n_features, scale, dict(reading or {}), dict(learner.fit_seconds_))
 
     def scores(self, queries: Queries) -> list[np.ndarray]:
         """Scores of the documents of each query, higher is better."""
@@ -104,7 +115,12 @@ class Ranker:
 
     def save(self, path: str | os.PathLike) -> None:
         """Write the ranker to one file; a file that was there is replaced when the new one is complete."""
-        extra = {"task": "ranking", "n_features": self.n_features, "scale": self.scale}
+        extra = {
+            "task": "ranking",
+            "n_features": self.n_features,
+            "scale": self.scale,
+            "reading": self.reading,
+        }
         self.model.save(path, extra=extra)
 
     @classmethod
@@ -123,12 +139,11 @@ class Ranker:
                 f"{source}: this {type(model).__name__} is no ranker: neither 'ramify train --task ranking' nor "
                 f"Ranker.save wrote it; read it in Python with ramify.load"
             )
-        n_features, scale = extra.get("n_features"), extra.get("scale")
-        if n_features != model.encoder_.n_columns or scale not in SCALES:
-            raise ModelFileError(
-                f"{source}: the ranker is damaged (n_features={n_features!r}, scale={scale!r})"
-            )
-        return cls(model, int(n_features), str(scale))
+        n_features, scale, reading = (extra.get(key) for key in ("n_features", "scale", "reading"))
+        known = isinstance(reading, dict) and set(reading) <= {"missing", "split", "zero_based"}
+        if n_features != model.encoder_.n_columns or scale not in SCALES or not known:
+            raise ModelFileError(f"{source}: the ranker is damaged ({extra!r:.100})")
+        return cls(model, int(n_features), str(scale), dict(reading or {}))
 
 
 def scaled(X: Sequence[Any], scale: str) -> list[Any]:

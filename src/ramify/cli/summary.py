@@ -1,0 +1,36 @@
+"""Facts of a training in words, whatever was trained."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+
+def outcome_rows(record: dict[str, Any]) -> list[list[str]]:
+    """Rows for objective, iterations and seconds.
+
+    >>> outcome_rows({"objective": 2.0, "gap": 0.5, "iterations": 7, "converged": True, "reason": "gap",
+    ...               "seconds": {"solve": 1.0}})[0]
+    ['objective', '2, at most 0.5 (2.5e-01 of it) above the optimum']
+    """
+    stop = f"stopped by {record['reason']}" if record["converged"] else f"NOT CONVERGED: {record['reason']}"
+    return [
+        ["objective", f"{record['objective']:.8g}{bound(record['gap'], record['objective'])}"],
+        ["iterations", f"{record['iterations']}, {stop}"],
+        ["seconds", ", ".join(f"{name} {value:.1f}" for name, value in record["seconds"].items())],
+    ]
+
+
+def count_of_weights(record: dict[str, Any]) -> str:
+    """How many weights there are, and how many of them are 0."""
+    zeros = record["weights"] - record["nonzero_weights"]
+    return f"{record['weights']:,} weights" + (f" ({zeros:,} of them 0)" if zeros else "")
+
+
+def bound(gap: float, objective: float) -> str:
+    """How far the objective may be above the optimum, in words; nothing is proven where the gap is NaN."""
+    if math.isnan(gap):
+        return ""
+    gap = max(gap, 0.0)  # below 0 by rounding only
+    share = f" ({gap / abs(objective):.1e} of it)" if objective else ""
+    return f", at most {gap:.4g}{share} above the optimum"
