@@ -25,6 +25,7 @@ from ramify.regularizers import ElasticNet
 from ramify.solvers import CCCP, Bundle, FrankWolfe, MulticlassDual, Pegasos, Stochastic, Subgradient
 from ramify.solvers.base import Recorder, Result
 from ramify.solvers.cccp import MovedTargets, RecycledCuts, Restarted, objective
+from ramify.structures.base import Best
 from ramify.surrogates import Difference, PerceptronLoss
 
 seeds = st.integers(0, 2**32 - 1)
@@ -119,6 +120,27 @@ def test_an_inner_solve_is_never_worse_than_its_start(inner, iterations, rng):
                 result = solver.solve(round_, w, known, lambda *_: False)
                 assert result.primal <= value * (1 + 1e-12)
                 assert result.primal == pytest.approx(objective(round_, result.w), rel=1e-9)
+
+
+class Greedy(Chain):
+    """Chains whose best output is searched position by position, without the transitions."""
+
+    def best(self, theta, *, cost=None, within=None):
+        if cost is not None:
+            return super().best(theta, cost=cost, within=within)
+        codes = theta.node.argmax(axis=1).astype(np.int32)
+        return Best(codes, self.score(theta, codes))
+
+
+def test_maxima_that_are_not_found_do_not_make_it_worse():
+    """Tangents are none then, so that a round may lead uphill: the better point is kept, and the run ends."""
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        with ramp_problem(rng, structure=Greedy(), l2=0.1) as problem:
+            result = CCCP().solve(problem)
+            values = objectives_of_rounds(result)
+            assert values == sorted(values, reverse=True)
+            assert result.primal == pytest.approx(objective(problem, result.w), rel=1e-9)
 
 
 @given(seed=seeds)
