@@ -17,7 +17,7 @@ import ramify
 from ramify.apps.dates import DemoReport
 from ramify.apps.tagging.learners import SOLVERS
 from ramify.cli import main
-from ramify.cli.summary import bound
+from ramify.cli.summary import above_optimum
 from ramify.datasets import make_tagging
 from ramify.estimators.crf import FEW_WEIGHTS
 
@@ -170,8 +170,8 @@ def test_train_on_one_label_has_an_objective_of_zero(run, folder):
 
 
 def test_train_in_words_never_promises_less_than_nothing():
-    assert bound(-1e-16, 2.0) == ", at most 0 (0.0e+00 of it) above the optimum"
-    assert bound(float("nan"), 2.0) == ""
+    assert above_optimum(-1e-16, 2.0) == ", at most 0 (0.0e+00 of it) above the optimum"
+    assert above_optimum(float("nan"), 2.0) == ""
 
 
 def test_train_with_every_option_of_structure_and_penalties(run, folder):

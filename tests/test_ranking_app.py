@@ -232,7 +232,7 @@ def test_a_collapsed_model_is_not_passed_over_in_silence(run):
 
 
 def test_evaluate_prints_the_measures(run, folder):
-    code, out, err = run("evaluate", "test.txt", "--model", "model")
+    code, out, _ = run("evaluate", "test.txt", "--model", "model")
     assert code == 0 and re.search(r"^NDCG +0\.\d{4}", out, re.MULTILINE) and "12 queries" in out
     code, out, _ = run("evaluate", "test.txt", "--model", "model", "--json")
     record = json.loads(out)
@@ -243,7 +243,7 @@ def test_evaluate_prints_the_measures(run, folder):
 
 def test_predict_writes_scores_by_line_or_orders_by_query(run, folder):
     expected = np.concatenate(Ranker.load(folder / "model").scores(read_letor(folder / "test.txt")))
-    code, out, err = run("predict", "--model", "model", "test.txt")
+    code, out, _ = run("predict", "--model", "model", "test.txt")
     assert code == 0 and [float(line) for line in out.split()] == expected.tolist()
     text = (folder / "test.txt").read_text()
     assert run("predict", "--model", "model", stdin=text)[1] == out

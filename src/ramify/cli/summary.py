@@ -15,7 +15,7 @@ def outcome_rows(record: dict[str, Any]) -> list[list[str]]:
     """
     stop = f"stopped by {record['reason']}" if record["converged"] else f"NOT CONVERGED: {record['reason']}"
     return [
-        ["objective", f"{record['objective']:.8g}{bound(record['gap'], record['objective'])}"],
+        ["objective", f"{record['objective']:.8g}{above_optimum(record['gap'], record['objective'])}"],
         ["iterations", f"{record['iterations']}, {stop}"],
         ["seconds", ", ".join(f"{name} {value:.1f}" for name, value in record["seconds"].items())],
     ]
@@ -27,7 +27,7 @@ def count_of_weights(record: dict[str, Any]) -> str:
     return f"{record['weights']:,} weights" + (f" ({zeros:,} of them 0)" if zeros else "")
 
 
-def bound(gap: float, objective: float) -> str:
+def above_optimum(gap: float, objective: float) -> str:
     """How far the objective may be above the optimum, in words; nothing is proven where the gap is NaN."""
     if math.isnan(gap):
         return ""
