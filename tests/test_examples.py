@@ -68,6 +68,13 @@ PRINTS = {
         r"segments with the list +F1 0\.[6-9]\d",
         r"-> \[\(\d, \d, 'title'\)",
     ],
+    "ranking": [
+        r"hinge +NDCG@10 0\.197",
+        r"ramp +NDCG@10 0\.[56]\d\d",
+        r"no scores +NDCG@10 0\.197",
+        r"ramp against hinge: \+3\d\.\d\d .* p = 0\.0001",
+        "best first: docid = A, docid = C, docid = B",
+    ],
     "rich_chains": [r"plain +17 +7\d\.\d% +9\d\.\d%", r"\+ second order +49 +\d\d\.\d% +100\.0%"],
     "structure_regularisation": [
         r"inf +0\.[67]\d\d +0\.[67]\d\d",
