@@ -15,6 +15,7 @@ The quick run is the first fold with one setting each.
 """
 
 import warnings
+from functools import cache
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -35,6 +36,11 @@ SYSTEMS = {  # settings, the first for the quick run, and what makes a learner o
 }
 
 
+@cache
+def queries(fold, part):
+    return load_letor_ohsumed(fold, part, return_X_y=True)
+
+
 def ranked(learner, fold, quick):
     """The setting chosen on the validation part of a fold, and the measures of the queries of its test part."""
     settings, make = SYSTEMS[learner]
@@ -44,14 +50,15 @@ def ranked(learner, fold, quick):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # of liblinear
         warnings.filterwarnings("ignore", message=".* queries")  # one has no relevant document
-        chosen = select(make, settings[:1] if quick else settings, parts["train"], parts["validation"])
-    X, y = parts["test"]
+        settings = settings[:1] if quick else settings
+        chosen = select(make, settings, queries(fold, "train"), queries(fold, "validation"))
+    X, y = queries(fold, "test")
     return chosen, evaluate_scores(y, chosen.model.row_scores(X))
 
 
 def run(context):
     folds = [1] if context.quick else [1, 2, 3, 4, 5]
-    tests = [load_letor_ohsumed(fold, "test", return_X_y=True)[1] for fold in folds]
+    tests = [queries(fold, "test")[1] for fold in folds]
     chance = [evaluate_scores(y, [np.zeros(len(grades)) for grades in y]) for y in tests]
     values = {"random order": np.concatenate([found.ndcg for found in chance])}
     rows = [row("random order", values["random order"], chance, [])]
