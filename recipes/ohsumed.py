@@ -44,9 +44,6 @@ def queries(fold, part):
 def ranked(learner, fold, quick):
     """The setting chosen on the validation part of a fold, and the measures of the queries of its test part."""
     settings, make = SYSTEMS[learner]
-    parts = {
-        part: load_letor_ohsumed(fold, part, return_X_y=True) for part in ("train", "validation", "test")
-    }
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # of liblinear
         warnings.filterwarnings("ignore", message=".* queries")  # one has no relevant document
