@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import importlib.util
 import io
 import itertools
 import json
 import re
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
 
 from ramify.apps.ranking import PairwiseSVM, Ranker, evaluate_scores, make_ranker, select
 from ramify.apps.ranking.learners import _SOLVERS, ALGORITHMS
@@ -333,3 +337,44 @@ def test_taggers_and_rankers_are_not_mistaken_for_each_other(run, folder):
     ranker.model.save("damaged", extra={"task": "ranking", "n_features": 3, "scale": "query", "reading": {}})
     with pytest.raises(ModelFileError, match="the ranker is damaged"):
         Ranker.load("damaged")
+
+
+# ------------------------------------------------------------------------------------------- the benchmark
+
+
+@pytest.fixture(scope="module")
+def benchmark():
+    path = Path(__file__).resolve().parents[1] / "benchmarks" / "ramp_ranking.py"
+    spec = importlib.util.spec_from_file_location("ramp_ranking", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_every_learner_of_the_benchmark_ranks(benchmark, rng):
+    X, y = simulated(8, rng)
+    learners = {point["learner"] for point in benchmark.points()}
+    assert {"ramp", "hinge", "ranking SVM", "Plackett-Luce"} <= learners
+    for learner in learners:
+        for setting in (benchmark.SETTINGS[learner][0], benchmark.SETTINGS[learner][-1]):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                scores = benchmark.make(learner, setting).fit(X, y).row_scores(X)
+            assert [len(each) for each in scores] == [len(grades) for grades in y], learner
+
+
+def test_summary_of_the_benchmark(benchmark):
+    value = {"ramp": 0.46, "hinge": 0.2, "ranking SVM": 0.45, "LightGBM": 0.44}
+    records = [
+        {"fold": fold, "learner": learner, "settings": "", "chosen": "1.0", "validation": v, "seconds": 0.1,
+         "all_seconds": 1.0, "ndcg": [[v] * 10] * 4, "average_precision": [v] * 4}
+        for learner, v in value.items() for fold in benchmark.FOLDS
+    ]  # fmt: skip
+    scores, differences, choices, targets = benchmark.summarise(records)
+    assert scores.rows[0] == ["ramp", *["0.460"] * 11] and len(choices.rows) == 4
+    assert differences.rows[1][:2] == ["against ranking SVM", "+0.0100 +- 0.0000"]
+    assert [row[-1] for row in targets.rows] == ["met"] * 5 and not benchmark.missed(records)
+    worse = [record | {"seconds": 0.3} if record["learner"] == "ramp" else record for record in records]
+    assert benchmark.missed(worse) == ["CPU seconds / LightGBM: 3.0000, wanted <= 2"]
+    assert benchmark.targets(benchmark.measured(records[:4])) == [], "a fold is missing"
+    benchmark.draw(Figure(), records)
