@@ -253,9 +253,9 @@ def test_what_it_does_not_serve_is_refused(rng):
 
 def test_ssvm_takes_it_on_its_own_and_warm_starts():
     X, y = load_iris(return_X_y=True)
-    model = SSVM(Multiclass(), C=1.0, warm_start=True, tol=1e-5).fit(X, y)
+    model = SSVM(Multiclass(), C=1.0, warm_start=True).fit(X, y)
     assert "active" in model.result_.state
     again = model.set_params(C=1.1).fit(X, y).result_
-    cold = SSVM(Multiclass(), C=1.1, tol=1e-5).fit(X, y).result_
-    assert again.converged and again.primal == pytest.approx(cold.primal, rel=2e-5)
+    cold = SSVM(Multiclass(), C=1.1).fit(X, y).result_
+    assert again.converged and again.primal == pytest.approx(cold.primal, rel=2e-4)
     assert again.step.n_oracle < cold.step.n_oracle

@@ -8,7 +8,8 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 
 from ramify.data.batch import SparseRows
-from ramify.estimators.base import StructuredEstimator
+from ramify.estimators.kernel_fit import check_kernel_settings, fit_kernel
+from ramify.estimators.support import KernelEstimator
 from ramify.solvers.dual import why_not
 from ramify.surrogates.log import LogLoss
 
@@ -24,7 +25,7 @@ def _one_label(estimator: Any) -> bool:
     return estimator.structure.layout == "items"
 
 
-class CRF(StructuredEstimator):
+class CRF(KernelEstimator):
     r"""Conditional random field.
 
     Minimises ``sum_i [log Z(x_i) - f(x_i, y_i)] + (l2/2)|w|^2 + l1|w|_1`` with ``f(x, y) = <w, phi(x, y)>``.
@@ -45,6 +46,13 @@ class CRF(StructuredEstimator):
         :class:`~ramify.regularizers.Decomposition` trains on random pieces of the samples (structure regularisation;
         solver "stochastic"), :class:`~ramify.regularizers.GroupLasso` drops whole groups of features (solver
         "proximal").
+    kernel : kernel of ``ramify.kernels``, name, function of two tables, or None
+        Scores labels at positions by a kernel of their rows (kernel logistic regression on ``Multiclass``); transitions
+        keep their weights. Weights of an exact factor of the Gram matrix are learnt, so that this takes up to a few
+        thousand distinct rows; ``Nystroem(...)`` maps the rows to features instead. ``l1``, ``regularizer``,
+        ``edge_features`` and ``warm_start``, which speak of weights, are refused.
+    cache_size : float, default=2000
+        Megabytes for the Gram matrix and its factor, 16 bytes for each pair of distinct rows.
     solver : {"auto", "dual", "lbfgs", "sag", "stochastic", "bundle"} or solver object
         "auto": dual ascent for chains of order 1 with sparse features (none of them on edges), more than 2,000
         weights and L2 (and L1), down to ``tol=1e-6``, unless a feature value is large, ``x^2 > 50 l2``; "stochastic"
@@ -91,6 +99,8 @@ class CRF(StructuredEstimator):
         Certificate: ``primal``, ``lower``, ``gap``, ``history``, ``reason``.
     objective_ : float
     fit_seconds_ : dict
+    support_, n_support_, dual_coef_
+        With a kernel: the training rows that have a coefficient, their number, and the coefficients.
 
     Examples
     --------
@@ -115,6 +125,8 @@ class CRF(StructuredEstimator):
         l2_edge=None,
         l2_bias=None,
         regularizer=None,
+        kernel=None,
+        cache_size=2000,
         solver="auto",
         tol=1e-4,
         max_iter=None,
@@ -139,6 +151,8 @@ class CRF(StructuredEstimator):
         self.l2_edge = l2_edge
         self.l2_bias = l2_bias
         self.regularizer = regularizer
+        self.kernel = kernel
+        self.cache_size = cache_size
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
@@ -154,6 +168,18 @@ class CRF(StructuredEstimator):
         self.verbose = verbose
         self.callbacks = callbacks
         self.warm_start = warm_start
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Learn from inputs ``X`` and outputs ``y``; see :class:`~ramify.estimators.base.StructuredEstimator`.
+
+        Returns
+        -------
+        self
+        """
+        check_kernel_settings(self)
+        if self.kernel is None:
+            return super().fit(X, y, sample_weight)
+        return fit_kernel(self, X, y, sample_weight)
 
     def _surrogate(self, classes: tuple) -> LogLoss:
         return LogLoss()

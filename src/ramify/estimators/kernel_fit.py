@@ -15,6 +15,7 @@ from sklearn.base import clone
 from ramify.data.graph_batch import GraphBatch
 from ramify.data.graphs import GraphInput, graph_inputs
 from ramify.errors import MissingCapability
+from ramify.estimators.factored_fit import fit_factored
 from ramify.estimators.progress import progress
 from ramify.estimators.training import (
     Encoded,
@@ -64,10 +65,10 @@ def refuse_coordinates(model: Any) -> None:
 def check_kernel_settings(model: Any) -> None:
     """Refuse an edge weight or a budget that make no sense."""
     for name in ("edge_weight", "cache_size"):
-        value = getattr(model, name)
+        value = getattr(model, name, 1.0)
         if not (isinstance(value, Real) and 0.0 < float(value) < np.inf):
             raise ValueError(f"{name} must be a positive number, got {value!r}")
-    if model.l2_edge is not None and model.edge_weight != 1.0:
+    if model.l2_edge is not None and getattr(model, "edge_weight", 1.0) != 1.0:
         raise ValueError(
             f"give l2_edge or edge_weight, not both (edge_weight means l2_edge = l2 / edge_weight): got "
             f"l2_edge={model.l2_edge!r} and edge_weight={model.edge_weight!r}"
@@ -75,7 +76,7 @@ def check_kernel_settings(model: Any) -> None:
 
 
 def fit_kernel(model: Any, X: Any, y: Any, sample_weight: Any) -> Any:
-    """``SSVM.fit`` with a kernel."""
+    """``fit`` of a learner with a kernel."""
     kernel = resolve_kernel(model.kernel)
     kernel.check()
     model._check_structure()
@@ -83,15 +84,8 @@ def fit_kernel(model: Any, X: Any, y: Any, sample_weight: Any) -> Any:
     if isinstance(kernel, Nystroem):
         return fit_mapped(model, kernel, X, y, sample_weight)
     refuse_coordinates(model)
-    model._check_loss()
-    if model.loss != "hinge":
-        raise MissingCapability(
-            f"loss={model.loss!r} has no dual with a kernel: use loss='hinge', or kernel=Nystroem(...)"
-        )
-    if not resolve_rescaling(model.rescaling).is_margin:
-        raise MissingCapability(
-            f"rescaling={model.rescaling!r} has no dual with a kernel: use rescaling='margin', or kernel=Nystroem(...)"
-        )
+    if not _has_dual(model):
+        return fit_factored(model, kernel, X, y, sample_weight)
     if hasattr(model.structure, "extend_encoder") or not getattr(model.structure, "labelled", True):
         raise MissingCapability(
             f"kernel={model.kernel!r} scores labels at positions, which {type(model.structure).__name__} has not: "
@@ -109,6 +103,14 @@ def fit_kernel(model: Any, X: Any, y: Any, sample_weight: Any) -> Any:
     model._keep(data, scorer, replace(result, w=w))
     model.fit_seconds_ = {"encode": encoded - started, "solve": time.perf_counter() - encoded}
     return model
+
+
+def _has_dual(model: Any) -> bool:
+    """Whether the loss is the hinge with margin rescaling."""
+    if not hasattr(model, "loss"):
+        return False
+    model._check_loss()
+    return model.loss == "hinge" and resolve_rescaling(model.rescaling).is_margin
 
 
 def _with_nodes(X: Any, tables: list[np.ndarray], encoder: Any) -> list[GraphInput]:
@@ -262,7 +264,7 @@ def fit_mapped(model: Any, kernel: Nystroem, X: Any, y: Any, sample_weight: Any)
     if (
         model.warm_start
         or model.edge_features is not None
-        or model.edge_kernel is not None
+        or getattr(model, "edge_kernel", None) is not None
         or model.states not in ("auto", "all")
     ):
         raise MissingCapability(

@@ -6,15 +6,12 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from ramify.errors import MissingCapability
-from ramify.estimators.base import StructuredEstimator
 from ramify.estimators.kernel_fit import check_kernel_settings, fit_kernel
-from ramify.kernels import Precomputed
+from ramify.estimators.support import KernelEstimator
 from ramify.losses.base import resolve_loss
 from ramify.losses.rescaling import resolve_rescaling
-from ramify.scorers.kernel import KernelScorer
 from ramify.solvers.hinge_blocks import is_compiled
 from ramify.solvers.multiclass_blocks import why_not
 from ramify.surrogates.difference import Difference
@@ -27,11 +24,11 @@ from ramify.surrogates.ties import TieLoss
 FEW_WEIGHTS = 500
 # With few weights the bundle method ends sooner below this tol; with few samples beside it, its results depend on
 # neither their order nor their repetition, and both take no time.
-DUAL_FROM, FEW_SAMPLES = 1e-5, 100
+DUAL_FROM, FEW_SAMPLES = 1e-4, 100
 LOSSES = ("hinge", "soft_hinge", "ramp")
 
 
-class SSVM(StructuredEstimator):
+class SSVM(KernelEstimator):
     r"""Structured support vector machine (max-margin Markov network on chains).
 
     Minimises ``sum_i max_y [f(x_i, y) + D(y_i, y)] - f(x_i, y_i) + (l2/2)|w|^2 + l1|w|_1`` where ``D`` is the task
@@ -66,9 +63,10 @@ class SSVM(StructuredEstimator):
         :class:`~ramify.regularizers.Decomposition` trains on random pieces of the samples (solver "stochastic").
     kernel : kernel of ``ramify.kernels``, name, function of two tables, or None
         Scores labels at positions by a kernel of their rows instead of weights of features; transitions keep their
-        weights. The dual is solved (:class:`~ramify.solvers.KernelFrankWolfe`), and ``l1``, ``regularizer``,
-        ``edge_features`` and ``warm_start``, which speak of weights, are refused. ``Nystroem(...)`` maps the rows to
-        features and leads to the linear solvers.
+        weights. The dual of the hinge is solved (:class:`~ramify.solvers.KernelFrankWolfe`); other losses and
+        rescalings learn weights of an exact factor of the Gram matrix, as long as that fits into ``cache_size``.
+        ``l1``, ``regularizer``, ``edge_features`` and ``warm_start``, which speak of weights, are refused.
+        ``Nystroem(...)`` maps the rows to features and leads to the linear solvers.
     edge_kernel : kernel, name or function, optional
         Beside ``kernel``: scores label pairs at edges by a kernel of edges, instead of one table for all of them. It
         compares the features of edges (``Graph``), or the rows of both ends side by side. There is no compiled loop
@@ -209,27 +207,6 @@ class SSVM(StructuredEstimator):
             return super().fit(X, y, sample_weight)
         return fit_kernel(self, X, y, sample_weight)
 
-    @property
-    def support_(self) -> Any:
-        """Training rows with a coefficient, as the kernel compares them; of ``Precomputed`` the numbers of columns."""
-        return _kernel_scorer(self).support
-
-    @property
-    def n_support_(self) -> int:
-        """Number of training rows with a coefficient."""
-        return _kernel_scorer(self).n_support
-
-    @property
-    def dual_coef_(self) -> np.ndarray:
-        """Coefficient of each support row and label, shape (n_support_, n_classes)."""
-        return _kernel_scorer(self).coefficients(self.coef_)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        precomputed = self.kernel == "precomputed" or isinstance(self.kernel, Precomputed)
-        tags.input_tags.pairwise = precomputed and tags.input_tags.two_d_array
-        return tags
-
     def _regularizer(self, scorer: Any) -> Any:
         found = super()._regularizer(scorer)
         if self.edge_weight == 1.0:
@@ -311,12 +288,3 @@ class SSVM(StructuredEstimator):
                 )
             return solver.solve(problem, state=solver.restart(problem, self.result_.state))
         return solver.solve(problem, w0=start)
-
-
-def _kernel_scorer(model: SSVM) -> KernelScorer:
-    check_is_fitted(model, "coef_")
-    if not isinstance(model.scorer_, KernelScorer):
-        raise AttributeError(
-            "the model has weights, not support rows: it was fitted without a kernel, or with Nystroem"
-        )
-    return model.scorer_

@@ -59,7 +59,7 @@ class MulticlassDual:
 
     max_iter: int = 3000
     tol: float = 1e-4
-    check_every: int = 3
+    check_every: int = 2
     random_state: int = 0
     callbacks: Sequence[Callback] = field(default=())
 
@@ -132,6 +132,7 @@ class _Run:
         self.solver, self.problem, self.blocks, self.best = solver, problem, blocks, best
         self.state = active.copy()
         self.recorder = Recorder(solver.callbacks, history)
+        self._shuffled: np.ndarray | None = None
 
     def go(self) -> Result:
         """Epoch after epoch, until the gap is closed."""
@@ -164,11 +165,14 @@ class _Run:
         return self.best.primal - self.best.lower <= self.solver.tol * abs(self.best.primal)
 
     def _order(self) -> np.ndarray:
+        """All samples, or those whose gap matters; in one random order for each round."""
         state = self.state
-        order = np.random.default_rng([self.solver.random_state, state.epoch]).permutation(len(state.gap))
-        if state.epoch % ALL_EVERY == 0 or not np.all(np.isfinite(state.gap)):
-            return order
-        return order[state.gap[order] > IDLE * state.gap.mean()]
+        if self._shuffled is None or state.inner == 0:
+            seeds = [self.solver.random_state, state.rounds]
+            self._shuffled = np.random.default_rng(seeds).permutation(len(state.gap))
+        if state.epoch % ALL_EVERY == 0 or state.epoch < 2:
+            return self._shuffled
+        return self._shuffled[(state.gap > IDLE * state.gap.mean())[self._shuffled]]
 
     def _end_round(self) -> None:
         """Prove a bound, move the centre, and now and then compute the objective."""

@@ -1,0 +1,134 @@
+"""Kernels for every loss: linear learning on an exact factor of the Gram matrix.
+
+With ``K = Phi Phi'`` (Cholesky with pivots, cut where what is left of the diagonal is below 1e-10 of its largest entry)
+a kernel model on the training rows is a linear one on the rows of ``Phi``: the scores are ``Phi w`` and the penalty is
+``|w|^2``, so every loss and every solver of linear models serves. If ``L`` are the rows of ``Phi`` that belong to the
+pivots, ``K[:, pivots] = Phi L'``, so that ``L' coef = w`` gives the coefficients of those rows.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+from scipy.linalg import solve_triangular
+from scipy.linalg.lapack import dpstrf
+from sklearn.base import clone
+
+from ramify.data.graph_batch import GraphBatch
+from ramify.errors import MissingCapability
+from ramify.estimators.training import encode_training, given_labels
+from ramify.kernels.definite import check_definite
+from ramify.kernels.rows import as_rows, distinct
+from ramify.scorers.kernel import KernelScorer
+
+CUT = 1e-10  # relative to the largest entry of the diagonal
+BYTES_A_PAIR = 16  # the matrix and its factor
+
+
+class Factor(NamedTuple):
+    """``K = features features'``; ``pivots`` are the rows whose features are the lower triangle ``corner``."""
+
+    features: np.ndarray
+    pivots: np.ndarray
+    corner: np.ndarray
+
+    def coefficients(self, weights: np.ndarray) -> np.ndarray:
+        """Coefficients of all rows, 0 but for the pivots, with ``K @ coefficients = features @ weights``."""
+        out = np.zeros((len(self.features), weights.shape[1]))
+        out[self.pivots] = solve_triangular(self.corner, weights, trans="T", lower=True)
+        return out
+
+
+def factorise(gram: np.ndarray) -> Factor:
+    """Factor of a positive semi-definite matrix, which is overwritten.
+
+    >>> factor = factorise(np.array([[4.0, 2.0, 4.0], [2.0, 2.0, 2.0], [4.0, 2.0, 4.0]]))
+    >>> factor.features @ factor.features.T
+    array([[4., 2., 4.],
+           [2., 2., 2.],
+           [4., 2., 4.]])
+    >>> factor.features.shape
+    (3, 2)
+    """
+    tolerance = CUT * max(float(np.max(np.diag(gram), initial=0.0)), np.finfo(float).tiny)
+    lower, order, rank, info = dpstrf(gram, tol=tolerance, lower=1, overwrite_a=1)
+    if info < 0:
+        raise ValueError(f"argument {-info} of the Cholesky factorisation is invalid")
+    order, lower = order - 1, np.tril(lower)[:, :rank]
+    features = np.empty_like(lower)
+    features[order] = lower
+    return Factor(np.ascontiguousarray(features), order[:rank], lower[:rank])
+
+
+def fit_factored(model: Any, kernel: Any, X: Any, y: Any, sample_weight: Any) -> Any:
+    """Fit a learner with a kernel by its own linear solvers."""
+    name = type(model.structure).__name__
+    if getattr(model, "edge_kernel", None) is not None:
+        raise MissingCapability(
+            f"edge_kernel={model.edge_kernel!r} goes with loss='hinge' and rescaling='margin' only: leave it out"
+        )
+    if hasattr(model.structure, "extend_encoder") or not getattr(model.structure, "labelled", True):
+        raise MissingCapability(
+            f"kernel={model.kernel!r} scores labels at positions, which {name} has not: use Chain() or Multiclass(), "
+            "or kernel=Nystroem(...)"
+        )
+    started = time.perf_counter()
+    y = given_labels(y, model.structure.layout)
+    data = encode_training(X, y, model.structure, model.classes, sample_weight, **model._encoding())
+    batch = data.samples.batch
+    if isinstance(batch, GraphBatch):
+        raise MissingCapability(
+            f"kernel={model.kernel!r} on Graph() goes with SSVM, loss='hinge' and rescaling='margin' only: use those, "
+            "or kernel=Nystroem(...)"
+        )
+    model._note_features(X, reset=True)
+    bound, support, unique, prepared = _compared(kernel, as_rows(batch.rows), model)
+    factor = factorise(np.array(bound.cross(prepared, prepared) if support is not None else prepared, float))
+    plain = clone(model).set_params(kernel=None, fit_intercept=False, states="all")
+    plain.callbacks, plain.classes = model.callbacks, list(data.codec.classes_)
+    features, offsets = factor.features[unique], batch.offsets
+    tables: Any = (
+        features
+        if model.structure.layout == "items"
+        else [features[a:b] for a, b in zip(offsets[:-1], offsets[1:])]
+    )
+    factored = time.perf_counter()
+    plain.fit(tables, y, sample_weight)
+    linear = plain.scorer_
+    nodes = plain.coef_[linear.blocks["node"]].reshape(-1, linear.n_labels)
+    rest = plain.coef_[linear.blocks["node"].stop :]
+    own = replace(linear, n_columns=0)
+    rows = np.arange(len(factor.features))[:, None] if support is None else support
+    scorer = KernelScorer(bound, rows, data.encoder.n_columns, own)
+    scorer, w = scorer.of_support(np.concatenate([factor.coefficients(nodes).ravel(), rest]))
+    model._keep(data, scorer, replace(plain.result_, w=w))
+    model.fit_seconds_ = {"encode": factored - started, "solve": time.perf_counter() - factored}
+    return model
+
+
+def _compared(kernel: Any, rows: Any, model: Any) -> tuple[Any, Any, np.ndarray, Any]:
+    """The bound kernel, distinct prepared rows (None if precomputed), the number of each row's, and what to compare."""
+    bound = kernel.bind(rows)
+    if getattr(bound, "precomputed", False):
+        rows = rows.toarray() if sparse.issparse(rows) else rows
+        if rows.shape[0] != rows.shape[1]:
+            raise ValueError(
+                f"Precomputed: the training samples have {rows.shape[0]} positions, so each row needs as many columns; "
+                f"it has {rows.shape[1]}"
+            )
+        support, unique, prepared = None, np.arange(len(rows)), rows
+    else:
+        first, unique = distinct(rows)
+        support = prepared = bound.prepare(rows[first]).astype(float)  # whose rounding the factor would see
+    needed = BYTES_A_PAIR * prepared.shape[0] ** 2
+    if needed > 1e6 * float(model.cache_size):
+        raise MissingCapability(
+            f"kernel={model.kernel!r} with this loss needs {needed / 1e6:.2g} MB for {prepared.shape[0]} distinct "
+            f"rows, and cache_size={model.cache_size:g}: raise cache_size, or take kernel=Nystroem(...)"
+        )
+    check_definite(bound, prepared, 0)
+    return bound, support, unique, prepared
