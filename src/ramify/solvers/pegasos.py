@@ -9,15 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from ramify.objectives.certificate import CutPool
 from ramify.objectives.problem import (
-    is_convex,
     require_no_l1,
     require_penalised,
     require_separable,
     require_whole,
 )
-from ramify.solvers.base import Callback, Recorder, Result, Step, check_settings, warn_unconverged
+from ramify.solvers.base import Callback, Recorder, Result, check_settings, warn_unconverged
+from ramify.solvers.descent import DescentState
 from ramify.solvers.pegasos_epoch import run_epoch
 from ramify.solvers.starts import first_weights
 from ramify.structures.base import require
@@ -25,27 +24,16 @@ from ramify.structures.base import require
 FRESH, WARM = 1, 10  # epochs that seem to have passed at the start from zero, and from weights worth keeping
 
 
-@dataclass
-class PegasosState:
+@dataclass(kw_only=True)
+class PegasosState(DescentState):
     """Where a run stands; plain data."""
 
-    w: np.ndarray
     total: np.ndarray  # sum of the weights of ``age`` steps, those since the average was restarted
-    best_w: np.ndarray
-    best: float
-    pool: CutPool | None  # None where the loss is not convex
-    limit: float  # of the penalty
     n_steps: int  # the rate of the next step is ``1 / (n_steps + 1)``
+    limit: float = np.inf  # of ``sum_j l2_j w_j^2``
     age: int = 0
     epoch: int = 0
-    n_oracle: float = 0.0
     previous: float = np.inf  # best objective one check ago
-    history: tuple[Step, ...] = ()
-
-    @property
-    def lower(self) -> float:
-        """Proven bound, NaN where the loss is not convex."""
-        return np.nan if self.pool is None else self.pool.best
 
 
 @dataclass(frozen=True)
@@ -114,7 +102,7 @@ class Pegasos:
         require_whole(problem, "pegasos")
         require_no_l1(problem, "pegasos")
         require_penalised(problem, "pegasos")
-        run = self._start(problem, w0) if state is None else self._resumed(problem, state)
+        run = self._start(problem, w0) if state is None else state.resumed(problem)
         recorder = Recorder(self.callbacks, run.history)
         last, reason = run.epoch + self.max_iter, ""
         while not reason:
@@ -150,31 +138,16 @@ class Pegasos:
 
     def _start(self, problem: Any, w0: np.ndarray | None) -> PegasosState:
         w, n_oracle = first_weights(problem, w0)
-        loss, gradient = problem.loss(w)
-        value = float(loss + problem.regularizer.value(w))
-        pool = None
-        if is_convex(problem):
-            pool = CutPool(problem.regularizer)
-            pool.add(loss, gradient, w)
-            pool.lower_bound()
+        first = (WARM if w.any() else FRESH) * self._steps_an_epoch(problem)
+        run = PegasosState.at(problem, w, n_oracle, total=np.zeros_like(w), n_steps=first)
+        run.look(problem, w)
         # The penalty of the optimum is at most its objective, hence that of the start. For convex losses the tangent
         # at the optimum says a bit more: loss(0) >= loss(optimum) + 2 penalty(optimum).
-        limit = loss if pool is not None and not w.any() else 2.0 * value
-        first = (FRESH if not w.any() else WARM) * self._steps_an_epoch(problem)
-        return PegasosState(w, np.zeros_like(w), w, value, pool, float(limit), first, n_oracle=n_oracle + 1)
+        run.limit = run.best if run.pool is not None and not w.any() else 2.0 * run.best
+        return run
 
     def _steps_an_epoch(self, problem: Any) -> int:
         return -(-problem.n_samples // int(self.batch))
-
-    def _resumed(self, problem: Any, state: PegasosState) -> PegasosState:
-        if len(state.w) != problem.n_params or not (
-            state.pool is None or problem.regularizer.same_as(state.pool.regularizer)
-        ):
-            raise ValueError(
-                "this state belongs to a problem with other weights or penalties; start from its point instead: "
-                "solve(problem, w0=result.w)"
-            )
-        return copy.deepcopy(state)
 
     def _epoch(self, problem: Any, run: PegasosState) -> None:
         if run.epoch & (run.epoch - 1) == 0:  # 0, 1, 2, 4, 8, ...: start the average afresh
@@ -185,18 +158,8 @@ class Pegasos:
         n_steps = self._steps_an_epoch(problem)
         run.n_steps, run.age = run.n_steps + n_steps, run.age + n_steps
         run.epoch, run.n_oracle = run.epoch + 1, run.n_oracle + 1
-        if run.pool is not None:
-            run.pool.add(done.offset, done.gradient, np.zeros_like(run.w))
-            run.pool.lower_bound()
+        run.cut(done.offset, done.gradient, np.zeros_like(run.w))
 
     def _check(self, problem: Any, run: PegasosState) -> None:
         """Try the average, or the present weights: one pass, which gives a cut too."""
-        w = run.total / run.age if self.averaged else run.w
-        loss, gradient = problem.loss(w)
-        run.n_oracle += 1
-        value = float(loss + problem.regularizer.value(w))
-        if value < run.best:
-            run.best, run.best_w = value, w
-        if run.pool is not None:
-            run.pool.add(loss, gradient, w)
-            run.pool.lower_bound()
+        run.look(problem, run.total / run.age if self.averaged else run.w)

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from ramify.objectives.certificate import CutPool
 from ramify.objectives.problem import (
     Problem,
-    is_convex,
     require_no_l1,
     require_penalised,
     require_separable,
     require_whole,
 )
-from ramify.solvers.base import Callback, Recorder, Result, Step, check_settings, warn_unconverged
+from ramify.solvers.base import Callback, Recorder, Result, check_settings, warn_unconverged
+from ramify.solvers.descent import DescentState
 from ramify.solvers.starts import first_weights
 
 FIRST_WISH = (
@@ -32,27 +30,16 @@ ROUNDING = 1e-28  # share of a squared gradient along a sphere that may be round
 MORE, LESS = 1.5, 0.7  # factors of the hope after it came true, and after it did not
 
 
-@dataclass
-class SubgradientState:
+@dataclass(kw_only=True)
+class SubgradientState(DescentState):
     """Where a run stands; plain data."""
 
-    w: np.ndarray  # where the next subgradient is taken
-    pool: CutPool | None  # None where the loss is not convex
-    best_w: np.ndarray
     mean: np.ndarray  # of the points since the average was restarted
-    best: float = np.inf
     age: int = 0
     wish: float = np.nan  # decrease hoped for
     mark: float = np.inf  # best objective when it was last changed
     misses: int = 0
     n_iter: int = 0
-    n_oracle: float = 0.0
-    history: tuple[Step, ...] = ()
-
-    @property
-    def lower(self) -> float:
-        """Proven bound, NaN where the loss is not convex."""
-        return np.nan if self.pool is None else self.pool.best
 
 
 @dataclass(frozen=True)
@@ -121,7 +108,7 @@ class Subgradient:
     ) -> Result:
         """Minimise from ``w0`` (zero by default), or go on from the ``state`` of an earlier result (which is kept)."""
         self._check(problem)
-        run = self._start(problem, w0) if state is None else self._resumed(problem, state)
+        run = self._start(problem, w0) if state is None else state.resumed(problem)
         recorder = Recorder(self.callbacks, run.history)
         last, reason = run.n_iter + self.max_iter, ""
         while not reason:
@@ -165,18 +152,7 @@ class Subgradient:
                     "give w0"
                 )
         w = self._projected(w)
-        pool = CutPool(problem.regularizer) if is_convex(problem) else None
-        return SubgradientState(w, pool, w, np.zeros_like(w), n_oracle=n_oracle)
-
-    def _resumed(self, problem: Problem, state: SubgradientState) -> SubgradientState:
-        if len(state.w) != problem.n_params or not (
-            state.pool is None or problem.regularizer.same_as(state.pool.regularizer)
-        ):
-            raise ValueError(
-                "this state belongs to a problem with other weights or penalties; start from its point instead: "
-                "solve(problem, w0=result.w)"
-            )
-        return copy.deepcopy(state)
+        return SubgradientState.at(problem, w, n_oracle, mean=np.zeros_like(w))
 
     def _projected(self, w: np.ndarray) -> np.ndarray:
         if self.radius is None:
@@ -186,7 +162,7 @@ class Subgradient:
 
     def _iterate(self, problem: Problem, run: SubgradientState) -> bool:
         """One step, and now and then a look at the average; true at a stationary point."""
-        value, gradient = self._look(problem, run, run.w)
+        value, gradient = run.look(problem, run.w)
         run.n_iter += 1
         noise = ROUNDING * float(gradient @ gradient)
         if self.sphere:
@@ -210,19 +186,7 @@ class Subgradient:
         run.age += 1
         run.mean = run.mean + (run.w - run.mean) / run.age
         if run.n_iter % self.check_every == 0:
-            self._look(problem, run, self._projected(run.mean))
-
-    def _look(self, problem: Problem, run: SubgradientState, w: np.ndarray) -> tuple[float, np.ndarray]:
-        """Objective and subgradient at ``w``, which may become the best point and gives a cut."""
-        loss, gradient = problem.loss(w)
-        run.n_oracle += 1
-        value = float(loss + problem.regularizer.value(w))
-        if run.pool is not None:
-            run.pool.add(loss, gradient, w)
-            run.pool.lower_bound()
-        if value < run.best:
-            run.best, run.best_w = value, w
-        return value, gradient + problem.regularizer.l2_gradient(w)
+            run.look(problem, self._projected(run.mean))
 
     def _target(self, run: SubgradientState, value: float) -> tuple[float, bool]:
         """Objective that the step shall lead to, and whether the run had better go back to the best point."""
