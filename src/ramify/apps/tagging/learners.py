@@ -13,7 +13,17 @@ if TYPE_CHECKING:
 
 SOLVERS = {
     "crf": ("auto", "dual", "lbfgs", "sag", "stochastic", "bundle", "proximal"),
-    "ssvm": ("auto", "frank_wolfe", "bundle", "smo", "stochastic"),
+    "ssvm": (
+        "auto",
+        "frank_wolfe",
+        "bundle",
+        "smo",
+        "one_slack",
+        "n_slack",
+        "subgradient",
+        "pegasos",
+        "stochastic",
+    ),
     "perceptron": ("perceptron", "passive_aggressive", "arow"),
 }
 ALGORITHMS = tuple(SOLVERS)
