@@ -78,13 +78,13 @@ def test_null_is_what_the_user_says():
         read(NULLS)
 
 
-def test_split_queries_are_refused_or_joined():
+def test_split_queries_are_refused_or_merged():
     text = "1 qid:a 1:1\n0 qid:b 1:2\n2 qid:a 1:3 #late\n"
     with pytest.raises(
         DataFileError, match=r"<stdin>:3: query a comes again, after its lines ended at line 1; sort"
     ):
         read(text)
-    queries = read(text, split="join")
+    queries = read(text, split="merge")
     assert queries.ids == ["a", "b"] and queries.y[0].tolist() == [1, 2]
     assert queries.comments == [["", "late"], [""]] and queries.X[0].ravel().tolist() == [1, 3]
 
@@ -145,7 +145,7 @@ def test_bad_files_and_options_are_named():
     assert read("1 qid:1 999999999:1\n", as_sparse=True).X[0].shape == (1, 999_999_999)
     with pytest.raises(ValueError, match="missing must be a number, 'error' or 'minimum', got 'mean'"):
         read("", missing="mean")
-    with pytest.raises(ValueError, match="split must be 'error' or 'join', got 'first'"):
+    with pytest.raises(ValueError, match="split must be 'refuse' or 'merge', got 'first'"):
         read("", split="first")
 
 

@@ -270,15 +270,15 @@ def test_a_model_reads_files_as_it_was_trained(run, folder):
     torn = [*lines[1:], re.sub(r" 2:\S+", " 2:NULL", lines[0])]
     Path("torn.txt").write_text("\n".join(torn) + "\n")
     code, _, err = run("train", "torn.txt", "--task", "ranking", "-m", "torn")
-    assert code == 2 and "query 1 comes again" in err and "--split-queries join" in err
-    code, _, err = run("train", "torn.txt", "--task", "ranking", "-m", "torn", "--split-queries", "join")
+    assert code == 2 and "query 1 comes again" in err and "--split-queries merge" in err
+    code, _, err = run("train", "torn.txt", "--task", "ranking", "-m", "torn", "--split-queries", "merge")
     assert code == 2 and "feature 2 is NULL" in err and "--missing minimum" in err
-    options = ["--split-queries", "join", "--missing", "0.5"]
+    options = ["--split-queries", "merge", "--missing", "0.5"]
     code, _, err = run("train", "torn.txt", "--task", "ranking", "-m", "torn", *options)
     assert code == 0, err
     code, out, err = run("predict", "--model", "torn", "torn.txt")
     assert code == 0 and len(out.split()) == len(torn)
-    queries = read_letor("torn.txt", split="join", missing=0.5)
+    queries = read_letor("torn.txt", split="merge", missing=0.5)
     first = Ranker.load("torn").scores(queries)[0]
     assert float(out.split()[-1]) == first[-1], "the line that stands apart has its own score"
 

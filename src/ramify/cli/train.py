@@ -68,8 +68,8 @@ class Scale(StrEnum):
 class SplitQueries(StrEnum):
     """What to do with queries whose lines do not stand together."""
 
-    error = "error"
-    together = "join"
+    refuse = "refuse"
+    merge = "merge"
 
 
 TAGGING_ONLY = (
@@ -145,7 +145,7 @@ def train(
     ] = "error",
     split_queries: Annotated[
         SplitQueries, typer.Option(help="Rankings: what to do if the lines of a query are not together.")
-    ] = SplitQueries.error,
+    ] = SplitQueries.refuse,
     zero_based: Annotated[
         bool, typer.Option("--zero-based", help="Rankings: features are numbered from 0.")
     ] = False,

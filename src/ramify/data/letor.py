@@ -121,7 +121,7 @@ def read_letor(
     *,
     n_features: int | None = None,
     missing: float | Literal["error", "minimum"] = "error",
-    split: Literal["error", "join"] = "error",
+    split: Literal["refuse", "merge"] = "refuse",
     zero_based: bool = False,
     as_sparse: bool = False,
     stream: IO | None = None,
@@ -140,7 +140,7 @@ def read_letor(
     missing : float or {"error", "minimum"}, default="error"
         What ``NULL`` stands for: a number, or the smallest value of the feature within the query (0 if it has none),
         as in LETOR's normalised files.
-    split : {"error", "join"}, default="error"
+    split : {"refuse", "merge"}, default="refuse"
         What to do if the lines of a query are not together: documents of two queries may have got the same name.
     zero_based : bool, default=False
         Whether features are numbered from 0.
@@ -169,8 +169,8 @@ def read_letor(
     """
     if isinstance(missing, str) and missing not in ("error", "minimum"):
         raise ValueError(f"missing must be a number, 'error' or 'minimum', got {missing!r}")
-    if split not in ("error", "join"):
-        raise ValueError(f"split must be 'error' or 'join', got {split!r}")
+    if split not in ("refuse", "merge"):
+        raise ValueError(f"split must be 'refuse' or 'merge', got {split!r}")
     lines = LetorLines(source_name(path), missing, split, int(not zero_based), n_features)
     for number, raw in enumerate(read_raw_lines(path, stream), 1):
         lines.add(number, raw)

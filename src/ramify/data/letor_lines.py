@@ -78,11 +78,11 @@ class LetorLines:
 
     def _owner(self, number: int, name: bytes) -> int:
         if name != self.ended:
-            if name in self.place and self.split == "error":
+            if name in self.place and self.split == "refuse":
                 last = max(n for n, owner in zip(self.numbers, self.owners) if owner == self.place[name])
                 self._fail(
                     number, f"query {name.decode()} comes again, after its lines ended at line {last}; sort the file "
-                    "by query, or read it with split='join' (--split-queries join) if they are the same query"
+                    "by query, or read it with split='merge' (--split-queries merge) if they are the same query"
                 )  # fmt: skip
             self.place.setdefault(name, len(self.place))
             self.ended = name
