@@ -15,8 +15,9 @@ convex solution or from logistic regression, whichever was better in the inner f
 Speed: CPU seconds, one thread, all rows, no noise, no intercept. LinearSVC is given the loosest `tol` of 1, 0.3, 0.1,
 ... that takes its objective to within 1e-3 of the optimum, without the time to find it; our runs prove theirs to be
 within 1e-3 by the duality gap. The ramp loss starts from the convex solution, on labels with 20 % noise.
-Recycling: oracle calls, in passes over the data, of the whole procedure with cuts kept between rounds, and with the
-bundle method started anew in each round from the present weights.
+Recycling: oracle calls, in passes over the data, of the concave-convex procedure with the bundle method to a relative
+decrease of 1e-4, for the first 3,000 rows: with cuts kept between rounds, so that rounds are short, and as it is
+usually written, with every round solved to 1e-4 by itself from the present weights on.
 """
 
 import time
@@ -31,7 +32,6 @@ STRENGTHS = {name: (0.01, 0.1, 1.0, 10.0) for name in SETS} | dict.fromkeys(
 N_OUTER, N_INNER = 5, 3
 NOISE = [(0.2, 0), (0.2, 1), (0.2, 2), (0.0, 0), (0.1, 0)]
 SHOWN = ("convex", "ramp", "logistic")
-PAPER = {"dna": (95.2, 95.1), "letter": (50.1, 63.0), "satimage": (66.4, 70.7)}
 
 
 def points():
@@ -47,7 +47,7 @@ def points():
         for C in STRENGTHS[name][1:3]
     ]
     recycling = [
-        {"part": "recycling", "set": name, "noise": 0.2, "seed": 0, "fold": -1, "C": 1.0}
+        {"part": "recycling", "set": name, "noise": 0.2, "seed": 0, "fold": -1, "C": 0.1}
         for name in ("letter", "satimage", "segment")
     ]
     return [*speed, *recycling, *accuracy]
@@ -84,9 +84,9 @@ def accuracy(point):
 
 
 def clocked(fit):
-    """CPU seconds, the shorter of two runs, and what came of it."""
+    """CPU seconds, the shortest of three runs (of one that takes more than 3 s), and what came of it."""
     seconds = []
-    for _ in range(2):
+    while len(seconds) < 3 and sum(seconds) < 3.0:
         start = time.process_time()
         model = fit()
         seconds.append(time.process_time() - start)
@@ -154,13 +154,13 @@ def recycling(point):
 
     X, clean = table(point["set"])
     (X,), y = standardised(X), shuffled(clean, point["noise"], point["seed"])
-    X, y = X[:4000], y[:4000]
+    X, y = X[:3000], y[:3000]
     warnings.simplefilter("ignore", ConvergenceWarning)
     outcome = {"rows": len(y)}
     for name, solver in (
-        ("kept", CCCP(tol=1e-3, inner="bundle")),
-        ("anew", CCCP(tol=1e-3, inner="bundle", recycle=False)),
-        ("dual", CCCP(tol=1e-3, inner="dual")),
+        ("kept", CCCP(tol=1e-4, inner="bundle")),
+        ("anew", CCCP(tol=1e-4, inner="bundle", recycle=False)),
+        ("dual", CCCP(tol=1e-4, inner="dual")),
     ):
         result = SSVM(Multiclass(), loss="ramp", C=point["C"], n_jobs=1, solver=solver).fit(X, y).result_
         outcome |= {f"{name} calls": result.step.n_oracle, f"{name} objective": result.primal}

@@ -127,7 +127,8 @@ class CCCP:
         (``first_weights``: ``Ranking``, whose convex solution is 0), best scaled; or zero. "auto" is "structure" where
         there is one, else "convex".
     recycle : bool
-        Whether cuts of earlier rounds are kept.
+        Whether cuts (or dual variables) of earlier rounds are kept. False is the procedure as it is usually written:
+        every round is solved to ``tol``, by itself.
     max_cuts : int
         Of the bundle method.
     inner_iter : int
@@ -157,7 +158,7 @@ class CCCP:
         self._check(problem)
         convex = problem.with_surrogate(problem.surrogate.convex_part)
         concave = problem.with_surrogate(problem.surrogate.concave_part)
-        rounds = _Rounds(convex, concave, self._inner(convex), Recorder(self.callbacks))
+        rounds = _Rounds(convex, concave, self._inner(convex), Recorder(self.callbacks), short=self.recycle)
         rounds.begin(*self._first(problem, w0))
         reason = "callback" if rounds.stopped else ""
         n_rounds = 0
@@ -235,8 +236,9 @@ class _Rounds:
         Places in the history where a tangent was taken.
     """
 
-    def __init__(self, convex: Any, concave: Any, inner: Inner, recorder: Recorder) -> None:
+    def __init__(self, convex: Any, concave: Any, inner: Inner, recorder: Recorder, short: bool) -> None:
         self.convex, self.concave, self.inner, self.recorder = convex, concave, inner, recorder
+        self.short = short  # whether a round may end before its problem is solved
         self.n_iter, self.n_oracle = 0, 0.0
         self.stopped = False
         self.ends: list[int] = []
@@ -258,7 +260,7 @@ class _Rounds:
         def enough(step: Step) -> bool:
             if not first:
                 first.append(step.primal)
-            return first[0] - step.primal >= GAIN * (step.primal - step.lower)
+            return self.short and first[0] - step.primal >= GAIN * (step.primal - step.lower)
 
         before = self.w, self.value, self.slope, self._convex_value
         self._minimise(enough)
