@@ -218,7 +218,7 @@ def test_the_draws_follow_the_seed(rng):
 
 def test_refuses_what_it_cannot_do(rng):
     with make_problem(rng, "names", surrogate="hinge") as problem:
-        with pytest.raises(MissingCapability, match=r"sag serves.*Hinge on Chain.*lbfgs"):
+        with pytest.raises(MissingCapability, match=r"sag serves.*Hinge on Chain.*use solver='bundle'"):
             SAG().solve(penalised(problem))
     with make_problem(rng, "names") as problem:
         with pytest.raises(MissingCapability, match="l2 > 0"):

@@ -10,7 +10,7 @@ import numpy as np
 
 from ramify.errors import MissingCapability
 from ramify.objectives.dual_state import DualState
-from ramify.objectives.problem import first_point, name_of, require_separable, require_whole
+from ramify.objectives.problem import first_point, name_of, require_convex, require_separable, require_whole
 from ramify.scorers.linear import LinearScorer
 from ramify.solvers.base import Callback, Recorder, Result, check_settings, warn_unconverged
 from ramify.surrogates.log import LogLoss
@@ -139,11 +139,13 @@ def check_precision(solver: Any) -> None:
 
 def check_problem(problem: Any, solver: str) -> None:
     """Refuse what dual ascent and its relatives cannot solve."""
+    require_convex(problem, solver)
     require_separable(problem, solver)
     require_whole(problem, solver)
     refusal = why_not(problem)
     if refusal:
-        raise MissingCapability(f"{solver} {refusal}: use solver='lbfgs' or 'stochastic'")
+        others = "'lbfgs' or 'stochastic'" if problem.smooth else "'bundle', 'frank_wolfe' or 'stochastic'"
+        raise MissingCapability(f"{solver} {refusal}: use solver={others}")
 
 
 def first_state(kind: type[State], solver: Any, problem: Any, w0: np.ndarray | None) -> State:
