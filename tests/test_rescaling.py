@@ -14,6 +14,7 @@ from ramify import SSVM
 from ramify.data.graph_batch import GraphLayout
 from ramify.data.rankings import RankingCodec
 from ramify.errors import MissingCapability
+from ramify.inspection import bound_values
 from ramify.losses import (
     NDCG,
     Hamming,
@@ -39,7 +40,7 @@ from ramify.structures import (
     SegmentTables,
     SemiMarkov,
 )  # fmt: skip
-from ramify.surrogates import Hinge, PerceptronLoss, RescaledHinge, RescaledPerceptron
+from ramify.surrogates import Difference, Hinge, PerceptronLoss, RescaledHinge, RescaledPerceptron
 from ramify.testing import ChainReference, GraphReference, MulticlassReference, SegmentReference
 from ramify.testing.chain2_reference import SecondOrderReference
 
@@ -432,3 +433,27 @@ def test_an_inexact_search_is_proven_from_above(rng, monkeypatch):
     rough = SSVM(Chain(), C=0.3, rescaling="slack", task_loss=loss, tol=1e-3).fit(X, Y)
     assert rough.result_.gap > exact.result_.gap
     assert rough.result_.lower <= exact.objective_ + 1e-9 and exact.result_.lower <= rough.objective_ + 1e-9
+
+
+def test_the_ramp_of_an_inexact_search_is_proven_from_above(rng, monkeypatch):
+    """The first maximum may be too low: the objective reported is not below the true one."""
+    X = [rng.normal(size=(5, 3)) for _ in range(12)]
+    Y = [["abc"[k] for k in rng.integers(0, 3, 5)] for _ in X]
+    options = {"rescaling": "slack", "task_loss": Hamming({"a": math.pi, "b": 0.4})}
+    with monkeypatch.context() as patched:
+        patched.setattr(rescaling, "close", lambda *given: None)
+        patched.setattr(trade_off, "ROUNDS", 2)
+        rough = SSVM(Chain(), C=0.3, loss="ramp", tol=1e-3, **options).fit(X, Y)
+        found = bound_values(rough, X, Y)
+    truth = bound_values(rough, X, Y)
+    penalty = rough.coef_ @ rough.coef_ / 0.6
+    assert rough.objective_ == pytest.approx(found.ramp.sum() + penalty)
+    assert rough.objective_ >= truth.ramp.sum() + penalty - 1e-9
+
+
+def test_differences_ask_their_convex_part_whether_it_searches():
+    task_loss = Hamming({"a": math.pi}).bind(Chain(), CLASSES)
+    slack = resolve_rescaling("slack")
+    ramp = Difference(RescaledHinge(task_loss, slack), RescaledPerceptron(task_loss, slack))
+    assert ramp.searches(Chain()) and not ramp.searches(Multiclass())
+    assert Difference(Hinge(task_loss), PerceptronLoss()).searches is None

@@ -57,6 +57,12 @@ class Difference:
         """What both parts need of a structure."""
         return tuple(dict.fromkeys((*self.convex_part.needs, *self.concave_part.needs)))
 
+    @property
+    def searches(self) -> Any:
+        """The question whether values may be too low, if the convex part answers it: a search that misses the best
+        output of the concave part makes them too high."""
+        return getattr(self.convex_part, "searches", None)
+
     def evaluate(self, structure: Any, theta: Any, true: Any, weight: np.ndarray) -> Evaluation:
         """Values of every sample, and the difference of subgradients of both parts."""
         values, counts = self.convex_part.evaluate(structure, theta, true, weight)
