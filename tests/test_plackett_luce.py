@@ -391,6 +391,15 @@ def test_empty_queries_have_empty_answers():
     assert model.decision_function([empty])[0] == 0.0 and len(model.predict_nbest([empty])[0]) == 1
     assert [draws.shape for draws in model.sample([empty, X[0]], 3, 0)] == [(3, 0), (3, len(X[0]))]
     assert model.log_proba([empty, X[0]], [[], y[0]])[0] == 0.0
+    # and where there are no others
+    assert (
+        [order.shape for order in model.predict([empty])]
+        == [p.shape for p in model.predict_top([empty])]
+        == [(0,)]
+    )
+    assert [scores.shape for scores in model.row_scores([empty])] == [(0,)]
+    assert [p.shape for p in model.predict_marginals([empty])] == [(0, 0)]
+    assert [draws.shape for draws in model.sample([empty], 3, 0)] == [(3, 0)]
 
 
 @pytest.mark.parametrize("options", [{}, {"ties": "efron", "top": 3, "l1": 2.0, "C": 3.0}])

@@ -343,7 +343,9 @@ class StructuredEstimator(PersistenceMixin, BaseEstimator):
         batch, _ = without_empty(whole)
         found = self._map(batch, answer)
         if not found:
-            return np.empty((0, len(self.codec_.classes_))), whole.offsets
+            # One number a document of a ranking, one for each label elsewhere.
+            labelled = getattr(self.structure, "labelled", True)
+            return np.empty((0, len(self.codec_.classes_)) if labelled else 0), whole.offsets
         return np.concatenate(found), whole.offsets
 
     def _decode(self, codes: np.ndarray, offsets: np.ndarray) -> Any:
