@@ -22,6 +22,7 @@ from ramify.objectives.shifted import Shifted
 from ramify.regularizers import Decomposition, ElasticNet
 from ramify.solvers import LBFGS, Bundle, NSlack, OneSlack, Pegasos, Subgradient
 from ramify.solvers.block_ascent import dual_value
+from ramify.solvers.cccp import CCCP
 from ramify.solvers.pegasos_epoch import is_compiled, run_epoch
 from ramify.solvers.working_set import WorkingSetBlocks
 from ramify.surrogates import Difference, PerceptronLoss
@@ -317,6 +318,15 @@ def test_direct_descent_goes_on_where_it_stopped(rng, solver):
         np.testing.assert_array_equal(resumed.w, straight.w)
 
 
+@pytest.mark.parametrize("inner", [OneSlack(tol=1e-3), Subgradient(tol=1e-2)], ids=lambda s: type(s).__name__)
+def test_rounds_of_the_concave_convex_procedure_take_them(rng, inner):
+    with problem_of_kind(rng, "dense") as problem:
+        direct, start = ramp(problem), Bundle(tol=1e-6).solve(problem).w
+        result = quietly(CCCP(inner=inner, tol=1e-3), direct, w0=start)
+        assert result.primal == pytest.approx(objective(direct, result.w), rel=1e-9)
+        assert result.primal <= objective(direct, start) * (1 + 1e-12)
+
+
 @pytest.mark.parametrize("solver", [Bundle(), OneSlack(), NSlack()], ids=lambda s: type(s).__name__)
 def test_cutting_planes_need_convex_losses(rng, solver):
     with problem_of_kind(rng, "dense") as problem, pytest.raises(MissingCapability, match="convex"):
@@ -401,6 +411,7 @@ def test_states_and_starts_of_other_problems_are_refused(rng):
         with pytest.raises(MissingCapability, match="n_slack cannot start from given weights"):
             NSlack().solve(problem, w0=np.ones(problem.n_params))
         shifted = Shifted(problem, np.zeros(problem.n_params))
-        with pytest.raises(MissingCapability, match="sample_loss"):
-            NSlack().solve(shifted)
+        for solver in (NSlack(), Pegasos()):
+            with pytest.raises(MissingCapability, match="sample_loss"):
+                solver.solve(shifted)
         assert Subgradient(tol=1e-2).solve(shifted).reason == "gap"

@@ -97,7 +97,7 @@ class Pegasos:
 
     def solve(self, problem: Any, w0: np.ndarray | None = None, state: PegasosState | None = None) -> Result:
         """Minimise from ``w0`` (zero by default), or go on from the ``state`` of an earlier result (which is kept)."""
-        require(problem, ("loss", "sample_loss"), user="pegasos", remedy="Choose another solver.")
+        require(problem, ("loss", "sample_loss"), user="pegasos", remedy="Use 'subgradient' or 'bundle'.")
         require_separable(problem, "pegasos")
         require_whole(problem, "pegasos")
         require_no_l1(problem, "pegasos")
