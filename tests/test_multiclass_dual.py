@@ -13,6 +13,7 @@ from sklearn.datasets import load_iris, load_wine
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
+import ramify
 from ramify import CRF, SSVM, Chain, Multiclass
 from ramify.errors import MissingCapability
 from ramify.losses import Hamming
@@ -259,3 +260,39 @@ def test_ssvm_takes_it_on_its_own_and_warm_starts():
     cold = SSVM(Multiclass(), C=1.1).fit(X, y).result_
     assert again.converged and again.primal == pytest.approx(cold.primal, rel=2e-4)
     assert again.step.n_oracle < cold.step.n_oracle
+
+
+# -- tables of costs ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("loss", ["hinge", "ramp"])
+def test_a_table_of_costs_is_a_task_loss(loss, tmp_path):
+    X, y = load_iris(return_X_y=True)
+    costs = np.array([[0.0, 1.0, 2.0], [1.0, 0.0, 7.0], [1.0, 1.0, 0.0]])
+    table, wrapped = (
+        SSVM(Multiclass(), C=0.1, loss=loss, task_loss=each).fit(X, y) for each in (costs, Hamming(costs))
+    )
+    np.testing.assert_array_equal(table.coef_, wrapped.coef_)
+    plain = SSVM(Multiclass(), C=0.1, loss=loss).fit(X, y)
+    # label 1 taken for 2 is dear, so that it happens less often
+    wrong = [int(np.sum(model.predict(X)[y == 1] == 2)) for model in (table, plain)]
+    assert wrong[0] <= wrong[1]
+    table.save(tmp_path / "m.ramify")
+    np.testing.assert_array_equal(ramify.load(tmp_path / "m.ramify").predict(X), table.predict(X))
+
+
+def test_costs_that_cannot_be_are_named(rng):
+    X, y = draw(rng, 20, 2, 3)
+    for costs, message in (
+        (
+            [[0, 1, 1], [-2, 0, 1], [1, 1, 0]],
+            r"costs\[1, 0\], of 0 where 1 is true, is -2; it must be finite",
+        ),
+        ([[0, 1, 1], [1, 0.5, 1], [1, 1, 0]], r"costs\[1, 1\], of 1 where 1 is true, is 0.5; it must be 0"),
+        ([[0, 1, 1], [1, 0, 1], [np.nan, 1, 0]], r"costs\[2, 0\], of 0 where 2 is true, is nan"),
+        ([[0, 1], [1, 0]], r"shape \(2, 2\), expected \(3, 3\) for 3 classes"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            SSVM(Multiclass(), task_loss=costs).fit(X, y)
+    with pytest.raises(TypeError, match="a name, a table of costs or an object"):
+        SSVM(Multiclass(), task_loss=3.0).fit(X, y)

@@ -56,7 +56,8 @@ class SSVM(KernelEstimator):
     temperature : float, default=0.2
         Of the soft hinge, which is above the hinge by at most ``temperature`` times the entropy of the outputs.
     task_loss : {"auto", "hamming", "zero_one", "ndcg", "map", "precision", "pairwise"} or object of ``ramify.losses``
-        What a mistake costs. "auto" (the default) is NDCG for ``Ranking`` and Hamming loss for the others.
+        What a mistake costs. "auto" (the default) is NDCG for ``Ranking`` and Hamming loss for the others. A table of
+        costs, ``[true, predicted]`` in the order of ``classes_``, or a mapping stands for ``Hamming(costs)``.
     l2_node, l2_edge, l2_bias : float, optional
         L2 of feature, transition and intercept weights; ``l2`` by default.
     regularizer : Decomposition, optional

@@ -15,6 +15,7 @@ A (loss, structure) pair without a way is an error before the first step, never 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Protocol
 
 import numpy as np
@@ -72,8 +73,12 @@ def resolve_loss(loss: Any, structure: Any, classes: tuple) -> BoundLoss:
                 f"task_loss={loss!r} is unknown; choose one of {sorted(named)} or an object of ramify.losses"
             )
         loss = named[loss]()
+    if isinstance(loss, np.ndarray | list | Mapping):  # a table of costs
+        loss = Hamming(loss)
     if isinstance(loss, type) or not callable(getattr(loss, "bind", None)):
-        raise TypeError(f"task_loss must be a name or an object of ramify.losses, got {loss!r}")
+        raise TypeError(
+            f"task_loss must be a name, a table of costs or an object of ramify.losses, got {loss!r}"
+        )
     require(structure, ("best",), user=type(loss).__name__, remedy="Choose another task_loss.")
     return loss.bind(structure, classes)
 

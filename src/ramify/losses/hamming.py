@@ -133,5 +133,14 @@ def _cost_table(costs: Any, classes: tuple) -> np.ndarray:
         if table.shape != (n, n):
             raise ValueError(f"Hamming costs have shape {table.shape}, expected {(n, n)} for {n} classes")
     if not np.all(np.isfinite(table)) or table.min() < 0 or np.any(np.diag(table) != 0):
-        raise ValueError("Hamming costs must be finite, at least 0, and 0 for a correct label")
+        raise ValueError(_first_bad(table, classes))
     return table
+
+
+def _first_bad(table: np.ndarray, classes: tuple) -> str:
+    """Which cost cannot be, and what it should be."""
+    bad = ~np.isfinite(table) | (table < 0)
+    bad |= np.eye(len(classes), dtype=bool) & (table != 0)
+    i, j = (int(k) for k in np.argwhere(bad)[0])
+    wanted = "0, since the label is right" if i == j else "finite and at least 0"
+    return f"costs[{i}, {j}], of {classes[j]!r} where {classes[i]!r} is true, is {table[i, j]:g}; it must be {wanted}"

@@ -10,7 +10,13 @@ class Multiclass(Chain):
 
     A sample is a chain of length one, so all answers are those of :class:`Chain`; there are no edges.
     ``CRF(Multiclass())`` is multinomial logistic regression, ``SSVM(Multiclass())`` the multiclass SVM of Crammer
-    and Singer.
+    and Singer, and with ``loss="ramp"`` its robust version, which wrong labels disturb less.
+
+    Every label k has a score ``f_k(x)`` of its own, from weights of its own, and the highest one wins ("winner takes
+    all"): ``y*(x) = argmax_k f_k(x)``, ties going to the label that comes first in ``classes_``. All labels are trained
+    together, so that scores can be compared; there are no votes of pairs and no one-against-the-rest problems. What a
+    confusion costs is a table: ``SSVM(Multiclass(), task_loss=costs)``, ``costs[i, j]`` for the answer j where i is
+    true.
 
     Examples
     --------
