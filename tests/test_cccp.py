@@ -19,6 +19,7 @@ from ramify import SSVM, Chain, Multiclass, Ranking
 from ramify.datasets import make_chains
 from ramify.errors import MissingCapability
 from ramify.inspection import bound_values
+from ramify.losses import PrecisionAt
 from ramify.objectives import risk
 from ramify.objectives.shifted import Shifted
 from ramify.regularizers import ElasticNet
@@ -374,6 +375,16 @@ def test_callbacks_stop_the_run(stop_at):
     assert len(model.result_.history) == stop_at
     values = bound_values(model, X, y).ramp.sum() + 0.5 * model.coef_ @ model.coef_
     assert model.objective_ == pytest.approx(values, rel=1e-9)
+
+
+def test_an_objective_that_tends_to_zero_ends_the_run(rng):
+    """The loss is 0 for every order, and each round shortens the first weights of a ranking by a part of themselves."""
+    X = [rng.normal(size=(4, 2)) for _ in range(5)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ConvergenceWarning)
+        model = SSVM(Ranking(), loss="ramp", rescaling="slack", task_loss=PrecisionAt(4), tol=1e-3)
+        result = model.fit(X, [[0, 1, 2, 1]] * 5).result_
+    assert result.reason == "relative decrease over 1 round" and 0.0 <= result.primal < 1e-6
 
 
 def test_too_few_rounds_warn(rng):

@@ -18,6 +18,7 @@ from ramify.solvers.multiclass_dual import MulticlassDual, why_not
 STARTS = ("auto", "convex", "structure", "zero")
 ROUGHLY = 0.03  # relative gap to which the convex problem of the start is solved
 GAIN = 0.3  # a round ends when it has gained this share of what its convex problem may still gain
+NOTHING = 1e-9  # share of the first objective that counts as 0, which a relative decrease never reaches
 SCALES = 2.0 ** np.arange(-6, 11)  # tried on a start of which only the direction is known
 
 
@@ -161,14 +162,15 @@ class CCCP:
         rounds = _Rounds(convex, concave, self._inner(convex), Recorder(self.callbacks), short=self.recycle)
         rounds.begin(*self._first(problem, w0))
         reason = "callback" if rounds.stopped else ""
-        n_rounds = 0
+        n_rounds, least = 0, 0.0
         while not reason:
             before = rounds.value
             rounds.next()
             n_rounds += 1
+            least = least or NOTHING * abs(rounds.value)
             if rounds.stopped:
                 reason = "callback"
-            elif before - rounds.value <= self.tol * abs(rounds.value):
+            elif before - rounds.value <= max(self.tol * abs(rounds.value), least):
                 reason = "relative decrease over 1 round"
             elif n_rounds == self.max_iter:
                 reason = "max_iter"
