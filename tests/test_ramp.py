@@ -264,3 +264,49 @@ def test_bounds_are_computed_on_models_that_are_fitted_and_outputs_that_fit():
         bound_values(model, X, y, task_loss="edit")
     with pytest.raises(ValueError, match="rescaling='both' is unknown"):
         bound_values(model, X, y, rescaling="both")
+
+
+# -- task losses from elsewhere ---------------------------------------------------------------------------------
+
+
+class Multiple:
+    """A multiple of the Hamming loss, plus a number."""
+
+    way = "own"
+
+    def __init__(self, times=1.0, plus=0.0):
+        self.times, self.plus = times, plus
+
+    def bind(self, structure, classes):
+        self.parts = Hamming(abs(self.times) * (1.0 - np.eye(len(classes)))).bind(structure, classes)
+        return self
+
+    def value(self, structure, theta, true, codes):
+        return self.plus + np.sign(self.times) * self.parts.value(structure, theta, true, codes)
+
+    def augmented_best(self, structure, theta, true):
+        return self.parts.augmented_best(structure, theta, true)
+
+
+def test_a_loss_must_be_zero_for_the_truth_and_never_negative():
+    """Else its bounds would be none."""
+    X, y = make_chains(4, random_state=0)
+    with pytest.raises(
+        ValueError, match=r"Multiple: the true output of sample 0 has the loss 0\.5; it must be 0"
+    ):
+        SSVM(Chain(), task_loss=Multiple(plus=0.5)).fit(X, y)
+    with pytest.raises(
+        ValueError, match=r"Multiple: an output of sample 0 has the loss -\d+; losses must be finite and"
+    ):
+        SSVM(Chain(), task_loss=Multiple(-1.0)).fit(X, y)
+    twice = Hamming(2.0 * (1.0 - np.eye(4)))
+    one, two = (SSVM(Chain(), task_loss=loss).fit(X, y) for loss in (Multiple(2.0), twice))
+    assert one.objective_ == pytest.approx(two.objective_)
+
+
+def test_right_labels_cost_nothing_in_mappings_too():
+    with pytest.raises(ValueError, match=r"of 'a' where 'a' is true, is 2; it must be 0"):
+        Hamming({("a", "a"): 2.0}).bind(Chain(), ("a", "b"))
+    np.testing.assert_array_equal(
+        Hamming({"a": 2.0}).bind(Chain(), ("a", "b")).table, [[0.0, 2.0], [1.0, 0.0]]
+    )

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
+
 
 class MissingCapability(TypeError):
     """A component lacks an answer that a learner, loss or solver needs."""
@@ -41,3 +44,15 @@ class TooWide(ValueError):
     def __init__(self, message: str, log2_size: float, n_bytes: float) -> None:
         super().__init__(message)
         self.log2_size, self.n_bytes = log2_size, n_bytes
+
+
+def warn_caller(message: str, category: type[Warning]) -> None:
+    """A warning that names the line which called the library, however deep inside it arises."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and _is_ours(frame.f_globals.get("__name__", "")):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)
+
+
+def _is_ours(module: str) -> bool:
+    return module.partition(".")[0] in ("ramify", "contextlib")  # which stands between where contexts end

@@ -17,6 +17,7 @@ from ramify.data.batch import Batch
 from ramify.data.labels import UNKNOWN
 from ramify.data.ragged import Ragged, offsets_from_lengths
 from ramify.data.sequences import check_same_length
+from ramify.estimators.loss_checks import check_task_loss
 from ramify.estimators.persistence import PersistenceMixin
 from ramify.estimators.progress import progress
 from ramify.estimators.pruning import prune
@@ -95,6 +96,7 @@ class StructuredEstimator(PersistenceMixin, BaseEstimator):
         with ThreadExecutor(n_threads(self.n_jobs)) as executor, telling(structure) as tally:
             surrogate = self._surrogate(tuple(data.codec.classes_))
             problem = Risk(structure, weights, surrogate, simple.samples, penalty, executor, decomposition)
+            check_task_loss(problem)
             with progress(self, lambda w: self._snapshot(data, scorer, w)) as callbacks:
                 solver = make_solver(
                     solver_for(self.solver, problem) or self._solver_name(problem), tol=self.tol,

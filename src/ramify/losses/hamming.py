@@ -121,13 +121,13 @@ def _cost_table(costs: Any, classes: tuple) -> np.ndarray:
         for key, cost in pairs_last:
             if key in code:
                 table[code[key]] = cost
+                table[code[key], code[key]] = 0.0
             elif isinstance(key, tuple) and len(key) == 2 and key[0] in code and key[1] in code:
                 table[code[key[0]], code[key[1]]] = cost
             else:
                 raise ValueError(
                     f"Hamming costs name {key!r}, which is no label; known labels: {list(classes)}"
                 )
-        np.fill_diagonal(table, 0.0)
     else:
         table = np.array(costs, dtype=float)
         if table.shape != (n, n):

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 import time
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from numbers import Real
@@ -12,6 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
+
+from ramify.errors import warn_caller
 
 Callback = Callable[..., Any]
 
@@ -107,10 +107,7 @@ def check_settings(solver: Any, *, positive: Sequence[str], not_negative: Sequen
 
 def warn_unconverged(message: str) -> None:
     """A ConvergenceWarning that names the line which called the library, however deep inside it arises."""
-    level, frame = 1, sys._getframe()
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "ramify":
-        level, frame = level + 1, frame.f_back
-    warnings.warn(message, ConvergenceWarning, stacklevel=level)
+    warn_caller(message, ConvergenceWarning)
 
 
 class Recorder:

@@ -5,9 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import itertools
-import sys
 import threading
-import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -15,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ramify.data.graph_batch import sample_number
-from ramify.errors import ApproximateInferenceWarning, TooWide
+from ramify.errors import ApproximateInferenceWarning, TooWide, warn_caller
 from ramify.inference.factor_graph import FactorGraph, Topology
 from ramify.inference.junction_tree import JunctionTree
 from ramify.inference.results import Maximum, Relaxation, Sum
@@ -102,18 +100,10 @@ class Tally:
             what = {"best": "the best labels", "sums": "sums", "relaxed": "augmented maxima"}[task]
             parts.append(f"{what} of {len(graphs)} graphs are by {method} ({_REMEDY[task]})")
         late = f"; messages of {self.n_unconverged} graphs did not converge" if self._unconverged else ""
-        level, frame = 1, sys._getframe()  # of the line that called the library
-        while frame.f_back is not None and _is_ours(frame.f_globals.get("__name__", "")):
-            level, frame = level + 1, frame.f_back
-        warnings.warn(
+        warn_caller(
             f"inference is approximate: {'; '.join(parts)}{late}. model.structure_.explain(X) says more.",
             ApproximateInferenceWarning,
-            stacklevel=level,
         )
-
-
-def _is_ours(module: str) -> bool:
-    return module.partition(".")[0] in ("ramify", "contextlib")
 
 
 class GraphMethods:

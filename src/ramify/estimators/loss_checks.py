@@ -1,0 +1,58 @@
+"""What a task loss must keep to, looked at on the training samples before the first step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ramify.errors import warn_caller
+
+FEW = 100  # samples on which a loss from elsewhere is tried
+
+
+def check_task_loss(problem: Any) -> None:
+    """Refuse a loss that is negative or not 0 for the truth, and tell of one from which nothing can be learnt.
+
+    Bounds of such a loss would be none, nor would the certificate, which relies on losses of at least 0. Those of this
+    library keep to it by construction.
+    """
+    task_loss = getattr(problem.surrogate, "task_loss", None)
+    if task_loss is None:
+        return
+    if task_loss.way == "ranking":
+        _tell_if_always_zero(problem, task_loss)
+    elif not type(task_loss).__module__.startswith("ramify."):
+        _try(problem, task_loss)
+
+
+def _try(problem: Any, task_loss: Any) -> None:
+    structure, some = problem.structure, problem.samples.slice(0, min(FEW, problem.n_samples))
+    theta = problem.scorer.score(np.zeros(problem.n_params), some.batch)
+    name = type(task_loss).__name__
+    own = np.asarray(task_loss.value(structure, theta, some.codes, some.codes), float)
+    wrong = np.flatnonzero(~(np.abs(own) <= 1e-12))
+    if len(wrong):
+        raise ValueError(
+            f"task_loss {name}: the true output of sample {wrong[0]} has the loss {own[wrong[0]]:g}; it must be 0: "
+            "take it off the loss"
+        )
+    for codes in (structure.best(theta).codes, task_loss.augmented_best(structure, theta, some.codes).codes):
+        found = np.asarray(task_loss.value(structure, theta, some.codes, codes), float)
+        wrong = np.flatnonzero(~(np.isfinite(found) & (found >= 0.0)))
+        if len(wrong):
+            raise ValueError(
+                f"task_loss {name}: an output of sample {wrong[0]} has the loss {found[wrong[0]]:g}; losses must be "
+                "finite and at least 0, the more the worse"
+            )
+
+
+def _tell_if_always_zero(problem: Any, task_loss: Any) -> None:
+    theta = problem.scorer.score(np.zeros(problem.n_params), problem.samples.batch)
+    if not task_loss.largest(problem.structure, theta, problem.samples.codes).any():
+        warn_caller(
+            f"{task_loss.loss!r} is 0 for every order of all {problem.n_samples} queries, so that nothing can be "
+            f"learnt from it: choose a cut-off below the {theta.longest} documents of the largest query, and grades of "
+            "which some documents of a query are relevant and others not",
+            UserWarning,
+        )
