@@ -157,6 +157,11 @@ def test_restrictions_name_what_is_wrong():
         ([1.0, 0.5, 0.0], r"rank 3 has 0\.0; weights of ranks must be positive"),
         ([1.0, 0.5], "has 2 numbers, but a query has 3 documents"),
         (lambda r: r[:1], r"the function gave shape \(1,\)"),
+        (
+            0.0,
+            r"position_weights=0\.0 are 1 at all ranks 1\.\.3 of the largest query, so that all orders score the same",
+        ),
+        ([2.0, 2.0, 2.0, 1.0], r"are 2 at all ranks 1\.\.3"),
     ],
 )
 def test_bad_position_weights(weights, message):
@@ -209,8 +214,11 @@ def test_queries_that_teach_nothing_are_counted():
     X, y = queries()
     more, grades = [*X, X[0][:1], X[0], X[1]], [*y, [2], [0] * 5, [1] * 4]
     kinds = "1 with a single document, 1 without a relevant document, 1 with equal relevance everywhere; .* query 4"
-    with pytest.warns(UserWarning, match=rf"The loss of 3 of 7 queries is 0 for every order.*{kinds}"):
+    with pytest.warns(
+        UserWarning, match=rf"The loss of 3 of 7 queries is 0 for every order.*{kinds}"
+    ) as caught:
         SSVM(Ranking(), C=5.0).fit(more, grades)
+    assert caught[0].filename == __file__
     with pytest.warns(UserWarning, match=r"They are kept\.$"):
         Perceptron(Ranking(ties="best")).fit(more, grades)
     theta = RankingTables(np.arange(10.0), np.array([0, 1, 6, 10]))
@@ -223,6 +231,28 @@ def test_queries_that_teach_nothing_are_counted():
         np.testing.assert_array_equal(
             fixed.augmented_best(Ranking(), theta, flat).values, Ranking().best(theta).values
         )
+
+
+@pytest.mark.parametrize("loss", [PrecisionAt(6), MeanAveragePrecision(relevant=3)], ids=str)
+def test_losses_that_teach_nothing_are_named(loss):
+    """All documents are among the first 6, and none is relevant."""
+    X, y = queries()
+    with pytest.warns(
+        UserWarning, match=r"is 0 for every order of all 4 queries.*below the 6 documents of the largest"
+    ):
+        model = SSVM(Ranking(ties="best"), loss="ramp", task_loss=loss).fit(X, y)
+    assert model.objective_ < 1e-6
+
+
+def test_one_table_for_all_queries_is_refused():
+    X, y = queries()
+    for table in (np.concatenate(X), sparse.csr_matrix(np.concatenate(X))):
+        with pytest.raises(
+            ValueError, match=r"table of shape \(18, 3\), but a Ranking needs one.*by_query\(X, y, qid\)"
+        ):
+            SSVM(Ranking()).fit(table, np.concatenate(y))
+    with pytest.raises(ValueError, match="needs one for each query"):
+        SSVM(Ranking()).fit(X, y).predict(X[0])
 
 
 def test_flat_tables_by_query():
@@ -296,7 +326,7 @@ def test_first_weights_are_best_minus_worst():
 
 
 @pytest.mark.parametrize(
-    "loss", ["ndcg", "map", "precision", "pairwise", NDCG(3, "linear", "standard")], ids=str
+    "loss", ["ndcg", "map", PrecisionAt(2), "pairwise", NDCG(3, "linear", "standard")], ids=str
 )
 @pytest.mark.parametrize("structure", [Ranking(), Ranking("letor")], ids=["quarter", "letor"])
 def test_hinge_closes_its_gap(loss, structure):

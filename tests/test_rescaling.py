@@ -375,6 +375,7 @@ def test_bad_rescalings_are_named():
         (3.0, TypeError, "must be 'margin', 'slack' or a function of the task loss, got 3.0"),
         (lambda d: -d, ValueError, r"G\(1\) = -1; it must be finite and at least 0"),
         (lambda d: 1.0 / d, ValueError, r"G\(0\) = inf"),
+        (lambda d: None, TypeError, r"G\(0\) = None; it must be a number for every loss"),
         (lambda d: 2.0 - d, ValueError, r"G\(0\) = 2, but G\(1\) = 1; it must not fall"),
     ):
         with np.errstate(divide="ignore"), pytest.raises(error, match=message):

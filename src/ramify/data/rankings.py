@@ -149,7 +149,7 @@ def by_query(X: Any, y: Any, qid: Any, *, split: str = "refuse") -> tuple[list, 
     y : array of shape (n_rows,)
         Grades.
     qid : array of shape (n_rows,)
-        Query ids, numbers or strings.
+        Query ids, numbers or strings. From sizes of groups: ``np.repeat(np.arange(len(sizes)), sizes)``.
     split : {"refuse", "merge"}, default="refuse"
         What if the rows of a query do not stand together: an error that names the query and counts such queries, or the
         rows joined in their order, at the place of the first.

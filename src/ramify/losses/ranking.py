@@ -198,7 +198,8 @@ class Pairwise:
         _check_structure(self, structure)
         at = self.levels_at
         if at is not None and (
-            not len(at)
+            not isinstance(at, Sequence | np.ndarray)
+            or not len(at)
             or any(not isinstance(g, Integral) or g < 1 for g in at)
             or list(at) != sorted(set(at))
         ):

@@ -99,7 +99,16 @@ def _apply(function: Callable[[Any], Any], losses: np.ndarray) -> np.ndarray:
         else:
             if values.shape == losses.shape:
                 return values
-    return np.array([float(function(float(loss))) for loss in losses])
+    numbers = []
+    for loss in losses:
+        found = function(float(loss))
+        try:
+            numbers.append(float(found))
+        except (TypeError, ValueError):
+            raise TypeError(
+                f"rescaling: G({loss:g}) = {found!r:.60}; it must be a number for every loss"
+            ) from None
+    return np.array(numbers)
 
 
 def resolve_rescaling(value: Any) -> Rescaling:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,7 +9,9 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from ramify.data.rankings import RANK_BITS, RankingCodec, grades_of, ranks_of
-from ramify.errors import InfeasibleError, MissingCapability
+from ramify.errors import InfeasibleError, MissingCapability, warn_caller
+from ramify.features.door import admitted
+from ramify.features.encoded import EncodedInputs
 from ramify.metrics.ranking import ndcg
 from ramify.structures.base import Best
 from ramify.structures.position_weights import discounts
@@ -100,6 +101,16 @@ class Ranking(BaseEstimator):
             self.weights(2)
         return self
 
+    def admit(self, X: Any) -> Any:
+        """Inputs as encoders take them; one table for all queries is refused."""
+        found = admitted(X, "sequences")
+        if len(getattr(found, "shape", ())) == 2 and not isinstance(found, EncodedInputs):
+            raise ValueError(
+                f"X is one table of shape {X.shape}, but a Ranking needs one for each query: use X, y, ids = "
+                "ramify.data.by_query(X, y, qid), with qid = np.repeat(np.arange(len(sizes)), sizes) if you have sizes"
+            )
+        return found
+
     def make_codec(self, y: Any, classes: Any, lengths: np.ndarray) -> RankingCodec:
         """The codec of grades; there are no labels to declare."""
         if classes is not None:
@@ -107,7 +118,12 @@ class Ranking(BaseEstimator):
                 f"classes={classes!r:.60}: a Ranking has grades of relevance and no labels; leave it out"
             )
         self.bind(())
-        self.weights(int(np.max(lengths, initial=1)))  # an array may be too short
+        weights = self.weights(int(np.max(lengths, initial=1)))  # an array may be too short
+        if len(weights) > 1 and weights[0] == weights[-1]:
+            raise ValueError(
+                f"position_weights={self.position_weights!r:.60} are {weights[0]:g} at all ranks 1..{len(weights)} of "
+                "the largest query, so that all orders score the same: use weights that fall, such as 0.25"
+            )
         return RankingCodec()
 
     def check_outputs(self, codes: np.ndarray, offsets: np.ndarray) -> None:
@@ -134,12 +150,11 @@ class Ranking(BaseEstimator):
             if self.ties == "given"
             else ""
         )
-        warnings.warn(
+        warn_caller(
             f"The loss of {int((single | alike).sum())} of {len(lengths)} queries is 0 for every order, since their "
             f"grades tell no two documents apart ({', '.join(kinds)}; the first is query "
             f"{int(np.flatnonzero(single | alike)[0])}). They are kept.{given}",
             UserWarning,
-            stacklevel=2,
         )
 
     def code_costs(self, table: np.ndarray) -> np.ndarray:
