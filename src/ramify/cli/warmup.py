@@ -56,6 +56,7 @@ def _groups() -> dict[str, Callable[[], None]]:
         "regularizers": _regularize,
         "edges": _fit_rich,
         "kernels": _fit_kernels,
+        "multiclass": _classify,
         "rescaling": _rescale,
         "graphs": run_graphs,
         "rankings": run_rankings,
@@ -146,6 +147,14 @@ def _fit_kernels() -> None:
 
     for structure, X, Y in list(_data())[:1]:
         _fitted(SSVM(structure, kernel="rbf", max_iter=2, n_jobs=1), X, Y).predict(X)
+
+
+def _classify() -> None:
+    """The dual of the multiclass hinge."""
+    from ramify import SSVM
+
+    for structure, X, Y in list(_data())[4:6]:
+        _fitted(SSVM(structure, solver="multiclass_dual", max_iter=12, n_jobs=1), X, Y)
 
 
 def _rescale() -> None:

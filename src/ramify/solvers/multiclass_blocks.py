@@ -119,7 +119,9 @@ class MulticlassBlocks:
         else:
             squares = np.einsum("ij,ij,j->i", rows, rows, inverse[: rows.shape[1]])
             empty = np.empty(0, np.int64)
-            self.rows = (np.ascontiguousarray(rows).ravel(), empty, empty, np.empty(0))
+            flat = np.ascontiguousarray(rows).ravel()
+            flat = flat if flat.flags.writeable else flat.copy()  # another type for the compiler otherwise
+            self.rows = (flat, empty, empty, np.empty(0))
             self.values_a_row = float(rows.shape[1])
         self.curvature = squares + (inverse[-1] if scorer.intercept else 0.0)
         cost = np.full((self.n_labels, self.width), NEVER)
