@@ -99,7 +99,7 @@ def test_wrong_combinations_of_learner_and_solver(chains):
         CRF(Chain(), solver="perceptron").fit(*chains)
     with pytest.raises(TypeError, match="solver must be one of"):
         CRF(Chain(), solver=LBFGS).fit(*chains)
-    with pytest.raises(TypeError, match="task_loss must be a name or an object"):
+    with pytest.raises(TypeError, match="task_loss must be a name, a table of costs or an object"):
         SSVM(Chain(), task_loss=Hamming).fit(*chains)
     for wrong in ({"max_iter": 0}, {"tol": -1.0}, {"random_state": -1}):
         for solver in (FrankWolfe, Stochastic, AveragedPerceptron):
