@@ -13,16 +13,16 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
 from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dpstrf
 from sklearn.base import clone
 
 from ramify.data.graph_batch import GraphBatch
 from ramify.errors import MissingCapability
+from ramify.estimators.kernel_rows import KernelRows
 from ramify.estimators.training import encode_training, given_labels
 from ramify.kernels.definite import check_definite
-from ramify.kernels.rows import as_rows, distinct
+from ramify.kernels.rows import as_rows
 from ramify.scorers.kernel import KernelScorer
 
 CUT = 1e-10  # relative to the largest entry of the diagonal
@@ -86,11 +86,11 @@ def fit_factored(model: Any, kernel: Any, X: Any, y: Any, sample_weight: Any) ->
             "or kernel=Nystroem(...)"
         )
     model._note_features(X, reset=True)
-    bound, support, unique, prepared = _compared(kernel, as_rows(batch.rows), model)
-    factor = factorise(np.array(bound.cross(prepared, prepared) if support is not None else prepared, float))
+    rows = KernelRows.of(kernel, as_rows(batch.rows))
+    factor = factorise(_gram(rows, model))
     plain = clone(model).set_params(kernel=None, fit_intercept=False, states="all")
     plain.callbacks, plain.classes = model.callbacks, list(data.codec.classes_)
-    features, offsets = factor.features[unique], batch.offsets
+    features, offsets = factor.features[rows.unique], batch.offsets
     tables: Any = (
         features
         if model.structure.layout == "items"
@@ -102,33 +102,25 @@ def fit_factored(model: Any, kernel: Any, X: Any, y: Any, sample_weight: Any) ->
     nodes = plain.coef_[linear.blocks["node"]].reshape(-1, linear.n_labels)
     rest = plain.coef_[linear.blocks["node"].stop :]
     own = replace(linear, n_columns=0)
-    rows = np.arange(len(factor.features))[:, None] if support is None else support
-    scorer = KernelScorer(bound, rows, data.encoder.n_columns, own)
+    scorer = KernelScorer(rows.kernel, rows.support, data.encoder.n_columns, own)
     scorer, w = scorer.of_support(np.concatenate([factor.coefficients(nodes).ravel(), rest]))
     model._keep(data, scorer, replace(plain.result_, w=w))
     model.fit_seconds_ = {"encode": factored - started, "solve": time.perf_counter() - factored}
     return model
 
 
-def _compared(kernel: Any, rows: Any, model: Any) -> tuple[Any, Any, np.ndarray, Any]:
-    """The bound kernel, distinct prepared rows (None if precomputed), the number of each row's, and what to compare."""
-    bound = kernel.bind(rows)
-    if getattr(bound, "precomputed", False):
-        rows = rows.toarray() if sparse.issparse(rows) else rows
-        if rows.shape[0] != rows.shape[1]:
-            raise ValueError(
-                f"Precomputed: the training samples have {rows.shape[0]} positions, so each row needs as many columns; "
-                f"it has {rows.shape[1]}"
-            )
-        support, unique, prepared = None, np.arange(len(rows)), rows
-    else:
-        first, unique = distinct(rows)
-        support = prepared = bound.prepare(rows[first]).astype(float)  # whose rounding the factor would see
-    needed = BYTES_A_PAIR * prepared.shape[0] ** 2
+def _gram(rows: KernelRows, model: Any) -> np.ndarray:
+    """The Gram matrix in double precision, if it fits and is positive semi-definite."""
+    n = rows.prepared.shape[0]
+    needed = BYTES_A_PAIR * n**2
     if needed > 1e6 * float(model.cache_size):
         raise MissingCapability(
-            f"kernel={model.kernel!r} with this loss needs {needed / 1e6:.2g} MB for {prepared.shape[0]} distinct "
-            f"rows, and cache_size={model.cache_size:g}: raise cache_size, or take kernel=Nystroem(...)"
+            f"kernel={model.kernel!r} with this loss needs {needed / 1e6:.2g} MB for {n} distinct rows, and "
+            f"cache_size={model.cache_size:g}: raise cache_size, or take kernel=Nystroem(...)"
         )
-    check_definite(bound, prepared, 0)
-    return bound, support, unique, prepared
+    check_definite(rows.kernel, rows.prepared, 0)
+    if getattr(rows.kernel, "precomputed", False):
+        return np.array(rows.prepared, float)
+    # in double precision, since the factor would see the rounding of single
+    double = rows.prepared.astype(float)
+    return np.array(rows.kernel.cross(double, double), float)

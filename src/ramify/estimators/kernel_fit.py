@@ -9,13 +9,13 @@ from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import clone
 
 from ramify.data.graph_batch import GraphBatch
 from ramify.data.graphs import GraphInput, graph_inputs
 from ramify.errors import MissingCapability
 from ramify.estimators.factored_fit import fit_factored
+from ramify.estimators.kernel_rows import KernelRows
 from ramify.estimators.progress import progress
 from ramify.estimators.training import (
     Encoded,
@@ -30,7 +30,7 @@ from ramify.features.encoded import EncodedInputs
 from ramify.kernels import Nystroem, resolve_kernel
 from ramify.kernels.definite import EXACT, check_definite
 from ramify.kernels.gram import Gram
-from ramify.kernels.rows import as_rows, distinct
+from ramify.kernels.rows import as_rows
 from ramify.losses.rescaling import resolve_rescaling
 from ramify.objectives.kernel_dual import KernelProblem
 from ramify.objectives.kernel_edges import EdgePart
@@ -166,26 +166,14 @@ def compared(
     kernel: Any, rows: Any, budget: float, executor: ThreadExecutor, seed: int, least: int
 ) -> Compared:
     """The Gram matrix of rows by a kernel, which has to be positive semi-definite."""
-    bound = kernel.bind(rows)
-    if getattr(bound, "precomputed", False):
-        rows = rows.toarray() if sparse.issparse(rows) else rows
-        if rows.shape[0] != rows.shape[1]:
-            raise ValueError(
-                f"Precomputed: the training samples have {rows.shape[0]} positions, so each row needs as many columns; "
-                f"it has {rows.shape[1]}"
-            )
-        unique = np.arange(len(rows))
-        support, prepared = unique[:, None], rows
-    else:
-        first, unique = distinct(rows)
-        support = prepared = bound.prepare(rows[first])
+    bound, support, unique, prepared = KernelRows.of(kernel, rows)
     check_definite(bound, prepared, seed)
     n = prepared.shape[0]
     gram = Gram(bound, prepared, budget, executor, least=min(least, n))
     if not bound.surely_definite and gram.way == "full" and n > EXACT:
         whole = gram.gram.reshape(n, gram.stride)[:, :n]
         check_definite(bound, prepared, seed, lambda v: whole @ v.astype(np.float32))
-    return Compared(bound, support, unique.astype(np.int64), gram)
+    return Compared(bound, support, unique, gram)
 
 
 def edge_kernel_of(model: Any, linear: Any, data: Encoded) -> Any:
