@@ -19,6 +19,7 @@ from ramify.errors import MissingCapability
 from ramify.losses import Hamming
 from ramify.objectives.shifted import Shifted
 from ramify.solvers.bundle import Bundle
+from ramify.solvers.cccp import CCCP
 from ramify.solvers.multiclass_dual import MulticlassDual
 
 
@@ -296,3 +297,34 @@ def test_costs_that_cannot_be_are_named(rng):
             SSVM(Multiclass(), task_loss=costs).fit(X, y)
     with pytest.raises(TypeError, match="a name, a table of costs or an object"):
         SSVM(Multiclass(), task_loss=3.0).fit(X, y)
+
+
+# -- inside the concave-convex procedure -------------------------------------------------------------------------
+
+
+@settings(max_examples=10, deadline=None)
+@given(seed=st.integers(0, 10**6), recycle=st.booleans(), weighted=st.booleans())
+def test_rounds_with_the_dual_never_raise_the_objective(seed, recycle, weighted):
+    rng = np.random.default_rng(seed)
+    X, y = draw(rng, 60, 3, 4)
+    y[:12] = rng.integers(0, 4, 12)
+    weight = rng.choice([0.5, 1.0, 2.0], len(y)) if weighted else None
+    problem = problem_of(X, y, weight, loss="ramp", l2=0.1)
+    result = CCCP(inner="dual", recycle=recycle, tol=1e-3).solve(problem)
+    values = [result.history[place].primal for place in result.rounds]
+    assert all(after <= before + 1e-9 * abs(before) for before, after in zip(values, values[1:]))
+    # what is reported is the ramp loss itself, though rounds only see hinges with targets
+    value = problem.loss(result.w)[0] + problem.regularizer.value(result.w)
+    assert result.primal == pytest.approx(value, rel=1e-9)
+
+
+def test_cccp_takes_the_dual_where_it_serves(rng):
+    X, y = draw(rng, 150, 4, 3)
+    own = SSVM(Multiclass(), loss="ramp", l2=0.1).fit(X, y)
+    named = SSVM(Multiclass(), loss="ramp", l2=0.1, solver=CCCP(inner="dual")).fit(X, y)
+    given = SSVM(Multiclass(), loss="ramp", l2=0.1, solver=CCCP(inner=MulticlassDual(1000, 1e-4))).fit(X, y)
+    assert own.objective_ == named.objective_ == given.objective_
+    bundle = SSVM(Multiclass(), loss="ramp", l2=0.1, solver=CCCP(inner="bundle")).fit(X, y)
+    assert own.objective_ == pytest.approx(bundle.objective_, rel=0.1)
+    with pytest.raises(MissingCapability, match="inner='dual' needs Multiclass"):
+        SSVM(Chain(), loss="ramp", solver=CCCP(inner="dual")).fit([X], [y.tolist()])
