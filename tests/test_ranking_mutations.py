@@ -69,8 +69,8 @@ MUTATIONS = [
     ),
     (
         "structures.ranking_search",
-        "lost = (own[now[rises]] - own[now[rises + 1]]) * drop[rises]",
-        "lost = own[now[rises]] - own[now[rises + 1]]",
+        "return (own[order[:-1]] - own[order[1:]]) * drop",
+        "return own[order[:-1]] - own[order[1:]]",
         "k_best",
     ),
     (

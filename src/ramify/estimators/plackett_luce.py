@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -199,7 +198,7 @@ class PlackettLuce(StructuredEstimator):
     def predict_nbest(self, X: Any, n: int = 10) -> list[list[tuple[Any, float]]]:
         """The n most probable orders of every query with their log-probabilities, the best first."""
         check_count("n", n)
-        return [list(islice(likely_orders(scores), n)) for scores in self.row_scores(X)]
+        return [list(likely_orders(scores, int(n))) for scores in self.row_scores(X)]
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Log-probability of the predicted order of every query, shape (n_queries,); 0 for an empty one."""

@@ -7,7 +7,7 @@ documents are taken in this order of preference, and their ranks compared lexico
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -73,38 +73,55 @@ def assignments(gain: np.ndarray, score: np.ndarray, k: int) -> Iterator[tuple[n
 
 
 def sorted_rankings(score: np.ndarray, position: np.ndarray, k: int) -> Iterator[tuple[np.ndarray, float]]:
-    """The k rankings of highest ``sum_d score[d] position[rank of d]``, best first.
-
-    Every ranking but the sorted one has neighbours in the wrong order, and exchanging these does not lower its value.
-    So each is found from one that is at least as good, by an exchange of neighbours; of these the k that cost least
-    matter.
-    """
+    """The k rankings of highest ``sum_d score[d] position[rank of d]``, best first."""
     n = len(score)
     first = preference(score)
     own = score[first]
     drop = position[: n - 1] - position[1:n]
-    start = tuple(range(n))  # the documents at the ranks, numbered by preference
-    value = _total(own * position[:n])
+
+    def lost(order: np.ndarray) -> np.ndarray:
+        return (own[order[:-1]] - own[order[1:]]) * drop
+
+    for order, value in by_exchanges(n, _total(own * position[:n]), lost, k):
+        ranks = np.empty(n, np.int64)
+        ranks[first[order]] = np.arange(n)
+        yield ranks, value
+
+
+def by_exchanges(
+    n: int, value: float, lost: Callable[[np.ndarray], np.ndarray], k: int
+) -> Iterator[tuple[np.ndarray, float]]:
+    """The k best orders of documents 0..n-1 with their values, where the sorted order is best and has ``value``.
+
+    Every other order has neighbours of which the second comes before the first, and exchanging these must not lower its
+    value. So each is found from one that is at least as good, by an exchange of neighbours; of these the k that cost
+    least matter.
+
+    Parameters
+    ----------
+    lost : callable
+        What it costs to exchange each document of an order with the next, n - 1 numbers; at least 0 where the next is
+        the greater.
+    """
+    start = tuple(range(n))
     waiting: list[tuple] = [(-value, start, start)]
     seen = {start}
     for _ in range(k):
         if not waiting:
             return
-        value, _, order = heapq.heappop(waiting)
-        ranks = np.empty(n, np.int64)
-        ranks[first[list(order)]] = np.arange(n)
-        yield ranks, -float(value)
-        now = np.array(order)
+        negative, _, order = heapq.heappop(waiting)
+        now = np.array(order, np.int64)
+        yield now, -float(negative)
         rises = np.flatnonzero(now[:-1] < now[1:])
-        lost = (own[now[rises]] - own[now[rises + 1]]) * drop[rises]
-        if len(lost) > k:
-            few = lost <= np.partition(lost, k - 1)[k - 1]
-            rises, lost = rises[few], lost[few]
-        for r, less in zip(rises.tolist(), lost.tolist()):
+        costs = lost(now)[rises]
+        if len(costs) > k:
+            few = costs <= np.partition(costs, k - 1)[k - 1]
+            rises, costs = rises[few], costs[few]
+        for r, less in zip(rises.tolist(), costs.tolist()):
             other = (*order[:r], order[r + 1], order[r], *order[r + 2 :])
             if other not in seen:
                 seen.add(other)
-                heapq.heappush(waiting, (value + less, _inverse(other), other))
+                heapq.heappush(waiting, (negative + less, _inverse(other), other))
 
 
 def _inverse(order: tuple[int, ...]) -> tuple[int, ...]:
