@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import pickle
+import warnings
 from itertools import permutations
 
 import numpy as np
@@ -19,6 +20,7 @@ from ramify import CRF, SSVM, Perceptron, Ranking
 from ramify.data import by_query
 from ramify.data.rankings import RankingCodec, grades_of, ranks_of
 from ramify.errors import InfeasibleError, MissingCapability, ModelFileError
+from ramify.estimators import loss_checks
 from ramify.inspection import NamedWeights, explain
 from ramify.kernels import RBF, Nystroem
 from ramify.losses import NDCG, MeanAveragePrecision, Pairwise, PrecisionAt
@@ -242,6 +244,18 @@ def test_losses_that_teach_nothing_are_named(loss):
     ):
         model = SSVM(Ranking(ties="best"), loss="ramp", task_loss=loss).fit(X, y)
     assert model.objective_ < 1e-6
+
+
+def test_queries_that_take_long_are_told(monkeypatch):
+    """Eight documents of different grades are an assignment; of a sort nothing is said."""
+    monkeypatch.setattr(loss_checks, "LONG", 0.0)
+    X = [np.random.default_rng(0).normal(size=(8, 2))] * 2
+    y = [np.arange(8)] * 2
+    with pytest.warns(UserWarning, match=r"maxima of 2 of them are linear assignments \(up to 8 documents\)"):
+        SSVM(Ranking()).fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        SSVM(Ranking("letor")).fit(X, y)
 
 
 def test_one_table_for_all_queries_is_refused():

@@ -37,7 +37,8 @@ class NDCG:
     The augmented maximum is exact, by the cheapest of three ways for each query: a **sort** by ``s_d - gain_d / IDCG``
     where the discount is that of the structure's position weights and nothing is cut off; a **merge** of the documents
     of each grade, which stay in score order (states: how many of each grade stand in the first k ranks); a linear
-    **assignment** where a query has too many grades for that.
+    **assignment** where a query has too many grades for that. A query of 1,000 documents takes 0.3 ms by a sort or with
+    ``k=10``, and 300 ms by an assignment: for large queries choose a cut-off, or ``Ranking("letor")``.
 
     Examples
     --------
