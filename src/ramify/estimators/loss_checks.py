@@ -64,7 +64,7 @@ def _look_at_queries(problem: Any, task_loss: Any) -> None:
     if seconds > LONG:
         warn_caller(
             f"A pass over the queries takes about {seconds:.0f} s, since augmented maxima of {slow.sum()} of them are "
-            f"linear assignments (up to {theta.longest} documents): task_loss=NDCG(k=10), or Ranking('letor') with NDCG "
-            "as it is, takes less than a millisecond a query",
+            f"linear assignments (up to {theta.longest} documents): task_loss=NDCG(k=10), or Ranking('letor') with "
+            "NDCG(), takes less than a millisecond a query",
             UserWarning,
         )
