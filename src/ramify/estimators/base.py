@@ -250,11 +250,7 @@ class StructuredEstimator(PersistenceMixin, BaseEstimator):
 
     def _of_outputs(self, X: Any, y: Any, answer: Callable[[Any, np.ndarray], np.ndarray]) -> np.ndarray:
         """A number for each sample and its given output, from potentials and codes; 0 for an empty sample."""
-        y = given_labels(y, self.structure.layout)
-        whole = self._transform(X)
-        check_outputs(whole if self.structure.layout == "items" else positions(whole), y, self.structure)
-        codes = encode_outputs(self.codec_, y, whole.offsets, self.structure.layout)
-        batch, keep = without_empty(whole)
+        batch, codes, keep = self._with_outputs(X, y)
         out = np.zeros(len(keep))
         found = self._run(
             batch,
@@ -262,6 +258,15 @@ class StructuredEstimator(PersistenceMixin, BaseEstimator):
         )
         out[keep] = np.concatenate(found) if found else []
         return out
+
+    def _with_outputs(self, X: Any, y: Any) -> tuple[Batch, np.ndarray, np.ndarray]:
+        """The samples that have positions, the codes of all given outputs, and a mask of the samples kept."""
+        y = given_labels(y, self.structure.layout)
+        whole = self._transform(X)
+        check_outputs(whole if self.structure.layout == "items" else positions(whole), y, self.structure)
+        codes = encode_outputs(self.codec_, y, whole.offsets, self.structure.layout)
+        batch, keep = without_empty(whole)
+        return batch, codes, keep
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy over all parts: the share of positions with the right label.

@@ -16,8 +16,8 @@ from ramify.solvers.hinge_blocks import is_compiled
 from ramify.solvers.multiclass_blocks import why_not
 from ramify.surrogates.difference import Difference
 from ramify.surrogates.hinge import Hinge
-from ramify.surrogates.perceptron import PerceptronLoss
-from ramify.surrogates.rescaled import RescaledHinge, RescaledPerceptron
+from ramify.surrogates.ramp import ramp_loss
+from ramify.surrogates.rescaled import RescaledHinge
 from ramify.surrogates.soft_hinge import SoftHinge
 from ramify.surrogates.ties import TieLoss
 
@@ -233,14 +233,14 @@ class SSVM(KernelEstimator):
         ties = getattr(self.structure, "ties", None) == "best"
         if not rescaling.is_margin:
             self._check_rescaling(ties)
-            bound: Any = RescaledHinge(task_loss, rescaling)
-            return (
-                bound if self.loss == "hinge" else Difference(bound, RescaledPerceptron(task_loss, rescaling))
-            )
+        if (
+            self.loss == "ramp"
+        ):  # with margin rescaling the truth cancels out of it, so that ties do not matter
+            return ramp_loss(task_loss, rescaling)
+        if not rescaling.is_margin:
+            return RescaledHinge(task_loss, rescaling)
         if self.loss == "soft_hinge":
             return SoftHinge(task_loss, self.temperature)
-        if self.loss == "ramp":  # whatever stands for the truth cancels out, so that ties do not matter
-            return Difference(Hinge(task_loss), PerceptronLoss())
         return Difference(Hinge(task_loss), TieLoss()) if ties else Hinge(task_loss)
 
     def _check_rescaling(self, ties: bool) -> None:

@@ -7,13 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ramify.estimators.training import check_outputs, encode_outputs, given_labels, positions, without_empty
 from ramify.losses.base import resolve_loss
-from ramify.losses.rescaling import resolve_rescaling
-from ramify.surrogates.difference import Difference, upper_values
-from ramify.surrogates.hinge import Hinge
-from ramify.surrogates.perceptron import PerceptronLoss
-from ramify.surrogates.rescaled import RescaledHinge, RescaledPerceptron
+from ramify.surrogates.difference import upper_values
+from ramify.surrogates.ramp import ramp_loss
 
 
 class BoundValues(NamedTuple):
@@ -74,16 +70,11 @@ class Measured:
 
     def __init__(self, model: Any, X: Any, y: Any, *, task_loss: Any = None, rescaling: Any = None) -> None:
         check_is_fitted(model, "coef_")
-        structure, layout = model.structure_, model.structure.layout
         task_loss = getattr(model, "task_loss", "auto") if task_loss is None else task_loss
         rescaling = getattr(model, "rescaling", "margin") if rescaling is None else rescaling
-        bound = resolve_loss(task_loss, structure, tuple(model.codec_.classes_))
+        bound = resolve_loss(task_loss, model.structure_, tuple(model.codec_.classes_))
         self.ramp = ramp_loss(bound, rescaling)
-        y = given_labels(y, layout)
-        whole = model._transform(X)
-        check_outputs(whole if layout == "items" else positions(whole), y, model.structure)
-        self._codes = encode_outputs(model.codec_, y, whole.offsets, layout)
-        self._batch, self._keep = without_empty(whole)
+        self._batch, self._codes, self._keep = model._with_outputs(X, y)
 
     def __call__(self, model: Any) -> BoundValues:
         """The bounds at the weights of ``model``; 0 for samples without positions."""
@@ -106,11 +97,3 @@ class Measured:
         if found:
             out[:, self._keep] = np.concatenate(found, axis=1)
         return BoundValues(*out)
-
-
-def ramp_loss(task_loss: Any, rescaling: Any) -> Difference:
-    """The ramp loss of a bound task loss, whose first part is the convex bound."""
-    rescaling = resolve_rescaling(rescaling)
-    if rescaling.is_margin:
-        return Difference(Hinge(task_loss), PerceptronLoss())
-    return Difference(RescaledHinge(task_loss, rescaling), RescaledPerceptron(task_loss, rescaling))

@@ -11,6 +11,7 @@ from ramify.surrogates.hinge import Hinge
 from ramify.surrogates.log import LogLoss
 from ramify.surrogates.perceptron import PerceptronLoss
 from ramify.surrogates.plackett_luce import PlackettLuceLoss
+from ramify.surrogates.ramp import ramp_loss
 from ramify.surrogates.rescaled import RescaledHinge, RescaledPerceptron
 from ramify.surrogates.soft_hinge import SoftHinge
 from ramify.surrogates.ties import TiedPerceptronLoss, TieLoss
@@ -27,4 +28,5 @@ __all__ = [
     "Surrogate",
     "TieLoss",
     "TiedPerceptronLoss",
+    "ramp_loss",
 ]
