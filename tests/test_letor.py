@@ -143,8 +143,11 @@ def test_bad_files_and_options_are_named():
     ):
         read("1 qid:1 999999999:1\n")
     assert read("1 qid:1 999999999:1\n", as_sparse=True).X[0].shape == (1, 999_999_999)
-    with pytest.raises(ValueError, match="missing must be a number, 'error' or 'minimum', got 'mean'"):
-        read("", missing="mean")
+    for missing in ("mean", float("nan"), float("inf"), None):
+        with pytest.raises(
+            ValueError, match=f"must be a finite number, 'error' or 'minimum', got {missing!r}"
+        ):
+            read("", missing=missing)
     with pytest.raises(ValueError, match="split must be 'refuse' or 'merge', got 'first'"):
         read("", split="first")
 

@@ -286,6 +286,24 @@ def test_a_model_reads_files_as_it_was_trained(run, folder):
 def test_inspect_shows_a_ranker(run):
     code, out, _ = run("inspect", "model")
     assert code == 0 and "Ranking()" in out and "relevance" in out
+    assert "scaled to [0, 1] within each query" in out and "labels" not in out
+    facts = json.loads(run("inspect", "model", "--json")[1])
+    assert_documented("inspect", facts)
+    assert facts["task"] == "ranking" and facts["scale"] == "query" and facts["reading"]["missing"] == "error"
+
+
+@pytest.mark.parametrize("zero_based", [False, True])
+def test_inspect_names_features_by_their_numbers_in_the_file(run, zero_based):
+    first = 0 if zero_based else 1
+    lines = [f"{x > 0:d} qid:{q} {first}:{q % 2} {first + 1}:{x}" for q in range(6) for x in (-2, -1, 1, 2)]
+    Path("numbered.txt").write_text("\n".join(lines))
+    extra = ["--zero-based"] if zero_based else []
+    arguments = ["numbered.txt", "--task", "ranking", "-m", "m", "--algorithm", "plackett-luce", *extra]
+    assert run("train", *arguments)[0] == 0
+    code, out, _ = run("inspect", "m", "--json")
+    facts = json.loads(out)
+    assert code == 0 and facts["class"] == "PlackettLuce"
+    assert facts["weights"]["positive"][0]["feature"] == f"feature {first + 1}"
 
 
 @pytest.mark.parametrize(
@@ -304,6 +322,17 @@ def test_inspect_shows_a_ranker(run):
         (
             ["train", "train.txt", "--task", "ranking", "-m", "x", "--missing", "mean"],
             "--missing takes error, minimum",
+        ),
+        *(
+            (
+                ["train", "train.txt", "--task", "ranking", "-m", "x", "--missing", value],
+                f"--missing takes error, minimum or a finite number, got '{value}'",
+            )
+            for value in ("nan", "inf")
+        ),
+        (
+            ["inspect", "model", "--why", "test.txt"],
+            "neither 'ramify train' (--task tagging) nor Tagger.save",
         ),
         (
             ["train", "train.txt", "train.txt", "--task", "ranking", "-m", "x"],

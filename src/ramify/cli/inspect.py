@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from inspect import signature
 from typing import Annotated, Any
 
 import typer
 
 from ramify.cli.files import check_readable
 from ramify.cli.output import Json, aligned, print_result
+from ramify.cli.tasks import task_of
 from ramify.cli.why import explain_sentences
 
 # What names a weight of each kind.
@@ -59,8 +61,9 @@ def inspect(
     from ramify.estimators import load
 
     loaded = load(model)
-    record = {**_facts(loaded), **_tagging_facts(loaded, model)}
-    record.update(_weights(loaded, 10 if top is None else top))
+    record = {**_facts(loaded), **_task_facts(loaded, model)}
+    names = _feature_names(record) if record["task"] == "ranking" else None
+    record.update(_weights(loaded, 10 if top is None else top, names))
     print_result(json, record, _text(record))
 
 
@@ -86,7 +89,7 @@ def _facts(model: Any) -> dict[str, Any]:
 
 def _settings(model: Any) -> dict[str, str]:
     """The parameters that are not at their defaults, as Python would write them."""
-    default = type(model)(None).get_params(deep=False)
+    default = {name: parameter.default for name, parameter in signature(type(model)).parameters.items()}
     return {
         name: repr(value)
         for name, value in model.get_params(deep=False).items()
@@ -94,29 +97,44 @@ def _settings(model: Any) -> dict[str, str]:
     }
 
 
-def _tagging_facts(model: Any, path: str) -> dict[str, Any]:
-    """Columns and template of a tagger; None for other models."""
-    if not (isinstance(model.extra_, dict) and model.extra_.get("task") == "tagging"):
-        return dict.fromkeys(["task", "n_columns", "label_column", "separator", "template"])
-    from ramify.apps.tagging.tagger import Tagger
+def _task_facts(model: Any, path: str) -> dict[str, Any]:
+    """How a tagger or a ranker reads its files; None for other models."""
+    facts: dict[str, Any] = dict.fromkeys(
+        ["task", "n_columns", "label_column", "separator", "template", "scale", "reading"]
+    )
+    task = task_of(model)
+    if task == "tagging":
+        from ramify.apps.tagging.tagger import Tagger
 
-    tagger = Tagger.from_model(model, path)
-    return {
-        "task": "tagging",
-        "n_columns": tagger.n_columns,
-        "label_column": tagger.label_column,
-        "separator": tagger.separator,
-        "template": tagger.template.text,
-    }
+        tagger = Tagger.from_model(model, path)
+        facts |= {
+            "task": task,
+            "n_columns": tagger.n_columns,
+            "label_column": tagger.label_column,
+            "separator": tagger.separator,
+            "template": tagger.template.text,
+        }
+    elif task == "ranking":
+        from ramify.apps.ranking import Ranker
+
+        ranker = Ranker.from_model(model, path)
+        facts |= {"task": task, "scale": ranker.scale, "reading": ranker.reading}
+    return facts
 
 
-def _weights(model: Any, top: int) -> dict[str, Any]:
+def _feature_names(record: dict[str, Any]) -> list[str]:
+    """Features of a ranker, by their numbers in the files."""
+    first = 0 if record["reading"].get("zero_based") else 1
+    return [f"feature {first + column}" for column in range(record["n_features"])]
+
+
+def _weights(model: Any, top: int, names: list[str] | None) -> dict[str, Any]:
     """The strongest weights of each kind; nothing where weights have no names of their own."""
     from ramify.inspection import NamedWeights, is_nameable
 
     if not is_nameable(model):
         return {kind: {"positive": [], "negative": []} for kind in _NAMED_BY}
-    weights = NamedWeights(model)
+    weights = NamedWeights(model, names)
     found = {
         "weights": weights.strongest_features(top),
         "transitions": weights.strongest_transitions(top),
@@ -138,6 +156,10 @@ def _entry(weight: Any, kind: str) -> dict[str, Any]:
     return {key: names[key] for key in _NAMED_BY[kind]} | {"weight": weight.value}
 
 
+def _few(labels: list[str]) -> str:
+    return f"{len(labels)}: {' '.join(labels[:30])}{' ...' if len(labels) > 30 else ''}"
+
+
 def _text(record: dict[str, Any]) -> str:
     labels = record["labels"]
     gap = "" if record["gap"] != record["gap"] else f" (gap {record['gap']:.3g})"
@@ -146,7 +168,7 @@ def _text(record: dict[str, Any]) -> str:
             "model",
             f"{record['class']}({', '.join(f'{name}={value}' for name, value in record['settings'].items())})",
         ],
-        ["labels", f"{len(labels)}: {' '.join(labels[:30])}{' ...' if len(labels) > 30 else ''}"],
+        *([] if record["task"] == "ranking" else [["labels", _few(labels)]]),
         ["features", f"{record['n_features']:,} ({record['feature_kind']})"],
         ["weights", f"{record['n_weights']:,}, {record['n_nonzero_weights']:,} of them not 0"],
         ["objective", f"{record['objective']:.8g}{gap} after {record['iterations']} iterations"],
@@ -158,6 +180,12 @@ def _text(record: dict[str, Any]) -> str:
         between = "tabs" if record["separator"] == "\t" else "blanks"
         n_columns, label = record["n_columns"], record["label_column"]
         rows.append(["input", f"{n_columns} columns separated by {between}, the label in column {label}"])
+    if record["task"] == "ranking":
+        scale = "scaled to [0, 1] within each query" if record["scale"] == "query" else "as they are"
+        options = ", ".join(f"{name}={value!r}" for name, value in record["reading"].items())
+        rows.append(
+            ["input", f"GRADE qid:QUERY 1:VALUE ..., features {scale}" + f" ({options})" * bool(options)]
+        )
     parts = [aligned(rows)]
     for what, keys in _NAMED_BY.items():
         for sign, found in record[what].items():

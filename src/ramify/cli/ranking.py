@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -107,7 +108,9 @@ def reading_options(missing: str, split: str, zero_based: bool) -> dict[str, Any
         try:
             value = float(missing)
         except ValueError:
-            raise ValueError(f"--missing takes error, minimum or a number, got {missing!r}") from None
+            value = math.nan
+        if not math.isfinite(value):
+            raise ValueError(f"--missing takes error, minimum or a finite number, got {missing!r}")
     return {"missing": value, "split": split, "zero_based": zero_based}
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import IO, Any, Literal
 
 import numpy as np
@@ -167,8 +168,8 @@ def read_letor(
     >>> queries.comments
     [['docid = 7', ''], ['']]
     """
-    if isinstance(missing, str) and missing not in ("error", "minimum"):
-        raise ValueError(f"missing must be a number, 'error' or 'minimum', got {missing!r}")
+    if missing not in ("error", "minimum") and not (isinstance(missing, Real) and np.isfinite(missing)):
+        raise ValueError(f"missing must be a finite number, 'error' or 'minimum', got {missing!r}")
     if split not in ("refuse", "merge"):
         raise ValueError(f"split must be 'refuse' or 'merge', got {split!r}")
     lines = LetorLines(source_name(path), missing, split, int(not zero_based), n_features)

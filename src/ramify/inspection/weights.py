@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -38,6 +38,8 @@ class NamedWeights:
     ----------
     model : CRF, SSVM or Perceptron
         Fitted.
+    names : list of str, optional
+        Names of the feature columns; by default those that the model was given, and numbers for arrays.
 
     Attributes
     ----------
@@ -63,7 +65,7 @@ class NamedWeights:
     ('D', 'N')
     """
 
-    def __init__(self, model: Any) -> None:
+    def __init__(self, model: Any, names: Sequence[str] | None = None) -> None:
         check_is_fitted(model, "coef_")
         scorer, coef = model.scorer_, model.coef_
         if not is_nameable(model):
@@ -85,11 +87,11 @@ class NamedWeights:
                 self.edge_features = csr_array(own, shape=(scorer.n_columns, len(self.labels) ** 2))
             triples = scorer.triple_table(coef)
             self.triples = None if triples is None else triples[0]
-        self._encoder = model.encoder_
+        self._encoder, self._given_names = model.encoder_, names
 
     @cached_property
-    def _names(self) -> list[str] | None:
-        return self._encoder.feature_names
+    def _names(self) -> Sequence[str] | None:
+        return self._encoder.feature_names if self._given_names is None else self._given_names
 
     def name(self, column: int) -> str:
         """Name of a feature column; arrays have only numbers."""

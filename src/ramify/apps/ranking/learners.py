@@ -15,9 +15,9 @@ _TAKES = {
     "plackett-luce": ("l2", "l1", "solver", "tol", "max_iter"),
 }
 _SOLVERS = {
-    "ramp": ("cccp", "subgradient", "stochastic"),
-    "ssvm": ("bundle", "one_slack", "n_slack", "subgradient", "stochastic"),
-    "plackett-luce": ("lbfgs", "proximal", "stochastic"),
+    "ramp": ("cccp", "subgradient", "pegasos", "stochastic"),
+    "ssvm": ("bundle", "one_slack", "n_slack", "frank_wolfe", "subgradient", "pegasos", "stochastic"),
+    "plackett-luce": ("lbfgs", "proximal", "bundle", "subgradient", "pegasos", "stochastic"),
 }
 
 

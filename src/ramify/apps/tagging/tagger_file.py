@@ -34,8 +34,8 @@ def read_parts(model: Any, source: str) -> dict[str, Any]:
     extra = getattr(model, "extra_", None)
     if not isinstance(extra, dict) or extra.get("task") != "tagging":
         raise ModelFileError(
-            f"{source}: this {type(model).__name__} is no tagger: neither 'ramify train' nor Tagger.save "
-            f"wrote it; read it in Python with ramify.load"
+            f"{source}: this {type(model).__name__} is no tagger: neither 'ramify train' (--task tagging) nor "
+            f"Tagger.save wrote it; read it in Python with ramify.load"
         )
     try:
         parts: dict[str, Any] = {
