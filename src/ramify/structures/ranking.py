@@ -43,7 +43,7 @@ class Ranking(BaseEstimator):
         * an array by rank, at least as long as the largest query;
         * a function of the array of ranks 1..n.
 
-        They must be positive and not rise.
+        They must be positive, must not rise, and must not all be alike.
     ties : {"given", "best"}, default="given"
         Documents of equal grade can stand in any order. "given" takes the order in which they are given for the true
         one; with "best" the truth is whichever of the equally good orders the model prefers, and the hinge loss becomes
