@@ -162,8 +162,8 @@ def test_penalty_arguments(items):
         CRF(Multiclass(), solver="newton").fit(X, y)
     with pytest.raises(TypeError, match="structure must be an object"):
         CRF(Chain).fit(X, y)
-    with pytest.raises(ValueError, match="loss='ramp' is unknown"):
-        SSVM(Multiclass(), loss="ramp").fit(X, y)
+    with pytest.raises(ValueError, match="loss='ramps' is unknown"):
+        SSVM(Multiclass(), loss="ramps").fit(X, y)
     with pytest.raises(TypeError, match="frank_wolfe solves the dual of the hinge"):
         CRF(Multiclass(), solver="frank_wolfe").fit(X, y)
 
