@@ -243,6 +243,15 @@ def test_what_it_does_not_serve_is_refused(rng):
     ):
         with pytest.raises(MissingCapability, match=message):
             SSVM(Multiclass(), solver="multiclass_dual", **options).fit(X, y)
+    # the solvers that it names instead do serve
+    for options, message in (
+        ({"rescaling": "slack"}, "not RescaledHinge; solver='bundle' serves"),
+        ({"loss": "ramp"}, "is none: use solver='cccp'"),
+    ):
+        with pytest.raises(MissingCapability, match=message):
+            SSVM(Multiclass(), solver="multiclass_dual", **options).fit(X, y)
+        other = "bundle" if "rescaling" in options else "cccp"
+        assert SSVM(Multiclass(), solver=other, **options).fit(X, y).result_.converged
     with pytest.raises(MissingCapability, match="needs Multiclass"):
         SSVM(Chain(), solver="multiclass_dual").fit([X], [y.tolist()])
     with pytest.raises(MissingCapability, match="states='all'"):

@@ -56,7 +56,8 @@ class CRF(KernelEstimator):
     solver : {"auto", "dual", "lbfgs", "sag", "stochastic", "bundle"} or solver object
         "auto": dual ascent for chains of order 1 with sparse features (none of them on edges), more than 2,000
         weights and L2 (and L1), down to ``tol=1e-6``, unless a feature value is large, ``x^2 > 50 l2``; "stochastic"
-        with a decomposition, "proximal" with a group lasso; otherwise L-BFGS (OWL-QN with l1).
+        with a decomposition, "proximal" with a group lasso; otherwise L-BFGS (OWL-QN with l1). The other solvers of
+        convex losses serve too ("subgradient", "pegasos", "one_slack", "n_slack"), but take longer.
     tol : float, default=1e-4
         Relative suboptimality wanted; ``result_.reason`` says what was reached.
     max_iter : int, optional

@@ -79,14 +79,18 @@ class SSVM(KernelEstimator):
         Megabytes for the Gram matrix. If it does not fit, inner products of small whole numbers (binary pixels) take a
         byte each; otherwise some rows stay and the others are computed when they are needed. Up to 1,024 rows at a time
         are computed beside it.
-    solver : {"auto", "multiclass_dual", "frank_wolfe", "bundle", "smo", "cccp", "stochastic", ...} or solver object
-        "auto" is a dual method of its own for ``Multiclass`` (:class:`~ramify.solvers.MulticlassDual`), block-wise
-        Frank-Wolfe where that has a compiled loop (chains of order 1 without edge features), and the bundle method for
-        up to 500 weights, for a ``warm_start`` and for everything else; stochastic where ``l1`` or an unpenalised block
-        rules them out; the concave-convex procedure (:class:`~ramify.solvers.CCCP`) for ``loss="ramp"``. Frank-Wolfe
-        took a quarter of the CPU time of the bundle method to a gap of 1e-3 on OCR letters (4,004 weights) for C = 0.01
-        and 0.1 and less than a third for C = 1, and a quarter on 1,000 sentences of CoNLL-2000 (93,535 weights) for C =
-        0.1. "smo" is the method of the paper on max-margin Markov networks.
+    solver : str or solver object, default="auto"
+        Duals with a variable for each sample: "multiclass_dual" (``Multiclass``), "frank_wolfe", "smo" (the method of
+        the paper on max-margin Markov networks), "n_slack" (cutting planes of the samples). Cutting planes of the whole
+        loss: "bundle", "one_slack". Steps against subgradients: "subgradient", "pegasos", "stochastic". For
+        ``loss="ramp"``: "cccp", the concave-convex procedure (:class:`~ramify.solvers.CCCP`), or those steps.
+
+        "auto" is "multiclass_dual" for ``Multiclass`` with more than 100 samples or 500 weights, "frank_wolfe" where
+        that has a compiled loop (chains of order 1 without edge features), and "bundle" for up to 500 weights, for a
+        ``warm_start`` and for everything else; "stochastic" where ``l1`` or an unpenalised block rules them out; "cccp"
+        for ``loss="ramp"``. Frank-Wolfe took a quarter of the CPU time of the bundle method to a gap of 1e-3 on OCR
+        letters (4,004 weights) for C = 0.01 and 0.1 and less than a third for C = 1, and a quarter on 1,000 sentences
+        of CoNLL-2000 (93,535 weights) for C = 0.1.
     tol : float, default=1e-4
         Relative suboptimality wanted; ``result_.reason`` says what was reached.
     max_iter, states, transitions, edge_features, fit_intercept, min_count, n_hash, classes, n_jobs, random_state, \

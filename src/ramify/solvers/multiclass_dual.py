@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ramify.errors import MissingCapability
-from ramify.objectives.problem import first_point, require_separable, require_whole
+from ramify.objectives.problem import first_point, require_convex, require_separable, require_whole
 from ramify.solvers.base import Callback, Recorder, Result, check_settings, warn_unconverged
 from ramify.solvers.block_ascent import Best
 from ramify.solvers.multiclass_blocks import LabelMasses, MulticlassBlocks, why_not
@@ -102,12 +102,13 @@ class MulticlassDual:
         return state if known and state["active"].fits(problem) else None
 
     def _check(self, problem: Any) -> None:
+        require_convex(problem, self.name)
         require_separable(problem, self.name)
         require_whole(problem, self.name)
         obstacle = why_not(problem)
         if obstacle:
             raise MissingCapability(
-                f"{self.name} {obstacle}; solver='frank_wolfe' and 'bundle' serve every hinge"
+                f"{self.name} {obstacle}; solver='bundle' serves every convex loss with l2 > 0"
             )
 
 
