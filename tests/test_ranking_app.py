@@ -317,7 +317,7 @@ def test_inspect_names_features_by_their_numbers_in_the_file(run, zero_based):
         (["train", "train.txt", "--task", "ranking", "-m", "x", "--algorithm", "crf"], "'crf' does not rank"),
         (
             ["train", "train.txt", "-m", "x", "--algorithm", "ramp"],
-            "algorithm='ramp' is unknown; choose one of crf",
+            "use --task ranking",
         ),
         (
             ["train", "train.txt", "--task", "ranking", "-m", "x", "--missing", "mean"],
@@ -358,6 +358,19 @@ def test_bad_arguments_are_refused_in_one_line(run, arguments, message):
 def test_taggers_and_rankers_are_not_mistaken_for_each_other(run, folder):
     Path("columns.txt").write_text("the D\ndog N\n\na D\ncat N\n")
     assert run("train", "columns.txt", "-m", "tagger")[0] == 0
+    for arguments, remedy in (
+        (["train", "train.txt", "-m", "x"], "use --task ranking"),
+        (["train", "columns.txt", "--dev", "train.txt", "-m", "x"], "use --task ranking"),
+        (["evaluate", "train.txt"], "give the --model that ranks them"),
+        (["evaluate", "-m", "tagger", "train.txt"], "give the --model that ranks them"),
+        (["predict", "-m", "tagger", "train.txt"], "give the --model that ranks them"),
+    ):
+        code, out, err = run(*arguments)
+        assert code == 2 and not out and not Path("x").exists()
+        assert (
+            f"train.txt:1: qid:1 is the query of a graded document, and columns of tokens are wanted; {remedy}"
+            in err
+        )
     code, _, err = run("predict", "-m", "tagger", "columns.txt", "--orders")
     assert code == 2 and "--orders is no option of a tagger" in err
     with pytest.raises(ModelFileError, match="tagger: this CRF is no ranker"):

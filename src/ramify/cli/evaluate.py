@@ -10,7 +10,7 @@ import typer
 from ramify.cli.files import check_readable, check_writable
 from ramify.cli.output import Json, log, print_result
 from ramify.cli.ranking import evaluate_ranking
-from ramify.cli.tasks import refuse_options, task_of
+from ramify.cli.tasks import refuse_graded_documents, refuse_options, task_of
 
 if TYPE_CHECKING:
     from ramify.apps.tagging.columns import ColumnText
@@ -59,6 +59,7 @@ def evaluate(
             refuse_options(context, ("report",), "a model of rankings")
             evaluate_ranking(loaded, model, data, json)
             return
+    refuse_graded_documents([data], "give the --model that ranks them")
     tagger = None if loaded is None else _tagger(loaded, str(model))
 
     from ramify.apps.tagging.columns import read_columns

@@ -12,7 +12,7 @@ import typer
 
 from ramify.cli.files import check_readable, check_writable, text_output
 from ramify.cli.ranking import predict_ranking
-from ramify.cli.tasks import refuse_options, task_of
+from ramify.cli.tasks import refuse_graded_documents, refuse_options, task_of
 
 SENTENCES_PER_BLOCK = 1000
 _BLANK_LINES_FIRST = re.compile(r"\A(?:[ \t]*\r?\n)+")
@@ -60,6 +60,7 @@ def predict(
         predict_ranking(loaded, model, data, orders, output)
         return
     refuse_options(context, ("orders",), "a tagger")
+    refuse_graded_documents([data], "give the --model that ranks them")
 
     from ramify.apps.tagging.columns import iter_columns
     from ramify.apps.tagging.tagger import Tagger

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import typer
@@ -20,3 +20,24 @@ def refuse_options(context: typer.Context, names: Collection[str], task: str) ->
         source = context.get_parameter_source(str(parameter.name))
         if parameter.name in names and source is not None and source.name == "COMMANDLINE":
             raise ValueError(f"{parameter.opts[0]} is no option of {task}; leave it out")
+
+
+def refuse_graded_documents(paths: Iterable[str | None], remedy: str) -> None:
+    """Raise an error for a LETOR file where columns are read: it would be taken for one sentence of many labels.
+
+    Standard input is not looked at, since it can be read only once.
+    """
+    from ramify.errors import DataFileError
+    from ramify.io.lines import read_raw_lines
+
+    for path in paths:
+        if path is None or path == "-":
+            continue
+        lines = enumerate(map(bytes.split, read_raw_lines(path)), 1)
+        first = ((number, cells) for number, cells in lines if cells and not cells[0].startswith(b"#"))
+        number, cells = next(first, (0, []))
+        if len(cells) > 1 and cells[1].startswith(b"qid:"):
+            raise DataFileError(
+                f"{path}:{number}: {cells[1].decode(errors='replace')[:40]} is the query of a graded document, and "
+                f"columns of tokens are wanted; {remedy}"
+            )

@@ -13,7 +13,7 @@ from ramify.cli.output import Json, aligned, print_result
 from ramify.cli.progress import progress, timed
 from ramify.cli.ranking import reading_options, train_ranking
 from ramify.cli.summary import count_of_weights, outcome_rows
-from ramify.cli.tasks import refuse_options
+from ramify.cli.tasks import refuse_graded_documents, refuse_options
 
 
 class Task(StrEnum):
@@ -173,6 +173,7 @@ def train(
             random_state=seed,
         )  # fmt: skip
         return
+    refuse_graded_documents([*data, dev], "use --task ranking")
     learner = (algorithm or Algorithm.crf).value
     sizes = _sizes(clusters)
     options: dict[str, Any] = {

@@ -131,7 +131,10 @@ def _cost_table(costs: Any, classes: tuple) -> np.ndarray:
     else:
         table = np.array(costs, dtype=float)
         if table.shape != (n, n):
-            raise ValueError(f"Hamming costs have shape {table.shape}, expected {(n, n)} for {n} classes")
+            raise ValueError(
+                f"Hamming costs have shape {table.shape}, expected {(n, n)} for {n} classes; where the data "
+                "may lack a label, name all of them with classes=[...]"
+            )
     if not np.all(np.isfinite(table)) or table.min() < 0 or np.any(np.diag(table) != 0):
         raise ValueError(_first_bad(table, classes))
     return table
