@@ -85,11 +85,12 @@ def embedded():
 
 def fold(context, store, key, data, n_inner):
     """The outcome of one outer fold, from the file if it is there."""
-    point = dict(zip(("set", "share", "seed", "fold"), key))
-    for record in store.read() if store is not None else ():
-        if all(record[name] == value for name, value in point.items()):
-            return record
     strengths = STRENGTHS.get(key[0], LARGE)
+    point = dict(zip(("set", "share", "seed", "fold"), key))
+    point |= {"n_inner": n_inner, "strengths": list(strengths)}  # outcomes of other settings are others
+    for record in store.read() if store is not None else ():
+        if all(record.get(name) == value for name, value in point.items()):
+            return record
     result = nested_fold(*data, strengths, n_inner=n_inner, seed=key[2], selection_rows=20_000)
     record = {**point, **dataclasses.asdict(result)}
     if store is not None:
@@ -123,8 +124,9 @@ def targets(context, shares):
         return
     above = sum(gains[name, 0.2] > 0 for name in NAMES)
     context.add_target("20 %: sets on which ramp is above convex", above, ">=", 5)
-    for name, gain, level in (("letter", 12.0, 63.0), ("satimage", 2.5, 70.5), ("segment", 4.0, 0.0)):
+    for name, gain in (("letter", 12.0), ("satimage", 2.5), ("segment", 4.0)):
         context.add_target(f"{name}, 20 %: ramp - convex", gains[name, 0.2], ">=", gain)
+    for name, level in (("letter", 63.0), ("satimage", 70.5)):
         context.add_target(f"{name}, 20 %: ramp", shares[name, 0.2][1], ">=", level)
     for name in NAMES:
         context.add_target(f"{name}, 0 %: ramp - convex", gains[name, 0.0], ">=", -1.0)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
+from pathlib import Path
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -11,6 +15,7 @@ from sklearn.datasets import load_wine
 from ramify.apps.noisy_labels import (
     LEARNERS,
     Folds,
+    NestedResult,
     nested_fold,
     path,
     ramp_from,
@@ -18,6 +23,7 @@ from ramify.apps.noisy_labels import (
     some_rows,
     standardised,
 )
+from ramify.bench.store import RunStore
 
 
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=80), st.floats(0, 1), st.integers(0, 99))
@@ -115,3 +121,26 @@ def test_one_outer_fold_with_a_class_of_one_row():
     assert result.C["ramp"] in (0.01, 1.0) and result.validated["ramp"] == max(
         result.validated["ramp from convex"], result.validated["ramp from logistic"]
     )
+
+
+def test_the_recipe_goes_on_where_it_was_stopped_but_not_with_other_settings(tmp_path, monkeypatch):
+    place = Path(__file__).resolve().parents[1] / "recipes" / "noisy-multiclass.py"
+    spec = importlib.util.spec_from_file_location("noisy_multiclass", place)
+    recipe = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(recipe)
+    calls = []
+
+    def outcome(*data, n_inner, **settings):
+        calls.append(n_inner)
+        counts = dict.fromkeys(recipe.SHOWN, 1)
+        return NestedResult(2, counts, counts, {}, {}, 0.0)
+
+    monkeypatch.setattr(recipe, "nested_fold", outcome)
+    context, store = SimpleNamespace(log=lambda text: None), RunStore(tmp_path / "runs.jsonl")
+    key, data = ("wine", 0.2, 0, 1), (None,) * 5
+    first = recipe.fold(context, store, key, data, 3)
+    assert recipe.fold(context, store, key, data, 3) == first and calls == [3]
+    recipe.fold(context, store, key, data, 10)
+    monkeypatch.setitem(recipe.STRENGTHS, "wine", (0.5,))
+    recipe.fold(context, store, key, data, 3)
+    assert calls == [3, 10, 3]
