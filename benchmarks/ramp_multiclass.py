@@ -1,7 +1,7 @@
 """Noisy labels: the ramp loss against the convex hinge and logistic regression on six sets (Table 1 of the paper).
 
 0, 10 or 20 % of the labels of `statlog` are shuffled: that share of the rows of each class is chosen, and the labels of
-the chosen rows are permuted among them, so that fewer are wrong (16 to 19 % at 20 %, 7.5 % of shuttle, where most rows
+the chosen rows are permuted among them, so that fewer are wrong (12 to 19 % at 20 %, 7 % of shuttle, where most rows
 are in one class). This is done before folds are cut: accuracy is on noisy test labels, as in the paper, and accuracy on
 the true labels of the same rows stands beside it. Five outer folds; C is chosen for each learner on its own by three
 inner folds of at most 8,000 rows of the training part (4 values, warm-started paths, gap 1e-2), then the model is
