@@ -48,6 +48,17 @@ def test_factor_is_exact_whatever_the_rank(n, rank, seed):
     np.testing.assert_allclose(found, wanted, atol=1e-5 * max(np.abs(wanted).max(initial=0.0), 1e-300))
 
 
+@pytest.mark.parametrize("n", [2, 30, 300, 1100])
+def test_a_matrix_without_a_factor_is_refused_however_large(n, rng):
+    rows = rng.normal(size=(n, 2))
+    gram = np.exp(-((rows[:, None] - rows) ** 2).sum(axis=2) / 2)
+    single = gram.astype(np.float32).astype(float)  # its rounding is let pass
+    assert len(factorise(single).features) == n
+    gram[:2, :2] *= -1.0
+    with pytest.raises(ValueError, match=f"Gram matrix of the {n} distinct .* not positive semi-definite"):
+        factorise(gram)
+
+
 @pytest.mark.parametrize("model", LEARNERS, ids=lambda m: f"{type(m).__name__} {getattr(m, 'loss', '')}")
 def test_a_linear_kernel_is_the_linear_model(model, wine):
     X, y, other, _ = wine

@@ -26,6 +26,7 @@ from ramify.kernels.rows import as_rows
 from ramify.scorers.kernel import KernelScorer
 
 CUT = 1e-10  # relative to the largest entry of the diagonal
+MISFIT = 1e-6  # of a factor relative to the matrix: beyond the rounding of kernels in single precision
 BYTES_A_PAIR = 16  # the matrix and its factor
 
 
@@ -54,6 +55,8 @@ def factorise(gram: np.ndarray) -> Factor:
     >>> factor.features.shape
     (3, 2)
     """
+    probe = np.random.default_rng(0).standard_normal(len(gram))
+    image, most = gram @ probe, float(np.abs(gram).sum(axis=1).max(initial=0.0))
     tolerance = CUT * max(float(np.max(np.diag(gram), initial=0.0)), np.finfo(float).tiny)
     lower, order, rank, info = dpstrf(gram, tol=tolerance, lower=1, overwrite_a=1)
     if info < 0:
@@ -61,6 +64,14 @@ def factorise(gram: np.ndarray) -> Factor:
     order, lower = order - 1, np.tril(lower)[:, :rank]
     features = np.empty_like(lower)
     features[order] = lower
+    # Of a matrix with a negative eigenvalue the factorisation leaves out a part without a word.
+    left = float(np.linalg.norm(image - features @ (features.T @ probe)))
+    share = left / max(most * float(np.linalg.norm(probe)), np.finfo(float).tiny)
+    if share > MISFIT:
+        raise ValueError(
+            f"the Gram matrix of the {len(gram)} distinct training rows is not positive semi-definite: its factor is "
+            f"off by {share:.1e} of it. Take another kernel, or add a multiple of the identity to it."
+        )
     return Factor(np.ascontiguousarray(features), order[:rank], lower[:rank])
 
 
