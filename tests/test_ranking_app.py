@@ -131,6 +131,7 @@ def test_data_that_teaches_nothing_is_refused(tmp_path, text, message):
         ("ramp", {"radius": 0.0}, "radius must be a finite number > 0, got 0.0"),
         ("ramp", {"l2": -1.0}, "l2 must be a finite number >= 0, got -1.0"),
         ("ramp", {"top": 0}, "top must be at least 1, got 0"),
+        ("ramp", {"n_jobs": 0}, "n_jobs must be a non-zero integer or None, got 0"),
         ("ssvm", {"max_iter": 1.5}, "max_iter must be at least 1, got 1.5"),
         ("ssvm", {"solver": "cccp"}, "solver='cccp' does not serve ssvm; choose one of bundle"),
         ("ramp", {"radius": 2.0, "l2": 1.0}, "radius=2 and l2=1.0 exclude each other"),

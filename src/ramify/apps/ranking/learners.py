@@ -6,6 +6,8 @@ import math
 from numbers import Integral, Real
 from typing import Any
 
+from ramify.executors.threads import n_threads
+
 ALGORITHMS = ("ramp", "ssvm", "plackett-luce")
 RADIUS = 4.0
 TOP = 10
@@ -47,6 +49,7 @@ def make_ranker(algorithm: str = "ramp", *, n_jobs: int | None = None, **options
     PlackettLuce(l2=0.1)
     """
     given = {name: value for name, value in options.items() if value is not None}
+    n_threads(n_jobs)  # refuses what is no number of threads
     if n_jobs is not None:
         given["n_jobs"] = n_jobs
     shared: dict[str, Any] = {
