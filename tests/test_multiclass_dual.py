@@ -234,6 +234,16 @@ def test_rows_of_zeros_and_callbacks(rng):
         MulticlassDual(tol=0.0, max_iter=2).solve(problem)
 
 
+@pytest.mark.filterwarnings("error::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("sparse_rows", [False, True])
+def test_the_default_converges_whatever_the_scale_of_features(sparse_rows):
+    X, y = load_wine(return_X_y=True)  # columns up to 1,680, where steps of the dual are too short
+    table = sparse.csr_array(X) if sparse_rows else X
+    assert SSVM(Multiclass()).fit(table, y).result_.converged
+    scaled = SSVM(Multiclass(), warm_start=True).fit((X - X.mean(axis=0)) / X.std(axis=0), y).result_
+    assert scaled.converged and isinstance(scaled.state, dict)  # of the dual
+
+
 def test_what_it_does_not_serve_is_refused(rng):
     X, y = draw(rng, 30, 3, 3)
     for options, message in (

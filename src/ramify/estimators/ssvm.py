@@ -13,7 +13,7 @@ from ramify.estimators.support import KernelEstimator
 from ramify.losses.base import resolve_loss
 from ramify.losses.rescaling import resolve_rescaling
 from ramify.solvers.hinge_blocks import is_compiled
-from ramify.solvers.multiclass_blocks import why_not
+from ramify.solvers.multiclass_blocks import mean_curvature, why_not
 from ramify.surrogates.difference import Difference
 from ramify.surrogates.hinge import Hinge
 from ramify.surrogates.ramp import ramp_loss
@@ -25,6 +25,8 @@ FEW_WEIGHTS = 500
 # With few weights the bundle method ends sooner below this tol; with few samples beside it, its results depend on
 # neither their order nor their repetition, and both take no time.
 DUAL_FROM, FEW_SAMPLES = 1e-4, 100
+# Nor does the dual end soon where steps are short: features that are not scaled (wine: 7e5), or a weak penalty.
+STEEP = 1000.0
 LOSSES = ("hinge", "soft_hinge", "ramp")
 
 
@@ -85,12 +87,12 @@ class SSVM(KernelEstimator):
         loss: "bundle", "one_slack". Steps against subgradients: "subgradient", "pegasos", "stochastic". For
         ``loss="ramp"``: "cccp", the concave-convex procedure (:class:`~ramify.solvers.CCCP`), or those steps.
 
-        "auto" is "multiclass_dual" for ``Multiclass`` with more than 100 samples or 500 weights, "frank_wolfe" where
-        that has a compiled loop (chains of order 1 without edge features), and "bundle" for up to 500 weights, for a
-        ``warm_start`` and for everything else; "stochastic" where ``l1`` or an unpenalised block rules them out; "cccp"
-        for ``loss="ramp"``. Frank-Wolfe took a quarter of the CPU time of the bundle method to a gap of 1e-3 on OCR
-        letters (4,004 weights) for C = 0.01 and 0.1 and less than a third for C = 1, and a quarter on 1,000 sentences
-        of CoNLL-2000 (93,535 weights) for C = 0.1.
+        "auto" is "multiclass_dual" for ``Multiclass`` with more than 500 weights, or more than 100 samples unless
+        ``C |x|^2`` is above 1,000 in the mean, "frank_wolfe" where that has a compiled loop (chains of order 1 without
+        edge features), and "bundle" for up to 500 weights, for a ``warm_start`` and for everything else; "stochastic"
+        where ``l1`` or an unpenalised block rules them out; "cccp" for ``loss="ramp"``. Frank-Wolfe took a quarter of
+        the CPU time of the bundle method to a gap of 1e-3 on OCR letters (4,004 weights) for C = 0.01 and 0.1 and less
+        than a third for C = 1, and a quarter on 1,000 sentences of CoNLL-2000 (93,535 weights) for C = 0.1.
     tol : float, default=1e-4
         Relative suboptimality wanted; ``result_.reason`` says what was reached.
     max_iter, states, transitions, edge_features, fit_intercept, min_count, n_hash, classes, n_jobs, random_state, \
@@ -101,8 +103,9 @@ class SSVM(KernelEstimator):
     ----------
     classes_, coef_, result_, objective_, fit_seconds_
         As for :class:`CRF`.
-    support_, n_support_
-        With a kernel: the training rows that have a coefficient, and their number.
+    support_, n_support_, dual_coef_
+        With a kernel: the training rows that have a coefficient, their number, and the coefficients, shape
+        (n_support_, n_classes).
 
     Examples
     --------
@@ -269,14 +272,22 @@ class SSVM(KernelEstimator):
             return "stochastic"
         if not problem.convex:
             return "cccp"
-        many = self.tol >= DUAL_FROM and problem.n_samples > FEW_SAMPLES
-        if (many or len(regularizer.l2) > FEW_WEIGHTS) and not why_not(problem):
+        if self._suits_the_dual(problem):
             return "multiclass_dual"
         # Without a compiled loop a visit costs more than its share of a pass, so whole passes win. Dual variables
         # belong to samples, so that a warm start needs a method whose variables are weights.
         if len(regularizer.l2) <= FEW_WEIGHTS or self.warm_start or not is_compiled(problem):
             return "bundle"
         return "frank_wolfe"
+
+    def _suits_the_dual(self, problem: Any) -> bool:
+        """Whether the dual of the multiclass hinge ends before the bundle method does."""
+        if why_not(problem):
+            return False
+        if len(problem.regularizer.l2) > FEW_WEIGHTS:
+            return True
+        many = self.tol >= DUAL_FROM and problem.n_samples > FEW_SAMPLES
+        return many and mean_curvature(problem) <= STEEP
 
     def _solve(self, solver: Any, problem: Any, start: np.ndarray | None) -> Any:
         if start is not None and hasattr(

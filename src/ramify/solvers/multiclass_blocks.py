@@ -47,6 +47,14 @@ def why_not(problem: Any) -> str:
     return ""
 
 
+def mean_curvature(problem: Any) -> float:
+    """Mean of ``weight_i |x_i|^2 / l2``: the larger, the shorter the steps of the dual are.
+
+    Only for problems that :func:`why_not` lets pass.
+    """
+    return MulticlassBlocks(problem, problem.samples.codes.astype(np.int64)).mean_curvature
+
+
 @dataclass(kw_only=True)
 class LabelMasses(BlockState):
     """A distribution over labels for every sample, the label whose score its loss subtracts, and the proximal centre.
@@ -128,6 +136,11 @@ class MulticlassBlocks:
         cost[:, : self.n_labels] = problem.surrogate.task_loss.table
         self.cost = cost.ravel()
         self.shape = (rows.shape[1], self.n_labels, self.width, bool(scorer.intercept))
+
+    @property
+    def mean_curvature(self) -> float:
+        """Mean over samples of ``weight_i |x_i|^2 / l2``."""
+        return float(np.mean(self.curvature * self.problem.samples.weight))
 
     def _pack(self, w: np.ndarray) -> np.ndarray:
         out = np.zeros((len(self.l2), self.width))

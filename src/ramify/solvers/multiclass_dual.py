@@ -118,7 +118,7 @@ def pull(blocks: MulticlassBlocks) -> float:
     Steps are as long as they should be where the mean curvature is about ``2 sqrt(a) (values a row / samples)^(1/3)``,
     ``a`` being the mean curvature without it: measured on the Statlog sets for C from 0.01 to 10.
     """
-    mean = float(np.mean(blocks.curvature * blocks.problem.samples.weight))
+    mean = blocks.mean_curvature
     wanted = 2.0 * np.sqrt(mean) * np.cbrt(blocks.values_a_row / len(blocks.curvature))
     return max(mean / wanted - 1.0, 0.0) if wanted > 0.0 else 0.0
 
