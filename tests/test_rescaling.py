@@ -404,8 +404,6 @@ def test_duals_serve_margin_rescaling_only(solver):
     X, Y = [np.eye(2), np.eye(2)], [["a", "b"], ["a", "b"]]
     with pytest.raises(MissingCapability, match=r"rescaling='slack'; use solver='bundle'"):
         SSVM(Chain(), rescaling="slack", solver=solver).fit(X, Y)
-    with pytest.raises(MissingCapability, match=r"rescaling='slack' has no dual with a kernel"):
-        SSVM(Chain(), rescaling="slack", kernel="linear").fit(X, Y)
 
 
 # -- learning -------------------------------------------------------------------------------------------------
