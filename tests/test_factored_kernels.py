@@ -160,3 +160,16 @@ def test_costs_go_with_kernels(wine):
     dear = Hamming({(0, 1): 5.0})
     model = SSVM(Multiclass(), l2=0.5, loss="ramp", kernel=RBF(0.05), task_loss=dear).fit(X, y)
     assert model.score(X, y) > 0.95
+
+
+def test_callbacks_see_a_model_of_the_rows_as_given(rng):
+    X = rng.normal(size=(40, 3))
+    y = (X[:, 0] > 0).astype(int)
+    seen = []
+
+    def look(step, model):
+        seen.append(model().score(X, y))
+
+    look.sees_model = True
+    fitted = SSVM(Multiclass(), kernel="rbf", loss="ramp", callbacks=[look]).fit(X, y)
+    assert len(seen) == len(fitted.result_.history) and 0.5 <= max(seen) <= 1.0

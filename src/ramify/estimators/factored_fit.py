@@ -20,6 +20,7 @@ from sklearn.base import clone
 from ramify.data.graph_batch import GraphBatch
 from ramify.errors import MissingCapability
 from ramify.estimators.kernel_rows import KernelRows
+from ramify.estimators.progress import seeing
 from ramify.estimators.training import encode_training, given_labels
 from ramify.kernels.definite import check_definite
 from ramify.kernels.rows import as_rows
@@ -100,7 +101,20 @@ def fit_factored(model: Any, kernel: Any, X: Any, y: Any, sample_weight: Any) ->
     rows = KernelRows.of(kernel, as_rows(batch.rows))
     factor = factorise(_gram(rows, model))
     plain = clone(model).set_params(kernel=None, fit_intercept=False, states="all")
-    plain.callbacks, plain.classes = model.callbacks, list(data.codec.classes_)
+    plain.classes = list(data.codec.classes_)
+
+    def kernelised(linear: Any, w: np.ndarray) -> tuple[KernelScorer, np.ndarray]:
+        """Scorer and weights of the kernel model that has the scores of a linear one."""
+        nodes = w[linear.blocks["node"]].reshape(-1, linear.n_labels)
+        rest = w[linear.blocks["node"].stop :]
+        own = replace(linear, n_columns=0)
+        scorer = KernelScorer(rows.kernel, rows.support, data.encoder.n_columns, own)
+        return scorer.of_support(np.concatenate([factor.coefficients(nodes).ravel(), rest]))
+
+    plain.callbacks = [
+        seeing(callback, lambda seen: model._snapshot(data, *kernelised(seen.scorer_, seen.coef_)))
+        for callback in model.callbacks or ()
+    ]
     features, offsets = factor.features[rows.unique], batch.offsets
     tables: Any = (
         features
@@ -109,12 +123,7 @@ def fit_factored(model: Any, kernel: Any, X: Any, y: Any, sample_weight: Any) ->
     )
     factored = time.perf_counter()
     plain.fit(tables, y, sample_weight)
-    linear = plain.scorer_
-    nodes = plain.coef_[linear.blocks["node"]].reshape(-1, linear.n_labels)
-    rest = plain.coef_[linear.blocks["node"].stop :]
-    own = replace(linear, n_columns=0)
-    scorer = KernelScorer(rows.kernel, rows.support, data.encoder.n_columns, own)
-    scorer, w = scorer.of_support(np.concatenate([factor.coefficients(nodes).ravel(), rest]))
+    scorer, w = kernelised(plain.scorer_, plain.coef_)
     model._keep(data, scorer, replace(plain.result_, w=w))
     model.fit_seconds_ = {"encode": factored - started, "solve": time.perf_counter() - factored}
     return model

@@ -16,7 +16,7 @@ from ramify.data.graphs import GraphInput, graph_inputs
 from ramify.errors import MissingCapability
 from ramify.estimators.factored_fit import fit_factored
 from ramify.estimators.kernel_rows import KernelRows
-from ramify.estimators.progress import progress
+from ramify.estimators.progress import progress, seeing
 from ramify.estimators.training import (
     Encoded,
     encode_training,
@@ -278,22 +278,10 @@ def fit_mapped(model: Any, kernel: Nystroem, X: Any, y: Any, sample_weight: Any)
 
     plain.classes = list(data.codec.classes_) if getattr(model.structure, "labelled", True) else None
     plain.callbacks = [
-        _seeing(callback, lambda seen: model._snapshot(data, mapped(seen.scorer_), seen.coef_))
+        seeing(callback, lambda seen: model._snapshot(data, mapped(seen.scorer_), seen.coef_))
         for callback in model.callbacks or ()
     ]
     plain.fit(tables, y, sample_weight)
     model._keep(data, mapped(plain.scorer_), plain.result_)
     model.fit_seconds_ = plain.fit_seconds_
     return model
-
-
-def _seeing(callback: Any, view: Any) -> Any:
-    """A callback that is shown ``view(model)`` where it asks for the model."""
-    if not getattr(callback, "sees_model", False):
-        return callback
-
-    def told(step: Any, model: Any) -> Any:
-        return callback(step, lambda: view(model()))
-
-    told.sees_model = True  # type: ignore[attr-defined]
-    return told

@@ -13,7 +13,7 @@ from ramify.estimators.support import KernelEstimator
 from ramify.losses.base import resolve_loss
 from ramify.losses.rescaling import resolve_rescaling
 from ramify.solvers.hinge_blocks import is_compiled
-from ramify.solvers.multiclass_blocks import mean_curvature, why_not
+from ramify.solvers.multiclass_blocks import FEW_WEIGHTS, suits
 from ramify.surrogates.difference import Difference
 from ramify.surrogates.hinge import Hinge
 from ramify.surrogates.ramp import ramp_loss
@@ -21,12 +21,9 @@ from ramify.surrogates.rescaled import RescaledHinge
 from ramify.surrogates.soft_hinge import SoftHinge
 from ramify.surrogates.ties import TieLoss
 
-FEW_WEIGHTS = 500
 # With few weights the bundle method ends sooner below this tol; with few samples beside it, its results depend on
 # neither their order nor their repetition, and both take no time.
 DUAL_FROM, FEW_SAMPLES = 1e-4, 100
-# Nor does the dual end soon where steps are short: features that are not scaled (wine: 7e5), or a weak penalty.
-STEEP = 1000.0
 LOSSES = ("hinge", "soft_hinge", "ramp")
 
 
@@ -282,12 +279,8 @@ class SSVM(KernelEstimator):
 
     def _suits_the_dual(self, problem: Any) -> bool:
         """Whether the dual of the multiclass hinge ends before the bundle method does."""
-        if why_not(problem):
-            return False
-        if len(problem.regularizer.l2) > FEW_WEIGHTS:
-            return True
         many = self.tol >= DUAL_FROM and problem.n_samples > FEW_SAMPLES
-        return many and mean_curvature(problem) <= STEEP
+        return (many or len(problem.regularizer.l2) > FEW_WEIGHTS) and suits(problem)
 
     def _solve(self, solver: Any, problem: Any, start: np.ndarray | None) -> Any:
         if start is not None and hasattr(

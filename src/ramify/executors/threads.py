@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from numbers import Integral
@@ -37,14 +38,22 @@ class _OneBlasThread:
     def __init__(self) -> None:
         self._lock, self._inside = Lock(), 0
         self._limits: Any = None
+        self._controller: Any = None
+        self._n_modules = 0
 
     def enter(self) -> None:
-        from threadpoolctl import threadpool_limits
-
         with self._lock:
             if self._inside == 0:
-                self._limits = threadpool_limits(1, user_api="blas")
+                self._limits = self._found().limit(limits=1, user_api="blas")
             self._inside += 1
+
+    def _found(self) -> Any:
+        """The libraries of the process; looking for them takes milliseconds, so only after imports."""
+        from threadpoolctl import ThreadpoolController
+
+        if self._controller is None or self._n_modules != len(sys.modules):
+            self._controller, self._n_modules = ThreadpoolController(), len(sys.modules)
+        return self._controller
 
     def leave(self) -> None:
         with self._lock:

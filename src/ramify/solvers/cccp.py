@@ -13,7 +13,8 @@ from ramify.objectives.problem import first_point, name_of, require_separable, r
 from ramify.objectives.shifted import Shifted
 from ramify.solvers.base import Callback, Recorder, Result, Step, check_settings, warn_unconverged
 from ramify.solvers.bundle import Bundle
-from ramify.solvers.multiclass_dual import MulticlassDual, why_not
+from ramify.solvers.multiclass_blocks import suits, why_not
+from ramify.solvers.multiclass_dual import MulticlassDual
 
 STARTS = ("auto", "convex", "structure", "zero")
 ROUGHLY = 0.03  # relative gap to which the convex problem of the start is solved
@@ -122,7 +123,8 @@ class CCCP:
     inner : {"auto", "bundle", "dual"} or solver object
         What solves the convex problems: the bundle method, or the dual of the multiclass hinge
         (:class:`~ramify.solvers.MulticlassDual`, whose variables are kept from round to round likewise); "auto" is the
-        dual where it serves. Another solver object starts anew in each round from the present weights.
+        dual where it serves and features are scaled. Another solver object starts anew in each round from the present
+        weights.
     start : {"auto", "convex", "structure", "zero"}
         Where a run without ``w0`` starts: the minimiser of ``A + penalty``, roughly; weights that the structure knows
         (``first_weights``: ``Ranking``, whose convex solution is 0), best scaled; or zero. "auto" is "structure" where
@@ -193,10 +195,9 @@ class CCCP:
 
     def _inner(self, convex: Any) -> Inner:
         if isinstance(self.inner, str):
-            obstacle = why_not(convex)
-            if self.inner == "dual" and obstacle:
+            if self.inner == "dual" and (obstacle := why_not(convex)):
                 raise MissingCapability(f"cccp: inner='dual' {obstacle}; use inner='bundle'")
-            if self.inner == "dual" or (self.inner == "auto" and not obstacle):
+            if self.inner == "dual" or (self.inner == "auto" and suits(convex)):
                 solver = MulticlassDual(self.inner_iter, self.tol, random_state=self.random_state)
                 return MovedTargets(solver, self.recycle)
             if self.inner in ("auto", "bundle"):

@@ -18,6 +18,9 @@ from ramify.surrogates.hinge import Hinge
 LANES = 8  # labels are padded to a multiple of this, as in the kernel
 NEVER = -1e30  # cost of a padded label
 MASS_BYTES = 2e9  # the most that the masses may take
+FEW_WEIGHTS = 500  # up to here the bundle method is quick, too
+# Mean of weight |x|^2 / l2. The larger, the shorter the steps: features that are not scaled (wine: 7e5), say.
+STEEP = 1000.0
 FORGET = 0.2  # share of the last round in running means
 
 
@@ -47,12 +50,13 @@ def why_not(problem: Any) -> str:
     return ""
 
 
-def mean_curvature(problem: Any) -> float:
-    """Mean of ``weight_i |x_i|^2 / l2``: the larger, the shorter the steps of the dual are.
-
-    Only for problems that :func:`why_not` lets pass.
-    """
-    return MulticlassBlocks(problem, problem.samples.codes.astype(np.int64)).mean_curvature
+def suits(problem: Any) -> bool:
+    """Whether the dual serves a problem and its steps are not too short, where few weights leave the choice."""
+    if why_not(problem):
+        return False
+    if len(problem.regularizer.l2) > FEW_WEIGHTS:
+        return True
+    return MulticlassBlocks(problem, problem.samples.codes.astype(np.int64)).mean_curvature <= STEEP
 
 
 @dataclass(kw_only=True)
