@@ -35,9 +35,14 @@ MORE_SEEDS = {"segment": [(0.2, seed) for seed in range(3, 10)]}
 SHOWN = ("convex", "ramp", "logistic")
 
 
+def grid(name):
+    """The values of C to choose from, in words: stored runs of another grid are others."""
+    return " ".join(f"{C:g}" for C in STRENGTHS[name])
+
+
 def points():
     accuracy = [
-        {"part": "accuracy", "set": name, "noise": noise, "seed": seed, "fold": fold, "C": 0.0}
+        {"part": "accuracy", "set": name, "noise": noise, "seed": seed, "fold": fold, "C": grid(name)}
         for name in SETS
         for noise, seed in [*NOISE, *MORE_SEEDS.get(name, [])]
         for fold in range(N_OUTER)
