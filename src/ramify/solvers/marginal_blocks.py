@@ -140,5 +140,5 @@ def require_parts(problem: Any, solver: str) -> None:
         raise MissingCapability(
             f"{solver} needs a task loss that is a sum over positions here, not "
             f"{type(problem.surrogate.task_loss).__name__}: its dual variables are marginals, which know no other; use "
-            "task_loss='hamming'"
+            "solver='bundle', or task_loss='hamming' where outputs have labels"
         )

@@ -57,7 +57,7 @@ class MulticlassDual:
     True
     """
 
-    max_iter: int = 3000
+    max_iter: int = 10_000
     tol: float = 1e-4
     check_every: int = 2
     random_state: int = 0
