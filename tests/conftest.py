@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.abc
 import importlib.util
+import io
 import os
 import sys
 import time
@@ -28,6 +29,25 @@ settings.load_profile("ci" if os.environ.get("CI") else "dev")
 def rng() -> np.random.Generator:
     """A generator with the same seed in every test."""
     return np.random.default_rng(0)
+
+
+@pytest.fixture
+def run(folder, monkeypatch, capsys):
+    """Run a command inside the folder of the module; returns exit code, standard output and standard error."""
+    from ramify.cli import main
+
+    monkeypatch.chdir(folder)
+    monkeypatch.delenv("RAMIFY_DEBUG", raising=False)
+
+    def run(*arguments, stdin=None):
+        if stdin is not None:
+            monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode())))
+        capsys.readouterr()
+        code = main([str(argument) for argument in arguments])
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return run
 
 
 # ------------------------------------------------------------------------------------------- real data

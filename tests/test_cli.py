@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import re
@@ -45,23 +44,6 @@ def folder(tmp_path_factory):
     train, model, template = (f"{folder}/{name}" for name in ("train.txt", "model", "template"))
     assert main(["train", train, "--model", model, "--template", template]) == 0
     return folder
-
-
-@pytest.fixture
-def run(folder, monkeypatch, capsys):
-    """Run a command inside the folder; returns exit code, standard output and standard error."""
-    monkeypatch.chdir(folder)
-    monkeypatch.delenv("RAMIFY_DEBUG", raising=False)
-
-    def run(*arguments, stdin=None):
-        if stdin is not None:
-            monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode())))
-        capsys.readouterr()
-        code = main([str(argument) for argument in arguments])
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    return run
 
 
 def assert_documented(command: str, record: dict) -> None:

@@ -326,19 +326,6 @@ def folder(tmp_path_factory):
     return folder
 
 
-@pytest.fixture
-def run(folder, monkeypatch, capsys):
-    monkeypatch.chdir(folder)
-    monkeypatch.delenv("RAMIFY_DEBUG", raising=False)
-
-    def run(*arguments):
-        capsys.readouterr()
-        code = main([str(argument) for argument in arguments])
-        return code, *capsys.readouterr()
-
-    return run
-
-
 def test_why_explains_a_file_a_sentence_or_a_token(run):
     record = json.loads(run("inspect", "model", "--why", "test.txt", "--json")[1])
     assert [each["sentence"] for each in record["sentences"]] == list(range(1, 11))

@@ -7,7 +7,6 @@ import io
 import itertools
 import json
 import re
-import sys
 import warnings
 from pathlib import Path
 
@@ -51,22 +50,6 @@ def folder(tmp_path_factory):
         write_letor(folder / f"{name}.txt", X, y, ids=range(first, first + n), comments=comments)
     assert main(["train", f"{folder}/train.txt", "--task", "ranking", "--model", f"{folder}/model"]) == 0
     return folder
-
-
-@pytest.fixture
-def run(folder, monkeypatch, capsys):
-    monkeypatch.chdir(folder)
-    monkeypatch.delenv("RAMIFY_DEBUG", raising=False)
-
-    def run(*arguments, stdin=None):
-        if stdin is not None:
-            monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode())))
-        capsys.readouterr()
-        code = main([str(argument) for argument in arguments])
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    return run
 
 
 def assert_documented(command, record):
