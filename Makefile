@@ -20,7 +20,7 @@ help:
 	@echo "make clean   remove .venv, caches and the demo's output"
 
 demo: $(VENV)/.test
-	$(BIN)/ramify demo
+	$(BIN)/palmette demo
 
 # The first run spreads over 2 processes. The second takes the kernels as plain Python.
 test: $(VENV)/.test
@@ -34,7 +34,7 @@ lint: $(VENV)/.dev
 	$(BIN)/lint-imports
 
 bench: $(VENV)/.dev
-	$(BIN)/ramify bench --repeat $(REPEAT) $(BENCHMARKS)
+	$(BIN)/palmette bench --repeat $(REPEAT) $(BENCHMARKS)
 
 clean:
 	rm -rf $(VENV) .numba_cache .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache demo-output
@@ -42,13 +42,13 @@ clean:
 # The stamps say which extra is installed; a change of the dependencies or of the version installs anew.
 INSTALL = $(BIN)/python -m pip install --quiet --editable
 
-$(VENV)/.test: pyproject.toml src/ramify/__init__.py | $(BIN)/python
-	@echo "installing ramify and its test tools into $(VENV) (a minute or two the first time)"
+$(VENV)/.test: pyproject.toml src/palmette/__init__.py | $(BIN)/python
+	@echo "installing palmette and its test tools into $(VENV) (a minute or two the first time)"
 	@$(INSTALL) ".[test]"
 	@touch $@
 
-$(VENV)/.dev: pyproject.toml src/ramify/__init__.py | $(BIN)/python
-	@echo "installing ramify and its development tools into $(VENV)"
+$(VENV)/.dev: pyproject.toml src/palmette/__init__.py | $(BIN)/python
+	@echo "installing palmette and its development tools into $(VENV)"
 	@$(INSTALL) ".[dev]"
 	@touch $@ $(VENV)/.test
 
@@ -59,7 +59,7 @@ $(BIN)/python:
 	  if "$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then found=$$python; break; fi; \
 	done; \
 	if [ -z "$$found" ]; then \
-	  echo "ramify needs Python 3.11 or newer, but $(or $(PYTHON),python3) is" \
+	  echo "palmette needs Python 3.11 or newer, but $(or $(PYTHON),python3) is" \
 	    "$$($(or $(PYTHON),python3) --version 2>/dev/null || echo missing)." \
 	    "Install a newer one, or name it: make PYTHON=/path/to/python3.12" >&2; exit 1; \
 	fi; \

@@ -1,17 +1,17 @@
-"""Training a chain CRF on CoNLL-2000 chunking: ramify against python-crfsuite (L-BFGS).
+"""Training a chain CRF on CoNLL-2000 chunking: palmette against python-crfsuite (L-BFGS).
 
 Both sides get the same attribute strings (19 templates over words and part-of-speech tags), made by a Python
-function as users write it: ramify from a generator, sentence by sentence; CRFsuite as a list of all sentences,
+function as users write it: palmette from a generator, sentence by sentence; CRFsuite as a list of all sentences,
 which users of its scikit-learn interface hold during `fit`, and, as a side of its own, from the generator too,
 which needs less memory. They have the same weights (one for each attribute and label seen together, one for
 each pair of labels) and minimise the same objective, the negative log-likelihood plus `|w|^2` (there `c2 = 1`,
-here `l2 = 2`), CRFsuite with its own stopping rule, ramify until it has proven a relative suboptimality of
-1e-3; no step size or other setting is tuned. CRFsuite has one thread; ramify has all cores and, as a side of
+here `l2 = 2`), CRFsuite with its own stopping rule, palmette until it has proven a relative suboptimality of
+1e-3; no step size or other setting is tuned. CRFsuite has one thread; palmette has all cores and, as a side of
 its own, one.
 
 `featurise` makes the strings, `encode` turns them into codes, `train` is everything from there to the weights,
 and `fit` is `encode` and `train` together. `reach` is `fit` up to the objective that CRFsuite ends with, plus
-1e-3 of it: for CRFsuite by the times of its iteration log, for ramify all of `fit`. `predict` tags the test
+1e-3 of it: for CRFsuite by the times of its iteration log, for palmette all of `fit`. `predict` tags the test
 part from strings. `compile` fills the cache of kernels.
 """
 
@@ -20,14 +20,14 @@ import tempfile
 import time
 from pathlib import Path
 
-from ramify.bench import Benchmark, Side, Target
+from palmette.bench import Benchmark, Side, Target
 
 L2 = 2.0
 SENTENCES_AT_ONCE = 200
 
 
 def load(run):
-    from ramify.datasets import load_conll2000
+    from palmette.datasets import load_conll2000
 
     train, test = load_conll2000(subset="train"), load_conll2000(subset="test")
     run.sizes["training sentences"] = len(train.data)
@@ -96,7 +96,7 @@ class Featurised:
 
 
 def evaluate(run, truth, predicted):
-    from ramify.metrics import chunk_report
+    from palmette.metrics import chunk_report
 
     report = chunk_report(truth, predicted)
     run.figures["token accuracy"] = report.accuracy
@@ -104,15 +104,15 @@ def evaluate(run, truth, predicted):
 
 
 def all_cores(run):
-    ramify(run, os.cpu_count())
+    palmette(run, os.cpu_count())
 
 
 def one_thread(run):
-    ramify(run, 1)
+    palmette(run, 1)
 
 
-def ramify(run, n_jobs):
-    from ramify import CRF, Chain
+def palmette(run, n_jobs):
+    from palmette import CRF, Chain
 
     def model():
         return CRF(Chain(), l2=L2, tol=1e-3, n_jobs=n_jobs)
@@ -200,7 +200,7 @@ def python_crfsuite(run, take):
     evaluate(run, test.target, predicted)
 
 
-OURS = ("ramify", "numba", "sklearn")
+OURS = ("palmette", "numba", "sklearn")
 PEER = "python-crfsuite"
 
 BENCHMARK = Benchmark(
@@ -208,10 +208,10 @@ BENCHMARK = Benchmark(
     doc=__doc__,
     main_phase="fit",
     sides={
-        "ramify": Side(all_cores, imports=OURS, package="ramify"),
+        "palmette": Side(all_cores, imports=OURS, package="palmette"),
         PEER: Side(listed, imports=("pycrfsuite",), package=PEER),
         f"{PEER}, streamed": Side(streamed, imports=("pycrfsuite",), package=PEER),
-        "ramify, 1 thread": Side(one_thread, imports=OURS, package="ramify"),
+        "palmette, 1 thread": Side(one_thread, imports=OURS, package="palmette"),
     },
     targets=[
         Target("objective ratio", "<=", 1.001, peer=PEER),

@@ -1,9 +1,9 @@
-"""Training a chain CRF on CoNLL-2000 at three penalties: solvers of ramify against python-crfsuite (L-BFGS).
+"""Training a chain CRF on CoNLL-2000 at three penalties: solvers of palmette against python-crfsuite (L-BFGS).
 
 The data, the attributes, the weights and the conditions are those of `crf_chunking`; the penalties are `l2 =
 0.2`, `2` and `20` (there `c2 = 0.1`, `1` and `10`). Nothing is tuned for them. `weak`, `middle` and `strong` are
 the seconds from attribute strings to weights, encoding included; the strings are made before. The weak penalty
-is the harder problem: ramify's dual steps then are short. `ramify` is what `solver="auto"` takes, dual ascent;
+is the harder problem: palmette's dual steps then are short. `palmette` is what `solver="auto"` takes, dual ascent;
 L-BFGS and SAG (`solver="lbfgs"`, `"sag"`), to the same proven gap of 1e-3, are why. All run in one thread.
 """
 
@@ -11,13 +11,13 @@ import tempfile
 from functools import partial
 from pathlib import Path
 
-from ramify.bench import Benchmark, Side, Target, load_beside
+from palmette.bench import Benchmark, Side, Target, load_beside
 
 PENALTIES = {"weak": 0.2, "middle": 2.0, "strong": 20.0}
 
 
-def ramify(solver, run):
-    from ramify import CRF, Chain
+def palmette(solver, run):
+    from palmette import CRF, Chain
 
     common = load_beside(__file__, "crf_chunking")
     train, _ = common.load(run)
@@ -57,7 +57,7 @@ def python_crfsuite(run):
 
 
 def ours(solver):
-    return Side(partial(ramify, solver), imports=("ramify", "numba", "sklearn"), package="ramify")
+    return Side(partial(palmette, solver), imports=("palmette", "numba", "sklearn"), package="palmette")
 
 
 BENCHMARK = Benchmark(
@@ -65,10 +65,10 @@ BENCHMARK = Benchmark(
     doc=__doc__,
     main_phase="weak",
     sides={
-        "ramify": ours("auto"),
+        "palmette": ours("auto"),
         "python-crfsuite": Side(python_crfsuite, imports=("pycrfsuite",), package="python-crfsuite"),
-        "ramify, L-BFGS": ours("lbfgs"),
-        "ramify, SAG": ours("sag"),
+        "palmette, L-BFGS": ours("lbfgs"),
+        "palmette, SAG": ours("sag"),
     },
     targets=[
         Target(f"{name} {metric}", "<=", bound, peer="python-crfsuite")

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
 
-from ramify.bench import Study, StudyTable
+from palmette.bench import Study, StudyTable
 
 LETTERS = list("abcdefghijklmnopqrstuvwxyz")
 SHAPE = (16, 8)
@@ -77,7 +77,7 @@ IN_NINE = (
 
 def make_kernel(name, settings):
     """The node kernel of a name; takes its own settings out of ``settings``."""
-    from ramify.kernels import RBF, Blurred, Directions, Linear, Polynomial, Transformed
+    from palmette.kernels import RBF, Blurred, Directions, Linear, Polynomial, Transformed
 
     if name == "linear":
         return Linear()
@@ -92,7 +92,7 @@ def make_kernel(name, settings):
 
 def make_learner(learner, kernel, settings, tol):
     """An estimator of words (crf, m3n) or of letters."""
-    from ramify import CRF, SSVM, Chain, Multiclass
+    from palmette import CRF, SSVM, Chain, Multiclass
 
     settings = dict(settings)
     own = {"classes": LETTERS, "n_jobs": 1}
@@ -184,7 +184,7 @@ class Words:
 def load():
     import numpy as np
 
-    from ramify.datasets import load_ocr_letters
+    from palmette.datasets import load_ocr_letters
 
     data = load_ocr_letters()
     words = Words(data.data, [list(word) for word in data.target])

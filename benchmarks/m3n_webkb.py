@@ -22,13 +22,13 @@ without direction, how far to train, and which penalties to try.
 import time
 from functools import lru_cache
 
-from ramify.bench import Study, StudyTable
+from palmette.bench import Study, StudyTable
 
 SCHOOLS = ("cornell", "texas", "washington", "wisconsin")
 GRAPHS = ("paper", "neighbours", "rich")
 LEARNERS = ("SVM", "RMN", "M3N")
 TOL = 0.002
-SETUP = "typed edges, sums 1e-4 or 30 sweeps"  # what a run depends on besides; see ramify.apps.webgraph
+SETUP = "typed edges, sums 1e-4 or 30 sweeps"  # what a run depends on besides; see palmette.apps.webgraph
 GRID = {
     "SVM": [(l2, 0.0, 0.0) for l2 in (300.0, 100.0, 30.0, 10.0)],
     "RMN": [(node, edge, 1.0) for node in (50.0, 20.0, 10.0) for edge in (1.0, 0.3)],
@@ -67,14 +67,14 @@ def points():
 
 @lru_cache(maxsize=1)
 def schools():
-    from ramify.apps.webgraph import load_schools
+    from palmette.apps.webgraph import load_schools
 
     return load_schools(SCHOOLS)
 
 
 @lru_cache(maxsize=1)
 def collection(graph):
-    from ramify.apps.webgraph import PAPER_WORDS, RICH_WORDS, page_collection
+    from palmette.apps.webgraph import PAPER_WORDS, RICH_WORDS, page_collection
 
     return page_collection(schools(), RICH_WORDS if graph == "rich" else PAPER_WORDS, graph != "paper")
 
@@ -83,7 +83,7 @@ def run(point):
     """Train on some schools and label the others; what was wrong on each page is kept."""
     import numpy as np
 
-    from ramify.apps.webgraph import page_learner
+    from palmette.apps.webgraph import page_learner
 
     pages, train = collection(point["graph"]), tuple(point["train"].split("+"))
     setting = point["l2_node"], point["l2_edge"], point["temperature"]
@@ -123,7 +123,7 @@ def wrong_pages(records):
 
 def tested(settings):
     """For each test school the setting chosen inside the others, and the pages that it got wrong."""
-    from ramify.apps.webgraph import choose
+    from palmette.apps.webgraph import choose
 
     errors = {
         setting: {key: wrong.mean() for key, wrong in runs.items()} for setting, runs in settings.items()
@@ -137,7 +137,7 @@ def tested(settings):
 
 
 def summarise(records):
-    from ramify.apps.webgraph import paired_difference
+    from palmette.apps.webgraph import paired_difference
 
     complete = wrong_pages(records)
     results = {key: tested(settings) for key, settings in complete.items()}

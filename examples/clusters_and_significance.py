@@ -6,10 +6,10 @@ Labels are learned as IOBES, scored as IOB2, and the two taggers are compared on
 
 import numpy as np
 
-from ramify import CRF, Chain
-from ramify.data import convert_spans
-from ramify.features import WordClusters
-from ramify.metrics import bootstrap_interval, compare, tally_chunks
+from palmette import CRF, Chain
+from palmette.data import convert_spans
+from palmette.features import WordClusters
+from palmette.metrics import bootstrap_interval, compare, tally_chunks
 
 rng = np.random.default_rng(0)
 LETTERS = list("abcdefghijklmnopqrstuvwxyz")

@@ -5,9 +5,9 @@ A tagger on columns, without a string for any attribute; then three ways to need
 list, hashed features instead of a vocabulary, and an L1 model without its zeros.
 """
 
-from ramify import CRF, Chain
-from ramify.datasets import make_tagging
-from ramify.features import ColumnSentences
+from palmette import CRF, Chain
+from palmette.datasets import make_tagging
+from palmette.features import ColumnSentences
 
 X, Y = make_tagging(300, 4, 200, random_state=0)
 words = [[(token["w"],) for token in sentence] for sentence in X]

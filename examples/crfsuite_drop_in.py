@@ -11,7 +11,7 @@ from scipy.stats import expon
 from sklearn.metrics import make_scorer
 from sklearn.model_selection import RandomizedSearchCV
 
-from ramify.compat import CRF, metrics
+from palmette.compat import CRF, metrics
 
 # Invented text: (word, label) pairs. Some names stand for a person and for a place.
 people = ["Ada Berg", "Milo Stone", "Paris Lane", "Ivo Kent", "Sofia May", "Jordan Moor"]

@@ -7,10 +7,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-from ramify import CRF, Chain
-from ramify.apps.tagging.report import report_on_model
-from ramify.datasets import make_tagging
-from ramify.inspection import NamedWeights, explain
+from palmette import CRF, Chain
+from palmette.apps.tagging.report import report_on_model
+from palmette.datasets import make_tagging
+from palmette.inspection import NamedWeights, explain
 
 X, Y = make_tagging(400, n_tags=5, n_words=300, stickiness=0.2, ambiguity=0.1, random_state=0)
 model = CRF(Chain(), l2=0.3).fit(X[:300], Y[:300])

@@ -6,9 +6,9 @@ Then one CRF and one SSVM objective by several solvers: all proven intervals of 
 
 import numpy as np
 
-from ramify import CRF, SSVM, Chain
-from ramify.datasets import make_chains
-from ramify.losses import Hamming
+from palmette import CRF, SSVM, Chain
+from palmette.datasets import make_chains
+from palmette.losses import Hamming
 
 X, Y = make_chains(150, n_classes=3, n_features=3, noise=1.5, random_state=0)
 X_train, Y_train, X_test, Y_test = X[:100], Y[:100], X[100:], Y[100:]

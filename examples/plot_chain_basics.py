@@ -14,16 +14,16 @@ from pathlib import Path
 
 import numpy as np
 
-from ramify import CRF, Chain, Multiclass
-from ramify.datasets import make_chains
-from ramify.metrics import token_accuracy
+from palmette import CRF, Chain, Multiclass
+from palmette.datasets import make_chains
+from palmette.metrics import token_accuracy
 
 
 def draw(model, x, y, path):
     """Learned transitions, marginals of one sequence, and the way to the optimum."""
     import matplotlib.pyplot as plt
 
-    from ramify.plot import ConvergenceDisplay, MarginalsDisplay, TransitionsDisplay
+    from palmette.plot import ConvergenceDisplay, MarginalsDisplay, TransitionsDisplay
 
     figure, (left, middle, right) = plt.subplots(1, 3, figsize=(15, 4), layout="constrained")
     TransitionsDisplay.from_estimator(model, ax=left, values=True)
@@ -51,7 +51,7 @@ print(f"objective {result.primal:.2f}, at most {result.gap / result.primal:.1e} 
 
 longest = int(np.argmax([len(y) for y in Y_test]))
 try:
-    default = Path(tempfile.gettempdir()) / "ramify_chain_basics.png"
+    default = Path(tempfile.gettempdir()) / "palmette_chain_basics.png"
     draw(chain, X_test[longest], Y_test[longest], Path(sys.argv[1]) if len(sys.argv) > 1 else default)
 except ModuleNotFoundError as error:
-    print(f"no figure: {error}; pip install 'ramify[plot]' brings matplotlib")
+    print(f"no figure: {error}; pip install 'palmette[plot]' brings matplotlib")

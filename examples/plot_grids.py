@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ramify import CRF, SSVM, Graph
-from ramify.data import grid_graph
+from palmette import CRF, SSVM, Graph
+from palmette.data import grid_graph
 
 SIZE = 7
 
@@ -45,7 +45,7 @@ try:
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 except ImportError:
-    print("no figure: pip install 'ramify[plot]'")
+    print("no figure: pip install 'palmette[plot]'")
 else:
     cleaned = np.reshape(model.predict(X[test][:4]), (4, SIZE, SIZE))
     shown = noisy[test], cleaned, clean[test]
@@ -55,6 +55,6 @@ else:
             ax.imshow(image, cmap="gray_r", vmin=0, vmax=1)
             ax.set(xticks=[], yticks=[])
         axes[row, 0].set_ylabel(title)
-    path = Path(tempfile.gettempdir()) / "ramify_grids.png"
+    path = Path(tempfile.gettempdir()) / "palmette_grids.png"
     fig.savefig(path)
     print(f"figure: {path}")

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
-from ramify import CRF, SSVM, Chain
-from ramify.datasets import make_chains
-from ramify.inspection import bound_values
+from palmette import CRF, SSVM, Chain
+from palmette.datasets import make_chains
+from palmette.inspection import bound_values
 
 rng = np.random.default_rng(0)
 X, clean = make_chains(200, n_classes=4, n_features=6, random_state=0)
@@ -40,9 +40,9 @@ try:
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 except ImportError:
-    print("no figure: pip install 'ramify[plot]'")
+    print("no figure: pip install 'palmette[plot]'")
 else:
-    from ramify.plot import BoundDisplay
+    from palmette.plot import BoundDisplay
 
     fig, (weak, strong, path) = plt.subplots(1, 3, figsize=(13, 4), layout="constrained")
     ramp = models["SSVM, ramp"]
@@ -51,6 +51,6 @@ else:
         ax.set(title=f"l2 = {l2:g}, along the fit", ylim=(0, 12))
     BoundDisplay.from_estimator(ramp, X_train, y_train, l2=np.logspace(0, 3, 7), ax=path)
     path.set(title="at the end", ylim=(0, 12))
-    file = Path(tempfile.gettempdir()) / "ramify_ramp.png"
+    file = Path(tempfile.gettempdir()) / "palmette_ramp.png"
     fig.savefig(file)
     print(f"figure: {file}")

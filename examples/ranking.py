@@ -4,11 +4,11 @@ import io
 
 import numpy as np
 
-from ramify import SSVM, PlackettLuce, Ranking
-from ramify.data import read_letor
-from ramify.losses import NDCG
-from ramify.metrics import compare, mean_average_precision, ndcg, tally_queries
-from ramify.solvers import Subgradient
+from palmette import SSVM, PlackettLuce, Ranking
+from palmette.data import read_letor
+from palmette.losses import NDCG
+from palmette.metrics import compare, mean_average_precision, ndcg, tally_queries
+from palmette.solvers import Subgradient
 
 rng = np.random.default_rng(0)
 SIGNAL = np.array([1.0, 1.0, 0.5, -0.5, 0, 0, 0, 0])

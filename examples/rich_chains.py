@@ -6,7 +6,7 @@ Made-up logs of a device that is idle (O) or in a job (B, then I). Every job has
 
 import numpy as np
 
-from ramify import CRF, Chain
+from palmette import CRF, Chain
 
 rng = np.random.default_rng(0)
 

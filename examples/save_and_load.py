@@ -5,20 +5,20 @@ from pathlib import Path
 
 import numpy as np
 
-import ramify
-from ramify import CRF, Chain
-from ramify.datasets import make_tagging
-from ramify.errors import ModelFileError
+import palmette
+from palmette import CRF, Chain
+from palmette.datasets import make_tagging
+from palmette.errors import ModelFileError
 
 X, Y = make_tagging(100, random_state=0)
 model = CRF(Chain(), l2=0.5).fit(X, Y)
 
 with tempfile.TemporaryDirectory() as folder:
-    path = Path(folder) / "tagger.ramify"
+    path = Path(folder) / "tagger.palmette"
     model.save(path, extra={"trained_on": "simulated sentences"})
     print(f"written: {path.name}, {path.stat().st_size:,} bytes")
 
-    again = ramify.load(path)
+    again = palmette.load(path)
     print("loaded:", again, again.extra_)
     print("same weights:", np.array_equal(again.coef_, model.coef_))
     print("same predictions:", again.predict(X) == model.predict(X))
@@ -32,6 +32,6 @@ with tempfile.TemporaryDirectory() as folder:
     # Damaged files, files of other classes and of newer versions are refused with a message.
     path.write_bytes(path.read_bytes()[:-100])
     try:
-        ramify.load(path)
+        palmette.load(path)
     except ModelFileError as error:
         print("refused:", str(error).replace(folder, "..."))

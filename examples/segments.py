@@ -2,8 +2,8 @@
 
 import random
 
-from ramify import CRF, Chain, SemiMarkov
-from ramify.metrics import chunk_report
+from palmette import CRF, Chain, SemiMarkov
+from palmette.metrics import chunk_report
 
 WORDS = "blue deep green house last lights long night old river road sea silent small train water".split()
 COMMON = "a about again and as at before he it of on she the they to under was we with yesterday".split()

@@ -12,8 +12,8 @@ import warnings
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from ramify import CRF, Chain, CombinedDecoder, Decomposition, GroupLasso, Perceptron
-from ramify.datasets import make_tagging
+from palmette import CRF, Chain, CombinedDecoder, Decomposition, GroupLasso, Perceptron
+from palmette.datasets import make_tagging
 
 warnings.simplefilter("ignore", ConvergenceWarning)  # cuts that change leave no optimum to converge to
 

@@ -7,8 +7,8 @@ from math import exp
 
 from sklearn.model_selection import GridSearchCV, KFold
 
-from ramify import CRF, Chain
-from ramify.datasets import make_tagging
+from palmette import CRF, Chain
+from palmette.datasets import make_tagging
 
 X, Y = make_tagging(500, n_tags=5, n_words=300, stickiness=0.2, ambiguity=0.05, random_state=0)
 X_train, Y_train, X_test, Y_test = X[:300], Y[:300], X[300:], Y[300:]

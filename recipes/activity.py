@@ -3,17 +3,17 @@
 Windows of 2.56 s, 1.28 s apart, have 312 real-valued features (moments, correlations, spectra) of body
 acceleration, gravity and angular velocity; a sequence is a run of labelled windows of one experiment. Each window
 has the features of the three before and after it too. Learners are a CRF and an averaged perceptron, both with
-and without structure regularisation (`ramify.regularizers.Decomposition`); the baseline is a CRF on the features of
+and without structure regularisation (`palmette.regularizers.Decomposition`); the baseline is a CRF on the features of
 the window alone. Settings are chosen on the last two of the 21 training people; then models are trained on all of
 them, with three seeds where chance plays a part, and the 9 test people are labelled once with each. The quick run
 uses the first 150 sequences of each part.
 """
 
-from ramify import CRF, Chain, Perceptron
-from ramify.datasets import load_hapt
-from ramify.recipes.tagging import Neighbours, System, TaggingTask, run_task, score_accuracy
-from ramify.regularizers import Decomposition
-from ramify.solvers import Stochastic
+from palmette import CRF, Chain, Perceptron
+from palmette.datasets import load_hapt
+from palmette.recipes.tagging import Neighbours, System, TaggingTask, run_task, score_accuracy
+from palmette.regularizers import Decomposition
+from palmette.solvers import Stochastic
 
 REACH = 3
 

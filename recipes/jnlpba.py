@@ -5,17 +5,17 @@ as Greek letters and Roman numbers, and clusters of words, some of these on pair
 parts of speech, which come from a tagger trained on MASC, since the data have none. A CRF has the features of
 positions alone. The others are averaged perceptrons with all features: clusters are random, and so is the order
 in which a perceptron sees the sentences, so five are drawn, and labels chosen by the sum of their scores. The
-baseline is a CRF on ramify's default template for words. Clusters are learned from the words of the training text
+baseline is a CRF on palmette's default template for words. Clusters are learned from the words of the training text
 alone. Settings are chosen on the last tenth of the training abstracts; then models are trained on all of them with
 three seeds, and the test sentences are labelled once with each. The quick run uses the first 1,000 sentences of
 each part.
 """
 
-from ramify import CRF, Chain, Perceptron
-from ramify.apps.tagging.default_template import default_template
-from ramify.datasets import load_jnlpba, load_masc
-from ramify.features import WordClusters
-from ramify.recipes.tagging import BioColumns, System, TagColumn, TaggingTask, run_task, score_chunks
+from palmette import CRF, Chain, Perceptron
+from palmette.apps.tagging.default_template import default_template
+from palmette.datasets import load_jnlpba, load_masc
+from palmette.features import WordClusters
+from palmette.recipes.tagging import BioColumns, System, TagColumn, TaggingTask, run_task, score_chunks
 
 # F1 (%) of others on the same test part; all of them had parts of speech.
 PUBLISHED = {

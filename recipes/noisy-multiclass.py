@@ -9,9 +9,9 @@ convex solution and from logistic regression, and the inner folds choose the sta
 
 A class with a single row cannot be trained and tested: it stays in every training part, and a note says so.
 
-The full run keeps every fold in a file and goes on where it was stopped; `ramify bench ramp_multiclass` has three inner
-folds and the training times. The quick run takes the digits and wines of scikit-learn, three folds each way, and gives
-the wines a fourth class with one row.
+The full run keeps every fold in a file and goes on where it was stopped; `palmette bench ramp_multiclass` has three
+inner folds and the training times. The quick run takes the digits and wines of scikit-learn, three folds each way, and
+gives the wines a fourth class with one row.
 """
 
 import dataclasses
@@ -19,10 +19,10 @@ import dataclasses
 import numpy as np
 from sklearn.datasets import load_digits, load_wine
 
-from ramify.apps.noisy_labels import Folds, nested_fold, shuffled
-from ramify.bench.store import RunStore
-from ramify.bench.study import default_store
-from ramify.datasets import load_statlog
+from palmette.apps.noisy_labels import Folds, nested_fold, shuffled
+from palmette.bench.store import RunStore
+from palmette.bench.study import default_store
+from palmette.datasets import load_statlog
 
 NAMES = ("dna", "letter", "satimage", "segment", "shuttle", "usps")
 LEVELS = ((0.0, 0), (0.1, 0), (0.2, 0), (0.2, 1), (0.2, 2))  # share of shuffled labels, seed

@@ -7,15 +7,15 @@ directions; letters that follow each other have a table of weights. `C` and `edg
 the linear model) are chosen by 3-fold cross-validation inside the training fold, words kept whole, with models of a
 duality gap of 10 %; the model that is tested has a certified gap of 1 %. Widths of Gaussians and blurs were chosen by
 cross-validation inside the first fold. The quick run takes the first fold, chooses nothing and stops at 10 %; the full
-run takes each fold in turn. `ramify bench m3n_ocr` compares more learners, and chooses widths in every fold.
+run takes each fold in turn. `palmette bench m3n_ocr` compares more learners, and chooses widths in every fold.
 """
 
 import numpy as np
 from sklearn.model_selection import GridSearchCV, KFold
 
-from ramify import SSVM, Chain
-from ramify.datasets import load_ocr_letters
-from ramify.kernels import RBF, Blurred, Directions, Polynomial, Transformed
+from palmette import SSVM, Chain
+from palmette.datasets import load_ocr_letters
+from palmette.kernels import RBF, Blurred, Directions, Polynomial, Transformed
 
 LETTERS = list("abcdefghijklmnopqrstuvwxyz")
 WORDS = KFold(3, shuffle=True, random_state=0)

@@ -14,9 +14,9 @@ are therefore not free of hindsight; the mean over the other folds of the full r
 import numpy as np
 from sklearn.model_selection import GridSearchCV, GroupKFold, KFold
 
-from ramify import CRF, SSVM, Chain, Multiclass
-from ramify.datasets import load_ocr_letters
-from ramify.plot import TransitionsDisplay
+from palmette import CRF, SSVM, Chain, Multiclass
+from palmette.datasets import load_ocr_letters
+from palmette.plot import TransitionsDisplay
 
 LETTERS = list("abcdefghijklmnopqrstuvwxyz")
 WORDS = KFold(3, shuffle=True, random_state=0)

@@ -20,11 +20,11 @@ from functools import cache
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from ramify import SSVM, PlackettLuce, Ranking
-from ramify.apps.ranking import PairwiseSVM, evaluate_scores, make_ranker, select
-from ramify.datasets import load_letor_ohsumed
-from ramify.losses import NDCG
-from ramify.metrics import compare, tally_queries
+from palmette import SSVM, PlackettLuce, Ranking
+from palmette.apps.ranking import PairwiseSVM, evaluate_scores, make_ranker, select
+from palmette.datasets import load_letor_ohsumed
+from palmette.losses import NDCG
+from palmette.metrics import compare, tally_queries
 
 SYSTEMS = {  # settings, the first for the quick run, and what makes a learner of one
     "ramp": ([4.0, 2.0, 8.0], lambda radius: make_ranker("ramp", radius=radius)),

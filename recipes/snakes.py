@@ -8,7 +8,7 @@ alone, or also the windows of both ends: with these the label of a pixel follows
 
 Learners are an SVM on single pixels, and on grids a conditional random field (tree-reweighted sums), a max-margin
 Markov network and an averaged perceptron; the field and the perceptron also with structure regularisation, which cuts
-the training grids into random pieces (`ramify.regularizers.Decomposition`). Penalties and sizes of pieces are chosen
+the training grids into random pieces (`palmette.regularizers.Decomposition`). Penalties and sizes of pieces are chosen
 on the last 20 of the 200 training images; then models are trained on all and label the 100 test images once. The
 quick run trains on 40 images and tests on 30, with fixed settings.
 """
@@ -17,9 +17,9 @@ import time
 
 import numpy as np
 
-from ramify import CRF, SSVM, Graph, GraphInput, Multiclass, Perceptron
-from ramify.datasets import load_snakes
-from ramify.regularizers import Decomposition
+from palmette import CRF, SSVM, Graph, GraphInput, Multiclass, Perceptron
+from palmette.datasets import load_snakes
+from palmette.regularizers import Decomposition
 
 COLOURS = (1, 2, 3, 4, 6)  # red + 2 green + 4 blue; 4 is the background
 BACKGROUND = 3  # place of that colour in COLOURS

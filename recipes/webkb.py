@@ -9,14 +9,14 @@ by entropy) label schools as a whole, by maximisation: Figure 1(c) of Taskar, Gu
 networks, NIPS 2003.
 
 Every penalty is chosen inside the training schools, by the mean error on each of them when the model is trained on
-the others. The study `ramify bench m3n_webkb` has more settings, the graph of the paper and the costs. The quick run
+the others. The study `palmette bench m3n_webkb` has more settings, the graph of the paper and the costs. The quick run
 has the words and links of `webkb-linqs`, where every page has a link and there is no class other, and fixed
 penalties.
 """
 
 import numpy as np
 
-from ramify.apps.webgraph import (
+from palmette.apps.webgraph import (
     RICH_WORDS,
     choose,
     linqs_collection,

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
-from ramify.errors import DatasetUnavailable
+from palmette.errors import DatasetUnavailable
 
 os.environ["MPLBACKEND"] = "Agg"
 
@@ -34,10 +34,10 @@ def rng() -> np.random.Generator:
 @pytest.fixture
 def run(folder, monkeypatch, capsys):
     """Run a command inside the folder of the module; returns exit code, standard output and standard error."""
-    from ramify.cli import main
+    from palmette.cli import main
 
     monkeypatch.chdir(folder)
-    monkeypatch.delenv("RAMIFY_DEBUG", raising=False)
+    monkeypatch.delenv("PALMETTE_DEBUG", raising=False)
 
     def run(*arguments, stdin=None):
         if stdin is not None:
@@ -55,8 +55,8 @@ def run(folder, monkeypatch, capsys):
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Skip tests on real data where the machine has none."""
-    if item.get_closest_marker("data") and not os.environ.get("RAMIFY_DATA"):
-        pytest.skip("needs real data: set RAMIFY_DATA to a folder of data sets")
+    if item.get_closest_marker("data") and not os.environ.get("PALMETTE_DATA"):
+        pytest.skip("needs real data: set PALMETTE_DATA to a folder of data sets")
 
 
 @pytest.hookimpl(wrapper=True)
@@ -70,10 +70,10 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo):
         report.outcome, report.longrepr = "skipped", (path, (line or 0) + 1, f"Skipped: {call.excinfo.value}")
     if report.skipped:
         report.data_skipped = True  # travels from an xdist worker with the report
-        if os.environ.get("RAMIFY_REQUIRE_DATA") == "1":
+        if os.environ.get("PALMETTE_REQUIRE_DATA") == "1":
             reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
             report.outcome = "failed"
-            report.longrepr = f"RAMIFY_REQUIRE_DATA=1, but this test on real data did not run. {reason}"
+            report.longrepr = f"PALMETTE_REQUIRE_DATA=1, but this test on real data did not run. {reason}"
     return report
 
 

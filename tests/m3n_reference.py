@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from ramify.inference.elimination import elimination
-from ramify.inference.factor_graph import Topology
+from palmette.inference.elimination import elimination
+from palmette.inference.factor_graph import Topology
 from toy_problems import clarabel_minimum
 
 

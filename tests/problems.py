@@ -7,15 +7,15 @@ from contextlib import contextmanager
 import numpy as np
 from scipy import sparse
 
-from ramify.data.labels import LabelCodec
-from ramify.executors.threads import ThreadExecutor
-from ramify.features.door import make_encoder
-from ramify.losses import Hamming, resolve_loss
-from ramify.objectives.risk import Risk, Samples
-from ramify.regularizers.elastic import ElasticNet
-from ramify.scorers.linear import LinearScorer
-from ramify.structures import Chain
-from ramify.surrogates import Hinge, LogLoss, PerceptronLoss
+from palmette.data.labels import LabelCodec
+from palmette.executors.threads import ThreadExecutor
+from palmette.features.door import make_encoder
+from palmette.losses import Hamming, resolve_loss
+from palmette.objectives.risk import Risk, Samples
+from palmette.regularizers.elastic import ElasticNet
+from palmette.scorers.linear import LinearScorer
+from palmette.structures import Chain
+from palmette.surrogates import Hinge, LogLoss, PerceptronLoss
 
 KINDS = ["dense", "sparse", "names"]
 CLASSES = ("a", "b", "c")

@@ -11,16 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import logsumexp
 
-from ramify.errors import TooWide
-from ramify.inference import choose
-from ramify.inference.bounded_max import bounded_max
-from ramify.inference.choose import maximise, plan, summarise
-from ramify.inference.factor_graph import FactorGraph, Topology
-from ramify.inference.graph_cut import graph_cut, is_submodular
-from ramify.inference.integer_program import integer_program
-from ramify.inference.loopy import loopy_max, loopy_sum
-from ramify.inference.relaxation import RelaxationState, relax
-from ramify.inference.reweighted import Entropy, is_forest, n_messages, reweighted_parts, reweighted_sum
+from palmette.errors import TooWide
+from palmette.inference import choose
+from palmette.inference.bounded_max import bounded_max
+from palmette.inference.choose import maximise, plan, summarise
+from palmette.inference.factor_graph import FactorGraph, Topology
+from palmette.inference.graph_cut import graph_cut, is_submodular
+from palmette.inference.integer_program import integer_program
+from palmette.inference.loopy import loopy_max, loopy_sum
+from palmette.inference.relaxation import RelaxationState, relax
+from palmette.inference.reweighted import Entropy, is_forest, n_messages, reweighted_parts, reweighted_sum
 
 
 def enumerate_scores(graph):

@@ -8,13 +8,13 @@ import threading
 import numpy as np
 import pytest
 
-import ramify
-from ramify import CRF, SSVM, UNKNOWN, Chain, Multiclass, Perceptron
-from ramify.datasets import make_chains
-from ramify.errors import InfeasibleError, MissingCapability, ModelFileError
-from ramify.losses import Hamming, ZeroOne
-from ramify.solvers import LBFGS, AveragedPerceptron, FrankWolfe, Stochastic
-from ramify.structures import ChainTables, Restriction
+import palmette
+from palmette import CRF, SSVM, UNKNOWN, Chain, Multiclass, Perceptron
+from palmette.datasets import make_chains
+from palmette.errors import InfeasibleError, MissingCapability, ModelFileError
+from palmette.losses import Hamming, ZeroOne
+from palmette.solvers import LBFGS, AveragedPerceptron, FrankWolfe, Stochastic
+from palmette.structures import ChainTables, Restriction
 
 
 @pytest.fixture(scope="module")
@@ -141,13 +141,13 @@ def test_files_of_foreign_classes(chains, tmp_path):
         pass
 
     with pytest.raises(TypeError, match="cannot hold a Mine"):
-        Mine(Chain()).fit(*chains).save(tmp_path / "m.ramify")
+        Mine(Chain()).fit(*chains).save(tmp_path / "m.palmette")
     model = CRF(Chain()).fit(*chains)
     model.structure = Multiclass()
     file = io.BytesIO()
     model.save(file)
     with pytest.raises(ModelFileError, match="do not belong together"):
-        ramify.load(file)
+        palmette.load(file)
 
 
 def test_labels_keep_their_kind():

@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-from ramify.bench import (
+from palmette.bench import (
     Benchmark,
     BenchmarkFailed,
     Report,
@@ -24,9 +24,9 @@ from ramify.bench import (
     run_benchmark,
     run_suite,
 )
-from ramify.bench.compare import compare
-from ramify.bench.machine import machine, versions
-from ramify.bench.measure import Measurement, Phase, peak_memory_mb
+from palmette.bench.compare import compare
+from palmette.bench.machine import machine, versions
+from palmette.bench.measure import Measurement, Phase, peak_memory_mb
 
 HEADER = '''
 """Two ways to spend time.
@@ -37,7 +37,7 @@ import os
 import sys
 import time
 
-from ramify.bench import Benchmark, Side, Target
+from palmette.bench import Benchmark, Side, Target
 
 
 def quick(run):
@@ -143,7 +143,7 @@ def test_json_has_the_documented_keys(bench_file):
     assert metrics <= set(record["ratios"]["theirs"])
     assert set(record["targets"][0]) == {"metric", "op", "bound", "peer", "value", "met"}
     assert set(record["machine"]) == {"cpu", "cores", "platform"}
-    assert {"python", "ramify", "numpy", "numba", "pytest"} <= set(record["versions"])
+    assert {"python", "palmette", "numpy", "numba", "pytest"} <= set(record["versions"])
     assert record["environment"]["OMP_NUM_THREADS"] == "1"
 
 
@@ -169,7 +169,7 @@ def test_the_main_phase_must_be_recorded(bench_file):
 
 def test_a_missing_peer_is_found_before_any_run(bench_file):
     declaration = DECLARATION.replace('imports=("json",)', 'imports=("no_such_library.part",)')
-    message = r"'tiny' cannot run: 'ours' needs no_such_library\.part.*pip install 'ramify\[peers\]'"
+    message = r"'tiny' cannot run: 'ours' needs no_such_library\.part.*pip install 'palmette\[peers\]'"
     path = bench_file(declaration)
     with pytest.raises(ModuleNotFoundError, match=message):
         run_benchmark(path, log=lambda line: pytest.fail(line))
@@ -178,7 +178,7 @@ def test_a_missing_peer_is_found_before_any_run(bench_file):
 
 
 def test_the_child_prints_json_alone(bench_file):
-    command = [sys.executable, "-m", "ramify.bench.child", str(bench_file()), "theirs"]
+    command = [sys.executable, "-m", "palmette.bench.child", str(bench_file()), "theirs"]
     done = subprocess.run(command, capture_output=True, text=True, env=os.environ, check=True)
     assert Measurement.from_dict(json.loads(done.stdout)).phases == {"work": Phase(30.0, 20.0)}
 
@@ -196,7 +196,7 @@ def test_unknown_name(bench_file):
 
 def test_without_a_source_checkout(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("ramify.__file__", str(tmp_path / "site" / "ramify" / "__init__.py"))
+    monkeypatch.setattr("palmette.__file__", str(tmp_path / "site" / "palmette" / "__init__.py"))
     assert benchmark_names() == []
     with pytest.raises(ValueError, match="benchmarks come with a source checkout"):
         find_benchmark("crf_chunking")
@@ -235,7 +235,7 @@ def test_our_own_benchmarks_load():
         benchmark = load_declared(find_benchmark(name))
         assert benchmark.title
         if isinstance(benchmark, Benchmark):
-            assert benchmark.ours == "ramify" and benchmark.targets
+            assert benchmark.ours == "palmette" and benchmark.targets
 
 
 # ---------------------------------------------------------------------------------- metrics and verdicts

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ramify import CRF, SSVM, Chain, Multiclass, Perceptron
-from ramify.datasets import make_chains
-from ramify.inspection import bound_values
-from ramify.kernels import RBF, Nystroem
-from ramify.plot import BoundDisplay
-from ramify.plot import bounds as plot_bounds
-from ramify.solvers import CCCP
+from palmette import CRF, SSVM, Chain, Multiclass, Perceptron
+from palmette.datasets import make_chains
+from palmette.inspection import bound_values
+from palmette.kernels import RBF, Nystroem
+from palmette.plot import BoundDisplay
+from palmette.plot import bounds as plot_bounds
+from palmette.solvers import CCCP
 
 X, Y = make_chains(20, n_classes=3, n_features=4, random_state=0)
 ROWS, LABELS = np.concatenate(X), np.concatenate(Y)

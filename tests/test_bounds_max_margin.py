@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ramify import CRF, SSVM, Chain, Multiclass
-from ramify.bounds import covering_bound, margin_loss, max_margin_bound
-from ramify.bounds.max_margin import best_by_mistakes
+from palmette import CRF, SSVM, Chain, Multiclass
+from palmette.bounds import covering_bound, margin_loss, max_margin_bound
+from palmette.bounds.max_margin import best_by_mistakes
 
 GIVEN = {"m": 1000, "r_edge": 1.0, "q": 2, "l": 8, "k": 26}
 positive = st.floats(1e-3, 1e3)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ramify.bounds import (
+from palmette.bounds import (
     convergence_rate,
     convergence_steps,
     loss_stability,
@@ -99,7 +99,7 @@ def test_bare_short_form_is_the_paper_s_rate():
     assert overfit_bound_short(5, **given_, constant=1) == pytest.approx(3 * 100 / (0.5 * 2 * 20))
 
 
-def test_penalty_on_ramify_s_scale():
+def test_penalty_on_palmette_s_scale():
     """The objectives differ by the factor m n, so they have the same minimiser."""
     l2, m, n, loss, norm = 3.0, 50, 12, 7.0, 2.0
     assert to_lambda(l2, m, n) / 2 * norm + loss / (m * n) == pytest.approx((loss + l2 / 2 * norm) / (m * n))

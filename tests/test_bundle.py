@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
-from ramify.errors import MissingCapability
-from ramify.solvers.bundle import Bundle
-from ramify.solvers.lbfgs import LBFGS
+from palmette.errors import MissingCapability
+from palmette.solvers.bundle import Bundle
+from palmette.solvers.lbfgs import LBFGS
 from toy_problems import BinaryLogistic, MulticlassHinge, MulticlassLogistic, make, objective, penalty
 
 seeds = st.integers(0, 2**32 - 1)

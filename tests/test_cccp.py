@@ -13,21 +13,21 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_digits
 from sklearn.exceptions import ConvergenceWarning
 
-import ramify
+import palmette
+from palmette import SSVM, Chain, Multiclass, Ranking
+from palmette.datasets import make_chains
+from palmette.errors import MissingCapability
+from palmette.inspection import bound_values
+from palmette.losses import PrecisionAt
+from palmette.objectives import risk
+from palmette.objectives.shifted import Shifted
+from palmette.regularizers import ElasticNet
+from palmette.solvers import CCCP, Bundle, FrankWolfe, MulticlassDual, Pegasos, Stochastic, Subgradient
+from palmette.solvers.base import Recorder, Result
+from palmette.solvers.cccp import MovedTargets, RecycledCuts, Restarted, objective
+from palmette.structures.base import Best
+from palmette.surrogates import Difference, PerceptronLoss
 from problems import make_problem
-from ramify import SSVM, Chain, Multiclass, Ranking
-from ramify.datasets import make_chains
-from ramify.errors import MissingCapability
-from ramify.inspection import bound_values
-from ramify.losses import PrecisionAt
-from ramify.objectives import risk
-from ramify.objectives.shifted import Shifted
-from ramify.regularizers import ElasticNet
-from ramify.solvers import CCCP, Bundle, FrankWolfe, MulticlassDual, Pegasos, Stochastic, Subgradient
-from ramify.solvers.base import Recorder, Result
-from ramify.solvers.cccp import MovedTargets, RecycledCuts, Restarted, objective
-from ramify.structures.base import Best
-from ramify.surrogates import Difference, PerceptronLoss
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -283,8 +283,8 @@ def test_threads_do_not_matter(monkeypatch):
 def test_a_model_is_saved_with_its_loss(rescaling, tmp_path):
     X, y = make_chains(8, n_classes=3, random_state=0)
     model = SSVM(Chain(), loss="ramp", rescaling=rescaling, solver=CCCP(tol=1e-2)).fit(X, y)
-    model.save(tmp_path / "m.ramify")
-    again = ramify.load(tmp_path / "m.ramify")
+    model.save(tmp_path / "m.palmette")
+    again = palmette.load(tmp_path / "m.palmette")
     assert again.get_params()["loss"] == "ramp" and again.rescaling == rescaling
     assert again.predict(X) == model.predict(X)
 

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog, minimize_scalar
 
-from ramify.objectives.certificate import CutPool
-from ramify.objectives.elastic_dual import best_mean, best_share
-from ramify.regularizers import ElasticNet
-from ramify.solvers.lbfgs import LBFGS
+from palmette.objectives.certificate import CutPool
+from palmette.objectives.elastic_dual import best_mean, best_share
+from palmette.regularizers import ElasticNet
+from palmette.solvers.lbfgs import LBFGS
 from toy_problems import BinaryLogistic, MulticlassHinge, MulticlassLogistic, make, objective, penalty
 
 PENALTIES = {"l2": (0.7, 0.0), "l1 and l2": (0.3, 1.5), "l1": (0.0, 2.0)}

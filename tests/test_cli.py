@@ -12,13 +12,13 @@ from types import SimpleNamespace
 
 import pytest
 
-import ramify
-from ramify.apps.dates import DemoReport
-from ramify.apps.tagging.learners import SOLVERS
-from ramify.cli import main
-from ramify.cli.summary import above_optimum
-from ramify.datasets import make_tagging
-from ramify.estimators.crf import FEW_WEIGHTS
+import palmette
+from palmette.apps.dates import DemoReport
+from palmette.apps.tagging.learners import SOLVERS
+from palmette.cli import main
+from palmette.cli.summary import above_optimum
+from palmette.datasets import make_tagging
+from palmette.estimators.crf import FEW_WEIGHTS
 
 DOCUMENTATION = (Path(__file__).resolve().parents[1] / "docs" / "cli.md").read_text(encoding="utf-8")
 TEMPLATE = "U0:%x[0,0]\nU1:%x[-1,0]\nB\n"
@@ -59,24 +59,24 @@ def assert_documented(command: str, record: dict) -> None:
 @pytest.mark.parametrize("arguments", [["--help"], ["predict", "--help"], ["data", "where", "--help"]])
 def test_help_is_light(arguments):
     code = (
-        f"import sys; from ramify.cli import main; assert main({arguments!r}) == 0; "
+        f"import sys; from palmette.cli import main; assert main({arguments!r}) == 0; "
         "print([m for m in ('numba', 'sklearn', 'scipy', 'numpy') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert "Usage: ramify" in done.stdout
+    assert "Usage: palmette" in done.stdout
     assert done.stdout.splitlines()[-1] == "[]", "import these inside the commands"
 
 
 def test_version_and_bare_call(run):
-    assert run("--version") == (0, f"ramify {ramify.__version__}\n", "")
+    assert run("--version") == (0, f"palmette {palmette.__version__}\n", "")
     code, out, _ = run()
     assert code == 0 and "train" in out
 
 
 def test_module_is_the_command():
-    done = subprocess.run([sys.executable, "-m", "ramify", "--version"], capture_output=True, text=True)
-    assert (done.returncode, done.stdout) == (0, f"ramify {ramify.__version__}\n")
+    done = subprocess.run([sys.executable, "-m", "palmette", "--version"], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, f"palmette {palmette.__version__}\n")
 
 
 # ------------------------------------------------------------------------------------------------- train
@@ -277,7 +277,7 @@ def test_predict_nbest(run, folder):
 
 def test_a_filter_streams_and_survives_a_closed_pipe(folder, tmp_path):
     (tmp_path / "long.txt").write_text("\n".join([(folder / "test.txt").read_text()] * 200))
-    command = f'"{sys.executable}" -m ramify predict --model model < "{tmp_path}/long.txt" | head -n 2'
+    command = f'"{sys.executable}" -m palmette predict --model model < "{tmp_path}/long.txt" | head -n 2'
     shell = ["bash", "-o", "pipefail", "-c", command]
     done = subprocess.run(shell, cwd=folder, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (141, "")
@@ -323,7 +323,7 @@ def test_inspect(run):
         "label_column", "separator", "template", "scale", "reading", "weights", "transitions", "edge_features",
     }  # fmt: skip
     assert (record["class"], record["labels"], record["template"]) == ("CRF", ["B-NP", "I-NP"], TEMPLATE)
-    model = ramify.load("model")
+    model = palmette.load("model")
     strongest = record["weights"]["positive"]
     assert strongest[0]["weight"] == max(model.coef_[model.scorer_.blocks["node"]])
     assert [w["weight"] for w in strongest] == sorted((w["weight"] for w in strongest), reverse=True)
@@ -343,7 +343,7 @@ def test_against_takes_the_labels_that_the_model_learnt(run, folder):
 
 
 def test_inspect_other_models(run):
-    ramify.CRF(ramify.Multiclass()).fit([[0.0, 1.0], [1.0, 0.0]], [0, 1]).save("other")
+    palmette.CRF(palmette.Multiclass()).fit([[0.0, 1.0], [1.0, 0.0]], [0, 1]).save("other")
     record = json.loads(run("inspect", "other", "--json")[1])
     assert (record["task"], record["labels"], record["feature_kind"]) == (None, ["0", "1"], "dense")
     assert record["transitions"] == {"positive": [], "negative": []}
@@ -354,7 +354,7 @@ def test_inspect_other_models(run):
 
 BENCHMARK = '''"""Counting."""
 
-from ramify.bench import Benchmark, Side, Target
+from palmette.bench import Benchmark, Side, Target
 
 def count(run):
     with run.phase("count"):
@@ -443,7 +443,7 @@ def test_demo(run, monkeypatch):
             format=lambda: "the table",
         )
 
-    monkeypatch.setattr("ramify.apps.dates.run_demo", run_demo)
+    monkeypatch.setattr("palmette.apps.dates.run_demo", run_demo)
     assert run("demo") == (0, "the table\n", "reading dates\n")
     code, out, _ = run("demo", "--output", "figures", "--seed", 3, "--json")
     record = json.loads(out)
@@ -455,19 +455,19 @@ def test_demo(run, monkeypatch):
 WARMED = """
 import importlib, io, json, re, sys
 from pathlib import Path
-import ramify
+import palmette
 from numba.core import event
-from ramify import CRF, Chain
-from ramify.cli import main
-from ramify.datasets import make_tagging
+from palmette import CRF, Chain
+from palmette.cli import main
+from palmette.datasets import make_tagging
 
 assert main(["warmup", "--json"]) == 0
 used = set()
-for path in Path(ramify.__file__).parent.rglob("*.py"):
+for path in Path(palmette.__file__).parent.rglob("*.py"):
     if path.parent.name != "_kernels":
-        for module, names in re.findall(r"from ramify._kernels.(\\w+) import ([\\w, ]+)", path.read_text()):
+        for module, names in re.findall(r"from palmette._kernels.(\\w+) import ([\\w, ]+)", path.read_text()):
             used |= {(module, name.split(" as ")[0].strip()) for name in names.split(",")}
-kernels = {f"{m}.{n}": getattr(importlib.import_module(f"ramify._kernels.{m}"), n) for m, n in used}
+kernels = {f"{m}.{n}": getattr(importlib.import_module(f"palmette._kernels.{m}"), n) for m, n in used}
 cold = [name for name, kernel in kernels.items() if not getattr(kernel, "signatures", True)]
 with event.install_recorder("numba:compile") as recorder:
     X, Y = make_tagging(200, 10, 500, random_state=0)
@@ -492,7 +492,7 @@ def test_warmup_leaves_nothing_to_compile(run):
 
 def test_warmup_runs_every_solver_by_name(run, monkeypatch):
     ran = []
-    monkeypatch.setattr("ramify.cli.warmup._solve", lambda *which: ran.append(which))
+    monkeypatch.setattr("palmette.cli.warmup._solve", lambda *which: ran.append(which))
     assert run("warmup", "crf", "ssvm.bundle")[0] == 0
     assert ran == [("crf", solver) for solver in SOLVERS["crf"] if solver != "auto"] + [("ssvm", "bundle")]
     code, _, err = run("warmup", "cr")
@@ -503,8 +503,8 @@ def test_warmup_runs_every_solver_by_name(run, monkeypatch):
 
 
 def test_data(run, tmp_path, monkeypatch):
-    monkeypatch.delenv("RAMIFY_DATA", raising=False)
-    monkeypatch.setenv("RAMIFY_CACHE", str(tmp_path))
+    monkeypatch.delenv("PALMETTE_DATA", raising=False)
+    monkeypatch.setenv("PALMETTE_CACHE", str(tmp_path))
     record = json.loads(run("data", "list", "--json")[1])
     assert_documented("data", record)
     assert_documented("data", record["datasets"]["conll2000"])
@@ -589,7 +589,7 @@ def test_bad_input_is_one_line_and_code_2(run, folder, arguments, message):
     (folder / "bad").write_text("U0:%x[0,9]\n")
     (folder / "odd").write_text("hello\n")
     (folder / "cut").write_bytes((folder / "model").read_bytes()[:500])
-    ramify.CRF(ramify.Multiclass()).fit([[0.0], [1.0]], [0, 1]).save(folder / "table")
+    palmette.CRF(palmette.Multiclass()).fit([[0.0], [1.0]], [0, 1]).save(folder / "table")
     before = sorted(os.listdir(folder))
     code, out, err = run(*arguments)
     lines = [line for line in err.splitlines() if line.startswith("error: ")]
@@ -617,7 +617,7 @@ def test_an_error_leaves_the_old_file(run, folder):
 def test_debug_raises(run, monkeypatch):
     with pytest.raises(FileNotFoundError):
         run("--debug", "inspect", "absent")
-    monkeypatch.setenv("RAMIFY_DEBUG", "1")
+    monkeypatch.setenv("PALMETTE_DEBUG", "1")
     with pytest.raises(FileNotFoundError):
         main(["inspect", "absent"])
 
@@ -626,7 +626,7 @@ def test_errors_of_ours_are_not_hidden(run, monkeypatch):
     def fail(path):
         raise RuntimeError("a bug")
 
-    monkeypatch.setattr("ramify.estimators.load", fail)
+    monkeypatch.setattr("palmette.estimators.load", fail)
     with pytest.raises(RuntimeError, match="a bug"):
         run("inspect", "model")
 
@@ -635,14 +635,14 @@ def test_interrupt(run, monkeypatch):
     def interrupt(path):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("ramify.estimators.load", interrupt)
+    monkeypatch.setattr("palmette.estimators.load", interrupt)
     assert run("inspect", "model") == (130, "", "interrupted\n")
 
 
 def test_warnings_are_one_line(run):
     command = ["train", "train.txt", "--model", "m", "--template", "template", "--max-iter", 1]
     done = subprocess.run(
-        [sys.executable, "-m", "ramify", *map(str, command)], capture_output=True, text=True, check=True
+        [sys.executable, "-m", "palmette", *map(str, command)], capture_output=True, text=True, check=True
     )
     assert re.search(r"^warning: lbfgs stopped after 1 iteration", done.stderr, re.MULTILINE)
     assert "NOT CONVERGED: max_iter" in done.stdout
@@ -650,7 +650,7 @@ def test_warnings_are_one_line(run):
 
 @pytest.mark.data
 def test_conll2000_from_files_to_table(run, tmp_path):
-    from ramify.datasets import load_conll2000
+    from palmette.datasets import load_conll2000
 
     bunch = load_conll2000("train")
     lines = [

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 
-from ramify.errors import ModelFileError
-from ramify.features import WordClusters, append_clusters
-from ramify.features.clusters import _positive_information
+from palmette.errors import ModelFileError
+from palmette.features import WordClusters, append_clusters
+from palmette.features.clusters import _positive_information
 
 CLASSES = {
     "who": ["cats", "dogs", "birds", "mice", "Lions"],
@@ -145,7 +145,7 @@ def test_bad_parameters(parameters, message):
 
 @pytest.mark.data
 def test_clusters_of_a_newspaper_know_parts_of_speech():
-    from ramify.datasets import load_conll2000
+    from palmette.datasets import load_conll2000
 
     clusters = WordClusters(64).fit(load_conll2000().data)
     (monday,) = clusters.clusters_of("monday")

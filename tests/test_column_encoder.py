@@ -11,13 +11,13 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from ramify.errors import DataFileError, ModelFileError
-from ramify.features import ColumnSentences, Template, encoder_from_state
-from ramify.features.column_table import ColumnTable
-from ramify.features.columns import ColumnEncoder
-from ramify.features.hashed import HashedNamesEncoder
-from ramify.features.hashed_columns import HashedColumnEncoder
-from ramify.features.names import NamesEncoder
+from palmette.errors import DataFileError, ModelFileError
+from palmette.features import ColumnSentences, Template, encoder_from_state
+from palmette.features.column_table import ColumnTable
+from palmette.features.columns import ColumnEncoder
+from palmette.features.hashed import HashedNamesEncoder
+from palmette.features.hashed_columns import HashedColumnEncoder
+from palmette.features.names import NamesEncoder
 
 macros = st.one_of(
     st.builds("%{}[{},{}]".format, st.sampled_from("xXhH"), st.integers(-2, 2), st.integers(0, 1)),
@@ -345,8 +345,8 @@ def test_damaged_hashes_are_refused(change):
 
 @pytest.mark.data
 def test_conll2000_has_the_attributes_of_the_strings():
-    from ramify.apps.tagging.default_template import crfsuite_chunking_template, default_template
-    from ramify.datasets import load_conll2000
+    from palmette.apps.tagging.default_template import crfsuite_chunking_template, default_template
+    from palmette.datasets import load_conll2000
 
     data = load_conll2000("train").data[:1500]
     for text in (crfsuite_chunking_template(), default_template(3)):

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ramify.apps.tagging.columns import iter_columns, read_columns
-from ramify.errors import DataFileError, DatasetUnavailable
+from palmette.apps.tagging.columns import iter_columns, read_columns
+from palmette.errors import DataFileError, DatasetUnavailable
 
 CONLLU_WORDS = "1-2\tdon't\t_\n1\tdo\tAUX\n2\tnot\tPART\n2.1\tgo\t_\n"
 CONLLU = f"# newpar\n# text = don't\n{CONLLU_WORDS}\n# sent_id = 2\n1\t#\tSYM\n\n"
@@ -28,9 +28,9 @@ def written(text, *predicted):
 
 
 def data_file(*parts):
-    path = Path(os.environ["RAMIFY_DATA"], *parts)
+    path = Path(os.environ["PALMETTE_DATA"], *parts)
     if not path.exists():
-        raise DatasetUnavailable(f"RAMIFY_DATA has no {'/'.join(parts)}")
+        raise DatasetUnavailable(f"PALMETTE_DATA has no {'/'.join(parts)}")
     return path
 
 

@@ -1,4 +1,4 @@
-"""``ramify.compat.CRF`` in the scripts of sklearn-crfsuite's users, without that library."""
+"""``palmette.compat.CRF`` in the scripts of sklearn-crfsuite's users, without that library."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from sklearn.exceptions import NotFittedError
 from sklearn.metrics import make_scorer
 from sklearn.model_selection import GridSearchCV, RandomizedSearchCV, cross_val_predict, cross_val_score
 
-import ramify
-from ramify.compat import CRF, metrics, scorers
-from ramify.compat.features import zero_names
-from ramify.compat.line_searches import CURVATURE, DECREASE, Point, backtracking, more_thuente
-from ramify.compat.parameters import CHECKS, DEFAULTS, FEATURES, resolve
-from ramify.compat.tagger import Tagger
-from ramify.datasets import make_tagging
-from ramify.errors import ModelFileError
+import palmette
+from palmette.compat import CRF, metrics, scorers
+from palmette.compat.features import zero_names
+from palmette.compat.line_searches import CURVATURE, DECREASE, Point, backtracking, more_thuente
+from palmette.compat.parameters import CHECKS, DEFAULTS, FEATURES, resolve
+from palmette.compat.tagger import Tagger
+from palmette.datasets import make_tagging
+from palmette.errors import ModelFileError
 
 ALGORITHMS = list(DEFAULTS)
 
@@ -85,7 +85,7 @@ def test_what_the_model_consists_of(fitted):
     assert info.state_features == states and info.transitions == transitions
     assert info.header["num_attrs"] == str(fitted.num_attributes_)
     assert info.header["size"] == str(fitted.size_)
-    assert (info.header["magic"], info.header["type"], info.header["version"]) == ("ramify", "FOMC", "1")
+    assert (info.header["magic"], info.header["type"], info.header["version"]) == ("palmette", "FOMC", "1")
     assert list(info.labels) == fitted.classes_ and info.labels[fitted.classes_[1]] == "1"
 
 
@@ -206,7 +206,7 @@ def test_cross_validation_and_scorers(data):
 
 
 @pytest.mark.parametrize("algorithm", ["lbfgs", "pa"])
-def test_a_model_file_is_ramifys_and_needs_no_fit(data, tmp_path, algorithm):
+def test_a_model_file_is_palmettes_and_needs_no_fit(data, tmp_path, algorithm):
     X, Y, X_test, Y_test = data
     path = tmp_path / "tagger.model"
     crf = CRF(algorithm=algorithm, max_iterations=10, model_filename=str(path)).fit(X, Y)
@@ -214,7 +214,7 @@ def test_a_model_file_is_ramifys_and_needs_no_fit(data, tmp_path, algorithm):
     for other in (CRF(model_filename=str(path)), CRF(model_filename=path)):
         assert other.predict(X_test).tolist() == crf.predict(X_test).tolist()
         assert other.state_features_ == crf.state_features_ and other.classes_ == crf.classes_
-    native = ramify.load(path)
+    native = palmette.load(path)
     assert native.predict(X_test) == crf.predict(X_test).tolist()
     assert native.score(X_test, Y_test) == pytest.approx(crf.score(X_test, Y_test))
     path.unlink()
@@ -376,7 +376,7 @@ def test_a_line_search_that_cannot_succeed_says_so():
 def test_lbfgs_reaches_the_certified_optimum(data, c1, c2, linesearch):
     X, Y, _, _ = data
     crf = CRF(c1=c1, c2=c2, linesearch=linesearch, epsilon=1e-7, delta=0.0).fit(X, Y)
-    native = ramify.CRF(ramify.Chain(), l2=2 * c2, l1=c1, tol=1e-8)
+    native = palmette.CRF(palmette.Chain(), l2=2 * c2, l1=c1, tol=1e-8)
     native.set_params(transitions="observed").fit(*_without_zeros(X, Y))
     crf_same = CRF(c1=c1, c2=c2, linesearch=linesearch, epsilon=1e-7, delta=0.0).fit(*_without_zeros(X, Y))
     assert crf_same.model_.objective_ == pytest.approx(native.objective_, rel=1e-6)

@@ -1,4 +1,4 @@
-"""``ramify.compat.CRF`` beside ``sklearn_crfsuite.CRF``: same data, same settings, same model."""
+"""``palmette.compat.CRF`` beside ``sklearn_crfsuite.CRF``: same data, same settings, same model."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import inspect
 import numpy as np
 import pytest
 
-from ramify.compat import CRF, metrics, utils
-from ramify.compat.crfsuite_file import read_crfsuite_model
-from ramify.compat.training import sequence
-from ramify.datasets import load_conll2000
-from ramify.errors import ModelFileError
+from palmette.compat import CRF, metrics, utils
+from palmette.compat.crfsuite_file import read_crfsuite_model
+from palmette.compat.training import sequence
+from palmette.datasets import load_conll2000
+from palmette.errors import ModelFileError
 
 pycrfsuite = pytest.importorskip("pycrfsuite")
 sklearn_crfsuite = pytest.importorskip("sklearn_crfsuite")
@@ -73,7 +73,7 @@ def test_the_constructor_is_the_same():
 
 @pytest.mark.parametrize("algorithm", ["lbfgs", "l2sgd", "ap", "pa", "arow"])
 def test_defaults_are_the_same(algorithm):
-    from ramify.compat.parameters import DEFAULTS, FEATURES
+    from palmette.compat.parameters import DEFAULTS, FEATURES
 
     names = {
         "min_freq": "feature.minfreq",
@@ -307,8 +307,8 @@ def test_models_of_crfsuite_are_read_and_converted(data, model_file, tmp_path):
     assert (ours.classes_, ours.attributes_) == (theirs.classes_, theirs.attributes_)
     X = data[2]
     assert ours.predict(X).tolist() == [list(labels) for labels in theirs.predict(X)]
-    ours.model_.save(tmp_path / "model.ramify")
-    converted = CRF(model_filename=tmp_path / "model.ramify")
+    ours.model_.save(tmp_path / "model.palmette")
+    converted = CRF(model_filename=tmp_path / "model.palmette")
     assert converted.predict(X).tolist() == ours.predict(X).tolist() and np.isnan(converted.model_.objective_)
 
 

@@ -8,13 +8,13 @@ import itertools
 import numpy as np
 import pytest
 
-import ramify
-from ramify import CRF, SSVM, Chain, Perceptron
-from ramify.data import Transitions, allowed_transitions
-from ramify.errors import InfeasibleError
-from ramify.structures import ChainTables
-from ramify.structures.constrained import ConstrainedChain, resolve
-from ramify.testing import CHECKS, check_structure
+import palmette
+from palmette import CRF, SSVM, Chain, Perceptron
+from palmette.data import Transitions, allowed_transitions
+from palmette.errors import InfeasibleError
+from palmette.structures import ChainTables
+from palmette.structures.constrained import ConstrainedChain, resolve
+from palmette.testing import CHECKS, check_structure
 
 IOB2 = ["B-X", "I-X", "B-Y", "I-Y", "O"]
 TURNS = [("a", "b"), ("b", "a"), ("b", "b"), ("a", None)]  # never aa, a at the end
@@ -32,7 +32,7 @@ def test_every_answer_agrees_with_enumeration(order, allowed, classes):
 
 
 def test_a_reference_sees_a_chain_that_forgets_its_rules():
-    from ramify.testing import reference_for
+    from palmette.testing import reference_for
 
     bound = Chain(allowed="IOB2").bind(["B", "I", "O"])
     with pytest.raises(AssertionError, match="log_partition"):
@@ -45,7 +45,7 @@ def test_a_reference_sees_a_chain_that_forgets_its_rules():
 @pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize(("encoding", "steps"), [("IOB2", 2), ("IOBES", 3), ("IOB1", 2)])
 def test_long_chains_by_products_equal_those_by_logarithms(rng, order, encoding, steps):
-    from ramify._kernels.chain_range import fits_mixing, mixing_steps
+    from palmette._kernels.chain_range import fits_mixing, mixing_steps
 
     letters = {"IOB2": "BI", "IOB1": "BI", "IOBES": "BIES"}[encoding]
     classes = ["O", *(f"{letter}-{kind}" for letter in letters for kind in "XYZ")]
@@ -66,7 +66,7 @@ def test_long_chains_by_products_equal_those_by_logarithms(rng, order, encoding,
     by_logs = bound.expectation(
         theta, cost=ChainTables(cost, np.empty((0, n_labels, n_labels)), theta.offsets)
     )
-    by_products = bound.expectation(theta, within=ramify.structures.Restriction(node=row))
+    by_products = bound.expectation(theta, within=palmette.structures.Restriction(node=row))
     np.testing.assert_allclose(by_logs.log_z, by_products.log_z, rtol=1e-13)
     np.testing.assert_allclose(by_logs.counts.node, by_products.counts.node, atol=1e-10)
     np.testing.assert_allclose(by_logs.counts.edge, by_products.counts.edge, atol=1e-9)
@@ -76,7 +76,7 @@ def test_long_chains_by_products_equal_those_by_logarithms(rng, order, encoding,
 
 
 def test_labels_that_never_mix_are_left_to_logarithms():
-    from ramify._kernels.chain_range import MOST_STEPS, fits_mixing, mixing_steps
+    from palmette._kernels.chain_range import MOST_STEPS, fits_mixing, mixing_steps
 
     turns = np.where(np.eye(2, dtype=bool), -np.inf, 0.0)[None]
     assert mixing_steps(turns) == MOST_STEPS + 1
@@ -136,7 +136,7 @@ def test_learners_obey(rng, learner, order):
     assert np.all(np.isfinite(model.coef_)) and np.all(np.isfinite(model.log_proba(X_test, Y_test)))
     file = io.BytesIO()
     model.save(file)
-    again = ramify.load(file)
+    again = palmette.load(file)
     assert again.predict(X_test) == model.predict(X_test) and again.structure.order == order
 
 
@@ -197,7 +197,7 @@ def test_files_keep_rules(allowed):
     model = CRF(Chain(allowed=allowed)).fit([[["u"], ["v"]]], [["p", "q"]])
     file = io.BytesIO()
     model.save(file)
-    again = ramify.load(file)
+    again = palmette.load(file)
     assert again.predict([[["v"], ["u"]]]) == [["p", "q"]]
 
 

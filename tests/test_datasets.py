@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import ramify.datasets
-from ramify.datasets import (
+import palmette.datasets
+from palmette.datasets import (
     get_dataset,
     list_datasets,
     load_conll2000,
@@ -30,17 +30,17 @@ from ramify.datasets import (
 
 
 def test_every_public_name_can_be_imported():
-    for name in ramify.datasets.__all__:
-        assert getattr(ramify.datasets, name).__doc__, name
+    for name in palmette.datasets.__all__:
+        assert getattr(palmette.datasets, name).__doc__, name
 
 
 def test_an_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="no attribute 'load_nothing'"):
-        ramify.datasets.load_nothing  # noqa: B018
+        palmette.datasets.load_nothing  # noqa: B018
 
 
 def test_listing_needs_no_scikit_learn():
-    code = "import sys; from ramify.datasets import list_datasets, where; print('sklearn' in sys.modules)"
+    code = "import sys; from palmette.datasets import list_datasets, where; print('sklearn' in sys.modules)"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "False"
 

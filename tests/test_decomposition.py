@@ -13,10 +13,10 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from sklearn.base import clone
 
-from ramify import Chain, Multiclass
-from ramify.errors import MissingCapability
-from ramify.regularizers import Decomposition
-from ramify.regularizers.decomposition import check_removable
+from palmette import Chain, Multiclass
+from palmette.errors import MissingCapability
+from palmette.regularizers import Decomposition
+from palmette.regularizers.decomposition import check_removable
 
 sizes = st.one_of(st.floats(1.0, 12.0), st.integers(1, 6), st.just(float("inf")))
 lengths = st.lists(st.integers(0, 30), max_size=12)

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
-from ramify.apps.dates import data, demo, make_dates, run_demo
-from ramify.apps.dates.models import Reading, read_dates, readers
+from palmette.apps.dates import data, demo, make_dates, run_demo
+from palmette.apps.dates.models import Reading, read_dates, readers
 
 READERS = ["kernel SVM", "logistic", "chain CRF", "chain SSVM"]
 
@@ -121,7 +121,7 @@ def test_without_matplotlib_the_table_is_there(tmp_path, monkeypatch, report):
     monkeypatch.setattr(demo, "read_with_all", lambda parts, seed, log: list(found.readings))
     without = run_demo(tmp_path, log=lambda line: None)
     assert without.figure is None and without.to_dict()["figure"] is None
-    assert "chain CRF" in without.format() and "pip install 'ramify[plot]'" in without.format()
+    assert "chain CRF" in without.format() and "pip install 'palmette[plot]'" in without.format()
 
 
 def test_the_folder_is_a_file(tmp_path):

@@ -7,18 +7,18 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from palmette import CRF
+from palmette.errors import MissingCapability
+from palmette.objectives.dual_state import DualState
+from palmette.regularizers import Decomposition
+from palmette.regularizers.elastic import ElasticNet
+from palmette.solvers.base import Step
+from palmette.solvers.bundle import Bundle
+from palmette.solvers.dual import DualAscent
+from palmette.solvers.lbfgs import LBFGS
+from palmette.solvers.sag import SAG
+from palmette.structures import Chain, Multiclass
 from problems import KINDS, make_problem
-from ramify import CRF
-from ramify.errors import MissingCapability
-from ramify.objectives.dual_state import DualState
-from ramify.regularizers import Decomposition
-from ramify.regularizers.elastic import ElasticNet
-from ramify.solvers.base import Step
-from ramify.solvers.bundle import Bundle
-from ramify.solvers.dual import DualAscent
-from ramify.solvers.lbfgs import LBFGS
-from ramify.solvers.sag import SAG
-from ramify.structures import Chain, Multiclass
 
 
 def even(problem, l2=0.7, l1=0.0):
@@ -171,10 +171,10 @@ def test_warns_when_it_runs_out_of_epochs(rng):
     [(1.0, 1.0, "dual"), (6.0, 1.0, "dual"), (8.0, 1.0, "lbfgs"), (1.0, 0.01, "lbfgs")],
 )
 def test_auto_leaves_large_values_and_weak_penalties_to_lbfgs(monkeypatch, value, l2, name):
-    from ramify import CRF, Chain
-    from ramify.estimators import base
+    from palmette import CRF, Chain
+    from palmette.estimators import base
 
-    monkeypatch.setattr("ramify.estimators.crf.FEW_WEIGHTS", 0)
+    monkeypatch.setattr("palmette.estimators.crf.FEW_WEIGHTS", 0)
     asked = []
 
     def spy(solver, **settings):

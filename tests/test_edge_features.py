@@ -9,17 +9,17 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-import ramify
+import palmette
+from palmette import CRF, SSVM, Chain, Multiclass, Perceptron
+from palmette.executors.threads import ThreadExecutor
+from palmette.losses import Hamming, resolve_loss
+from palmette.objectives.risk import Risk
+from palmette.regularizers.elastic import ElasticNet
+from palmette.scorers import EdgeScorer, LinearScorer
+from palmette.solvers.passes import is_fused
+from palmette.structures.tables import ChainTables
+from palmette.surrogates import Hinge, LogLoss
 from problems import CLASSES, make_samples
-from ramify import CRF, SSVM, Chain, Multiclass, Perceptron
-from ramify.executors.threads import ThreadExecutor
-from ramify.losses import Hamming, resolve_loss
-from ramify.objectives.risk import Risk
-from ramify.regularizers.elastic import ElasticNet
-from ramify.scorers import EdgeScorer, LinearScorer
-from ramify.solvers.passes import is_fused
-from ramify.structures.tables import ChainTables
-from ramify.surrogates import Hinge, LogLoss
 
 KINDS = ["dense", "sparse", "names"]
 
@@ -197,7 +197,7 @@ def test_learners_use_them(rng, learner):
     assert type(learner)(Chain()).fit(X, Y).score(X_test, Y_test) < 0.9
     file = io.BytesIO()
     learner.save(file)
-    again = ramify.load(file)
+    again = palmette.load(file)
     assert np.array_equal(again.coef_, learner.coef_) and again.predict(X_test) == learner.predict(X_test)
     assert type(again.scorer_) is EdgeScorer
 
@@ -257,7 +257,7 @@ def test_partial_fit_grows_the_layout(rng):
 
 
 def test_blocks_of_rows_change_nothing(rng, monkeypatch):
-    from ramify.scorers import edges
+    from palmette.scorers import edges
 
     X, Y = switches(rng, 40)
     model = CRF(Chain(), edge_features="all").fit(X, Y)
@@ -329,4 +329,4 @@ def test_functions_cannot_be_saved(rng):
         model.save(io.BytesIO())
     file = io.BytesIO()
     model.set_params(edge_features=None).save(file)  # the layout is kept apart from the parameter
-    assert type(ramify.load(file).scorer_) is EdgeScorer
+    assert type(palmette.load(file).scorer_) is EdgeScorer

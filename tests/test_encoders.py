@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from ramify.data import Batch, SparseRows, listed
-from ramify.errors import ModelFileError
-from ramify.features import encoder_from_state, make_encoder
+from palmette.data import Batch, SparseRows, listed
+from palmette.errors import ModelFileError
+from palmette.features import encoder_from_state, make_encoder
 
 names = st.text("ab:é ", max_size=3)
 numbers = st.one_of(st.booleans(), st.integers(-2, 2), st.floats(-3, 3), st.floats(-3, 3).map(np.float64))
@@ -275,7 +275,7 @@ def test_data_frames_are_arrays():
 
     np.testing.assert_array_equal(fitted(Frame(), "items")[1].rows, [[1, 2], [3, 4]])
     np.testing.assert_array_equal(fitted([Frame()])[1].rows, [[1, 2], [3, 4]])
-    with pytest.raises(ValueError, match=r"one table of shape \(2, 2\).*ramify.as_sequences"):
+    with pytest.raises(ValueError, match=r"one table of shape \(2, 2\).*palmette.as_sequences"):
         make_encoder(Frame(), "sequences")
 
 

@@ -12,13 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 
-import ramify
-from ramify import CRF, SSVM, Chain, Multiclass, Perceptron, SemiMarkov
-from ramify.datasets import make_chains, make_tagging
-from ramify.features import ColumnSentences, EncodedInputs, make_encoder
-from ramify.features.door import admitted
-from ramify.features.hashed import HashedNamesEncoder
-from ramify.features.named_rows import Stream
+import palmette
+from palmette import CRF, SSVM, Chain, Multiclass, Perceptron, SemiMarkov
+from palmette.datasets import make_chains, make_tagging
+from palmette.features import ColumnSentences, EncodedInputs, make_encoder
+from palmette.features.door import admitted
+from palmette.features.hashed import HashedNamesEncoder
+from palmette.features.named_rows import Stream
 
 TEMPLATE = "U0:%x[0,0]\nU1:%x[-1,0]\nU2:%x[0,0]/%s[1,0,1]\nB"
 
@@ -71,7 +71,7 @@ def test_pieces_of_a_stream_are_encoded_as_the_whole(X, n):
 
 
 def test_features_of_a_stream_are_not_kept(monkeypatch):
-    monkeypatch.setattr("ramify.features.named_rows._POSITIONS_A_PIECE", 50)
+    monkeypatch.setattr("palmette.features.named_rows._POSITIONS_A_PIECE", 50)
     alive, most = 0, 0
 
     class Position(list):
@@ -145,7 +145,7 @@ def test_hashed_features_without_collisions_make_the_same_predictions(tagging, l
     assert len(hashed.coef_) == len(plain.coef_)
     assert hashed.predict(X) == plain.predict(X)
     hashed.save(tmp_path / "model")
-    assert ramify.load(tmp_path / "model").predict(X) == plain.predict(X)
+    assert palmette.load(tmp_path / "model").predict(X) == plain.predict(X)
     inputs = ColumnSentences(columns, TEMPLATE)
     assert fitted(learner(Chain(), tol=1e-2, n_hash=500), inputs, Y).predict(inputs) != []
 
@@ -203,7 +203,7 @@ def test_pruning_leaves_predictions_as_they_are(tagging, options, tmp_path):
         if names is not None:
             assert set(model.encoder_.feature_names) < set(names)
         model.save(tmp_path / "model")
-        for some in (model, ramify.load(tmp_path / "model")):
+        for some in (model, palmette.load(tmp_path / "model")):
             assert some.predict(inputs) == before
             for found, expected in zip(some.predict_marginals(inputs), marginals):
                 np.testing.assert_allclose(found, expected, atol=1e-12)
@@ -312,7 +312,7 @@ def test_a_copy_of_a_model_takes_its_encoded_inputs(tagging, kind):
     model = CRF(structure, tol=0.1, **options).fit(inputs, Y)
     encoded, file = model.encode(inputs), io.BytesIO()
     model.save(file)
-    for twin in (pickle.loads(pickle.dumps(model)), ramify.load(file, **load)):
+    for twin in (pickle.loads(pickle.dumps(model)), palmette.load(file, **load)):
         assert twin.encoder_ is not model.encoder_
         assert twin.predict(encoded) == model.predict(encoded)
     order = np.array([3, 0, 3, 11])
@@ -379,7 +379,7 @@ def test_columns_warm_start_and_files(tagging):
     assert model.fit(inputs, Y).n_iter_ <= n_iter
     file = io.BytesIO()
     model.save(file)
-    loaded = ramify.load(file)
+    loaded = palmette.load(file)
     assert loaded.encoder_.kind == "columns" and loaded.predict(inputs) == model.predict(inputs)
     assert loaded.predict(inputs.template.apply(columns)) == model.predict(inputs)
     larger = Perceptron(Chain()).fit(ColumnSentences(columns[:30], TEMPLATE), Y[:30])
@@ -390,7 +390,7 @@ def test_columns_warm_start_and_files(tagging):
 
 def test_no_string_for_any_attribute_is_made(tagging, monkeypatch):
     """Names are written when they are asked for, and never in a fit or a prediction."""
-    from ramify.features.columns import ColumnEncoder
+    from palmette.features.columns import ColumnEncoder
 
     _, Y, columns = tagging
 

@@ -16,11 +16,11 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
-import ramify
-from ramify import CRF, SSVM, UNKNOWN, Chain, Multiclass, Perceptron, as_sequences
-from ramify.datasets import make_chains, make_tagging
-from ramify.errors import ModelFileError
-from ramify.losses import Hamming
+import palmette
+from palmette import CRF, SSVM, UNKNOWN, Chain, Multiclass, Perceptron, as_sequences
+from palmette.datasets import make_chains, make_tagging
+from palmette.errors import ModelFileError
+from palmette.losses import Hamming
 
 LEARNERS = [CRF, SSVM, Perceptron]
 
@@ -228,7 +228,7 @@ def test_any_hashable_labels(chains):
     assert model.predict_marginals(X)[0].shape[1] == 4
     file = io.BytesIO()
     model.save(file)
-    assert ramify.load(file).predict(X) == model.predict(X)
+    assert palmette.load(file).predict(X) == model.predict(X)
 
 
 def test_bad_data(chains):
@@ -279,10 +279,10 @@ def test_layouts(tagging):
 
 @pytest.mark.data
 def test_the_weights_of_the_chunking_benchmark():
-    from ramify.apps.tagging.default_template import crfsuite_chunking_template
-    from ramify.apps.tagging.templates import Template
-    from ramify.datasets import load_conll2000
-    from ramify.estimators.training import encode_training, layout_weights
+    from palmette.apps.tagging.default_template import crfsuite_chunking_template
+    from palmette.apps.tagging.templates import Template
+    from palmette.datasets import load_conll2000
+    from palmette.estimators.training import encode_training, layout_weights
 
     train = load_conll2000("train")
     X = Template.parse(crfsuite_chunking_template()).apply(train.data)
@@ -315,8 +315,8 @@ def test_round_trips(tagging, learner, how, tmp_path):
     if how == "pickle":
         again = pickle.loads(pickle.dumps(model))
     else:
-        model.save(tmp_path / "m.ramify")
-        again = (learner.load if how == "load" else ramify.load)(tmp_path / "m.ramify")
+        model.save(tmp_path / "m.palmette")
+        again = (learner.load if how == "load" else palmette.load)(tmp_path / "m.palmette")
     assert again.predict(X) == model.predict(X)
     np.testing.assert_array_equal(np.array(again.result_.history), np.array(model.result_.history))
     assert list(again.classes_) == list(model.classes_)
@@ -329,27 +329,27 @@ def test_parameters_survive_a_file(items, tmp_path):
     model = SSVM(
         Multiclass(), task_loss=losses, classes=["x", "y", "z", "w"], callbacks=[lambda s: False]
     ).fit(X, y)
-    model.save(tmp_path / "m.ramify")
-    again = ramify.load(tmp_path / "m.ramify")
+    model.save(tmp_path / "m.palmette")
+    again = palmette.load(tmp_path / "m.palmette")
     assert again.task_loss == losses and again.classes == ["x", "y", "z", "w"] and again.callbacks is None
     assert again.fit(X, y).objective_ == model.objective_
 
 
 def test_foreign_and_damaged_files(items, tmp_path):
     model = CRF(Multiclass()).fit(*items)
-    path = tmp_path / "m.ramify"
+    path = tmp_path / "m.palmette"
     model.save(path)
     with pytest.raises(ModelFileError, match="holds a CRF, not a SSVM"):
         SSVM.load(path)
     content = path.read_bytes()
     for cut in (0, 10, len(content) // 2, len(content) - 1):
-        (tmp_path / "cut.ramify").write_bytes(content[:cut])
+        (tmp_path / "cut.palmette").write_bytes(content[:cut])
         with pytest.raises(ModelFileError):
-            ramify.load(tmp_path / "cut.ramify")
+            palmette.load(tmp_path / "cut.palmette")
     model.scorer_ = model.scorer_.__class__(**{**model.scorer_.__dict__, "n_columns": 99})
     model.save(path)
     with pytest.raises(ModelFileError, match="weights have shape"):
-        ramify.load(path)
+        palmette.load(path)
 
 
 def test_partial_fit_learns_new_features_and_batches(tagging):
@@ -442,7 +442,7 @@ def test_callbacks_can_see_the_model(chains, learner, solver):
 
 
 def test_a_solver_object_brings_its_settings_and_hears_the_callbacks(chains):
-    from ramify.solvers.stochastic import Stochastic
+    from palmette.solvers.stochastic import Stochastic
 
     seen = []
     model = CRF(Chain(), solver=Stochastic(rule="sgd", max_iter=7, tol=0.0), callbacks=[seen.append])
@@ -452,6 +452,6 @@ def test_a_solver_object_brings_its_settings_and_hears_the_callbacks(chains):
 
 
 def test_verbose_logs(chains, caplog):
-    with caplog.at_level("INFO", logger="ramify"):
+    with caplog.at_level("INFO", logger="palmette"):
         CRF(Chain(), verbose=1).fit(*chains)
     assert "objective" in caplog.text

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from ramify import CRF, SSVM, Chain, Perceptron
-from ramify.solvers.registry import HOME
-from ramify.testing import CHECKS
+from palmette import CRF, SSVM, Chain, Perceptron
+from palmette.solvers.registry import HOME
+from palmette.testing import CHECKS
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))

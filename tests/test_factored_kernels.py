@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.datasets import load_iris, load_wine
 
-import ramify
-from ramify import CRF, SSVM, Chain, Graph, Multiclass
-from ramify.datasets import make_chains
-from ramify.errors import MissingCapability
-from ramify.estimators.factored_fit import factorise
-from ramify.kernels import RBF, Linear, Nystroem, Polynomial
-from ramify.kernels.definite import NotPositiveSemidefinite
-from ramify.losses import Hamming
+import palmette
+from palmette import CRF, SSVM, Chain, Graph, Multiclass
+from palmette.datasets import make_chains
+from palmette.errors import MissingCapability
+from palmette.estimators.factored_fit import factorise
+from palmette.kernels import RBF, Linear, Nystroem, Polynomial
+from palmette.kernels.definite import NotPositiveSemidefinite
+from palmette.losses import Hamming
 
 LEARNERS = [
     CRF(Multiclass(), l2=0.5, tol=1e-6),
@@ -102,8 +102,8 @@ def test_chains_files_and_precomputed_kernels(tmp_path):
     X, Y = make_chains(25, n_classes=3, n_features=4, random_state=0)
     model = CRF(Chain(), l2=0.5, kernel=Polynomial(2, normalize=True)).fit(X, Y)
     assert model.transitions_.shape == (3, 3) and np.any(model.transitions_)
-    model.save(tmp_path / "m.ramify")
-    again = ramify.load(tmp_path / "m.ramify")
+    model.save(tmp_path / "m.palmette")
+    again = palmette.load(tmp_path / "m.palmette")
     assert again.predict(X) == model.predict(X)
     np.testing.assert_array_equal(again.dual_coef_, model.dual_coef_)
     rows = np.concatenate(X)

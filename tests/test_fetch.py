@@ -1,4 +1,4 @@
-"""Where data comes from: RAMIFY_DATA, the cache, and downloads from a local HTTP server."""
+"""Where data comes from: PALMETTE_DATA, the cache, and downloads from a local HTTP server."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from ramify.datasets import decode as decode_module
-from ramify.datasets import download as download_module
-from ramify.datasets import fetch, load_conll2000, load_ocr_letters, where
-from ramify.datasets.decode import gunzip, unxz, unzip
-from ramify.datasets.download import download
-from ramify.datasets.ocr_format import from_letter_data_gz
-from ramify.datasets.registry import REGISTRY, Url
-from ramify.datasets.store import cache_dir
-from ramify.errors import DataFileError, DatasetUnavailable
+from palmette.datasets import decode as decode_module
+from palmette.datasets import download as download_module
+from palmette.datasets import fetch, load_conll2000, load_ocr_letters, where
+from palmette.datasets.decode import gunzip, unxz, unzip
+from palmette.datasets.download import download
+from palmette.datasets.ocr_format import from_letter_data_gz
+from palmette.datasets.registry import REGISTRY, Url
+from palmette.datasets.store import cache_dir
+from palmette.errors import DataFileError, DatasetUnavailable
 
 TEXT = {
     "train": b"He PRP B-NP\nsleeps VBZ B-VP\n\n# # B-NP\n5 CD I-NP\n\n",
@@ -68,9 +68,9 @@ def server(monkeypatch):
 
 @pytest.fixture
 def cache(tmp_path, monkeypatch):
-    """An empty cache, and no RAMIFY_DATA."""
-    monkeypatch.delenv("RAMIFY_DATA", raising=False)
-    monkeypatch.setenv("RAMIFY_CACHE", str(tmp_path / "cache"))
+    """An empty cache, and no PALMETTE_DATA."""
+    monkeypatch.delenv("PALMETTE_DATA", raising=False)
+    monkeypatch.setenv("PALMETTE_CACHE", str(tmp_path / "cache"))
     return tmp_path / "cache" / "data"
 
 
@@ -93,10 +93,10 @@ def conll(server, cache, monkeypatch):
 
 @pytest.fixture
 def data(tmp_path, monkeypatch):
-    """An empty folder named by RAMIFY_DATA."""
+    """An empty folder named by PALMETTE_DATA."""
     folder = tmp_path / "given"
     (folder / "conll2000").mkdir(parents=True)
-    monkeypatch.setenv("RAMIFY_DATA", str(folder))
+    monkeypatch.setenv("PALMETTE_DATA", str(folder))
     return folder / "conll2000"
 
 
@@ -114,7 +114,7 @@ def test_download_then_cache(conll, server, cache):
     assert first.target == [["B-NP", "B-VP"], ["B-NP", "I-NP"], ["B-VP"]]
     assert first.groups.tolist() == ["train", "train", "test"]
     assert server.requests == ["/train.txt.gz", "/test.txt.gz"]
-    assert all(agent.startswith("ramify/") for agent in server.agents)
+    assert all(agent.startswith("palmette/") for agent in server.agents)
     assert files(cache) == ["conll2000/test.txt", "conll2000/train.txt"]
     assert where("conll2000") == (cache / "conll2000", "cache")
 
@@ -138,14 +138,14 @@ def test_fetch(conll, server, cache):
     assert fetch("conll2000", force=True) == cache / "conll2000" and len(server.requests) == 4
 
 
-def test_ramify_data_is_nearest(conll, server, cache, data):
+def test_palmette_data_is_nearest(conll, server, cache, data):
     (data / "train.txt.xz").write_bytes(lzma.compress(TEXT["train"]))
     assert len(load_conll2000("train").data) == 2 and server.requests == []
     assert where("conll2000").place == "url"
     load_conll2000("all")
     assert server.requests == ["/test.txt.gz"] and where("conll2000") == (cache / "conll2000", "cache")
     (data / "test.txt.gz").write_bytes(gzip.compress(TEXT["test"]))
-    assert where("conll2000") == (data, "RAMIFY_DATA") and fetch("conll2000") == data
+    assert where("conll2000") == (data, "PALMETTE_DATA") and fetch("conll2000") == data
     assert len(server.requests) == 1
 
 
@@ -189,8 +189,8 @@ def test_the_original_format_of_the_letters_is_downloaded_and_converted(server, 
 
 def test_default_cache_is_the_users(monkeypatch):
     platformdirs = pytest.importorskip("platformdirs")
-    monkeypatch.delenv("RAMIFY_CACHE", raising=False)
-    assert str(cache_dir()).startswith(platformdirs.user_cache_dir("ramify", appauthor=False))
+    monkeypatch.delenv("PALMETTE_CACHE", raising=False)
+    assert str(cache_dir()).startswith(platformdirs.user_cache_dir("palmette", appauthor=False))
     assert cache_dir().name == "data"
 
 
@@ -209,17 +209,17 @@ def test_missing_page_lists_the_places(conll, server, cache):
     server.pages.clear()
     message = refuse_and_keep_nothing(cache, "HTTP Error 404")
     assert "data set 'conll2000', part 'train'" in message
-    assert "RAMIFY_DATA: not set" in message
+    assert "PALMETTE_DATA: not set" in message
     assert f"cache {cache / 'conll2000'}: none of train.txt, train.txt.xz, train.txt.gz" in message
     assert f"{server.address}/train.txt.gz: HTTP Error 404" in message
-    assert "set RAMIFY_DATA to a folder that has conll2000/" in message
+    assert "set PALMETTE_DATA to a folder that has conll2000/" in message
 
 
 def test_missing_page_lists_a_given_folder_too(conll, server, data):
     server.pages.clear()
     with pytest.raises(DatasetUnavailable, match="HTTP Error 404") as caught:
         load_conll2000()
-    assert f"RAMIFY_DATA {data}: none of train.txt" in str(caught.value)
+    assert f"PALMETTE_DATA {data}: none of train.txt" in str(caught.value)
 
 
 def test_no_connection(conll, server, cache, monkeypatch):
@@ -275,7 +275,7 @@ def test_endless_bodies_are_refused(server, monkeypatch):
             decode(bomb)
 
 
-def test_damaged_file_in_ramify_data_names_file_and_sums(conll, server, data):
+def test_damaged_file_in_palmette_data_names_file_and_sums(conll, server, data):
     (data / "train.txt").write_bytes(b"other text\n")
     expected, found = REGISTRY["conll2000"].sources[0].sha256, hashlib.sha256(b"other text\n").hexdigest()
     for act in (load_conll2000, lambda: fetch("conll2000")):
@@ -287,7 +287,7 @@ def test_damaged_file_in_ramify_data_names_file_and_sums(conll, server, data):
     assert server.requests == [], "no other place is tried silently"
 
 
-def test_file_in_ramify_data_that_cannot_be_unpacked(conll, data):
+def test_file_in_palmette_data_that_cannot_be_unpacked(conll, data):
     (data / "train.txt.xz").write_bytes(lzma.compress(TEXT["train"])[:-5])
     with pytest.raises(DataFileError, match=r"train\.txt\.xz: cannot be decoded: .*; replace the file"):
         load_conll2000()
@@ -302,10 +302,10 @@ def test_damaged_cache_is_repaired_by_force(conll, server, cache):
     assert path.read_bytes() == TEXT["train"] and len(load_conll2000().data) == 2
 
 
-def test_ramify_data_must_be_a_folder(conll, tmp_path, monkeypatch):
-    monkeypatch.setenv("RAMIFY_DATA", str(tmp_path / "nowhere"))
+def test_palmette_data_must_be_a_folder(conll, tmp_path, monkeypatch):
+    monkeypatch.setenv("PALMETTE_DATA", str(tmp_path / "nowhere"))
     for act in (load_conll2000, lambda: where("conll2000"), lambda: fetch("conll2000")):
-        with pytest.raises(ValueError, match=r"RAMIFY_DATA='.*nowhere' is not a folder"):
+        with pytest.raises(ValueError, match=r"PALMETTE_DATA='.*nowhere' is not a folder"):
             act()
 
 
@@ -353,7 +353,7 @@ def test_read_only_cache_costs_one_warning(conll, server, cache, monkeypatch, ob
     ours = [warning for warning in caught if issubclass(warning.category, UserWarning)]
     assert len(ours) == 1 and ours[0].filename == __file__
     assert "cannot be written to the cache" in str(ours[0].message)
-    assert "set RAMIFY_CACHE" in str(ours[0].message)
+    assert "set PALMETTE_CACHE" in str(ours[0].message)
     assert files(cache) == [] and where("conll2000").place == "url"
-    with pytest.raises(DatasetUnavailable, match=r"cannot be written to the cache .* set RAMIFY_CACHE"):
+    with pytest.raises(DatasetUnavailable, match=r"cannot be written to the cache .* set PALMETTE_CACHE"):
         fetch("conll2000")

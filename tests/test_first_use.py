@@ -10,8 +10,8 @@ import warnings
 from numba.core import caching
 caching.FunctionCache._impl_class._locator_classes = []  # as if no folder were writable
 import numpy as np
-from ramify import Chain
-from ramify.structures import ChainTables
+from palmette import Chain
+from palmette.structures import ChainTables
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
     theta = ChainTables(np.eye(2), np.zeros((1, 2, 2)), np.array([0, 2]))

@@ -11,7 +11,14 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from ramify.datasets import load_snakes, load_webkb_cmu, load_webkb_linqs, snakes_format, store, webkb_format
+from palmette.datasets import (
+    load_snakes,
+    load_webkb_cmu,
+    load_webkb_linqs,
+    snakes_format,
+    store,
+    webkb_format,
+)
 
 
 @pytest.fixture

@@ -10,19 +10,19 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 
-import ramify
-from ramify import CRF, SSVM, Chain, Clique, Decomposition, Graph, GraphInput, Perceptron
-from ramify.data import Agreement, AtMostOne, Parity, chain_graph, grid_graph, tree_graph
-from ramify.datasets import make_chains
-from ramify.errors import ApproximateInferenceWarning
-from ramify.estimators.simpler import simplified
-from ramify.estimators.training import encode_training, layout_weights, penalties
-from ramify.executors.threads import ThreadExecutor
-from ramify.losses import Hamming
-from ramify.objectives.risk import Risk
-from ramify.solvers.passes import cut_anew
-from ramify.surrogates import Hinge, LogLoss
-from ramify.testing import check_structured_estimator
+import palmette
+from palmette import CRF, SSVM, Chain, Clique, Decomposition, Graph, GraphInput, Perceptron
+from palmette.data import Agreement, AtMostOne, Parity, chain_graph, grid_graph, tree_graph
+from palmette.datasets import make_chains
+from palmette.errors import ApproximateInferenceWarning
+from palmette.estimators.simpler import simplified
+from palmette.estimators.training import encode_training, layout_weights, penalties
+from palmette.executors.threads import ThreadExecutor
+from palmette.losses import Hamming
+from palmette.objectives.risk import Risk
+from palmette.solvers.passes import cut_anew
+from palmette.surrogates import Hinge, LogLoss
+from palmette.testing import check_structured_estimator
 
 
 def chains(n=12, seed=0):
@@ -288,7 +288,7 @@ def test_structured_factors_learn_and_constrain():
         file = io.BytesIO()
         learner.save(file)
         file.seek(0)
-        assert ramify.load(file).predict(inputs) == learner.predict(inputs)
+        assert palmette.load(file).predict(inputs) == learner.predict(inputs)
     with pytest.raises(
         ValueError, match=r"sample 0: at_most_one factors for the label 0 of type 0 do not occur"
     ):
@@ -401,7 +401,7 @@ def test_model_files_keep_types_and_cliques():
         file = io.BytesIO()
         model.save(file)
         file.seek(0)
-        loaded = ramify.load(file)
+        loaded = palmette.load(file)
         np.testing.assert_array_equal(loaded.coef_, model.coef_)
         assert loaded.predict(X) == model.predict(X)
         assert loaded.structure.get_params() == structure.get_params()

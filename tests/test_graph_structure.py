@@ -8,14 +8,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ramify import Chain, Clique, Graph, GraphInput
-from ramify.data import chain_graph, grid_graph, tree_graph
-from ramify.data.graph_batch import GraphLayout
-from ramify.errors import ApproximateInferenceWarning, InfeasibleError, TooWide
-from ramify.inference.junction_tree import JunctionTree
-from ramify.structures import ChainTables, GraphTables, Restriction
-from ramify.structures.graph_factors import factor_graph
-from ramify.testing import check_structure
+from palmette import Chain, Clique, Graph, GraphInput
+from palmette.data import chain_graph, grid_graph, tree_graph
+from palmette.data.graph_batch import GraphLayout
+from palmette.errors import ApproximateInferenceWarning, InfeasibleError, TooWide
+from palmette.inference.junction_tree import JunctionTree
+from palmette.structures import ChainTables, GraphTables, Restriction
+from palmette.structures.graph_factors import factor_graph
+from palmette.testing import check_structure
 
 
 def test_every_answer_against_enumeration():
@@ -271,7 +271,7 @@ NODES = np.zeros((3, 2))
     ],
 )
 def test_bad_graphs_are_refused_by_sample(graph, message):
-    from ramify import CRF
+    from palmette import CRF
 
     with pytest.raises((ValueError, TypeError), match=message):
         CRF(Graph()).fit([GraphInput(NODES, [(0, 1)]), graph], [[0, 1, 0], [0, 1, 0]])
@@ -287,15 +287,15 @@ def test_bad_graphs_are_refused_by_sample(graph, message):
     ],
 )
 def test_bad_settings_are_refused(structure, message):
-    from ramify import CRF
+    from palmette import CRF
 
     with pytest.raises((ValueError, TypeError), match=message):
         CRF(structure).fit([(NODES, [(0, 1)])], [[0, 1, 0]])
 
 
 def test_labels_that_contradict_each_other_or_factors():
-    from ramify import CRF, SSVM, Perceptron
-    from ramify.data import AtMostOne
+    from palmette import CRF, SSVM, Perceptron
+    from palmette.data import AtMostOne
 
     X, Y = [GraphInput(NODES, labels={0: [0, 1]}), GraphInput(NODES, labels={0: [1, 0]})], [[0, 1, 0]] * 2
     CRF(Graph()).fit(X, Y)  # the same set in another order
@@ -317,7 +317,7 @@ def test_labels_that_contradict_each_other_or_factors():
 
 
 def test_errors_name_samples_by_their_place_in_x():
-    from ramify import CRF, Perceptron
+    from palmette import CRF, Perceptron
 
     X = [chain_graph(np.zeros((2000, 1))) for _ in range(6)] + [
         grid_graph(np.zeros((4, 4, 1)), directions=False)
@@ -337,7 +337,7 @@ def test_errors_name_samples_by_their_place_in_x():
 
 
 def test_inputs_encoded_for_another_structure_are_refused():
-    from ramify import CRF
+    from palmette import CRF
 
     X, Y = [(NODES, [(0, 1)])], [[0, 1, 0]]
     graphs = CRF(Graph()).fit(X, Y).encode(X)
@@ -350,7 +350,7 @@ def test_inputs_encoded_for_another_structure_are_refused():
 
 
 def test_explanations_know_the_labels_of_a_model_and_guess_no_weights():
-    from ramify import Perceptron
+    from palmette import Perceptron
 
     X = [grid_graph(np.zeros((4, 4, 1)))]
     told = Graph(memory_limit=1).explain(X)
@@ -363,7 +363,7 @@ def test_explanations_know_the_labels_of_a_model_and_guess_no_weights():
 
 
 def test_more_that_is_refused():
-    from ramify import CRF
+    from palmette import CRF
 
     X, Y = [GraphInput(NODES, [(0, 1), (1, 0)])], [[0, 1, 0]]
     CRF(Graph()).fit(X, Y)  # two directions are two edges

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 from sklearn.base import clone
 
-from ramify import CRF, Chain, Graph, SemiMarkov
-from ramify.objectives.certificate import CutPool
-from ramify.objectives.elastic_dual import best_mean, best_share
-from ramify.regularizers import ElasticNet, GroupedElasticNet, GroupLasso
+from palmette import CRF, Chain, Graph, SemiMarkov
+from palmette.objectives.certificate import CutPool
+from palmette.objectives.elastic_dual import best_mean, best_share
+from palmette.regularizers import ElasticNet, GroupedElasticNet, GroupLasso
 from toy_problems import BinaryLogistic, MulticlassHinge, MulticlassLogistic, make, objective
 
 seeds = st.integers(0, 2**32 - 1)

@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from ramify import CRF, SSVM, Chain, Multiclass, Perceptron, SemiMarkov
-from ramify.cli import main
-from ramify.datasets import make_tagging
-from ramify.errors import MissingCapability
-from ramify.inspection import Explainer, NamedWeights, explain
+from palmette import CRF, SSVM, Chain, Multiclass, Perceptron, SemiMarkov
+from palmette.cli import main
+from palmette.datasets import make_tagging
+from palmette.errors import MissingCapability
+from palmette.inspection import Explainer, NamedWeights, explain
 
 DOCUMENTATION = (Path(__file__).resolve().parents[1] / "docs" / "cli.md").read_text(encoding="utf-8")
 LEARNERS = {

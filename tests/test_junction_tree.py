@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ramify.errors import TooWide
-from ramify.inference import FactorGraph, Topology
-from ramify.inference.elimination import elimination
-from ramify.inference.factor_graph import entries
-from ramify.inference.junction_tree import JunctionTree
-from ramify.inference.reduction import reduced
+from palmette.errors import TooWide
+from palmette.inference import FactorGraph, Topology
+from palmette.inference.elimination import elimination
+from palmette.inference.factor_graph import entries
+from palmette.inference.junction_tree import JunctionTree
+from palmette.inference.reduction import reduced
 
 
 @st.composite
@@ -145,7 +145,7 @@ def test_samples_have_the_frequencies_of_the_marginals(rng):
 
 
 def test_many_blocks_agree_with_few(rng, monkeypatch):
-    from ramify.inference import junction_tree
+    from palmette.inference import junction_tree
 
     scopes = [(i, j) for i in range(7) for j in range(i)]
     cards = [2, 3, 2, 4, 2, 3, 2]

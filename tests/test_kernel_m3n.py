@@ -15,16 +15,16 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import pairwise
 from sklearn.model_selection import GridSearchCV
 
-import ramify
-from ramify import CRF, SSVM, Chain, Graph, GraphInput, Multiclass
-from ramify.bench.files import CheckoutFiles
-from ramify.data import grid_graph
-from ramify.datasets import make_chains
-from ramify.errors import MissingCapability, ModelFileError
-from ramify.estimators.kernel_fit import kernel_problem
-from ramify.estimators.training import encode_training
-from ramify.executors.threads import ThreadExecutor
-from ramify.kernels import (
+import palmette
+from palmette import CRF, SSVM, Chain, Graph, GraphInput, Multiclass
+from palmette.bench.files import CheckoutFiles
+from palmette.data import grid_graph
+from palmette.datasets import make_chains
+from palmette.errors import MissingCapability, ModelFileError
+from palmette.estimators.kernel_fit import kernel_problem
+from palmette.estimators.training import encode_training
+from palmette.executors.threads import ThreadExecutor
+from palmette.kernels import (
     RBF,
     Blurred,
     Custom,
@@ -36,9 +36,9 @@ from ramify.kernels import (
     Precomputed,
     Transformed,
 )
-from ramify.regularizers import Decomposition
-from ramify.solvers import KernelFrankWolfe
-from ramify.solvers.kernel_visits import compiled_visits, generic_visits
+from palmette.regularizers import Decomposition
+from palmette.solvers import KernelFrankWolfe
+from palmette.solvers.kernel_visits import compiled_visits, generic_visits
 
 LABELS = ["a", "b", "c"]
 
@@ -152,7 +152,7 @@ def test_other_chains_go_through_their_structure(structure):
 
 
 @pytest.mark.parametrize(
-    "task_loss", ["zero_one", ramify.losses.Hamming({"a": 2.0})], ids=["zero_one", "costs"]
+    "task_loss", ["zero_one", palmette.losses.Hamming({"a": 2.0})], ids=["zero_one", "costs"]
 )
 def test_other_losses(words, task_loss):
     X, Y = words
@@ -175,7 +175,7 @@ def problem_of(X, Y, executor, **options):
 def test_compiled_and_generic_visits_take_the_same_steps(kernel, cache_size, rng):
     X = [(rng.random((n, 12)) < 0.5).astype(float) for n in rng.integers(1, 6, 12)]
     Y = [list(rng.choice(LABELS, len(x))) for x in X]
-    from ramify.objectives.kernel_dual import KernelState
+    from palmette.objectives.kernel_dual import KernelState
 
     with ThreadExecutor(1) as executor:
         problem = problem_of(X, Y, executor, kernel=kernel, edge_weight=2.0, cache_size=cache_size)
@@ -308,7 +308,7 @@ def test_a_map_leads_to_the_linear_solvers(words):
     assert agree(mapped.predict(X), exact.predict(X))
     file = io.BytesIO()
     mapped.save(file)
-    assert ramify.load(file).predict(X) == mapped.predict(X)
+    assert palmette.load(file).predict(X) == mapped.predict(X)
     with pytest.raises(AttributeError, match="fitted without a kernel, or with Nystroem"):
         _ = mapped.support_
     with pytest.raises(TypeError, match="prune drops weights of features, and kernel=RBF"):
@@ -324,7 +324,7 @@ def test_maps_of_transformed_rows_are_saved(words):
     X, Y = words
     model, file = SSVM(Chain(), kernel=Nystroem(PICTURES[1], 20), tol=0.05).fit(X, Y), io.BytesIO()
     model.save(file)
-    assert ramify.load(file).predict(X) == model.predict(X)
+    assert palmette.load(file).predict(X) == model.predict(X)
 
 
 @pytest.mark.parametrize("kernel", [Polynomial(2), RBF(), Linear(normalize=True), "rbf", *PICTURES], ids=repr)
@@ -355,19 +355,19 @@ def test_functions_are_given_again_on_loading(words):
         model, file = SSVM(Chain(), kernel=kernel, tol=1e-2).fit(X, Y), io.BytesIO()
         model.save(file)
         with pytest.raises(ModelFileError, match="model files hold no code: give it again"):
-            ramify.load(file)
-        loaded = ramify.load(file, kernel=kernel)
+            palmette.load(file)
+        loaded = palmette.load(file, kernel=kernel)
         assert loaded.kernel is kernel and loaded.predict(X) == model.predict(X)
     with pytest.raises(ModelFileError, match="uses kernel=Nystroem"):
-        ramify.load(file, kernel=pairwise.laplacian_kernel)
+        palmette.load(file, kernel=pairwise.laplacian_kernel)
     plain = io.BytesIO()
     SSVM(Chain(), kernel=RBF(), tol=1e-2).fit(X, Y).save(plain)
     with pytest.raises(ValueError, match="fitted without kernel"):
-        ramify.load(plain, kernel=RBF())
+        palmette.load(plain, kernel=RBF())
 
 
 def test_damaged_support_is_refused(words):
-    from ramify.io.model_file import read_model, write_model
+    from palmette.io.model_file import read_model, write_model
 
     X, Y = words
     file, damaged = io.BytesIO(), io.BytesIO()
@@ -376,7 +376,7 @@ def test_damaged_support_is_refused(words):
     arrays["scorer.rows"] = arrays["scorer.rows"][:-1]
     write_model(damaged, kind, header, arrays)
     with pytest.raises(ModelFileError, match="damaged"):
-        ramify.load(damaged)
+        palmette.load(damaged)
 
 
 def test_settings_are_searched(words):
@@ -398,7 +398,7 @@ def test_settings_are_searched(words):
         ({"fit_intercept": True}, "a kernel brings its own constant"),
         ({"states": "observed"}, "states='observed' needs weights"),
         ({"solver": "bundle"}, "solver='bundle' works on weights of features"),
-        ({"structure": ramify.SemiMarkov(2)}, "SemiMarkov has not"),
+        ({"structure": palmette.SemiMarkov(2)}, "SemiMarkov has not"),
     ],
 )
 def test_what_needs_weights_is_refused_by_name(words, options, message):
@@ -426,7 +426,7 @@ def test_bad_settings_are_refused_before_any_work(words):
 
 @pytest.mark.data
 def test_letters_of_the_first_fold():
-    data = ramify.datasets.load_ocr_letters(subset=[0, 1])
+    data = palmette.datasets.load_ocr_letters(subset=[0, 1])
     train, test = (np.flatnonzero(data.folds == fold) for fold in (0, 1))
     X, Y = [data.data[i] for i in train], [data.target[i] for i in train]
     cubic = Polynomial(3, coef0=0.0, normalize=True)
@@ -445,7 +445,7 @@ def test_a_chain_as_a_graph_is_the_chain(words):
     solver = KernelFrankWolfe(max_iter=6, check_every=1, tol=0.0)
     options = {"kernel": RBF(gamma=0.3), "C": 0.5, "edge_weight": 2.0, "solver": solver}
     with pytest.warns(ConvergenceWarning, match="stopped after 6 passes"):
-        chain, graph = SSVM(Chain(), **options).fit(X, Y), SSVM(ramify.Graph(), **options).fit(graphs, Y)
+        chain, graph = SSVM(Chain(), **options).fit(X, Y), SSVM(palmette.Graph(), **options).fit(graphs, Y)
     for name in ("n_oracle", "primal", "lower"):
         mine, theirs = ([getattr(step, name) for step in m.result_.history] for m in (chain, graph))
         np.testing.assert_allclose(mine, theirs, rtol=1e-4)
@@ -460,14 +460,14 @@ def test_loops_with_edge_features(features, rng):
     if features:
         X = [(*x, rng.normal(size=(4, 2))) for x in X]
     Y = [list(rng.choice(LABELS, 4)) for _ in X]
-    structure = ramify.Graph(symmetric=True)
+    structure = palmette.Graph(symmetric=True)
     reference = fit_linear(X, Y, structure, C=0.3, edge_weight=2.0)
     model = SSVM(structure, kernel=Linear(), C=0.3, edge_weight=2.0, tol=1e-3).fit(X, Y)
     assert model.objective_ == pytest.approx(reference.objective_, rel=2e-3)
     assert model.result_.lower <= reference.objective_ * (1 + 1e-6)
     file = io.BytesIO()
     model.save(file)
-    assert ramify.load(file).predict(X) == model.predict(X)
+    assert palmette.load(file).predict(X) == model.predict(X)
 
 
 # -- kernels of edges -------------------------------------------------------------------------------------------------
@@ -489,15 +489,15 @@ def test_a_linear_edge_kernel_is_weights_of_edge_features(rng):
     edges = [(0, 1), (1, 2), (2, 0)]
     X = [(rng.normal(size=(3, 3)), edges, rng.normal(size=(3, 2))) for _ in range(8)]
     Y = [list(rng.choice(LABELS, 3)) for _ in X]
-    reference = fit_linear(X, Y, ramify.Graph(edge_bias=False), C=0.3, edge_weight=2.0)
-    model = SSVM(ramify.Graph(), kernel=Linear(), edge_kernel=Linear(), C=0.3, edge_weight=2.0, tol=1e-4).fit(
-        X, Y
-    )
+    reference = fit_linear(X, Y, palmette.Graph(edge_bias=False), C=0.3, edge_weight=2.0)
+    model = SSVM(
+        palmette.Graph(), kernel=Linear(), edge_kernel=Linear(), C=0.3, edge_weight=2.0, tol=1e-4
+    ).fit(X, Y)
     assert model.objective_ == pytest.approx(reference.objective_, rel=2e-4)
     assert model.result_.lower <= reference.objective_ * (1 + 1e-6)
     file = io.BytesIO()
     model.save(file)
-    assert ramify.load(file).predict(X) == pickle.loads(pickle.dumps(model)).predict(X) == model.predict(X)
+    assert palmette.load(file).predict(X) == pickle.loads(pickle.dumps(model)).predict(X) == model.predict(X)
 
 
 def test_edge_kernels_of_both_ends(words):
@@ -523,10 +523,10 @@ def test_edge_kernels_of_both_ends(words):
 def test_an_edge_kernel_of_nodes_does_not_ignore_types_of_edges(rng):
     edges, types = [[0, 1], [1, 2]], ["near", "far"]
     X, Y = [rng.normal(size=(3, 2)) for _ in range(3)], [list("aba")] * 3
-    model = SSVM(ramify.Graph(), kernel=RBF(), edge_kernel=RBF(), tol=0.1)
+    model = SSVM(palmette.Graph(), kernel=RBF(), edge_kernel=RBF(), tol=0.1)
     with pytest.raises(MissingCapability, match="X has 2 types of edges: give edge_features"):
-        model.fit([ramify.GraphInput(x, edges, edge_types=types) for x in X], Y)
-    model.fit([ramify.GraphInput(x, edges, np.ones((2, 1)), edge_types=types) for x in X], Y)
+        model.fit([palmette.GraphInput(x, edges, edge_types=types) for x in X], Y)
+    model.fit([palmette.GraphInput(x, edges, np.ones((2, 1)), edge_types=types) for x in X], Y)
     assert model.scorer_.edge_support.shape[1] == 2  # a column for each type
 
 
@@ -585,7 +585,7 @@ def test_nystroem_maps_the_nodes_of_graphs(rng):
     assert mapped.predict(X) == exact.predict(X)
     file = io.BytesIO()
     mapped.save(file)
-    assert ramify.load(file).predict(X) == mapped.predict(X)
+    assert palmette.load(file).predict(X) == mapped.predict(X)
     typed = [GraphInput(graph.nodes, graph.edges, node_types=list("aaabbb")) for graph in X]
     with pytest.raises(MissingCapability, match="all of one type"):
         SSVM(Graph(), kernel=kernel).fit(typed, Y)

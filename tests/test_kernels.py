@@ -12,8 +12,8 @@ from sklearn.kernel_approximation import RBFSampler
 from sklearn.metrics import pairwise
 from sklearn.svm import SVC
 
-from ramify.executors.threads import ThreadExecutor
-from ramify.kernels import (
+from palmette.executors.threads import ThreadExecutor
+from palmette.kernels import (
     RBF,
     Blurred,
     Custom,
@@ -26,9 +26,9 @@ from ramify.kernels import (
     Transformed,
     resolve_kernel,
 )
-from ramify.kernels.definite import check_definite
-from ramify.kernels.gram import Gram
-from ramify.kernels.rows import as_rows, distinct
+from palmette.kernels.definite import check_definite
+from palmette.kernels.gram import Gram
+from palmette.kernels.rows import as_rows, distinct
 
 CASES = [
     (Linear(), pairwise.linear_kernel, {}),
@@ -137,7 +137,7 @@ def test_a_negative_eigenvalue_is_named(rng):
 
 
 def test_of_many_rows_a_part_and_lanczos_steps_are_looked_at(monkeypatch):
-    monkeypatch.setattr("ramify.kernels.definite.EXACT", 100)
+    monkeypatch.setattr("palmette.kernels.definite.EXACT", 100)
     n = 150
     X = np.arange(n, dtype=float)[:, None]
     minus = Custom(lambda a, b: -np.exp(-np.abs(a - b.T)))

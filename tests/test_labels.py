@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from ramify.data import UNKNOWN, UNKNOWN_CODE, LabelCodec, as_sequences, check_same_length, listed
-from ramify.errors import ModelFileError
+from palmette.data import UNKNOWN, UNKNOWN_CODE, LabelCodec, as_sequences, check_same_length, listed
+from palmette.errors import ModelFileError
 
 scalars = st.one_of(
     st.text(), st.integers(), st.booleans(), st.none(), st.floats(allow_nan=False, allow_infinity=False)

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
-from ramify.errors import MissingCapability
-from ramify.solvers.lbfgs import LBFGS, SLOW
-from ramify.solvers.line_search import Point, strong_wolfe
-from ramify.solvers.quasi_newton import InverseHessian
+from palmette.errors import MissingCapability
+from palmette.solvers.lbfgs import LBFGS, SLOW
+from palmette.solvers.line_search import Point, strong_wolfe
+from palmette.solvers.quasi_newton import InverseHessian
 from toy_problems import BinaryLogistic, MulticlassHinge, MulticlassLogistic, make, objective, penalty
 
 seeds = st.integers(0, 2**32 - 1)

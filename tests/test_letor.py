@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
-from ramify.data import letor_lines
-from ramify.data.letor import Queries, read_letor, write_letor
-from ramify.datasets import load_letor_ohsumed, store
-from ramify.datasets.known_ranking import LETOR_OHSUMED
-from ramify.errors import DataFileError
+from palmette.data import letor_lines
+from palmette.data.letor import Queries, read_letor, write_letor
+from palmette.datasets import load_letor_ohsumed, store
+from palmette.datasets.known_ranking import LETOR_OHSUMED
+from palmette.errors import DataFileError
 
 
 def read(text, **options):

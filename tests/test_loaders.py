@@ -12,8 +12,8 @@ from functools import cache
 import numpy as np
 import pytest
 
-from ramify.data import check_spans, detect_encoding, join_words
-from ramify.datasets import (
+from palmette.data import check_spans, detect_encoding, join_words
+from palmette.datasets import (
     hapt_format,
     load_brown,
     load_conll2000,
@@ -27,8 +27,8 @@ from ramify.datasets import (
     store,
     tagged_format,
 )
-from ramify.datasets.decode import untar, unzip
-from ramify.datasets.hapt_features import FEATURE_NAMES, RATE, WIDTH, window_features, window_starts
+from palmette.datasets.decode import untar, unzip
+from palmette.datasets.hapt_features import FEATURE_NAMES, RATE, WIDTH, window_features, window_starts
 
 LOADERS = [
     load_brown,

@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 
 from m3n_reference import dual_optimum, problem_of
+from palmette import SSVM, Clique, Graph, GraphInput
+from palmette.data import Parity
+from palmette.losses import Hamming
+from palmette.solvers.clique_blocks import CliqueSet
+from palmette.solvers.frank_wolfe import FrankWolfe
+from palmette.solvers.hinge_blocks import GenericBlocks, is_compiled
+from palmette.solvers.relaxed_blocks import RelaxedSet
+from palmette.solvers.smo import SMO
+from palmette.structures import Chain, Multiclass
 from problems import make_problem
-from ramify import SSVM, Clique, Graph, GraphInput
-from ramify.data import Parity
-from ramify.losses import Hamming
-from ramify.solvers.clique_blocks import CliqueSet
-from ramify.solvers.frank_wolfe import FrankWolfe
-from ramify.solvers.hinge_blocks import GenericBlocks, is_compiled
-from ramify.solvers.relaxed_blocks import RelaxedSet
-from ramify.solvers.smo import SMO
-from ramify.structures import Chain, Multiclass
 
 SOLVERS = [FrankWolfe(tol=1e-7, max_iter=20000), SMO(tol=1e-7, max_iter=20000)]
 TREE = [(0, 1), (2, 1), (1, 3)]

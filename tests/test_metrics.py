@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ramify.metrics import chunk_report, chunks, format_chunk_table, looks_like_chunks, token_accuracy
+from palmette.metrics import chunk_report, chunks, format_chunk_table, looks_like_chunks, token_accuracy
 
 label = st.sampled_from(["O", "B-X", "I-X", "E-X", "S-X", "B-Y", "I-Y", "E-Y", "S-Y"])
 iob2_label = st.sampled_from(["O", "B-X", "I-X", "B-Y", "I-Y"])

@@ -17,9 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-import ramify
-from ramify.errors import ModelFileError
-from ramify.io import FORMAT, read_model, write_atomically, write_model
+import palmette
+from palmette.errors import ModelFileError
+from palmette.io import FORMAT, read_model, write_atomically, write_model
 
 json_values = st.recursive(
     st.one_of(
@@ -91,11 +91,11 @@ def test_round_trip(kind, header, tables):
 
 
 def test_path_and_file_object_hold_the_same_bytes(tmp_path):
-    for path in (tmp_path / "m.ramify", str(tmp_path / "n.ramify")):
+    for path in (tmp_path / "m.palmette", str(tmp_path / "n.palmette")):
         write_model(path, "crf", {"l2": 1.0}, {"w": np.arange(1000.0), "mask": np.array([[True, False]])})
         assert Path(path).read_bytes() == example()
         assert read_model(path)[0] == "crf"
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["m.ramify", "n.ramify"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["m.palmette", "n.palmette"]
 
 
 def test_fortran_order_and_strided_arrays(rng):
@@ -116,7 +116,7 @@ def test_anybody_can_read_it_with_the_standard_library():
         header = json.loads(archive.read("header.json"))
         np.testing.assert_array_equal(np.load(io.BytesIO(archive.read("arrays/w.npy"))), np.arange(1000.0))
     assert header["format"] == FORMAT == 1
-    assert header["ramify"] == ramify.__version__
+    assert header["palmette"] == palmette.__version__
     assert header["kind"] == "crf" and header["header"] == {"l2": 1.0}
     assert header["arrays"][1] == {"name": "mask", "dtype": "|b1", "shape": [1, 2]}
 
@@ -149,17 +149,17 @@ def test_what_cannot_be_written_is_refused_before_the_file_is_touched(tmp_path):
 
 
 def test_missing_file_and_folder(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"absent\.ramify"):
-        read_model(tmp_path / "absent.ramify")
+    with pytest.raises(FileNotFoundError, match=r"absent\.palmette"):
+        read_model(tmp_path / "absent.palmette")
     with pytest.raises(IsADirectoryError):
         read_model(tmp_path)
 
 
 def test_no_zip_at_all(tmp_path):
     for content in (b"", b"hello", b"PK\x03\x04", pickle.dumps({"a": 1})):
-        path = tmp_path / "m.ramify"
+        path = tmp_path / "m.palmette"
         path.write_bytes(content)
-        with pytest.raises(ModelFileError, match=r"m\.ramify: this is no model file, or it is truncated"):
+        with pytest.raises(ModelFileError, match=r"m\.palmette: this is no model file, or it is truncated"):
             read_model(path)
 
 
@@ -194,11 +194,11 @@ def test_checksums_are_compared():
 
 def test_newer_format():
     with pytest.raises(
-        ModelFileError, match=r"format 7 is newer than this ramify reads \(1\): upgrade ramify"
+        ModelFileError, match=r"format 7 is newer than this palmette reads \(1\): upgrade palmette"
     ):
         read_model(with_header(format=7))
     newer = json.dumps({"format": 7}).encode()
-    with pytest.raises(ModelFileError, match="upgrade ramify"):
+    with pytest.raises(ModelFileError, match="upgrade palmette"):
         read_model(repacked({"header.json": newer, "weights.bin": b"new", "arrays/w.npy": None}))
 
 

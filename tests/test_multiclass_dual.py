@@ -13,14 +13,14 @@ from sklearn.datasets import load_iris, load_wine
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
-import ramify
-from ramify import CRF, SSVM, Chain, Multiclass
-from ramify.errors import MissingCapability
-from ramify.losses import Hamming
-from ramify.objectives.shifted import Shifted
-from ramify.solvers.bundle import Bundle
-from ramify.solvers.cccp import CCCP
-from ramify.solvers.multiclass_dual import MulticlassDual
+import palmette
+from palmette import CRF, SSVM, Chain, Multiclass
+from palmette.errors import MissingCapability
+from palmette.losses import Hamming
+from palmette.objectives.shifted import Shifted
+from palmette.solvers.bundle import Bundle
+from palmette.solvers.cccp import CCCP
+from palmette.solvers.multiclass_dual import MulticlassDual
 
 
 class Seen(Exception):
@@ -101,7 +101,7 @@ def test_certificate_holds_against_the_bundle_method(seed, n, d, k, l2, intercep
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, 10**6), st.integers(1, 20), st.sampled_from([1e-3, 0.3, 10.0, 1e30]))
 def test_step_is_the_nearest_point_of_the_simplex(seed, k, rate):
-    from ramify._kernels.multiclass_dual import simplex_step
+    from palmette._kernels.multiclass_dual import simplex_step
 
     rng = np.random.default_rng(seed)
     g, mass = rng.normal(size=24), np.zeros(24)
@@ -297,8 +297,8 @@ def test_a_table_of_costs_is_a_task_loss(loss, tmp_path):
     # label 1 taken for 2 is dear, so that it happens less often
     wrong = [int(np.sum(model.predict(X)[y == 1] == 2)) for model in (table, plain)]
     assert wrong[0] <= wrong[1]
-    table.save(tmp_path / "m.ramify")
-    np.testing.assert_array_equal(ramify.load(tmp_path / "m.ramify").predict(X), table.predict(X))
+    table.save(tmp_path / "m.palmette")
+    np.testing.assert_array_equal(palmette.load(tmp_path / "m.palmette").predict(X), table.predict(X))
 
 
 def test_costs_that_cannot_be_are_named(rng):

@@ -210,7 +210,7 @@ MUTATIONS = [
 
 
 def source_of(module: str) -> str:
-    return Path(importlib.import_module(f"ramify.{module}").__file__).read_text(encoding="utf-8")
+    return Path(importlib.import_module(f"palmette.{module}").__file__).read_text(encoding="utf-8")
 
 
 def mutate(source: str, line: str, broken: str) -> str:
@@ -232,7 +232,7 @@ def replaced(module_name: str, source: str) -> Iterator[None]:
     }
     fresh = dict(vars(module))
     exec(compile(source, module.__file__, "exec"), fresh)
-    users = [m for name, m in list(sys.modules.items()) if name.split(".")[0] == "ramify"]
+    users = [m for name, m in list(sys.modules.items()) if name.split(".")[0] == "palmette"]
     places = [(m, name) for m in users for name in own if vars(m).get(name) is own[name]]
     try:
         for user, name in places:
@@ -245,8 +245,8 @@ def replaced(module_name: str, source: str) -> Iterator[None]:
 
 def survivors() -> list[str]:
     """Mutants that pass the check of their answer, and answers that fail without any mutation."""
-    import ramify.structures.chain as chain
-    from ramify.testing import ChainReference, check_structure
+    import palmette.structures.chain as chain
+    from palmette.testing import ChainReference, check_structure
 
     reference, found = ChainReference(), []
     try:
@@ -254,7 +254,7 @@ def survivors() -> list[str]:
     except AssertionError as error:
         found.append(f"without mutation: {error}")
     for module, line, broken, answer in MUTATIONS:
-        with replaced(f"ramify.{module}", mutate(source_of(module), line, broken)):
+        with replaced(f"palmette.{module}", mutate(source_of(module), line, broken)):
             try:
                 check_structure(chain.Chain(), reference, n_instances=N_INSTANCES, answers=[answer])
             except AssertionError as error:
@@ -270,7 +270,7 @@ def test_mutated_lines_exist(module, line, broken, answer):
 
 
 def test_every_answer_has_a_mutation():
-    from ramify.testing import CHECKS
+    from palmette.testing import CHECKS
 
     assert {answer for *_, answer in MUTATIONS} == set(CHECKS)
 

@@ -66,9 +66,9 @@ CONSTRAINED = [
 
 def survivors() -> list[str]:
     """Mutants that pass the check of their answer, and answers that fail without any mutation."""
-    import ramify.structures.chain as chain
-    import ramify.structures.constrained  # noqa: F401
-    from ramify.testing import check_structure, reference_for
+    import palmette.structures.chain as chain
+    import palmette.structures.constrained  # noqa: F401
+    from palmette.testing import check_structure, reference_for
 
     def second_order():
         return chain.Chain(order=2)
@@ -85,7 +85,7 @@ def survivors() -> list[str]:
         except AssertionError as error:
             found.append(f"without mutation: {error}")
         for module, line, broken, answer in mutations:
-            with replaced(f"ramify.{module}", mutate(source_of(module), line, broken)):
+            with replaced(f"palmette.{module}", mutate(source_of(module), line, broken)):
                 try:
                     check_structure(make(), reference, n_instances=N_INSTANCES + 6, answers=[answer])
                 except AssertionError as error:
@@ -101,7 +101,7 @@ def test_mutated_lines_exist(module, line, broken, answer):
 
 
 def test_every_answer_has_a_mutation():
-    from ramify.testing import CHECKS
+    from palmette.testing import CHECKS
 
     assert {answer for *_, answer in SECOND_ORDER} == set(CHECKS)
 

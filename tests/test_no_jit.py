@@ -6,8 +6,8 @@ import os
 
 import pytest
 
-from ramify.structures import Chain, Multiclass
-from ramify.testing import ChainReference, check_structure
+from palmette.structures import Chain, Multiclass
+from palmette.testing import ChainReference, check_structure
 
 pytestmark = pytest.mark.nojit
 
@@ -23,6 +23,6 @@ def test_chains_of_other_shapes(lengths):
 
 
 def test_kernels_are_plain_python_when_asked():
-    from ramify._kernels.chain_max import best_path
+    from palmette._kernels.chain_max import best_path
 
     assert hasattr(best_path, "py_func") == (os.environ.get("NUMBA_DISABLE_JIT") != "1")

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import load_wine
 
-from ramify.apps.noisy_labels import (
+from palmette.apps.noisy_labels import (
     LEARNERS,
     Folds,
     NestedResult,
@@ -23,7 +23,7 @@ from ramify.apps.noisy_labels import (
     some_rows,
     standardised,
 )
-from ramify.bench.store import RunStore
+from palmette.bench.store import RunStore
 
 
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=80), st.floats(0, 1), st.integers(0, 99))
@@ -97,7 +97,7 @@ def test_a_path_is_what_single_fits_are():
         found[learner, C] = model.objective_
     assert list(dict.fromkeys(C for _, C in found)) == [0.1, 1.0]
     assert {name for name, _ in found} == set(LEARNERS)
-    from ramify import CRF, SSVM, Multiclass
+    from palmette import CRF, SSVM, Multiclass
 
     for name, kind in (("logistic", CRF), ("convex", SSVM)):
         single = kind(Multiclass(), C=1.0, tol=1e-3).fit(X, noisy)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from palmette.errors import MissingCapability
+from palmette.losses import Hamming, ZeroOne, resolve_loss
+from palmette.structures import Chain, ChainTables, Multiclass
+from palmette.surrogates import Hinge, LogLoss, PerceptronLoss
 from problems import KINDS, make_problem
-from ramify.errors import MissingCapability
-from ramify.losses import Hamming, ZeroOne, resolve_loss
-from ramify.structures import Chain, ChainTables, Multiclass
-from ramify.surrogates import Hinge, LogLoss, PerceptronLoss
 
 
 def directional(f, w, v, eps=1e-4):
@@ -93,7 +93,7 @@ def test_a_pair_without_a_way_is_refused_before_the_first_step():
 
 
 def test_log_loss_needs_sums():
-    from ramify.structures import require
+    from palmette.structures import require
 
     class OnlyBest:
         def best(self, theta): ...

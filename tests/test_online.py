@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import ramify
+import palmette
+from palmette import CRF, Chain, Multiclass, Perceptron
+from palmette.datasets import make_tagging
+from palmette.errors import MissingCapability
+from palmette.solvers import AROW, PassiveAggressive
+from palmette.solvers.online import OnlineState, generic_pass, is_fused, online_pass
 from problems import KINDS, make_problem
-from ramify import CRF, Chain, Multiclass, Perceptron
-from ramify.datasets import make_tagging
-from ramify.errors import MissingCapability
-from ramify.solvers import AROW, PassiveAggressive
-from ramify.solvers.online import OnlineState, generic_pass, is_fused, online_pass
 
 RULES = [
     PassiveAggressive(variant=0),
@@ -112,7 +112,7 @@ def test_arow_minimises_its_objective_and_confidence_never_shrinks(rng, kind):
 
 def test_a_tiny_c_makes_a_perceptron(rng):
     """Every step is then clipped to C, and predictions do not depend on the scale of the weights."""
-    from ramify._kernels.chain_online import PERCEPTRON
+    from palmette._kernels.chain_online import PERCEPTRON
 
     with make_problem(rng, "sparse", surrogate="perceptron") as problem:
         one = new_state(PassiveAggressive(), problem)
@@ -185,14 +185,14 @@ def test_learners_by_name_learn_and_are_saved(solver):
     assert model.score(X[100:], Y[100:]) > plain.score(X[100:], Y[100:]) - 0.05
     file = io.BytesIO()
     model.save(file)
-    assert ramify.load(file).predict(X[100:]) == model.predict(X[100:])
+    assert palmette.load(file).predict(X[100:]) == model.predict(X[100:])
 
 
 def test_solver_objects_are_saved_with_their_settings():
     X, Y = make_tagging(20, random_state=0)
     file = io.BytesIO()
     Perceptron(Chain(), solver=PassiveAggressive(C=0.25, variant=2)).fit(X, Y).save(file)
-    assert ramify.load(file).solver == PassiveAggressive(C=0.25, variant=2)
+    assert palmette.load(file).solver == PassiveAggressive(C=0.25, variant=2)
 
 
 def test_refusals():

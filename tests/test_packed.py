@@ -7,16 +7,16 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
+from palmette.errors import MissingCapability
+from palmette.objectives import packed_loss
+from palmette.objectives.risk import Risk
+from palmette.regularizers import Decomposition
+from palmette.solvers import LBFGS, SAG, DualAscent, passes
+from palmette.solvers.passes import PassState
+from palmette.solvers.perceptron import AveragedPerceptron
+from palmette.solvers.stochastic import Stochastic
+from palmette.structures import Chain, Multiclass
 from problems import KINDS, make_problem
-from ramify.errors import MissingCapability
-from ramify.objectives import packed_loss
-from ramify.objectives.risk import Risk
-from ramify.regularizers import Decomposition
-from ramify.solvers import LBFGS, SAG, DualAscent, passes
-from ramify.solvers.passes import PassState
-from ramify.solvers.perceptron import AveragedPerceptron
-from ramify.solvers.stochastic import Stochastic
-from ramify.structures import Chain, Multiclass
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -161,10 +161,10 @@ def test_single_precision_is_near(rng):
 
 def with_edge_features(problem):
     """The same problem with a weight for every (column, label pair) seen."""
-    from ramify.objectives.risk import Risk
-    from ramify.regularizers.elastic import ElasticNet
-    from ramify.scorers.edges import EdgeScorer
-    from ramify.scorers.linear import LinearScorer
+    from palmette.objectives.risk import Risk
+    from palmette.regularizers.elastic import ElasticNet
+    from palmette.scorers.edges import EdgeScorer
+    from palmette.scorers.linear import LinearScorer
 
     samples, plain = problem.samples, problem.scorer
     assert type(plain) is LinearScorer

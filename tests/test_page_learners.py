@@ -8,21 +8,21 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ramify.apps.webgraph import Collection, Site, page_learner
-from ramify.data.graph_batch import GraphLayout
-from ramify.errors import MissingCapability
-from ramify.estimators.ssvm import SSVM
-from ramify.losses.base import resolve_loss
-from ramify.recipes import run_recipe
-from ramify.regularizers import GroupLasso
-from ramify.structures.chain import Chain
-from ramify.structures.graph import Graph
-from ramify.structures.graph_tables import GraphTables
-from ramify.structures.semi_markov import SemiMarkov
-from ramify.structures.tables import ChainTables
-from ramify.surrogates.hinge import Hinge
-from ramify.surrogates.log import LogLoss
-from ramify.surrogates.soft_hinge import SoftHinge
+from palmette.apps.webgraph import Collection, Site, page_learner
+from palmette.data.graph_batch import GraphLayout
+from palmette.errors import MissingCapability
+from palmette.estimators.ssvm import SSVM
+from palmette.losses.base import resolve_loss
+from palmette.recipes import run_recipe
+from palmette.regularizers import GroupLasso
+from palmette.structures.chain import Chain
+from palmette.structures.graph import Graph
+from palmette.structures.graph_tables import GraphTables
+from palmette.structures.semi_markov import SemiMarkov
+from palmette.structures.tables import ChainTables
+from palmette.surrogates.hinge import Hinge
+from palmette.surrogates.log import LogLoss
+from palmette.surrogates.soft_hinge import SoftHinge
 
 LABELS = ("a", "b", "c")
 

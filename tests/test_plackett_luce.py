@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 
-import ramify
-from ramify.errors import MissingCapability
-from ramify.estimators.plackett_luce import PlackettLuce
-from ramify.surrogates.plackett_luce import TIES, PlackettLuceLoss
+import palmette
+from palmette.errors import MissingCapability
+from palmette.estimators.plackett_luce import PlackettLuce
+from palmette.surrogates.plackett_luce import TIES, PlackettLuceLoss
 
 EPS = np.finfo(float).eps
 
@@ -306,7 +306,7 @@ def test_samples_follow_the_distribution():
 
 def ranks_of_two(scores, k):
     """The kernel, with a query before and after that must not matter."""
-    from ramify._kernels.plackett_luce_ranks import rank_probabilities
+    from palmette._kernels.plackett_luce_ranks import rank_probabilities
 
     n = len(scores)
     found = np.empty((n + 5, k))
@@ -406,8 +406,8 @@ def test_empty_queries_have_empty_answers():
 def test_model_files(tmp_path, options):
     X, y = queries(10)
     model = PlackettLuce(**options).fit(X, y)
-    model.save(tmp_path / "m.ramify")
-    again = ramify.load(tmp_path / "m.ramify")
+    model.save(tmp_path / "m.palmette")
+    again = palmette.load(tmp_path / "m.palmette")
     assert type(again) is PlackettLuce and again.get_params() == model.get_params()
     assert np.array_equal(again.coef_, model.coef_) and again.objective_ == model.objective_
     assert np.array_equal(again.log_proba(X, y), model.log_proba(X, y))
@@ -418,7 +418,7 @@ def test_sparse_weights_groups_and_warm_starts():
     X, y = queries(20, n_columns=6)
     sparse = PlackettLuce(l1=8.0, tol=1e-8).fit(X, y)
     assert 0 < np.count_nonzero(sparse.coef_) < 6 and sparse.result_.gap <= 1e-6 * sparse.objective_
-    groups = ramify.GroupLasso(14.0, by=list("aabbcc"))
+    groups = palmette.GroupLasso(14.0, by=list("aabbcc"))
     grouped = PlackettLuce(regularizer=groups, tol=1e-6).fit(X, y)
     pairs = grouped.coef_.reshape(3, 2)
     assert np.array_equal(pairs.any(axis=1), pairs.all(axis=1)) and not pairs.all()

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from ramify import CRF, SSVM, Chain, Multiclass, Perceptron
-from ramify.datasets import make_chains
-from ramify.plot import ConvergenceDisplay, MarginalsDisplay, TransitionsDisplay
-from ramify.solvers.base import Step
+from palmette import CRF, SSVM, Chain, Multiclass, Perceptron
+from palmette.datasets import make_chains
+from palmette.plot import ConvergenceDisplay, MarginalsDisplay, TransitionsDisplay
+from palmette.solvers.base import Step
 
 X, Y = make_chains(20, n_classes=3, n_features=4, random_state=0)
 
@@ -30,7 +30,7 @@ def crf():
 
 
 def test_importing_displays_needs_no_matplotlib():
-    code = "import sys, ramify.plot; print('matplotlib' in sys.modules)"
+    code = "import sys, palmette.plot; print('matplotlib' in sys.modules)"
     assert (
         subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "False"
     )
@@ -43,8 +43,8 @@ def test_unfitted_estimator(display, ax):
 
 
 def test_without_matplotlib(monkeypatch, crf):
-    monkeypatch.setattr("ramify.plot.axes.has_matplotlib", lambda: False)
-    with pytest.raises(ModuleNotFoundError, match=r"pip install 'ramify\[plot\]'"):
+    monkeypatch.setattr("palmette.plot.axes.has_matplotlib", lambda: False)
+    with pytest.raises(ModuleNotFoundError, match=r"pip install 'palmette\[plot\]'"):
         TransitionsDisplay.from_estimator(crf)
 
 

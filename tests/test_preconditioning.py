@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
+from palmette.errors import MissingCapability
+from palmette.objectives.packed_diagonal import has_diagonal, hessian_diagonal
+from palmette.regularizers.elastic import ElasticNet
+from palmette.solvers.lbfgs import LBFGS
+from palmette.solvers.quasi_newton import InverseHessian
+from palmette.structures import Chain, Multiclass
 from problems import make_problem
-from ramify.errors import MissingCapability
-from ramify.objectives.packed_diagonal import has_diagonal, hessian_diagonal
-from ramify.regularizers.elastic import ElasticNet
-from ramify.solvers.lbfgs import LBFGS
-from ramify.solvers.quasi_newton import InverseHessian
-from ramify.structures import Chain, Multiclass
 from toy_problems import BinaryLogistic, make
 
 SPARSE = ["sparse", "names"]

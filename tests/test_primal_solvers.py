@@ -15,17 +15,17 @@ from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
 from m3n_reference import dual_optimum, problem_of
+from palmette import SSVM, Chain, Graph, GraphInput, Multiclass, SemiMarkov
+from palmette.errors import MissingCapability
+from palmette.objectives.shifted import Shifted
+from palmette.regularizers import Decomposition, ElasticNet
+from palmette.solvers import LBFGS, Bundle, NSlack, OneSlack, Pegasos, Subgradient
+from palmette.solvers.block_ascent import dual_value
+from palmette.solvers.cccp import CCCP
+from palmette.solvers.pegasos_epoch import is_compiled, run_epoch
+from palmette.solvers.working_set import WorkingSetBlocks
+from palmette.surrogates import Difference, PerceptronLoss
 from problems import KINDS, make_problem
-from ramify import SSVM, Chain, Graph, GraphInput, Multiclass, SemiMarkov
-from ramify.errors import MissingCapability
-from ramify.objectives.shifted import Shifted
-from ramify.regularizers import Decomposition, ElasticNet
-from ramify.solvers import LBFGS, Bundle, NSlack, OneSlack, Pegasos, Subgradient
-from ramify.solvers.block_ascent import dual_value
-from ramify.solvers.cccp import CCCP
-from ramify.solvers.pegasos_epoch import is_compiled, run_epoch
-from ramify.solvers.working_set import WorkingSetBlocks
-from ramify.surrogates import Difference, PerceptronLoss
 
 SQUARE = [(0, 1), (1, 2), (2, 3), (3, 0)]
 SOLVERS = [
@@ -216,7 +216,7 @@ def test_epochs_are_those_of_the_definition(seed, kind, batch, limit, direct):
         assert is_compiled(problem)
         np.testing.assert_allclose(found.w, expected[0], atol=1e-10)
         np.testing.assert_allclose(found.total, expected[1], atol=1e-9)
-        with mock.patch("ramify.solvers.pegasos_epoch.is_compiled", lambda problem: False):
+        with mock.patch("palmette.solvers.pegasos_epoch.is_compiled", lambda problem: False):
             generic = run_epoch(problem, w, order, batch, 5, limit)
         np.testing.assert_allclose(generic.w, expected[0], atol=1e-10)
         np.testing.assert_allclose(generic.total, expected[1], atol=1e-9)

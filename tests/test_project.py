@@ -8,14 +8,15 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
-import ramify
+import palmette
 
 ROOT = Path(__file__).resolve().parents[1]
-PACKAGE = ROOT / "src" / "ramify"
+PACKAGE = ROOT / "src" / "palmette"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 LINE_LIMIT = 450
 
@@ -41,7 +42,7 @@ def repository_files() -> list[Path]:
 
 def test_import_is_light():
     heavy = ("numba", "matplotlib", "dask")
-    result = python("-c", f"import sys, ramify; print([m for m in {heavy!r} if m in sys.modules])")
+    result = python("-c", f"import sys, palmette; print([m for m in {heavy!r} if m in sys.modules])")
     assert result.returncode == 0, result.stderr
     assert result.stdout.strip() == "[]", "import these inside functions or lazily loaded modules"
 
@@ -58,12 +59,12 @@ def test_modules_are_short(path):
 
 
 def test_version_is_the_same_everywhere():
-    installed = importlib.metadata.version("ramify")
-    assert installed == ramify.__version__, "the installed version is stale: pip install -e . again"
+    installed = importlib.metadata.version("palmette")
+    assert installed == palmette.__version__, "the installed version is stale: pip install -e . again"
     headings = re.findall(r"^## \[(.+?)\]", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
-    released = re.fullmatch(r"\d+\.\d+\.\d+", ramify.__version__)
+    released = re.fullmatch(r"\d+\.\d+\.\d+", palmette.__version__)
     assert headings[0] == "Unreleased"
-    assert not released or ramify.__version__ in headings
+    assert not released or palmette.__version__ in headings
 
 
 # --------------------------------------------------------------------------------------- the repository
@@ -87,6 +88,30 @@ def test_repository_names_no_place_of_one_machine():
     assert found == []
 
 
+def test_nothing_has_the_name_of_before():
+    # The project was renamed before its first release: another package has the old name.
+    old = "rami" + "fy"
+    found = []
+    for path in repository_files():
+        name = path.relative_to(ROOT).as_posix()
+        if name == "CHANGELOG.md":  # it says what was renamed
+            continue
+        text = name + "\n" + path.read_text(encoding="utf-8", errors="replace")
+        found += [f"{name}:{n}" for n, line in enumerate(text.splitlines()) if old in line.lower()]
+    assert found == []
+
+
+def test_readme_says_first_how_to_install():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    headings = re.findall(r"^## (.+)$", text, re.MULTILINE)
+    assert headings[0] == "Install"
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        extras = tomllib.load(file)["project"]["optional-dependencies"]
+    named = {name for group in re.findall(r"\[([a-z,]+)\]\"", text) for name in group.split(",")}
+    assert named <= set(extras), "README names an extra that does not exist"
+    assert {"plot", "peers"} <= named
+
+
 @pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md"])
 def test_python_code_in_the_documents_runs(name, tmp_path, monkeypatch):
     text = (ROOT / name).read_text(encoding="utf-8")
@@ -102,7 +127,7 @@ def test_python_code_in_the_documents_runs(name, tmp_path, monkeypatch):
 SAMPLE_TESTS = """
 import os
 import pytest
-from ramify.errors import DatasetUnavailable
+from palmette.errors import DatasetUnavailable
 
 def test_plain():
     pass
@@ -142,29 +167,29 @@ def sample_suite(tmp_path):
 
 
 def test_data_tests_are_skipped_without_data(sample_suite):
-    output = sample_suite("-k", "not compiles", RAMIFY_DATA="", RAMIFY_REQUIRE_DATA="")
+    output = sample_suite("-k", "not compiles", PALMETTE_DATA="", PALMETTE_REQUIRE_DATA="")
     assert "1 passed, 3 skipped" in output
-    assert "set RAMIFY_DATA to a folder of data sets" in output
+    assert "set PALMETTE_DATA to a folder of data sets" in output
     assert "tests on real data that did not run: 2" in output
     assert "numba compile: 0.0 s in 0 functions" in output
 
 
 def test_an_absent_set_is_a_skip(sample_suite, tmp_path):
-    output = sample_suite("-k", "not compiles", RAMIFY_DATA=str(tmp_path), RAMIFY_REQUIRE_DATA="")
+    output = sample_suite("-k", "not compiles", PALMETTE_DATA=str(tmp_path), PALMETTE_REQUIRE_DATA="")
     assert "2 passed, 2 skipped" in output
     assert "set 'owls' is nowhere" in output
     assert "tests on real data that did not run: 1" in output
 
 
 def test_a_skipped_data_test_fails_where_data_is_required(sample_suite):
-    output = sample_suite("-k", "not compiles", RAMIFY_DATA="", RAMIFY_REQUIRE_DATA="1")
+    output = sample_suite("-k", "not compiles", PALMETTE_DATA="", PALMETTE_REQUIRE_DATA="1")
     assert "1 passed, 1 skipped" in output and "2 errors" in output
     assert "this test on real data did not run" in output
 
 
 @pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["one process", "two workers"])
 def test_compile_time_is_summed_over_processes(sample_suite, workers):
-    output = sample_suite(*workers, RAMIFY_DATA="", RAMIFY_REQUIRE_DATA="", NUMBA_DISABLE_JIT="")
+    output = sample_suite(*workers, PALMETTE_DATA="", PALMETTE_REQUIRE_DATA="", NUMBA_DISABLE_JIT="")
     seconds, functions = re.search(r"numba compile: ([\d.]+) s in (\d+) functions", output).groups()
     assert float(seconds) > 0
     assert functions == "1", "the inner function lies inside the outer one"

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
+from palmette.errors import MissingCapability
+from palmette.regularizers import Decomposition, GroupedElasticNet
+from palmette.solvers import LBFGS, Bundle, Proximal
+from palmette.solvers.proximal import SLOW
 from problems import make_problem
-from ramify.errors import MissingCapability
-from ramify.regularizers import Decomposition, GroupedElasticNet
-from ramify.solvers import LBFGS, Bundle, Proximal
-from ramify.solvers.proximal import SLOW
 from toy_problems import BinaryLogistic, MulticlassHinge, MulticlassLogistic, make, objective
 
 seeds = st.integers(0, 2**32 - 1)

@@ -9,17 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ramify import CRF, SSVM, Chain, Graph, Multiclass, Perceptron, Ranking, SemiMarkov
-from ramify.data.graphs import GraphInput
-from ramify.data.rankings import RankingCodec, grades_of
-from ramify.datasets import make_chains
-from ramify.errors import MissingCapability
-from ramify.inspection import bound_values
-from ramify.losses import NDCG, Hamming, MeanAveragePrecision, Pairwise, PrecisionAt, ZeroOne, resolve_loss
-from ramify.losses.rescaling import is_exact, rescaled_best, resolve_rescaling
-from ramify.structures import ChainTables
-from ramify.surrogates import Difference, Hinge, PerceptronLoss, RescaledHinge, RescaledPerceptron, TieLoss
-from ramify.testing import reference_for
+from palmette import CRF, SSVM, Chain, Graph, Multiclass, Perceptron, Ranking, SemiMarkov
+from palmette.data.graphs import GraphInput
+from palmette.data.rankings import RankingCodec, grades_of
+from palmette.datasets import make_chains
+from palmette.errors import MissingCapability
+from palmette.inspection import bound_values
+from palmette.losses import NDCG, Hamming, MeanAveragePrecision, Pairwise, PrecisionAt, ZeroOne, resolve_loss
+from palmette.losses.rescaling import is_exact, rescaled_best, resolve_rescaling
+from palmette.structures import ChainTables
+from palmette.surrogates import Difference, Hinge, PerceptronLoss, RescaledHinge, RescaledPerceptron, TieLoss
+from palmette.testing import reference_for
 
 seeds, kinds = st.integers(0, 2**32 - 1), st.integers(0, 14)
 PLANTED = -1e8  # scores below belong to outputs that the instances hold possible in the last resort

@@ -15,22 +15,22 @@ from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 from sklearn.base import clone
 
-import ramify
-from ramify import CRF, SSVM, Perceptron, Ranking
-from ramify.data import by_query
-from ramify.data.rankings import RankingCodec, grades_of, ranks_of
-from ramify.errors import InfeasibleError, MissingCapability, ModelFileError
-from ramify.estimators import loss_checks
-from ramify.inspection import NamedWeights, explain
-from ramify.kernels import RBF, Nystroem
-from ramify.losses import NDCG, MeanAveragePrecision, Pairwise, PrecisionAt
-from ramify.metrics import ndcg
-from ramify.objectives.risk import Samples
-from ramify.scorers.ranking import RankingScorer
-from ramify.structures import RankingCost, RankingRestriction, RankingTables
-from ramify.structures.ranking_search import assignments, best_assignment
-from ramify.surrogates import Hinge, TiedPerceptronLoss
-from ramify.testing import check_structure
+import palmette
+from palmette import CRF, SSVM, Perceptron, Ranking
+from palmette.data import by_query
+from palmette.data.rankings import RankingCodec, grades_of, ranks_of
+from palmette.errors import InfeasibleError, MissingCapability, ModelFileError
+from palmette.estimators import loss_checks
+from palmette.inspection import NamedWeights, explain
+from palmette.kernels import RBF, Nystroem
+from palmette.losses import NDCG, MeanAveragePrecision, Pairwise, PrecisionAt
+from palmette.metrics import ndcg
+from palmette.objectives.risk import Samples
+from palmette.scorers.ranking import RankingScorer
+from palmette.structures import RankingCost, RankingRestriction, RankingTables
+from palmette.structures.ranking_search import assignments, best_assignment
+from palmette.surrogates import Hinge, TiedPerceptronLoss
+from palmette.testing import check_structure
 
 
 def queries(seed=0, sizes=(5, 4, 6, 3), n_columns=3):
@@ -59,7 +59,7 @@ def test_every_answer_against_enumeration(weights):
 
 def test_a_wrong_tie_rule_is_found(monkeypatch):
     """The check compares outputs, not only values, where sums are exact."""
-    from ramify.structures import ranking_search
+    from palmette.structures import ranking_search
 
     monkeypatch.setattr(ranking_search, "preference", lambda score: np.argsort(score, kind="stable"))
     with pytest.raises(AssertionError, match="k_best"):
@@ -356,9 +356,9 @@ def test_hinge_closes_its_gap(loss, structure):
 @given(st.integers(0, 10**6))
 def test_hinge_is_convex_and_above_the_loss(seed):
     """The subgradient inequality in the weights, and the bound on the loss of the prediction."""
-    from ramify.executors.threads import ThreadExecutor
-    from ramify.objectives.risk import Risk
-    from ramify.regularizers.elastic import ElasticNet
+    from palmette.executors.threads import ThreadExecutor
+    from palmette.objectives.risk import Risk
+    from palmette.regularizers.elastic import ElasticNet
 
     rng = np.random.default_rng(seed)
     X, y = queries(seed, (4, 3))
@@ -465,11 +465,11 @@ def test_files_pickles_and_clones(structure, loss):
     model = SSVM(structure, task_loss=loss).fit(X, y)
     file = io.BytesIO()
     model.save(file)
-    for other in (ramify.load(file), pickle.loads(pickle.dumps(model)), clone(model).fit(X, y)):
+    for other in (palmette.load(file), pickle.loads(pickle.dumps(model)), clone(model).fit(X, y)):
         assert [o.tolist() for o in other.predict(X)] == [o.tolist() for o in model.predict(X)]
         assert other.score(X, y) == model.score(X, y)
         assert np.array_equal(other.structure.weights(6), structure.weights(6))
-    assert ramify.load(file).structure.ties == structure.ties
+    assert palmette.load(file).structure.ties == structure.ties
 
 
 def test_files_that_do_not_fit():
@@ -500,7 +500,7 @@ def test_features_of_every_kind():
     mapped = SSVM(Ranking(), kernel=Nystroem(RBF(0.5), n_components=5)).fit(X, y)
     file = io.BytesIO()
     mapped.save(file)
-    assert ramify.load(file).score(X, y) == mapped.score(X, y)
+    assert palmette.load(file).score(X, y) == mapped.score(X, y)
 
 
 def test_weights_by_name():

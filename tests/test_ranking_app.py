@@ -16,15 +16,15 @@ from matplotlib.figure import Figure
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from ramify.apps.ranking import PairwiseSVM, Ranker, evaluate_scores, make_ranker, select
-from ramify.apps.ranking.learners import _SOLVERS, ALGORITHMS
-from ramify.apps.ranking.pairwise_svm import pairs
-from ramify.apps.ranking.ranker import scaled
-from ramify.cli import main
-from ramify.data import read_letor, write_letor
-from ramify.errors import DataFileError, ModelFileError
-from ramify.metrics import mean_average_precision, ndcg
-from ramify.solvers.registry import HOME
+from palmette.apps.ranking import PairwiseSVM, Ranker, evaluate_scores, make_ranker, select
+from palmette.apps.ranking.learners import _SOLVERS, ALGORITHMS
+from palmette.apps.ranking.pairwise_svm import pairs
+from palmette.apps.ranking.ranker import scaled
+from palmette.cli import main
+from palmette.data import read_letor, write_letor
+from palmette.errors import DataFileError, ModelFileError
+from palmette.metrics import mean_average_precision, ndcg
+from palmette.solvers.registry import HOME
 
 DOCUMENTATION = (Path(__file__).resolve().parents[1] / "docs" / "cli.md").read_text(encoding="utf-8")
 
@@ -316,7 +316,7 @@ def test_inspect_names_features_by_their_numbers_in_the_file(run, zero_based):
         ),
         (
             ["inspect", "model", "--why", "test.txt"],
-            "neither 'ramify train' (--task tagging) nor Tagger.save",
+            "neither 'palmette train' (--task tagging) nor Tagger.save",
         ),
         (
             ["train", "train.txt", "train.txt", "--task", "ranking", "-m", "x"],

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ramify.data.rankings import RankingCodec, grades_of, ranks_of
-from ramify.errors import MissingCapability
-from ramify.losses import NDCG, Hamming, MeanAveragePrecision, Pairwise, PrecisionAt, ZeroOne, resolve_loss
-from ramify.losses import ranking_bound as bound
-from ramify.metrics import mean_average_precision, ndcg, precision_at
-from ramify.structures import Chain, Ranking, RankingTables
+from palmette.data.rankings import RankingCodec, grades_of, ranks_of
+from palmette.errors import MissingCapability
+from palmette.losses import NDCG, Hamming, MeanAveragePrecision, Pairwise, PrecisionAt, ZeroOne, resolve_loss
+from palmette.losses import ranking_bound as bound
+from palmette.metrics import mean_average_precision, ndcg, precision_at
+from palmette.structures import Chain, Ranking, RankingTables
 
 LOSSES = [
     NDCG(),
@@ -244,7 +244,7 @@ def test_cut_off_beyond_the_documents_is_none():
 @pytest.mark.data
 def test_ways_agree_on_ohsumed(monkeypatch):
     """Queries of up to 200 documents: merge and assignment, NDCG@10 and NDCG, and the sort where it serves."""
-    from ramify.datasets import load_letor_ohsumed
+    from palmette.datasets import load_letor_ohsumed
 
     X, y = load_letor_ohsumed(1, "validation", return_X_y=True)
     X, y = X[:6], y[:6]

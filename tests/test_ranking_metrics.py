@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score, ndcg_score
 
-from ramify.metrics import (
+from palmette.metrics import (
     compare,
     mean_average_precision,
     ndcg,

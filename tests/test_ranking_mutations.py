@@ -137,9 +137,9 @@ MUTATIONS = [
 
 def check_losses() -> None:
     """Values and maxima of every loss on small queries, by every way."""
-    from ramify.data.rankings import RankingCodec, grades_of
-    from ramify.losses import ranking_bound as bound
-    from ramify.structures import Ranking, RankingTables
+    from palmette.data.rankings import RankingCodec, grades_of
+    from palmette.losses import ranking_bound as bound
+    from palmette.structures import Ranking, RankingTables
     from test_ranking_losses import LOSSES, enumerated, plain_loss
 
     rng = np.random.default_rng(0)
@@ -162,8 +162,8 @@ def check_losses() -> None:
 
 def survivors() -> list[str]:
     """Mutants that pass the check of their answer, and checks that fail without any mutation."""
-    import ramify.structures.ranking as home
-    from ramify.testing import RankingReference, check_structure
+    import palmette.structures.ranking as home
+    from palmette.testing import RankingReference, check_structure
 
     def check(answer: str) -> None:
         if answer == "loss":
@@ -178,7 +178,7 @@ def survivors() -> list[str]:
         except AssertionError as error:
             found.append(f"without mutation: {error}")
     for module, line, broken, answer in MUTATIONS:
-        with replaced(f"ramify.{module}", mutate(source_of(module), line, broken)):
+        with replaced(f"palmette.{module}", mutate(source_of(module), line, broken)):
             try:
                 check(answer)
             except (AssertionError, IndexError, ValueError) as error:

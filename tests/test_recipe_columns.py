@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.utils import Bunch
 
-from ramify import CRF, Chain, Perceptron
-from ramify.data import tag_words
-from ramify.recipes import Context
-from ramify.recipes.tagging import (
+from palmette import CRF, Chain, Perceptron
+from palmette.data import tag_words
+from palmette.recipes import Context
+from palmette.recipes.tagging import (
     BioColumns,
     Neighbours,
     System,
@@ -23,9 +23,9 @@ from ramify.recipes.tagging import (
     train,
     word_segmentation,
 )
-from ramify.recipes.tagging.bio_columns import signs, stem
-from ramify.recipes.tagging.segmentation_columns import CharacterColumns, LexiconColumns, kind
-from ramify.recipes.tagging.task import first
+from palmette.recipes.tagging.bio_columns import signs, stem
+from palmette.recipes.tagging.segmentation_columns import CharacterColumns, LexiconColumns, kind
+from palmette.recipes.tagging.task import first
 
 WORDS = st.lists(st.text("abc", min_size=1, max_size=7), min_size=1, max_size=6)
 LINES = st.lists(WORDS, min_size=1, max_size=12)
@@ -167,7 +167,7 @@ def scored(task: TaggingTask, system: System, n_train: int, n_test: int) -> floa
 
 @pytest.mark.data
 def test_a_lexicon_helps_to_find_words():
-    from ramify.datasets import load_cws_udc
+    from palmette.datasets import load_cws_udc
 
     task = word_segmentation(load_cws_udc, target=0.0, quick_target=0.0)
     baseline, lexicon = (scored(task, system, 800, 200) for system in (task.baseline, task.candidates[0]))
@@ -176,8 +176,8 @@ def test_a_lexicon_helps_to_find_words():
 
 @pytest.mark.data
 def test_names_in_abstracts():
-    from ramify.bench.files import CheckoutFiles
-    from ramify.datasets import load_jnlpba, load_ud_ewt
+    from palmette.bench.files import CheckoutFiles
+    from palmette.datasets import load_jnlpba, load_ud_ewt
 
     files = CheckoutFiles("recipes", "recipe")
     recipe = files.load(files.find("jnlpba"))

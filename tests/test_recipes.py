@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ramify.recipes import Context, list_recipes, run_recipe
+from palmette.recipes import Context, list_recipes, run_recipe
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -55,9 +55,9 @@ def test_unknown_recipe(folder):
 
 def test_without_a_source_checkout(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("ramify.__file__", str(tmp_path / "site" / "ramify" / "__init__.py"))
+    monkeypatch.setattr("palmette.__file__", str(tmp_path / "site" / "palmette" / "__init__.py"))
     assert list_recipes() == []
-    with pytest.raises(ValueError, match="recipes come with a source checkout of ramify"):
+    with pytest.raises(ValueError, match="recipes come with a source checkout of palmette"):
         run_recipe("sums")
 
 
@@ -107,9 +107,9 @@ def test_markdown_report_has_its_figures_beside_it(folder, tmp_path):
 
 
 def test_without_matplotlib_a_note_stands_for_the_figure(folder, monkeypatch):
-    monkeypatch.setattr("ramify.recipes.context.has_matplotlib", lambda: False)
+    monkeypatch.setattr("palmette.recipes.context.has_matplotlib", lambda: False)
     report = run_recipe("sums")
-    assert not report.figures and any("pip install 'ramify[plot]'" in note for note in report.notes)
+    assert not report.figures and any("pip install 'palmette[plot]'" in note for note in report.notes)
 
 
 def test_rows_have_the_cells_of_the_header():

@@ -12,20 +12,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ramify import CRF, SSVM, Chain, Multiclass, Perceptron, SemiMarkov
-from ramify.apps.tagging.columns import read_columns
-from ramify.apps.tagging.report import report_on_labels, report_on_model, report_on_tagger
-from ramify.apps.tagging.report.confidence import calibration_error, confidence_of
-from ramify.apps.tagging.report.confusion import commonest_mistakes, span_confusion, token_confusion
-from ramify.apps.tagging.report.show_cases import NOT_CALIBRATED
-from ramify.apps.tagging.tagger import Tagger
-from ramify.cli import main
-from ramify.data.spans import convert_spans
-from ramify.datasets import make_tagging
-from ramify.features.templates import Template
-from ramify.metrics import bootstrap_interval, chunk_report, tally_accuracy, tally_chunks
-from ramify.page import page, table, tag
-from ramify.recipes import run_recipe
+from palmette import CRF, SSVM, Chain, Multiclass, Perceptron, SemiMarkov
+from palmette.apps.tagging.columns import read_columns
+from palmette.apps.tagging.report import report_on_labels, report_on_model, report_on_tagger
+from palmette.apps.tagging.report.confidence import calibration_error, confidence_of
+from palmette.apps.tagging.report.confusion import commonest_mistakes, span_confusion, token_confusion
+from palmette.apps.tagging.report.show_cases import NOT_CALIBRATED
+from palmette.apps.tagging.tagger import Tagger
+from palmette.cli import main
+from palmette.data.spans import convert_spans
+from palmette.datasets import make_tagging
+from palmette.features.templates import Template
+from palmette.metrics import bootstrap_interval, chunk_report, tally_accuracy, tally_chunks
+from palmette.page import page, table, tag
+from palmette.recipes import run_recipe
 
 VOID = {"meta", "br", "img", "link", "input"}
 EVIL = "</td><script>alert(1)</script>\"'&amp;"
@@ -407,7 +407,7 @@ def test_evaluate_refuses_bad_names_first(files, capsys, name, message):
 
 RECIPE = '''"""Two taggers."""
 
-from ramify.apps.tagging.report import report_on_labels
+from palmette.apps.tagging.report import report_on_labels
 
 def run(context):
     context.add_table("Errors", ["learner", "error"], [["<CRF>", 0.25]])
@@ -433,7 +433,7 @@ def test_recipes_hold_evaluations(tmp_path, monkeypatch):
 
 @pytest.mark.data
 def test_conll2000_report():
-    from ramify.datasets import load_conll2000
+    from palmette.datasets import load_conll2000
 
     bunch = load_conll2000("train")
     X = [[[f"w={word}", f"t={pos}"] for word, pos in sentence] for sentence in bunch.data[:400]]

@@ -9,13 +9,12 @@ import math
 import numpy as np
 import pytest
 
-from problems import make_problem
-from ramify import SSVM
-from ramify.data.graph_batch import GraphLayout
-from ramify.data.rankings import RankingCodec
-from ramify.errors import MissingCapability
-from ramify.inspection import bound_values
-from ramify.losses import (
+from palmette import SSVM
+from palmette.data.graph_batch import GraphLayout
+from palmette.data.rankings import RankingCodec
+from palmette.errors import MissingCapability
+from palmette.inspection import bound_values
+from palmette.losses import (
     NDCG,
     Hamming,
     MeanAveragePrecision,
@@ -27,9 +26,9 @@ from ramify.losses import (
     resolve_loss,
     trade_off,
 )
-from ramify.losses.hamming import common_unit
-from ramify.losses.rescaling import rescaled_best, resolve_rescaling
-from ramify.structures import (
+from palmette.losses.hamming import common_unit
+from palmette.losses.rescaling import rescaled_best, resolve_rescaling
+from palmette.structures import (
     Chain,
     ChainTables,
     Graph,
@@ -40,9 +39,10 @@ from ramify.structures import (
     SegmentTables,
     SemiMarkov,
 )  # fmt: skip
-from ramify.surrogates import Difference, Hinge, PerceptronLoss, RescaledHinge, RescaledPerceptron
-from ramify.testing import ChainReference, GraphReference, MulticlassReference, SegmentReference
-from ramify.testing.chain2_reference import SecondOrderReference
+from palmette.surrogates import Difference, Hinge, PerceptronLoss, RescaledHinge, RescaledPerceptron
+from palmette.testing import ChainReference, GraphReference, MulticlassReference, SegmentReference
+from palmette.testing.chain2_reference import SecondOrderReference
+from problems import make_problem
 
 CLASSES = ("a", "b", "c")
 LENGTHS = np.array([1, 4, 5, 2, 3])
@@ -212,7 +212,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("make", "name", "way"), CASES)
-@pytest.mark.filterwarnings("ignore::ramify.errors.ApproximateInferenceWarning")
+@pytest.mark.filterwarnings("ignore::palmette.errors.ApproximateInferenceWarning")
 def test_maxima_and_bounds_by_enumeration(make, name, way, monkeypatch):
     if way == "search":  # small as they are, these would be settled at once
         monkeypatch.setattr(levels, "AT_ONCE", 0.0)

@@ -7,14 +7,14 @@ import copy
 import numpy as np
 import pytest
 
+from palmette import CRF
+from palmette.errors import MissingCapability
+from palmette.objectives.sag_state import SagState
+from palmette.regularizers.elastic import ElasticNet
+from palmette.solvers.lbfgs import LBFGS
+from palmette.solvers.sag import SAG
+from palmette.structures import Chain, Multiclass
 from problems import KINDS, make_problem
-from ramify import CRF
-from ramify.errors import MissingCapability
-from ramify.objectives.sag_state import SagState
-from ramify.regularizers.elastic import ElasticNet
-from ramify.solvers.lbfgs import LBFGS
-from ramify.solvers.sag import SAG
-from ramify.structures import Chain, Multiclass
 
 
 def penalised(problem, l2=0.7, l1=0.0, edge=1.0):
@@ -245,9 +245,9 @@ def test_warns_when_it_runs_out_of_epochs(rng):
 @pytest.mark.data
 @pytest.mark.parametrize("l2", [0.2, 2.0, 20.0])
 def test_chunking_converges_whatever_the_penalty(l2):
-    from ramify.apps.tagging.default_template import crfsuite_chunking_template
-    from ramify.datasets import load_conll2000
-    from ramify.features.templates import Template
+    from palmette.apps.tagging.default_template import crfsuite_chunking_template
+    from palmette.datasets import load_conll2000
+    from palmette.features.templates import Template
 
     train = load_conll2000("train")
     X, y = Template.parse(crfsuite_chunking_template()).apply(train.data[:300]), train.target[:300]

@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ramify import CRF, SSVM, Chain, Multiclass, Perceptron
-from ramify.structures import ChainTables, Restriction
-from ramify.testing import CHECKS, check_structure, reference_for
-from ramify.testing.chain2_reference import SecondOrderReference
-from ramify.testing.chain_instances import KINDS
-from ramify.testing.enumeration import arrays
+from palmette import CRF, SSVM, Chain, Multiclass, Perceptron
+from palmette.structures import ChainTables, Restriction
+from palmette.testing import CHECKS, check_structure, reference_for
+from palmette.testing.chain2_reference import SecondOrderReference
+from palmette.testing.chain_instances import KINDS
+from palmette.testing.enumeration import arrays
 
 
 def test_every_answer_agrees_with_enumeration():
@@ -150,19 +150,19 @@ def test_products_and_logarithms_agree(rng, spread, forbidden):
 
 SIGNATURES = """
 import importlib, pkgutil
-import ramify._kernels
-from ramify.structures import Chain
-from ramify.testing import check_structure
-from ramify.testing.chain2_reference import SecondOrderReference
+import palmette._kernels
+from palmette.structures import Chain
+from palmette.testing import check_structure
+from palmette.testing.chain2_reference import SecondOrderReference
 
 check_structure(Chain(order=2), n_instances=1)
 reference = SecondOrderReference(lengths=[1, 2, 4])
 check_structure(Chain(order=2), reference, n_instances=2, answers=["best", "expectation", "entropy", "log_partition"])
 bound = Chain(order=2, allowed="IOB2").bind(["B", "I", "O"])
 check_structure(bound, n_instances=1, answers=["best", "expectation"])
-for module in pkgutil.iter_modules(ramify._kernels.__path__):
+for module in pkgutil.iter_modules(palmette._kernels.__path__):
     if module.name.startswith("chain"):
-        for name, function in vars(importlib.import_module(f"ramify._kernels.{module.name}")).items():
+        for name, function in vars(importlib.import_module(f"palmette._kernels.{module.name}")).items():
             if len(getattr(function, "signatures", ())) > 1:
                 print(module.name, name, *function.signatures, sep="\\n    ")
 """

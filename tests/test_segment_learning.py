@@ -11,20 +11,20 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-import ramify
-from ramify import CRF, SSVM, UNKNOWN, Chain, Perceptron, SemiMarkov
-from ramify.data.segments import SegmentCodec
-from ramify.datasets import load_conll2000, make_tagging
-from ramify.errors import MissingCapability, ModelFileError
-from ramify.estimators.training import encode_training, layout_weights
-from ramify.executors.threads import ThreadExecutor
-from ramify.losses import Hamming, ZeroOne, resolve_loss
-from ramify.metrics import chunk_report
-from ramify.objectives.risk import Risk
-from ramify.regularizers.elastic import ElasticNet
-from ramify.solvers.passes import is_fused
-from ramify.surrogates import Hinge, LogLoss, PerceptronLoss
-from ramify.testing import check_structured_estimator
+import palmette
+from palmette import CRF, SSVM, UNKNOWN, Chain, Perceptron, SemiMarkov
+from palmette.data.segments import SegmentCodec
+from palmette.datasets import load_conll2000, make_tagging
+from palmette.errors import MissingCapability, ModelFileError
+from palmette.estimators.training import encode_training, layout_weights
+from palmette.executors.threads import ThreadExecutor
+from palmette.losses import Hamming, ZeroOne, resolve_loss
+from palmette.metrics import chunk_report
+from palmette.objectives.risk import Risk
+from palmette.regularizers.elastic import ElasticNet
+from palmette.solvers.passes import is_fused
+from palmette.surrogates import Hinge, LogLoss, PerceptronLoss
+from palmette.testing import check_structured_estimator
 
 LEARNERS = [CRF, SSVM, Perceptron]
 WORDS = "the a old new york london river thames pub station of in".split()
@@ -362,7 +362,7 @@ def test_features_of_segments_are_learnt(places):
 
 
 def test_what_segments_cannot_do_is_said_by_name(places):
-    from ramify.regularizers import Decomposition
+    from palmette.regularizers import Decomposition
 
     X, Y = places
     with pytest.raises(MissingCapability, match="SemiMarkov"):
@@ -466,7 +466,7 @@ def test_models_survive_files(places, function, max_length):
     model = SSVM(SemiMarkov(max_length, function), tol=1e-2).fit(X, Y)
     file = io.BytesIO()
     model.save(file)
-    loaded = ramify.load(file, segment_features=function)
+    loaded = palmette.load(file, segment_features=function)
     assert loaded.predict(X) == model.predict(X)
     np.testing.assert_array_equal(loaded.predict_marginals(X)[0], model.predict_marginals(X)[0])
     assert loaded.structure.max_length == max_length and loaded.structure.segment_features is function
@@ -480,11 +480,11 @@ def test_functions_are_given_again(places):
     with pytest.raises(
         ModelFileError, match=r"segment_features=segment_words.*load\(path, segment_features="
     ):
-        ramify.load(file)
+        palmette.load(file)
     file = io.BytesIO()
     CRF(SemiMarkov(3)).fit(X, Y).save(file)
     with pytest.raises(ValueError, match="fitted without segment_features"):
-        ramify.load(file, segment_features=segment_words)
+        palmette.load(file, segment_features=segment_words)
 
 
 def test_inputs_can_be_encoded_once(places):

@@ -126,8 +126,8 @@ MUTATIONS = [
 
 def survivors() -> list[str]:
     """Mutants that pass the check of their answer, and answers that fail without any mutation."""
-    from ramify import SemiMarkov
-    from ramify.testing import SegmentReference, check_structure
+    from palmette import SemiMarkov
+    from palmette.testing import SegmentReference, check_structure
 
     reference, found = SegmentReference(), []
     try:
@@ -135,8 +135,8 @@ def survivors() -> list[str]:
     except AssertionError as error:
         found.append(f"without mutation: {error}")
     for module, line, broken, answer in MUTATIONS:
-        with replaced(f"ramify.{module}", mutate(source_of(module), line, broken)):
-            import ramify.structures.segment_inference as inference
+        with replaced(f"palmette.{module}", mutate(source_of(module), line, broken)):
+            import palmette.structures.segment_inference as inference
 
             structure = type("Mutant", (inference.SegmentInference,), {})()
             try:

@@ -13,12 +13,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ramify import Chain, SemiMarkov
-from ramify.structures import ChainTables, SegmentRestriction, SegmentTables
-from ramify.structures.segment_tables import code_costs
-from ramify.testing import CHECKS, SegmentReference, check_structure
-from ramify.testing.enumeration import arrays
-from ramify.testing.segment_instances import KINDS
+from palmette import Chain, SemiMarkov
+from palmette.structures import ChainTables, SegmentRestriction, SegmentTables
+from palmette.structures.segment_tables import code_costs
+from palmette.testing import CHECKS, SegmentReference, check_structure
+from palmette.testing.enumeration import arrays
+from palmette.testing.segment_instances import KINDS
 
 ABOUT = {"k_best": (4,), "best_contradicting": (), "score": (), "log_proba": (), "count": ()}
 
@@ -204,18 +204,18 @@ def test_threads_get_the_same_answers(rng):
 
 SIGNATURES = """
 import importlib, pkgutil
-import ramify._kernels
-from ramify import CRF, SSVM, Perceptron, SemiMarkov
-from ramify.testing import SegmentReference, check_structure
+import palmette._kernels
+from palmette import CRF, SSVM, Perceptron, SemiMarkov
+from palmette.testing import SegmentReference, check_structure
 
 for lengths in ([1, 1], [1, 2, 1], [1]):
     check_structure(SemiMarkov(2), SegmentReference((2, 1), lengths), n_instances=2)
 X, Y = [[["a"], ["b"], ["c"]], [["a"]]], [[(0, 2, "x")], []]
 for learner in (CRF, SSVM, Perceptron):
     learner(SemiMarkov(2, lambda x, start, stop: {"n": stop - start}), max_iter=1).fit(X, Y).predict(X)
-for module in pkgutil.iter_modules(ramify._kernels.__path__):
+for module in pkgutil.iter_modules(palmette._kernels.__path__):
     if module.name.startswith("segment"):
-        for name, function in vars(importlib.import_module(f"ramify._kernels.{module.name}")).items():
+        for name, function in vars(importlib.import_module(f"palmette._kernels.{module.name}")).items():
             if len(getattr(function, "signatures", ())) > 1:
                 print(module.name, name, *function.signatures, sep="\\n    ")
 """

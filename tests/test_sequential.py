@@ -5,16 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from palmette.losses import Hamming, ZeroOne
+from palmette.solvers import passes
+from palmette.solvers.active_set import ActiveSet
+from palmette.solvers.frank_wolfe import FrankWolfe
+from palmette.solvers.hinge_blocks import GenericBlocks, PackedBlocks
+from palmette.solvers.passes import PassState
+from palmette.solvers.perceptron import AveragedPerceptron
+from palmette.solvers.stochastic import Stochastic
+from palmette.structures import Chain, Multiclass
 from problems import CLASSES, KINDS, make_problem
-from ramify.losses import Hamming, ZeroOne
-from ramify.solvers import passes
-from ramify.solvers.active_set import ActiveSet
-from ramify.solvers.frank_wolfe import FrankWolfe
-from ramify.solvers.hinge_blocks import GenericBlocks, PackedBlocks
-from ramify.solvers.passes import PassState
-from ramify.solvers.perceptron import AveragedPerceptron
-from ramify.solvers.stochastic import Stochastic
-from ramify.structures import Chain, Multiclass
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -103,7 +103,7 @@ def test_frank_wolfe_resumes_where_it_stopped(rng):
 
 @pytest.mark.parametrize("rule", ["adagrad", "sgd"])
 def test_stochastic_approaches_the_optimum_and_bounds_it(rng, rule):
-    from ramify.solvers.lbfgs import LBFGS
+    from palmette.solvers.lbfgs import LBFGS
 
     with make_problem(rng, "dense") as problem:
         best = LBFGS(tol=1e-10).solve(problem)
@@ -147,7 +147,7 @@ def test_averaged_perceptron_is_the_mean_of_its_steps(rng):
 @pytest.mark.parametrize("threads", [2, 3])
 @pytest.mark.parametrize("surrogate", ["log", "hinge"])
 def test_threads_change_nothing(monkeypatch, threads, surrogate):
-    from ramify.objectives import risk
+    from palmette.objectives import risk
 
     monkeypatch.setattr(risk, "ROWS_A_SHARD", 4)
     monkeypatch.setattr(risk, "ROWS_A_BLOCK", 2)

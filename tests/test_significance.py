@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from ramify.metrics import (
+from palmette.metrics import (
     Tally,
     bootstrap_interval,
     chunk_report,
@@ -128,7 +128,7 @@ def test_results_are_deterministic(rng):
 def test_blocks_make_no_difference(rng, monkeypatch):
     tally = simulated(rng, 40, 0.7)
     whole = bootstrap_interval(tally, n_resamples=500)
-    monkeypatch.setattr("ramify.metrics.significance._CELLS", 100)
+    monkeypatch.setattr("palmette.metrics.significance._CELLS", 100)
     assert bootstrap_interval(tally, n_resamples=500) == whole
 
 

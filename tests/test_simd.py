@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ramify._kernels import lanes, simd
-from ramify._kernels.jit import kernel
-from ramify.structures import Chain
-from ramify.structures.tables import ChainTables
+from palmette._kernels import lanes, simd
+from palmette._kernels.jit import kernel
+from palmette.structures import Chain
+from palmette.structures.tables import ChainTables
 
 pytestmark = pytest.mark.nojit
 DTYPES = [np.float32, np.float64]

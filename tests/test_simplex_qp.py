@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ramify.objectives.simplex_qp import simplex_qp
+from palmette.objectives.simplex_qp import simplex_qp
 from toy_problems import clarabel_minimum
 
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from ramify import CRF, SSVM, Chain, Multiclass, Perceptron
-from ramify.datasets import make_chains, make_tagging
-from ramify.testing import check_structured_estimator
+from palmette import CRF, SSVM, Chain, Multiclass, Perceptron
+from palmette.datasets import make_chains, make_tagging
+from palmette.testing import check_structured_estimator
 
 _DECISION = "decision_function is the score of the best output, one number a sample, for every structure"
 WAIVED = dict.fromkeys(("check_classifiers_classes", "check_classifiers_train"), _DECISION)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from palmette import SSVM
+from palmette.losses import Hamming, ZeroOne
+from palmette.solvers.frank_wolfe import FrankWolfe
+from palmette.solvers.marginal_blocks import ChainMarginals, Marginals, PackedMarginals
+from palmette.solvers.smo import SMO
+from palmette.structures import Chain, Multiclass, SemiMarkov
 from problems import KINDS, make_problem
-from ramify import SSVM
-from ramify.losses import Hamming, ZeroOne
-from ramify.solvers.frank_wolfe import FrankWolfe
-from ramify.solvers.marginal_blocks import ChainMarginals, Marginals, PackedMarginals
-from ramify.solvers.smo import SMO
-from ramify.structures import Chain, Multiclass, SemiMarkov
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ramify.data import (
+from palmette.data import (
     ENCODINGS,
     allowed_transitions,
     check_spans,
@@ -20,8 +20,8 @@ from ramify.data import (
     join_words,
     tag_words,
 )
-from ramify.errors import SpanError
-from ramify.metrics import chunks
+from palmette.errors import SpanError
+from palmette.metrics import chunks
 
 names = st.sampled_from(sorted(ENCODINGS))
 kinds = st.sampled_from(["X", "Y", "cell-line"])

@@ -7,7 +7,7 @@ import io
 import numpy as np
 import pytest
 
-from ramify.datasets import load_statlog, statlog_format, store
+from palmette.datasets import load_statlog, statlog_format, store
 
 # rows, columns, and how often each class occurs
 COUNTS = {

@@ -14,8 +14,8 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 
-import ramify
-from ramify import (
+import palmette
+from palmette import (
     CRF,
     SSVM,
     Chain,
@@ -26,9 +26,9 @@ from ramify import (
     Perceptron,
     SemiMarkov,
 )
-from ramify.datasets import make_chains, make_tagging
-from ramify.errors import MissingCapability
-from ramify.solvers import LBFGS, Proximal, Stochastic
+from palmette.datasets import make_chains, make_tagging
+from palmette.errors import MissingCapability
+from palmette.solvers import LBFGS, Proximal, Stochastic
 
 LEARNERS = [CRF, SSVM, Perceptron]
 
@@ -292,7 +292,7 @@ def test_saved_and_loaded(regularizer, tagging):
     model = quiet(CRF(Chain(), regularizer=regularizer, max_iter=3), X, Y)
     file = io.BytesIO()
     model.save(file)
-    again = ramify.load(file)
+    again = palmette.load(file)
     assert repr(again) == repr(model) and again.predict(X_test) == model.predict(X_test)
     assert repr(getattr(again, "decomposition_", None)) == repr(getattr(model, "decomposition_", None))
 
@@ -302,7 +302,7 @@ def test_saved_groups_by_list(rng):
     model = quiet(CRF(Chain(), regularizer=GroupLasso(0.1, by=np.array([0, 0, 1])), max_iter=3), x, y)
     file = io.BytesIO()
     model.save(file)
-    np.testing.assert_array_equal(ramify.load(file).regularizer.by, [0, 0, 1])
+    np.testing.assert_array_equal(palmette.load(file).regularizer.by, [0, 0, 1])
 
 
 # ---------------------------------------------------------------------------------------- two models at once
@@ -469,7 +469,7 @@ def test_bad_decoders(change, message, two_models, tagging):
 @pytest.mark.data
 def test_chunking_with_pieces_and_groups():
     """On real sentences both stay near the plain model, and the group lasso needs far fewer weights."""
-    from ramify.datasets import load_conll2000
+    from palmette.datasets import load_conll2000
 
     train = load_conll2000("train")
 

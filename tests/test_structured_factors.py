@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import logsumexp
 
-from ramify.inference.bounded_max import bounded_max
-from ramify.inference.factor_graph import FactorGraph
-from ramify.inference.integer_program import integer_program
-from ramify.inference.structured import Automaton, at_most_one, extend, parity, potts, robust_potts
+from palmette.inference.bounded_max import bounded_max
+from palmette.inference.factor_graph import FactorGraph
+from palmette.inference.integer_program import integer_program
+from palmette.inference.structured import Automaton, at_most_one, extend, parity, potts, robust_potts
 
 
 def definition(kind, y, variables):
@@ -76,7 +76,7 @@ def test_compiled_factors_agree_with_their_definition(seed, kinds):
 
 
 def test_sums_over_a_compiled_tree_count_every_assignment_once(rng):
-    from ramify.inference.reweighted import reweighted_sum
+    from palmette.inference.reweighted import reweighted_sum
 
     cards = [3, 2, 3, 2]
     graph = FactorGraph.from_tables(cards, [((i,), rng.normal(size=card)) for i, card in enumerate(cards)])

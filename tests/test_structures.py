@@ -14,11 +14,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from ramify.errors import InfeasibleError, MissingCapability
-from ramify.structures import Best, Chain, ChainTables, Multiclass, Restriction
-from ramify.testing import CHECKS, ChainReference, Instance, MulticlassReference, Reference, check_structure
-from ramify.testing.chain_instances import ITEM_KINDS, KINDS
-from ramify.testing.enumeration import arrays
+from palmette.errors import InfeasibleError, MissingCapability
+from palmette.structures import Best, Chain, ChainTables, Multiclass, Restriction
+from palmette.testing import CHECKS, ChainReference, Instance, MulticlassReference, Reference, check_structure
+from palmette.testing.chain_instances import ITEM_KINDS, KINDS
+from palmette.testing.enumeration import arrays
 
 
 @pytest.mark.parametrize("structure", [Chain(), Multiclass()], ids=["chain", "multiclass"])
@@ -66,7 +66,7 @@ def test_items_of_any_shape_agree_with_enumeration(seed, n_labels, n_samples):
 @pytest.mark.parametrize("spread", [0.0, 1.0, 100.0, 499.0])
 @pytest.mark.parametrize("forbidden", [False, True])
 def test_products_and_logarithms_agree_below_the_switch(rng, spread, forbidden):
-    from ramify._kernels import chain_sum
+    from palmette._kernels import chain_sum
 
     n, n_labels = 6, 4
     unit = (
@@ -96,7 +96,7 @@ def test_products_and_logarithms_agree_below_the_switch(rng, spread, forbidden):
 
 
 def test_products_are_refused_beyond_the_switch():
-    from ramify._kernels.chain_sum import fits_products
+    from palmette._kernels.chain_sum import fits_products
 
     node = np.array([[0.0, 200.0], [0.0, 100.0], [0.0, 0.0]])
     assert fits_products(node, 0, 3, 149.0, False)
@@ -159,16 +159,16 @@ def test_threads_get_the_same_answers(rng):
 
 SIGNATURES = """
 import importlib, pkgutil
-import ramify._kernels
-from ramify.structures import Chain, Multiclass
-from ramify.testing import ChainReference, check_structure
+import palmette._kernels
+from palmette.structures import Chain, Multiclass
+from palmette.testing import ChainReference, check_structure
 
 check_structure(Chain(), n_instances=2)
 for lengths in ([1, 1], [1, 2, 1], [1]):
     check_structure(Chain(), ChainReference(lengths=lengths), n_instances=1)
 check_structure(Multiclass(), n_instances=2)
-for module in pkgutil.iter_modules(ramify._kernels.__path__):
-    for name, function in vars(importlib.import_module(f"ramify._kernels.{module.name}")).items():
+for module in pkgutil.iter_modules(palmette._kernels.__path__):
+    for name, function in vars(importlib.import_module(f"palmette._kernels.{module.name}")).items():
         if len(getattr(function, "signatures", ())) > 1:
             print(module.name, name, *function.signatures, sep="\\n    ")
 """

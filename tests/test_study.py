@@ -13,16 +13,16 @@ import numpy as np
 import pytest
 from sklearn.utils import Bunch
 
-from ramify import CRF, Chain, Perceptron
-from ramify.bench import Study, StudyTable, load_benchmark, load_declared, run_study
-from ramify.bench.files import CheckoutFiles
-from ramify.bench.store import RunStore
-from ramify.bench.study import default_store
-from ramify.cli import main
-from ramify.datasets import make_tagging
-from ramify.metrics import Tally, compare, tally_accuracy
-from ramify.regularizers import Decomposition
-from ramify.solvers import Stochastic
+from palmette import CRF, Chain, Perceptron
+from palmette.bench import Study, StudyTable, load_benchmark, load_declared, run_study
+from palmette.bench.files import CheckoutFiles
+from palmette.bench.store import RunStore
+from palmette.bench.study import default_store
+from palmette.cli import main
+from palmette.datasets import make_tagging
+from palmette.metrics import Tally, compare, tally_accuracy
+from palmette.regularizers import Decomposition
+from palmette.solvers import Stochastic
 
 FILE = Path(__file__).resolve().parents[1] / "benchmarks" / "structreg.py"
 structreg = CheckoutFiles("benchmarks", "benchmark").load(FILE)
@@ -164,7 +164,7 @@ def test_only_names_values_that_exist():
 
 
 def test_a_report_is_text_and_curves(tmp_path, monkeypatch):
-    monkeypatch.setenv("RAMIFY_CACHE", str(tmp_path))
+    monkeypatch.setenv("PALMETTE_CACHE", str(tmp_path))
     report = run_study(Powers().study)
     assert report.path == default_store("powers") == tmp_path / "bench" / "powers.jsonl"
     assert "| 2^none | 1 |" in report.format() and "6 of 6 runs" in report.format()
@@ -180,7 +180,7 @@ def test_a_report_is_text_and_curves(tmp_path, monkeypatch):
 
 STUDY = '''"""Counting."""
 
-from ramify.bench import Study, StudyTable
+from palmette.bench import Study, StudyTable
 
 def summarise(records):
     return [StudyTable("Counts", ["", "count"], [[str(r["n"]), str(r["count"])] for r in records])]
@@ -188,19 +188,19 @@ def summarise(records):
 BENCHMARK = Study("counting", __doc__, [{"n": n} for n in range(3)], lambda p: {"count": p["n"]}, summarise)
 '''
 COMPARISON = '''"""Two."""
-from ramify.bench import Benchmark, Side
+from palmette.bench import Benchmark, Side
 BENCHMARK = Benchmark("two", __doc__, {"a": Side(print), "b": Side(print)}, "work")
 '''
 
 
 @pytest.fixture
 def bench(tmp_path, monkeypatch, capsys):
-    """``ramify bench`` in a folder with a study and a comparison: exit code, standard output, standard error."""
+    """``palmette bench`` in a folder with a study and a comparison: exit code, standard output, standard error."""
     (tmp_path / "benchmarks").mkdir()
     (tmp_path / "benchmarks" / "counting.py").write_text(STUDY)
     (tmp_path / "benchmarks" / "two.py").write_text(COMPARISON)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("RAMIFY_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("PALMETTE_CACHE", str(tmp_path / "cache"))
 
     def run(*arguments):
         capsys.readouterr()
@@ -267,7 +267,7 @@ def test_structreg_has_the_runs_it_should_have():
 
 
 def test_structreg_is_light_to_import():
-    load = f"from ramify.bench import load_declared; load_declared({str(FILE)!r})"
+    load = f"from palmette.bench import load_declared; load_declared({str(FILE)!r})"
     code = f"import sys; {load}; print('numba' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.stdout.strip() == "False", done.stderr
@@ -393,9 +393,9 @@ def test_structreg_run(monkeypatch, tmp_path, protocol, features):
     def load(part):
         return Bunch(data=data[parts[part]], target=Y[parts[part]])
 
-    import ramify.datasets
+    import palmette.datasets
 
-    monkeypatch.setattr(ramify.datasets, "load_toy", load, raising=False)
+    monkeypatch.setattr(palmette.datasets, "load_toy", load, raising=False)
     toy = structreg.Task("load_toy", "tally_accuracy", ("%x[0,0]", "%x[-1,0]"), 0.5, 0.3, ("%x[0,0]",))
     monkeypatch.setitem(structreg.TASKS, "toy", toy)
     point = {"data": "toy", "features": features, "protocol": protocol, "learner": "crf", "seed": 0}

@@ -7,17 +7,17 @@ import io
 import numpy as np
 import pytest
 
-from ramify import CRF, Chain, Multiclass, load
-from ramify.apps.tagging.columns import ColumnText, read_columns
-from ramify.apps.tagging.evaluation import evaluate_labels
-from ramify.apps.tagging.held_out import HeldOut
-from ramify.apps.tagging.learners import make_learner
-from ramify.apps.tagging.tagger import Tagger
-from ramify.apps.tagging.templates import Template
-from ramify.data.span_checks import check_spans
-from ramify.datasets import make_tagging
-from ramify.errors import DataFileError, ModelFileError
-from ramify.features import WordClusters
+from palmette import CRF, Chain, Multiclass, load
+from palmette.apps.tagging.columns import ColumnText, read_columns
+from palmette.apps.tagging.evaluation import evaluate_labels
+from palmette.apps.tagging.held_out import HeldOut
+from palmette.apps.tagging.learners import make_learner
+from palmette.apps.tagging.tagger import Tagger
+from palmette.apps.tagging.templates import Template
+from palmette.data.span_checks import check_spans
+from palmette.datasets import make_tagging
+from palmette.errors import DataFileError, ModelFileError
+from palmette.features import WordClusters
 
 WORDS = Template.parse("U0:%x[0,0]\nU1:%x[-1,0]\nB\n")
 
@@ -251,7 +251,7 @@ def test_a_damaged_tagger(tagger, tmp_path, change):
 
 @pytest.mark.data
 def test_a_slice_of_conll2000():
-    from ramify.datasets import load_conll2000
+    from palmette.datasets import load_conll2000
 
     bunch = load_conll2000("train")
     pairs = zip(bunch.data[:1000], bunch.target[:1000])
@@ -311,7 +311,7 @@ def test_held_out_labels_are_in_the_encoding_of_the_model(monkeypatch):
             super().__init__(inputs, labels, watch)
             seen.append((len(inputs), {label[0] for y in labels for label in y}))
 
-    monkeypatch.setattr("ramify.apps.tagging.tagger.HeldOut", Spy)
+    monkeypatch.setattr("palmette.apps.tagging.tagger.HeldOut", Spy)
     dev = column_text(chunked(20, seed=1))
     options = {"encoding": "iobes", "dev": dev, "watch": lambda step, score: None, "tol": 1e-2}
     Tagger.train(column_text(chunked()), template=CHUNKS, **options)

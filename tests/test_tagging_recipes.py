@@ -7,12 +7,12 @@ import pytest
 from sklearn.base import BaseEstimator
 from sklearn.utils import Bunch
 
-from ramify import CRF, Chain, Perceptron
-from ramify.data import convert_spans
-from ramify.features import WordClusters
-from ramify.metrics import chunk_report, token_accuracy, word_report
-from ramify.recipes import Context
-from ramify.recipes.tagging import (
+from palmette import CRF, Chain, Perceptron
+from palmette.data import convert_spans
+from palmette.features import WordClusters
+from palmette.metrics import chunk_report, token_accuracy, word_report
+from palmette.recipes import Context
+from palmette.recipes.tagging import (
     System,
     TaggingTask,
     run_task,
@@ -22,8 +22,8 @@ from ramify.recipes.tagging import (
     score_words,
     train,
 )
-from ramify.recipes.tagging.task import first
-from ramify.structures.tables import ChainTables
+from palmette.recipes.tagging.task import first
+from palmette.structures.tables import ChainTables
 
 WORDS = "U0:%x[0,0]\nB"
 RICH = "U0:%x[0,0]\nU1:%x[-1,0]/%x[0,0]\nU2:%x[1,0]\nB"
@@ -255,7 +255,7 @@ def test_the_same_system_is_no_better_than_itself():
 
 @pytest.mark.data
 def test_clusters_and_iobes_on_chunks():
-    from ramify.datasets import load_conll2000
+    from palmette.datasets import load_conll2000
 
     data, test = first(load_conll2000("fit"), 400), first(load_conll2000("dev"), 100)
     template = "U0:%x[0,0]\nU1:%x[0,1]\nU2:%x[-1,1]/%x[0,1]\nU3:%x[0,2]/%x[1,1]\nB"

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ramify.apps.tagging.columns import read_columns
-from ramify.apps.tagging.default_template import crfsuite_chunking_template, default_template
-from ramify.apps.tagging.templates import Template
-from ramify.errors import DataFileError, DatasetUnavailable
-from ramify.features.patterns import compile_pattern
+from palmette.apps.tagging.columns import read_columns
+from palmette.apps.tagging.default_template import crfsuite_chunking_template, default_template
+from palmette.apps.tagging.templates import Template
+from palmette.errors import DataFileError, DatasetUnavailable
+from palmette.features.patterns import compile_pattern
 
 SENTENCE = [("The", "DT", "B"), ("U.S.", "NNP", "I"), ("won", "VBD", "O")]
 
@@ -242,9 +242,9 @@ def test_default_templates_need_words_and_a_label():
 
 @pytest.mark.data
 def test_crfsuite_template_has_the_pairs_of_crfsuite():
-    path = Path(os.environ["RAMIFY_DATA"], "conll2000", "train.txt.xz")
+    path = Path(os.environ["PALMETTE_DATA"], "conll2000", "train.txt.xz")
     if not path.exists():
-        raise DatasetUnavailable("RAMIFY_DATA has no conll2000")
+        raise DatasetUnavailable("PALMETTE_DATA has no conll2000")
     text = read_columns(path)
     template = Template.parse(crfsuite_chunking_template())
     assert len(template.features) == 19

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ramify.errors import ModelFileError
-from ramify.features.hashed import hash_columns
-from ramify.features.pairs import PairIndex
-from ramify.features.texts import TextIndex, spans_of, spans_of_lines
+from palmette.errors import ModelFileError
+from palmette.features.hashed import hash_columns
+from palmette.features.pairs import PairIndex
+from palmette.features.texts import TextIndex, spans_of, spans_of_lines
 
 texts = st.text(st.sampled_from("abé字\n\x00 \ud800"), max_size=4)
 batches = st.lists(st.lists(texts, max_size=12), max_size=4)

@@ -1,4 +1,4 @@
-"""Files of the UAI competitions, the questions of ``ramify infer``, and instances with known answers."""
+"""Files of the UAI competitions, the questions of ``palmette infer``, and instances with known answers."""
 
 from __future__ import annotations
 
@@ -11,12 +11,18 @@ import tarfile
 import numpy as np
 import pytest
 
-from ramify.cli import main
-from ramify.datasets import load_uai2014, store, uai_format
-from ramify.errors import DataFileError, TooWide
-from ramify.inference import FactorGraph
-from ramify.inference.answers import answer
-from ramify.inference.uai import parse_evidence, parse_marginals, parse_network, parse_partition, read_network
+from palmette.cli import main
+from palmette.datasets import load_uai2014, store, uai_format
+from palmette.errors import DataFileError, TooWide
+from palmette.inference import FactorGraph
+from palmette.inference.answers import answer
+from palmette.inference.uai import (
+    parse_evidence,
+    parse_marginals,
+    parse_network,
+    parse_partition,
+    read_network,
+)
 
 # Two variables that share a table, one apart, a table of none: P(y) = 2 * a(y0) b(y0, y1) c(y2)
 NETWORK = """MARKOV
@@ -241,7 +247,7 @@ def test_infer_refuses_sums_that_are_too_wide(tmp_path, capsys):
 
 
 def test_too_wide_maxima_are_proven_by_other_methods(rng, monkeypatch):
-    from ramify.inference import choose
+    from palmette.inference import choose
 
     pairs = list(itertools.combinations(range(7), 2))
     graph = FactorGraph.from_tables([3] * 7, [(p, rng.normal(size=(3, 3))) for p in pairs])
@@ -298,7 +304,7 @@ def test_the_loader_parses_on_demand(monkeypatch, tmp_path):
     files["mar_pr/Tiny_11.uai.MAR"] = "MAR 3 2 0 1 3 .2 .3 .5 2 .5 .5"
     content = uai_format.from_tar(archive(files), "mar_pr")
     monkeypatch.setattr(store, "read", lambda name, sources: dict.fromkeys(sources, content))
-    monkeypatch.setattr(store, "where", lambda name: store.Location(tmp_path, "RAMIFY_DATA"))
+    monkeypatch.setattr(store, "where", lambda name: store.Location(tmp_path, "PALMETTE_DATA"))
     (found,) = load_uai2014().instances.values()
     assert found.reference is None
     graph, constant = found.conditioned()

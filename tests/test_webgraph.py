@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ramify.apps.webgraph import (
+from palmette.apps.webgraph import (
     Collection,
     Site,
     Vocabulary,
@@ -23,7 +23,7 @@ from ramify.apps.webgraph import (
     read_page,
     training_sets,
 )
-from ramify.apps.webgraph.page import _PIECE, _pieces
+from palmette.apps.webgraph.page import _PIECE, _pieces
 
 HOME = "http://www.x.edu/a/home.html"
 
@@ -205,7 +205,7 @@ def test_vocabulary_counts_pages():
 
 @pytest.mark.data
 def test_real_school():
-    from ramify.datasets import load_webkb_cmu
+    from palmette.datasets import load_webkb_cmu
 
     data, classes = load_webkb_cmu("cornell"), {"course", "faculty", "project", "student"}
     labels = [label if label in classes else "other" for label in data.target]

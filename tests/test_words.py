@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ramify.data import tag_words
-from ramify.metrics import chunk_report, tally_words, word_report
+from palmette.data import tag_words
+from palmette.metrics import chunk_report, tally_words, word_report
 
 
 @st.composite

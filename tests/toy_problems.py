@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse
 from scipy.special import expit, log_softmax, xlogy
 
-from ramify.regularizers import ElasticNet
+from palmette.regularizers import ElasticNet
 
 
 class BinaryLogistic:

@@ -1,0 +1,62 @@
+"""palmette: structured prediction. Any learner trains any structure under any kind of supervision.
+
+>>> from palmette import CRF, Chain
+>>> X, Y = [[["sunny"], ["rainy"]]], [["out", "in"]]
+>>> CRF(Chain(), l2=0.1).fit(X, Y).predict([[["rainy"], ["sunny"]]])
+[['in', 'out']]
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0.dev0"
+
+_HOME = {
+    "CRF": "palmette.estimators",
+    "SSVM": "palmette.estimators",
+    "Perceptron": "palmette.estimators",
+    "PlackettLuce": "palmette.estimators",
+    "CombinedDecoder": "palmette.estimators",
+    "load": "palmette.estimators",
+    "Chain": "palmette.structures",
+    "Graph": "palmette.structures",
+    "Multiclass": "palmette.structures",
+    "Ranking": "palmette.structures",
+    "SemiMarkov": "palmette.structures",
+    "Decomposition": "palmette.regularizers",
+    "GroupLasso": "palmette.regularizers",
+    "Clique": "palmette.data",
+    "GraphInput": "palmette.data",
+    "UNKNOWN": "palmette.data",
+    "as_sequences": "palmette.data",
+}
+_PACKAGES = (
+    "bounds", "compat", "data", "datasets", "errors", "inference", "inspection", "kernels", "losses", "metrics", "plot",
+    "regularizers", "solvers", "structures", "testing",
+)  # fmt: skip
+
+__all__ = [
+    "CRF", "SSVM", "UNKNOWN", "Chain", "Clique", "CombinedDecoder", "Decomposition", "Graph", "GraphInput",
+    "GroupLasso", "Multiclass", "Perceptron", "PlackettLuce", "Ranking", "SemiMarkov", "as_sequences", "load",
+]  # fmt: skip
+
+if TYPE_CHECKING:
+    from palmette.data import UNKNOWN, Clique, GraphInput, as_sequences
+    from palmette.estimators import CRF, SSVM, CombinedDecoder, Perceptron, PlackettLuce, load
+    from palmette.regularizers import Decomposition, GroupLasso
+    from palmette.structures import Chain, Graph, Multiclass, Ranking, SemiMarkov
+
+
+def __getattr__(name: str) -> Any:
+    # Names are imported when they are first used, so that ``import palmette`` stays fast.
+    if name in _HOME:
+        return getattr(importlib.import_module(_HOME[name]), name)
+    if name in _PACKAGES:
+        return importlib.import_module(f"palmette.{name}")
+    raise AttributeError(f"module 'palmette' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, *_PACKAGES, "__version__"])

@@ -1,0 +1,28 @@
+"""Scores and counts of given labelings of graphs of any shape; tables as in ``forest_max``, ``edges`` in batch rows."""
+
+from __future__ import annotations
+
+from palmette._kernels.jit import kernel
+
+
+@kernel()
+def labeling_scores(node, edge, table, offsets, edge_offsets, edges, path, total):
+    """Score of one labeling a sample, nodes and edges."""
+    for s in range(len(offsets) - 1):
+        value = 0.0
+        for t in range(offsets[s], offsets[s + 1]):
+            value += node[t, path[t]]
+        for e in range(edge_offsets[s], edge_offsets[s + 1]):
+            value += edge[table[e], path[edges[e, 0]], path[edges[e, 1]]]
+        total[s] = value
+
+
+@kernel()
+def add_counts(table, offsets, edge_offsets, edges, path, weight, node_out, edge_out):
+    """Add the counts of one labeling a sample, times its weight."""
+    for s in range(len(offsets) - 1):
+        x = weight[s]
+        for t in range(offsets[s], offsets[s + 1]):
+            node_out[t, path[t]] += x
+        for e in range(edge_offsets[s], edge_offsets[s + 1]):
+            edge_out[table[e], path[edges[e, 0]], path[edges[e, 1]]] += x

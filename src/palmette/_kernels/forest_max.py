@@ -1,0 +1,157 @@
+"""Maximisation on forests: best labelings and max-marginals.
+
+Tables: ``node`` is (rows, labels), ``edge`` (tables, labels, labels), and edge e of the batch reads ``edge[table[e]]``.
+``order``, ``parent`` and ``up`` are those of ``forest_order``, counted from the first row and edge of each sample;
+where ``flip`` the edge to the parent runs from child to parent, so that its table is read transposed.
+Labels are decided from the lowest node of every tree on: among equally good ones the lowest wins.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from palmette._kernels.jit import MAXIMA, kernel
+from palmette._kernels.ragged import longest_sample
+
+
+@kernel(fastmath=MAXIMA)
+def inside_maxima(node, edge, table, lo, hi, e0, order, parent, up, flip, value, message):
+    """``value[v, i]``: best score of the subtree of node v with label i; ``message[v]``: what its parent sees."""
+    n_labels = node.shape[1]
+    for t in range(hi - lo):
+        for i in range(n_labels):
+            value[t, i] = node[lo + t, i]
+    for place in range(hi - 1, lo - 1, -1):
+        v = order[place]
+        p = parent[lo + v]
+        if p < 0:
+            continue
+        pair = edge[table[e0 + up[lo + v]]]
+        own, seen, above = value[v], message[v], value[p]
+        if flip[lo + v]:
+            for i in range(n_labels):
+                seen[i] = -np.inf
+            for j in range(n_labels):
+                x = own[j]
+                for i in range(n_labels):
+                    seen[i] = max(seen[i], pair[j, i] + x)
+        else:
+            for i in range(n_labels):
+                best = -np.inf
+                for j in range(n_labels):
+                    best = max(best, pair[i, j] + own[j])
+                seen[i] = best
+        for i in range(n_labels):
+            above[i] += seen[i]
+
+
+@kernel()
+def best_labels(node, edge, table, offsets, edge_offsets, order, parent, up, flip, which, path, total):
+    """Best labels of the samples ``which``; the total is -inf where there are none."""
+    n_labels = node.shape[1]
+    longest = longest_sample(offsets)
+    value, message = np.empty((longest, n_labels)), np.empty((longest, n_labels))
+    for s in which:
+        lo, hi, e0 = offsets[s], offsets[s + 1], edge_offsets[s]
+        inside_maxima(node, edge, table, lo, hi, e0, order, parent, up, flip, value, message)
+        total[s] = 0.0
+        for place in range(lo, hi):
+            v = order[place]
+            p = parent[lo + v]
+            own = value[v]
+            label = 0
+            if p < 0:
+                for j in range(1, n_labels):
+                    if own[j] > own[label]:
+                        label = j
+                total[s] += own[label]
+            else:
+                pair = edge[table[e0 + up[lo + v]]]
+                above = path[lo + p]
+                if flip[lo + v]:
+                    for j in range(1, n_labels):
+                        if pair[j, above] + own[j] > pair[label, above] + own[label]:
+                            label = j
+                else:
+                    for j in range(1, n_labels):
+                        if pair[above, j] + own[j] > pair[above, label] + own[label]:
+                            label = j
+            path[lo + v] = label
+
+
+@kernel(fastmath=MAXIMA)
+def max_marginals(
+    node,
+    edge,
+    table,
+    offsets,
+    edge_offsets,
+    order,
+    parent,
+    up,
+    flip,
+    first_child,
+    n_children,
+    which,
+    node_out,
+    edge_out,
+):
+    """Best score with each label (rows, labels) and each label pair (edges, labels, labels) fixed."""
+    n_labels = node.shape[1]
+    longest = longest_sample(offsets)
+    value, message = np.empty((longest, n_labels)), np.empty((longest, n_labels))
+    outside, rest = np.empty((longest, n_labels)), np.empty((longest, n_labels))
+    prefix = np.empty(n_labels)
+    tree = np.empty(longest)
+    for s in which:
+        lo, hi, e0 = offsets[s], offsets[s + 1], edge_offsets[s]
+        inside_maxima(node, edge, table, lo, hi, e0, order, parent, up, flip, value, message)
+        total = 0.0
+        for place in range(lo, hi):
+            v = order[place]
+            p = parent[lo + v]
+            if p < 0:
+                best = -np.inf
+                for i in range(n_labels):
+                    best = max(best, value[v, i])
+                tree[v] = best
+                total += best
+            else:
+                tree[v] = tree[p]
+        for place in range(lo, hi):
+            v = order[place]
+            # The best of all other trees comes to every part of this one.
+            others = total - tree[v] if total > -np.inf else -np.inf
+            if parent[lo + v] < 0:
+                outside[v, :] = others
+            for i in range(n_labels):
+                node_out[lo + v, i] = outside[v, i] + value[v, i]
+            first = first_child[lo + v]
+            last = first + n_children[lo + v]
+            for i in range(n_labels):
+                prefix[i] = outside[v, i] + node[lo + v, i]
+            for q in range(last - 1, first - 1, -1):
+                c = order[lo + q]
+                for i in range(n_labels):
+                    rest[c, i] = 0.0
+                if q < last - 1:
+                    later = order[lo + q + 1]
+                    for i in range(n_labels):
+                        rest[c, i] = rest[later, i] + message[later, i]
+            for q in range(first, last):
+                c = order[lo + q]
+                e = e0 + up[lo + c]
+                pair = edge[table[e]]
+                for j in range(n_labels):
+                    outside[c, j] = -np.inf
+                for i in range(n_labels):
+                    without = prefix[i] + rest[c, i]
+                    for j in range(n_labels):
+                        reach = without + (pair[j, i] if flip[lo + c] else pair[i, j])
+                        outside[c, j] = max(outside[c, j], reach)
+                        if flip[lo + c]:
+                            edge_out[e, j, i] = reach + value[c, j]
+                        else:
+                            edge_out[e, i, j] = reach + value[c, j]
+                for i in range(n_labels):
+                    prefix[i] += message[c, i]

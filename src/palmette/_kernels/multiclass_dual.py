@@ -1,0 +1,186 @@
+"""Dual of the multiclass hinge: one sample after the other, each with its exact step on the simplex.
+
+Labels are padded to a multiple of eight (``width``): weights and masses are 0 there, costs -1e30, so that no padded
+label is ever chosen. Weights are ``w[j * width + k]`` for column j and label k; behind the columns stands the row of
+the bias. Rows are dense (``x``, flat) where ``indptr`` is empty, else sparse; ``values`` is empty where all are 1.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from palmette._kernels import simd
+from palmette._kernels.jit import SUMS, kernel
+from palmette._kernels.simd import LANES
+
+TIE = 1e-12  # a gap below this share of the scores is rounding
+
+
+@kernel(fastmath=SUMS)
+def score_row(x, indptr, indices, values, w, n_columns, width, bias, i, g):
+    """Add the scores of row i to ``g``."""
+    sparse, ones = len(indptr) > 0, len(values) == 0
+    for c in range(0, width, LANES):
+        even = simd.load(g, c)
+        if bias:
+            even = simd.add(even, simd.load(w, n_columns * width + c))
+        if sparse:
+            for p in range(indptr[i], indptr[i + 1]):
+                at = indices[p] * width + c
+                if ones:
+                    even = simd.add(even, simd.load(w, at))
+                else:
+                    even = simd.fma(simd.spread(values, p), simd.load(w, at), even)
+        else:
+            # two sums: each waits for its own last addition only
+            odd = simd.splat(g, 0.0)
+            start, j = i * n_columns, 0
+            while j + 1 < n_columns:
+                even = simd.fma(simd.spread(x, start + j), simd.load(w, j * width + c), even)
+                odd = simd.fma(simd.spread(x, start + j + 1), simd.load(w, (j + 1) * width + c), odd)
+                j += 2
+            if j < n_columns:
+                even = simd.fma(simd.spread(x, start + j), simd.load(w, j * width + c), even)
+            even = simd.add(even, odd)
+        simd.store(g, c, even)
+
+
+@kernel(fastmath=SUMS)
+def add_row(x, indptr, indices, values, w, inverse, n_columns, width, bias, i, change):
+    """Add ``change[k] x[i, j] inverse[j]`` to the weight of column j and label k."""
+    sparse, ones = len(indptr) > 0, len(values) == 0
+    for c in range(0, width, LANES):
+        delta = simd.load(change, c)
+        if simd.largest(delta) == 0.0 and simd.largest(simd.mul(delta, simd.splat(change, -1.0))) == 0.0:
+            continue
+        if bias:
+            at = n_columns * width + c
+            simd.store(w, at, simd.fma(delta, simd.splat(w, inverse[n_columns]), simd.load(w, at)))
+        if sparse:
+            for p in range(indptr[i], indptr[i + 1]):
+                j = indices[p]
+                value = inverse[j] if ones else values[p] * inverse[j]
+                at = j * width + c
+                simd.store(w, at, simd.fma(delta, simd.splat(w, value), simd.load(w, at)))
+        else:
+            start = i * n_columns
+            for j in range(n_columns):
+                at = j * width + c
+                step = simd.splat(w, x[start + j] * inverse[j])
+                simd.store(w, at, simd.fma(delta, step, simd.load(w, at)))
+
+
+@kernel()
+def simplex_step(g, top, mass, at, n_labels, rate, change, place, value):
+    """``change`` = (the point of the simplex nearest to ``mass + rate g``) - mass.
+
+    Only coordinates within 1 of the largest can be positive; they are sorted, and those above the threshold ``t`` for
+    which ``sum_k max(v_k - t, 0) = 1`` stay.
+    """
+    highest = -np.inf
+    for k in range(n_labels):
+        change[k] = mass[at + k] + rate * (g[k] - top)  # shifted, so that large rates lose no digits
+        highest = max(highest, change[k])
+    n = 0
+    for k in range(n_labels):
+        v = change[k]
+        if v > highest - 1.0:
+            q = n
+            while q > 0 and value[q - 1] < v:
+                value[q], place[q] = value[q - 1], place[q - 1]
+                q -= 1
+            value[q], place[q] = v, k
+            n += 1
+        change[k] = -mass[at + k]
+    total, threshold, kept = 0.0, 0.0, 0
+    for q in range(n):
+        total += value[q]
+        t = (total - 1.0) / (q + 1)
+        if value[q] <= t:
+            break
+        threshold, kept = t, q + 1
+    for q in range(kept):
+        k = place[q]
+        change[k] = (value[q] - threshold) - mass[at + k]
+
+
+@kernel()
+def dual_pass(
+    x, indptr, indices, values, w, inverse, curvature, cost, codes, weight, order, n_columns, n_labels, width, bias,
+    mass, loss, gap,
+):  # fmt: skip
+    """Visit the samples of ``order``: the best ``mass`` of each, the others being fixed.
+
+    ``gap`` gets what each block lacked before its step, ``loss`` its mean cost after it.
+    """
+    g, change = np.zeros(width), np.zeros(width)
+    place, value = np.zeros(width, np.int64), np.zeros(width)
+    for i in order:
+        at, true = i * width, codes[i] * width
+        for c in range(0, width, LANES):
+            simd.store(g, c, simd.load(cost, true + c))
+        score_row(x, indptr, indices, values, w, n_columns, width, bias, i, g)
+        top, mean = g[0], 0.0
+        for k in range(n_labels):
+            top = max(top, g[k])
+            mean += mass[at + k] * g[k]
+        gap[i] = weight[i] * max(top - mean, 0.0)
+        scale = weight[i] * curvature[i]
+        if weight[i] == 0.0 or top - mean <= TIE * (1.0 + abs(top)):
+            continue
+        # a row of zeros: any large rate moves all mass to the best label
+        simplex_step(g, top, mass, at, n_labels, 1.0 / scale if scale > 0.0 else 1e30, change, place, value)
+        own = 0.0
+        for k in range(n_labels):
+            mass[at + k] += change[k]
+            own += mass[at + k] * cost[true + k]
+            change[k] *= -weight[i]
+        loss[i] = own
+        add_row(x, indptr, indices, values, w, inverse, n_columns, width, bias, i, change)
+
+
+@kernel()
+def dual_weights(
+    x,
+    indptr,
+    indices,
+    values,
+    w,
+    inverse,
+    cost,
+    codes,
+    target,
+    weight,
+    n_columns,
+    n_labels,
+    width,
+    bias,
+    mass,
+    loss,
+):
+    """Weights (from 0) and mean costs that the masses imply."""
+    change = np.zeros(width)
+    for i in range(len(codes)):
+        own = 0.0
+        for k in range(n_labels):
+            own += mass[i * width + k] * cost[codes[i] * width + k]
+            change[k] = -weight[i] * mass[i * width + k]
+        change[target[i]] += weight[i]
+        loss[i] = own
+        add_row(x, indptr, indices, values, w, inverse, n_columns, width, bias, i, change)
+
+
+@kernel()
+def hinge_value(x, indptr, indices, values, w, cost, codes, target, weight, n_columns, n_labels, width, bias):
+    """``sum_i weight_i (max_k [f_k + cost] - f(target_i))``."""
+    g, total = np.zeros(width), 0.0
+    for i in range(len(codes)):
+        true = codes[i] * width
+        for c in range(0, width, LANES):
+            simd.store(g, c, simd.load(cost, true + c))
+        score_row(x, indptr, indices, values, w, n_columns, width, bias, i, g)
+        top = g[0]
+        for k in range(1, n_labels):
+            top = max(top, g[k])
+        total += weight[i] * (top - (g[target[i]] - cost[true + target[i]]))
+    return total

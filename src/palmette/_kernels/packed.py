@@ -1,0 +1,204 @@
+"""Chains with packed weights: scores of feature rows, and their adjoint.
+
+Columns seen with one label only ("single", most of them) have one weight, for that label; the others ("multi") have a
+dense row of ``width`` weights, the labels padded to a multiple of eight, so that a row is a few vectors.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from palmette._kernels import simd
+from palmette._kernels.jit import kernel
+from palmette._kernels.simd import LANES
+
+
+class Inputs(NamedTuple):
+    """Occurrences of columns in feature rows: those of row t stand at ``multi_at[t]:multi_at[t + 1]``,
+    ``single_at[t]:single_at[t + 1]`` and, for features on edges, ``edge_at[t]:edge_at[t + 1]``. Values are empty where
+    all are 1. An edge column a has weights at ``edge_ptr[a]:edge_ptr[a + 1]``, for the pairs ``edge_pair``, which are
+    places in a padded table. Without edge features these arrays are empty."""
+
+    multi_at: np.ndarray
+    multi: np.ndarray
+    multi_value: np.ndarray
+    single_at: np.ndarray
+    single: np.ndarray
+    single_value: np.ndarray
+    single_label: np.ndarray
+    edge_at: np.ndarray
+    edge_column: np.ndarray
+    edge_value: np.ndarray
+    edge_ptr: np.ndarray
+    edge_pair: np.ndarray
+
+
+class Weights(NamedTuple):
+    """Packed weights, flat: rows of multi columns, single columns, label pairs (``n_labels`` rows), edge features."""
+
+    rows: np.ndarray
+    singles: np.ndarray
+    edge: np.ndarray
+    edge_features: np.ndarray
+
+
+ABSENT = np.iinfo(np.int64).min  # place of a column that has no weight
+
+
+@kernel()
+def count_kinds(indices, place):
+    """Number of occurrences of multi and of single columns."""
+    m, s = 0, 0
+    for p in range(len(indices)):
+        at = place[indices[p]]
+        if at >= 0:
+            m += 1
+        elif at != ABSENT:
+            s += 1
+    return m, s
+
+
+@kernel()
+def split_columns(indptr, indices, values, place, bias_row, x):
+    """Sort the occurrences of each row into multi columns (``place >= 0``: their row of weights) and single ones
+    (``place < 0``: their weight is ``-1 - place``). A ``bias_row`` of at least 0 stands in every row."""
+    ones = len(values) == 0
+    m, s = 0, 0
+    for t in range(len(indptr) - 1):
+        for p in range(indptr[t], indptr[t + 1]):
+            at = place[indices[p]]
+            if at >= 0:
+                x.multi[m] = at
+                if not ones:
+                    x.multi_value[m] = values[p]
+                m += 1
+            elif at != ABSENT:
+                x.single[s] = -1 - at
+                if not ones:
+                    x.single_value[s] = values[p]
+                s += 1
+        if bias_row >= 0:
+            x.multi[m] = bias_row
+            if not ones:
+                x.multi_value[m] = 1.0
+            m += 1
+        x.multi_at[t + 1], x.single_at[t + 1] = m, s
+
+
+@kernel()
+def keep_columns(indptr, indices, values, place, at, column, value):
+    """Occurrences of the columns that have a place, with it; returns their number. Empty outputs are only counted."""
+    m = 0
+    for t in range(len(indptr) - 1):
+        for p in range(indptr[t], indptr[t + 1]):
+            if place[indices[p]] >= 0:
+                if len(column) > 0:
+                    column[m] = place[indices[p]]
+                if len(value) > 0:
+                    value[m] = values[p]
+                m += 1
+        at[t + 1] = m
+    return m
+
+
+@kernel()
+def score_rows(x, w, base, lo, hi, width, node):
+    """Node scores of feature rows lo:hi, into ``node`` from 0 on; every row starts as ``base``."""
+    ones = len(x.multi_value) == 0 and len(x.single_value) == 0
+    for t in range(lo, hi):
+        at = (t - lo) * width
+        first, last = x.multi_at[t], x.multi_at[t + 1]
+        for c in range(0, width, LANES):
+            a = simd.load(base, c)
+            if ones:
+                for p in range(first, last):
+                    a = simd.add(a, simd.load(w.rows, x.multi[p] * width + c))
+            else:
+                for p in range(first, last):
+                    row = simd.load(w.rows, x.multi[p] * width + c)
+                    a = simd.fma(simd.splat(w.rows, x.multi_value[p]), row, a)
+            simd.store(node, at + c, a)
+        for p in range(x.single_at[t], x.single_at[t + 1]):
+            q = x.single[p]
+            node[at + x.single_label[q]] += w.singles[q] if ones else x.single_value[p] * w.singles[q]
+
+
+@kernel()
+def scatter_rows(x, lo, hi, width, node, rows, singles):
+    """Adjoint of ``score_rows``: add ``node`` x features to ``rows`` and ``singles``."""
+    ones = len(x.multi_value) == 0 and len(x.single_value) == 0
+    for t in range(lo, hi):
+        at = (t - lo) * width
+        for p in range(x.multi_at[t], x.multi_at[t + 1]):
+            to = x.multi[p] * width
+            if ones:
+                for c in range(0, width, LANES):
+                    simd.store(rows, to + c, simd.add(simd.load(rows, to + c), simd.load(node, at + c)))
+            else:
+                v = simd.splat(rows, x.multi_value[p])
+                for c in range(0, width, LANES):
+                    simd.store(rows, to + c, simd.fma(v, simd.load(node, at + c), simd.load(rows, to + c)))
+        for p in range(x.single_at[t], x.single_at[t + 1]):
+            q = x.single[p]
+            d = node[at + x.single_label[q]]
+            singles[q] += d if ones else x.single_value[p] * d
+
+
+@kernel()
+def number_distinct(x, lo, hi, seen, mark, distinct, local):
+    """List the distinct multi columns of rows lo:hi in ``distinct`` and say in ``local`` which one each occurrence is.
+
+    ``mark`` is kept from call to call: columns marked below ``seen`` are new. Returns the number of distinct columns
+    and the new ``seen``.
+    """
+    n = 0
+    first = x.multi_at[lo]
+    for p in range(first, x.multi_at[hi]):
+        row = x.multi[p]
+        if mark[row] < seen:
+            mark[row] = seen + n
+            distinct[n] = row
+            n += 1
+        local[p - first] = mark[row] - seen
+    return n, seen + n
+
+
+@kernel()
+def gather_gradient(x, lo, hi, width, node, n_distinct, local, g):
+    """As ``scatter_rows``, into one row of ``g`` for each distinct multi column; single columns are left out."""
+    ones = len(x.multi_value) == 0 and len(x.single_value) == 0
+    for j in range(0, n_distinct * width, LANES):
+        simd.store(g, j, simd.splat(g, 0.0))
+    first = x.multi_at[lo]
+    for t in range(lo, hi):
+        at = (t - lo) * width
+        for p in range(x.multi_at[t], x.multi_at[t + 1]):
+            to = local[p - first] * width
+            if ones:
+                for c in range(0, width, LANES):
+                    simd.store(g, to + c, simd.add(simd.load(g, to + c), simd.load(node, at + c)))
+            else:
+                v = simd.splat(g, x.multi_value[p])
+                for c in range(0, width, LANES):
+                    simd.store(g, to + c, simd.fma(v, simd.load(node, at + c), simd.load(g, to + c)))
+
+
+@kernel()
+def true_score(node, edge, codes, lo, n, width):
+    """Score of the true labels ``codes[lo:lo + n]``."""
+    score = 0.0
+    for t in range(n):
+        score += node[t * width + codes[lo + t]]
+        if t > 0:
+            score += edge[codes[lo + t - 1] * width + codes[lo + t]]
+    return score
+
+
+@kernel()
+def fill(x, n, value):
+    """Set the first n entries (a multiple of eight)."""
+    v = simd.splat(x, value)
+    for c in range(0, n, LANES):
+        simd.store(x, c, v)

@@ -1,0 +1,174 @@
+"""Packed chains with features on their edges: one table of label pairs an edge.
+
+The table of the edge that enters position t stands at ``t * n_labels * width``; position 0 has none. What the plain
+loops of ``palmette._kernels.lanes`` do with one table for all edges is done here with these.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from palmette._kernels import simd
+from palmette._kernels.jit import kernel
+from palmette._kernels.lanes import exponentiate_row, scale_row, times_row, times_table
+from palmette._kernels.simd import LANES
+
+
+@kernel()
+def score_edges(x, w, lo, n, n_labels, width, tables):
+    """Scores of the label pairs at the edges of rows lo:lo + n: transitions plus the features of the right row."""
+    size = n_labels * width
+    ones = len(x.edge_value) == 0
+    for t in range(1, n):
+        at = t * size
+        for c in range(0, size, LANES):
+            simd.store(tables, at + c, simd.load(w.edge, c))
+        for p in range(x.edge_at[lo + t], x.edge_at[lo + t + 1]):
+            a = x.edge_column[p]
+            for q in range(x.edge_ptr[a], x.edge_ptr[a + 1]):
+                value = w.edge_features[q]
+                tables[at + x.edge_pair[q]] += value if ones else value * x.edge_value[p]
+
+
+@kernel()
+def scatter_edges(x, lo, n, n_labels, width, tables, out):
+    """Adjoint of ``score_edges`` for the edge features."""
+    size = n_labels * width
+    ones = len(x.edge_value) == 0
+    for t in range(1, n):
+        at = t * size
+        for p in range(x.edge_at[lo + t], x.edge_at[lo + t + 1]):
+            a = x.edge_column[p]
+            for q in range(x.edge_ptr[a], x.edge_ptr[a + 1]):
+                d = tables[at + x.edge_pair[q]]
+                out[q] += d if ones else d * x.edge_value[p]
+
+
+@kernel()
+def sum_tables(tables, n, n_labels, width, weight, pairs):
+    """Add the tables of all edges to ``pairs``."""
+    size = n_labels * width
+    w = simd.splat(pairs, weight)
+    for t in range(1, n):
+        for c in range(0, size, LANES):
+            simd.store(pairs, c, simd.fma(w, simd.load(tables, t * size + c), simd.load(pairs, c)))
+
+
+@kernel()
+def exponentiate_table(tables, at, n_labels, width):
+    """Replace scores by ``exp(score - largest)``, 0 in the padding; returns the largest."""
+    largest = tables[at]
+    for i in range(n_labels):
+        for j in range(n_labels):
+            largest = max(largest, tables[at + i * width + j])
+    shift = simd.splat(tables, largest)
+    for i in range(n_labels):
+        for c in range(0, width, LANES):
+            p = at + i * width + c
+            simd.store(tables, p, simd.exp(simd.sub(simd.load(tables, p), shift)))
+        for j in range(n_labels, width):
+            tables[at + i * width + j] = 0.0
+    return largest
+
+
+@kernel()
+def rows_times(tables, at, n_labels, width, x, start, out, to):
+    """``out[to + i] = sum_j tables[at, i, j] x[start + j]``, 0 in the padding."""
+    for i in range(n_labels):
+        s = simd.splat(out, 0.0)
+        for c in range(0, width, LANES):
+            s = simd.fma(simd.load(tables, at + i * width + c), simd.load(x, start + c), s)
+        out[to + i] = simd.total(s)
+    for i in range(n_labels, width):
+        out[to + i] = 0.0
+
+
+@kernel()
+def sum_in_tables(node, n, n_labels, width, tables, alpha, pull):
+    """Log-partition; marginals in place of the scores, of labels in ``node`` and of label pairs in ``tables``.
+
+    NaN if the numbers leave the range of their type, where the rest means nothing.
+    """
+    smallest = 1e-30 if node.itemsize == 4 else 1e-290
+    size = n_labels * width
+    log_z, product = 0.0, 1.0
+    for t in range(n):
+        at = t * width
+        log_z += exponentiate_row(node, at, width)
+        z = 0.0
+        if t == 0:
+            sums = simd.splat(alpha, 0.0)
+            for c in range(0, width, LANES):
+                value = simd.load(node, c)
+                simd.store(alpha, c, value)
+                sums = simd.add(sums, value)
+            z += simd.total(sums)
+        else:
+            log_z += exponentiate_table(tables, t * size, n_labels, width)
+            times_table(alpha, at - width, tables[t * size : (t + 1) * size], n_labels, width, alpha, at)
+            z += times_row(alpha, at, node, at, width)
+        if not z > smallest:
+            return np.nan
+        scale_row(alpha, at, 1.0 / z, width)
+        scale_row(node, at, 1.0 / z, width)
+        product *= z
+        if product < 1e-200 or product > 1e200:
+            log_z += np.log(product)
+            product = 1.0
+    log_z += np.log(product)
+    for t in range(n - 1, -1, -1):
+        at = t * width
+        if t == n - 1:
+            for c in range(0, width, LANES):
+                simd.store(pull, at + c, simd.load(node, at + c))
+                simd.store(node, at + c, simd.load(alpha, at + c))
+            continue
+        table = (t + 1) * size
+        rows_times(tables, table, n_labels, width, pull, at + width, pull, at)
+        for i in range(n_labels):
+            by = simd.spread(alpha, at + i)
+            for c in range(0, width, LANES):
+                p = table + i * width + c
+                value = simd.mul(by, simd.load(pull, at + width + c))
+                simd.store(tables, p, simd.mul(simd.load(tables, p), value))
+        sums = simd.splat(node, 0.0)
+        for c in range(0, width, LANES):
+            beta = simd.load(pull, at + c)
+            marginal = simd.mul(simd.load(alpha, at + c), beta)
+            sums = simd.add(sums, marginal)
+            simd.store(pull, at + c, simd.mul(simd.load(node, at + c), beta))
+            simd.store(node, at + c, marginal)
+        if not abs(simd.total(sums) - 1.0) < 1e-3:
+            return np.nan
+    return log_z
+
+
+@kernel()
+def best_in_tables(node, n, n_labels, width, tables, path):
+    """As ``lanes.best_chain``, with one table an edge."""
+    size = n_labels * width
+    for t in range(n - 2, -1, -1):
+        at, following, table = t * width, (t + 1) * width, (t + 1) * size
+        for i in range(n_labels):
+            top = simd.add(simd.load(tables, table + i * width), simd.load(node, following))
+            for c in range(LANES, width, LANES):
+                top = simd.larger(
+                    top, simd.add(simd.load(tables, table + i * width + c), simd.load(node, following + c))
+                )
+            node[at + i] += simd.largest(top)
+    best = 0
+    for k in range(1, n_labels):
+        if node[k] > node[best]:
+            best = k
+    score = node[best]
+    path[0] = best
+    for t in range(1, n):
+        row, at = t * size + path[t - 1] * width, t * width
+        best = 0
+        top = tables[row] + node[at]
+        for k in range(1, n_labels):
+            value = tables[row + k] + node[at + k]
+            if value > top:
+                top, best = value, k
+        path[t] = best
+    return score

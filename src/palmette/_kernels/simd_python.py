@@ -1,0 +1,59 @@
+"""The operations of ``palmette._kernels.simd`` as NumPy functions, for kernels that run as plain Python."""
+
+from __future__ import annotations
+
+import operator
+
+import numpy as np
+
+LANES = 8
+
+
+def load(array, index):
+    return array[index : index + LANES].copy()
+
+
+def store(array, index, value):
+    array[index : index + LANES] = value
+
+
+def splat(array, value):
+    return np.full(LANES, value, array.dtype)
+
+
+def spread(array, index):
+    return np.full(LANES, array[index], array.dtype)
+
+
+def fma(a, b, c):
+    return a * b + c
+
+
+def total(a):
+    return float(a.sum())
+
+
+def largest(a):
+    return float(a.max())
+
+
+def where_bits(bits, a):
+    return np.where((bits >> np.arange(LANES)) & 1, a, a.dtype.type(0.0))
+
+
+def exp(a):
+    floor = -87.0 if a.dtype == np.float32 else -708.0
+    return np.where(a < floor, a.dtype.type(0.0), np.exp(np.maximum(a, floor)))
+
+
+def where_positive(test, a):
+    return np.where(test > 0, a, a.dtype.type(0.0))
+
+
+def divide(a, b):
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return a / b
+
+
+add, sub, mul = operator.add, operator.sub, operator.mul
+larger, smaller, sqrt = np.maximum, np.minimum, np.sqrt

@@ -1,0 +1,111 @@
+"""The learners of rankings by name, with their options checked before any data is read."""
+
+from __future__ import annotations
+
+import math
+from numbers import Integral, Real
+from typing import Any
+
+from palmette.executors.threads import n_threads
+
+ALGORITHMS = ("ramp", "ssvm", "plackett-luce")
+RADIUS = 4.0
+TOP = 10
+_TAKES = {
+    "ramp": ("radius", "top", "l2", "solver", "tol", "max_iter"),
+    "ssvm": ("top", "l2", "solver", "tol", "max_iter"),
+    "plackett-luce": ("l2", "l1", "solver", "tol", "max_iter"),
+}
+_SOLVERS = {
+    "ramp": ("cccp", "subgradient", "pegasos", "stochastic"),
+    "ssvm": ("bundle", "one_slack", "n_slack", "frank_wolfe", "subgradient", "pegasos", "stochastic"),
+    "plackett-luce": ("lbfgs", "proximal", "bundle", "subgradient", "pegasos", "stochastic"),
+}
+
+
+def make_ranker(algorithm: str = "ramp", *, n_jobs: int | None = None, **options: Any) -> Any:
+    """Make an estimator for rankings.
+
+    Parameters
+    ----------
+    algorithm : {'ramp', 'ssvm', 'plackett-luce'}
+        * ``ramp``: the ramp loss of ``1 - NDCG@top``, by descent on a sphere, ``|w| = radius``, from the difference of
+          the best and the worst rankings. The loss cannot grow with the scores, so that only the length of the weights
+          holds it back: one number to choose. With ``l2`` a penalty does so instead, and the solver is CCCP.
+        * ``ssvm``: the convex bound, with the ranks of the score weighted as in the NDCG of all ranks. With other
+          weights, or a cut-off, the best weights tend to be 0.
+        * ``plackett-luce``: maximum likelihood of the orders by grade.
+    n_jobs : int, optional
+    **options
+        ``radius`` (4 by default) or ``l2``, and ``top`` (10) of ramp; ``l2`` (1) and ``top`` (all) of ssvm; ``l2`` (1)
+        and ``l1`` of plackett-luce; ``solver``, ``tol``, ``max_iter``; ``callbacks``, ``random_state``. None stands for
+        the default.
+
+    Examples
+    --------
+    >>> make_ranker("ramp", radius=2.0).solver.radius
+    2.0
+    >>> make_ranker("plackett-luce", l2=0.1)
+    PlackettLuce(l2=0.1)
+    """
+    given = {name: value for name, value in options.items() if value is not None}
+    n_threads(n_jobs)  # refuses what is no number of threads
+    if n_jobs is not None:
+        given["n_jobs"] = n_jobs
+    shared: dict[str, Any] = {
+        name: given.pop(name) for name in ("callbacks", "n_jobs", "random_state") if name in given
+    }
+    _check(algorithm, given)
+    from palmette.estimators import SSVM, PlackettLuce
+    from palmette.losses import NDCG
+    from palmette.solvers import Subgradient
+    from palmette.structures import Ranking
+
+    if algorithm == "plackett-luce":
+        return PlackettLuce(**given, **shared)
+    if algorithm == "ssvm":
+        loss = NDCG(given.pop("top", None))
+        return SSVM(Ranking("letor"), task_loss=loss, **given, **shared)
+    shared |= {"loss": "ramp", "task_loss": NDCG(given.pop("top", TOP))}
+    if "l2" in given or "solver" in given:
+        return SSVM(Ranking(), **given, **shared)
+    settings = {"max_iter": 300, "tol": 0.01, "radius": RADIUS} | given
+    return SSVM(Ranking(), l2=0.0, solver=Subgradient(sphere=True, **settings), **shared)
+
+
+def _check(algorithm: str, given: dict[str, Any]) -> None:
+    if algorithm not in ALGORITHMS:
+        raise ValueError(f"algorithm={algorithm!r} does not rank; choose one of {', '.join(ALGORITHMS)}")
+    for name, value in given.items():
+        if name not in _TAKES[algorithm]:
+            raise ValueError(
+                f"{name}={value!r}: {algorithm} has no option {name}; it has {', '.join(_TAKES[algorithm])}"
+            )
+    for name in ("l2", "l1", "tol", "radius"):
+        value = given.get(name, 1.0)
+        lowest = "> 0" if name == "radius" else ">= 0"
+        if (
+            isinstance(value, bool)
+            or not isinstance(value, Real)
+            or not _in_range(float(value), name == "radius")
+        ):
+            raise ValueError(f"{name} must be a finite number {lowest}, got {value!r}")
+    for name in ("top", "max_iter"):
+        value = given.get(name, 1)
+        if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
+            raise ValueError(f"{name} must be at least 1, got {value!r}")
+    solver = given.get("solver")
+    if isinstance(solver, str) and solver not in _SOLVERS[algorithm]:
+        raise ValueError(
+            f"solver={solver!r} does not serve {algorithm}; choose one of {', '.join(_SOLVERS[algorithm])}"
+        )
+    if "radius" in given and ("l2" in given or "solver" in given):
+        other = "l2" if "l2" in given else "solver"
+        raise ValueError(
+            f"radius={given['radius']:g} and {other}={given[other]} exclude each other: descent on a sphere has no "
+            "penalty and a solver of its own; give one of them"
+        )
+
+
+def _in_range(value: float, positive: bool) -> bool:
+    return math.isfinite(value) and (value > 0 if positive else value >= 0)

@@ -1,0 +1,168 @@
+"""A ranker: a model of rankings together with how it reads its features."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from palmette.apps.ranking.evaluation import RankingEvaluation, evaluate_scores
+from palmette.apps.ranking.learners import make_ranker
+from palmette.data.letor import Queries, widened
+from palmette.errors import DataFileError, ModelFileError
+
+SCALES = ("query", "none")
+
+
+@dataclass(frozen=True)
+class Ranker:
+    """Ranks the documents of LETOR files.
+
+    Made by :meth:`train` or :meth:`load`.
+
+    Parameters
+    ----------
+    model : SSVM or PlackettLuce
+        Fitted on scaled features.
+    n_features : int
+        Columns of the training data.
+    scale : {"query", "none"}
+        Whether features are scaled to [0, 1] within each query.
+    reading : dict
+        Options of `palmette.data.read_letor` with which the training files were read, and others shall be.
+    seconds : dict of str to float
+        What training spent on encode and solve.
+
+    Examples
+    --------
+    >>> import io
+    >>> from palmette.data import read_letor
+    >>> text = "2 qid:1 1:3 2:1\\n0 qid:1 1:1 2:2\\n1 qid:2 1:5 2:0\\n0 qid:2 1:4 2:0\\n"
+    >>> queries = read_letor("-", stream=io.StringIO(text))
+    >>> ranker = Ranker.train(queries, algorithm="plackett-luce")
+    >>> [scores.argmax() for scores in ranker.scores(queries)]
+    [np.int64(0), np.int64(0)]
+    """
+
+    model: Any
+    n_features: int
+    scale: str = "query"
+    reading: dict[str, Any] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @classmethod
+    def train(
+        cls,
+        queries: Queries,
+        *,
+        algorithm: str = "ramp",
+        scale: str = "query",
+        reading: dict[str, Any] | None = None,
+        **options: Any,
+    ) -> Ranker:
+        """Learn from queries.
+
+        Parameters
+        ----------
+        queries : Queries
+            As `palmette.data.read_letor` returns them.
+        algorithm : {"ramp", "ssvm", "plackett-luce"}
+        scale : {"query", "none"}, default="query"
+            Features scaled to [0, 1] within each query (a feature that is constant there is 0), or as they are.
+            Only dense tables are scaled.
+        reading : dict, optional
+            Options of `palmette.data.read_letor`, to keep.
+        **options
+            Of `palmette.apps.ranking.make_ranker`: ``radius``, ``l2``, ``top``, ...
+
+        Returns
+        -------
+        Ranker
+        """
+        learner = make_ranker(algorithm, **options)
+        place = f"{queries.source}:{queries.lines[0][0]}"
+        if scale not in SCALES:
+            raise ValueError(f"scale must be one of {', '.join(SCALES)}, got {scale!r}")
+        if not queries.n_features:
+            raise DataFileError(f"{place}: the documents have no features; there is nothing to learn from")
+        if not any(len(y) > 1 and y.min() < y.max() for y in queries.y):
+            raise DataFileError(
+                f"{place}: no query has documents of different grades, so that every order is as good as any other; "
+                "give data with grades"
+            )
+        learner.fit(scaled(queries.X, scale), queries.y)
+        return cls(learner, queries.n_features, scale, dict(reading or {}), dict(learner.fit_seconds_))
+
+    def scores(self, queries: Queries) -> list[np.ndarray]:
+        """Scores of the documents of each query, higher is better."""
+        if queries.n_features > self.n_features:
+            raise DataFileError(
+                f"{queries.source}:{queries.lines[0][0]}: the file has {queries.n_features} features, the training "
+                f"data had {self.n_features}; give a file with the same features"
+            )
+        tables = [widened(table, self.n_features) for table in queries.X]
+        return self.model.row_scores(scaled(tables, self.scale))
+
+    def evaluate(self, queries: Queries, ties: Any = "average") -> RankingEvaluation:
+        """Compare the scores of documents with their grades."""
+        return evaluate_scores(queries.y, self.scores(queries), ties)
+
+    # -- files --------------------------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike) -> None:
+        """Write the ranker to one file; a file that was there is replaced when the new one is complete."""
+        extra = {
+            "task": "ranking",
+            "n_features": self.n_features,
+            "scale": self.scale,
+            "reading": self.reading,
+        }
+        self.model.save(path, extra=extra)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike) -> Ranker:
+        """Read a ranker; other model files are refused (`palmette.load` reads them)."""
+        from palmette.estimators import load
+
+        return cls.from_model(load(path), os.fspath(path))
+
+    @classmethod
+    def from_model(cls, model: Any, source: str) -> Ranker:
+        """Return the ranker whose model was loaded from the file `source`."""
+        extra = getattr(model, "extra_", None)
+        if not isinstance(extra, dict) or extra.get("task") != "ranking":
+            raise ModelFileError(
+                f"{source}: this {type(model).__name__} is no ranker: neither 'palmette train --task ranking' nor "
+                f"Ranker.save wrote it; read it in Python with palmette.load"
+            )
+        n_features, scale, reading = (extra.get(key) for key in ("n_features", "scale", "reading"))
+        known = isinstance(reading, dict) and set(reading) <= {"missing", "split", "zero_based"}
+        if n_features != model.encoder_.n_columns or scale not in SCALES or not known:
+            raise ModelFileError(f"{source}: the ranker is damaged ({extra!r:.100})")
+        return cls(model, int(n_features), str(scale), dict(reading or {}))
+
+
+def scaled(X: Sequence[Any], scale: str) -> list[Any]:
+    """Tables of features, scaled within each query if ``scale`` is "query".
+
+    >>> scaled([np.array([[1.0, 7.0], [3.0, 7.0], [2.0, 7.0]])], "query")[0]
+    array([[0. , 0. ],
+           [1. , 0. ],
+           [0.5, 0. ]])
+    """
+    if scale == "none":
+        return list(X)
+    tables = []
+    for i, table in enumerate(X):
+        if sparse.issparse(table):
+            raise ValueError(
+                f"X[{i}] is sparse: scaling within queries would fill its zeros; use scale='none' (--scale none)"
+            )
+        low = table.min(axis=0)
+        width = table.max(axis=0) - low
+        tables.append(np.divide(table - low, width, out=np.zeros(table.shape), where=width > 0))
+    return tables

@@ -1,0 +1,215 @@
+"""From labels, a model or a tagger to the report."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from palmette.apps.tagging.columns import ColumnText
+from palmette.apps.tagging.evaluation import evaluate_labels
+from palmette.apps.tagging.report.cases import Case, worst_sentences
+from palmette.apps.tagging.report.confidence import Confidence, confidence_of
+from palmette.apps.tagging.report.report import EvaluationReport
+from palmette.apps.tagging.report.scores import score_labels
+from palmette.apps.tagging.tagger import Tagger
+from palmette.features.encoded import EncodedInputs
+from palmette.inspection import Explainer, is_nameable
+
+Place = Callable[[int], str]
+
+
+def report_on_labels(
+    true: Sequence[Sequence[Any]],
+    predicted: Sequence[Sequence[Any]],
+    *,
+    words: Sequence[Sequence[Any]] | None = None,
+    title: str = "Evaluation",
+    source: str = "",
+    place: Place = lambda sentence: "",
+    worst: int = 10,
+) -> EvaluationReport:
+    """Report on predictions, wherever they come from.
+
+    Parameters
+    ----------
+    true, predicted : list of list of labels
+        Of equal lengths.
+    words : list of list of str, optional
+        What to show for each token; its number by default.
+    title, source : str
+        What the page is about, and where the sentences are from.
+    place : callable, optional
+        Says where a sentence, numbered from 0, stands; such as ``file:line``.
+    worst : int, default=10
+        Sentences to show.
+
+    Returns
+    -------
+    EvaluationReport
+
+    Examples
+    --------
+    >>> report = report_on_labels([["B-NP", "I-NP"]], [["B-NP", "O"]], words=[["red", "<cars>"]])
+    >>> report.evaluation.headline()
+    'accuracy 50.00%, chunk F1 0.00'
+    >>> "&lt;cars&gt;" in report.html()
+    True
+    """
+    return _report(true, predicted, words, title, source, place, worst)
+
+
+def report_on_model(
+    model: Any,
+    X: Sequence[Any],
+    y: Sequence[Sequence[Any]],
+    *,
+    words: Sequence[Sequence[Any]] | None = None,
+    title: str = "Evaluation",
+    source: str = "",
+    place: Place = lambda sentence: "",
+    worst: int = 10,
+) -> EvaluationReport:
+    """Report on a fitted chain model: predictions, probabilities, reasons, weights, certificate.
+
+    Parameters
+    ----------
+    model : CRF, SSVM or Perceptron
+        On ``Chain``; of a ``SemiMarkov`` model that has IOB2 labels, probabilities and weights are left out.
+    X : list of sequences, or what ``model.encode`` makes of them
+    y : list of list of labels
+    words, title, source, place, worst
+        As of :func:`report_on_labels`.
+
+    Returns
+    -------
+    EvaluationReport
+
+    Examples
+    --------
+    >>> from palmette import CRF, Chain
+    >>> X, Y = [[["the"], ["dog"]], [["a"], ["dog"]]], [["D", "N"], ["D", "N"]]
+    >>> report = report_on_model(CRF(Chain(), l2=0.1).fit(X, Y), X, Y)
+    >>> [part.title for part in report.parts()][-3:]
+    ['Strongest features', 'Transitions', 'Learning']
+    """
+    if model.structure.layout != "sequences":
+        name = type(model.structure).__name__
+        raise ValueError(f"a report needs sequences of labels; {name} has one label a sample: use Chain()")
+    asked = _Asked.of(model, X, y)
+    return _report(asked.true, asked.predicted, words, title, source, place, worst, asked)
+
+
+def report_on_tagger(
+    tagger: Tagger, data: ColumnText, *, title: str = "Evaluation", worst: int = 10
+) -> EvaluationReport:
+    """Report on a tagger and a column file that has labels.
+
+    Parameters
+    ----------
+    tagger : Tagger
+    data : ColumnText
+    title, worst
+        As of :func:`report_on_labels`.
+
+    Returns
+    -------
+    EvaluationReport
+    """
+    true, predicted = tagger.true_labels(data), tagger.predict(data)
+    asked = _Asked.of(tagger.model, tagger.columns(data), tagger.labels_for_model(data))
+    report = _report(true, predicted, words_of(data), title, data.source, data.location, worst, asked)
+    return replace(report, template=tagger.template.text)
+
+
+def words_of(data: ColumnText) -> list[list[str]]:
+    """The column that people read: the first, in CoNLL-U the word form."""
+    column = 1 if data.conllu else 0
+    return [[token[column] for token in sentence] for sentence in data.sentences]
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A model and what it says of some sentences, in its own labels, which need not be those of the file."""
+
+    model: Any
+    X: EncodedInputs
+    true: list[list[Any]]
+    predicted: list[list[Any]]
+    confidence: Confidence | None
+
+    @classmethod
+    def of(cls, model: Any, X: Any, y: Any) -> _Asked:
+        encoded, true = model.encode(X), list(y)
+        predicted = model.predict(encoded)
+        if [len(labels) for labels in predicted] != encoded.lengths.tolist():
+            raise ValueError(
+                "a report needs one label a position, and this model gives segments: fit it on IOB2 labels"
+            )
+        confidence = confidence_of(model, encoded, true, predicted) if is_nameable(model) else None
+        return cls(model, encoded, true, predicted, confidence)
+
+    def completed(self, cases: list[Case]) -> list[Case]:
+        """Cases with the probabilities and the reasons of the model."""
+        if self.confidence is None:
+            return cases
+        explainer, confidence = Explainer(self.model), self.confidence
+        done = []
+        for case in cases:
+            i = case.index
+            lead = float(confidence.lead[i])
+            reasons = (
+                explainer.compare(self.X[i : i + 1], self.predicted[i], self.true[i]) if lead < np.inf else ()
+            )
+            done.append(
+                replace(
+                    case,
+                    p_true=confidence.true[i],
+                    p_predicted=confidence.predicted[i],
+                    lead=lead,
+                    log_true=float(confidence.log_true[i]),
+                    reasons=reasons,
+                )
+            )
+        return done
+
+
+def _report(
+    true: Sequence[Sequence[Any]],
+    predicted: Sequence[Sequence[Any]],
+    words: Sequence[Sequence[Any]] | None,
+    title: str,
+    source: str,
+    place: Place,
+    worst: int,
+    asked: _Asked | None = None,
+) -> EvaluationReport:
+    if not len(true):
+        raise ValueError("there are no sentences to report on")
+    shown, guessed = (
+        [[str(label) for label in labels] for labels in outputs] for outputs in (true, predicted)
+    )
+    evaluation = evaluate_labels(shown, guessed)
+    scores = score_labels(shown, guessed, evaluation.has_chunks)
+    tokens = [[str(word) for word in sentence] for sentence in _words(words, shown)]
+    confidence = None if asked is None else asked.confidence
+    failed = worst_sentences(shown, guessed, confidence, worst)
+    cases = [Case(i, place(i), tokens[i], shown[i], guessed[i]) for i in failed]
+    if asked is None:
+        return EvaluationReport(title, source, tokens, shown, guessed, evaluation, scores, tuple(cases))
+    counts = Counter(label for labels in asked.true for label in labels)
+    return EvaluationReport(
+        title, source, tokens, shown, guessed, evaluation, scores, tuple(asked.completed(cases)),
+        confidence, asked.model, counts,
+    )  # fmt: skip
+
+
+def _words(words: Sequence[Sequence[Any]] | None, labels: Sequence[Sequence[str]]) -> Sequence[Sequence[Any]]:
+    if words is None:
+        return [[f"#{t}" for t in range(1, len(sentence) + 1)] for sentence in labels]
+    if list(map(len, words)) != list(map(len, labels)):
+        raise ValueError("words and labels have different lengths; give one word for each label")
+    return words

@@ -1,0 +1,139 @@
+"""What a model learnt, and how well it was trained, as parts of a page."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from palmette.apps.tagging.report.show_scores import WIDE
+from palmette.inspection import NamedWeights, Weight
+from palmette.page import Html, Part, bar, cell, curve, facts, note, table, tag
+
+OPEN_CARDS, MOST_LABELS = 6, 30
+
+
+def show_features(weights: NamedWeights, labels: Sequence[Any], template: str, top: int = 8) -> Part:
+    """A card a label with the features for and against it; the first few open, the others behind a fold."""
+    cards = [_card(weights, label, top) for label in labels]
+    shown = tag("div", cards[:OPEN_CARDS], cls="cards")
+    more = None
+    if cards[OPEN_CARDS:]:
+        summary = tag("summary", f"{len(cards) - OPEN_CARDS} more labels")
+        more = tag("details", summary, tag("div", cards[OPEN_CARDS:], cls="cards"))
+    lead = (
+        "The features of the largest and of the smallest weight with each label; the commonest labels first."
+    )
+    legend = None
+    if template:
+        lines = "\n".join(line for line in template.splitlines() if line and not line.startswith("# "))
+        legend = tag("details", tag("summary", "The template that makes the features"), tag("pre", lines))
+    return Part("Strongest features", "features", [legend, shown, more], lead)
+
+
+def _card(weights: NamedWeights, label: Any, top: int) -> Html:
+    sides = weights.of_label(label, top)
+    strongest = max((abs(weight.value) for side in sides for weight in side), default=1.0)
+    tables = [_weights(side, hue, strongest) for side, hue in zip(sides, ("cool", "warm")) if side] or [
+        tag("p", "no weights", cls="small")
+    ]
+    return tag("div", tag("h3", label), tables, cls="card")
+
+
+def _weights(side: list[Weight], hue: str, strongest: float) -> Html:
+    rows = [
+        [
+            cell(tag("code", weight.feature), cls="wrap"),
+            f"{weight.value:+.2f}",
+            bar(abs(weight.value) / strongest, hue=hue),
+        ]
+        for weight in side
+    ]
+    return table(["for" if hue == "cool" else "against", "", ""], rows, cls="quiet weights")
+
+
+def show_edge_features(weights: NamedWeights, top: int = 12) -> Part | None:
+    """The strongest features of label pairs, if the model has such."""
+    sides = weights.strongest_edge_features(top)
+    if not any(sides):
+        return None
+    strongest = max(abs(weight.value) for side in sides for weight in side)
+    lists = []
+    for title, hue, side in zip(("sought", "avoided"), ("cool", "warm"), sides):
+        rows = [
+            [
+                cell(tag("code", weight.feature), cls="wrap"),
+                cell(_follow(weight), cls="num"),
+                f"{weight.value:+.2f}",
+                bar(abs(weight.value) / strongest, hue=hue),
+            ]
+            for weight in side
+        ]
+        if rows:
+            lists.append(table([title, "", "", ""], rows, cls="quiet"))
+    lead = "Features of label pairs: they stand at the right one of two neighbours and speak for or against the pair."
+    return Part("Edge features", "edges", [tag("div", lists, cls="pair")], lead)
+
+
+def _follow(weight: Weight) -> str:
+    return " → ".join(map(str, weight.labels))
+
+
+def show_transitions(weights: NamedWeights, labels: Sequence[Any], top: int = 8) -> Part | None:
+    """The strongest label pairs, and the matrix of the commonest labels."""
+    if not np.any(weights.transitions):
+        return None
+    sides = weights.strongest_transitions(top)
+    strongest = max(abs(weight.value) for side in sides for weight in side)
+    lists = []
+    for title, hue, side in zip(("likely", "unlikely"), ("cool", "warm"), sides):
+        rows = [
+            [_follow(weight), f"{weight.value:+.2f}", bar(abs(weight.value) / strongest, hue=hue)]
+            for weight in side
+        ]
+        if rows:
+            lists.append(table([title, "", ""], rows, cls="quiet"))
+    place = {label: code for code, label in enumerate(weights.labels)}
+    kept = sorted(labels[:MOST_LABELS], key=str)
+    codes = [place[label] for label in kept]
+    rows = [
+        [label, *(_transition(weights.transitions[i, j], strongest) for j in codes)]
+        for label, i in zip(kept, codes)
+    ]
+    kind = "matrix wide" if len(kept) > WIDE else "matrix"
+    matrix = table(["from ╲ to", *kept], rows, cls=kind, row_headers=True)
+    most = f" of the {MOST_LABELS} commonest labels" if len(labels) > MOST_LABELS else ""
+    lead = f"Weight of each label (row) being followed by each label (column){most}: blue is sought, amber avoided."
+    return Part("Transitions", "transitions", [tag("div", lists, cls="pair"), matrix], lead)
+
+
+def _transition(value: float, strongest: float) -> Html:
+    hue, shown = "cool" if value > 0 else "warm", f"{value:+.1f}"
+    small = shown in ("+0.0", "-0.0")
+    return cell("" if small else shown, heat=abs(value) / strongest, hue=hue, title=f"{value:+.4g}")
+
+
+def show_learning(model: Any) -> Part:
+    """The certificate of the training: what was reached, and how far from the optimum it can be."""
+    result = model.result_
+    step, gap = result.step, result.gap
+    listed = [
+        ("objective", f"{result.primal:.6g}"),
+        ("iterations", f"{step.n_iter:,}, {step.n_oracle:,.6g} passes over the data, {step.seconds:.3g} s"),
+        ("stopped by", result.reason if result.converged else f"{result.reason}, NOT CONVERGED"),
+    ]
+    if math.isnan(gap):
+        verdict = note("No bound on the distance to an optimum: this way of learning has none to give.")
+    else:
+        relative = gap / abs(result.primal) if result.primal else gap
+        listed[1:1] = [
+            ("optimum", f"at least {result.lower:.6g}"),
+            ("gap", f"{gap:.3g}, relative {relative:.2e}"),
+        ]
+        text = f"The objective is proven to be within {100 * relative:.3g} % of the best possible one."
+        verdict = note(text, kind="" if result.converged else "warn")
+    points = [(each.seconds, each.gap / abs(each.primal)) for each in result.history if each.primal]
+    chart = curve(points, x="seconds", y="relative gap", title="Relative gap over time")
+    return Part("Learning", "learning", [verdict, tag("div", facts(listed), chart, cls="pair")])

@@ -1,0 +1,57 @@
+"""What a model file of a tagger holds beside the model: template, columns, encodings of spans, word clusters."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import asdict
+from typing import Any
+
+from palmette.apps.tagging.span_labels import SpanLabels
+from palmette.data.span_encodings import get_encoding
+from palmette.errors import ModelFileError
+from palmette.features.clusters import WordClusters
+from palmette.features.templates import Template
+
+
+def write_parts(tagger: Any, path: str | os.PathLike) -> None:
+    """Write a tagger to one file."""
+    clusters, arrays = (None, {}) if tagger.clusters is None else tagger.clusters.state()
+    extra = {
+        "task": "tagging",
+        "template": tagger.template.text,
+        "n_columns": tagger.n_columns,
+        "label_column": tagger.label_column,
+        "separator": tagger.separator,
+        "spans": None if tagger.spans is None else asdict(tagger.spans),
+        "clusters": clusters,
+        "word_column": tagger.word_column,
+    }
+    tagger.model.save(path, extra=extra, extra_arrays=arrays)
+
+
+def read_parts(model: Any, source: str) -> dict[str, Any]:
+    """The fields of the tagger whose model was loaded from the file `source`, all but the model."""
+    extra = getattr(model, "extra_", None)
+    if not isinstance(extra, dict) or extra.get("task") != "tagging":
+        raise ModelFileError(
+            f"{source}: this {type(model).__name__} is no tagger: neither 'palmette train' (--task tagging) nor "
+            f"Tagger.save wrote it; read it in Python with palmette.load"
+        )
+    try:
+        parts: dict[str, Any] = {
+            "template": Template.parse(extra["template"], f"the template of {source}"),
+            "n_columns": int(extra["n_columns"]),
+            "label_column": int(extra["label_column"]),
+            "separator": str(extra["separator"]),
+            "word_column": int(extra.get("word_column", 0)),
+        }
+        if extra.get("spans") is not None:
+            parts["spans"] = SpanLabels(*(get_encoding(extra["spans"][key]).name for key in ("own", "inner")))
+        n_clusters = 0
+        if extra.get("clusters") is not None:
+            parts["clusters"] = WordClusters.from_state(extra["clusters"], model.extra_arrays_)
+            n_clusters = len(parts["clusters"].column_names_)
+        parts["template"].check(parts["n_columns"] + n_clusters, parts["label_column"])
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise ModelFileError(f"{source}: the tagger is damaged ({type(error).__name__}: {error})") from error
+    return parts

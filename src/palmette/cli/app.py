@@ -1,0 +1,54 @@
+"""The commands and what they share. Nothing heavy is imported before a command runs."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from palmette.cli import bench, data, demo, evaluate, infer, inspect, predict, recipe, train, warmup
+
+app = typer.Typer(
+    name="palmette",
+    help="Structured prediction: train taggers, label text, measure.",
+    epilog="Exit codes: 0 done, 1 a target was missed, 2 bad input. Results on stdout, the rest on stderr.",
+    add_completion=False,
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from palmette import __version__
+
+        print(f"palmette {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def palmette(
+    context: typer.Context,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show the traceback of errors, as PALMETTE_DEBUG=1 does.")
+    ] = False,
+) -> None:
+    """Take the options that stand before the command."""
+    if debug:
+        context.obj["debug"] = True
+
+
+for command in (
+    train.train,
+    predict.predict,
+    evaluate.evaluate,
+    inspect.inspect,
+    infer.infer,
+    bench.bench,
+    recipe.recipe,
+    demo.demo,
+    warmup.warmup,
+):
+    app.command()(command)
+app.add_typer(data.app, name="data")

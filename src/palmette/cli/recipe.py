@@ -1,0 +1,44 @@
+"""``palmette recipe``: whole experiments, from data to table and figure."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from palmette.cli.files import check_writable
+from palmette.cli.output import Json, aligned, log, print_result
+
+
+def recipe(
+    names: Annotated[list[str] | None, typer.Argument(help="Recipes; none lists them.")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="A small version that takes seconds.")] = False,
+    report: Annotated[
+        str | None, typer.Option(help="File for the report of the recipe: .html, or Markdown.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Run experiments end to end; exit code 1 if one misses its targets."""
+    from palmette.recipes import list_recipes, run_recipe
+
+    if report is not None:
+        if len(names or ()) != 1:
+            raise ValueError(f"--report takes the report of one recipe, but {len(names or ())} were named")
+        check_writable(report, "the report")
+    if not names:
+        titles = {entry.name: entry.title for entry in list_recipes()}
+        rows = [[name, title] for name, title in titles.items()]
+        print_result(json, {"available": titles}, aligned(rows) if rows else "no recipes")
+        return
+    known = {entry.name for entry in list_recipes()}
+    for name in names:
+        if name not in known:
+            raise ValueError(f"no recipe {name!r}; there are: {', '.join(sorted(known)) or 'none'}")
+    outcomes = {name: run_recipe(name, quick=quick, log=log) for name in names}
+    if report is not None:
+        outcomes[names[0]].write_report(report)
+    ok = all(outcome.passed for outcome in outcomes.values())
+    record = {"ok": ok, "recipes": {name: outcome.to_dict() for name, outcome in outcomes.items()}}
+    print_result(json, record, "\n\n".join(outcome.format() for outcome in outcomes.values()))
+    if not ok:
+        raise typer.Exit(1)

@@ -1,0 +1,49 @@
+"""What compiles the kernels of graphs, for ``palmette warmup``."""
+
+from __future__ import annotations
+
+import warnings
+
+
+def run_graphs() -> None:
+    """Learners and answers on trees and grids, exact and approximate."""
+    import numpy as np
+
+    from palmette import CRF, SSVM, Graph, Perceptron
+    from palmette.data import grid_graph, tree_graph
+    from palmette.inference.factor_graph import FactorGraph
+    from palmette.inference.graph_cut import graph_cut
+    from palmette.inference.reduction import reduced
+    from palmette.structures.graph_factors import factor_graph
+    from palmette.structures.tables import Restriction
+
+    rng = np.random.default_rng(0)
+    trees = [tree_graph(rng.normal(size=(4, 2)), [-1, 0, 0, 1]) for _ in range(3)]
+    grids = [grid_graph(rng.normal(size=(3, 3, 2))) for _ in range(3)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # few iterations, and approximate answers
+        for X in (trees, grids):
+            Y = [rng.integers(0, 3, len(graph)).tolist() for graph in X]
+            for learner in (CRF, SSVM, Perceptron):
+                learner(Graph(), max_iter=2, n_jobs=1, classes=[0, 1, 2]).fit(X, Y).predict(X)
+            model = CRF(Graph(), max_iter=2, n_jobs=1, classes=[0, 1, 2]).fit(X, Y)
+            theta = model.scorer_.score(model.coef_, model.encoder_.transform(X))
+            codes = model.structure.best(theta).codes
+            for within in (None, Restriction(contradicts=np.asarray(codes))):
+                model.structure.k_best(theta, 2, within=within)
+                model.structure.max_marginals(theta, within=within)
+                model.structure.entropy(theta, within=within)
+                model.structure.sample(theta, random_state=0, within=within)
+                model.structure.min_risk(theta, within=within)
+        for structure in (
+            Graph(memory_limit=1),
+            Graph(memory_limit=1, sums="bethe", inference="loopy"),
+            Graph(memory_limit=1, inference="exact"),
+        ):
+            structure.best(theta)
+            structure.log_partition(theta)
+            structure.relaxed_best(theta)
+        reduced(factor_graph(theta, 0))
+        agree = [[1.0, 0.0], [0.0, 1.0]]
+        graph_cut(FactorGraph.from_tables([2, 2], [((0,), [0.0, 1.0]), ((0, 1), agree)]))
+        SSVM(Graph(memory_limit=1), max_iter=2, n_jobs=1, classes=[0, 1, 2]).fit(grids, Y)

@@ -1,0 +1,92 @@
+"""Encoded inputs: feature rows (dense or sparse) grouped into samples."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from palmette.data.ragged import gather
+
+
+@dataclass(frozen=True)
+class SparseRows:
+    """Sparse feature rows (CSR). Row ``r`` holds ``indices[indptr[r]:indptr[r + 1]]``.
+
+    ``values`` is empty when every stored value is 1 (string features), which is the common case and saves
+    two thirds of the memory. ``indptr`` need not start at 0, so that a slice of rows is a view.
+    A column may occur twice in a row; its values then add.
+    """
+
+    indptr: np.ndarray  # int64 (n_rows + 1,)
+    indices: np.ndarray  # int32 (nnz,)
+    values: np.ndarray  # float64 (nnz,) or (0,)
+    n_columns: int
+
+    def __len__(self) -> int:
+        return len(self.indptr) - 1
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return len(self), self.n_columns
+
+    def __getitem__(self, rows: slice | np.ndarray) -> SparseRows:
+        if isinstance(rows, np.ndarray):
+            return self._taken(rows)
+        start, stop, step = rows.indices(len(self))
+        if step != 1:
+            raise ValueError(f"only contiguous rows can be sliced, got step {step}")
+        return SparseRows(self.indptr[start : stop + 1], self.indices, self.values, self.n_columns)
+
+    def _taken(self, rows: np.ndarray) -> SparseRows:
+        entries, indptr = gather(self.indptr, rows)
+        values = self.values[entries] if len(self.values) else self.values
+        return SparseRows(indptr, self.indices[entries], values, self.n_columns)
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Encoded inputs of some samples; a sample is a run of feature rows.
+
+    Parameters
+    ----------
+    rows : ndarray of float64, shape (n_rows, n_columns), C order, or SparseRows
+    offsets : ndarray of int64, shape (n_samples + 1,)
+        Sample ``i`` owns the rows ``offsets[i]:offsets[i + 1]``.
+    """
+
+    rows: np.ndarray | SparseRows
+    offsets: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def n_rows(self) -> int:
+        """Number of feature rows (positions) in all."""
+        return int(self.offsets[-1] - self.offsets[0])
+
+    @property
+    def n_columns(self) -> int:
+        """Number of feature columns."""
+        return int(self.rows.shape[1])
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """Rows of each sample."""
+        return np.diff(self.offsets)
+
+    def slice(self, start: int, stop: int) -> Batch:
+        """Samples ``start:stop``; arrays are views of the same memory."""
+        offsets = self.offsets[start : stop + 1]
+        return Batch(self.rows[int(offsets[0]) : int(offsets[-1])], offsets - offsets[0])
+
+    def take(self, samples: np.ndarray) -> Batch:
+        """Copies of the samples of these numbers, in their order.
+
+        >>> Batch(np.array([[1.0], [2.0], [3.0]]), np.array([0, 2, 3])).take(np.array([1, 0])).rows.ravel()
+        array([3., 1., 2.])
+        """
+        rows, offsets = gather(self.offsets, samples)
+        return Batch(self.rows[rows], offsets)

@@ -1,0 +1,278 @@
+"""Labels: any hashable Python objects outside, codes ``0..K-1`` inside."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from itertools import chain
+from typing import Any, Final
+
+import numpy as np
+
+from palmette.data.ragged import Ragged, offsets_from_lengths
+from palmette.data.sequences import listed
+from palmette.errors import ModelFileError
+
+UNKNOWN_CODE: Final = -1
+
+
+class _Unknown:
+    """The type of `UNKNOWN`; there is one instance per process, whatever is pickled or copied."""
+
+    def __repr__(self) -> str:
+        return "UNKNOWN"
+
+    def __reduce__(self) -> str:
+        return "UNKNOWN"  # pickle and copy look the name up in this module
+
+
+UNKNOWN: Final = _Unknown()
+"""Stands for a part that nobody annotated, in the labels given to `fit`; its code is -1."""
+
+
+class LabelCodec:
+    """Bijection between labels and the codes ``0..K-1``.
+
+    Parameters
+    ----------
+    classes : iterable of hashable labels
+        Code ``k`` stands for the k-th of them. NumPy scalars become plain Python objects. Labels that are
+        equal in Python (``1``, ``1.0`` and ``True``) are one label.
+
+    Attributes
+    ----------
+    classes_ : tuple
+        The labels by code.
+
+    Examples
+    --------
+    >>> codec = LabelCodec.from_labels([["B", "I", "O"], ["O"]])
+    >>> codec.classes_
+    ('B', 'I', 'O')
+    >>> codec.encode_sequences([["O", "B"], [UNKNOWN]]).values
+    array([ 2,  0, -1], dtype=int32)
+    >>> codec.decode([2, 0, -1])
+    ['O', 'B', UNKNOWN]
+    """
+
+    def __init__(self, classes: Iterable[Hashable]) -> None:
+        self.classes_: tuple = tuple(_plain(label, f"classes[{k}]") for k, label in enumerate(classes))
+        if not self.classes_:
+            raise ValueError("there is no label; a model needs at least one")
+        self._codes: dict = {}
+        for code, label in enumerate(self.classes_):
+            if label is UNKNOWN:
+                raise ValueError(f"classes[{code}] is UNKNOWN, which marks missing labels and is none itself")
+            first = self._codes.setdefault(label, code)
+            if first != code:
+                raise ValueError(
+                    f"classes[{code}] = {label!r} equals classes[{first}] = {self.classes_[first]!r}; "
+                    "give each label once"
+                )
+        self._codes[UNKNOWN] = UNKNOWN_CODE
+
+    @classmethod
+    def from_labels(
+        cls, Y: Iterable, classes: Iterable[Hashable] | None = None, *, layout: str = "sequences"
+    ) -> LabelCodec:
+        """Codec of the labels that occur in `Y`, or of `classes` if given.
+
+        The order is that of ``sorted``; labels of mixed types are ordered by the name of their type, then
+        within it, and labels without an order keep that of their first appearance.
+
+        Parameters
+        ----------
+        Y : list of label sequences, or for ``layout="items"`` one sequence of labels
+        classes : iterable of labels, optional
+            Declares the labels and their order; labels absent from `Y` are welcome here, and whether `Y`
+            has others shows when it is encoded.
+        """
+        if classes is not None:
+            return cls(classes)
+        nested = [_label_items(Y)] if layout == "items" else _label_sequences(Y)
+        try:
+            found = dict.fromkeys(chain.from_iterable(nested))
+        except TypeError:
+            raise _first_failure(nested, _plain, _position("y", layout)) from None
+        found.pop(UNKNOWN, None)
+        if not found:
+            raise ValueError("y has no label at all; give labels, or declare them with classes=...")
+        if any(_is_not_finite(label) for label in found):
+            raise _first_failure(nested, _plain, _position("y", layout))
+        return cls(_in_order([_plain(label) for label in found]))
+
+    def __len__(self) -> int:
+        return len(self.classes_)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, LabelCodec) and self.classes_ == other.classes_
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"LabelCodec({list(self.classes_)!r})"
+
+    def encode_sequences(self, Y: Iterable, *, where: str = "y") -> Ragged:
+        """Codes (int32) of a list of label sequences; `where` is the name of `Y` in messages."""
+        nested = _label_sequences(Y, where)
+        offsets = offsets_from_lengths([len(labels) for labels in nested])
+        return Ragged(self._encode(nested, int(offsets[-1]), _position(where, "sequences")), offsets)
+
+    def encode_outputs(self, Y: Iterable, lengths: Sequence[int] | np.ndarray) -> np.ndarray:
+        """Codes (int32) of all positions of outputs of sequences of the given `lengths`: here label sequences."""
+        return self.encode_sequences(Y).values
+
+    def encode_items(self, y: Iterable, *, where: str = "y") -> np.ndarray:
+        """Codes (int32) of one sequence of labels."""
+        labels = _label_items(y, where)
+        return self._encode([labels], len(labels), _position(where, "items"))
+
+    def _encode(self, nested: list, count: int, position: Callable[[int, int], str]) -> np.ndarray:
+        try:
+            return np.fromiter(map(self._codes.__getitem__, chain.from_iterable(nested)), np.int32, count)
+        except (KeyError, TypeError):
+            raise _first_failure(nested, self._code_of, position) from None
+
+    def _code_of(self, label: Any, where: str) -> int:
+        """The slow twin of ``_codes[label]``, which says what is wrong."""
+        label = _plain(label, where)
+        if label not in self._codes:
+            shown = ", ".join(map(repr, self.classes_[:30])) + (", ..." if len(self) > 30 else "")
+            raise ValueError(
+                f"unknown label {label!r} at {where}; known labels: [{shown}]. "
+                "Declare all labels with classes=... when fitting."
+            )
+        return self._codes[label]
+
+    def decode(self, codes: Sequence[int] | np.ndarray) -> list:
+        """Labels of a sequence of codes; -1 is `UNKNOWN`."""
+        codes = np.asarray(codes)
+        if codes.size and not (codes.min() >= UNKNOWN_CODE and codes.max() < len(self)):
+            raise ValueError(f"codes must be in -1..{len(self) - 1}, got {codes.min()}..{codes.max()}")
+        table = [*self.classes_, UNKNOWN]  # table[-1] is UNKNOWN
+        return list(map(table.__getitem__, codes.tolist()))
+
+    def decode_sequences(self, codes: Ragged) -> list[list]:
+        """Labels of each item of `codes`, as a list of lists."""
+        start, bounds = int(codes.offsets[0]), codes.offsets.tolist()
+        flat = self.decode(codes.values[start : bounds[-1]])
+        return [flat[a - start : b - start] for a, b in zip(bounds, bounds[1:])]
+
+    def state(self) -> list:
+        """The labels as JSON values, from which `from_state` makes labels of the same types.
+
+        Labels may be str, int, float, bool, None and tuples of these; others raise TypeError.
+        """
+        return [_to_json(label, label) for label in self.classes_]
+
+    @classmethod
+    def from_state(cls, state: Any) -> LabelCodec:
+        """Codec from what `state` returned."""
+        if not isinstance(state, list):
+            raise ModelFileError(f"the labels of a model file must be a list, found {type(state).__name__}")
+        try:
+            return cls(_from_json(value) for value in state)
+        except (ValueError, TypeError) as error:
+            raise ModelFileError(f"damaged labels in a model file: {error}") from error
+
+
+def _label_sequences(Y: Any, where: str = "y") -> list:
+    """`Y` as a list of re-readable label sequences; arrays become lists, whose elements hash faster."""
+    if isinstance(Y, (str, bytes)) or not isinstance(Y, Iterable):
+        raise TypeError(f"{where} must be a list of label sequences, got {type(Y).__name__}: {Y!r:.60}")
+    nested = [labels.tolist() if isinstance(labels, np.ndarray) else labels for labels in listed(Y)]
+    for i, labels in enumerate(nested):
+        if isinstance(labels, (str, bytes)):
+            raise TypeError(
+                f"{where}[{i}] is the string {labels!r:.60}, not a sequence of labels; "
+                f"use list({where}[{i}]) if each character is a label"
+            )
+        if not (isinstance(labels, Iterable) and hasattr(labels, "__len__")):
+            raise TypeError(
+                f"{where}[{i}] must be a sequence of labels, one per position, got {type(labels).__name__}: "
+                f"{labels!r:.60}"
+            )
+    return nested
+
+
+def _label_items(y: Any, where: str = "y") -> Sequence:
+    if isinstance(y, (str, bytes)) or not isinstance(y, Iterable):
+        raise TypeError(f"{where} must be a sequence of labels, got {type(y).__name__}: {y!r:.60}")
+    shape = getattr(y, "shape", (None,))
+    if len(shape) != 1:
+        raise ValueError(f"{where} must have one dimension (a label per item), got shape {shape}")
+    return y.tolist() if isinstance(y, np.ndarray) else listed(y)
+
+
+def _position(where: str, layout: str) -> Callable[[int, int], str]:
+    return (lambda i, t: f"{where}[{t}]") if layout == "items" else (lambda i, t: f"{where}[{i}][{t}]")
+
+
+def _first_failure(nested: Sequence, check: Callable, position: Callable[[int, int], str]) -> Exception:
+    """The exception of the first label that is not hashable or that `check` refuses, naming its position."""
+    for i, labels in enumerate(nested):
+        for t, label in enumerate(labels):
+            where = position(i, t)
+            try:
+                hash(label)
+            except TypeError:
+                return TypeError(
+                    f"the label at {where} is not hashable, a {type(label).__name__}: {label!r:.60}; "
+                    "labels are strings, numbers, tuples, ..."
+                )
+            try:
+                check(label, where)
+            except (ValueError, TypeError) as error:
+                return error
+    return TypeError(f"the labels from {position(0, 0)} on cannot be compared with each other")
+
+
+def _is_not_finite(label: Any) -> bool:
+    if isinstance(label, tuple):
+        return any(map(_is_not_finite, label))
+    return isinstance(label, (float, np.floating)) and not math.isfinite(label)
+
+
+def _plain(label: Any, where: str = "y") -> Any:
+    """`label` as a plain Python object: ``np.str_('B')`` is ``'B'``."""
+    if isinstance(label, np.generic):
+        label = label.item()
+    elif type(label) is tuple:
+        label = tuple(_plain(part, where) for part in label)
+    if _is_not_finite(label):
+        raise ValueError(
+            f"the label at {where} is {label!r}; NaN and infinite labels are refused (palmette.UNKNOWN marks a "
+            "missing label)"
+        )
+    return label
+
+
+def _in_order(labels: list) -> list:
+    try:
+        return sorted(labels)
+    except TypeError:
+        by_type: dict[str, list] = {}
+        for label in labels:
+            by_type.setdefault(type(label).__name__, []).append(label)
+        if len(by_type) == 1:
+            return labels  # one type, and it has no order
+        return [label for name in sorted(by_type) for label in _in_order(by_type[name])]
+
+
+def _to_json(label: Any, whole: Any) -> Any:
+    if label is None or type(label) in (str, int, float, bool):
+        return label
+    if type(label) is tuple:
+        return {"tuple": [_to_json(part, whole) for part in label]}
+    raise TypeError(
+        f"the label {whole!r} cannot be saved: a model file keeps labels of type str, int, float, bool, None "
+        f"and tuples of these, not {type(label).__name__}"
+    )
+
+
+def _from_json(value: Any) -> Any:
+    if value is None or isinstance(value, (str, int, float, bool)):
+        return value
+    if isinstance(value, dict) and list(value) == ["tuple"] and isinstance(value["tuple"], list):
+        return tuple(_from_json(part) for part in value["tuple"])
+    raise ValueError(f"{value!r:.60} stands for no label")

@@ -1,0 +1,252 @@
+"""Labelled segments: as users write them outside, one code a position inside.
+
+A segmentation is written as segments ``(start, stop, label)`` of positions ``start .. stop - 1``, or as IOB2 labels.
+Inside, with K labels, a position has the code ``label`` where a segment begins and ``K + label`` where it goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from operator import index
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from palmette.data.labels import UNKNOWN, LabelCodec
+from palmette.data.ragged import Ragged
+from palmette.data.sequences import listed
+from palmette.data.span_encodings import split_label
+from palmette.errors import ModelFileError
+
+FORMS = ("segments", "iob2")
+
+
+class Segment(NamedTuple):
+    """A segment of positions ``start .. stop - 1``, and where it was given."""
+
+    start: int
+    stop: int
+    label: Any
+    place: str
+
+
+class SegmentCodec(LabelCodec):
+    """Bijection between segmentations and codes.
+
+    Parameters
+    ----------
+    classes : iterable of labels
+        Labels of segments, by code.
+    longest : ndarray of int64, shape (n_classes,)
+        Positions of a segment of each label at most.
+    form : {"segments", "iob2"}
+        How segmentations are written.
+    outside : label or None
+        Label of the positions that are in no given segment (IOB2: of the label ``O``); each is a segment of its own.
+    shown : bool
+        Whether segments with that label are written out (``form="segments"``).
+
+    Examples
+    --------
+    >>> codec = SegmentCodec(["NP", "O"], np.array([3, 1]), "segments", "O", shown=False)
+    >>> codes = codec.encode_outputs([[(1, 3, "NP")]], [4])
+    >>> codes, codec.decode(codes)
+    (array([1, 0, 2, 1], dtype=int32), [(1, 3, 'NP')])
+    """
+
+    def __init__(
+        self, classes: Iterable, longest: np.ndarray, form: str, outside: Any = "O", shown: bool = True
+    ) -> None:
+        super().__init__(classes)
+        self.longest, self.form, self.outside, self.shown = longest, form, outside, shown
+
+    @classmethod
+    def from_outputs(
+        cls,
+        Y: Any,
+        classes: Any,
+        longest: Callable[[tuple], np.ndarray],
+        outside: Any,
+        lengths: Sequence[int] | np.ndarray,
+    ) -> SegmentCodec:
+        """Codec of the labels, and of the form, of the outputs `Y` of sequences of the given `lengths`."""
+        Y = _outputs(Y)
+        form = _form(Y)
+        read = [_read(y, i, n, form, outside) for i, (y, n) in enumerate(zip(Y, lengths))]
+        labels = [[segment.label for segment in segments] for segments in read]
+        codec = LabelCodec.from_labels(labels, classes)
+        shown = form == "iob2" or any(label == outside for y in Y for _, _, label in y)
+        return cls(codec.classes_, longest(codec.classes_), form, outside, shown)
+
+    def encode_outputs(self, Y: Any, lengths: Sequence[int] | np.ndarray) -> np.ndarray:
+        """Codes (int32) of all positions of segmentations of sequences of the given `lengths`."""
+        codes = np.empty(int(np.sum(lengths)), np.int32)
+        at = 0
+        for i, (y, n) in enumerate(zip(_outputs(Y), lengths)):
+            for start, stop, label, place in _read(y, i, int(n), self.form, self.outside):
+                code = self._codes[label] if label in self._codes else self._code_of(label, place)
+                if stop - start > self.longest[code]:
+                    raise ValueError(
+                        f"{place}: the segment {(start, stop, label)} has {stop - start} positions, but max_length of "
+                        f"{label!r} is {self.longest[code]}; raise max_length, or cut the segment"
+                    )
+                codes[at + start] = code
+                codes[at + start + 1 : at + stop] = len(self) + code
+            at += int(n)
+        return codes
+
+    def decode(self, codes: Sequence[int] | np.ndarray) -> list:
+        """The segmentation of one sequence, in the form of this codec."""
+        codes = np.asarray(codes)
+        starts = np.flatnonzero(codes < len(self)).tolist()
+        found = [(a, b, self.classes_[codes[a]]) for a, b in zip(starts, [*starts[1:], len(codes)])]
+        if self.form == "iob2":
+            return [tag for segment in found for tag in _tags(*segment, self.outside)]
+        return [segment for segment in found if self.shown or segment[2] != self.outside]
+
+    def decode_sequences(self, codes: Ragged) -> list[list]:
+        """The segmentation of each item of `codes`."""
+        return [self.decode(item) for item in codes]
+
+    def positions(self, Y: Any, lengths: Sequence[int] | np.ndarray) -> list[list]:
+        """What each position is: its label and whether a segment begins there. UNKNOWN stays what it is."""
+        if self.form == "iob2":
+            return list(Y)
+        read = [_read(y, i, n, self.form, self.outside) for i, (y, n) in enumerate(zip(_outputs(Y), lengths))]
+        return [
+            [(s.label, t == s.start) for s in segments for t in range(s.start, s.stop)] for segments in read
+        ]
+
+    def state(self) -> Any:
+        """The codec as JSON values."""
+        return {
+            "labels": super().state(),
+            "longest": self.longest.tolist(),
+            "form": self.form,
+            "outside": None if self.outside is None else LabelCodec([self.outside]).state(),
+            "shown": self.shown,
+        }
+
+    @classmethod
+    def from_state(cls, state: Any) -> LabelCodec:
+        """Inverse of :meth:`state`; a list stands for plain labels."""
+        if not isinstance(state, dict):
+            return LabelCodec.from_state(state)
+        try:
+            labels = LabelCodec.from_state(state["labels"])
+            longest, outside = np.array(state["longest"], np.int64), state["outside"]
+            if longest.shape != (len(labels),) or longest.min() < 1 or state["form"] not in FORMS:
+                raise ValueError(f"longest {longest.tolist()}, form {state['form']!r}")
+            if outside is not None:
+                (outside,) = LabelCodec.from_state(outside).classes_
+            return cls(labels.classes_, longest, state["form"], outside, bool(state["shown"]))
+        except (KeyError, TypeError, ValueError) as error:
+            raise ModelFileError(f"damaged segment labels in a model file: {error!r}") from error
+
+
+def _outputs(Y: Any) -> list:
+    if isinstance(Y, (str, bytes)) or not isinstance(Y, Iterable):
+        raise TypeError(
+            f"y must be a list of segmentations, one a sequence, got {type(Y).__name__}: {Y!r:.60}"
+        )
+    nested = [y.tolist() if isinstance(y, np.ndarray) else y for y in listed(Y)]
+    for i, y in enumerate(nested):
+        if isinstance(y, (str, bytes)) or not (isinstance(y, Iterable) and hasattr(y, "__len__")):
+            raise TypeError(
+                f"y[{i}] must be a list of segments (start, stop, label) or of IOB2 labels, got {type(y).__name__}: "
+                f"{y!r:.60}"
+            )
+    return nested
+
+
+def _form(Y: list) -> str:
+    """How the first output that says anything is written."""
+    first = next((item for y in Y for item in y), None)
+    return "iob2" if isinstance(first, str) or first is UNKNOWN else "segments"
+
+
+def _read(y: Sequence, i: int, n: int, form: str, outside: Any) -> list[Segment]:
+    """The segments of one output from left to right, every position in one of them."""
+    found = _read_tags(y, i, n, outside) if form == "iob2" else _read_segments(y, i, n)
+    whole: list[Segment] = []
+    at = 0
+    for segment in [*found, Segment(n, n, None, "the end")]:
+        if segment.start < at:
+            raise ValueError(
+                f"{whole[-1].place} and {segment.place} overlap: a position belongs to one segment"
+            )
+        if segment.start > at and outside is None:
+            raise ValueError(
+                f"y[{i}]: no segment covers the positions {at}..{segment.start - 1} of {n}; give them a label, or name "
+                "one for all such positions: SemiMarkov(outside='O')"
+            )
+        whole += [Segment(t, t + 1, outside, f"y[{i}]") for t in range(at, segment.start)]
+        whole.append(segment)
+        at = segment.stop
+    return whole[:-1]
+
+
+def _read_segments(y: Sequence, i: int, n: int) -> list[Segment]:
+    found = []
+    for j, item in enumerate(y):
+        place = f"y[{i}][{j}]"
+        if isinstance(item, (str, bytes)) or not hasattr(item, "__len__") or len(item) != 3:
+            raise TypeError(
+                f"{place} is {item!r:.60}, expected a segment (start, stop, label); give segments or IOB2 labels, "
+                "for all sequences alike"
+            )
+        try:
+            start, stop = index(item[0]), index(item[1])
+        except TypeError:
+            raise TypeError(f"{place} = {item!r:.60}: start and stop of a segment are integers") from None
+        if not 0 <= start < stop <= n:
+            raise ValueError(
+                f"{place} = {(start, stop, item[2])!r:.60}: 0 <= start < stop <= {n} must hold, since the sequence "
+                f"has {n} positions"
+            )
+        try:
+            known = item[2] is not UNKNOWN and hash(item[2]) is not None
+        except TypeError:
+            known = False
+        if not known:
+            raise TypeError(f"{place} = {item!r:.60}: a segment needs a label, a string or number, say")
+        found.append(Segment(start, stop, item[2], f"{place} = {(start, stop, item[2])!r:.60}"))
+    return sorted(found, key=lambda segment: segment.start)
+
+
+def _read_tags(y: Sequence, i: int, n: int, outside: Any) -> list[Segment]:
+    if len(y) != n:
+        raise ValueError(f"sample {i}: X[{i}] has {n} positions but y[{i}] has {len(y)} labels")
+    found: list[Segment] = []
+    for t, tag in enumerate(y):
+        place = f"y[{i}][{t}]"
+        if tag is UNKNOWN:
+            raise ValueError(
+                f"{place} is UNKNOWN, and learning from partial annotation is not supported yet: "
+                "label this position or leave the sample out"
+            )
+        letter, label = split_label(tag) if isinstance(tag, str) else ("", "")
+        if outside is not None and tag == outside:
+            found.append(Segment(t, t + 1, outside, place))
+        elif letter == "B":
+            found.append(Segment(t, t + 1, label, place))
+        elif letter == "I":
+            if not found or found[-1].label != label:
+                raise ValueError(
+                    f"{place} is {tag!r}, but no segment of {label!r} is open there; in IOB2 a segment begins with B: "
+                    "correct it, or use palmette.data.convert_spans(y, source, 'IOB2', invalid='repair')"
+                )
+            found[-1] = found[-1]._replace(stop=t + 1)
+        else:
+            raise ValueError(
+                f"{place} is {tag!r:.60}, which is no IOB2 label: those are {outside!r}, B-... and I-...; convert "
+                "others with palmette.data.convert_spans, or give segments (start, stop, label)"
+            )
+    return found
+
+
+def _tags(start: int, stop: int, label: Any, outside: Any) -> list[str]:
+    if label == outside:
+        return [label] * (stop - start)
+    rest = f"-{label}" if label else ""
+    return [f"B{rest}", *[f"I{rest}"] * (stop - start - 1)]

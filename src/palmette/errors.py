@@ -1,0 +1,58 @@
+"""The exceptions that palmette raises on purpose; each says what is wrong, where, and what to do."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+
+
+class MissingCapability(TypeError):
+    """A component lacks an answer that a learner, loss or solver needs."""
+
+
+class InfeasibleError(ValueError):
+    """No output satisfies the restriction given for a sample."""
+
+
+class ApproximateInferenceWarning(UserWarning):
+    """Some answers on graphs with cycles are not exact; the message says which, by what method, and the remedy."""
+
+
+class ModelFileError(ValueError):
+    """A model file is damaged, unsafe, too new, or of another class."""
+
+
+class DataFileError(ValueError):
+    """An input file cannot be read as asked; the message starts with ``file:line``."""
+
+
+class SpanError(ValueError):
+    """Labels that are no valid spans; `sentence` and `position` say where, -1 if it is the labels as a whole."""
+
+    def __init__(self, message: str, sentence: int = -1, position: int = -1) -> None:
+        super().__init__(message)
+        self.sentence, self.position = sentence, position
+
+
+class DatasetUnavailable(RuntimeError):
+    """A data set is neither in ``PALMETTE_DATA`` nor in the cache, and could not be downloaded."""
+
+
+class TooWide(ValueError):
+    """A graph's cliques are too large for exact inference; `log2_size` and `n_bytes` say how large (at least)."""
+
+    def __init__(self, message: str, log2_size: float, n_bytes: float) -> None:
+        super().__init__(message)
+        self.log2_size, self.n_bytes = log2_size, n_bytes
+
+
+def warn_caller(message: str, category: type[Warning]) -> None:
+    """A warning that names the line which called the library, however deep inside it arises."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and _is_ours(frame.f_globals.get("__name__", "")):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)
+
+
+def _is_ours(module: str) -> bool:
+    return module.partition(".")[0] in ("palmette", "contextlib")  # which stands between where contexts end

@@ -1,0 +1,242 @@
+"""Decoding by a complex and a simple model together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import chain
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from palmette.data.batch import Batch
+from palmette.data.sequences import listed
+from palmette.estimators.base import StructuredEstimator
+from palmette.estimators.training import without_empty
+from palmette.features.encoded import EncodedInputs
+from palmette.features.kinds import samples_of
+from palmette.metrics.accuracy import token_accuracy
+from palmette.structures.chain import Chain
+from palmette.structures.tables import ChainTables, combine
+
+_LEAST = 1e-300  # probability taken for zero: a simple model regularises, it forbids nothing
+
+
+class CombinedDecoder(BaseEstimator):
+    r"""Predict by a model of the whole structure, regularised by simpler models of the same labels.
+
+    The complex model keeps the training error down, the simple one keeps the structure of the output from being
+    overfitted (the appendix of Sun's structure regularisation). With fitted models, the output is the best under
+
+    * ``combine="marginals"``: ``f_complex(x, y) + weight sum_t log p_simple(y_t | x)``, the product of the complex
+      model and the simple model's probabilities of single labels;
+    * ``combine="scores"``: ``f_complex(x, y) + weight f_simple(x, y)``, transitions included; for chains.
+
+    Both are exact: the simple model is added to the potentials of the complex one. Whatever the complex model's
+    structure forbids stays forbidden.
+
+    Parameters
+    ----------
+    models : sequence of fitted learners
+        The complex model, then one or more simple ones: say ``CRF(Chain())`` and
+        ``CRF(Chain(), regularizer=Decomposition(1.5))``, or, for ``"marginals"``, a ``Multiclass`` model of single
+        positions. They know the same labels, and each has its own features.
+    weight : float or sequence of float, default=1.0
+        Of the simple models, >= 0: one for all or one each; 0 is the complex model alone. :meth:`tuned` chooses it.
+    combine : {"marginals", "scores"}, default="marginals"
+
+    Examples
+    --------
+    >>> from palmette import CRF, Chain
+    >>> from palmette.regularizers import Decomposition
+    >>> X, y = [[["w:to"], ["w:be"]], [["w:be"], ["w:to"]]], [["P", "V"], ["V", "P"]]
+    >>> whole = CRF(Chain(), l2=0.1).fit(X, y)
+    >>> single = CRF(Chain(), l2=0.1, regularizer=Decomposition(1), tol=0.01).fit(X, y)
+    >>> CombinedDecoder([whole, single], weight=0.5).predict([[["w:to"], ["w:be"], ["w:be"]]])
+    [['P', 'V', 'V']]
+    """
+
+    def __init__(self, models, weight=1.0, combine="marginals"):
+        self.models = models
+        self.weight = weight
+        self.combine = combine
+
+    def encode(self, X: Any) -> list[EncodedInputs]:
+        """Inputs encoded once, as each model sees them, for any number of calls of ``predict`` and the like.
+
+        A list with what the ``encode`` of each model returned is as good; where all models have the same columns, one
+        :class:`~palmette.features.EncodedInputs` serves them all.
+
+        >>> from palmette import CRF, Chain
+        >>> X, y = [[["w:to"], ["w:be"]]], [["P", "V"]]
+        >>> decoder = CombinedDecoder([CRF(Chain(), l2=l2).fit(X, y) for l2 in (0.1, 1.0)])
+        >>> decoder.predict(decoder.encode(X)) == decoder.predict(decoder.models[0].encode(X)) == y
+        True
+        """
+        self._checked()
+        return [model.encode(own) for model, own in zip(self.models, self._inputs(X))]
+
+    def predict(self, X: Any) -> list[list[Any]]:
+        """Best output of every sample; ``[]`` for an empty sequence."""
+        codes, offsets = self._answers(X, lambda structure, theta: structure.best(theta).codes)
+        return self.models[0]._decode(codes, offsets)
+
+    def predict_marginals(self, X: Any) -> list[np.ndarray]:
+        """Probability of every label at every position under ``p(y) ~ exp(f_complex + weight ...)``."""
+        node, offsets = self._answers(X, lambda structure, theta: structure.expectation(theta).counts.node)
+        return [node[a:b] for a, b in zip(offsets[:-1], offsets[1:])]
+
+    def score(self, X: Any, y: Any) -> float:
+        """Share of positions with the right label."""
+        return token_accuracy(listed(y), self.predict(X))
+
+    def tuned(
+        self,
+        X: Any,
+        y: Any,
+        weights: Sequence[float] = (0.0, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0),
+        scoring: Callable[[Any, Any], float] | None = None,
+    ) -> CombinedDecoder:
+        """The decoder with the best of these weights on held-out samples; of equally good ones the smallest.
+
+        ``scoring(y_true, y_predicted)`` is better the higher; accuracy by default.
+        """
+        tried = [CombinedDecoder(self.models, weight, self.combine) for weight in sorted(weights)]
+        if not tried:
+            raise ValueError("weights is empty: give at least one weight to try")
+        X, y = self.encode(X), listed(y)
+        return max(tried, key=lambda d: d.score(X, y) if scoring is None else scoring(y, d.predict(X)))
+
+    # -- inside -------------------------------------------------------------------------------------------------
+
+    @property
+    def classes_(self) -> np.ndarray:
+        """The labels, as the complex model has them."""
+        return self.models[0].classes_
+
+    def _answers(
+        self, X: Any, answer: Callable[[Any, ChainTables], np.ndarray]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        weights = self._checked()
+        model, *others = self.models
+        own, *inputs = self._inputs(X)
+        whole = model._transform(own)
+        batch, _ = without_empty(whole)
+        make = _log_marginals if self.combine == "marginals" else _scores
+        parts = [
+            make(other, given, batch, _places(model, other), weight)
+            for other, given, weight in zip(others, inputs, weights)
+        ]
+
+        def one(block: Batch, rows: slice) -> np.ndarray:
+            theta = model.scorer_.score(model.coef_, block)
+            for part in parts:
+                theta = combine(theta, part(theta, rows), None)
+            return answer(model.structure_, theta)
+
+        found = model._run(batch, one)
+        empty = np.empty((0, len(model.classes_)))
+        return (np.concatenate(found) if found else empty), whole.offsets
+
+    def _inputs(self, X: Any) -> list[Any]:
+        """What each model reads; an iterator, which only one of them could read, becomes a list."""
+        if isinstance(X, list | tuple) and any(isinstance(each, EncodedInputs) for each in X):
+            if len(X) != len(self.models):
+                raise ValueError(
+                    f"X is a list of {len(X)} encoded inputs, but there are {len(self.models)} models: one for each"
+                )
+            return list(X)
+        X = listed(X)
+        joined = {"sequences": X}
+        if any(model.structure.layout == "items" for model in self.models):
+            joined["items"] = _positions(X)
+        return [joined[model.structure.layout] for model in self.models]
+
+    def _checked(self) -> list[float]:
+        """The weights of the simple models, once everything has been found to fit together."""
+        if not isinstance(self.models, list | tuple) or len(self.models) < 2:
+            raise ValueError(
+                f"CombinedDecoder needs a complex and at least one simple model, got {self.models!r}"
+            )
+        if self.combine not in ("marginals", "scores"):
+            raise ValueError(f"combine must be 'marginals' or 'scores', got {self.combine!r}")
+        for k, model in enumerate(self.models):
+            if not isinstance(model, StructuredEstimator) or not hasattr(model, "coef_"):
+                raise ValueError(
+                    f"models[{k}] must be a fitted learner of palmette, got {model!r}: fit it first"
+                )
+            name = type(model.structure).__name__
+            if not isinstance(model.structure, Chain):
+                raise ValueError(
+                    f"models[{k}] has the structure {name}; CombinedDecoder joins models of chains"
+                )
+            if model.structure.layout == "items" and (k == 0 or self.combine == "scores"):
+                raise ValueError(
+                    f"models[{k}] has single labels ({name}); it can only be a simple model, with combine='marginals'"
+                )
+        n = len(self.models) - 1
+        weights = [self.weight] * n if isinstance(self.weight, Real) else list(self.weight)
+        if len(weights) != n:
+            raise ValueError(f"weight has {len(weights)} entries, but there are {n} simple models")
+        for weight in weights:
+            if isinstance(weight, bool) or not isinstance(weight, Real) or not 0.0 <= float(weight) < np.inf:
+                raise ValueError(f"weight must be a finite number >= 0, got {weight!r}")
+        return [float(weight) for weight in weights]
+
+
+def _places(model: Any, other: Any) -> np.ndarray:
+    """Code in ``other`` of every label of ``model``."""
+    place = {label: code for code, label in enumerate(other.codec_.classes_)}
+    missing = [label for label in model.codec_.classes_ if label not in place]
+    if missing:
+        raise ValueError(
+            f"the simple model does not know the label {missing[0]!r}: fit it with the classes of the complex one"
+        )
+    return np.array([place[label] for label in model.codec_.classes_])
+
+
+Part = Callable[[ChainTables, slice], ChainTables]
+
+
+def _log_marginals(other: Any, X: Any, batch: Batch, place: np.ndarray, weight: float) -> Part:
+    """Weighted log-probabilities of the labels at the rows of a block."""
+    node = other.predict_marginals(X)
+    if other.structure.layout == "sequences":
+        node = np.concatenate([np.empty((0, len(other.classes_))), *node])
+    if len(node) != batch.n_rows:
+        raise ValueError(f"the models see different positions: {batch.n_rows} and {len(node)}")
+    table = weight * np.log(np.maximum(node[:, place], _LEAST))
+    return lambda theta, rows: theta.position_cost(table[rows])
+
+
+def _positions(X: Any) -> Any:
+    """The positions of all sequences as one table."""
+    if isinstance(X, EncodedInputs):
+        return X  # which the model refuses unless it made them
+    samples = samples_of(X)
+    if samples and all(isinstance(sample, np.ndarray) for sample in samples):
+        return np.concatenate(samples)
+    if any(hasattr(sample, "tocsr") for sample in samples):
+        from scipy import sparse
+
+        return sparse.vstack(samples).tocsr()
+    return list(chain.from_iterable(samples))
+
+
+def _scores(other: Any, X: Any, batch: Batch, place: np.ndarray, weight: float) -> Part:
+    """Weighted potentials of the other model at the rows of a block."""
+    own, _ = without_empty(other._transform(X))
+    if not np.array_equal(own.offsets, batch.offsets):
+        raise ValueError("the models see different positions; give both the same sequences")
+    w = weight * other.coef_  # scores are linear in the weights
+
+    def part(theta: ChainTables, rows: slice) -> ChainTables:
+        start, stop = np.searchsorted(batch.offsets, (rows.start, rows.stop))
+        scores = other.scorer_.score(w, own.slice(int(start), int(stop)))
+        edge, triple = scores.edge[:, place][:, :, place], scores.triple
+        if triple is not None:
+            triple = triple[:, place][:, :, place][:, :, :, place]
+        return ChainTables(scores.node[:, place], edge, scores.offsets, triple)
+
+    return part

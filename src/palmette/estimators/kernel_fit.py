@@ -1,0 +1,287 @@
+"""Fitting with a kernel: the Gram matrix, its dual, and the rows that support the solution."""
+
+from __future__ import annotations
+
+import copy
+import time
+from dataclasses import replace
+from numbers import Real
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import clone
+
+from palmette.data.graph_batch import GraphBatch
+from palmette.data.graphs import GraphInput, graph_inputs
+from palmette.errors import MissingCapability
+from palmette.estimators.factored_fit import fit_factored
+from palmette.estimators.kernel_rows import KernelRows
+from palmette.estimators.progress import progress, seeing
+from palmette.estimators.training import (
+    Encoded,
+    encode_training,
+    given_labels,
+    layout_weights,
+    seed_of,
+    strength,
+)
+from palmette.executors.threads import ThreadExecutor, n_threads
+from palmette.features.encoded import EncodedInputs
+from palmette.kernels import Nystroem, resolve_kernel
+from palmette.kernels.definite import EXACT, check_definite
+from palmette.kernels.gram import Gram
+from palmette.kernels.rows import as_rows
+from palmette.losses.rescaling import resolve_rescaling
+from palmette.objectives.kernel_dual import KernelProblem
+from palmette.objectives.kernel_edges import EdgePart
+from palmette.objectives.risk import Samples
+from palmette.scorers.kernel import KernelScorer, MappedScorer, bare, edge_inputs
+from palmette.solvers.kernel_frank_wolfe import KernelFrankWolfe
+from palmette.solvers.registry import make_solver
+
+
+def refuse_coordinates(model: Any) -> None:
+    """Settings that speak of single weights, which a kernel does not have."""
+    for name, default in (
+        ("l1", 0.0), ("regularizer", None), ("edge_features", None), ("warm_start", False), ("l2_bias", None),
+    ):  # fmt: skip
+        value = getattr(model, name)
+        if value != default:
+            raise MissingCapability(
+                f"{name}={value!r} needs weights of features, and kernel={model.kernel!r} has none: leave {name} out, "
+                f"or take kernel=Nystroem(...) or kernel=None"
+            )
+    if model.states not in ("auto", "all"):
+        raise MissingCapability(
+            f"states={model.states!r} needs weights of features; with a kernel leave it out"
+        )
+    if model.fit_intercept is True:
+        raise MissingCapability(
+            "fit_intercept=True: a kernel brings its own constant (coef0 of Polynomial, or add one to another); leave "
+            "fit_intercept out"
+        )
+
+
+def check_kernel_settings(model: Any) -> None:
+    """Refuse an edge weight or a budget that make no sense."""
+    for name in ("edge_weight", "cache_size"):
+        value = getattr(model, name, 1.0)
+        if not (isinstance(value, Real) and 0.0 < float(value) < np.inf):
+            raise ValueError(f"{name} must be a positive number, got {value!r}")
+    if model.l2_edge is not None and getattr(model, "edge_weight", 1.0) != 1.0:
+        raise ValueError(
+            f"give l2_edge or edge_weight, not both (edge_weight means l2_edge = l2 / edge_weight): got "
+            f"l2_edge={model.l2_edge!r} and edge_weight={model.edge_weight!r}"
+        )
+
+
+def fit_kernel(model: Any, X: Any, y: Any, sample_weight: Any) -> Any:
+    """``fit`` of a learner with a kernel."""
+    kernel = resolve_kernel(model.kernel)
+    kernel.check()
+    model._check_structure()
+    check_kernel_settings(model)
+    if isinstance(kernel, Nystroem):
+        return fit_mapped(model, kernel, X, y, sample_weight)
+    refuse_coordinates(model)
+    if not _has_dual(model):
+        return fit_factored(model, kernel, X, y, sample_weight)
+    if hasattr(model.structure, "extend_encoder") or not getattr(model.structure, "labelled", True):
+        raise MissingCapability(
+            f"kernel={model.kernel!r} scores labels at positions, which {type(model.structure).__name__} has not: "
+            "use Chain(), Multiclass() or Graph(), or for a Ranking kernel=Nystroem(...)"
+        )
+    started = time.perf_counter()
+    data = encode_training(X, y, model.structure, model.classes, sample_weight, **model._encoding())
+    model._note_features(X, reset=True)
+    with ThreadExecutor(n_threads(model.n_jobs)) as executor:
+        problem, scorer = kernel_problem(model, kernel, data, executor)
+        encoded = time.perf_counter()
+        with progress(model, lambda w: model._snapshot(data, *scorer.of_support(w))) as callbacks:
+            result = kernel_solver(model, callbacks).solve(problem)
+    scorer, w = scorer.of_support(result.w)
+    model._keep(data, scorer, replace(result, w=w))
+    model.fit_seconds_ = {"encode": encoded - started, "solve": time.perf_counter() - encoded}
+    return model
+
+
+def _has_dual(model: Any) -> bool:
+    """Whether the loss is the hinge with margin rescaling."""
+    if not hasattr(model, "loss"):
+        return False
+    model._check_loss()
+    return model.loss == "hinge" and resolve_rescaling(model.rescaling).is_margin
+
+
+def _with_nodes(X: Any, tables: list[np.ndarray], encoder: Any) -> list[GraphInput]:
+    """The graphs with other features of their nodes."""
+    if isinstance(X, EncodedInputs) or len(encoder.node_types) > 1:
+        raise MissingCapability(
+            "Nystroem maps the nodes of graphs as they are given, all of one type: give the graphs themselves, without "
+            "node_types and parameters='own'"
+        )
+    graphs = []
+    for graph, nodes in zip(graph_inputs(X), tables):
+        graphs.append(copy.copy(graph))
+        graphs[-1].nodes = nodes
+    return graphs
+
+
+def kernel_problem(
+    model: Any, kernel: Any, data: Encoded, executor: ThreadExecutor
+) -> tuple[KernelProblem, KernelScorer]:
+    """The dual problem, and the scorer of its distinct rows."""
+    samples, budget = data.samples, 1e6 * float(model.cache_size)
+    seed, l2 = seed_of(model.random_state), node_strength(model)
+    linear, edges = linear_part(model, data), None
+    edge_kernel = None if model.edge_kernel is None else edge_kernel_of(model, linear, data)
+    least = int(samples.batch.lengths.max(initial=1))
+    found = compared(kernel, as_rows(samples.batch.rows), budget, executor, seed, least)
+    scorer = KernelScorer(found.kernel, found.support, data.encoder.n_columns, linear)
+    if edge_kernel is not None:
+        rows = edge_inputs(samples.batch)
+        left = budget - found.gram.gram.nbytes - found.gram.small.nbytes
+        own = compared(edge_kernel, rows, left, executor, seed, rows.shape[0])
+        strength_of_edges = l2 / float(model.edge_weight) if model.l2_edge is None else float(model.l2_edge)
+        edges = EdgePart.of(own.gram, own.unique, samples.batch, linear.n_labels, strength_of_edges)
+        linear = without_pairs(linear)
+        scorer = replace(scorer, linear=linear, edge_kernel=own.kernel, edge_support=own.support)
+    problem = KernelProblem(
+        data.structure, model._surrogate(tuple(data.codec.classes_)).task_loss, samples, found.unique, found.gram,
+        linear, l2, linear_strength(model, linear, l2), executor, edges,
+    )  # fmt: skip
+    return problem, scorer
+
+
+class Compared(NamedTuple):
+    """A kernel bound to rows, the distinct ones among them (all of them, by number, if precomputed), and their Gram."""
+
+    kernel: Any
+    support: Any
+    unique: np.ndarray
+    gram: Gram
+
+
+def compared(
+    kernel: Any, rows: Any, budget: float, executor: ThreadExecutor, seed: int, least: int
+) -> Compared:
+    """The Gram matrix of rows by a kernel, which has to be positive semi-definite."""
+    bound, support, unique, prepared = KernelRows.of(kernel, rows)
+    check_definite(bound, prepared, seed)
+    n = prepared.shape[0]
+    gram = Gram(bound, prepared, budget, executor, least=min(least, n))
+    if not bound.surely_definite and gram.way == "full" and n > EXACT:
+        whole = gram.gram.reshape(n, gram.stride)[:, :n]
+        check_definite(bound, prepared, seed, lambda v: whole @ v.astype(np.float32))
+    return Compared(bound, support, unique, gram)
+
+
+def edge_kernel_of(model: Any, linear: Any, data: Encoded) -> Any:
+    """The kernel of edges, if they can have one."""
+    kernel = resolve_kernel(model.edge_kernel, "edge_kernel")
+    if isinstance(kernel, Nystroem) or getattr(kernel, "precomputed", False):
+        raise TypeError(f"edge_kernel must be a kernel of rows, got {model.edge_kernel!r}")
+    kernel.check()
+    if not linear.has_edges or bool(np.any(getattr(linear, "symmetric", False))):
+        raise MissingCapability(
+            f"edge_kernel={model.edge_kernel!r} compares directed edges, which {model.structure!r} has not"
+        )
+    n_types = len(getattr(data.encoder, "edge_types", ()))
+    if n_types > 1 and getattr(data.samples.batch, "edge_rows", None) is None:
+        raise MissingCapability(
+            f"edge_kernel={model.edge_kernel!r} would compare the nodes that edges join, whatever the type of edge, "
+            f"and X has {n_types} types of edges: give edge_features, or leave edge_types out"
+        )
+    return kernel
+
+
+def without_pairs(linear: Any) -> Any:
+    """The scorer of what neither kernel scores: without a table of label pairs and without features of edges."""
+    own = {"pairs": np.empty(0, np.int64)}
+    return (
+        replace(linear, **own, edge_weights=None)
+        if hasattr(linear, "edge_weights")
+        else replace(linear, **own)
+    )
+
+
+def linear_part(model: Any, data: Encoded) -> Any:
+    """The scorer of what the kernel does not score: rows without columns, no intercept."""
+    plain = copy.copy(model)
+    plain.fit_intercept, plain.states = False, "all"
+    samples = data.samples
+    stripped = replace(data, samples=Samples(bare(samples.batch), samples.codes, samples.weight))
+    return layout_weights(plain, stripped)
+
+
+def node_strength(model: Any) -> float:
+    """L2 of the kernel part."""
+    common = strength(model.l2, model.C)
+    l2 = common if model.l2_node is None else float(model.l2_node)
+    if not 0.0 < l2 < np.inf:
+        raise ValueError(f"a kernel needs l2 > 0, got {l2!r}")
+    return l2
+
+
+def linear_strength(model: Any, linear: Any, l2: float) -> np.ndarray:
+    """L2 of the transitions: ``l2 / edge_weight``, or ``l2_edge``."""
+    own = l2 / float(model.edge_weight) if model.l2_edge is None else float(model.l2_edge)
+    if not 0.0 < own < np.inf:
+        raise ValueError(f"a kernel needs l2_edge > 0, got {own!r}")
+    return np.full(linear.n_params, own)
+
+
+def kernel_solver(model: Any, callbacks: Any) -> Any:
+    """The solver of the kernel dual; others need weights of features."""
+    solver = model.solver
+    if isinstance(solver, str) and solver in ("auto", "frank_wolfe"):
+        solver = "kernel_frank_wolfe"
+    made = make_solver(
+        solver, tol=model.tol, max_iter=model.max_iter, random_state=seed_of(model.random_state), callbacks=callbacks
+    )  # fmt: skip
+    if not isinstance(made, KernelFrankWolfe):
+        raise MissingCapability(
+            f"solver={model.solver!r} works on weights of features, and kernel={model.kernel!r} has none: use "
+            "solver='auto' (block-coordinate Frank-Wolfe in the dual), or kernel=Nystroem(...)"
+        )
+    return made
+
+
+def fit_mapped(model: Any, kernel: Nystroem, X: Any, y: Any, sample_weight: Any) -> Any:
+    """Linear learning on the features of a map, which the model keeps for prediction."""
+    if (
+        model.warm_start
+        or model.edge_features is not None
+        or getattr(model, "edge_kernel", None) is not None
+        or model.states not in ("auto", "all")
+    ):
+        raise MissingCapability(
+            "warm_start, edge_features, edge_kernel and states do not go with "
+            f"kernel={model.kernel!r}, which makes features of its own"
+        )
+    y = given_labels(y, model.structure.layout)
+    data = encode_training(X, y, model.structure, model.classes, sample_weight, **model._encoding())
+    model._note_features(X, reset=True)
+    own = clone(kernel).fit(as_rows(data.samples.batch.rows))
+    plain = clone(model).set_params(kernel=None)
+    features = own.map_rows(as_rows(data.samples.batch.rows))
+    offsets = data.samples.batch.offsets
+    if model.structure.layout == "items":
+        tables: Any = features
+    else:
+        tables = [features[a:b] for a, b in zip(offsets[:-1], offsets[1:])]
+    if isinstance(data.samples.batch, GraphBatch):
+        tables = _with_nodes(X, tables, data.encoder)
+
+    def mapped(scorer: Any) -> MappedScorer:
+        return MappedScorer(own, data.samples.batch.n_columns, scorer)
+
+    plain.classes = list(data.codec.classes_) if getattr(model.structure, "labelled", True) else None
+    plain.callbacks = [
+        seeing(callback, lambda seen: model._snapshot(data, mapped(seen.scorer_), seen.coef_))
+        for callback in model.callbacks or ()
+    ]
+    plain.fit(tables, y, sample_weight)
+    model._keep(data, mapped(plain.scorer_), plain.result_)
+    model.fit_seconds_ = plain.fit_seconds_
+    return model

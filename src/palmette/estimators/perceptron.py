@@ -1,0 +1,222 @@
+"""The structured perceptron."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from palmette.data.sequences import listed
+from palmette.errors import MissingCapability
+from palmette.estimators.base import StructuredEstimator, label_map
+from palmette.estimators.progress import progress
+from palmette.estimators.regularisation import regularizers, settle_size, structure_of_pieces
+from palmette.estimators.training import (
+    Encoded,
+    bound_structure,
+    check_outputs,
+    checked_weights,
+    encode_outputs,
+    encode_training,
+    given_labels,
+    layout_weights,
+    positions,
+    seed_of,
+    telling,
+)
+from palmette.executors.threads import ThreadExecutor
+from palmette.features.base import check_lengths
+from palmette.features.encoded import EncodedInputs
+from palmette.objectives.risk import Risk, Samples
+from palmette.regularizers.elastic import ElasticNet
+from palmette.solvers.passes import PassState
+from palmette.solvers.perceptron import AveragedPerceptron
+from palmette.surrogates.perceptron import PerceptronLoss
+from palmette.surrogates.ties import TiedPerceptronLoss
+
+
+class Perceptron(StructuredEstimator):
+    """Averaged structured perceptron: fast, without a penalty, and able to learn batch by batch.
+
+    For every sample in random order: ``w += phi(x, y) - phi(x, argmax_y' f(x, y'))``. The weights returned are the
+    average over all steps.
+
+    Parameters
+    ----------
+    structure : structure object
+        What an output is: ``Chain()``, ``Multiclass()``, ``SemiMarkov(max_length)``.
+    solver : {"perceptron", "passive_aggressive", "arow"} or solver object
+        Another rule for the size of a step, by name or with its settings: :class:`palmette.solvers.PassiveAggressive`,
+        :class:`palmette.solvers.AROW` (for both ``tol`` is the mean loss of an epoch below which to stop).
+    regularizer : Decomposition, optional
+        :class:`~palmette.regularizers.Decomposition` trains on random pieces of the samples.
+    max_iter : int, default=10
+        Epochs.
+    tol : float, default=0.0
+        Stop when the loss of an epoch changes by less than this, relative to the one before.
+    states, transitions, edge_features, fit_intercept, min_count, n_hash, classes, n_jobs, random_state, verbose, \
+    callbacks, warm_start
+        As for :class:`CRF`.
+
+    Attributes
+    ----------
+    classes_, coef_, result_, fit_seconds_
+        As for :class:`CRF`; ``result_.gap`` is NaN, since there is no minimum to certify.
+
+    Examples
+    --------
+    >>> from palmette import Chain, Perceptron
+    >>> X, Y = [[["w=the"], ["w=dog"]], [["w=a"], ["w=dog"]]], [["D", "N"], ["D", "N"]]
+    >>> Perceptron(Chain()).fit(X, Y).predict(X) == Y
+    True
+    """
+
+    _pass_state: PassState
+
+    def __init__(
+        self,
+        structure,
+        *,
+        solver="perceptron",
+        regularizer=None,
+        max_iter=10,
+        tol=0.0,
+        states="auto",
+        transitions="auto",
+        edge_features=None,
+        fit_intercept="auto",
+        min_count=1,
+        n_hash=None,
+        classes=None,
+        n_jobs=-1,
+        random_state=0,
+        verbose=0,
+        callbacks=None,
+        warm_start=False,
+    ):
+        self.structure = structure
+        self.solver = solver
+        self.regularizer = regularizer
+        self.max_iter = max_iter
+        self.tol = tol
+        self.states = states
+        self.transitions = transitions
+        self.edge_features = edge_features
+        self.fit_intercept = fit_intercept
+        self.min_count = min_count
+        self.n_hash = n_hash
+        self.classes = classes
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.callbacks = callbacks
+        self.warm_start = warm_start
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Perceptron:
+        """One epoch over a batch, going on from what was learnt before.
+
+        New feature names get new weights; ``classes`` names all labels and is needed at the first call unless it is
+        a constructor argument.
+        """
+        self._check_structure()
+        if self.solver != "perceptron":
+            raise MissingCapability(f"partial_fit needs solver='perceptron', got {self.solver!r}: use fit")
+        if self.min_count != 1:
+            raise ValueError(
+                f"partial_fit cannot count features over all batches: min_count={self.min_count!r} is for fit"
+            )
+        decomposition, _ = regularizers(self)
+        if decomposition is not None and decomposition.is_auto:
+            raise ValueError(
+                "partial_fit sees one batch at a time and cannot choose a size: give Decomposition a number"
+            )
+        X = listed(X)
+        classes = self.classes if classes is None else classes
+        labelled = getattr(self.structure, "labelled", True)
+        if not hasattr(self, "coef_") and classes is None and labelled:
+            raise ValueError(
+                "the first call of partial_fit needs classes=..., the labels of all batches to come"
+            )
+        if not hasattr(self, "coef_"):
+            data = encode_training(X, y, self.structure, classes, sample_weight, n_hash=self.n_hash)
+            self._note_features(X, reset=True)
+            state = None
+        else:
+            if classes is not None and set(classes) != set(self.codec_.classes_):
+                known = list(self.codec_.classes_)
+                raise ValueError(
+                    f"classes={list(classes)!r} differs from the labels of the earlier calls, {known!r}"
+                )
+            data = self._encode_more(X, y, sample_weight)
+            state = self._last_state()
+        scorer = layout_weights(self, data)
+        if state is not None:
+            scorer = scorer.joined(self.scorer_)
+            state = self._carried(state, scorer)
+        decomposition = settle_size(self, decomposition, data)
+        structure = data.structure if decomposition is None else structure_of_pieces(data.structure)
+        with ThreadExecutor(1) as executor, telling(structure):
+            problem = Risk(
+                structure,
+                scorer,
+                self._surrogate(()),
+                data.samples,
+                self._regularizer(scorer),
+                executor,
+                decomposition,
+            )
+            if state is None:
+                state = PassState.new(problem, None, adaptive=False)
+            history = self.result_.history if hasattr(self, "result_") else ()
+            with progress(self, lambda w: self._snapshot(data, scorer, w)) as callbacks:
+                solver = AveragedPerceptron(
+                    1, random_state=seed_of(self.random_state), callbacks=tuple(callbacks)
+                )
+                result = solver.solve(problem, state={"pass": state, "history": history})
+        self._pass_state = result.state["pass"]
+        self._keep(data, scorer, replace(result, state=None))
+        return self
+
+    def _encode_more(self, X: Any, y: Any, sample_weight: Any) -> Encoded:
+        layout = self.structure.layout
+        y = given_labels(y, layout)
+        if isinstance(X, EncodedInputs):
+            encoder, batch = self.encoder_, X.of(self.encoder_)
+            check_lengths(batch.lengths, allow_empty=False)
+        else:
+            encoder = self.encoder_.extended(X)
+            batch = encoder.transform(X, allow_empty=False)
+        check_outputs(batch if layout == "items" else positions(batch), y, self.structure)
+        if not len(batch):
+            raise ValueError("X is empty: there is no sample to learn from")
+        self._note_features(X, reset=False)
+        codes = encode_outputs(self.codec_, y, batch.offsets, layout)
+        samples = Samples(batch, codes, checked_weights(sample_weight, len(batch)))
+        return Encoded(encoder, self.codec_, samples, bound_structure(self.structure, self.codec_, samples))
+
+    def _last_state(self) -> PassState:
+        """Where the last step left off; a loaded model goes on from its averaged weights."""
+        if hasattr(self, "_pass_state"):
+            return self._pass_state
+        zeros = np.zeros_like(self.coef_)
+        return PassState(self.coef_.copy(), zeros, zeros.copy(), rate=1.0, decay=0.0, adaptive=False)
+
+    def _carried(self, state: PassState, scorer: Any) -> PassState:
+        labels = label_map(self.codec_, self.codec_)
+        w, drift = (scorer.carry_over(self.scorer_, part, labels) for part in (state.w, state.drift))
+        return replace(state, w=w, drift=drift, squares=np.zeros_like(w))
+
+    def _regularizer(self, scorer: Any) -> ElasticNet:
+        return ElasticNet(np.zeros(scorer.n_params), np.zeros(scorer.n_params))
+
+    def _surrogate(self, classes: tuple) -> PerceptronLoss:
+        return TiedPerceptronLoss() if getattr(self.structure, "ties", None) == "best" else PerceptronLoss()
+
+    def _solver_name(self, problem: Any) -> Any:
+        return self.solver
+
+    def _keep(self, data: Encoded, scorer: Any, result: Any) -> None:
+        super()._keep(data, scorer, result)
+        if isinstance(result.state, dict):
+            self._pass_state = result.state["pass"]

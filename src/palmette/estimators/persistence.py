@@ -1,0 +1,298 @@
+"""Saving and loading estimators: a JSON header and plain arrays, nothing that runs code."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+
+from palmette.data.labels import LabelCodec
+from palmette.data.rankings import RankingCodec
+from palmette.data.segments import SegmentCodec
+from palmette.errors import ModelFileError
+from palmette.features.door import encoder_from_state
+from palmette.features.segments import SegmentEncoder
+from palmette.io.model_file import read_model, write_model
+from palmette.scorers.edges import EdgeScorer
+from palmette.scorers.graph import GraphScorer
+from palmette.scorers.kernel import KernelScorer, MappedScorer
+from palmette.scorers.linear import LinearScorer
+from palmette.scorers.ranking import RankingScorer
+from palmette.scorers.segments import SegmentScorer
+from palmette.solvers.base import Result, Step
+
+_NOT_SAVED = ("callbacks",)  # code of the user's; a loaded model has none
+
+
+class PersistenceMixin:
+    """``save`` and ``load`` of an estimator."""
+
+    get_params: Any  # what the estimator brings
+    encoder_: Any
+    scorer_: Any
+    codec_: Any
+    coef_: np.ndarray
+    result_: Result
+    objective_: float
+
+    def save(self, path: Any, *, extra: dict | None = None, extra_arrays: dict | None = None) -> None:
+        """Write the fitted model to ``path`` (one zip of JSON and ``.npy`` files; see ``palmette.load``).
+
+        ``extra`` is a JSON object kept beside the model, read back as ``extra_``, and ``extra_arrays`` are arrays by
+        name, read back as ``extra_arrays_``. Callbacks are not saved.
+        """
+        from sklearn.utils.validation import check_is_fitted
+
+        check_is_fitted(self, "coef_")
+        if type(self) not in _estimators().values():
+            raise TypeError(
+                f"a model file cannot hold a {type(self).__name__}, a class of your own: pickle it, or use one of ours"
+            )
+        encoder_header, encoder_arrays = self.encoder_.state()
+        scorer_header, scorer_arrays = self.scorer_.state()
+        result = self.result_
+        header = {
+            "params": {
+                k: _plain(k, v) for k, v in self.get_params(deep=False).items() if k not in _NOT_SAVED
+            },
+            "labels": self.codec_.state(),
+            "encoder": encoder_header,
+            "scorer": scorer_header,
+            "result": {
+                "converged": bool(result.converged),
+                "reason": result.reason,
+                "objective": self.objective_ if np.isfinite(self.objective_) else None,
+            },
+            "decomposition": _plain("decomposition_", getattr(self, "decomposition_", None)),
+            "extra": extra if extra is not None else getattr(self, "extra_", None),
+        }
+        arrays = {"coef": self.coef_, "history": np.array(result.history, float).reshape(-1, 5)}
+        arrays |= {f"encoder.{k}": v for k, v in encoder_arrays.items()}
+        arrays |= {f"scorer.{k}": v for k, v in scorer_arrays.items()}
+        extra_arrays = getattr(self, "extra_arrays_", {}) if extra_arrays is None else extra_arrays
+        arrays |= {f"extra.{k}": v for k, v in extra_arrays.items()}
+        write_model(path, type(self).__name__, header, arrays)
+
+    @classmethod
+    def load(
+        cls, path: Any, *, segment_features: Any = None, kernel: Any = None, edge_kernel: Any = None
+    ) -> Any:
+        """Read a model of this class; another class is refused. See :func:`palmette.load`."""
+        model = load(path, segment_features=segment_features, kernel=kernel, edge_kernel=edge_kernel)
+        if not isinstance(model, cls):
+            raise ModelFileError(
+                f"{path} holds a {type(model).__name__}, not a {cls.__name__}; use palmette.load(path)"
+            )
+        return model
+
+
+def load(path: Any, *, segment_features: Any = None, kernel: Any = None, edge_kernel: Any = None) -> Any:
+    """Read any model that palmette has saved. No code of the file is run.
+
+    Parameters
+    ----------
+    path : path or file
+    segment_features : callable, optional
+        The function of a ``SemiMarkov`` model that had one: model files hold no code, so it has to be given again.
+    kernel, edge_kernel : callable or kernel, optional
+        Likewise the kernels of an ``SSVM`` that had functions (``Custom``, ``Transformed``).
+
+    Examples
+    --------
+    >>> import io, palmette
+    >>> model = palmette.CRF(palmette.Multiclass()).fit([[0.0], [1.0]], [0, 1])
+    >>> file = io.BytesIO(); model.save(file)
+    >>> palmette.load(file).predict([[1.0]])
+    array([1])
+    """
+    kind, header, arrays = read_model(path)
+    known = _estimators()
+    if kind not in known:
+        raise ModelFileError(f"{path} holds a {kind!r}, which this palmette does not know: upgrade palmette")
+    given_again = {"segment_features": segment_features, "kernel": kernel, "edge_kernel": edge_kernel}
+    _check_given(path, header.get("params"), given_again)
+    try:
+        model = known[kind](**{k: _revived(v, given_again, k) for k, v in header["params"].items()})
+        codec: Any = RankingCodec if hasattr(model.structure, "measure") else SegmentCodec
+        model.codec_ = codec.from_state(header["labels"])
+        model.encoder_ = encoder_from_state(header["encoder"], _group(arrays, "encoder"))
+        if isinstance(model.encoder_, SegmentEncoder):
+            model.encoder_.function = model.structure.segment_features
+        scorer: Any = {
+            "segments": SegmentScorer, "edges": EdgeScorer, "graph": GraphScorer, "kernel": KernelScorer,
+            "mapped": MappedScorer, "ranking": RankingScorer,
+        }.get(header["scorer"].get("kind"), LinearScorer)  # fmt: skip
+        again = (kernel, edge_kernel) if scorer in (KernelScorer, MappedScorer) else ()
+        model.scorer_ = scorer.from_state(header["scorer"], _group(arrays, "scorer"), *again)
+        model.coef_ = arrays["coef"]
+        history = tuple(Step(int(n), *map(float, rest)) for n, *rest in arrays["history"])
+        result = header["result"]
+        model.result_ = Result(model.coef_, history[-1], history, result["converged"], result["reason"])
+        objective = np.nan if result["objective"] is None else result["objective"]
+        model.objective_, model.n_iter_ = float(objective), history[-1].n_iter
+        model.extra_, model.extra_arrays_ = header["extra"], _group(arrays, "extra")
+        if header.get("decomposition") is not None:
+            model.decomposition_ = _revived(header["decomposition"], given_again)
+        _check(model)
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+        raise ModelFileError(f"{path}: the model is damaged ({type(error).__name__}: {error})") from error
+    if model.structure.layout == "items" and not model.encoder_.named:
+        model.n_features_in_ = model.encoder_.n_columns
+    return model
+
+
+def _estimators() -> dict[str, type]:
+    from palmette.estimators.crf import CRF
+    from palmette.estimators.perceptron import Perceptron
+    from palmette.estimators.plackett_luce import PlackettLuce
+    from palmette.estimators.ssvm import SSVM
+
+    return {c.__name__: c for c in (CRF, SSVM, Perceptron, PlackettLuce)}
+
+
+def _components() -> dict[str, type]:
+    """Objects that may stand in parameters, by name."""
+    from palmette.kernels import (
+        RBF,
+        Blurred,
+        Directions,
+        Linear,
+        Nystroem,
+        Polynomial,
+        Precomputed,
+        Transformed,
+    )  # fmt: skip
+    from palmette.losses import NDCG, Hamming, MeanAveragePrecision, Pairwise, PrecisionAt, ZeroOne
+    from palmette.regularizers import Decomposition, GroupLasso
+    from palmette.solvers.registry import HOME, solver_class
+    from palmette.structures import Chain, Graph, Multiclass, Ranking, SemiMarkov
+
+    kinds = (
+        Chain,
+        Graph,
+        Multiclass,
+        Ranking,
+        SemiMarkov,
+        Hamming,
+        ZeroOne,
+        NDCG,
+        MeanAveragePrecision,
+        PrecisionAt,
+        Pairwise,
+        Decomposition,
+        GroupLasso,
+        Linear,
+        Polynomial,
+        RBF,
+        Precomputed,
+        Nystroem,
+        Transformed,
+        Blurred,
+        Directions,
+        *map(solver_class, HOME),
+    )
+    return {c.__name__: c for c in kinds}
+
+
+def _plain(name: str, value: Any) -> Any:
+    """A constructor parameter as JSON."""
+    if isinstance(value, float) and not np.isfinite(value):
+        return {"number": repr(float(value))}
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    if isinstance(value, np.generic):
+        return value.item()
+    if name == "classes":
+        return {"labels": LabelCodec(value).state()}
+    if name == "segment_features" and callable(value):
+        return {"function": getattr(value, "__qualname__", type(value).__name__)}
+    if name in ("kernel", "edge_kernel") and _holds_code(value):
+        return {"function": getattr(value, "__qualname__", type(value).__name__)}
+    if type(value) in _components().values():
+        if hasattr(value, "get_params"):
+            options = value.get_params(deep=False)
+        else:
+            options = {f.name: getattr(value, f.name) for f in fields(value) if f.name not in _NOT_SAVED}
+        return {"object": type(value).__name__, "options": {k: _plain(k, v) for k, v in options.items()}}
+    if isinstance(value, np.ndarray):
+        return {"array": value.tolist()}
+    if isinstance(value, dict):
+        keys = LabelCodec(list(value)).state()
+        return {"mapping": [keys, [_plain(name, v) for v in value.values()]]}
+    if isinstance(value, list | tuple):
+        return {"list": [_plain(name, v) for v in value]}
+    if name == "random_state":
+        return None
+    raise TypeError(
+        f"{name}={value!r} cannot be saved in a model file; set it to a plain value before saving"
+    )
+
+
+def _holds_code(kernel: Any) -> bool:
+    """Whether a kernel is or has a function of the user's."""
+    from palmette.kernels import Kernel, Nystroem
+
+    inner = kernel.kernel if isinstance(kernel, Nystroem) else kernel
+    return not inner.savable if isinstance(inner, Kernel) else callable(inner)
+
+
+def _check_given(path: Any, params: Any, given: dict[str, Any]) -> None:
+    """Functions that the model needs and that its file cannot hold must be given, and no others."""
+    structure = params.get("structure") if isinstance(params, dict) else None
+    options = structure.get("options") if isinstance(structure, dict) else None
+    for name, function in given.items():
+        saved = (
+            (options or {} if name == "segment_features" else params).get(name)
+            if isinstance(params, dict)
+            else None
+        )
+        called = saved.get("function") if isinstance(saved, dict) else None
+        alike = type(function).__name__ == called if called == "Nystroem" else callable(function)
+        if called is not None and not alike:
+            raise ModelFileError(
+                f"{path}: the model uses {name}={called}, a function or made of one, and model files hold no code: "
+                f"give it again, palmette.load(path, {name}={called})"
+            )
+        if function is not None and called is None:
+            raise ValueError(f"{path}: the model was fitted without {name}; load it without, too")
+
+
+def _revived(value: Any, given: dict[str, Any], name: str = "") -> Any:
+    if not isinstance(value, dict):
+        return value
+    if "function" in value:
+        return given[name]
+    ((kind, content),) = ((k, v) for k, v in value.items() if k != "options")
+    if kind == "labels":
+        return list(LabelCodec.from_state(content).classes_)
+    if kind == "object":
+        options = value["options"].items()
+        return _components()[content](**{k: _revived(v, given, k) for k, v in options})
+    if kind == "array":
+        return np.array(content)
+    if kind == "number":
+        return float(content)
+    if kind == "mapping":
+        return dict(zip(LabelCodec.from_state(content[0]).classes_, (_revived(v, given) for v in content[1])))
+    return [_revived(v, given) for v in content]
+
+
+def _group(arrays: dict[str, np.ndarray], name: str) -> dict[str, np.ndarray]:
+    return {k.removeprefix(f"{name}."): v for k, v in arrays.items() if k.startswith(f"{name}.")}
+
+
+def _check(model: Any) -> None:
+    """Sizes that must agree, so that no kernel ever reads past an array."""
+    scorer, coef, structure = model.scorer_, model.coef_, model.structure
+    if type(structure) not in (c for c in _components().values() if hasattr(c, "layout")):
+        raise ValueError(f"the structure is {structure!r}")
+    if structure.layout != model.encoder_.layout or structure.has_edges != scorer.has_edges:
+        raise ValueError("structure, features and weights of the model do not belong together")
+    if hasattr(structure, "measure") != isinstance(getattr(scorer, "linear", scorer), RankingScorer):
+        raise ValueError("structure and weights of the model do not belong together")
+    scorer.check()
+    if coef.dtype != np.float64 or coef.shape != (scorer.n_params,):
+        raise ValueError(f"the weights have shape {coef.shape}, expected ({scorer.n_params},)")
+    if scorer.n_columns != model.encoder_.n_columns or scorer.n_labels != len(model.codec_.classes_):
+        raise ValueError("features, labels and weights of the model do not belong together")

@@ -1,0 +1,85 @@
+"""Progress of a fit: a bar on a terminal, log lines elsewhere, and the user's callbacks."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from palmette.solvers.base import Callback, Step
+
+logger = logging.getLogger("palmette")
+
+
+class _ModelCallback:
+    """Passes a user's callback the model as it is at a step, if it asks for it."""
+
+    sees_weights = True
+
+    def __init__(self, callback: Callback, snapshot: Callable[[Any], Any]) -> None:
+        self._callback, self._snapshot = callback, snapshot
+
+    def __call__(self, step: Step, weights: Callable[[], Any]) -> Any:
+        return self._callback(step, lambda: self._snapshot(weights()))
+
+
+@contextmanager
+def progress(estimator: Any, snapshot: Callable[[Any], Any]) -> Iterator[Sequence[Callback]]:
+    """The callbacks of a fit; ``verbose`` adds a progress bar (terminal) or log lines (otherwise).
+
+    ``snapshot(w)`` is the model with weights ``w``, for callbacks that have a true attribute ``sees_model``.
+    """
+    callbacks = tuple(
+        _ModelCallback(callback, snapshot) if getattr(callback, "sees_model", False) else callback
+        for callback in estimator.callbacks or ()
+    )
+    if not estimator.verbose:
+        yield callbacks
+    elif sys.stderr.isatty():
+        from rich.console import Console
+        from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+        columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
+        with Progress(*columns, console=Console(stderr=True), transient=False) as bar:
+            task = bar.add_task(f"{type(estimator).__name__}: first pass", total=None)
+            yield (*callbacks, lambda step: bar.update(task, description=describe(estimator, step)))
+    else:
+        yield (*callbacks, _LogLines(estimator))
+
+
+class _LogLines:
+    """Logs a step at most once a second."""
+
+    def __init__(self, estimator: Any) -> None:
+        self._estimator, self._next = estimator, 0.0
+
+    def __call__(self, step: Step) -> None:
+        now = time.monotonic()
+        if now >= self._next:
+            self._next = now + 1.0
+            text = describe(self._estimator, step)
+            if logger.hasHandlers():
+                logger.info(text)
+            else:  # nobody has set logging up, and verbose was asked for
+                print(text, file=sys.stderr)
+
+
+def describe(estimator: Any, step: Step) -> str:
+    """A step in words."""
+    text = f"{type(estimator).__name__}: iteration {step.n_iter}, objective {step.primal:.6g}"
+    return text if step.gap != step.gap else f"{text}, gap {step.gap:.3g}"
+
+
+def seeing(callback: Any, view: Any) -> Any:
+    """A callback that is shown ``view(model)`` where it asks for the model."""
+    if not getattr(callback, "sees_model", False):
+        return callback
+
+    def told(step: Any, model: Any) -> Any:
+        return callback(step, lambda: view(model()))
+
+    told.sees_model = True  # type: ignore[attr-defined]
+    return told

@@ -1,0 +1,129 @@
+"""Hashed features: attributes share a fixed number of columns, and no vocabulary is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from palmette.data.batch import Batch
+from palmette.errors import ModelFileError
+from palmette.features.base import Encoder
+from palmette.features.kinds import Layout
+from palmette.features.named_rows import encode_names
+from palmette.features.names import named_batch, refuse_nothing
+from palmette.features.rows import renumbered
+from palmette.features.texts import Spans
+
+
+class HashedNamesEncoder(Encoder):
+    """Encoder of dicts and lists of strings whose columns are hashes of the attribute names.
+
+    The memory does not depend on the number of attributes, and attributes that training never had need no special
+    case; some attributes share a column. The hash is the same on every machine and in every run.
+
+    Parameters
+    ----------
+    layout : {"sequences", "items"}
+    n_hash : int
+        Number of columns.
+    columns : ndarray of int32, shape (n_hash + 1,), optional
+        The column of each hash, -1 for none, after columns were dropped; the last entry is -1.
+
+    Examples
+    --------
+    >>> encoder = HashedNamesEncoder("sequences", 1000)
+    >>> encoder.fit_transform([[{"w": "the"}, {"w": "cat"}], [["w:the"]]]).rows.indices
+    array([134, 660, 134], dtype=int32)
+    """
+
+    kind = "hashed"
+    named = True
+
+    def __init__(self, layout: Layout, n_hash: int, columns: np.ndarray | None = None) -> None:
+        super().__init__(layout)
+        self.n_hash = n_hash
+        self._columns = columns
+
+    @property
+    def n_columns(self) -> int:
+        """Number of hashes, less the columns that were dropped."""
+        return self.n_hash if self._columns is None else int(self._columns.max()) + 1
+
+    def fit_transform(self, X: Any, *, allow_empty: bool = False) -> Batch:
+        """Encode `X`, which must hold something; there is nothing to fix."""
+        entries = encode_names(X, self.layout, self._look_up, allow_empty)
+        refuse_nothing(entries, len(entries.columns))
+        return named_batch(entries, self.n_columns)
+
+    def transform(self, X: Any, *, allow_empty: bool = True) -> Batch:
+        """Encode `X`."""
+        return named_batch(encode_names(X, self.layout, self._look_up, allow_empty), self.n_columns)
+
+    def _look_up(self, spans: Spans) -> np.ndarray:
+        return kept_columns(hash_columns(spans.hashes, self.n_hash), self._columns)
+
+    def extended(self, X: Any) -> HashedNamesEncoder:
+        """This encoder: hashes know every attribute."""
+        self.transform(X)
+        return self
+
+    def restricted(self, keep: np.ndarray) -> HashedNamesEncoder:
+        """An encoder with those columns for which `keep` is true."""
+        return HashedNamesEncoder(
+            self.layout, self.n_hash, restricted_hashes(self.n_hash, self._columns, keep)
+        )
+
+    def state(self) -> tuple[dict, dict[str, np.ndarray]]:
+        """Header, and the columns of the hashes if some were dropped."""
+        header = {
+            "kind": self.kind,
+            "layout": self.layout,
+            "n_columns": self.n_columns,
+            "n_hash": self.n_hash,
+        }
+        return header, {} if self._columns is None else {"columns": self._columns}
+
+    @classmethod
+    def from_state(cls, header: dict, arrays: Mapping[str, np.ndarray]) -> HashedNamesEncoder:
+        """Encoder from what `state` returned."""
+        n_hash, columns = read_hashes(header, arrays)
+        return cls(header["layout"], n_hash, columns)
+
+
+def hash_columns(hashes: np.ndarray, n_hash: int) -> np.ndarray:
+    """Columns ``0:n_hash`` (int32) for hashes of texts (uint64)."""
+    from palmette._kernels.texts import hashed_columns
+
+    out = np.empty(len(hashes), np.int32)
+    hashed_columns(hashes, n_hash, out)
+    return out
+
+
+def kept_columns(columns: np.ndarray, new: np.ndarray | None) -> np.ndarray:
+    """The columns, or what they became after some were dropped; -1 stays."""
+    return columns if new is None else new[columns]
+
+
+def restricted_hashes(n_hash: int, columns: np.ndarray | None, keep: np.ndarray) -> np.ndarray:
+    """The table of columns after keeping some."""
+    before = np.append(np.arange(n_hash, dtype=np.int32), np.int32(-1)) if columns is None else columns
+    return renumbered(keep)[before]
+
+
+def read_hashes(header: dict, arrays: Mapping[str, np.ndarray]) -> tuple[int, np.ndarray | None]:
+    """``n_hash`` and the table of columns of a model file, checked."""
+    n_hash, columns = header.get("n_hash"), arrays.get("columns")
+    if type(n_hash) is not int or not 1 <= n_hash < 2**31:
+        raise ModelFileError(f"damaged encoder in a model file: n_hash {n_hash!r}")
+    if columns is None:
+        fits = header["n_columns"] == n_hash
+    else:
+        right = columns.dtype == np.int32 and columns.shape == (n_hash + 1,)
+        fits = (
+            right and columns[-1] == -1 and columns.max() + 1 == header["n_columns"] and columns.min() >= -1
+        )
+    if not fits:
+        raise ModelFileError("damaged encoder in a model file: hashes and columns do not fit")
+    return n_hash, columns

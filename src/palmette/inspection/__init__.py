@@ -1,0 +1,19 @@
+"""Looking into fitted models: their strongest weights, why a label won, how tight their bounds are."""
+
+from palmette.inspection.bounds import BoundValues, bound_values
+from palmette.inspection.contests import Contest, Explanation, Term
+from palmette.inspection.explain import Explainer, explain
+from palmette.inspection.weights import NamedWeights, Weight, is_nameable
+
+__all__ = [
+    "BoundValues",
+    "Contest",
+    "Explainer",
+    "Explanation",
+    "NamedWeights",
+    "Term",
+    "Weight",
+    "bound_values",
+    "explain",
+    "is_nameable",
+]

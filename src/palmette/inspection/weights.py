@@ -1,0 +1,162 @@
+"""The weights of a model by the names that people know: feature, label, label pair."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+from sklearn.utils.validation import check_is_fitted
+
+from palmette.errors import MissingCapability
+from palmette.scorers import EdgeScorer, LinearScorer
+
+INTERCEPT = "(intercept)"
+
+
+@dataclass(frozen=True)
+class Weight:
+    """One weight, of a feature with a label or a label pair, or of labels that follow each other (no `feature`)."""
+
+    feature: str
+    labels: tuple[Any, ...]
+    value: float
+
+
+def is_nameable(model: Any) -> bool:
+    """Whether the weights of a fitted model can be named one by one: those of ``Chain`` and ``Multiclass`` can."""
+    return isinstance(model.scorer_, LinearScorer)
+
+
+class NamedWeights:
+    """Weights of a fitted model, looked up by column and label and ranked by strength.
+
+    Parameters
+    ----------
+    model : CRF, SSVM or Perceptron
+        Fitted.
+    names : list of str, optional
+        Names of the feature columns; by default those that the model was given, and numbers for arrays.
+
+    Attributes
+    ----------
+    labels : tuple
+    features : csr_array of shape (n_columns, n_labels)
+        Weight of each feature with each label; 0 where the model has none.
+    bias : ndarray of shape (n_labels,)
+    transitions : ndarray of shape (n_labels, n_labels), or (0, 0) without edges
+    edge_features : csr_array of shape (n_columns, n_labels^2), or None
+        Weight of each feature with each label pair (``i * n_labels + j``), if the model has such features.
+    triples : ndarray of shape (n_labels, n_labels, n_labels), or None
+        Weights of label triples, in chains of second order.
+
+    Examples
+    --------
+    >>> from palmette import CRF, Chain
+    >>> model = CRF(Chain(), l2=0.1).fit([[["the"], ["dog"]], [["a"], ["dog"]]], [["D", "N"], ["D", "N"]])
+    >>> weights = NamedWeights(model)
+    >>> for_n, against_n = weights.of_label("N", top=1)
+    >>> for_n[0].feature, against_n
+    ('dog', [])
+    >>> weights.strongest_transitions(top=1)[0][0].labels
+    ('D', 'N')
+    """
+
+    def __init__(self, model: Any, names: Sequence[str] | None = None) -> None:
+        check_is_fitted(model, "coef_")
+        scorer, coef = model.scorer_, model.coef_
+        if not is_nameable(model):
+            raise MissingCapability(
+                f"the weights of {type(model.structure).__name__} cannot be named one by one: only those of Chain and "
+                "Multiclass can"
+            )
+        self.labels: tuple[Any, ...] = tuple(model.codec_.classes_)
+        node = coef[scorer.blocks["node"]]
+        self.features = csr_array((node, scorer.coordinates()), shape=(scorer.n_columns, len(self.labels)))
+        self.bias: np.ndarray = model.intercept_
+        table = scorer.edge_table(coef)
+        self.transitions: np.ndarray = table[0] if len(table) else np.empty((0, 0))
+        self.edge_features, self.triples = None, None
+        if isinstance(scorer, EdgeScorer):
+            column, left, right = scorer.edge_coordinates()
+            if len(column):
+                own = coef[scorer.blocks["edge_features"]], (column, left * len(self.labels) + right)
+                self.edge_features = csr_array(own, shape=(scorer.n_columns, len(self.labels) ** 2))
+            triples = scorer.triple_table(coef)
+            self.triples = None if triples is None else triples[0]
+        self._encoder, self._given_names = model.encoder_, names
+
+    @cached_property
+    def _names(self) -> Sequence[str] | None:
+        return self._encoder.feature_names if self._given_names is None else self._given_names
+
+    def name(self, column: int) -> str:
+        """Name of a feature column; arrays have only numbers."""
+        return f"column {column}" if self._names is None else self._names[column]
+
+    def strongest_features(self, top: int = 10) -> tuple[list[Weight], list[Weight]]:
+        """The largest weights of features and intercepts, and the smallest; zeros are not listed."""
+        features = self.features.tocoo()
+        n = len(features.data)
+
+        def weight(place: int, value: float) -> Weight:
+            if place >= n:
+                return Weight(INTERCEPT, (self.labels[place - n],), value)
+            return Weight(self.name(int(features.row[place])), (self.labels[features.col[place]],), value)
+
+        return _ranked(np.concatenate([features.data, self.bias]), top, weight)
+
+    def of_label(self, label: Any, top: int = 10) -> tuple[list[Weight], list[Weight]]:
+        """The features that speak most for a label, and those that speak most against it."""
+        code = self.labels.index(label)
+        own = self._by_label[:, [code]].tocoo()
+
+        def weight(place: int, value: float) -> Weight:
+            return Weight(self.name(int(own.row[place])), (label,), value)
+
+        return _ranked(own.data, top, weight)
+
+    @cached_property
+    def _by_label(self) -> Any:
+        return self.features.tocsc()
+
+    def strongest_transitions(self, top: int = 10) -> tuple[list[Weight], list[Weight]]:
+        """The label pairs (and triples) of the largest weights, and of the smallest; zeros are not listed."""
+        pairs = self.transitions.ravel()
+        triples = np.empty(0) if self.triples is None else self.triples.ravel()
+
+        def weight(place: int, value: float) -> Weight:
+            if place < len(pairs):
+                return Weight("", self._labels_at(place, self.transitions.shape), value)
+            return Weight("", self._labels_at(place - len(pairs), (len(self.labels),) * 3), value)
+
+        return _ranked(np.concatenate([pairs, triples]), top, weight)
+
+    def strongest_edge_features(self, top: int = 10) -> tuple[list[Weight], list[Weight]]:
+        """The (feature, label pair) combinations of the largest weights, and of the smallest."""
+        if self.edge_features is None:
+            return [], []
+        own = self.edge_features.tocoo()
+        pair = (len(self.labels),) * 2
+
+        def weight(place: int, value: float) -> Weight:
+            return Weight(self.name(int(own.row[place])), self._labels_at(int(own.col[place]), pair), value)
+
+        return _ranked(own.data, top, weight)
+
+    def _labels_at(self, place: int, shape: tuple[int, ...]) -> tuple[Any, ...]:
+        return tuple(self.labels[code] for code in np.unravel_index(place, shape))
+
+
+def _ranked(
+    values: np.ndarray, top: int, weight: Callable[[int, float], Weight]
+) -> tuple[list[Weight], list[Weight]]:
+    """The `top` largest positive values and the `top` smallest negative ones, strongest first, first come first."""
+    order = np.argsort(-values, kind="stable")
+    positive = [weight(int(i), float(values[i])) for i in order[:top] if values[i] > 0]
+    rising = np.argsort(values, kind="stable")[:top]
+    negative = [weight(int(i), float(values[i])) for i in rising if values[i] < 0]
+    return positive, negative

@@ -1,0 +1,163 @@
+"""Kernels that users bring: functions, Gram matrices, and transformations of rows before another kernel."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import clone
+
+from palmette.kernels.base import Kernel, resolve_kernel
+from palmette.kernels.images import Blurred, Directions
+from palmette.kernels.rows import Rows, as_rows
+
+_AT_ONCE = 32  # rows whose kernel with themselves is asked for at once: a square of values for a diagonal
+
+
+class Custom(Kernel):
+    """``K(X, Y) = function(X, Y)`` of two tables, such as those of ``sklearn.metrics.pairwise``.
+
+    The Gram matrix of the training rows is checked: a function that is not positive semi-definite is refused.
+
+    Parameters
+    ----------
+    function : callable
+        ``function(X, Y)`` returns an array of shape (len(X), len(Y)).
+    normalize : bool, default=False
+        Divide by ``sqrt(K(x, x) K(y, y))``.
+
+    Examples
+    --------
+    >>> Custom(lambda X, Y: np.minimum(X[:, None], Y[None]).sum(-1))([[1.0, 2.0]], [[3.0, 0.5]])
+    array([[1.5]])
+    """
+
+    def __init__(self, function, normalize=False):
+        self.function = function
+        self.normalize = normalize
+
+    @property
+    def savable(self) -> bool:
+        """Never."""
+        return False
+
+    def check(self) -> None:
+        """Refuse what cannot be called."""
+        super().check()
+        if not callable(self.function):
+            raise TypeError(f"Custom: function must be callable, got {self.function!r}")
+
+    def _cross(self, X: Rows, Y: Rows) -> np.ndarray:
+        found = np.array(self.function(X, Y), dtype=float)
+        if found.shape != (X.shape[0], Y.shape[0]):
+            raise ValueError(
+                f"{self!r} returned an array of shape {found.shape} for {X.shape[0]} and {Y.shape[0]} rows"
+            )
+        return found
+
+    def _diagonal(self, X: Rows) -> np.ndarray:
+        parts = [X[i : i + _AT_ONCE] for i in range(0, X.shape[0], _AT_ONCE)]
+        return np.concatenate([np.empty(0), *(np.diagonal(self._cross(part, part)) for part in parts)])
+
+
+class Precomputed(Kernel):
+    """Kernel values given instead of features, as ``kernel="precomputed"`` in scikit-learn.
+
+    The table of a training sample has a row for each of its positions and a column for each position of *all* training
+    samples, in their order; that of a sample to predict likewise, columns being training positions. ``GridSearchCV``
+    and the like choose among the columns too where samples are rows of one table (``Multiclass``), and cannot where
+    they are sequences.
+
+    Examples
+    --------
+    >>> from palmette import SSVM, Multiclass
+    >>> x = np.array([[0.0, 1.0], [1.0, 0.0]])
+    >>> SSVM(Multiclass(), kernel=Precomputed()).fit(x @ x.T, ["a", "b"]).predict(x @ x.T).tolist()
+    ['a', 'b']
+    """
+
+    precomputed: ClassVar[bool] = True
+
+    def __init__(self, normalize=False):
+        self.normalize = normalize
+
+    def check(self) -> None:
+        """Norms of rows to predict are not known, so nothing can be normalised."""
+        if self.normalize:
+            raise ValueError("Precomputed: normalize the values yourself, normalize=True is not possible")
+
+    def take(self, rows: Rows, chosen: np.ndarray) -> Rows:
+        """The Gram matrix of some training rows."""
+        return rows[chosen][:, chosen]
+
+    def _cross(self, X: Rows, Y: Rows) -> np.ndarray:
+        return np.array(as_dense(X), float)  # the columns are Y already
+
+
+class Transformed(Kernel):
+    """A kernel of transformed rows, ``K(f(x), f(y))``: pictures blurred before they are compared, say.
+
+    Parameters
+    ----------
+    function : callable
+        ``function(X)`` returns a table with as many rows as ``X``: :class:`Blurred` and :class:`Directions` are for
+        rows that are images.
+    kernel : kernel, name or function
+        What compares the transformed rows; its ``gamma="scale"`` is that of transformed training rows.
+
+    Examples
+    --------
+    >>> from palmette.kernels import Linear
+    >>> Transformed(np.sqrt, Linear())([[4.0]], [[9.0]])
+    array([[6.]], dtype=float32)
+    """
+
+    def __init__(self, function, kernel):
+        self.function = function
+        self.kernel = kernel
+
+    @property
+    def savable(self) -> bool:
+        """If the function is one of this package, and the inner kernel can be saved."""
+        return type(self.function) in (Blurred, Directions) and resolve_kernel(self.kernel).savable
+
+    def check(self) -> None:
+        """Refuse what cannot be called."""
+        if not callable(self.function):
+            raise TypeError(f"Transformed: function must be callable, got {self.function!r}")
+        inner = resolve_kernel(self.kernel)
+        if not isinstance(inner, Kernel) or getattr(inner, "precomputed", False):
+            raise TypeError(
+                f"Transformed needs a kernel of rows to apply after the function, got {self.kernel!r}"
+            )
+        inner.check()
+
+    def bind(self, rows: Rows) -> Self:
+        """The same with the inner kernel bound to the transformed rows."""
+        self.check()
+        inner = resolve_kernel(self.kernel).bind(self._moved(rows))
+        return clone(self).set_params(kernel=inner)
+
+    @property
+    def surely_definite(self) -> bool:
+        """If the inner kernel is."""
+        return self.kernel.surely_definite
+
+    def prepare(self, rows: Rows) -> Rows:
+        """Transformed rows, as the inner kernel takes them."""
+        return self.kernel.prepare(self._moved(rows))
+
+    def cross(self, X: Rows, Y: Rows) -> np.ndarray:
+        """Values of the inner kernel."""
+        return self.kernel.cross(X, Y)
+
+    def _moved(self, rows: Rows) -> Rows:
+        moved = as_rows(self.function(rows))
+        if moved.shape[0] != rows.shape[0]:
+            raise ValueError(f"{self!r}: the function made {moved.shape[0]} rows of {rows.shape[0]}")
+        return moved
+
+
+def as_dense(X: Any) -> np.ndarray:
+    """Sparse rows as an array."""
+    return X.toarray() if hasattr(X, "toarray") else np.asarray(X)

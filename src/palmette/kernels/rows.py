@@ -1,0 +1,81 @@
+"""Rows that kernels compare: dense arrays or CSR matrices, whatever users and encoders hold."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from palmette.data.batch import SparseRows
+
+Rows = Any  # ndarray of shape (n, d), or a CSR array
+
+
+def as_rows(X: Any) -> Rows:
+    """Rows of numbers: a 2-D array or CSR array of float64; encoded rows lose nothing.
+
+    >>> as_rows([[0, 1], [2, 3]])
+    array([[0., 1.],
+           [2., 3.]])
+    """
+    if isinstance(X, SparseRows):
+        start, stop = int(X.indptr[0]), int(X.indptr[-1])
+        values = X.values[start:stop] if len(X.values) else np.ones(stop - start)
+        rows = sparse.csr_array((values, X.indices[start:stop], X.indptr - start), shape=X.shape)
+        rows.sum_duplicates()
+        return rows
+    if sparse.issparse(X):
+        return sparse.csr_array(X).astype(np.float64)
+    X = np.asarray(X, np.float64)
+    if X.ndim != 2:
+        raise ValueError(f"a kernel compares the rows of tables, got an array of shape {X.shape}")
+    return X
+
+
+def squared_norms(X: Rows) -> np.ndarray:
+    """``|x|^2`` of every row."""
+    if sparse.issparse(X):
+        return np.asarray(X.multiply(X).sum(axis=1), float).ravel()
+    return np.einsum("ij,ij->i", X, X, dtype=float)
+
+
+def products(X: Rows, Y: Rows) -> np.ndarray:
+    """``<x, y>`` of all pairs, a dense array."""
+    found = X @ Y.T
+    return found.toarray() if sparse.issparse(found) else np.asarray(found)
+
+
+def variance(X: Rows) -> float:
+    """Variance of all entries, zeros of sparse rows included."""
+    if not sparse.issparse(X):
+        return float(X.var())
+    n = X.shape[0] * X.shape[1]
+    return float(X.multiply(X).sum() / n - (X.sum() / n) ** 2)
+
+
+def distinct(X: Rows) -> tuple[np.ndarray, np.ndarray]:
+    """Positions of the distinct rows, in order of appearance, and for every row the number of its twin among them.
+
+    >>> distinct(np.array([[1.0, 2.0], [3.0, 4.0], [1.0, 2.0]]))
+    (array([0, 1]), array([0, 1, 0]))
+    """
+    seen: dict[bytes, int] = {}
+    first: list[int] = []
+    number = np.empty(X.shape[0], np.int64)
+    if sparse.issparse(X):
+        X = X.sorted_indices()
+        X.eliminate_zeros()
+        ptr = X.indptr
+        keys = (
+            X.indices[ptr[i] : ptr[i + 1]].tobytes() + X.data[ptr[i] : ptr[i + 1]].tobytes()
+            for i in range(X.shape[0])
+        )
+    else:
+        X = np.ascontiguousarray(X) + 0.0  # so that -0.0 is 0.0
+        keys = (row.tobytes() for row in X)
+    for i, key in enumerate(keys):
+        number[i] = seen.setdefault(key, len(seen))
+        if number[i] == len(first):
+            first.append(i)
+    return np.array(first, np.int64), number

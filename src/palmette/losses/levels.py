@@ -1,0 +1,48 @@
+"""Rescaled maxima by dynamic programming over the levels of a loss whose costs are multiples of a unit.
+
+The best score at every loss follows from a table that is as many times larger than that of the best output as there are
+levels: exact for any rescaling. Small batches go this way at once; of others only what a parametric search leaves open.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from palmette.losses.pieces import spread_of
+from palmette.losses.question import Question, RescaledBest
+
+LARGEST_TABLE = 2**23  # numbers of the table of one sample
+AT_ONCE = 3e6  # steps of a batch that take less time than a search
+
+
+def levels_at_once(asked: Question) -> RescaledBest | None:
+    """The rescaled maxima of a small batch, or None where the levels would take longer than a search."""
+    if asked.task_loss.way != "parts" or not hasattr(asked.structure, "best_by_level"):
+        return None
+    largest = asked.task_loss.largest(asked.structure, asked.theta, asked.true)
+    unit = spread_of(asked.task_loss, largest).unit
+    if unit is None:
+        return None
+    top = np.floor(largest / unit + 0.5).astype(np.int64)
+    sizes = table_sizes(asked, np.arange(len(asked)), top)
+    width = asked.theta.n_labels + getattr(asked.theta, "max_length", 0)
+    if sizes.sum() * width > AT_ONCE or sizes.max() > LARGEST_TABLE:
+        return None
+    return best_of_levels(asked, unit, top)
+
+
+def table_sizes(asked: Question, samples: np.ndarray, top: np.ndarray) -> np.ndarray:
+    """Numbers in the tables of some samples, given the highest level of each."""
+    theta = asked.theta
+    states = theta.n_labels if theta.triple is None else theta.n_labels**2
+    return np.diff(theta.offsets)[samples] * (top + 1.0) * states
+
+
+def best_of_levels(asked: Question, unit: float, top: np.ndarray) -> RescaledBest:
+    """The rescaled maxima among the outputs whose loss is at most ``top`` units."""
+    losses = np.arange(top.max() + 1) * unit
+    steps = np.rint(asked.task_loss.table[asked.true] / unit).astype(np.int64)
+    codes, level, values = asked.structure.best_by_level(
+        asked.theta, steps, top, asked.rescaling.gamma(losses), asked.margin * losses, asked.truth
+    )
+    return RescaledBest(codes, values, level * unit, values)

@@ -1,0 +1,243 @@
+"""The dual of a kernelised hinge: what a solver needs to know of data, kernel and structure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from palmette.executors.threads import ThreadExecutor
+from palmette.kernels.gram import Gram
+from palmette.losses.hamming import PartsLoss
+from palmette.objectives.kernel_edges import EdgePart
+from palmette.objectives.risk import Samples
+from palmette.scorers.kernel import bare
+from palmette.scorers.linear import LinearScorer
+from palmette.structures.chain import Chain
+from palmette.structures.multiclass import Multiclass
+from palmette.surrogates.hinge import Hinge
+
+FREE = -1.0  # mass of an unused place, as in the kernel
+
+
+@dataclass(frozen=True)
+class KernelProblem:
+    """``sum_i weight_i hinge_i(f, v) + (l2/2) |f|^2 + sum_j (l2_linear_j / 2) v_j^2`` over f in the kernel's space.
+
+    ``f`` scores labels at rows, ``v`` are the weights of ``linear``, which scores the rest (transitions).
+
+    Parameters
+    ----------
+    structure, task_loss
+        What an output is, and what a mistake costs (bound to labels).
+    samples : Samples
+    unique : ndarray of int64
+        For every row the number of its distinct row.
+    gram : Gram
+        Of the distinct rows.
+    linear : LinearScorer or another scorer of weights, of rows without columns
+    l2 : float
+    l2_linear : ndarray
+    executor : ThreadExecutor
+    edges : EdgePart, optional
+        Edges that are scored by a kernel of their own, with a penalty of their own.
+    """
+
+    structure: Any
+    task_loss: Any
+    samples: Samples
+    unique: np.ndarray
+    gram: Gram
+    linear: Any
+    l2: float
+    l2_linear: np.ndarray
+    executor: ThreadExecutor
+    edges: EdgePart | None = None
+
+    @property
+    def n_samples(self) -> int:
+        """Number of training samples."""
+        return len(self.samples.weight)
+
+    @property
+    def n_labels(self) -> int:
+        """Number of labels."""
+        return self.linear.n_labels
+
+    @cached_property
+    def bare(self) -> Any:
+        """The inputs without their columns."""
+        return bare(self.samples.batch)
+
+    @cached_property
+    def is_compiled(self) -> bool:
+        """Whether the compiled loop for chains serves this problem, of exactly the classes it was written for."""
+        structure, linear = self.structure, self.linear
+        return (
+            type(structure) in (Chain, Multiclass)
+            and self.edges is None
+            and getattr(structure, "rules", None) is None
+            and getattr(structure, "order", 1) == 1
+            and type(self.task_loss) is PartsLoss
+            and type(linear) is LinearScorer
+            and not linear.intercept
+            and len(linear.pairs) in (0, linear.n_labels**2)
+            and bool(np.all(self.l2_linear == self.l2_linear[:1]))
+        )
+
+    @property
+    def edge_weight(self) -> float:
+        """Weight of the kernel of transitions relative to that of nodes."""
+        return self.l2 / float(self.l2_linear[0]) if len(self.l2_linear) else 0.0
+
+    def theta(self, state: KernelState, sample: int | None = None) -> Any:
+        """Potentials of all samples or of one."""
+        rows, batch, edges = slice(None), self.bare, slice(None)
+        if sample is not None:
+            offsets = self.samples.batch.offsets
+            rows, batch = slice(offsets[sample], offsets[sample + 1]), batch.slice(sample, sample + 1)
+        theta = self.linear.score(state.linear, batch)
+        own = self.unique[rows]
+        theta.node[:] += (self.gram.scale[own] * state.table[:, own]).T
+        if self.edges is None:
+            return theta
+        if sample is not None:
+            edges = self.edges.of_sample(sample)
+        return self.edges.added(theta, self.edges.scores(state.edge_table, edges))
+
+    def hinges(self, state: KernelState) -> np.ndarray:
+        """Hinge of every sample, unweighted."""
+        if self.is_compiled:
+            from palmette._kernels.kernel_chain import hinge_values
+
+            out = np.empty(self.n_samples)
+            hinge_values(
+                state.table.ravel(), self.gram.scale, self.gram.stride, self.unique, self.samples.batch.offsets,
+                self.samples.codes, self.task_loss.table, self.n_labels, self.width, self.padded(state.linear), out,
+            )  # fmt: skip
+            return out
+        # By the surrogate, which takes the maximum of a relaxation where the best labels are not known exactly.
+        theta, codes = self.theta(state), self.samples.codes
+        found = Hinge(self.task_loss).evaluate(self.structure, theta, codes, self.samples.weight)
+        return np.maximum(found.values, 0.0)
+
+    # -- the compiled loop's shape of transitions ---------------------------------------------------------------
+
+    @property
+    def width(self) -> int:
+        """Labels, padded to a multiple of eight."""
+        return -(-self.n_labels // 8) * 8
+
+    def padded(self, linear: np.ndarray) -> np.ndarray:
+        """Transitions as a flat padded table."""
+        out = np.zeros((self.width, self.width))
+        if len(linear):
+            out[: self.n_labels, : self.n_labels] = linear.reshape(self.n_labels, self.n_labels)
+        return out.ravel()
+
+    def unpadded(self, edge: np.ndarray) -> np.ndarray:
+        """Inverse of :meth:`padded`."""
+        if not len(self.l2_linear):
+            return np.empty(0)
+        return edge.reshape(self.width, self.width)[: self.n_labels, : self.n_labels].ravel()
+
+
+@dataclass
+class KernelState:
+    """Dual variables: for every sample a distribution over a few labelings, and the scores that they imply."""
+
+    table: np.ndarray  # (labels, stride) float32: scores at distinct rows, without the factor gram.scale
+    linear: np.ndarray  # weights of transitions
+    path: np.ndarray  # (places, rows) int32: active labelings
+    mass: np.ndarray  # (samples, places): their weights, FREE where unused
+    loss: np.ndarray  # (samples,): mean task loss of each block
+    gap: np.ndarray  # (samples,): what each block lacked when it was last visited
+    epoch: int = 0
+    n_oracle: float = 0.0
+    checked: int = 0  # epoch of the last certificate
+    edge_table: np.ndarray = field(
+        default_factory=lambda: np.zeros((0, 0), np.float32)
+    )  # of edges with a kernel
+    norm: float = 0.0  # l2 |f|^2, edges included, at the last refresh
+
+    @classmethod
+    def at_truth(cls, problem: KernelProblem, places: int = 8) -> KernelState:
+        """All mass on the true labelings: every score is 0."""
+        codes = problem.samples.codes
+        path = np.zeros((places, len(codes)), np.int32)
+        path[0] = codes
+        mass = np.full((problem.n_samples, places), FREE)
+        mass[:, 0] = 1.0
+        table = np.zeros((problem.n_labels, problem.gram.stride), np.float32)
+        linear = np.zeros(len(problem.l2_linear))
+        n = problem.n_samples
+        found = cls(table, linear, path, mass, np.zeros(n), np.full(n, np.inf))
+        if problem.edges is not None:
+            found.edge_table = problem.edges.zeros()
+        return found
+
+    def copy(self) -> KernelState:
+        """An independent copy."""
+        names = ("table", "linear", "path", "mass", "loss", "gap", "edge_table")
+        return replace(self, **{name: getattr(self, name).copy() for name in names})
+
+    def grow(self) -> None:
+        """Twice as many places."""
+        self.path = np.concatenate([self.path, np.zeros_like(self.path)])
+        self.mass = np.concatenate([self.mass, np.full_like(self.mass, FREE)], axis=1)
+
+    def coefficients(self, problem: KernelProblem) -> np.ndarray:
+        """Coefficient of every distinct row and label that the active labelings imply."""
+        samples, n_labels = problem.samples, problem.n_labels
+        lengths = np.diff(samples.batch.offsets)
+        weight = np.repeat(samples.weight, lengths)
+        key = problem.unique * n_labels
+        size = problem.gram.n * n_labels
+        out = np.bincount(key + samples.codes, weight, size)
+        for m, path in enumerate(self.path):
+            mass = np.maximum(self.mass[:, m], 0.0)
+            if mass.any():
+                out -= np.bincount(key + path, weight * np.repeat(mass, lengths), size)
+        out[np.abs(out) < 1e-12 * weight.max()] = 0.0  # masses that sum to 1 up to rounding
+        return out.reshape(problem.gram.n, n_labels) / problem.l2
+
+    def weights(self, problem: KernelProblem) -> np.ndarray:
+        """Weights of transitions that the active labelings imply."""
+        samples, structure = problem.samples, problem.structure
+        counts = np.zeros(len(self.linear))
+        if not len(counts):
+            return counts
+        theta = problem.linear.score(self.linear, problem.bare)
+        for m, path in enumerate(self.path):
+            mass = samples.weight * np.maximum(self.mass[:, m], 0.0)
+            if mass.any():
+                problem.linear.pull_back(structure.count(theta, path, weight=mass), problem.bare, counts)
+        problem.linear.pull_back(
+            structure.count(theta, samples.codes, weight=-samples.weight), problem.bare, counts
+        )
+        return -counts / problem.l2_linear
+
+    def refresh(self, problem: KernelProblem) -> np.ndarray:
+        """Compute scores and weights anew from the active labelings; returns the coefficients, one after the other."""
+        coef = self.coefficients(problem)
+        self.linear = self.weights(problem)
+        self.norm = problem.l2 * _rescored(problem.gram, coef, self.table)
+        if problem.edges is None:
+            return coef.ravel()
+        edges = problem.edges.coefficients(problem.samples, self.path, self.mass)
+        self.norm += problem.edges.l2 * _rescored(problem.edges.gram, edges, self.edge_table)
+        return np.concatenate([coef.ravel(), edges.ravel()])
+
+    def penalty(self, problem: KernelProblem) -> float:
+        """Value of the penalty at the scores of the last :meth:`refresh`."""
+        return 0.5 * self.norm + 0.5 * float(np.sum(problem.l2_linear * self.linear**2))
+
+
+def _rescored(gram: Gram, coef: np.ndarray, table: np.ndarray) -> float:
+    """Scores of distinct rows by coefficients, into ``table``; returns ``<coef, scores>``."""
+    scores = gram.times(coef)
+    inverse = np.divide(1.0, gram.scale, out=np.zeros_like(gram.scale), where=gram.scale > 0.0)
+    table[:, : gram.n] = scores.T * inverse
+    return float(np.sum(coef * scores, dtype=float))

@@ -1,0 +1,8 @@
+"""Plots of models and their training, as scikit-learn's displays; drawing one imports matplotlib."""
+
+from palmette.plot.bounds import BoundDisplay
+from palmette.plot.convergence import ConvergenceDisplay
+from palmette.plot.marginals import MarginalsDisplay
+from palmette.plot.transitions import TransitionsDisplay
+
+__all__ = ["BoundDisplay", "ConvergenceDisplay", "MarginalsDisplay", "TransitionsDisplay"]

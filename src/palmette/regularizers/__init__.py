@@ -1,0 +1,8 @@
+"""Regularisers: what keeps weights small and structures simple."""
+
+from palmette.regularizers.decomposition import Decomposition
+from palmette.regularizers.elastic import ElasticNet
+from palmette.regularizers.group_lasso import GroupLasso
+from palmette.regularizers.grouped import GroupedElasticNet
+
+__all__ = ["Decomposition", "ElasticNet", "GroupLasso", "GroupedElasticNet"]

@@ -1,0 +1,61 @@
+"""Dual variables of Frank-Wolfe: for every sample a distribution over a few active labelings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from palmette.solvers.block_ascent import BlockState
+
+FREE = -1.0  # mass of an unused place, as in the kernel
+
+
+@dataclass(kw_only=True)
+class ActiveSet(BlockState):
+    """For every sample a distribution over a few labelings, and the weights they imply."""
+
+    path: np.ndarray  # (places, rows) int32: active labelings; any output where a place is unused
+    mass: np.ndarray  # (samples, places): their weights, FREE behind the last
+
+    @classmethod
+    def at_truth(cls, problem: Any, places: int = 4) -> ActiveSet:
+        """All mass on the true labelings: ``w = 0``."""
+        codes = problem.samples.codes
+        path = np.repeat(np.asarray(codes, np.int32)[None], places, axis=0)
+        mass = np.full((problem.n_samples, places), FREE)
+        mass[:, 0] = 1.0
+        return cls(path=path, mass=mass, **cls.at_zero(problem))
+
+    def grow(self) -> None:
+        """Twice as many places."""
+        self.path = np.concatenate([self.path, self.path])
+        self.mass = np.concatenate([self.mass, np.full_like(self.mass, FREE)], axis=1)
+
+    def fits(self, problem: Any) -> bool:
+        """Whether these variables belong to the samples of ``problem``."""
+        return super().fits(problem) and self.path.shape[1] == len(problem.samples.codes)
+
+
+def dual_weights(problem: Any, active: ActiveSet) -> np.ndarray:
+    """The weights that the active labelings imply, from scratch."""
+    samples, structure, scorer = problem.samples, problem.structure, problem.scorer
+    theta = scorer.score(active.w, samples.batch)
+    counts = np.zeros(problem.n_params)
+    for m in range(len(active.path)):
+        mass = samples.weight * np.maximum(active.mass[:, m], 0.0)
+        if np.any(mass):
+            scorer.pull_back(structure.count(theta, active.path[m], weight=mass), samples.batch, counts)
+    scorer.pull_back(structure.count(theta, samples.codes, weight=-samples.weight), samples.batch, counts)
+    return -counts / problem.regularizer.l2
+
+
+def block_losses(problem: Any, active: ActiveSet) -> np.ndarray:
+    """Mean task loss of every block, from scratch."""
+    samples, task_loss = problem.samples, problem.surrogate.task_loss
+    theta = problem.scorer.score(active.w, samples.batch)
+    return sum(
+        np.maximum(active.mass[:, m], 0.0) * task_loss.value(problem.structure, theta, samples.codes, path)
+        for m, path in enumerate(active.path)
+    )

@@ -1,0 +1,234 @@
+"""Ascent in the dual of the structured hinge, one sample after the other: what its solvers share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, ClassVar, NamedTuple, Protocol, Self
+
+import numpy as np
+
+from palmette.errors import MissingCapability
+from palmette.objectives.problem import require_convex, require_separable, require_whole
+from palmette.solvers.base import Callback, Recorder, Result, check_settings, warn_unconverged
+from palmette.surrogates.hinge import Hinge
+
+FORGET = 0.2  # share of the present weights in their running mean
+IDLE = 0.25  # samples whose gap is below this share of the mean wait ...
+ALL_EVERY = 3  # ... for the next epoch that visits all
+STALE = 1.5  # gaps met during an epoch exceed those of the mean of the weights by about this factor
+
+
+@dataclass(kw_only=True)
+class BlockState:
+    """Dual variables of a run (in subclasses), the weights they imply, and what goes with them from epoch to epoch.
+
+    ``w = -(1 / l2) sum_i weight_i (mean counts of block i - true counts)`` at all times.
+    """
+
+    w: np.ndarray
+    loss: np.ndarray  # (samples,): mean task loss of each block
+    gap: np.ndarray  # (samples,): what each block lacked when it was last visited
+    trail: np.ndarray  # running mean of the weights at the ends of the epochs, times ``trail_share``
+    trail_share: float = 0.0
+    epoch: int = 0
+    n_oracle: float = 0.0
+
+    @staticmethod
+    def at_zero(problem: Any) -> dict[str, Any]:
+        """What every block lacks at ``w = 0``, where all mass is on the truth."""
+        n = problem.n_samples
+        w = np.zeros(problem.n_params)
+        return {"w": w, "loss": np.zeros(n), "gap": np.full(n, np.inf), "trail": np.zeros_like(w)}
+
+    def copy(self) -> Self:
+        """An independent copy."""
+        values = {f.name: getattr(self, f.name) for f in fields(self)}
+        own: dict[str, Any] = {k: v.copy() for k, v in values.items() if isinstance(v, np.ndarray)}
+        return replace(self, **own)
+
+    def note(self) -> None:
+        """Take the present weights into the running mean."""
+        self.trail += FORGET * (self.w - self.trail)
+        self.trail_share += FORGET * (1.0 - self.trail_share)
+
+    def mean(self) -> np.ndarray:
+        """Mean of the weights of the last epochs: the dual settles first, and it evens out what the last visits did."""
+        return self.trail / self.trail_share
+
+    def restart(self) -> None:
+        """Forget what belongs to an earlier run: its epochs, gaps and mean."""
+        self.trail[:], self.trail_share, self.epoch, self.n_oracle = 0.0, 0.0, 0, 0.0
+        self.gap[:] = np.inf
+
+    def fits(self, problem: Any) -> bool:
+        """Whether these variables belong to the samples of ``problem``."""
+        return len(self.gap) == problem.n_samples and len(self.w) == problem.n_params
+
+
+class Blocks(Protocol):
+    """How a solver visits samples."""
+
+    def visit(self, state: Any, order: np.ndarray) -> None:
+        """Take the steps of the samples of ``order``, and note what their blocks lacked in ``state.gap``."""
+
+    def refresh(self, state: Any) -> None:
+        """Compute weights and losses from the dual variables: what visits added up has rounding errors."""
+
+    def value(self, w: np.ndarray) -> float:
+        """The data term at ``w``."""
+
+
+class Best(NamedTuple):
+    """The best point met, its objective, and the best lower bound proved."""
+
+    w: np.ndarray
+    primal: float
+    lower: float
+
+
+def check_dual(problem: Any, solver: str, w0: np.ndarray | None) -> None:
+    """Refuse what has no dual with one distribution a sample."""
+    require_convex(problem, solver)
+    surrogate = getattr(problem, "surrogate", None)
+    rescaling = getattr(surrogate, "rescaling", None)
+    if rescaling is not None:
+        raise MissingCapability(
+            f"{solver} solves the dual of the hinge with rescaling='margin', not of {type(surrogate).__name__} with "
+            f"rescaling={rescaling.name!r}; use solver='bundle'"
+        )
+    if not isinstance(surrogate, Hinge):
+        raise MissingCapability(
+            f"{solver} solves the dual of the hinge, not of {type(surrogate).__name__}; use solver='lbfgs'"
+        )
+    require_separable(problem, solver)
+    require_whole(problem, solver)
+    reg = problem.regularizer
+    if np.any(reg.l1 > 0) or np.any(reg.l2 <= 0):
+        raise MissingCapability(
+            f"{solver} needs l2 > 0 on every weight and no l1; use solver='stochastic' for l1 or "
+            "unpenalised weights"
+        )
+    if w0 is not None and np.any(w0):
+        raise MissingCapability(
+            f"{solver} cannot start from given weights, only from the state of an earlier result; "
+            "use solver='bundle' or 'stochastic' for that"
+        )
+
+
+def dual_value(problem: Any, state: BlockState) -> float:
+    """Lower bound on the optimum that the dual variables prove."""
+    return float(problem.samples.weight @ state.loss - problem.regularizer.l2_value(state.w))
+
+
+def checked(problem: Any, blocks: Blocks, state: BlockState, best: Best) -> Best:
+    """The better of ``best`` and the present state, by full passes; rounding errors of the weights are removed."""
+    blocks.refresh(state)
+    lower = max(best.lower, dual_value(problem, state))
+    for w in (state.w.copy(), state.mean()):
+        primal = blocks.value(w) + problem.regularizer.value(w)
+        state.n_oracle += 1
+        if primal < best.primal:
+            best = Best(w, primal, lower)
+    return best._replace(lower=lower)
+
+
+def ascend(solver: Any, name: str, problem: Any, blocks: Blocks, start: dict[str, Any]) -> Result:
+    """Visit samples until the gap is closed. ``start`` has the dual variables, the history and the best point."""
+    state, best = start["active"].copy(), start["best"]
+    recorder = Recorder(solver.callbacks, start["history"])
+    reason = "max_iter"
+    last = state.epoch + solver.max_iter
+    while state.epoch < last:
+        order = _order(solver.random_state, state)
+        blocks.visit(state, order)
+        state.epoch += 1
+        state.n_oracle += len(order) / problem.n_samples
+        state.note()
+        dual, gaps = dual_value(problem, state), float(state.gap.sum())
+        promising = gaps <= STALE * solver.tol * (dual + gaps)
+        early = state.epoch & (state.epoch - 1) == 0  # 1, 2, 4, 8, ...
+        if promising or early or state.epoch % solver.check_every == 0:
+            best = checked(problem, blocks, state, best)
+        elif state.epoch == last:
+            # on a copy: a resumed run goes on as if it had not been checked
+            best = checked(problem, blocks, state.copy(), best)
+        lower = max(best.lower, dual)
+        stop = recorder.record(state.epoch, state.n_oracle, best.primal, lower, best.w.copy)
+        if best.primal - best.lower <= solver.tol * abs(best.primal):
+            reason = "gap"
+            break
+        if stop:
+            reason = "callback"
+            break
+    recorder.history[-1] = recorder.history[-1]._replace(primal=best.primal, lower=best.lower)
+    history = tuple(recorder.history)
+    if reason == "max_iter":
+        warn_unconverged(
+            f"{name} stopped after {state.epoch} epochs with relative gap "
+            f"{history[-1].gap / abs(best.primal):.2e} > tol={solver.tol:g}. Increase max_iter, tol or l2."
+        )
+    end = {"active": state, "history": history, "best": best}
+    return Result(best.w, history[-1], history, reason == "gap", reason, end)
+
+
+def first(state: BlockState) -> dict[str, Any]:
+    """Where a run begins that has these dual variables."""
+    return {"active": state, "history": (), "best": Best(state.w.copy(), np.inf, -np.inf)}
+
+
+def restarted(name: str, problem: Any, state: BlockState, blocks: Blocks) -> dict[str, Any]:
+    """The dual variables of an earlier run as the start of another one; only the penalty may have changed."""
+    if not state.fits(problem):
+        raise MissingCapability(
+            f"{name} can be warm-started on the same samples only, since its variables belong to them; "
+            "use solver='bundle' or 'stochastic' to start from given weights"
+        )
+    state = state.copy()
+    blocks.refresh(state)
+    state.restart()
+    return first(state)
+
+
+def _order(seed: int, state: BlockState) -> np.ndarray:
+    order = np.random.default_rng([seed, state.epoch]).permutation(len(state.gap))
+    if state.epoch % ALL_EVERY == 0 or not np.all(np.isfinite(state.gap)):
+        return order
+    return order[state.gap[order] > IDLE * state.gap.mean()]
+
+
+@dataclass(frozen=True)
+class BlockAscent:
+    """Base of the solvers of the dual: a subclass names itself, its variables, and the visits that serve a problem."""
+
+    max_iter: int = 2000
+    tol: float = 1e-4
+    check_every: int = 10
+    random_state: int = 0
+    callbacks: Sequence[Callback] = field(default=())
+
+    name: ClassVar[str]
+    variables: ClassVar[tuple[type, ...]]
+
+    def __post_init__(self) -> None:
+        check_settings(self, positive=("max_iter", "check_every"), not_negative=("tol", "random_state"))
+
+    def blocks_of(self, problem: Any) -> tuple[Any, Any]:
+        """The fastest visits that serve a problem, and the kind of variables they work on."""
+        raise NotImplementedError
+
+    def solve(self, problem: Any, w0: np.ndarray | None = None, state: dict | None = None) -> Result:
+        """Run from the true labelings (``w = 0``), or go on from the ``state`` of an earlier result."""
+        check_dual(problem, self.name, w0)
+        blocks, kind = self.blocks_of(problem)
+        start = first(kind.at_truth(problem)) if state is None else state
+        return ascend(self, self.name, problem, blocks, start)
+
+    def can_restart(self, state: Any) -> bool:
+        """Whether ``state`` is one of this solver's."""
+        return isinstance(state, dict) and isinstance(state.get("active"), self.variables)
+
+    def restart(self, problem: Any, state: dict) -> dict:
+        """The dual variables of an earlier run as the start of this one; only the penalty may have changed."""
+        blocks, _ = self.blocks_of(problem)
+        return restarted(self.name, problem, state["active"], blocks)

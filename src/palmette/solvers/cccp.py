@@ -1,0 +1,308 @@
+"""The concave-convex procedure: a loss ``A - B`` by convex problems in which B is replaced by a tangent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+import numpy as np
+
+from palmette.errors import MissingCapability
+from palmette.objectives.problem import first_point, name_of, require_separable, require_whole
+from palmette.objectives.shifted import Shifted
+from palmette.solvers.base import Callback, Recorder, Result, Step, check_settings, warn_unconverged
+from palmette.solvers.bundle import Bundle
+from palmette.solvers.multiclass_blocks import suits, why_not
+from palmette.solvers.multiclass_dual import MulticlassDual
+
+STARTS = ("auto", "convex", "structure", "zero")
+ROUGHLY = 0.03  # relative gap to which the convex problem of the start is solved
+GAIN = 0.3  # a round ends when it has gained this share of what its convex problem may still gain
+NOTHING = 1e-9  # share of the first objective that counts as 0, which a relative decrease never reaches
+SCALES = 2.0 ** np.arange(-6, 11)  # tried on a start of which only the direction is known
+
+
+class Inner(Protocol):
+    """Minimises convex problems that differ in a linear term only, one after the other."""
+
+    def solve(self, problem: Shifted, w: np.ndarray, value: float | None, callback: Callback) -> Result:
+        """The minimiser of ``problem``, started at ``w``, where its objective is ``value`` (None: unknown), and never
+        worse than that. A true answer of ``callback`` to a step ends the run early."""
+
+
+class RecycledCuts:
+    """The bundle method on all rounds: every cut of A that was ever taken serves in the later ones.
+
+    Parameters
+    ----------
+    bundle : Bundle
+    recycle : bool
+        False forgets the cuts after each round, to see what they are worth.
+    """
+
+    def __init__(self, bundle: Bundle, recycle: bool = True) -> None:
+        self.bundle, self.recycle = bundle, recycle
+        self._state: Any = None
+        self._slope = np.zeros(0)
+
+    def solve(self, problem: Shifted, w: np.ndarray, value: float | None, callback: Callback) -> Result:
+        """Minimise from ``w`` on."""
+        bundle = self.bundle.told(callback)
+        if self._state is None or value is None or not self.recycle:
+            result = bundle.solve(problem, w0=w)
+        else:
+            state = bundle.moved(problem, self._state, problem.slope - self._slope, w, value)
+            result = bundle.solve(problem, state=state)
+        self._state, self._slope = result.state, problem.slope
+        return result
+
+
+class MovedTargets:
+    """The dual of the multiclass hinge on all rounds: samples whose best label stays keep their dual variables.
+
+    The tangent of ``max_k f_k - f(y)`` at the present weights is ``f(best label there) - f(y)``, so that the convex
+    problem is a hinge which subtracts the score of that label.
+    """
+
+    def __init__(self, solver: MulticlassDual, recycle: bool = True) -> None:
+        self.solver, self.recycle = solver, recycle
+        self._state: Any = None
+
+    def solve(self, problem: Shifted, w: np.ndarray, value: float | None, callback: Callback) -> Result:
+        """Minimise from ``w`` on."""
+        solver = replace(self.solver, callbacks=(*self.solver.callbacks, callback))
+        convex = problem.problem
+        targets = convex.best_codes(w) if np.any(problem.slope) else convex.samples.codes
+        result = solver.solve(convex, w0=w, state=self._state if self.recycle else None, targets=targets)
+        self._state = result.state
+        return result
+
+
+class Restarted:
+    """Any solver that starts from given weights, anew in every round."""
+
+    def __init__(self, solver: Any) -> None:
+        self.solver = solver
+
+    def solve(self, problem: Shifted, w: np.ndarray, value: float | None, callback: Callback) -> Result:
+        """Minimise from ``w`` on; a solver that came out worse is overruled."""
+        solver = replace(self.solver, callbacks=(*self.solver.callbacks, callback))
+        try:
+            result = solver.solve(problem, w0=w)
+        except AttributeError as error:
+            if error.obj is not problem:
+                raise
+            raise MissingCapability(
+                f"CCCP: inner={type(solver).__name__} asks for the {error.name} of its problem, which is a whole loss "
+                "with a linear term taken off: use inner='bundle', or a solver that needs values and gradients only, "
+                "such as Subgradient()"
+            ) from error
+        value = objective(problem, w) if value is None else value
+        if result.primal <= value:
+            return result
+        return replace(result, w=w, step=result.step._replace(primal=value))
+
+
+@dataclass(frozen=True)
+class CCCP:
+    """Minimise ``A(w) - B(w) + penalty`` for a :class:`~palmette.surrogates.Difference` of convex losses.
+
+    In round t the concave part is replaced by its tangent at ``w_t``, which is above it:
+    ``-B(w) <= -B(w_t) - <v_t, w - w_t>`` with a subgradient ``v_t``. The convex problem that is left,
+    ``A(w) - <v_t, w> + penalty``, is solved from ``w_t`` on, so the objective J never increases. Rounds differ in
+    ``v_t`` only: with the bundle method all cuts of A serve in all later rounds, so a round ends already when it has
+    gained 0.3 of what its problem may still gain, or at the relative gap ``tol``.
+
+    Parameters
+    ----------
+    max_iter : int
+        Rounds.
+    tol : float
+        The run stops when a round decreases J by less, relatively; also the relative gap of the convex problems.
+    inner : {"auto", "bundle", "dual"} or solver object
+        What solves the convex problems: the bundle method, or the dual of the multiclass hinge
+        (:class:`~palmette.solvers.MulticlassDual`, whose variables are kept from round to round likewise); "auto" is
+        the dual where it serves and features are scaled. Another solver object starts anew in each round from the
+        present weights.
+    start : {"auto", "convex", "structure", "zero"}
+        Where a run without ``w0`` starts: the minimiser of ``A + penalty``, roughly; weights that the structure knows
+        (``first_weights``: ``Ranking``, whose convex solution is 0), best scaled; or zero. "auto" is "structure" where
+        there is one, else "convex".
+    recycle : bool
+        Whether cuts (or dual variables) of earlier rounds are kept. False is the procedure as it is usually written:
+        every round is solved to ``tol``, by itself.
+    max_cuts : int
+        Of the bundle method.
+    inner_iter : int
+        Iterations a round.
+
+    There is no lower bound: ``lower`` and ``gap`` of the result are NaN. ``history`` has a step for each iteration of
+    the convex problems, whose objective is above J, and at the end of each round J itself; ``rounds`` tells where.
+    """
+
+    max_iter: int = 100
+    tol: float = 1e-4
+    inner: Any = "auto"
+    start: str = "auto"
+    recycle: bool = True
+    max_cuts: int = 150
+    inner_iter: int = 1000
+    random_state: int = 0
+    callbacks: Sequence[Callback] = field(default=())
+
+    def __post_init__(self) -> None:
+        check_settings(self, positive=("max_iter", "max_cuts", "inner_iter"), not_negative=("tol",))
+        if self.start not in STARTS:
+            raise ValueError(f"CCCP: start must be one of {', '.join(STARTS)}, got {self.start!r}")
+
+    def solve(self, problem: Any, w0: np.ndarray | None = None) -> Result:
+        """Minimise from ``w0``, or from ``start``."""
+        self._check(problem)
+        convex = problem.with_surrogate(problem.surrogate.convex_part)
+        concave = problem.with_surrogate(problem.surrogate.concave_part)
+        rounds = _Rounds(convex, concave, self._inner(convex), Recorder(self.callbacks), short=self.recycle)
+        rounds.begin(*self._first(problem, w0))
+        reason = "callback" if rounds.stopped else ""
+        n_rounds, least = 0, 0.0
+        while not reason:
+            before = rounds.value
+            rounds.next()
+            n_rounds += 1
+            least = least or NOTHING * abs(rounds.value)
+            if rounds.stopped:
+                reason = "callback"
+            elif before - rounds.value <= max(self.tol * abs(rounds.value), least):
+                reason = "relative decrease over 1 round"
+            elif n_rounds == self.max_iter:
+                reason = "max_iter"
+                warn_unconverged(
+                    f"cccp stopped after {n_rounds} rounds at objective {rounds.value:.6g} (tol={self.tol:g}). "
+                    "Increase max_iter or tol."
+                )
+        history = tuple(rounds.recorder.history)
+        converged = reason.startswith("relative")
+        return Result(rounds.w, history[-1], history, converged, reason, rounds=tuple(rounds.ends))
+
+    def _check(self, problem: Any) -> None:
+        if not hasattr(problem.surrogate, "concave_part"):
+            raise MissingCapability(
+                f"cccp minimises differences of convex losses, such as loss='ramp', and {name_of(problem)} is none: "
+                "use another solver"
+            )
+        require_separable(problem, "cccp")
+        require_whole(problem, "cccp")
+
+    def _inner(self, convex: Any) -> Inner:
+        if isinstance(self.inner, str):
+            if self.inner == "dual" and (obstacle := why_not(convex)):
+                raise MissingCapability(f"cccp: inner='dual' {obstacle}; use inner='bundle'")
+            if self.inner == "dual" or (self.inner == "auto" and suits(convex)):
+                solver = MulticlassDual(self.inner_iter, self.tol, random_state=self.random_state)
+                return MovedTargets(solver, self.recycle)
+            if self.inner in ("auto", "bundle"):
+                return RecycledCuts(Bundle(self.inner_iter, self.tol, self.max_cuts), self.recycle)
+            raise ValueError(f"CCCP: inner must be 'auto', 'bundle', 'dual' or a solver, got {self.inner!r}")
+        if isinstance(self.inner, Bundle):
+            return RecycledCuts(self.inner, self.recycle)
+        if isinstance(self.inner, MulticlassDual):
+            return MovedTargets(self.inner, self.recycle)
+        if isinstance(self.inner, type) or not callable(getattr(self.inner, "solve", None)):
+            raise TypeError(f"CCCP: inner must be a solver object, got {self.inner!r}")
+        return Restarted(self.inner)
+
+    def _first(self, problem: Any, w0: np.ndarray | None) -> tuple[np.ndarray, bool]:
+        """Where to start, and whether the convex problem is solved from there before the first tangent."""
+        if w0 is not None:
+            return first_point(problem, w0), False
+        known = callable(getattr(problem.structure, "first_weights", None))
+        start = ("structure" if known else "convex") if self.start == "auto" else self.start
+        if start != "structure":
+            return np.zeros(problem.n_params), start == "convex"
+        if not known:
+            raise MissingCapability(
+                f"start='structure': {type(problem.structure).__name__} knows no first weights; use start='convex'"
+            )
+        return best_scale(problem, problem.structure.first_weights(problem.scorer, problem.samples)), False
+
+
+class _Rounds:
+    """Where the rounds of one call stand, and what they cost.
+
+    Attributes
+    ----------
+    w : ndarray
+        The present weights.
+    value : float
+        The objective ``A - B + penalty`` there.
+    ends : list of int
+        Places in the history where a tangent was taken.
+    """
+
+    def __init__(self, convex: Any, concave: Any, inner: Inner, recorder: Recorder, short: bool) -> None:
+        self.convex, self.concave, self.inner, self.recorder = convex, concave, inner, recorder
+        self.short = short  # whether a round may end before its problem is solved
+        self.n_iter, self.n_oracle = 0, 0.0
+        self.stopped = False
+        self.ends: list[int] = []
+        self.w = self.slope = np.zeros(convex.n_params)
+        self.value = np.inf
+        self._convex_value: float | None = None  # of A + penalty at the present weights
+
+    def begin(self, w: np.ndarray, solve_convex: bool) -> None:
+        """Start at ``w``, or at the minimiser of the convex problem that is found from there."""
+        self.w = w
+        if solve_convex:
+            self._minimise(lambda step: step.gap <= ROUGHLY * abs(step.primal))
+        self._tangent()
+
+    def next(self) -> None:
+        """One round."""
+        first = [] if self._convex_value is None else [self._convex_value - float(self.slope @ self.w)]
+
+        def enough(step: Step) -> bool:
+            if not first:
+                first.append(step.primal)
+            return self.short and first[0] - step.primal >= GAIN * (step.primal - step.lower)
+
+        before = self.w, self.value, self.slope, self._convex_value
+        self._minimise(enough)
+        self._tangent()
+        if self.value > before[1]:  # by rounding, or since maxima are approximate, so that tangents are none
+            self.w, self.value, self.slope, self._convex_value = before
+            self.recorder.history[-1] = self.recorder.history[-1]._replace(primal=self.value)
+
+    def _tangent(self) -> None:
+        """The tangent of the concave part at the present weights, and with its value the objective."""
+        less, self.slope = self.concave.loss(self.w)
+        self.n_oracle += 1
+        if self._convex_value is not None:
+            self.value = self._convex_value - less
+            last = self.recorder.history[-1]
+            self.recorder.history[-1] = last._replace(primal=self.value, n_oracle=self.n_oracle)
+            self.ends.append(len(self.recorder.history) - 1)
+
+    def _minimise(self, enough: Callable[[Step], bool]) -> None:
+        n_iter, n_oracle = self.n_iter, self.n_oracle
+
+        def callback(step: Step, weights: Callable[[], np.ndarray]) -> bool:
+            self.n_iter, self.n_oracle = n_iter + step.n_iter, n_oracle + step.n_oracle
+            self.stopped = self.recorder.record(self.n_iter, self.n_oracle, step.primal, np.nan, weights)
+            return self.stopped or enough(step)
+
+        callback.sees_weights = True  # type: ignore[attr-defined]
+        problem = Shifted(self.convex, self.slope)
+        known = None if self._convex_value is None else self._convex_value - float(self.slope @ self.w)
+        result = self.inner.solve(problem, self.w, known, callback)
+        self.w, self._convex_value = result.w, result.primal + float(self.slope @ result.w)
+
+
+def objective(problem: Any, w: np.ndarray) -> float:
+    """Value of a problem at ``w``, penalty included."""
+    return float(problem.loss(w)[0] + problem.regularizer.value(w))
+
+
+def best_scale(problem: Any, direction: np.ndarray) -> np.ndarray:
+    """Multiple of ``direction`` with the least objective among powers of two."""
+    values = [objective(problem, scale * direction) for scale in SCALES]
+    return SCALES[int(np.argmin(values))] * direction

@@ -1,0 +1,63 @@
+"""What solvers that go from point to point share: the best point met, the bound of the cuts met, runs that go on."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from palmette.objectives.certificate import CutPool
+from palmette.objectives.problem import Problem, is_convex
+from palmette.solvers.base import Step
+
+
+@dataclass(kw_only=True)
+class DescentState:
+    """Where a run stands; plain data."""
+
+    w: np.ndarray  # where the next step begins
+    pool: CutPool | None  # None where the loss is not convex
+    best_w: np.ndarray
+    best: float = np.inf
+    n_oracle: float = 0.0
+    history: tuple[Step, ...] = ()
+
+    @classmethod
+    def at(cls, problem: Problem, w: np.ndarray, n_oracle: float, **own: Any) -> Self:
+        """Before the first step, at weights that took ``n_oracle`` passes to find."""
+        pool = CutPool(problem.regularizer) if is_convex(problem) else None
+        return cls(w=w, pool=pool, best_w=w, n_oracle=n_oracle, **own)
+
+    @property
+    def lower(self) -> float:
+        """Proven bound, NaN where the loss is not convex."""
+        return np.nan if self.pool is None else self.pool.best
+
+    def look(self, problem: Problem, w: np.ndarray) -> tuple[float, np.ndarray]:
+        """Objective and subgradient at ``w``, which may become the best point and gives a cut: one pass."""
+        loss, gradient = problem.loss(w)
+        self.n_oracle += 1
+        value = float(loss + problem.regularizer.value(w))
+        self.cut(loss, gradient, w)
+        if value < self.best:
+            self.best, self.best_w = value, w
+        return value, gradient + problem.regularizer.l2_gradient(w)
+
+    def cut(self, loss: float, gradient: np.ndarray, w: np.ndarray) -> None:
+        """Take the cut of the data term at ``w`` into the bound."""
+        if self.pool is not None:
+            self.pool.add(loss, gradient, w)
+            self.pool.lower_bound()
+
+    def resumed(self, problem: Problem) -> Self:
+        """A copy to go on from."""
+        if len(self.w) != problem.n_params or not (
+            self.pool is None or problem.regularizer.same_as(self.pool.regularizer)
+        ):
+            raise ValueError(
+                "this state belongs to a problem with other weights or penalties; start from its point instead: "
+                "solve(problem, w0=result.w)"
+            )
+        return copy.deepcopy(self)

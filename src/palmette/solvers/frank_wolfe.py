@@ -1,0 +1,49 @@
+"""Block-coordinate pairwise Frank-Wolfe: the dual of the structured hinge, one sample at a time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from palmette.solvers.active_set import ActiveSet
+from palmette.solvers.block_ascent import BlockAscent
+from palmette.solvers.graph_parts import require_bounds, without_tree
+from palmette.solvers.hinge_blocks import GenericBlocks, PackedBlocks, is_compiled
+from palmette.solvers.marginal_blocks import require_parts
+from palmette.solvers.relaxed_blocks import RelaxedBlocks, RelaxedSet
+
+
+@dataclass(frozen=True)
+class FrankWolfe(BlockAscent):
+    """Maximise the dual of ``sum_i hinge_i(w) + sum_j l2_j/2 w_j^2`` block by block.
+
+    With ``mu_i`` a distribution over the outputs of sample i, the dual is
+    ``sum_i weight_i E_mu_i[loss] - sum_j (l2_j / 2) w_j^2``. A visit of sample i finds the augmented best output and
+    moves mass to the best active output from the worst one by exact steps; samples with small gaps are visited every
+    third epoch only. The gap between objective and dual is exact, computed by a full pass when the sum of the
+    block gaps seen in an epoch says that it is worth it, and at least every ``check_every`` epochs. The primal point
+    is the better of the present weights and the running mean of those of the last epochs.
+
+    Graphs whose best labels are not known exactly (``Graph`` beyond its ``memory_limit``) have the relaxed dual: the
+    active set then holds vertices of the local polytope, perhaps fractional ones, which a linear program finds.
+
+    Parameters
+    ----------
+    max_iter : int
+        Epochs.
+    tol : float
+        Relative duality gap at which the run stops.
+    """
+
+    name = "frank_wolfe"
+    variables = (ActiveSet, RelaxedSet)
+
+    def blocks_of(self, problem: Any) -> tuple[Any, Any]:
+        """The fastest visits that serve a problem, and the kind of variables they work on."""
+        if is_compiled(problem):
+            return PackedBlocks(problem), ActiveSet
+        require_bounds(problem, self.name)
+        if without_tree(problem):
+            require_parts(problem, self.name)
+            return RelaxedBlocks(problem), RelaxedSet
+        return GenericBlocks(problem), ActiveSet

@@ -1,0 +1,274 @@
+"""Accelerated proximal gradient: smooth losses with any penalty that has a proximal step, such as the group lasso."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from palmette.data.graph_batch import GraphBatch
+from palmette.errors import MissingCapability
+from palmette.objectives.certificate import CutPool
+from palmette.objectives.problem import Problem, first_point, name_of, require_convex
+from palmette.solvers.base import Callback, Recorder, Result, Step, check_settings, warn_unconverged
+from palmette.solvers.passes import cut_graphs
+
+WINDOW = 10  # iterations between two lower bounds; epochs over which pieces are compared
+SLOW = f"relative change over {WINDOW} epochs"
+_FORGET = 0.95  # factor of the curvature after every step, so that it can follow the loss down
+_MARGIN = 1.2  # by which a curvature that was met is exceeded
+_ATTEMPTS = 60
+_ROUNDING = 1e-13  # relative difference of values that proves nothing
+_SMALL = 1e-5  # relative gap or subgradient at which a run that is stuck has arrived
+
+
+@dataclass
+class ProximalState:
+    """Where a run stands; plain data."""
+
+    w: np.ndarray
+    loss: float
+    gradient: np.ndarray  # of the loss
+    primal: float
+    curvature: float
+    pool: CutPool
+    steepness: float  # length of the shortest subgradient at the start
+    best_w: np.ndarray
+    best: float
+    last_w: np.ndarray
+    last_gradient: np.ndarray
+    momentum: float = 1.0
+    n_iter: int = 0
+    n_oracle: int = 1
+    history: tuple[Step, ...] = ()
+
+
+@dataclass(frozen=True)
+class Proximal:
+    """Minimise ``loss(w) + R(w)`` for a smooth loss and any penalty with a proximal step.
+
+    An iteration extrapolates from the last two points, ``v = w + b (w - w_last)``, takes the gradient there,
+    extrapolated likewise (exact for quadratics, and one pass over the data an iteration instead of two), and steps
+    to ``argmin_z <gradient, z> + (L / 2)|z - v|^2 + R(z)``. Every point visited thus has the exact zeros of the
+    penalty. ``L`` follows the curvature met on the way: a step along which the loss bends more is taken again,
+    shorter. ``b`` grows as in Nesterov's method and starts again from 0 when the step turns against the movement
+    (adaptive restart).
+
+    A run stops when the proven gap is at most ``tol`` times the objective (``reason="gap"``) or when the shortest
+    subgradient is at most ``tol`` times that of the start (``"subgradient"``), both checked every ten iterations. When
+    no step decreases the objective any more it stops with ``"machine precision"`` if it has arrived, else, not
+    converged, with ``"line search"``: the gradient is then wrong. The result is the best point met.
+
+    With a ``Decomposition`` every iteration cuts the samples anew and takes the values and gradients it needs on
+    these pieces. There is no fixed objective then: ``primal`` is that of the epoch, ``gap`` is NaN, and the run stops
+    when the mean of five epochs differs from that of the five before by at most ``tol`` times it
+    (``"relative change over 10 epochs"``).
+
+    Parameters
+    ----------
+    max_iter : int
+        Iterations of one call; a resumed run has as many again.
+    tol : float
+        Relative suboptimality wanted.
+    random_state : int
+        Of the cuts, where there is a ``Decomposition``.
+    callbacks : sequence of callables
+        Called with the ``Step`` of every iteration; a true answer stops the run.
+    """
+
+    max_iter: int = 2000
+    tol: float = 1e-4
+    random_state: int = 0
+    callbacks: Sequence[Callback] = field(default=())
+
+    def __post_init__(self) -> None:
+        check_settings(self, positive=("max_iter",), not_negative=("tol", "random_state"))
+
+    def solve(
+        self, problem: Problem, w0: np.ndarray | None = None, state: ProximalState | None = None
+    ) -> Result:
+        """Minimise from ``w0`` (zero by default), or go on from the ``state`` of an earlier result.
+
+        Returns
+        -------
+        Result
+            With the best point met. ``state`` is not changed: the same one may be resumed again.
+        """
+        require_convex(problem, "proximal")
+        if not problem.smooth:
+            raise MissingCapability(
+                f"proximal needs a smooth loss, and {name_of(problem)} is not: use CRF, or solver='stochastic' without "
+                "a group lasso"
+            )
+        run = _begun(problem, w0) if state is None else _resumed(problem, state)
+        recorder = Recorder(self.callbacks, run.history)
+        last = run.n_iter + self.max_iter
+        in_pieces = _cuts(problem)
+        reason = "" if in_pieces else self._reached(problem, run)
+        while not reason:
+            stuck = not (self._cut_step(problem, run) if in_pieces else _step(problem, run))
+            if stuck:
+                reason = "machine precision" if self._near(problem, run) else "line search"
+                break
+            run.n_iter += 1
+            if not in_pieces:
+                run.pool.add(run.loss, run.gradient, run.w)
+                if run.n_iter % WINDOW == 0 or run.n_iter == last:
+                    reason = self._reached(problem, run)
+            stop = recorder.record(run.n_iter, run.n_oracle, run.best, run.pool.best, lambda: run.best_w)
+            if in_pieces and _settled(recorder.history, self.tol):
+                reason = SLOW
+            elif stop:
+                reason = reason or "callback"
+            elif run.n_iter == last:
+                reason = reason or "max_iter"
+        return self._finished(run, recorder, reason)
+
+    def _reached(self, problem: Problem, run: ProximalState) -> str:
+        if run.best - run.pool.lower_bound() <= self.tol * abs(run.best):
+            return "gap"
+        left = np.linalg.norm(problem.regularizer.min_norm_subgradient(run.w, run.gradient))
+        return "subgradient" if left <= self.tol * run.steepness and run.n_iter else ""
+
+    def _near(self, problem: Problem, run: ProximalState) -> bool:
+        """Whether no more than rounding was to be gained; with a wrong gradient it is not so."""
+        if run.best - run.pool.lower_bound() <= max(self.tol, _SMALL) * abs(run.best):
+            return True
+        left = np.linalg.norm(problem.regularizer.min_norm_subgradient(run.w, run.gradient))
+        return bool(left <= max(self.tol, _SMALL) * run.steepness)
+
+    def _cut_step(self, problem: Any, run: ProximalState) -> bool:
+        """One step on fresh pieces, with a pass at each end: gradients on other pieces are of no use here."""
+        pieces = _in_pieces(problem, self.random_state, run.n_iter)
+        momentum, carry = _grown(run.momentum)
+        v = run.w + carry * (run.w - run.last_w)
+        value, gradient = pieces.loss(v)
+        run.n_oracle += 1
+        for _ in range(_ATTEMPTS):
+            z = problem.regularizer.prox(v - gradient / run.curvature, run.curvature)
+            loss, _ = pieces.loss(z)
+            run.n_oracle += 1
+            step = z - v
+            bend = 2.0 * (loss - value - float(gradient @ step))
+            if bend <= run.curvature * float(step @ step) + _ROUNDING * abs(value):
+                break
+            run.curvature *= 2.0
+        run.momentum = 1.0 if float(step @ (z - run.w)) < 0.0 else momentum
+        run.last_w, run.w = run.w, z
+        run.best_w, run.best = z, loss + problem.regularizer.value(z)
+        run.curvature *= _FORGET
+        return True
+
+    def _finished(self, run: ProximalState, recorder: Recorder, reason: str) -> Result:
+        history, lower = recorder.history, run.pool.lower_bound()
+        if history and history[-1].n_iter == run.n_iter:
+            history[-1] = history[-1]._replace(n_oracle=run.n_oracle, lower=lower)
+        else:
+            recorder.record(run.n_iter, run.n_oracle, run.best, lower, lambda: run.best_w)
+        run.history, step = tuple(history), history[-1]
+        if reason in ("max_iter", "line search"):
+            remedy = "Increase max_iter, tol or l2." if reason == "max_iter" else "Check the gradient."
+            bound = "no bound" if np.isnan(step.gap) else f"relative gap {step.gap / abs(step.primal):.2e}"
+            warn_unconverged(
+                f"proximal stopped after {run.n_iter} iterations ({reason}) at objective {step.primal:.6g} with "
+                f"{bound}, tol={self.tol:g}. {remedy}"
+            )
+        converged = reason not in ("max_iter", "line search", "callback")
+        return Result(run.best_w, step, run.history, converged, reason, run)
+
+
+def _begun(problem: Problem, w0: np.ndarray | None) -> ProximalState:
+    w = first_point(problem, w0)
+    loss, gradient = problem.loss(w)
+    primal = loss + problem.regularizer.value(w)
+    if not np.isfinite(primal):
+        raise ValueError(f"proximal cannot start: the objective is {primal} at the first point")
+    pool = CutPool(problem.regularizer)
+    if not _cuts(problem):
+        pool.add(loss, gradient, w)
+    steepness = float(np.linalg.norm(problem.regularizer.min_norm_subgradient(w, gradient)))
+    # The first step is about one long.
+    return ProximalState(
+        w, loss, gradient, primal, steepness or 1.0, pool, steepness, w, primal, last_w=w, last_gradient=gradient
+    )  # fmt: skip
+
+
+def _resumed(problem: Problem, state: ProximalState) -> ProximalState:
+    if not problem.regularizer.same_as(state.pool.regularizer):
+        raise ValueError(
+            "this state belongs to a problem with other weights or penalties; start from its point instead: "
+            "solve(problem, w0=result.w)"
+        )
+    return copy.deepcopy(state)
+
+
+def _grown(momentum: float) -> tuple[float, float]:
+    """Nesterov's next momentum, and the share of the last movement that is carried on."""
+    grown = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * momentum * momentum))
+    return grown, (momentum - 1.0) / grown
+
+
+def _step(problem: Problem, run: ProximalState) -> bool:
+    """Go on by one accepted step; false where none decreases the objective."""
+    reg = problem.regularizer
+    for _ in range(_ATTEMPTS):
+        momentum, carry = _grown(run.momentum)
+        v = run.w + carry * (run.w - run.last_w)
+        slope = run.gradient + carry * (run.gradient - run.last_gradient)
+        z = reg.prox(v - slope / run.curvature, run.curvature)
+        loss, gradient = problem.loss(z)
+        run.n_oracle += 1
+        primal = loss + reg.value(z)
+        move = z - run.w
+        length = float(move @ move)
+        # Both are L |move|^2 for a loss of curvature L; each end of the step shows one of them.
+        bend = 2.0 * max(loss - run.loss - run.gradient @ move, run.loss - loss + gradient @ move)
+        noise = _ROUNDING * abs(run.primal)
+        if not np.isfinite(bend) or bend > run.curvature * length + noise:
+            met = bend / length if np.isfinite(bend) else 10.0 * run.curvature
+            run.curvature = _MARGIN * max(met, run.curvature)
+            continue
+        if carry == 0.0 and primal >= run.primal:
+            return False
+        run.momentum = 1.0 if float((z - v) @ move) < 0.0 else momentum
+        run.last_w, run.last_gradient = run.w, run.gradient
+        run.w, run.loss, run.gradient, run.primal = z, loss, gradient, primal
+        run.curvature *= _FORGET
+        if primal < run.best:
+            run.best_w, run.best = z, primal
+        return True
+    return False
+
+
+def _cuts(problem: Any) -> bool:
+    """Whether the samples are cut anew each epoch, so that there is no fixed objective."""
+    return getattr(problem, "decomposition", None) is not None
+
+
+def _in_pieces(problem: Any, seed: int, epoch: int) -> Any:
+    """The problem on fresh pieces of its samples."""
+    samples = problem.samples
+    if isinstance(samples.batch, GraphBatch):
+        graphs = cut_graphs(problem.decomposition, samples.batch, seed, epoch)
+        return type(problem)(
+            problem.structure, problem.scorer, problem.surrogate, samples._replace(batch=graphs), problem.regularizer,
+            problem.executor,
+        )  # fmt: skip
+    starts, stops, sample = problem.decomposition.pieces(samples.batch.offsets, seed, epoch)
+    batch = type(samples.batch)(samples.batch.rows, np.append(starts, stops[-1]))
+    return type(problem)(
+        problem.structure, problem.scorer, problem.surrogate,
+        samples._replace(batch=batch, weight=samples.weight[sample]), problem.regularizer, problem.executor,
+    )  # fmt: skip
+
+
+def _settled(history: Sequence[Step], tol: float) -> bool:
+    """Whether the objectives of the last five epochs are, on average, those of the five before."""
+    if len(history) < WINDOW:
+        return False
+    last = [step.primal for step in history[-WINDOW:]]
+    before, after = np.mean(last[: WINDOW // 2]), np.mean(last[WINDOW // 2 :])
+    return bool(abs(before - after) <= tol * abs(after))

@@ -1,0 +1,70 @@
+"""Solvers by name: the one place where strings become solver objects."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from dataclasses import fields, is_dataclass, replace
+from numbers import Integral, Real
+from typing import Any
+
+from palmette.solvers.base import Callback
+
+HOME = {
+    "dual": ("palmette.solvers.dual", "DualAscent"),
+    "lbfgs": ("palmette.solvers.lbfgs", "LBFGS"),
+    "sag": ("palmette.solvers.sag", "SAG"),
+    "cccp": ("palmette.solvers.cccp", "CCCP"),
+    "bundle": ("palmette.solvers.bundle", "Bundle"),
+    "one_slack": ("palmette.solvers.cutting_planes", "OneSlack"),
+    "n_slack": ("palmette.solvers.n_slack", "NSlack"),
+    "subgradient": ("palmette.solvers.subgradient", "Subgradient"),
+    "pegasos": ("palmette.solvers.pegasos", "Pegasos"),
+    "proximal": ("palmette.solvers.proximal", "Proximal"),
+    "frank_wolfe": ("palmette.solvers.frank_wolfe", "FrankWolfe"),
+    "smo": ("palmette.solvers.smo", "SMO"),
+    "multiclass_dual": ("palmette.solvers.multiclass_dual", "MulticlassDual"),
+    "kernel_frank_wolfe": ("palmette.solvers.kernel_frank_wolfe", "KernelFrankWolfe"),
+    "stochastic": ("palmette.solvers.stochastic", "Stochastic"),
+    "perceptron": ("palmette.solvers.perceptron", "AveragedPerceptron"),
+    "passive_aggressive": ("palmette.solvers.passive_aggressive", "PassiveAggressive"),
+    "arow": ("palmette.solvers.arow", "AROW"),
+}
+
+
+def solver_class(name: str) -> type:
+    """The class of a named solver, imported when it is first asked for."""
+    module, attribute = HOME[name]
+    return getattr(importlib.import_module(module), attribute)
+
+
+def make_solver(
+    solver: Any, *, tol: float, max_iter: int | None, random_state: int, callbacks: Sequence[Callback]
+) -> Any:
+    """A solver object for a name; a given object keeps its own settings and is told of the callbacks.
+
+    >>> make_solver("frank_wolfe", tol=1e-3, max_iter=None, random_state=0, callbacks=()).tol
+    0.001
+    """
+    if not isinstance(solver, str):
+        if isinstance(solver, type) or not callable(getattr(solver, "solve", None)):
+            raise TypeError(f"solver must be one of {sorted(HOME)} or an object with solve(), got {solver!r}")
+        if not callbacks:
+            return solver
+        if not (is_dataclass(solver) and hasattr(solver, "callbacks")):
+            raise TypeError(f"{type(solver).__name__} has no callbacks: fit without callbacks and verbose")
+        known: Any = solver
+        return replace(known, callbacks=(*known.callbacks, *callbacks))
+    if solver not in HOME:
+        raise ValueError(f"solver={solver!r} is unknown; choose one of {', '.join(sorted(HOME))}")
+    if not (isinstance(tol, Real) and tol >= 0):
+        raise ValueError(f"tol must be a number >= 0, got {tol!r}")
+    if max_iter is not None and not (isinstance(max_iter, Integral) and max_iter > 0):
+        raise ValueError(f"max_iter must be a positive integer or None, got {max_iter!r}")
+    kind = solver_class(solver)
+    options: dict[str, Any] = {"tol": tol, "callbacks": tuple(callbacks)}
+    if max_iter is not None:
+        options["max_iter"] = int(max_iter)
+    if "random_state" in {f.name for f in fields(kind)}:
+        options["random_state"] = random_state
+    return kind(**options)

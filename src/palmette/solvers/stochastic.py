@@ -1,0 +1,202 @@
+"""Stochastic (sub)gradient descent: averaged, adaptive (AdaGrad) or with a decaying rate, with L2 and L1."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from palmette.objectives.certificate import CutPool
+from palmette.objectives.problem import is_convex, require_separable
+from palmette.solvers.base import Callback, Recorder, Result, check_settings, warn_unconverged
+from palmette.solvers.passes import DTYPES, PassState, check_choices, cut_anew, stochastic_pass
+from palmette.solvers.starts import first_weights
+from palmette.structures.base import require
+
+FIRST_EPOCHS = 20  # on the convex part of a loss that is not convex, where no weights are given
+RATES = {"adagrad": (0.01, 0.03, 0.1, 0.3, 1.0), "sgd": (0.001, 0.01, 0.1, 1.0)}
+
+
+@dataclass(frozen=True)
+class Stochastic:
+    """One sample, one step: good weights after few passes, a bound on what is left at the end.
+
+    At step s on sample i the weights that the sample touches move by ``-rate_s (gradient of loss_i + its share of
+    the penalty)``; the penalty of a weight is spread evenly over the samples that touch it, so the expected step is
+    that of the whole objective. ``rule="adagrad"`` divides each coordinate by the root of its summed squared
+    gradients, ``rule="sgd"`` lets the rate decay as ``rate / (1 + s / n_samples)``. L1 is a proximal step.
+    The result is the average of the weights since the last power-of-two epoch.
+
+    Parameters
+    ----------
+    rule : {"adagrad", "sgd"}
+    rate : float or "auto"
+        ``"auto"`` tries a few rates on up to 500 samples and takes the best.
+    averaged : bool
+    max_iter : int
+        Epochs.
+    tol : float
+        Relative suboptimality wanted: the run stops when the proven gap, or the relative decrease over two checks
+        (``check_every`` epochs apart each), reaches it.
+    check_every : int
+        Epochs between two full passes, which give objective and bound.
+    parallel : {None, "sharded", "lock_free"}
+        None visits one sample after the other. "sharded": four parts of the samples at a time, whose weights are
+        averaged after each epoch; the result does not depend on the number of threads. "lock_free": all threads
+        change the same weights without waiting for each other: fastest, and **not reproducible**.
+    precision : {"single", "double"}
+        Of the compiled loop; objective and bound are computed in double precision.
+    random_state : int
+
+    With a :class:`~palmette.regularizers.Decomposition` each epoch visits random pieces of the samples. Cuts redrawn
+    each epoch leave no fixed objective: ``gap`` is NaN, ``primal`` is the loss met during the epoch plus the penalty,
+    and the run stops when it changes by less than ``tol``, relatively, from one epoch to the next.
+
+    A loss that is not convex (ramp) is minimised directly: ``lower`` and ``gap`` are NaN then, and the decrease stops
+    the run. Without ``w0`` it starts at weights that the structure knows (``Ranking``), or at those that 20 epochs on
+    the convex part of the loss lead to.
+    """
+
+    rule: str = "adagrad"
+    rate: float | str = "auto"
+    averaged: bool = True
+    max_iter: int = 100
+    tol: float = 1e-4
+    check_every: int = 5
+    parallel: str | None = None
+    precision: str = "single"
+    random_state: int = 0
+    callbacks: Sequence[Callback] = field(default=())
+
+    def __post_init__(self) -> None:
+        positive = ("max_iter", "check_every") if self.rate == "auto" else ("max_iter", "check_every", "rate")
+        check_settings(self, positive=positive, not_negative=("tol", "random_state"))
+        check_choices(self)
+        if self.rule not in RATES:
+            raise ValueError(f"rule must be one of {sorted(RATES)}, got {self.rule!r}")
+
+    def solve(self, problem: Any, w0: np.ndarray | None = None, state: dict | None = None) -> Result:
+        """Minimise ``problem``; ``state`` of an earlier result goes on where that stopped."""
+        require(problem, ("loss", "sample_loss"), user="stochastic", remedy="Choose another solver.")
+        require_separable(problem, "stochastic")
+        if state is None and w0 is None and not is_convex(problem):
+            w0 = self._first_weights(problem)
+        current = self._start(problem, w0) if state is None else state["pass"].copy()
+        recorder = Recorder(self.callbacks, () if state is None else state["history"])
+        if problem.decomposition is not None:
+            return self._solve_pieces(problem, current, recorder)
+        pool = CutPool(problem.regularizer) if is_convex(problem) else None
+        lower = (np.nan if pool is None else -np.inf) if state is None else state["lower"]
+        previous = (np.inf, np.inf) if state is None else state["previous"]
+        n_oracle = 0.0 if state is None else state["n_oracle"]
+        epoch, last = current.epoch, current.epoch + self.max_iter
+        reason, w, primal = "max_iter", current.weights(self.averaged), np.nan
+        while epoch < last:
+            if self.averaged and epoch & (epoch - 1) == 0:  # 0, 1, 2, 4, 8, ...: start the average afresh
+                current.restart_average()
+            stochastic_pass(problem, current, self._order(problem, epoch), self.parallel)
+            epoch = current.epoch = epoch + 1
+            n_oracle += 1
+            checking = epoch % self.check_every == 0 or epoch == last
+            if checking:
+                w = current.weights(self.averaged)
+                value, gradient = problem.loss(w)
+                n_oracle += 1
+                primal = value + problem.regularizer.value(w)
+                lower = _bound(pool, lower, value, gradient, w)
+            stop = recorder.record(epoch, n_oracle, primal, lower, lambda: current.weights(self.averaged))
+            if stop:
+                reason = "callback"
+                break
+            if checking:
+                if primal - lower <= self.tol * abs(primal):
+                    reason = "gap"
+                elif abs(previous[0] - primal) <= self.tol * abs(primal):
+                    reason = f"relative decrease over {2 * self.check_every} epochs"
+                previous = (previous[1], primal)
+                if reason != "max_iter":
+                    break
+        if reason == "callback" or np.isnan(primal):
+            w = current.weights(self.averaged)
+            value, gradient = problem.loss(w)
+            primal = value + problem.regularizer.value(w)
+            lower = _bound(pool, lower, value, gradient, w)
+            recorder.history[-1] = recorder.history[-1]._replace(primal=primal, lower=lower)
+        return self._result(w, recorder, reason, current, lower, previous, n_oracle)
+
+    def _solve_pieces(self, problem: Any, current: PassState, recorder: Recorder) -> Result:
+        """Epochs on random pieces of the samples."""
+        epoch, last, reason = current.epoch, current.epoch + self.max_iter, ""
+        while not reason:
+            if self.averaged and epoch & (epoch - 1) == 0:
+                current.restart_average()
+            pieces = cut_anew(problem, self.random_state, epoch)
+            if self.rule == "sgd":
+                current.decay = 1.0 / pieces.n_samples  # by epochs, however many pieces one has
+            value, _ = stochastic_pass(pieces, current, self._order(pieces, epoch), self.parallel)
+            epoch = current.epoch = epoch + 1
+            primal = value + problem.regularizer.value(current.w)
+            previous = recorder.history[-1].primal if recorder.history else np.inf
+            if recorder.record(epoch, epoch, primal, np.nan, lambda: current.weights(self.averaged)):
+                reason = "callback"
+            elif abs(previous - primal) <= self.tol * abs(primal):
+                reason = "relative change over 1 epoch"
+            elif epoch == last:
+                reason = "max_iter"
+        return self._result(current.weights(self.averaged), recorder, reason, current, np.nan, (), epoch)
+
+    def _result(self, w, recorder, reason, current, lower, previous, n_oracle) -> Result:
+        step = recorder.history[-1]
+        converged = reason not in ("max_iter", "callback")
+        if reason == "max_iter":
+            bound = "" if np.isnan(step.gap) else f" with gap {step.gap:.3g}"
+            warn_unconverged(
+                f"stochastic stopped after {step.n_iter} epochs at objective {step.primal:.6g}{bound} "
+                f"(tol={self.tol:g}). Increase max_iter or tol."
+            )
+        history = tuple(recorder.history)
+        state = {
+            "pass": current, "history": history, "lower": lower, "previous": previous, "n_oracle": n_oracle,
+        }  # fmt: skip
+        return Result(w, step, history, converged, reason, state)
+
+    def _first_weights(self, problem: Any) -> np.ndarray:
+        """Where descent on a loss that is not convex starts."""
+        if hasattr(problem.structure, "first_weights") or not hasattr(problem.surrogate, "convex_part"):
+            return first_weights(problem, None).w
+        first = replace(self, max_iter=FIRST_EPOCHS, check_every=FIRST_EPOCHS, callbacks=())
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # the minimum itself is not what is wanted
+            return first.solve(problem.with_surrogate(problem.surrogate.convex_part)).w
+
+    def _order(self, problem: Any, epoch: int) -> np.ndarray:
+        return np.random.default_rng([self.random_state, epoch]).permutation(problem.n_samples)
+
+    def _start(self, problem: Any, w0: np.ndarray | None) -> PassState:
+        start = PassState.new(problem, w0, adaptive=self.rule == "adagrad", dtype=DTYPES[self.precision])
+        decay = 1.0 / problem.n_samples if self.rule == "sgd" else 0.0
+        if self.rate != "auto":
+            return replace(start, rate=float(self.rate), decay=decay)
+        trial = self._order(problem, 0)[:500]
+        share = len(trial) / problem.n_samples
+        best_rate, best_value = 0.0, np.inf
+        for rate in RATES[self.rule]:
+            tried = replace(start.copy(), rate=rate, decay=decay)
+            stochastic_pass(problem, tried, trial)
+            value, _ = stochastic_pass(problem, replace(tried, rate=0.0), trial)  # which stays where it is
+            value += share * problem.regularizer.value(tried.w)
+            if value < best_value:
+                best_rate, best_value = rate, value
+        return replace(start, rate=best_rate, decay=decay)
+
+
+def _bound(pool: CutPool | None, lower: float, value: float, gradient: np.ndarray, w: np.ndarray) -> float:
+    """The best lower bound with one more cut; as it was where there are none."""
+    if pool is None:
+        return lower
+    pool.add(value, gradient, w)
+    return max(lower, pool.lower_bound())

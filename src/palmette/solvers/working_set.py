@@ -1,0 +1,159 @@
+"""Dual variables of the n-slack program: for every sample a few constraints and their masses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from palmette.solvers.block_ascent import BlockState
+
+NONE = -1  # end of a list, as in the kernel
+IDLE_EPOCHS = 10  # after which a constraint without mass is dropped
+INNER_STEPS = 3  # exchanges of mass a visit of a sample
+SWEEPS = 20  # at most, over all working sets after an epoch ...
+SHARE = 0.2  # ... or until these lack only this share of what the samples lacked
+WORTH = 0.1  # a constraint is added if it is violated by this share of what samples lacked in the mean
+
+
+@dataclass(kw_only=True)
+class WorkingSet(BlockState):
+    """Constraints ``slack_i >= offset_k + <g_k, w>`` of the samples, as ``palmette._kernels.working_set`` reads them.
+
+    The arrays of constraints and of their entries have room to grow: the first ``n_constraints`` and
+    ``start[n_constraints]`` are in use.
+    """
+
+    head: np.ndarray  # (samples,): first constraint of each
+    n_constraints: int = 0
+    following: np.ndarray
+    offset: np.ndarray
+    mass: np.ndarray
+    used: np.ndarray  # epoch in which a constraint was added or last had mass
+    sample: np.ndarray
+    start: np.ndarray
+    index: np.ndarray
+    value: np.ndarray
+
+    @classmethod
+    def at_truth(cls, problem: Any) -> WorkingSet:
+        """No constraint but ``slack >= 0``: ``w = 0``."""
+        none = np.zeros(0, np.int64)
+        return cls(
+            head=np.full(problem.n_samples, NONE), following=none, offset=np.zeros(0), mass=np.zeros(0), used=none,
+            sample=none, start=np.zeros(1, np.int64), index=none, value=np.zeros(0), **cls.at_zero(problem),
+        )  # fmt: skip
+
+    def add(self, s: int, offset: float, index: np.ndarray, value: np.ndarray) -> None:
+        """Append a constraint of sample ``s``, with its entries by rising index."""
+        k, at = self.n_constraints, int(self.start[self.n_constraints])
+        for name in ("following", "offset", "mass", "used", "sample"):
+            setattr(self, name, _with_room(getattr(self, name), k + 1))
+        self.start = _with_room(self.start, k + 2)
+        self.index, self.value = (_with_room(a, at + len(index)) for a in (self.index, self.value))
+        self.following[k], self.head[s] = self.head[s], k
+        self.offset[k], self.mass[k], self.used[k], self.sample[k] = offset, 0.0, self.epoch, s
+        self.index[at : at + len(index)], self.value[at : at + len(index)] = index, value
+        self.start[k + 1] = at + len(index)
+        self.n_constraints += 1
+
+    def drop_idle(self) -> None:
+        """Forget the constraints that have had no mass for long, once they are many."""
+        n = self.n_constraints
+        self.used[:n][self.mass[:n] > 0.0] = self.epoch
+        kept = self.used[:n] > self.epoch - IDLE_EPOCHS
+        if kept.sum() > 0.8 * n:
+            return
+        lengths = np.diff(self.start[: n + 1])
+        entries = np.repeat(kept, lengths)
+        n_entries = len(entries)
+        self.index, self.value = self.index[:n_entries][entries], self.value[:n_entries][entries]
+        self.start = np.concatenate([[0], np.cumsum(lengths[kept])])
+        for name in ("offset", "mass", "used", "sample"):
+            setattr(self, name, getattr(self, name)[:n][kept])
+        self.n_constraints = int(kept.sum())
+        self.following = np.full(self.n_constraints, NONE)
+        self.head[:] = NONE
+        for k, s in enumerate(self.sample):
+            self.following[k], self.head[s] = self.head[s], k
+
+    def constraints(self) -> tuple[np.ndarray, ...]:
+        """What the kernels read."""
+        return self.head, self.following, self.start, self.index, self.value, self.offset
+
+
+def _with_room(array: np.ndarray, n: int) -> np.ndarray:
+    """The array, or a longer one that begins with it."""
+    if n <= len(array):
+        return array
+    grown = np.zeros(max(n, 2 * len(array), 64), array.dtype)
+    grown[: len(array)] = array
+    return grown
+
+
+class WorkingSetBlocks:
+    """Visits of samples: one oracle call each, a constraint if it is violated enough, then steps over all constraints.
+
+    A constraint is the cut of the sample's loss at the present weights, so any convex loss will do.
+    """
+
+    def __init__(self, problem: Any) -> None:
+        self.problem = problem
+        self.inverse = 1.0 / problem.regularizer.l2
+        self._scratch = np.zeros(problem.n_params)
+
+    def visit(self, state: WorkingSet, order: np.ndarray) -> None:
+        """Visit the samples of ``order``, and then optimise over all working sets, without the oracle."""
+        from palmette._kernels.working_set import optimise
+
+        known = state.gap[np.isfinite(state.gap)]
+        enough = WORTH * float(known.mean()) if len(known) else 0.0
+        for s in order:
+            self._visit(state, int(s), enough)
+        every = np.arange(self.problem.n_samples)
+        lacking = float(state.gap[np.isfinite(state.gap)].sum())
+        for _ in range(SWEEPS):
+            left = optimise(every, *state.constraints(), self.inverse, state.mass, state.w, INNER_STEPS)
+            if left <= SHARE * lacking:
+                break
+        state.drop_idle()
+        self._losses(state)
+
+    def _visit(self, state: WorkingSet, s: int, enough: float) -> None:
+        from palmette._kernels.working_set import optimise, slack_of
+
+        problem, weight = self.problem, float(self.problem.samples.weight[s])
+        value, counts, inputs = problem.sample_loss(s, state.w)
+        slack, mean = slack_of(s, *state.constraints(), state.mass, state.w)
+        state.gap[s] = max(weight * value - mean, 0.0)
+        if weight * value - slack > enough + 1e-12 * (1.0 + abs(slack)):
+            problem.scorer.pull_back(counts, inputs, self._scratch)
+            at = problem.scorer.touched(inputs)
+            at = np.unique(at[self._scratch[at] != 0.0])
+            entries = self._scratch[at]
+            self._scratch[at] = 0.0
+            state.add(s, weight * value - float(entries @ state.w[at]), at, entries)
+        optimise(np.array([s]), *state.constraints(), self.inverse, state.mass, state.w, INNER_STEPS)
+
+    def _losses(self, state: WorkingSet) -> None:
+        n, weight = state.n_constraints, self.problem.samples.weight
+        mean = np.bincount(
+            state.sample[:n], state.mass[:n] * state.offset[:n], minlength=self.problem.n_samples
+        )
+        state.loss = np.divide(mean, weight, out=np.zeros_like(mean), where=weight > 0.0)
+
+    def refresh(self, state: WorkingSet) -> None:
+        """Compute weights and losses from the masses: what visits added up has rounding errors."""
+        n = state.n_constraints
+        n_entries = int(state.start[n])
+        mass = np.repeat(state.mass[:n], np.diff(state.start[: n + 1]))
+        counts = np.bincount(
+            state.index[:n_entries], mass * state.value[:n_entries], minlength=self.problem.n_params
+        )
+        state.w = -counts * self.inverse
+        self._losses(state)
+
+    def value(self, w: np.ndarray) -> float:
+        """The data term at ``w``."""
+        return self.problem.value(w)

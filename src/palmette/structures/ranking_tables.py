@@ -1,0 +1,192 @@
+"""Scores of documents, costs of their ranks, and restrictions on them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from palmette.data.ragged import gather
+
+
+@dataclass(frozen=True)
+class RankingTables:
+    """One number a document of a batch of queries: potentials, or counts (the weight of the document's rank).
+
+    Parameters
+    ----------
+    node : ndarray of float64, shape (n_rows,)
+        Documents of all queries one after the other.
+    offsets : ndarray of int64, shape (n_samples + 1,)
+    """
+
+    node: np.ndarray
+    offsets: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def shapes(self) -> tuple:
+        """Shape of the scores."""
+        return (self.node.shape,)
+
+    @property
+    def longest(self) -> int:
+        """Documents of the largest query."""
+        return int(np.diff(self.offsets).max(initial=0))
+
+    def zeros(self) -> RankingTables:
+        """Zeros in this shape."""
+        return RankingTables(np.zeros_like(self.node), self.offsets)
+
+    def take(self, samples: np.ndarray) -> RankingTables:
+        """Copies of the queries of these numbers, in their order; a query may be taken more than once."""
+        rows, offsets = gather(self.offsets, np.asarray(samples, np.int64))
+        return RankingTables(self.node[rows], offsets)
+
+    def dot(self, other: RankingTables) -> float:
+        """Inner product."""
+        return float(self.node @ other.node)
+
+    def any(self) -> bool:
+        """Whether two rankings differ, given the difference of their counts."""
+        return bool(np.any(self.node))
+
+    def check(self) -> None:
+        """Refuse what would let a kernel read past an array, and scores that cannot be compared."""
+        node, offsets = self.node, self.offsets
+        if not isinstance(node, np.ndarray) or node.dtype != np.float64 or not node.flags.c_contiguous:
+            raise TypeError("scores of documents must be a C-contiguous array of float64")
+        if node.ndim != 1:
+            raise ValueError(f"scores have shape {node.shape}, expected one a document")
+        if offsets.dtype != np.int64 or offsets[0] != 0 or offsets[-1] != len(node):
+            raise ValueError(
+                f"offsets must be int64 from 0 to the number of rows, {len(node)}; got {offsets.dtype} from "
+                f"{offsets[0]} to {offsets[-1]}"
+            )
+        empty = np.flatnonzero(np.diff(offsets) < 1)
+        if len(empty):
+            raise ValueError(f"sample {empty[0]} has no documents; leave empty queries out")
+        if not np.all(np.isfinite(node)):
+            row = int(np.flatnonzero(~np.isfinite(node))[0])
+            sample = int(np.searchsorted(offsets, row, side="right")) - 1
+            raise ValueError(
+                f"sample {sample}, document {row - offsets[sample]}: its score is {node[row]}, since feature values or "
+                "weights are too large; scale the features to values around 1 and fit again"
+            )
+
+
+@dataclass(frozen=True)
+class RankingCost:
+    """A cost of every document at every rank: ``gain[d] discount[r] + table[d, r]``; what is None is 0.
+
+    Parameters
+    ----------
+    gain : ndarray of shape (n_rows,), optional
+    discount : ndarray of shape (n_ranks,), optional
+        By rank; at least as many as the largest query has documents.
+    table : ndarray of shape (n_rows, n_ranks), optional
+        Any cost; a row of a query of n documents uses its first n columns.
+
+    Examples
+    --------
+    >>> RankingCost(table=np.zeros((3, 2))).of(1, 3)  # the second and third document are a query
+    array([[0., 0.],
+           [0., 0.]])
+    """
+
+    gain: np.ndarray | None = None
+    discount: np.ndarray | None = None
+    table: np.ndarray | None = None
+
+    def check(self, theta: RankingTables) -> None:
+        """Compare shapes with the potentials before any work starts."""
+        n_rows, longest = len(theta.node), theta.longest
+        if (self.gain is None) != (self.discount is None):
+            raise ValueError("a RankingCost has gain and discount, or neither")
+        if self.gain is not None and self.gain.shape != (n_rows,):
+            raise ValueError(f"cost.gain has shape {self.gain.shape}, expected one a document, {(n_rows,)}")
+        if self.discount is not None and (self.discount.ndim != 1 or len(self.discount) < longest):
+            raise ValueError(
+                f"cost.discount has shape {self.discount.shape}, expected at least {longest} ranks"
+            )
+        if self.table is not None:
+            _check_table("cost.table", self.table, n_rows, longest)
+        for name in ("gain", "discount", "table"):
+            array = getattr(self, name)
+            if array is not None and not np.all(np.isfinite(array)):
+                raise ValueError(f"cost.{name} has values that are not finite; forbid ranks with within=")
+
+    def of(self, start: int, stop: int) -> np.ndarray:
+        """The costs of one query, documents by ranks."""
+        n = stop - start
+        found = np.zeros((n, n))
+        if self.gain is not None and self.discount is not None:
+            found += np.multiply.outer(self.gain[start:stop], self.discount[:n])
+        if self.table is not None:
+            found += self.table[start:stop, :n]
+        return found
+
+
+@dataclass(frozen=True)
+class RankingRestriction:
+    """Which ranks documents may have.
+
+    Parameters
+    ----------
+    allowed : ndarray of bool, shape (n_rows, n_ranks)
+        A row of a query of n documents uses its first n columns.
+
+    Examples
+    --------
+    The first of three documents must be the winner:
+
+    >>> RankingRestriction.fixed(np.array([0, -1, -1]), np.array([0, 3])).allowed[0]
+    array([ True, False, False])
+
+    Documents of a higher level stand before those of a lower one:
+
+    >>> RankingRestriction.levels(np.array([0, 1, 1]), np.array([0, 3])).allowed
+    array([[False, False,  True],
+           [ True,  True, False],
+           [ True,  True, False]])
+    """
+
+    allowed: np.ndarray
+
+    @classmethod
+    def fixed(cls, ranks: np.ndarray, offsets: np.ndarray) -> RankingRestriction:
+        """Documents with these ranks (from 0); -1 where any rank will do."""
+        ranks = np.asarray(ranks)
+        longest = int(np.diff(offsets).max(initial=0))
+        allowed = ranks[:, None] == np.arange(longest)
+        allowed[ranks < 0] = True
+        return cls(allowed)
+
+    @classmethod
+    def levels(cls, level: np.ndarray, offsets: np.ndarray) -> RankingRestriction:
+        """All orders in which documents of a higher level stand before those of a lower one."""
+        level = np.asarray(level)
+        longest = int(np.diff(offsets).max(initial=0))
+        allowed = np.zeros((len(level), longest), bool)
+        for lo, hi in zip(offsets[:-1].tolist(), offsets[1:].tolist()):
+            own = level[lo:hi]
+            above = (own[None, :] > own[:, None]).sum(axis=1)
+            alike = (own[None, :] == own[:, None]).sum(axis=1)
+            place = np.arange(longest)
+            allowed[lo:hi] = (place >= above[:, None]) & (place < (above + alike)[:, None])
+        return cls(allowed)
+
+    def check(self, theta: RankingTables) -> None:
+        """Compare shapes with the potentials before any work starts."""
+        if np.asarray(self.allowed).dtype != bool:
+            raise TypeError("within.allowed must be an array of bool")
+        _check_table("within.allowed", self.allowed, len(theta.node), theta.longest)
+
+
+def _check_table(name: str, table: np.ndarray, n_rows: int, longest: int) -> None:
+    if table.ndim != 2 or len(table) != n_rows or table.shape[1] < longest:
+        raise ValueError(
+            f"{name} has shape {table.shape}, expected ({n_rows}, at least {longest}): documents by ranks"
+        )

@@ -1,0 +1,82 @@
+"""Losses that are differences of two convex ones: tighter than either, and no longer convex."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from palmette.surrogates.base import Evaluation
+
+
+@dataclass(frozen=True)
+class Difference:
+    """``L = A - B``, both parts convex upper bounds of 0 (Do, Le, Teo, Chapelle and Smola, NIPS 2008).
+
+    With ``A = max_y [f(y) + D] - f(true)`` and ``B = max_y f(y) - f(true)`` this is the ramp loss, for which
+    ``D(true, augmented best) >= L >= D(true, best)``: it cannot grow with the scores, so that an output which the model
+    cannot get right stops to matter.
+
+    :class:`~palmette.solvers.CCCP` minimises it by convex problems; :meth:`evaluate` gives a value and the difference
+    of two subgradients, for direct descent.
+
+    Parameters
+    ----------
+    convex_part, concave_part : surrogates
+        A and B. B is linear in the scores but for its maximum, so that ``B(w) = <gradient, w>``.
+
+    Examples
+    --------
+    >>> from palmette.losses import Hamming
+    >>> from palmette.structures import Multiclass
+    >>> from palmette.structures.tables import ChainTables
+    >>> from palmette.surrogates import Hinge, PerceptronLoss
+    >>> loss = Hamming().bind(Multiclass(), ("a", "b"))
+    >>> theta = ChainTables(np.array([[9.0, 0.0], [0.3, 0.0]]), np.empty((0, 2, 2)), np.arange(3))
+    >>> true, weight = np.array([1, 0], np.int32), np.ones(2)
+    >>> Hinge(loss).evaluate(Multiclass(), theta, true, weight).values  # grows with the scores
+    array([10. ,  0.7])
+    >>> Difference(Hinge(loss), PerceptronLoss()).evaluate(Multiclass(), theta, true, weight).values
+    array([1. , 0.7])
+    """
+
+    convex_part: Any
+    concave_part: Any
+
+    convex = False
+    smooth = False
+
+    @property
+    def task_loss(self) -> Any:
+        """The loss that is bounded."""
+        return self.convex_part.task_loss
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """What both parts need of a structure."""
+        return tuple(dict.fromkeys((*self.convex_part.needs, *self.concave_part.needs)))
+
+    @property
+    def searches(self) -> Any:
+        """The question whether values may be too low, if the convex part answers it: a search that misses the best
+        output of the concave part makes them too high."""
+        return getattr(self.convex_part, "searches", None)
+
+    def evaluate(self, structure: Any, theta: Any, true: Any, weight: np.ndarray) -> Evaluation:
+        """Values of every sample, and the difference of subgradients of both parts."""
+        values, counts = self.convex_part.evaluate(structure, theta, true, weight)
+        less, counts = self.concave_part.evaluate(structure, theta, true, -weight, into=counts)
+        return Evaluation(values - less, counts)
+
+    def upper(self, structure: Any, theta: Any, true: Any, weight: np.ndarray) -> np.ndarray:
+        """Values of every sample, proven from above: what a search finds for the concave part is never too much."""
+        values = upper_values(self.convex_part, structure, theta, true, weight)
+        return values - self.concave_part.evaluate(structure, theta, true, weight).values
+
+
+def upper_values(surrogate: Any, structure: Any, theta: Any, true: Any, weight: np.ndarray) -> np.ndarray:
+    """Values of a surrogate, proven from above where it knows how."""
+    if hasattr(surrogate, "upper"):
+        return surrogate.upper(structure, theta, true, weight)
+    return surrogate.evaluate(structure, theta, true, weight).values

@@ -1,0 +1,56 @@
+"""Structured hinge loss with margin rescaling: the loss of max-margin Markov networks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from palmette.losses.base import BoundLoss
+from palmette.surrogates.base import Evaluation
+
+
+@dataclass(frozen=True)
+class Hinge:
+    """``max_y [f(y) + D(true, y)] - f(true)``; an upper bound on the task loss of the prediction.
+
+    Where a structure cannot maximise exactly but has a relaxation (``relaxes``, ``relaxed_best``), the maximum is that
+    of the relaxation: still convex, and never below.
+    """
+
+    task_loss: BoundLoss
+
+    smooth = False
+    convex = True
+    needs = ("best", "score", "count")
+
+    def evaluate(self, structure: Any, theta: Any, true: Any, weight: np.ndarray) -> Evaluation:
+        """Values and a subgradient of every sample."""
+        if self._relaxes(structure, theta):
+            value, counts, _ = self._relaxed(structure, theta, true, weight)
+            counts = structure.count(theta, true, weight=-weight, into=counts)
+            return Evaluation(value - structure.score(theta, true), counts)
+        rival, value = self.task_loss.augmented_best(structure, theta, true)
+        return difference(structure, theta, true, rival, value, weight)
+
+    def upper(self, structure: Any, theta: Any, true: Any, weight: np.ndarray) -> np.ndarray:
+        """Values of every sample, proven from above where :meth:`evaluate` solves a relaxation to a tolerance."""
+        if not self._relaxes(structure, theta):
+            return self.evaluate(structure, theta, true, weight).values
+        found = self._relaxed(structure, theta, true, weight)
+        return found.values + found.slack - structure.score(theta, true)
+
+    def _relaxes(self, structure: Any, theta: Any) -> bool:
+        return self.task_loss.way == "parts" and hasattr(structure, "relaxes") and structure.relaxes(theta)
+
+    def _relaxed(self, structure: Any, theta: Any, true: Any, weight: np.ndarray) -> Any:
+        cost = self.task_loss.cost(theta, true)  # type: ignore[attr-defined]
+        return structure.relaxed_best(theta, cost=cost, weight=weight)
+
+
+def difference(structure, theta, true, rival, value, weight, into=None) -> Evaluation:
+    """``value - f(true)`` and the counts of the rival minus those of the truth, added to ``into`` if given."""
+    counts = structure.count(theta, rival, weight=weight, into=into)
+    counts = structure.count(theta, true, weight=-weight, into=counts)
+    return Evaluation(value - structure.score(theta, true), counts)

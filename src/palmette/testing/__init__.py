@@ -1,0 +1,27 @@
+"""Checks for those who write their own structures: every answer against brute force."""
+
+from palmette.testing.chain_reference import ChainReference, MulticlassReference
+from palmette.testing.check_estimator import check_structured_estimator
+from palmette.testing.check_structure import CHECKS, StructureReport, check_structure
+from palmette.testing.graph_reference import GraphReference
+from palmette.testing.ranking_reference import RankingReference
+from palmette.testing.reference import Cost, Instance, Limit, Reference, reference_for, register_reference
+from palmette.testing.segment_reference import SegmentReference
+
+__all__ = [
+    "CHECKS",
+    "ChainReference",
+    "Cost",
+    "GraphReference",
+    "Instance",
+    "Limit",
+    "MulticlassReference",
+    "RankingReference",
+    "Reference",
+    "SegmentReference",
+    "StructureReport",
+    "check_structure",
+    "check_structured_estimator",
+    "reference_for",
+    "register_reference",
+]

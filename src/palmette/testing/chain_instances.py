@@ -1,0 +1,125 @@
+"""Small random chains that break inference: ties, zeros, huge and forbidden potentials, odd shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import cycle
+
+import numpy as np
+
+from palmette.structures.tables import ChainTables
+from palmette.testing.reference import Instance
+
+
+def _whole(rng, shape):
+    return rng.integers(-2, 3, shape).astype(float)
+
+
+def _moderate(rng, shape):
+    return rng.normal(scale=2.0, size=shape)
+
+
+def _zeros(rng, shape):
+    return np.zeros(shape)
+
+
+def _huge(rng, shape):
+    return rng.normal(scale=10.0 ** rng.uniform(6, 8), size=shape)
+
+
+def _huge_whole(rng, shape):
+    return 1e8 * rng.integers(-2, 3, shape)
+
+
+def _around_the_switch(rng, shape):
+    return rng.uniform(0.0, 170.0, shape)  # node spread + 2 edge spreads is about 500
+
+
+def _around_the_node_switch(rng, shape):
+    return rng.uniform(0.0, 505.0, shape)
+
+
+def _wide(rng, shape):
+    return rng.uniform(
+        0.0, 80.0, shape
+    )  # fits products alone, and together with restrictions on short chains
+
+
+def _forbidding(rng, shape):
+    return np.where(rng.random(shape) < 0.25, -np.inf, rng.normal(size=shape))
+
+
+EXACT = (_whole, _zeros, _huge_whole)  # sums of these lose nothing in a double
+FINITE = -1e9  # below all potentials but -inf
+
+# name, scores of the samples in turn, labels, lengths, one edge table for all edges?
+KINDS = [
+    ("ties", (_whole,), 3, (3, 1, 4), True),
+    ("moderate, edge by edge", (_moderate,), 3, (2, 4, 1), False),
+    ("huge", (_huge,), 2, (3, 4, 1), True),
+    ("forbidden potentials", (_forbidding,), 3, (1, 3, 3), False),
+    ("zeros", (_zeros,), 2, (5, 1, 2), True),
+    ("moderate", (_moderate,), 4, (3, 2), True),
+    ("huge ties, edge by edge", (_huge_whole,), 3, (3, 1, 3), False),
+    ("moderate beside huge, edge by edge", (_moderate, _huge), 2, (4, 3, 3, 1), False),
+    ("around the switch", (_around_the_switch,), 3, (4, 3, 2), True),
+    ("around the switch, edge by edge", (_around_the_switch,), 2, (5, 2, 4), False),
+    ("wide", (_wide,), 3, (1, 4, 3), True),
+    ("single label", (_moderate,), 1, (1, 3), True),
+    ("single label, edge by edge", (_whole,), 1, (4, 1), False),
+    ("length 1", (_whole,), 4, (1, 1, 1), True),
+    ("length 1, edge by edge", (_moderate,), 4, (1, 1), False),
+    ("one edge in all", (_moderate,), 3, (1, 2, 1), True),
+    ("one sample", (_whole,), 2, (6,), True),
+]
+
+ITEM_KINDS = [
+    ("ties", (_whole,), 4),
+    ("moderate", (_moderate,), 3),
+    ("huge", (_huge,), 3),
+    ("forbidden potentials", (_forbidding,), 5),
+    ("zeros", (_zeros,), 3),
+    ("huge ties", (_huge_whole,), 4),
+    ("moderate beside huge", (_moderate, _huge), 2),
+    ("around the switch", (_around_the_node_switch,), 4),
+    ("single label", (_moderate,), 1),
+]
+
+
+def chain_instances(
+    rng: np.random.Generator, n_labels: int | None = None, lengths: Sequence[int] | None = None
+) -> Iterator[Instance]:
+    """One batch of each kind, in a given shape if asked for."""
+    for name, scores, usual_labels, usual_lengths, shared in KINDS:
+        theta = draw_chains(rng, scores, n_labels or usual_labels, lengths or usual_lengths, shared)
+        yield Instance(name, theta, exact=scores[0] in EXACT)
+
+
+def item_instances(
+    rng: np.random.Generator, n_labels: int | None = None, n_samples: int | None = None
+) -> Iterator[Instance]:
+    """One batch of single labels of each kind."""
+    for name, scores, usual_labels in ITEM_KINDS:
+        theta = draw_chains(rng, scores, n_labels or usual_labels, (1,) * (n_samples or 5), shared=True)
+        yield Instance(name, ChainTables(theta.node, theta.edge[:0], theta.offsets), exact=scores[0] in EXACT)
+
+
+def draw_chains(
+    rng: np.random.Generator, scores: Sequence[Callable], n_labels: int, lengths: Sequence[int], shared: bool
+) -> ChainTables:
+    """Potentials drawn by ``scores``, one function a sample in turn; some output of each is not forbidden."""
+    node, edge = [], []
+    for draw, length in zip(cycle(scores), lengths):
+        node.append(draw(rng, (length, n_labels)))
+        edge.append(draw(rng, (length - 1, n_labels, n_labels)))
+    tables = scores[0](rng, (1, n_labels, n_labels)) if shared else np.concatenate(edge)
+    e = 0
+    for rows in node:
+        planted = rng.integers(0, n_labels, len(rows))
+        for t, label in enumerate(planted):
+            rows[t, label] = np.maximum(rows[t, label], FINITE)
+            if t > 0:
+                at = 0 if shared else e, planted[t - 1], label
+                tables[at] = np.maximum(tables[at], FINITE)
+                e += 1
+    return ChainTables(np.concatenate(node), tables, np.cumsum([0, *lengths]))

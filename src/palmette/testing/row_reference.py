@@ -1,0 +1,65 @@
+"""What references share whose outputs are one code a row."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from palmette.testing.reference import Reference
+
+
+class RowReference(Reference):
+    """Outputs are tuples of labels, one for each row of the sample; ``theta`` has ``node`` and ``offsets``.
+
+    Left to say are the parts of an output, their potentials and the restrictions.
+    """
+
+    def outputs(self, theta: Any, s: int) -> list[tuple[int, ...]]:
+        """All labelings in lexicographic order."""
+        length = int(theta.offsets[s + 1] - theta.offsets[s])
+        return list(product(range(theta.node.shape[1]), repeat=length))
+
+    def pack(self, theta: Any, outputs: Sequence[tuple[int, ...]]) -> np.ndarray:
+        """All codes one after the other."""
+        return np.array([code for y in outputs for code in y], np.int32)
+
+    def unpack(self, theta: Any, codes: np.ndarray) -> list[tuple[int, ...]]:
+        """Cut the codes into samples."""
+        if np.shape(codes) != (len(theta.node),):
+            raise AssertionError(
+                f"codes have shape {np.shape(codes)}, expected one a row: ({len(theta.node)},)"
+            )
+        bounds = theta.offsets.tolist()
+        return [tuple(codes[lo:hi].tolist()) for lo, hi in zip(bounds, bounds[1:])]
+
+    def draw_annotations(self, rng: np.random.Generator, theta: Any) -> Iterator[list[tuple[int, ...]]]:
+        """A full annotation and one with open rows (-1)."""
+        n_rows, n_labels = theta.node.shape
+        full: Any = rng.integers(0, n_labels, n_rows)
+        yield self.unpack(theta, full)
+        yield self.unpack(theta, np.where(rng.random(n_rows) < 0.5, full, -1))
+
+    def contradicts(self, y: tuple[int, ...], annotation: Sequence[int]) -> bool:
+        """Whether a known row differs."""
+        return any(known not in (-1, label) for label, known in zip(y, annotation))
+
+    def draw_risks(self, rng: np.random.Generator, theta: Any) -> Iterator[tuple[dict[str, Any], Any]]:
+        """Hamming loss (the default) and a random table of costs."""
+        yield {}, lambda true, y: float(sum(a != b for a, b in zip(true, y)))
+        table = rng.random((theta.node.shape[1], theta.node.shape[1]))
+        yield {"risk": table}, lambda true, y: math.fsum(table[a, b] for a, b in zip(true, y))
+
+    def plant(self, rng: np.random.Generator, theta: Any) -> np.ndarray:
+        """An output of each sample that potentials do not forbid, so that restrictions may allow it."""
+        outputs = [self.outputs(theta, s) for s in range(len(theta))]
+        finite = [[y for y in ys if self.score(theta, s, y) > -math.inf] for s, ys in enumerate(outputs)]
+        return self.pack(theta, [ys[rng.integers(len(ys))] for ys in finite])
+
+
+def rows_of(theta: Any, samples: Sequence[int]) -> np.ndarray:
+    """Numbers of the samples' rows, counted through the batch."""
+    return np.array([r for s in samples for r in range(theta.offsets[s], theta.offsets[s + 1])], int)

@@ -1,6 +1,0 @@
-"""Evaluation for people: one HTML page with scores, confusions, worst sentences, and what the model learnt."""
-
-from ramify.apps.tagging.report.build import report_on_labels, report_on_model, report_on_tagger, words_of
-from ramify.apps.tagging.report.report import EvaluationReport
-
-__all__ = ["EvaluationReport", "report_on_labels", "report_on_model", "report_on_tagger", "words_of"]

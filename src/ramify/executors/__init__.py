@@ -1,5 +1,0 @@
-"""Where work runs: threads now, clusters later."""
-
-from ramify.executors.threads import ThreadExecutor, n_threads
-
-__all__ = ["ThreadExecutor", "n_threads"]

@@ -1,8 +1,0 @@
-"""Self-contained HTML pages: elements that escape what they are given, one style, no script and no other file."""
-
-from ramify.page.charts import curve, reliability
-from ramify.page.elements import Html, Part, bar, cell, contents, facts, note, page, table, tag
-
-__all__ = [
-    "Html", "Part", "bar", "cell", "contents", "curve", "facts", "note", "page", "reliability", "table", "tag",
-]  # fmt: skip
