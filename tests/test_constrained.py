@@ -260,6 +260,6 @@ def test_a_length_for_which_no_labels_are_known():
     message = (
         r"sample 1 \(length 1\): no output satisfies allowed='IOBES' with the labels 'B-X', 'E-X' .*classes="
     )
-    for answer in (model.predict, model.predict_marginals, model.predict_nbest, model.decision_function):
+    for answer in (model.predict, model.predict_marginals, model.predict_nbest, model.predict_score):
         with pytest.raises(InfeasibleError, match=message):
             answer([[["u"], ["v"]], [["u"]]])

@@ -210,7 +210,7 @@ def test_values_of_arrays_scale_the_weights(rng):
     one = CRF(Chain(), **settings).fit(dense, Y)
     other = CRF(Chain(), **settings).fit([sparse.csr_array(x) for x in dense], Y)
     np.testing.assert_allclose(one.coef_, other.coef_, atol=1e-5)
-    np.testing.assert_allclose(one.decision_function(dense), other.decision_function(dense), atol=1e-5)
+    np.testing.assert_allclose(one.predict_score(dense), other.predict_score(dense), atol=1e-5)
     assert len(one.coef_[one.scorer_.blocks["edge_features"]]) == 2 * 4
 
 

@@ -243,7 +243,7 @@ def test_encoded_inputs_stand_for_the_inputs(tagging, learner):
         assert plain.predict(again) == plain.predict(inputs) == model.predict(encoded)
         assert plain.predict(again[5:9]) == plain.predict(inputs)[5:9]
         assert plain.score(again, Y) == plain.score(inputs, Y)
-        np.testing.assert_array_equal(plain.decision_function(again), plain.decision_function(inputs))
+        np.testing.assert_array_equal(plain.predict_score(again), plain.predict_score(inputs))
         assert plain.predict_nbest(again, 2) == plain.predict_nbest(inputs, 2)
         np.testing.assert_array_equal(plain.log_proba(again, Y), plain.log_proba(inputs, Y))
 

@@ -187,7 +187,7 @@ def test_prediction_shapes(chains, learner):
     best = model.predict_nbest(X, 3)
     assert [b[0][0] for b in best] == predicted
     assert all(len(b) == min(3, 3 ** len(y)) for b, y in zip(best, Y))
-    np.testing.assert_allclose([b[0][1] for b in best], model.decision_function(X))
+    np.testing.assert_allclose([b[0][1] for b in best], model.predict_score(X))
     assert all(b[i][1] >= b[i + 1][1] for b in best for i in range(len(b) - 1))
     right = sum(p == t for ps, ts in zip(predicted, Y) for p, t in zip(ps, ts))
     assert model.score(X, Y) == right / sum(map(len, Y))

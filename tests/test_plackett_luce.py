@@ -361,7 +361,7 @@ def test_the_most_probable_orders():
     x = [X[0][:4], X[1][:1], X[2]]
     found = model.predict_nbest(x, 200)
     assert [len(orders) for orders in found] == [24, 1, 200]
-    assert [value for orders in found for _, value in orders[:1]] == pytest.approx(model.decision_function(x))
+    assert [value for orders in found for _, value in orders[:1]] == pytest.approx(model.predict_score(x))
     for rows, orders in zip(x, found):
         values = [value for _, value in orders]
         grades = [len(order) - 1 - np.argsort(order) for order, _ in orders]
@@ -388,7 +388,7 @@ def test_empty_queries_have_empty_answers():
     assert [len(order) for order in model.predict([empty, X[0]])] == [0, len(X[0])]
     assert [len(p) for p in model.predict_top([empty, X[0]], 2)] == [0, len(X[0])]
     assert [p.shape for p in model.predict_marginals([empty, X[0][:2]])] == [(0, 0), (2, 2)]
-    assert model.decision_function([empty])[0] == 0.0 and len(model.predict_nbest([empty])[0]) == 1
+    assert model.predict_score([empty])[0] == 0.0 and len(model.predict_nbest([empty])[0]) == 1
     assert [draws.shape for draws in model.sample([empty, X[0]], 3, 0)] == [(3, 0), (3, len(X[0]))]
     assert model.log_proba([empty, X[0]], [[], y[0]])[0] == 0.0
     # and where there are no others

@@ -444,7 +444,7 @@ def test_what_a_model_answers():
     )
     (best, value), (second, lower) = model.predict_nbest(X[:1], 2)[0]
     assert best.tolist() == model.predict(X[:1])[0].tolist() != second.tolist() and value >= lower
-    assert value == pytest.approx(model.decision_function(X[:1])[0])
+    assert value == pytest.approx(model.predict_score(X[:1])[0])
     assert [len(order) for order in model.predict([X[0][:0], X[1]])] == [0, 4]
     assert model.predict([]) == []
 

@@ -6,6 +6,7 @@ from palmette.data.graph_batch import GraphBatch, GraphLayout
 from palmette.data.graphs import GraphInput, chain_graph, grid_graph, tree_graph
 from palmette.data.labels import UNKNOWN, UNKNOWN_CODE, LabelCodec
 from palmette.data.letor import Queries, read_letor, write_letor
+from palmette.data.outputs import Outputs
 from palmette.data.ragged import Ragged, offsets_from_lengths
 from palmette.data.rankings import RankingCodec, by_query
 from palmette.data.sequences import as_sequences, check_same_length, listed
@@ -26,6 +27,7 @@ __all__ = [
     "GraphInput",
     "GraphLayout",
     "LabelCodec",
+    "Outputs",
     "Parity",
     "Queries",
     "Ragged",

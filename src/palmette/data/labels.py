@@ -122,6 +122,19 @@ class LabelCodec:
         """Codes (int32) of all positions of outputs of sequences of the given `lengths`: here label sequences."""
         return self.encode_sequences(Y).values
 
+    def encode_allowed(self, Y: Iterable, lengths: Iterable[int]) -> dict[int, np.ndarray]:
+        """Codes of the outputs among `Y` that sequences of each of the `lengths` can have, one output a row.
+
+        `Y` has outputs as ``predict`` returns them; a string stands for its characters.
+
+        >>> LabelCodec("abt").encode_allowed(["at", "bat", ["b", "a"]], [2])
+        {2: array([[0, 2],
+               [1, 0]], dtype=int32)}
+        """
+        codes = self.encode_sequences([list(y) if isinstance(y, str) else y for y in Y], where="within")
+        found = np.diff(codes.offsets)
+        return {n: codes.values[codes.offsets[:-1][found == n, None] + np.arange(n)] for n in lengths}
+
     def encode_items(self, y: Iterable, *, where: str = "y") -> np.ndarray:
         """Codes (int32) of one sequence of labels."""
         labels = _label_items(y, where)

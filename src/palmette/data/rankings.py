@@ -80,6 +80,18 @@ class RankingCodec(LabelCodec):
             at += int(n)
         return codes
 
+    def encode_allowed(self, Y: Any, lengths: Iterable[int]) -> dict[int, np.ndarray]:
+        """Codes of the orders among `Y` that rank as many documents as each of the `lengths`, one order a row.
+
+        >>> RankingCodec().encode_allowed([[1, 2, 0], [1, 0]], [3])
+        {3: array([[2, 0, 1]], dtype=int32)}
+        """
+        orders = [_checked_order(order, i) for i, order in enumerate(_queries(Y))]
+        return {
+            n: np.array([np.argsort(order) for order in orders if len(order) == n], np.int32).reshape(-1, n)
+            for n in lengths
+        }
+
     def decode(self, codes: Sequence[int] | np.ndarray) -> Any:
         """The documents of one query, best first."""
         return order_of(np.asarray(codes))
@@ -98,6 +110,16 @@ class RankingCodec(LabelCodec):
         if state != {"kind": "ranking"}:
             raise ModelFileError(f"damaged ranking labels in a model file: {state!r:.60}")
         return cls()
+
+
+def _checked_order(order: Any, i: int) -> np.ndarray:
+    """An allowed order as an array: every document once, the best first."""
+    found = np.asarray(order)
+    if found.ndim != 1 or not np.array_equal(np.sort(found), np.arange(len(found))):
+        raise ValueError(
+            f"within[{i}] = {order!r:.60} is no order of documents: it must name each of 0..n-1 once, the best first"
+        )
+    return found
 
 
 def checked_grades(grades: Any, query: int) -> np.ndarray:

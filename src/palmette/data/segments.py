@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from operator import index
+from sys import maxsize
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -80,19 +81,42 @@ class SegmentCodec(LabelCodec):
 
     def encode_outputs(self, Y: Any, lengths: Sequence[int] | np.ndarray) -> np.ndarray:
         """Codes (int32) of all positions of segmentations of sequences of the given `lengths`."""
-        codes = np.empty(int(np.sum(lengths)), np.int32)
-        at = 0
-        for i, (y, n) in enumerate(zip(_outputs(Y), lengths)):
-            for start, stop, label, place in _read(y, i, int(n), self.form, self.outside):
-                code = self._codes[label] if label in self._codes else self._code_of(label, place)
-                if stop - start > self.longest[code]:
-                    raise ValueError(
-                        f"{place}: the segment {(start, stop, label)} has {stop - start} positions, but max_length of "
-                        f"{label!r} is {self.longest[code]}; raise max_length, or cut the segment"
-                    )
-                codes[at + start] = code
-                codes[at + start + 1 : at + stop] = len(self) + code
-            at += int(n)
+        codes = [self._encode_one(y, i, int(n)) for i, (y, n) in enumerate(zip(_outputs(Y), lengths))]
+        return np.concatenate([np.empty(0, np.int32), *codes])
+
+    def encode_allowed(self, Y: Any, lengths: Iterable[int]) -> dict[int, np.ndarray]:
+        """Codes of the segmentations among `Y` that sequences of each of the `lengths` can have, one a row.
+
+        IOB2 labels fit sequences of their number. Segments ``(start, stop, label)`` fit where the last one ends with
+        the sequence, or before: the positions after it are outside, if there is a label for that.
+        """
+        Y = _outputs(Y, "within")
+        longer = self.form == "segments" and self.outside is not None
+        least = [self._least_length(y, i) for i, y in enumerate(Y)]
+
+        def fitting(n: int) -> list[np.ndarray]:
+            fits = [i for i, m in enumerate(least) if m == n or (longer and m < n)]
+            return [self._encode_one(Y[i], i, n, "within") for i in fits]
+
+        return {n: np.array(fitting(n), np.int32).reshape(-1, n) for n in lengths}
+
+    def _least_length(self, y: Sequence, i: int) -> int:
+        """Positions that an allowed output needs."""
+        if self.form == "iob2":
+            return len(y)
+        return max((segment.stop for segment in _read_segments(y, i, maxsize, "within")), default=0)
+
+    def _encode_one(self, y: Sequence, i: int, n: int, where: str = "y") -> np.ndarray:
+        codes = np.empty(n, np.int32)
+        for start, stop, label, place in _read(y, i, n, self.form, self.outside, where):
+            code = self._codes[label] if label in self._codes else self._code_of(label, place)
+            if stop - start > self.longest[code]:
+                raise ValueError(
+                    f"{place}: the segment {(start, stop, label)} has {stop - start} positions, but max_length of "
+                    f"{label!r} is {self.longest[code]}; raise max_length, or cut the segment"
+                )
+            codes[start] = code
+            codes[start + 1 : stop] = len(self) + code
         return codes
 
     def decode(self, codes: Sequence[int] | np.ndarray) -> list:
@@ -144,17 +168,17 @@ class SegmentCodec(LabelCodec):
             raise ModelFileError(f"damaged segment labels in a model file: {error!r}") from error
 
 
-def _outputs(Y: Any) -> list:
+def _outputs(Y: Any, where: str = "y") -> list:
     if isinstance(Y, (str, bytes)) or not isinstance(Y, Iterable):
         raise TypeError(
-            f"y must be a list of segmentations, one a sequence, got {type(Y).__name__}: {Y!r:.60}"
+            f"{where} must be a list of segmentations, one a sequence, got {type(Y).__name__}: {Y!r:.60}"
         )
     nested = [y.tolist() if isinstance(y, np.ndarray) else y for y in listed(Y)]
     for i, y in enumerate(nested):
         if isinstance(y, (str, bytes)) or not (isinstance(y, Iterable) and hasattr(y, "__len__")):
             raise TypeError(
-                f"y[{i}] must be a list of segments (start, stop, label) or of IOB2 labels, got {type(y).__name__}: "
-                f"{y!r:.60}"
+                f"{where}[{i}] must be a list of segments (start, stop, label) or of IOB2 labels, got "
+                f"{type(y).__name__}: {y!r:.60}"
             )
     return nested
 
@@ -165,9 +189,9 @@ def _form(Y: list) -> str:
     return "iob2" if isinstance(first, str) or first is UNKNOWN else "segments"
 
 
-def _read(y: Sequence, i: int, n: int, form: str, outside: Any) -> list[Segment]:
-    """The segments of one output from left to right, every position in one of them."""
-    found = _read_tags(y, i, n, outside) if form == "iob2" else _read_segments(y, i, n)
+def _read(y: Sequence, i: int, n: int, form: str, outside: Any, where: str = "y") -> list[Segment]:
+    """The segments of output i of `where` from left to right, every position in one of them."""
+    found = _read_tags(y, i, n, outside, where) if form == "iob2" else _read_segments(y, i, n, where)
     whole: list[Segment] = []
     at = 0
     for segment in [*found, Segment(n, n, None, "the end")]:
@@ -177,19 +201,19 @@ def _read(y: Sequence, i: int, n: int, form: str, outside: Any) -> list[Segment]
             )
         if segment.start > at and outside is None:
             raise ValueError(
-                f"y[{i}]: no segment covers the positions {at}..{segment.start - 1} of {n}; give them a label, or name "
-                "one for all such positions: SemiMarkov(outside='O')"
+                f"{where}[{i}]: no segment covers the positions {at}..{segment.start - 1} of {n}; give them a label, "
+                "or name one for all such positions: SemiMarkov(outside='O')"
             )
-        whole += [Segment(t, t + 1, outside, f"y[{i}]") for t in range(at, segment.start)]
+        whole += [Segment(t, t + 1, outside, f"{where}[{i}]") for t in range(at, segment.start)]
         whole.append(segment)
         at = segment.stop
     return whole[:-1]
 
 
-def _read_segments(y: Sequence, i: int, n: int) -> list[Segment]:
+def _read_segments(y: Sequence, i: int, n: int, where: str) -> list[Segment]:
     found = []
     for j, item in enumerate(y):
-        place = f"y[{i}][{j}]"
+        place = f"{where}[{i}][{j}]"
         if isinstance(item, (str, bytes)) or not hasattr(item, "__len__") or len(item) != 3:
             raise TypeError(
                 f"{place} is {item!r:.60}, expected a segment (start, stop, label); give segments or IOB2 labels, "
@@ -214,12 +238,12 @@ def _read_segments(y: Sequence, i: int, n: int) -> list[Segment]:
     return sorted(found, key=lambda segment: segment.start)
 
 
-def _read_tags(y: Sequence, i: int, n: int, outside: Any) -> list[Segment]:
+def _read_tags(y: Sequence, i: int, n: int, outside: Any, where: str) -> list[Segment]:
     if len(y) != n:
         raise ValueError(f"sample {i}: X[{i}] has {n} positions but y[{i}] has {len(y)} labels")
     found: list[Segment] = []
     for t, tag in enumerate(y):
-        place = f"y[{i}][{t}]"
+        place = f"{where}[{i}][{t}]"
         if tag is UNKNOWN:
             raise ValueError(
                 f"{place} is UNKNOWN, and learning from partial annotation is not supported yet: "

@@ -1,24 +1,21 @@
-"""What all estimators share: encode, lay out, solve, predict."""
+"""What all estimators share: encode, lay out, solve."""
 
 from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Callable
 from dataclasses import replace
-from itertools import chain
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from palmette.data.batch import Batch
-from palmette.data.labels import UNKNOWN
-from palmette.data.ragged import Ragged, offsets_from_lengths
-from palmette.data.sequences import check_same_length
+from palmette.estimators.class_weight import check_class_weight, class_weighted
+from palmette.estimators.guidance import Guidance
 from palmette.estimators.loss_checks import check_task_loss
 from palmette.estimators.persistence import PersistenceMixin
+from palmette.estimators.prediction import Predictions
 from palmette.estimators.progress import progress
 from palmette.estimators.pruning import prune
 from palmette.estimators.regularisation import (
@@ -31,35 +28,24 @@ from palmette.estimators.regularisation import (
 from palmette.estimators.simpler import simplified
 from palmette.estimators.training import (
     Encoded,
-    admitted_to,
-    bound_structure,
-    check_outputs,
-    checked_weights,
     encode_inputs,
-    encode_outputs,
     encode_training,
-    given_labels,
     layout_weights,
     penalties,
-    positions,
     seed_of,
     telling,
-    without_empty,
 )
 from palmette.executors.threads import ThreadExecutor, n_threads
 from palmette.features.encoded import EncodedInputs
-from palmette.objectives.risk import ROWS_A_BLOCK, Risk
-from palmette.objectives.shards import cut
+from palmette.objectives.risk import Risk
 from palmette.solvers.base import proven
-from palmette.solvers.registry import make_solver
-from palmette.structures.base import require
-
-_NO_SUMS = "Sums over outputs are needed; predict works without them."
+from palmette.solvers.registry import check_name, make_solver
 
 
-class StructuredEstimator(PersistenceMixin, BaseEstimator):
+class StructuredEstimator(Guidance, Predictions, PersistenceMixin, BaseEstimator):
     """Base of ``CRF``, ``SSVM`` and ``Perceptron``: a learner with a structure as its argument."""
 
+    _loss_name: str  # which solvers serve it, in solvers.registry
     _takes_groups = False  # whether the loss is smooth, so that a group lasso has a solver
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
@@ -82,7 +68,8 @@ class StructuredEstimator(PersistenceMixin, BaseEstimator):
         self._check_structure()
         decomposition, groups = regularizers(self)
         started = time.perf_counter()
-        data = encode_training(X, y, self.structure, self.classes, sample_weight, **self._encoding())
+        weight = class_weighted(self, y, sample_weight)
+        data = encode_training(X, y, self.structure, self.classes, weight, **self._encoding())
         self._note_features(X, reset=True)
         scorer = layout_weights(self, data)
         start = self._warm_weights(data, scorer)
@@ -138,6 +125,8 @@ class StructuredEstimator(PersistenceMixin, BaseEstimator):
             raise TypeError(
                 f"structure must be an object such as Chain() or Multiclass(), got {self.structure!r}"
             )
+        check_class_weight(self)
+        check_name(self.solver, type(self).__name__, self._loss_name, self.structure)
 
     def _warm_weights(self, data: Encoded, scorer: Any) -> np.ndarray | None:
         """Earlier weights in the new layout, matched by feature name and label."""
@@ -183,205 +172,7 @@ class StructuredEstimator(PersistenceMixin, BaseEstimator):
     def _encoding(self) -> dict[str, Any]:
         return {"min_count": getattr(self, "min_count", 1), "n_hash": getattr(self, "n_hash", None)}
 
-    # -- prediction ---------------------------------------------------------------------------------------------
-
-    def predict(self, X: Any) -> Any:
-        """Highest-scoring output of every sample.
-
-        Returns
-        -------
-        list of list of labels (``Multiclass``: array of labels; ``SemiMarkov``: as ``fit`` was given); ``[]`` for an
-        empty sequence.
-        """
-        codes, offsets = self._codes(X, lambda theta: self.structure_.best(theta).codes)
-        return self._decode(codes, offsets)
-
-    def predict_marginals(self, X: Any) -> Any:
-        """Probability of every label at every position under ``p(y) ~ exp f(x, y)``.
-
-        For ``CRF`` these are the model's probabilities; ``SSVM`` and ``Perceptron`` scores are not calibrated, so
-        take theirs as a ranking of how sure the model is.
-
-        Returns
-        -------
-        list of arrays of shape (n_positions, n_classes), columns as ``classes_``
-        (``Multiclass``: one array of shape (n_samples, n_classes)).
-        """
-        require(self.structure, ("expectation",), user="predict_marginals", remedy=_NO_SUMS)
-        node, offsets = self._codes(X, lambda theta: self.structure_.expectation(theta).counts.node)
-        if self.structure.layout == "items":
-            return node
-        return [node[a:b] for a, b in zip(offsets[:-1], offsets[1:])]
-
-    def predict_nbest(self, X: Any, n: int = 10) -> list[list[tuple[Any, float]]]:
-        """The n best distinct outputs of every sample with their scores, best first (fewer where fewer exist)."""
-        if not isinstance(n, int | np.integer) or n < 1:
-            raise ValueError(f"n must be an integer of at least 1, got {n!r}")
-        require(self.structure, ("k_best",), user="predict_nbest", remedy="Use predict.")
-        batch, keep = without_empty(self._transform(X))
-        found = chain.from_iterable(self._map(batch, lambda theta: self.structure_.k_best(theta, int(n))))
-        decode = self._decode_item if self.structure.layout == "items" else self.codec_.decode
-        return [
-            [(decode(codes), value) for codes, value in next(found)] if kept else [([], 0.0)] for kept in keep
-        ]
-
-    def decision_function(self, X: Any) -> np.ndarray:
-        """Score of the best output of every sample, shape (n_samples,); 0 for an empty sequence."""
-        batch, keep = without_empty(self._transform(X))
-        out = np.zeros(len(keep))
-        found = self._map(batch, lambda theta: self.structure_.best(theta).values)
-        out[keep] = np.concatenate(found) if found else []
-        return out
-
-    def row_scores(self, X: Any) -> list[np.ndarray]:
-        """Scores that features give to the rows of every sample, before any dependence between them.
-
-        Returns
-        -------
-        list of arrays of shape (n_positions, n_classes); of a ``Ranking`` (n_documents,), by which it sorts.
-        """
-        node, offsets = self._codes(X, lambda theta: theta.node)
-        return [node[a:b] for a, b in zip(offsets[:-1], offsets[1:])]
-
-    def log_proba(self, X: Any, y: Any) -> np.ndarray:
-        """Log-probability of given outputs under ``p(y) ~ exp f(x, y)``, shape (n_samples,)."""
-        require(self.structure, ("log_proba",), user="log_proba", remedy=_NO_SUMS)
-        return self._of_outputs(X, y, lambda theta, codes: self.structure_.log_proba(theta, codes))
-
-    def _of_outputs(self, X: Any, y: Any, answer: Callable[[Any, np.ndarray], np.ndarray]) -> np.ndarray:
-        """A number for each sample and its given output, from potentials and codes; 0 for an empty sample."""
-        batch, codes, keep = self._with_outputs(X, y)
-        out = np.zeros(len(keep))
-        found = self._run(
-            batch,
-            lambda block, rows: answer(self.scorer_.score(self.coef_, block), codes[rows]),
-        )
-        out[keep] = np.concatenate(found) if found else []
-        return out
-
-    def _with_outputs(self, X: Any, y: Any) -> tuple[Batch, np.ndarray, np.ndarray]:
-        """The samples that have positions, the codes of all given outputs, and a mask of the samples kept."""
-        y = given_labels(y, self.structure.layout)
-        whole = self._transform(X)
-        check_outputs(whole if self.structure.layout == "items" else positions(whole), y, self.structure)
-        codes = encode_outputs(self.codec_, y, whole.offsets, self.structure.layout)
-        batch, keep = without_empty(whole)
-        return batch, codes, keep
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Accuracy over all parts: the share of positions with the right label.
-
-        A true label that the model does not know counts as an error of the model; UNKNOWN positions do not count.
-        Of a ``Ranking``: the mean NDCG of the queries (:func:`palmette.metrics.ndcg`).
-        """
-        if hasattr(self.structure, "measure"):
-            values = self.structure.measure(self.row_scores(X), given_labels(y, self.structure.layout))
-            return float(np.average(values, weights=checked_weights(sample_weight, len(values))))
-        X = self.encode(X)
-        predicted = self.predict(X)
-        true = given_labels(y, self.structure.layout)
-        if hasattr(self.codec_, "positions"):
-            check_outputs(predicted, true, self.structure)
-            predicted, true = (self.codec_.positions(each, X.lengths.tolist()) for each in (predicted, true))
-        if self.structure.layout == "items":
-            predicted, true = [[label] for label in predicted.tolist()], [[label] for label in true]
-        check_same_length(predicted, true)
-        right = np.array([sum(p == t for p, t in zip(ps, ts)) for ps, ts in zip(predicted, true)], float)
-        total = np.array([sum(label is not UNKNOWN for label in labels) for labels in true], float)
-        weight = checked_weights(sample_weight, len(right))
-        if not total @ weight:
-            raise ValueError("score needs at least one position: X has no positions with a positive weight")
-        return float(right @ weight / (total @ weight))
-
-    # -- inside -------------------------------------------------------------------------------------------------
-
-    def _transform(self, X: Any) -> Batch:
-        check_is_fitted(self, "coef_")
-        if isinstance(X, EncodedInputs):
-            return X.of(self.encoder_)
-        X = admitted_to(self.structure, X)
-        batch = self.encoder_.transform(X, allow_empty=True)
-        self._note_features(X, reset=False)
-        return batch
-
-    def _note_features(self, X: Any, reset: bool) -> None:
-        """scikit-learn's record of the number and names of columns, for tables."""
-        if reset:
-            for name in ("n_features_in_", "feature_names_in_"):
-                self.__dict__.pop(name, None)
-        if self.structure.layout == "items" and hasattr(X, "shape"):
-            validate_data(self, X, reset=reset, skip_check_array=True)
-
-    def _map(self, batch: Batch, answer: Callable[[Any], Any]) -> list[Any]:
-        """Answers of the structure for blocks of samples, in order."""
-        return self._run(batch, lambda block, _: answer(self.scorer_.score(self.coef_, block)))
-
-    def _run(self, batch: Batch, function: Callable[[Batch, slice], Any]) -> list[Any]:
-        """``function`` of every block of samples and of its rows, in order, on all threads."""
-        pieces = _blocks(batch, getattr(self.scorer_, "rows_a_block", ROWS_A_BLOCK))
-
-        def one(piece: tuple[int, int]) -> Any:
-            rows = slice(int(batch.offsets[piece[0]]), int(batch.offsets[piece[1]]))
-            return function(batch.slice(*piece), rows)
-
-        with telling(self.structure_):
-            if len(pieces) < 2:  # one sentence should not wait for threads to be set up
-                return [one(piece) for piece in pieces]
-            with ThreadExecutor(n_threads(self.n_jobs)) as executor:
-                return executor.map(one, pieces)
-
-    def _codes(self, X: Any, answer: Callable[[Any], np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-        """Row-wise answers of all samples, and the offsets of the samples, empty ones included."""
-        check_is_fitted(self, "coef_")
-        pieces = _pieces(X) if self.encoder_.named and self.structure.layout == "sequences" else [X]
-        if len(pieces) < 2:
-            return self._piece_codes(X, answer)
-        try:  # each thread encodes its own samples: most of that happens in kernels, while another has the interpreter
-            with ThreadExecutor(n_threads(self.n_jobs)) as executor, telling(self.structure_):
-                found = executor.map(lambda piece: self._piece_codes(piece, answer), pieces)
-        except (TypeError, ValueError):
-            self._piece_codes(X, answer)  # names the sample by its place in X
-            raise
-        lengths = np.concatenate([np.diff(offsets) for _, offsets in found])
-        return np.concatenate([codes for codes, _ in found if len(codes)]), offsets_from_lengths(lengths)
-
-    def _piece_codes(self, X: Any, answer: Callable[[Any], np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-        whole = self._transform(X)
-        batch, _ = without_empty(whole)
-        found = self._map(batch, answer)
-        if not found:
-            # One number a document of a ranking, one for each label elsewhere.
-            labelled = getattr(self.structure, "labelled", True)
-            return np.empty((0, len(self.codec_.classes_)) if labelled else 0), whole.offsets
-        return np.concatenate(found), whole.offsets
-
-    def _decode(self, codes: np.ndarray, offsets: np.ndarray) -> Any:
-        if self.structure.layout == "items":
-            return self.classes_[codes.astype(np.intp)] if len(codes) else self.classes_[:0]
-        return self.codec_.decode_sequences(Ragged(codes, offsets))
-
-    def _decode_item(self, codes: np.ndarray) -> Any:
-        return self.codec_.decode(codes)[0]
-
     # -- what was learnt ----------------------------------------------------------------------------------------
-
-    @property
-    def structure_(self) -> Any:
-        """The structure on the codes of ``classes_``: what its ``allowed`` forbids is known from here on."""
-        check_is_fitted(self, "coef_")
-        if "_structure" not in vars(self):  # read from a file
-            self._structure = bound_structure(self.structure, self.codec_)
-        return self._structure
-
-    @property
-    def classes_(self) -> np.ndarray:
-        """The labels, in the order of codes and of marginal columns."""
-        labels = self.codec_.classes_
-        if len({type(c) for c in labels}) == 1 and isinstance(labels[0], str | int | float | bool):
-            return np.array(labels)
-        out = np.empty(len(labels), dtype=object)
-        out[:] = labels
-        return out
 
     @property
     def transitions_(self) -> Any:
@@ -427,19 +218,3 @@ def label_map(old: Any, new: Any) -> np.ndarray:
         raise ValueError(f"the model knows the label {missing[0]!r}, the new data does not: pass classes=...")
     place = {c: i for i, c in enumerate(new.classes_)}
     return np.array([place[c] for c in old.classes_], np.int64)
-
-
-def _pieces(X: Any) -> list[Any]:
-    """Lists of sequences cut into runs of about as many positions as a block has; anything else stays whole."""
-    if not isinstance(X, list) or not set(map(type, X)) <= {list, tuple}:
-        return [X]
-    offsets = offsets_from_lengths(list(map(len, X)))
-    if offsets[-1] < 2 * ROWS_A_BLOCK:
-        return [X]
-    return [X[a:b] for a, b in cut(offsets, int(offsets[-1]) // ROWS_A_BLOCK)]
-
-
-def _blocks(batch: Batch, n_rows: int) -> list[tuple[int, int]]:
-    if not len(batch):
-        return []
-    return cut(batch.offsets, max(1, batch.n_rows // min(n_rows, ROWS_A_BLOCK)))

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.special import log_softmax
 from sklearn.utils.metaestimators import available_if
 
 from palmette.data.batch import SparseRows
 from palmette.estimators.kernel_fit import check_kernel_settings, fit_kernel
+from palmette.estimators.prediction import one_label
 from palmette.estimators.support import KernelEstimator
 from palmette.solvers.dual import why_not
 from palmette.surrogates.log import LogLoss
@@ -19,10 +21,6 @@ DUAL_FROM, FEW_WEIGHTS = 1e-6, 2000
 # Dual steps shorten with x^2 / l2. On CoNLL-2000 chunking dual ascent and L-BFGS break even about here, for attributes
 # (x = 1) as l2 falls as well as for numbers beside them as they grow.
 SHORT_STEPS = 50.0
-
-
-def _one_label(estimator: Any) -> bool:
-    return estimator.structure.layout == "items"
 
 
 class CRF(KernelEstimator):
@@ -79,6 +77,11 @@ class CRF(KernelEstimator):
         the number of features, some features share their weights, and the names are lost.
     classes : sequence, optional
         All labels, if some may be missing in the training data.
+    class_weight : {"balanced"} or dict, optional
+        ``Multiclass`` only: a weight for every label, by which the weights of its samples are multiplied; labels that
+        the dict lacks have 1. "balanced": ``W / (K W_k)``, with the weights ``W_k`` of the samples of label k, ``W`` of
+        all and K labels. Other structures refuse it: what a wrong label costs there is ``task_loss`` of
+        :class:`~palmette.SSVM`.
     n_jobs : int, default=-1
         Threads; results do not depend on their number.
     random_state : int, RandomState or None, default=0
@@ -113,6 +116,7 @@ class CRF(KernelEstimator):
     [['D', 'N', 'V']]
     """
 
+    _loss_name = "log"
     _takes_groups = True
 
     def __init__(
@@ -138,6 +142,7 @@ class CRF(KernelEstimator):
         min_count=1,
         n_hash=None,
         classes=None,
+        class_weight=None,
         n_jobs=-1,
         random_state=0,
         verbose=0,
@@ -164,6 +169,7 @@ class CRF(KernelEstimator):
         self.min_count = min_count
         self.n_hash = n_hash
         self.classes = classes
+        self.class_weight = class_weight
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -195,7 +201,13 @@ class CRF(KernelEstimator):
         largest = np.abs(rows.values).max(initial=1.0)
         return "dual" if largest * largest <= SHORT_STEPS * problem.regularizer.l2.min() else "lbfgs"
 
-    @available_if(_one_label)
+    @available_if(one_label)
     def predict_proba(self, X: Any) -> np.ndarray:
         """Class probabilities, shape (n_samples, n_classes); for ``Multiclass`` only."""
         return self.predict_marginals(X)
+
+    @available_if(one_label)
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Logarithms of the class probabilities, shape (n_samples, n_classes); for ``Multiclass`` only."""
+        scores, _ = self._codes(X, lambda theta: theta.node)
+        return log_softmax(scores, axis=1)

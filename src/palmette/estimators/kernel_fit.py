@@ -14,6 +14,7 @@ from sklearn.base import clone
 from palmette.data.graph_batch import GraphBatch
 from palmette.data.graphs import GraphInput, graph_inputs
 from palmette.errors import MissingCapability
+from palmette.estimators.class_weight import class_weighted
 from palmette.estimators.factored_fit import fit_factored
 from palmette.estimators.kernel_rows import KernelRows
 from palmette.estimators.progress import progress, seeing
@@ -92,7 +93,8 @@ def fit_kernel(model: Any, X: Any, y: Any, sample_weight: Any) -> Any:
             "use Chain(), Multiclass() or Graph(), or for a Ranking kernel=Nystroem(...)"
         )
     started = time.perf_counter()
-    data = encode_training(X, y, model.structure, model.classes, sample_weight, **model._encoding())
+    weight = class_weighted(model, y, sample_weight)
+    data = encode_training(X, y, model.structure, model.classes, weight, **model._encoding())
     model._note_features(X, reset=True)
     with ThreadExecutor(n_threads(model.n_jobs)) as executor:
         problem, scorer = kernel_problem(model, kernel, data, executor)

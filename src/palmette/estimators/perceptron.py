@@ -10,6 +10,7 @@ import numpy as np
 from palmette.data.sequences import listed
 from palmette.errors import MissingCapability
 from palmette.estimators.base import StructuredEstimator, label_map
+from palmette.estimators.class_weight import class_weighted
 from palmette.estimators.progress import progress
 from palmette.estimators.regularisation import regularizers, settle_size, structure_of_pieces
 from palmette.estimators.training import (
@@ -55,8 +56,8 @@ class Perceptron(StructuredEstimator):
         Epochs.
     tol : float, default=0.0
         Stop when the loss of an epoch changes by less than this, relative to the one before.
-    states, transitions, edge_features, fit_intercept, min_count, n_hash, classes, n_jobs, random_state, verbose, \
-    callbacks, warm_start
+    states, transitions, edge_features, fit_intercept, min_count, n_hash, classes, class_weight, n_jobs, \
+    random_state, verbose, callbacks, warm_start
         As for :class:`CRF`.
 
     Attributes
@@ -72,6 +73,7 @@ class Perceptron(StructuredEstimator):
     True
     """
 
+    _loss_name = "perceptron"
     _pass_state: PassState
 
     def __init__(
@@ -89,6 +91,7 @@ class Perceptron(StructuredEstimator):
         min_count=1,
         n_hash=None,
         classes=None,
+        class_weight=None,
         n_jobs=-1,
         random_state=0,
         verbose=0,
@@ -107,6 +110,7 @@ class Perceptron(StructuredEstimator):
         self.min_count = min_count
         self.n_hash = n_hash
         self.classes = classes
+        self.class_weight = class_weight
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -131,7 +135,11 @@ class Perceptron(StructuredEstimator):
             raise ValueError(
                 "partial_fit sees one batch at a time and cannot choose a size: give Decomposition a number"
             )
-        X = listed(X)
+        if self.class_weight == "balanced":
+            raise ValueError(
+                "partial_fit sees one batch at a time and cannot balance the labels of all: give class_weight a dict"
+            )
+        X, sample_weight = listed(X), class_weighted(self, y, sample_weight)
         classes = self.classes if classes is None else classes
         labelled = getattr(self.structure, "labelled", True)
         if not hasattr(self, "coef_") and classes is None and labelled:

@@ -10,6 +10,7 @@ import numpy as np
 from palmette.errors import MissingCapability
 from palmette.estimators.kernel_fit import check_kernel_settings, fit_kernel
 from palmette.estimators.support import KernelEstimator
+from palmette.kernels import Nystroem
 from palmette.losses.base import resolve_loss
 from palmette.losses.rescaling import resolve_rescaling
 from palmette.solvers.hinge_blocks import is_compiled
@@ -92,8 +93,8 @@ class SSVM(KernelEstimator):
         than a third for C = 1, and a quarter on 1,000 sentences of CoNLL-2000 (93,535 weights) for C = 0.1.
     tol : float, default=1e-4
         Relative suboptimality wanted; ``result_.reason`` says what was reached.
-    max_iter, states, transitions, edge_features, fit_intercept, min_count, n_hash, classes, n_jobs, random_state, \
-    verbose, callbacks, warm_start
+    max_iter, states, transitions, edge_features, fit_intercept, min_count, n_hash, classes, class_weight, n_jobs, \
+    random_state, verbose, callbacks, warm_start
         As for :class:`CRF`.
 
     Attributes
@@ -160,6 +161,7 @@ class SSVM(KernelEstimator):
         min_count=1,
         n_hash=None,
         classes=None,
+        class_weight=None,
         n_jobs=-1,
         random_state=0,
         verbose=0,
@@ -192,6 +194,7 @@ class SSVM(KernelEstimator):
         self.min_count = min_count
         self.n_hash = n_hash
         self.classes = classes
+        self.class_weight = class_weight
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -225,6 +228,22 @@ class SSVM(KernelEstimator):
     def _check_loss(self) -> None:
         if self.loss not in LOSSES:
             raise ValueError(f"loss={self.loss!r} is unknown; the surrogates of SSVM are {', '.join(LOSSES)}")
+
+    @property
+    def _loss_name(self) -> str:  # type: ignore[override]
+        self._check_loss()
+        ties = getattr(self.structure, "ties", None) == "best"
+        margin = resolve_rescaling(self.rescaling).is_margin
+        if (
+            self.loss == "hinge"
+            and margin
+            and self.kernel is not None
+            and not isinstance(self.kernel, Nystroem)
+        ):
+            return "kernel"
+        if self.loss != "hinge" or ties:
+            return "ramp" if ties else self.loss
+        return "hinge" if margin else "rescaled hinge"
 
     @property
     def _takes_groups(self) -> bool:  # type: ignore[override]

@@ -31,6 +31,46 @@ HOME = {
     "arow": ("palmette.solvers.arow", "AROW"),
 }
 
+_CONVEX = ("bundle", "n_slack", "one_slack", "pegasos", "stochastic", "subgradient")
+# The solvers that serve each loss; a test fits with all of them, and sees all others refuse.
+SERVING = {
+    "log": ("auto", *_CONVEX, "dual", "lbfgs", "proximal", "sag"),
+    "hinge": ("auto", *_CONVEX, "frank_wolfe", "multiclass_dual", "smo"),
+    "rescaled hinge": ("auto", *_CONVEX),
+    "soft_hinge": ("auto", *_CONVEX, "lbfgs", "proximal"),
+    "ramp": ("auto", "cccp", "pegasos", "stochastic", "subgradient"),
+    "kernel": ("auto", "frank_wolfe", "kernel_frank_wolfe"),
+    "perceptron": ("arow", "passive_aggressive", "perceptron", "stochastic"),
+    "Plackett-Luce": ("auto", *_CONVEX, "lbfgs", "proximal"),
+}
+_ONE_LABEL = ("multiclass_dual",)  # an output is a single label
+_LABELLED = ("dual", "sag", "smo")  # an output is one label a position
+
+
+def serving(loss: str, structure: Any) -> list[str]:
+    """Names of the solvers that serve a loss on a structure.
+
+    >>> from palmette.structures import Chain
+    >>> serving("ramp", Chain())
+    ['auto', 'cccp', 'pegasos', 'stochastic', 'subgradient']
+    """
+    names = set(SERVING[loss])
+    if structure.layout != "items":
+        names -= set(_ONE_LABEL)
+    if hasattr(structure, "make_codec"):
+        names -= set(_LABELLED)
+    return sorted(names)
+
+
+def check_name(solver: Any, learner: str, loss: str, structure: Any) -> None:
+    """Refuse the name of a solver that does not exist; those of other learners say themselves what they need."""
+    if isinstance(solver, str) and solver != "auto" and solver not in HOME:
+        names = ", ".join(serving(loss, structure))
+        raise ValueError(
+            f"solver={solver!r} is unknown; {learner} with {type(structure).__name__} takes one of {names}, or a "
+            "solver object of palmette.solvers"
+        )
+
 
 def solver_class(name: str) -> type:
     """The class of a named solver, imported when it is first asked for."""

@@ -114,7 +114,7 @@ def _consistency(estimator: Any, X: Any, Y: Any) -> None:
     estimator.fit(X, Y)
     predicted = estimator.predict(X)
     best = estimator.predict_nbest(X, 2)
-    values = estimator.decision_function(X)
+    values = estimator.predict_score(X)
     given = estimator.log_proba(X, predicted)
     for i, ranked in enumerate(best):
         if not np.array_equal(ranked[0][0], predicted[i]):
@@ -160,7 +160,7 @@ def _lengths(estimator: Any, X: Any, Y: Any) -> None:
 def _not_fitted(estimator: Any, X: Any, Y: Any) -> None:
     from sklearn.exceptions import NotFittedError
 
-    for method in ("predict", "predict_marginals", "predict_nbest", "decision_function"):
+    for method in ("predict", "predict_marginals", "predict_nbest", "predict_score"):
         try:
             getattr(estimator, method)(X)
         except NotFittedError:

@@ -1,0 +1,130 @@
+"""Prediction within a restriction: one for all samples, one for each, or a list of allowed outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from palmette.data.batch import Batch
+from palmette.errors import InfeasibleError
+from palmette.estimators.training import telling, without_empty
+from palmette.objectives.risk import ROWS_A_BLOCK
+from palmette.structures.ranking_tables import RankingRestriction
+from palmette.structures.tables import Restriction
+
+RESTRICTIONS = (Restriction, RankingRestriction)
+
+
+def best_within(model: Any, X: Any, within: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Codes of the best allowed output of every sample, and the offsets of the samples, empty ones included."""
+    whole = model._transform(X)
+    batch, keep = without_empty(whole)
+    if isinstance(within, RESTRICTIONS):
+        codes = _of_all(model, batch, within)
+    elif isinstance(within, str | bytes) or not isinstance(within, Iterable):
+        raise TypeError(
+            f"within must be a list of allowed outputs, a Restriction of all rows of X, or a list with one a sample; "
+            f"got {type(within).__name__}: {within!r:.60}"
+        )
+    else:
+        given, places = list(within), np.flatnonzero(keep)
+        if any(isinstance(each, RESTRICTIONS) for each in given):
+            codes = _of_each(model, batch, given, places, len(keep))
+        else:
+            codes = _among(model, batch, given, places)
+    return codes, whole.offsets
+
+
+def _of_all(model: Any, batch: Batch, within: Any) -> np.ndarray:
+    """One restriction speaks of all rows, so that they are answered together."""
+    if not len(batch):
+        return np.empty(0, np.int32)
+    with telling(model.structure_):
+        return model.structure_.best(model.scorer_.score(model.coef_, batch), within=within).codes
+
+
+def _of_each(model: Any, batch: Batch, given: list, places: np.ndarray, n_samples: int) -> np.ndarray:
+    """A restriction, or None, for every sample of ``X``; ``places`` are the numbers of those in ``batch``."""
+    if len(given) != n_samples:
+        raise ValueError(
+            f"within has {len(given)} entries, but X has {n_samples} samples: give one Restriction (or None) for each"
+        )
+    for i, each in enumerate(given):
+        if each is not None and not isinstance(each, RESTRICTIONS):
+            raise TypeError(
+                f"within[{i}] is {each!r:.60}, and other entries are restrictions: give a Restriction or None for "
+                "each sample, or allowed outputs only"
+            )
+
+    def best(theta: Any, s: int, place: int) -> np.ndarray:
+        try:
+            return model.structure_.best(theta.take(np.array([s])), within=given[place]).codes
+        except InfeasibleError as error:
+            raise InfeasibleError(
+                f"sample {place} ({len_of(theta, s)} positions): no output satisfies within[{place}]; allow more there"
+            ) from error
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"within[{place}]: {error}") from error
+
+    return _by_sample(model, batch, places, best)
+
+
+def _among(model: Any, batch: Batch, given: list, places: np.ndarray) -> np.ndarray:
+    """The best of given outputs, each scored; those of the wrong length cannot be outputs of a sample."""
+    if not given:
+        raise ValueError(
+            "within is empty: give at least one allowed output, or leave it out to allow all of them"
+        )
+    if model.structure.layout == "items":
+        codes = model.codec_.encode_items(given, where="within")
+        found = {1: codes[:, None]}
+    else:
+        found = model.codec_.encode_allowed(given, np.unique(batch.lengths).tolist())
+    for codes in found.values():
+        if np.any(codes < 0):
+            raise ValueError("within has an output with UNKNOWN in it: allowed outputs are whole ones")
+    # In the order of codes, so that the first of equally good ones is the one that all answers prefer.
+    found = {n: np.unique(codes, axis=0) for n, codes in found.items()}
+
+    def best(theta: Any, s: int, place: int) -> np.ndarray:
+        n = len_of(theta, s)
+        candidates = found.get(n, np.empty((0, n), np.int32))
+        values = _scores(model.structure_, theta, s, candidates)
+        if not np.any(values > -np.inf):
+            why = "has this length" if not len(values) else "is possible here"
+            raise InfeasibleError(
+                f"sample {place} ({n} positions): none of the {len(given)} outputs of within {why}; add one that fits, "
+                "or predict this sample without within"
+            )
+        return candidates[int(np.argmax(values))]
+
+    return _by_sample(model, batch, places, best)
+
+
+def _scores(structure: Any, theta: Any, s: int, candidates: np.ndarray) -> np.ndarray:
+    """Scores of candidates for sample s, copies of its potentials being made for some of them at a time."""
+    step = max(1, ROWS_A_BLOCK // max(1, candidates.shape[1]))
+    parts = [candidates[a : a + step] for a in range(0, len(candidates), step)]
+    scores = [
+        structure.score(theta.take(np.full(len(part), s)), np.ascontiguousarray(part.ravel()))
+        for part in parts
+    ]
+    return np.concatenate([np.empty(0), *scores])
+
+
+def _by_sample(model: Any, batch: Batch, places: np.ndarray, best: Any) -> np.ndarray:
+    """Codes of all samples from ``best(potentials of a block, sample in it, number of the sample in X)``."""
+
+    def one(block: Batch, rows: slice) -> np.ndarray:
+        theta = model.scorer_.score(model.coef_, block)
+        first = int(np.searchsorted(batch.offsets, rows.start))
+        return np.concatenate([best(theta, s, int(places[first + s])) for s in range(len(block))])
+
+    return np.concatenate([np.empty(0, np.int32), *model._run(batch, one)])
+
+
+def len_of(theta: Any, s: int) -> int:
+    """Rows of one sample."""
+    return int(theta.offsets[s + 1] - theta.offsets[s])
