@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from palmette.data.outputs import Outputs
 from palmette.estimators.base import StructuredEstimator
 from palmette.structures.likely_orders import likely_orders, log_probability
 from palmette.structures.ranking import Ranking
@@ -183,7 +182,7 @@ class PlackettLuce(StructuredEstimator):
         """
         check_count("k", k)
         found, offsets = self._codes(X, lambda theta: first_ranks(theta, k).sum(axis=1))
-        return Outputs(np.minimum(found[a:b], 1.0) for a, b in zip(offsets[:-1], offsets[1:]))
+        return [np.minimum(found[a:b], 1.0) for a, b in zip(offsets[:-1], offsets[1:])]
 
     def predict_marginals(self, X: Any) -> list[np.ndarray]:
         """Probability of every document at every rank.
@@ -193,15 +192,15 @@ class PlackettLuce(StructuredEstimator):
         list of ndarray of shape (n_documents, n_documents)
             Rows are documents, columns ranks; both add up to 1.
         """
-        return Outputs(
+        return [
             first_ranks(RankingTables(scores, np.array([0, len(scores)])), len(scores))
             for scores in self.row_scores(X)
-        )
+        ]
 
     def predict_nbest(self, X: Any, n: int = 10) -> list[list[tuple[Any, float]]]:
         """The n most probable orders of every query with their log-probabilities, the best first."""
         check_count("n", n)
-        return Outputs(list(likely_orders(scores, int(n))) for scores in self.row_scores(X))
+        return [list(likely_orders(scores, int(n))) for scores in self.row_scores(X)]
 
     def predict_score(self, X: Any) -> np.ndarray:
         """Log-probability of the predicted order of every query, shape (n_queries,); 0 for an empty one."""

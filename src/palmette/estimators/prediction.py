@@ -106,7 +106,7 @@ class Predictions:
         node, offsets = self._codes(X, lambda theta: self.structure_.expectation(theta).counts.node)
         if self.structure.layout == "items":
             return node
-        return Outputs(node[a:b] for a, b in zip(offsets[:-1], offsets[1:]))
+        return [node[a:b] for a, b in zip(offsets[:-1], offsets[1:])]
 
     def predict_nbest(self, X: Any, n: int = 10) -> list[list[tuple[Any, float]]]:
         """The n best distinct outputs of every sample with their scores, best first (fewer where fewer exist)."""
@@ -116,9 +116,9 @@ class Predictions:
         batch, keep = without_empty(self._transform(X))
         found = chain.from_iterable(self._map(batch, lambda theta: self.structure_.k_best(theta, int(n))))
         decode = self._decode_item if self.structure.layout == "items" else self.codec_.decode
-        return Outputs(
+        return [
             [(decode(codes), value) for codes, value in next(found)] if kept else [([], 0.0)] for kept in keep
-        )
+        ]
 
     @available_if(one_label)
     def decision_function(self, X: Any) -> np.ndarray:
@@ -157,7 +157,7 @@ class Predictions:
         list of arrays of shape (n_positions, n_classes); of a ``Ranking`` (n_documents,), by which it sorts.
         """
         node, offsets = self._codes(X, lambda theta: theta.node)
-        return Outputs(node[a:b] for a, b in zip(offsets[:-1], offsets[1:]))
+        return [node[a:b] for a, b in zip(offsets[:-1], offsets[1:])]
 
     def log_proba(self, X: Any, y: Any) -> np.ndarray:
         """Log-probability of given outputs under ``p(y) ~ exp f(x, y)``, shape (n_samples,)."""

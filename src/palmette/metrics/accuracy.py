@@ -29,6 +29,30 @@ def token_accuracy(Y_true: Sequence[Sequence[Hashable]], Y_pred: Sequence[Sequen
     return correct / total
 
 
+def sequence_accuracy(Y_true: Sequence[Sequence[Hashable]], Y_pred: Sequence[Sequence[Hashable]]) -> float:
+    """Share of samples whose whole output is right.
+
+    Parameters
+    ----------
+    Y_true, Y_pred : list of lists
+        Labels of positions, or segments ``(start, stop, label)``.
+
+    Returns
+    -------
+    float
+        ``1/n sum_i [y_i = y'_i]``.
+
+    Examples
+    --------
+    >>> sequence_accuracy([["A", "B"], ["A", "A"]], [["A", "B"], ["B", "A"]])
+    0.5
+    """
+    check_samples(Y_true, Y_pred)
+    if not len(Y_true):
+        raise ValueError("accuracy needs at least one sample; Y_true has none")
+    return sum(list(true) == list(predicted) for true, predicted in zip(Y_true, Y_pred)) / len(Y_true)
+
+
 def count_correct(
     Y_true: Sequence[Sequence[Hashable]], Y_pred: Sequence[Sequence[Hashable]]
 ) -> tuple[int, int]:
@@ -38,10 +62,15 @@ def count_correct(
     return correct, sum(map(len, Y_true))
 
 
-def check_lengths(Y_true: Sequence[Sequence[Hashable]], Y_pred: Sequence[Sequence[Hashable]]) -> None:
-    """Raise ValueError unless both have the same samples, of the same lengths."""
+def check_samples(Y_true: Sequence, Y_pred: Sequence) -> None:
+    """Raise ValueError unless both have as many samples."""
     if len(Y_true) != len(Y_pred):
         raise ValueError(f"Y_true has {len(Y_true)} samples, Y_pred has {len(Y_pred)}; give the same samples")
+
+
+def check_lengths(Y_true: Sequence[Sequence[Hashable]], Y_pred: Sequence[Sequence[Hashable]]) -> None:
+    """Raise ValueError unless both have the same samples, of the same lengths."""
+    check_samples(Y_true, Y_pred)
     for i, (true, predicted) in enumerate(zip(Y_true, Y_pred)):
         if len(true) != len(predicted):
             raise ValueError(f"sample {i}: Y_true has {len(true)} labels, Y_pred has {len(predicted)}")
