@@ -62,7 +62,7 @@ def _check_table(given: Mapping, labels: list) -> None:
             raise ValueError(
                 f"class_weight[{label!r}] must be a finite number of at least 0, got {own!r:.60}"
             )
-    present = set(labels)
+    present = dict.fromkeys(labels)
     unknown = [label for label in given if label not in present]
     missing = [label for label in present if label not in given]
     if unknown and missing:  # a label may be absent from a fold, but not mistaken for another
