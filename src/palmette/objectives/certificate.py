@@ -93,6 +93,10 @@ class CutPool:
             self.best = max(self.best, value)
         return self.best
 
+    def prove(self, bound: float) -> None:
+        """Take a bound that was proved in another way."""
+        self.best = max(self.best, bound)
+
     def mean_gradient(self) -> np.ndarray:
         """``sum_k a_k g_k`` with the weights of the last bound."""
         return self.weights @ self._gradients[: len(self)]

@@ -92,6 +92,18 @@ class GroupedElasticNet(ElasticNet):
         """Whether this is a sum over weights: not with norms of groups."""
         return not np.any(self.strength > 0.0)
 
+    def rescaled(self, factor: np.ndarray) -> GroupedElasticNet:
+        """This penalty of ``factor * v`` as a penalty of ``v``; factors are the same all over a group."""
+        of_group = np.ones(len(self.strength))
+        of_group[self.group] = factor
+        plain = super().rescaled(factor)
+        return GroupedElasticNet(plain.l2, plain.l1, self.group, self.strength * of_group)
+
+    def common(self, numbers: np.ndarray) -> np.ndarray:
+        """The mean over each group, for all its weights."""
+        size = np.maximum(np.bincount(self.group, minlength=len(self.strength)), 1)
+        return (np.bincount(self.group, numbers, len(self.strength)) / size)[self.group]
+
     def same_as(self, other: ElasticNet) -> bool:
         """Whether the other penalty is equal to this one."""
         return (
