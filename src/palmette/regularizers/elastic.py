@@ -167,12 +167,15 @@ class ElasticNet:
         return np.abs(g) > self.l1
 
     def dual_model(self, g: np.ndarray, rows: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
-        """``R*(-g)``, and the first and second derivatives of ``R*(-(g + a @ rows))`` at ``a = 0``."""
+        """``R*(-g)``, the gradient of ``R*(-(g + a @ rows))`` at ``a = 0``, and a root of its second derivative.
+
+        The second derivative is ``root @ root.T``; the product itself would lose digits.
+        """
         e = self.excess(g)
         held = np.flatnonzero(e)
-        e, rows = e[held], rows[:, held]
-        scaled = rows / self.l2[held]
-        return 0.5 * float((e / self.l2[held]) @ e), scaled @ e, scaled @ rows.T
+        length = np.sqrt(self.l2[held])
+        root, e = rows[:, held] / length, e[held] / length
+        return 0.5 * float(e @ e), root @ e, root
 
     def largest_share(self, g: np.ndarray) -> float:
         """Largest ``s <= 1`` for which ``s g`` has no excess."""
