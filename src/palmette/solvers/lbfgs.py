@@ -89,8 +89,9 @@ class LBFGS:
 
     Parameters
     ----------
-    memory : int
-        Curvature pairs kept.
+    memory : int, optional
+        Curvature pairs kept: by default 10, or 100 up to 2,000 weights, where they cost little and save a third of
+        the iterations and more on problems that are badly conditioned.
     precondition : "auto", float > 0 or None
         The damping of the diagonal guess; None goes without it. "auto" is 1 at a start that is given, 20 on the
         way from zero, and None for other problems and up to 2,000 weights. On CoNLL-2000 chunking (l2 = 2) that
@@ -103,14 +104,14 @@ class LBFGS:
         Called with the ``Step`` of every iteration; a true answer stops the run.
     """
 
-    memory: int = 10
+    memory: int | None = None
     max_iter: int = 1000
     tol: float = 1e-4
     precondition: float | str | None = "auto"
     callbacks: Sequence[Callback] = field(default=())
 
     def __post_init__(self) -> None:
-        if self.memory < 1 or self.max_iter < 1 or not self.tol >= 0:
+        if (self.memory is not None and self.memory < 1) or self.max_iter < 1 or not self.tol >= 0:
             raise ValueError(
                 f"LBFGS needs memory >= 1, max_iter >= 1 and tol >= 0, got memory={self.memory!r}, "
                 f"max_iter={self.max_iter!r}, tol={self.tol!r}"
@@ -174,11 +175,18 @@ class LBFGS:
                 f"{name_of(problem)}: use precondition='auto' or None"
             )
 
+    def _memory(self, problem: Problem) -> int:
+        if self.memory is not None:
+            return self.memory
+        return 100 if problem.n_params <= FEW_WEIGHTS else 10
+
     def _begun(self, problem: Problem, w0: np.ndarray | None) -> LBFGSState:
         place = _visit(problem, first_point(problem, w0))
         if not np.isfinite(place.primal):
             raise ValueError(f"lbfgs cannot start: the objective is {place.primal} at the first point")
-        run = LBFGSState(place, InverseHessian(problem.n_params, self.memory), CutPool(problem.regularizer))
+        run = LBFGSState(
+            place, InverseHessian(problem.n_params, self._memory(problem)), CutPool(problem.regularizer)
+        )
         run.pool.add(place.loss, place.gradient, place.w)
         run.warm = bool(np.any(place.w))
         return run
@@ -196,7 +204,10 @@ class LBFGS:
         run.n_oracle += 1
 
     def _resumed(self, problem: Problem, state: LBFGSState) -> LBFGSState:
-        if not problem.regularizer.same_as(state.pool.regularizer) or self.memory != state.curvature.memory:
+        if (
+            not problem.regularizer.same_as(state.pool.regularizer)
+            or self._memory(problem) != state.curvature.memory
+        ):
             raise ValueError(
                 "this state belongs to a problem with other weights or penalties, or to another memory; "
                 "start from its point instead: solve(problem, w0=result.w)"
