@@ -226,11 +226,12 @@ def test_cuts_of_use_survive_as_their_mean(rng, l1):
     reg, optimum = problem.regularizer, LBFGS(tol=0.0).solve(problem).primal
     pool, w = CutPool(reg, size=2), np.zeros(problem.n_params)
     values = []
-    for _ in range(200):
+    for _ in range(400):
         fill(pool, problem, [w])
         values.append(pool.lower_bound())
         mean = pool.mean_gradient()
         w = -(mean - np.clip(mean, -reg.l1, reg.l1)) / reg.l2
+        np.testing.assert_array_equal(w, pool.minimiser())
     assert values == sorted(values) and len(pool) == 2
     assert optimum * 0.98 <= values[-1] <= optimum * (1 + 1e-12)
 

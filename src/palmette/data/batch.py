@@ -77,6 +77,10 @@ class Batch:
         """Rows of each sample."""
         return np.diff(self.offsets)
 
+    def feature_tables(self) -> list[tuple[np.ndarray | SparseRows, np.ndarray]]:
+        """All tables of features, each with the offsets of the samples' rows in it."""
+        return [(self.rows, self.offsets)]
+
     def slice(self, start: int, stop: int) -> Batch:
         """Samples ``start:stop``; arrays are views of the same memory."""
         offsets = self.offsets[start : stop + 1]

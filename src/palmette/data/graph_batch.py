@@ -195,6 +195,11 @@ class GraphBatch(Batch):
     layout: GraphLayout
     edge_rows: np.ndarray | SparseRows | None = None
 
+    def feature_tables(self) -> list[tuple[np.ndarray | SparseRows, np.ndarray]]:
+        """Features of nodes, and of edges if they have any."""
+        edges = [] if self.edge_rows is None else [(self.edge_rows, self.layout.edge_offsets)]
+        return [*super().feature_tables(), *edges]
+
     def slice(self, start: int, stop: int) -> GraphBatch:
         """Samples ``start:stop``; arrays are views of the same memory."""
         part = super().slice(start, stop)

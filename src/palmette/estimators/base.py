@@ -25,6 +25,7 @@ from palmette.estimators.regularisation import (
     solver_for,
     structure_of_pieces,
 )
+from palmette.estimators.scale_advice import advise_scaling
 from palmette.estimators.simpler import simplified
 from palmette.estimators.training import (
     Encoded,
@@ -94,6 +95,7 @@ class StructuredEstimator(Guidance, Predictions, PersistenceMixin, BaseEstimator
         if tally is not None:
             result = replace(result, n_unconverged=tally.n_unconverged)
         self._keep(data, scorer, result)
+        advise_scaling(data, result)
         self.fit_seconds_ = {"encode": encoded - started, "solve": time.perf_counter() - encoded}
         return self
 

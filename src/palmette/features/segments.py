@@ -31,6 +31,10 @@ class SegmentBatch(Batch):
     segments: SparseRows
     max_length: int
 
+    def feature_tables(self) -> list[tuple[Any, np.ndarray]]:
+        """Features of positions and of segments."""
+        return [*super().feature_tables(), (self.segments, self.offsets * self.max_length)]
+
     def slice(self, start: int, stop: int) -> SegmentBatch:
         """Samples ``start:stop``; arrays are views of the same memory."""
         part = super().slice(start, stop)

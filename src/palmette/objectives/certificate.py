@@ -8,15 +8,22 @@ and losses are non-negative, which is the cut ``b = 0, g = 0``. For all weights 
 With one cut and L2 the gap to it is the gradient bound ``sum_j G_j^2 / (2 l2_j)``, G the whole gradient. For
 the log loss ``b_k`` is the sum of the entropies, so with L1 alone the scaled cut is ``s sum_i H(p_i)`` with
 ``s = min(1, l1 / |g|_inf)``. The best mean of several cuts is much tighter than either.
+
+Whatever chose the weights ``a``, the bound is evaluated by this formula, from the vector ``sum_k a_k g_k``.
 """
 
 from __future__ import annotations
 
 import numpy as np
+from scipy.linalg.lapack import dpstrf
 
 from palmette.objectives.elastic_dual import best_mean, best_share
-from palmette.objectives.simplex_qp import simplex_qp
+from palmette.objectives.simplex_qp import SimplexSolution, simplex_qp
 from palmette.regularizers.elastic import ElasticNet
+
+_EPS = np.finfo(float).eps
+# Products of cuts serve unless what they may lack is more than this, relative to the bound and to the largest offset.
+_LOST, _LOST_OF_OFFSETS = 1e-9, 1e-12
 
 
 class CutPool:
@@ -59,6 +66,10 @@ class CutPool:
         self._clock = self._solved_at = 0
         self._gradients = np.empty((0, len(regularizer.l2)))  # the first len(weights) rows are in use
         self._gram = np.zeros((0, 0))  # <g_k, g_l / l2>, NaN where not yet computed
+        self._mean: np.ndarray | None = None  # sum_k a_k g_k where it is known
+        self._lowest: np.ndarray | None = (
+            None  # minimiser under the mean, where it is known better than from it
+        )
         self._reach = 1.0  # largest |w_j| of the last point
         self._bounded = True
 
@@ -83,6 +94,7 @@ class CutPool:
         """The cuts of ``loss(w) - <change, w>``, which must not be negative either; what was proved is forgotten."""
         self._gradients[: len(self)] -= change
         self._gram[:] = np.nan
+        self._mean = self._lowest = None
         self.best = -np.inf
 
     def lower_bound(self) -> float:
@@ -93,19 +105,47 @@ class CutPool:
             self.best = max(self.best, value)
         return self.best
 
+    def prove(self, bound: float) -> None:
+        """Take a bound that was proved in another way."""
+        self.best = max(self.best, bound)
+
     def mean_gradient(self) -> np.ndarray:
         """``sum_k a_k g_k`` with the weights of the last bound."""
-        return self.weights @ self._gradients[: len(self)]
+        if self._mean is None:
+            self._mean = self.weights @ self._gradients[: len(self)]
+        return self._mean
+
+    def minimiser(self) -> np.ndarray:
+        """``argmin_w sum_k a_k (b_k + <g_k, w>) + R(w)`` with the weights of the last bound: ``-soft(mean, l1) / l2``.
+
+        Every weight must have L2. What L1 makes zero is exactly zero.
+        """
+        if self._lowest is None:
+            self._lowest = -self.regularizer.excess(self.mean_gradient()) / self.regularizer.l2
+        return self._lowest
 
     def _solve_quadratic(self) -> float:
-        n = len(self)
         self._complete_gram()
-        gram = np.zeros((n + 1, n + 1))  # the zero cut comes last
-        gram[:n, :n] = self._gram
+        solution = self._over_cuts(_root(self._gram))
+        self._lowest = None
+        if self._lost_digits(solution):
+            length = np.sqrt(self.regularizer.l2)
+            basis, triangle = np.linalg.qr((self._gradients[: len(self)] / length).T)
+            solution = self._over_cuts(triangle.T)
+            self._lowest = -(basis @ solution.mean) / length
+        self.weights, self._mean = solution.a[:-1], None
+        return float(self.weights @ self._offsets) - self.regularizer.dual_value(self.mean_gradient())
+
+    def _over_cuts(self, rows: np.ndarray) -> SimplexSolution:
+        """The best mean of cuts with gradients of these lengths and products, and the zero cut, which comes last."""
         start = np.append(self.weights, max(1.0 - self.weights.sum(), 0.0))
-        solution = simplex_qp(gram, np.append(self._offsets, 0.0), start)
-        self.weights = solution.a[:n]
-        return solution.value
+        return simplex_qp(np.pad(rows, ((0, 1), (0, 0))), np.append(self._offsets, 0.0), start)
+
+    def _lost_digits(self, solution: SimplexSolution) -> bool:
+        """Whether products of cuts that cancel each other may have hidden a better mean."""
+        rounding = _EPS * float(solution.a[:-1] @ np.sqrt(self._gram.diagonal())) ** 2
+        allowed = _LOST * abs(solution.value) + _LOST_OF_OFFSETS * np.abs(self._offsets).max()
+        return rounding + solution.gap > allowed
 
     def _solve_piecewise(self) -> float:
         gradients, reg = self._gradients[: len(self)], self.regularizer
@@ -114,6 +154,7 @@ class CutPool:
             new = np.flatnonzero(self._stamps > self._solved_at)
             single = max((best_share(reg, self._offsets[k], gradients[k])[1] for k in new), default=-np.inf)
         self.weights, value = best_mean(reg, self._offsets, gradients, self.weights, self._reach)
+        self._mean = self._lowest = None
         return max(single, value)
 
     def _complete_gram(self) -> None:
@@ -141,7 +182,7 @@ class CutPool:
             return n
         place = int(np.argmin(self._stamps))
         if self.weights[place] > 0.0:
-            offset, gradient = float(self.weights @ self._offsets), self.mean_gradient()
+            offset, gradient = float(self.weights @ self._offsets), self.mean_gradient().copy()
             self.weights[:] = 0.0
             self._store(place, offset, gradient, 1.0)
             place = int(np.argmin(self._stamps))
@@ -151,3 +192,11 @@ class CutPool:
         self._gradients[place], self._offsets[place] = gradient, offset
         self.weights[place], self._stamps[place] = weight, self._clock
         self._gram[place] = self._gram[:, place] = np.nan
+
+
+def _root(gram: np.ndarray) -> np.ndarray:
+    """Rows whose products are the entries of a positive semi-definite matrix, by a Cholesky factor with pivots."""
+    factor, order, rank, _ = dpstrf(gram, lower=1)
+    rows = np.empty((len(gram), rank))
+    rows[order - 1] = np.tril(factor)[:, :rank]
+    return rows

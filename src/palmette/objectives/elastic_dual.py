@@ -6,7 +6,8 @@ For cuts ``loss(w) >= b_k + <g_k, w>`` and weights ``a >= 0, sum(a) <= 1`` (the 
 
 with ``R*(-g) = sum_j max(|g_j| - l1_j, 0)^2 / (2 l2_j)`` for the elastic net, is a lower bound on the optimum. Newton
 steps maximise it: each solves the quadratic that ``D`` is around the present mean over the simplex, and goes along the
-line to its solution as far as ``D`` rises.
+line to its solution as far as ``D`` rises. ``D`` has finitely many quadratic pieces, so that they end: the step from
+the piece of the maximum leads to it.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ import numpy as np
 from palmette.objectives.simplex_qp import simplex_qp
 from palmette.regularizers.elastic import ElasticNet
 
-_MAX_STEPS = 12
-_ENOUGH = 1e-8  # relative to the value: what may be missing to the maximum
-_BISECTIONS = 40
+_MAX_STEPS = 50  # a few are usual
+_ENOUGH = 1e-12  # relative to the value: what may be missing to the maximum
+_BISECTIONS = 60
 _STAND_IN = 1e-3  # L2 lent to weights that have none, as a share of their other penalty / reach
 
 
@@ -37,7 +38,8 @@ def best_mean(
     start : ndarray of shape (n_cuts,)
     reach : float
         A typical largest ``|w_j|``. Weights without L2 demand ``|mean_j| <= l1_j`` exactly; while the mean is
-        chosen they pay a small L2 of that scale instead, and the mean is shrunk until the demand is met.
+        chosen they pay a small L2 of that scale instead, and the mean is shrunk until the demand is met. With L2 on
+        every weight the value is the maximum up to rounding.
 
     Examples
     --------
@@ -65,27 +67,34 @@ def best_share(penalty: ElasticNet, offset: float, gradient: np.ndarray) -> tupl
     return share, share * offset - penalty.dual_value(share * gradient)
 
 
+def compressed(root: np.ndarray) -> np.ndarray:
+    """Rows with the lengths and products of those given, and no more entries than there are rows: a triangle of QR."""
+    n, m = root.shape
+    if m <= n:
+        return root
+    return np.linalg.qr(root.T, mode="r").T
+
+
 def _maximise(
     penalty: ElasticNet, offsets: np.ndarray, gradients: np.ndarray, start: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Newton steps on ``D``; the weights and the mean gradient they give."""
     b = np.append(offsets, 0.0)  # the zero cut comes last
     a = np.append(start, max(1.0 - start.sum(), 0.0))
-    mean = a[:-1] @ gradients
+    mean, before = a[:-1] @ gradients, -np.inf
     for _ in range(_MAX_STEPS):
-        conjugate, slope, curvature = penalty.dual_model(mean, gradients)
-        r = b.copy()
+        conjugate, slope, root = penalty.dual_model(mean, gradients)
+        r, value = b.copy(), b @ a - conjugate
         r[:-1] -= slope
-        if r.max() - r @ a <= _ENOUGH * abs(b @ a - conjugate):
+        if r.max() - r @ a <= _ENOUGH * abs(value) or value <= before:
             break
-        hessian = np.zeros((len(b), len(b)))
-        hessian[:-1, :-1] = curvature
-        change = simplex_qp(hessian, r + hessian @ a, a).a - a
+        rows = np.pad(compressed(root), ((0, 1), (0, 0)))
+        change = simplex_qp(rows, r + rows @ (a @ rows), a).a - a
         along = change[:-1] @ gradients
         step = _step(penalty, mean, along, float(change @ b))
-        a = np.maximum(a + step * change, 0.0)
+        a, before = np.maximum(a + step * change, 0.0), value
         mean += step * along
-    return a[:-1], mean
+    return a[:-1], a[:-1] @ gradients  # of which the bound is made: not what steps added up
 
 
 def _step(penalty: ElasticNet, mean: np.ndarray, along: np.ndarray, rise: float) -> float:

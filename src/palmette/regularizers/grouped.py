@@ -92,6 +92,18 @@ class GroupedElasticNet(ElasticNet):
         """Whether this is a sum over weights: not with norms of groups."""
         return not np.any(self.strength > 0.0)
 
+    def rescaled(self, factor: np.ndarray) -> GroupedElasticNet:
+        """This penalty of ``factor * v`` as a penalty of ``v``; factors are the same all over a group."""
+        of_group = np.ones(len(self.strength))
+        of_group[self.group] = factor
+        plain = super().rescaled(factor)
+        return GroupedElasticNet(plain.l2, plain.l1, self.group, self.strength * of_group)
+
+    def common(self, numbers: np.ndarray) -> np.ndarray:
+        """The mean over each group, for all its weights."""
+        size = np.maximum(np.bincount(self.group, minlength=len(self.strength)), 1)
+        return (np.bincount(self.group, numbers, len(self.strength)) / size)[self.group]
+
     def same_as(self, other: ElasticNet) -> bool:
         """Whether the other penalty is equal to this one."""
         return (
@@ -154,7 +166,7 @@ class GroupedElasticNet(ElasticNet):
         return (self.norms(super().excess(g)) > self.strength)[self.group]
 
     def dual_model(self, g: np.ndarray, rows: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
-        """``R*(-g)``, and the first and second derivatives of ``R*(-(g + a @ rows))`` at ``a = 0``.
+        """``R*(-g)``, the gradient of ``R*(-(g + a @ rows))`` at ``a = 0``, and a root of its second derivative.
 
         The second derivative of ``R*`` in a group that exceeds its strength is
         ``[(1 - s / |u|) I + s u u' / |u|^3] / l2`` on the weights with ``u_j != 0``.
@@ -164,14 +176,15 @@ class GroupedElasticNet(ElasticNet):
         kept = self._kept(norms)
         held = np.flatnonzero((u != 0.0) & (kept[self.group] > 0.0))
         own = self.group[held]
-        u, rows, l2 = u[held], rows[:, held], self.l2[held]
-        e = kept[own] * u
-        slope = rows @ (e / l2)
+        length = np.sqrt(self.l2[held])
+        u, rows = u[held], rows[:, held]
+        e = kept[own] * u / length
+        slope = (rows / length) @ e
         groups, own = np.unique(own, return_inverse=True)
         along = np.stack([np.bincount(own, row * u, len(groups)) for row in rows])
         bend = self.strength[groups] / (norms[groups] ** 3 * self._group_l2[groups])
-        curvature = (rows * (kept[groups][own] / l2)) @ rows.T + (along * bend) @ along.T
-        return 0.5 * float((e / l2) @ e), slope, curvature
+        root = np.hstack([rows * (np.sqrt(kept[groups][own]) / length), along * np.sqrt(bend)])
+        return 0.5 * float(e @ e), slope, root
 
     def largest_share(self, g: np.ndarray) -> float:
         """Largest ``s <= 1`` for which ``s g`` has no excess."""

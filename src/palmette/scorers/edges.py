@@ -105,6 +105,12 @@ class EdgeScorer(LinearScorer):
         column = np.repeat(np.arange(self.n_columns), np.diff(self.edge_ptr))
         return column, *np.divmod(self.edge_pair, self.n_labels)
 
+    def weight_columns(self) -> np.ndarray:
+        """The column of features that each weight multiplies, -1 for weights of labels alone."""
+        column = super().weight_columns()
+        column[self.blocks["edge_features"]] = self.edge_coordinates()[0]
+        return column
+
     def triple_table(self, w: np.ndarray) -> np.ndarray | None:
         """Weights of triples as a (1, labels, labels, labels) table; None if there are none."""
         if not len(self.triples):

@@ -170,6 +170,13 @@ class GraphScorer:
         column, code = self.edge_weights.coordinates()
         return column + self.nodes.n_columns, code
 
+    def weight_columns(self) -> np.ndarray:
+        """The column of features that each weight multiplies, -1 for weights of labels alone."""
+        column = np.full(self.n_params, -1)
+        column[self.blocks["node"]] = self.coordinates()[0]
+        column[self.blocks["edge_features"]] = self.edge_coordinates()[0]
+        return column
+
     def edge_table(self, w: np.ndarray) -> np.ndarray:
         """Edge weights as tables, shape (n_edge_types, labels, labels)."""
         own = np.append(w[self.blocks["edge"]], 0.0)

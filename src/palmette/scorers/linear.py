@@ -86,6 +86,12 @@ class LinearScorer:
             return np.repeat(np.arange(self.n_columns), np.diff(self.ptr)), self.label
         return np.divmod(np.arange(self.n_node), self.n_labels)
 
+    def weight_columns(self) -> np.ndarray:
+        """The column of features that each weight multiplies, -1 for weights of labels alone."""
+        column = np.full(self.n_params, -1)
+        column[self.blocks["node"]] = self.coordinates()[0]
+        return column
+
     def edge_table(self, w: np.ndarray) -> np.ndarray:
         """Edge weights as a (1, labels, labels) table; (0, labels, labels) without edges."""
         if not self.has_edges:

@@ -134,6 +134,14 @@ class SegmentScorer:
         """Column and label of every node weight."""
         return self.tokens.coordinates()
 
+    def weight_columns(self) -> np.ndarray:
+        """The column of features that each weight multiplies, -1 for weights of labels alone."""
+        column = np.full(self.n_params, -1)
+        for name, scorer, part in self._parts(column):
+            own = scorer.weight_columns()
+            part[:] = np.where(own >= 0, own + (name == "segment") * self.tokens.n_columns, -1)
+        return column
+
     def _parts(self, *vectors: np.ndarray) -> list[tuple]:
         """Each linear scorer with its stretch of the vectors, the one of tokens first."""
         blocks, n = self.blocks, self.tokens.n_params

@@ -15,6 +15,8 @@ from palmette.errors import warn_caller
 
 Callback = Callable[..., Any]
 
+DOUBTFUL = 0.01  # relative gap beyond which an estimate alone does not make a run converged
+
 
 class Step(NamedTuple):
     """One entry of a solver's history.
@@ -47,7 +49,8 @@ class Result:
         The last step; ``result.gap``, ``result.primal`` and ``result.lower`` are shorthands.
     history : tuple of Step
     converged : bool
-        Whether ``tol`` was reached, by the bound or by the solver's documented estimate.
+        Whether ``tol`` was reached: by the bound, or by the solver's documented estimate where the proven gap is at
+        most 1 % of the objective or no bound exists.
     reason : str
         What stopped the run: ``"gap"``, ``"relative decrease over 10 iterations"``, ``"max_iter"``,
         ``"callback"``, ...
@@ -103,6 +106,11 @@ def check_settings(solver: Any, *, positive: Sequence[str], not_negative: Sequen
             value = getattr(solver, name)
             if not (isinstance(value, Real) and holds(value)):
                 raise ValueError(f"{type(solver).__name__}: {name} must be a number {wanted}, got {value!r}")
+
+
+def contradicted(step: Step) -> bool:
+    """Whether the proven gap is so large that an estimate which calls ``step`` the end is not to be believed."""
+    return step.gap > DOUBTFUL * abs(step.primal)
 
 
 def warn_unconverged(message: str) -> None:

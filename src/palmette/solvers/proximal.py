@@ -13,8 +13,17 @@ from palmette.data.graph_batch import GraphBatch
 from palmette.errors import MissingCapability
 from palmette.objectives.certificate import CutPool
 from palmette.objectives.problem import Problem, first_point, name_of, require_convex
-from palmette.solvers.base import Callback, Recorder, Result, Step, check_settings, warn_unconverged
+from palmette.solvers.base import (
+    Callback,
+    Recorder,
+    Result,
+    Step,
+    check_settings,
+    contradicted,
+    warn_unconverged,
+)
 from palmette.solvers.passes import cut_graphs
+from palmette.solvers.scaling import ScaledProblem, solve_in_scale
 
 WINDOW = 10  # iterations between two lower bounds; epochs over which pieces are compared
 SLOW = f"relative change over {WINDOW} epochs"
@@ -57,10 +66,13 @@ class Proximal:
     shorter. ``b`` grows as in Nesterov's method and starts again from 0 when the step turns against the movement
     (adaptive restart).
 
-    A run stops when the proven gap is at most ``tol`` times the objective (``reason="gap"``) or when the shortest
-    subgradient is at most ``tol`` times that of the start (``"subgradient"``), both checked every ten iterations. When
-    no step decreases the objective any more it stops with ``"machine precision"`` if it has arrived, else, not
-    converged, with ``"line search"``: the gradient is then wrong. The result is the best point met.
+    Real-valued columns are scaled (:mod:`palmette.solvers.scaling`), which changes the way and not the objective.
+
+    A run stops when the proven gap is at most ``tol`` times the objective (``reason="gap"``) or, where weights without
+    L2 leave no bound, when the shortest subgradient is at most ``tol`` times that of the start (``"subgradient"``),
+    both checked every ten iterations. When no step decreases the objective any more it stops with ``"machine
+    precision"`` if it has arrived, else, not converged, with ``"line search"``: the gradient is then wrong. The result
+    is the best point met.
 
     With a ``Decomposition`` every iteration cuts the samples anew and takes the values and gradients it needs on
     these pieces. There is no fixed objective then: ``primal`` is that of the epoch, ``gap`` is NaN, and the run stops
@@ -103,6 +115,10 @@ class Proximal:
                 f"proximal needs a smooth loss, and {name_of(problem)} is not: use CRF, or solver='stochastic' without "
                 "a group lasso"
             )
+        return solve_in_scale(self, problem, w0, state)
+
+    def run(self, problem: Problem, w0: np.ndarray | None, state: ProximalState | None) -> Result:
+        """:meth:`solve` in the coordinates of ``problem``."""
         run = _begun(problem, w0) if state is None else _resumed(problem, state)
         recorder = Recorder(self.callbacks, run.history)
         last = run.n_iter + self.max_iter
@@ -128,17 +144,17 @@ class Proximal:
         return self._finished(run, recorder, reason)
 
     def _reached(self, problem: Problem, run: ProximalState) -> str:
-        if run.best - run.pool.lower_bound() <= self.tol * abs(run.best):
+        gap, left = _distance(problem, run)
+        if gap <= self.tol * abs(run.best):
             return "gap"
-        left = np.linalg.norm(problem.regularizer.min_norm_subgradient(run.w, run.gradient))
-        return "subgradient" if left <= self.tol * run.steepness and run.n_iter else ""
+        estimate = not np.isfinite(gap) and left <= self.tol * run.steepness and run.n_iter > 0
+        return "subgradient" if estimate else ""
 
     def _near(self, problem: Problem, run: ProximalState) -> bool:
         """Whether no more than rounding was to be gained; with a wrong gradient it is not so."""
-        if run.best - run.pool.lower_bound() <= max(self.tol, _SMALL) * abs(run.best):
-            return True
-        left = np.linalg.norm(problem.regularizer.min_norm_subgradient(run.w, run.gradient))
-        return bool(left <= max(self.tol, _SMALL) * run.steepness)
+        gap, left = _distance(problem, run)
+        small = max(self.tol, _SMALL)
+        return gap <= small * abs(run.best) or left <= small * run.steepness
 
     def _cut_step(self, problem: Any, run: ProximalState) -> bool:
         """One step on fresh pieces, with a pass at each end: gradients on other pieces are of no use here."""
@@ -169,15 +185,24 @@ class Proximal:
         else:
             recorder.record(run.n_iter, run.n_oracle, run.best, lower, lambda: run.best_w)
         run.history, step = tuple(history), history[-1]
-        if reason in ("max_iter", "line search"):
-            remedy = "Increase max_iter, tol or l2." if reason == "max_iter" else "Check the gradient."
+        doubtful = reason in ("subgradient", "machine precision") and contradicted(step)
+        if doubtful or reason in ("max_iter", "line search"):
+            remedy = "Check the gradient." if reason == "line search" else "Increase max_iter, tol or l2."
             bound = "no bound" if np.isnan(step.gap) else f"relative gap {step.gap / abs(step.primal):.2e}"
             warn_unconverged(
                 f"proximal stopped after {run.n_iter} iterations ({reason}) at objective {step.primal:.6g} with "
                 f"{bound}, tol={self.tol:g}. {remedy}"
             )
-        converged = reason not in ("max_iter", "line search", "callback")
+        converged = reason not in ("max_iter", "line search", "callback") and not doubtful
         return Result(run.best_w, step, run.history, converged, reason, run)
+
+
+def _distance(problem: Problem, run: ProximalState) -> tuple[float, float]:
+    """The proven gap of the best point, and the length of the shortest subgradient at the present one."""
+    reg = problem.regularizer
+    subgradient = reg.min_norm_subgradient(run.w, run.gradient)
+    run.pool.prove(run.primal - reg.residual_bound(subgradient))
+    return run.best - run.pool.lower_bound(), float(np.linalg.norm(subgradient))
 
 
 def _begun(problem: Problem, w0: np.ndarray | None) -> ProximalState:
@@ -250,6 +275,8 @@ def _cuts(problem: Any) -> bool:
 
 def _in_pieces(problem: Any, seed: int, epoch: int) -> Any:
     """The problem on fresh pieces of its samples."""
+    if isinstance(problem, ScaledProblem):
+        return ScaledProblem(_in_pieces(problem.given, seed, epoch), problem.factor)
     samples = problem.samples
     if isinstance(samples.batch, GraphBatch):
         graphs = cut_graphs(problem.decomposition, samples.batch, seed, epoch)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.linalg import solve_triangular
 
 _LEAST_CURVATURE = 1e-12  # cosine between the changes of point and gradient
 
@@ -92,10 +93,10 @@ class InverseHessian:
         upper, yy = np.triu(self._sy[both]), self._yy[both]
         scale = upper[-1, -1] / yy[-1, -1]
         with_g = self._pairs[: 2 * n] @ g
-        x = np.linalg.solve(upper, with_g[0::2][order])
+        x = solve_triangular(upper, with_g[0::2][order], check_finite=False)
         shares = np.empty(2 * n)
         rest = upper.diagonal() * x + scale * (yy @ x - with_g[1::2][order])
-        shares[2 * order] = np.linalg.solve(upper.T, rest)
+        shares[2 * order] = solve_triangular(upper, rest, trans=1, check_finite=False)
         shares[2 * order + 1] = -scale * x
         product = shares @ self._pairs[: 2 * n]
         product += scale * g

@@ -1,0 +1,153 @@
+"""Smooth problems in coordinates in which all columns have about the same size.
+
+A method that goes by gradients needs a number of steps that grows with the ratio of the largest to the smallest
+curvature. Columns of very different size (a year beside a flag) make that ratio large, so that a run seems to stand
+still far from the optimum. In the coordinates ``v = w / factor`` with
+
+    ``factor_j = 2^round(-log2(sqrt((sum_i c_i x_ij^2 + l2_j) / sum_i c_i)))``
+
+every real-valued column has about the curvature of a flag that is always 1. The objective is the same, and so are all
+values and bounds. Factors are powers of two, so that nothing is rounded on the way there and back. Columns of zeros and
+ones keep the factor 1: problems that have no others are left as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from palmette.data.batch import SparseRows
+from palmette.objectives.problem import first_point
+from palmette.solvers.base import Result
+
+
+class ScaledProblem:
+    """``problem`` as a function of ``v = w / factor``.
+
+    Parameters
+    ----------
+    given : Problem
+        The problem as a function of ``w``.
+    factor : ndarray of shape (n_params,)
+        Positive numbers, one a weight; the same all over a group of weights that are penalised together.
+    """
+
+    def __init__(self, given: Any, factor: np.ndarray) -> None:
+        self.given, self.factor = given, factor
+        self.n_params, self.smooth = given.n_params, given.smooth
+        self.regularizer = given.regularizer.rescaled(factor)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.given, name)  # what does not depend on the coordinates
+
+    def loss(self, v: np.ndarray) -> tuple[float, np.ndarray]:
+        """Value of the data term and its gradient with respect to ``v``."""
+        value, gradient = self.given.loss(self.factor * v)
+        gradient *= self.factor
+        return value, gradient
+
+    def value(self, v: np.ndarray) -> float:
+        """Value of the data term."""
+        return self.given.value(self.factor * v)
+
+    def outward(self, v: np.ndarray) -> np.ndarray:
+        """The weights that belong to ``v``."""
+        return self.factor * v
+
+    def inward(self, w: np.ndarray) -> np.ndarray:
+        """Inverse of :meth:`outward`."""
+        return w / self.factor
+
+    def seen_by(self, callbacks: Sequence[Callable]) -> tuple[Callable, ...]:
+        """Callbacks that see weights in place of ``v``."""
+        return tuple(map(self._outward_for, callbacks))
+
+    def _outward_for(self, callback: Callable) -> Callable:
+        if not getattr(callback, "sees_weights", False):
+            return callback
+
+        def shown(step: Any, weights: Callable[[], np.ndarray]) -> Any:
+            return callback(step, lambda: self.outward(weights()))
+
+        shown.sees_weights = True  # type: ignore[attr-defined]
+        return shown
+
+
+def solve_in_scale(solver: Any, problem: Any, w0: np.ndarray | None, state: Any) -> Result:
+    """``solver.run(problem, w0, state)`` in good coordinates; result and callbacks are in the given ones."""
+    scaled = in_scale(problem)
+    if scaled is problem:
+        return solver.run(problem, w0, state)
+    start = None if w0 is None else scaled.inward(first_point(problem, w0))
+    inner = replace(solver, callbacks=scaled.seen_by(solver.callbacks))
+    result = inner.run(scaled, start, state)
+    return replace(result, w=scaled.outward(result.w))
+
+
+def in_scale(problem: Any) -> Any:
+    """The problem in good coordinates; itself where it is in good ones, or where nothing is known of its columns."""
+    if not hasattr(getattr(problem, "scorer", None), "weight_columns"):
+        return problem
+    factor = weight_factors(problem)
+    return problem if factor is None else ScaledProblem(problem, factor)
+
+
+def weight_factors(problem: Any) -> np.ndarray | None:
+    """The factor of each weight; None if all are 1."""
+    samples = problem.samples
+    squares, rows = column_squares(samples.batch, samples.weight)
+    if not np.any(squares):
+        return None
+    column, reg = problem.scorer.weight_columns(), problem.regularizer
+    weights = np.flatnonzero(column >= 0)
+    column = column[weights]
+    l2 = np.full(len(squares), np.inf)
+    np.minimum.at(l2, column, reg.l2[weights])
+    # A column is scaled as a whole, and so is a group of weights that are penalised together.
+    size = np.where(squares > 0.0, (squares + l2) / rows, 1.0)
+    exponent = np.zeros(problem.n_params)
+    exponent[weights] = -0.5 * np.log2(size[column])
+    factor = np.exp2(np.round(reg.common(exponent)))
+    return factor if np.any(factor != 1.0) else None
+
+
+def column_squares(batch: Any, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """``sum_i c_i x_ij^2`` of every real-valued column, 0 for columns of zeros and ones; and ``sum_i c_i``.
+
+    Columns are those of all tables of features, one after the other (``Batch.feature_tables``); ``c_i`` is the weight
+    of the sample that row i belongs to.
+
+    >>> from palmette.data.batch import Batch
+    >>> column_squares(Batch(np.array([[1.0, 3.0], [0.0, 4.0]]), np.array([0, 2])), np.ones(1))
+    (array([ 0., 25.]), array([2., 2.]))
+    """
+    squares, rows = [], []
+    for table, offsets in batch.feature_tables():
+        own = np.repeat(weight, np.diff(offsets))
+        found = _sparse_squares(table, own) if isinstance(table, SparseRows) else _dense_squares(table, own)
+        squares.append(found)
+        rows.append(np.full(len(found), own.sum()))
+    return np.concatenate(squares), np.concatenate(rows)
+
+
+def _dense_squares(table: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    real = np.any((table != 0.0) & (table != 1.0), axis=0)
+    with np.errstate(over="ignore"):
+        squares = np.einsum("i,ij,ij->j", weight, table, table)
+    return np.where(real & np.isfinite(squares), squares, 0.0)
+
+
+def _sparse_squares(table: SparseRows, weight: np.ndarray) -> np.ndarray:
+    squares = np.zeros(table.n_columns)
+    if not len(table.values):
+        return squares
+    part = slice(int(table.indptr[0]), int(table.indptr[-1]))
+    column, value = table.indices[part], table.values[part]
+    real = np.zeros(table.n_columns, bool)
+    real[column[(value != 0.0) & (value != 1.0)]] = True
+    with np.errstate(over="ignore"):
+        found = np.bincount(column, np.repeat(weight, np.diff(table.indptr)) * value * value, table.n_columns)
+    return np.where(real & np.isfinite(found), found, 0.0)
