@@ -75,12 +75,13 @@ class LBFGS:
 
     Real-valued columns are scaled (:mod:`palmette.solvers.scaling`), which changes the way and not the objective.
 
-    A run stops when the proven gap is at most ``tol`` times the objective (``reason="gap"``; the bound is
-    computed every ten iterations and at the end). Weights without L2 leave no bound; then it stops, an estimate, when
-    the objective fell by at most that share over ten iterations (``"relative decrease over 10 iterations"``). When no
-    step decreases the objective any more, full steps follow for as long as they make the gradient shorter; it stops
-    with ``"machine precision"`` if no more than rounding was to be expected, else, not converged, with ``"line
-    search"``: the gradient is then wrong or the loss not smooth. With a proven gap above 1 % a run is not converged.
+    A run stops when the proven gap is at most ``tol`` times the objective (``reason="gap"``; the bound of the gradient
+    is computed at every iteration, that of the cuts at every tenth). Weights without L2 leave no bound; then it stops,
+    an estimate, when the objective fell by at most that share over ten iterations (``"relative decrease over 10
+    iterations"``). When no step decreases the objective any more, full steps follow for as long as they make the
+    gradient shorter; it stops with ``"machine precision"`` if no more than rounding was to be expected, else, not
+    converged, with ``"line search"``: the gradient is then wrong or the loss not smooth. With a proven gap above 1 % a
+    run is not converged.
 
     For the log loss of chains with sparse features the variances of the model,
     ``h_j = sum_i c_i sum_t x_tj^2 p (1 - p)``, give a diagonal guess ``1 / (h + l2 + damping)`` of the inverse
@@ -147,8 +148,9 @@ class LBFGS:
             run.n_iter += 1
             run.pool.add(place.loss, place.gradient, place.w)
             slow = self._slow(problem, recorder.history, run)
+            _prove(problem, run)
             if slow or run.settled or run.n_iter % WINDOW == 0 or run.n_iter == last:
-                _lower_bound(problem, run)
+                run.pool.lower_bound()
             stop = recorder.record(run.n_iter, run.n_oracle, place.primal, run.pool.best, lambda: run.place.w)
             if self._proven(run, run.pool.best):
                 reason = "gap"
@@ -290,9 +292,14 @@ class LBFGS:
         return Result(run.place.w, step, run.history, converged, reason, run)
 
 
-def _lower_bound(problem: Problem, run: LBFGSState) -> float:
-    """The best bound of the cuts met so far and of the subgradient at the present point."""
+def _prove(problem: Problem, run: LBFGSState) -> None:
+    """Take note of what the subgradient at the present point proves, which costs no pass."""
     run.pool.prove(run.place.primal - _residual(problem.regularizer, run.place))
+
+
+def _lower_bound(problem: Problem, run: LBFGSState) -> float:
+    """The best bound of the subgradients and of the cuts met so far."""
+    _prove(problem, run)
     return run.pool.lower_bound()
 
 
