@@ -76,12 +76,12 @@ class CRFsuiteSGD:
         while not reason:
             loss = visit(packed, rng.permutation(n), eta, n * len(values))
             w = chains.unpack(packed)
-            values.append(loss + 0.5 * l2 * float(w @ w))
+            values.append(_objective(loss, l2, w))
             rates.append((1.0 / (1.0 / eta + (n * len(values) - 1) * l2 / n),))
             if not math.isfinite(values[-1]):
                 raise OverflowError(
                     f"l2sgd: the loss of epoch {len(values)} is {values[-1]} at the learning rate {eta:g}; give a "
-                    "lower calibration_eta, or a larger c2"
+                    "lower calibration_eta, a larger c2, or smaller feature values"
                 )
             if values[-1] < best_value:
                 best, best_value = w, values[-1]
@@ -116,7 +116,7 @@ class CRFsuiteSGD:
             packed = chains.zeros()
             loss = visit(packed, order, eta, 0)
             w = chains.unpack(packed)
-            value = loss + 0.5 * share * l2 * float(w @ w)
+            value = _objective(loss, share * l2, w)
             n_trials += 1
             lower = value < at_zero  # false for NaN
             left -= lower
@@ -135,3 +135,8 @@ class CRFsuiteSGD:
         if k > self.period and values[-1 - self.period] - values[-1] < self.delta * values[-1]:
             return "relative decrease"
         return "max_iter" if k >= self.max_iter else ""
+
+
+def _objective(loss: float, l2: float, w: np.ndarray) -> float:
+    with np.errstate(over="ignore", invalid="ignore"):  # a trial may go too far
+        return loss + 0.5 * l2 * float(w @ w)
