@@ -35,7 +35,7 @@ def subtract_rows(x, lo, hi, width, node, mask, pace, w):
 
 @kernel()
 def sgd_pass(x, w, base, mask, edge_mask, offsets, codes, order, n_labels, width, rate, decay, n_steps):
-    """Visit the samples of ``order`` once each; returns the sum of their losses, each as the step finds it.
+    """Visit the samples of ``order`` once each, all with weight 1; returns the sum of the losses that the steps meet.
 
     Step s (``n_steps`` at the start) has the length ``eta = 1 / (1 / rate + decay s)``. First all weights shrink,
     ``w <- (1 - decay eta) w``, then the sample's loss and its gradient are computed, then ``w <- w - eta gradient``.
