@@ -57,16 +57,19 @@ def test_predictions_have_the_shapes_of_sklearn_crfsuite(data, fitted):
     assert predicted.dtype == object and predicted.shape == (len(X),)
     assert all(type(labels) is list for labels in predicted)
     assert fitted.predict_single(X[0]) == predicted[0] == fitted.tagger_.tag(X[0])
-    same_length = fitted.predict([X[0], X[0]])
-    assert same_length.shape == (2,) and type(same_length[0]) is list
     assert fitted.predict([]).shape == (0,)
     assert list(fitted.predict([[], X[0]])) == [[], predicted[0]]
+    for same in ([X[0]], [X[0], X[0]], [[], []]):
+        labels, marginals = fitted.predict(same), fitted.predict_marginals(same)
+        assert labels.shape == marginals.shape == (len(same), len(same[0])) and labels.dtype == object
+        assert labels.tolist() == [fitted.predict_single(x) for x in same]
+        assert marginals.tolist() == [fitted.predict_marginals_single(x) for x in same]
 
     marginals = fitted.predict_marginals(X)
     assert marginals.shape == (len(X),)
     for position in marginals[0]:
         assert list(position) == fitted.classes_ and sum(position.values()) == pytest.approx(1.0)
-    assert fitted.predict_marginals_single(X[0]) == marginals[0]
+    assert fitted.predict_marginals_single(X[0]) == marginals[0] and type(marginals[0]) is list
     tables = fitted.model_.predict_marginals(X[:1])[0]
     np.testing.assert_allclose([list(position.values()) for position in marginals[0]], tables)
 

@@ -53,6 +53,7 @@ def _groups() -> dict[str, Callable[[], None]]:
     return {
         "tagging": _tag,
         **solvers,
+        "compat": _drop_in,
         "regularizers": _regularize,
         "edges": _fit_rich,
         "kernels": _fit_kernels,
@@ -114,6 +115,14 @@ def _solve(algorithm: str, solver: str) -> None:
                 model = kind(structure, solver=each, tol=tol, max_iter=2, n_jobs=1, warm_start=True)
                 with suppress(MissingCapability):  # dual ascent, for one, serves chains only
                     _fitted(_fitted(model, X, Y), X, Y)
+
+
+def _drop_in() -> None:
+    """The loop of the drop-in for sklearn-crfsuite that no learner of palmette's has."""
+    from palmette.compat import CRF
+
+    for _, X, Y in list(_data())[:3]:
+        CRF("l2sgd", max_iterations=1, calibration_max_trials=1).fit(X, Y)
 
 
 def _regularize() -> None:

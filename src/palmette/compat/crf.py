@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,8 +31,8 @@ class CRF(BaseEstimator):
 
     The same data and settings give the same features and objective,
     ``sum_i [log Z(x_i) - f(x_i, y_i)] + c2 |w|^2 + c1 |w|_1``, and with ``algorithm="lbfgs"`` the same iterates, hence
-    the same weights, however early training stops. Parameters left at None have CRFsuite's defaults; one that the
-    algorithm does not have is an error.
+    the same weights, however early training stops. The other algorithms take the same steps, on the samples in another
+    random order. Parameters left at None have CRFsuite's defaults; one that the algorithm does not have is an error.
 
     Parameters
     ----------
@@ -51,12 +52,11 @@ class CRF(BaseEstimator):
     epsilon : float, default=1e-5 (lbfgs) or 0 (ap, pa, arow)
         lbfgs stops when ``|gradient| <= epsilon max(1, |w|)``, the others when the mean loss of an epoch is below it.
     period, delta : int and float, default=10 and 1e-5 (lbfgs), 1e-6 (l2sgd)
-        Stop when the objective fell by less than the share ``delta`` over ``period`` iterations. For l2sgd ``delta`` is
-        the relative suboptimality wanted.
+        Stop when the objective fell by less than the share ``delta`` over ``period`` iterations.
     linesearch : {"MoreThuente", "Backtracking", "StrongBacktracking"} (lbfgs)
     max_linesearch : int, default=20 (lbfgs)
     calibration_eta, calibration_rate, calibration_samples, calibration_candidates, calibration_max_trials (l2sgd)
-        Checked, without effect: palmette's stochastic solver finds its step sizes itself.
+        How the step size is found before training: see :class:`palmette.compat.l2sgd.CRFsuiteSGD`.
     pa_type : {0, 1, 2}, default=1 (pa)
     c : float, default=1 (pa)
     error_sensitive, averaging : bool, default=True (pa)
@@ -85,7 +85,7 @@ class CRF(BaseEstimator):
     >>> X = [[{"w": "the"}, {"w": "dog"}], [{"w": "a"}, {"w": "dog"}, {"w": "barks"}]]
     >>> y = [["D", "N"], ["D", "N", "V"]]
     >>> crf = CRF(c2=0.1, max_iterations=50).fit(X, y)
-    >>> crf.predict([[{"w": "the"}, {"w": "dog"}, {"w": "barks"}]])[0]
+    >>> crf.predict_single([{"w": "the"}, {"w": "dog"}, {"w": "barks"}])
     ['D', 'N', 'V']
     >>> max(crf.transition_features_, key=crf.transition_features_.get)
     ('D', 'N')
@@ -186,26 +186,39 @@ class CRF(BaseEstimator):
     # -- prediction ---------------------------------------------------------------------------------------------
 
     def predict(self, X: Any) -> np.ndarray:
-        """Best labels of every sequence: an array (dtype object) of lists."""
-        return _in_array(self.model_.predict(sequences(X)))
+        """Best labels of every sequence.
+
+        Returns
+        -------
+        ndarray of object
+            ``np.array(lists of labels, dtype=object)``: shape (n_sequences,), a list each, or (n_sequences, length)
+            where all sequences have the same length.
+        """
+        return _in_array(self._best(X))
 
     def predict_single(self, xseq: Any) -> list:
         """Best labels of one sequence."""
-        return self.model_.predict(sequences([xseq]))[0]
+        return self._best([xseq])[0]
 
     def predict_marginals(self, X: Any) -> np.ndarray:
-        """Probabilities of all labels at every position: an array (dtype object) of lists of dicts."""
-        classes = self.model_.codec_.classes_
-        tables = self.model_.predict_marginals(sequences(X))
-        return _in_array([[dict(zip(classes, row)) for row in table.tolist()] for table in tables])
+        """Probabilities ``{label: probability}`` at every position: an array of such dicts, shaped as by `predict`."""
+        return _in_array(self._marginals(X))
 
     def predict_marginals_single(self, xseq: Any) -> list[dict]:
         """Probabilities of all labels at every position of one sequence, a dict each."""
-        return self.predict_marginals([xseq])[0]
+        return self._marginals([xseq])[0]
+
+    def _best(self, X: Any) -> list[list]:
+        return [list(labels) for labels in self.model_.predict(sequences(X))]
+
+    def _marginals(self, X: Any) -> list[list[dict]]:
+        classes = self.model_.codec_.classes_
+        tables = self.model_.predict_marginals(sequences(X))
+        return [[dict(zip(classes, row)) for row in table.tolist()] for table in tables]
 
     def score(self, X: Any, y: Any) -> float:
         """Share of positions with the right label."""
-        return token_accuracy(y, self.predict(X).tolist())
+        return token_accuracy(y, self._best(X))
 
     # -- the model ----------------------------------------------------------------------------------------------
 
@@ -285,8 +298,9 @@ class CRF(BaseEstimator):
         return {key: value for key, value in super().__getstate__().items() if key != "_tagger"}
 
 
-def _in_array(items: list) -> np.ndarray:
-    """One-dimensional, whatever the lengths of the items: scikit-learn can then put folds together again."""
-    out = np.empty(len(items), object)
-    out[:] = items
-    return out
+def _in_array(items: list[list]) -> np.ndarray:
+    """As ``np.array(items, dtype=object)``, but labels that are tuples stay whole."""
+    if len({len(item) for item in items}) != 1:
+        return np.fromiter(items, object, len(items))
+    shape = len(items), len(items[0])
+    return np.fromiter(chain.from_iterable(items), object, shape[0] * shape[1]).reshape(shape)

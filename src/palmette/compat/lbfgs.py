@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -51,6 +51,8 @@ class CRFsuiteLBFGS:
         As for all solvers.
     """
 
+    details: ClassVar = ("error_norm", "linesearch_trials", "linesearch_step")
+
     memory: int = 6
     max_iter: int | None = None
     epsilon: float = 1e-5
@@ -66,7 +68,8 @@ class CRFsuiteLBFGS:
         Returns
         -------
         Result
-            ``state`` lists per iteration the gradient's norm, the trials and the step of the line search.
+            ``state`` lists per iteration what `details` names: the gradient's norm, the trials and the step of the line
+            search.
         """
         here = _visit(problem, np.zeros(problem.n_params) if w0 is None else np.array(w0, float))
         recorder = Recorder(self.callbacks)

@@ -118,7 +118,7 @@ class Tagger:
         """The best labels of ``xseq``, or of the sequence that was set."""
         if xseq is not None:
             self.set(xseq)
-        return self._model.predict([self._current()])[0]
+        return list(self._model.predict([self._current()])[0])
 
     def probability(self, yseq: Any) -> float:
         """Probability of a labeling of the present sequence."""

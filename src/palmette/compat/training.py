@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from palmette.compat.features import lay_out, zero_rows
+from palmette.compat.l2sgd import CRFsuiteSGD
 from palmette.compat.lbfgs import CRFsuiteLBFGS
 from palmette.compat.training_log import Keeper, TrainingLog, report
 from palmette.data.sequences import check_same_length, listed, n_items
@@ -21,10 +22,10 @@ from palmette.estimators.perceptron import Perceptron
 from palmette.estimators.training import Encoded, encode_outputs, encode_training
 from palmette.executors.threads import ThreadExecutor, n_threads
 from palmette.objectives.risk import Risk, Samples
+from palmette.regularizers.elastic import ElasticNet
 from palmette.solvers.arow import AROW
 from palmette.solvers.online import Online
 from palmette.solvers.passive_aggressive import PassiveAggressive
-from palmette.solvers.registry import make_solver
 from palmette.structures import Chain
 
 
@@ -84,15 +85,17 @@ def train(
         return data.structure.best(scorer.score(w, held_out.batch)).codes
 
     started = time.perf_counter()
+    # CRFsuite's own, whatever the defaults of palmette's learners are
+    l2, l1 = (np.full(scorer.n_params, s) for s in (2.0 * params.get("c2", 0.0), params.get("c1", 0.0)))
+    penalty = ElasticNet(l2, l1)
     keeper = Keeper(log, predict, held_out, classes, verbose)
     with ThreadExecutor(n_threads(-1)) as executor, warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the limit is the user's, the log tells
-        surrogate, penalty = model._surrogate(classes), model._regularizer(scorer)
-        problem = Risk(data.structure, scorer, surrogate, data.samples, penalty, executor)
+        problem = Risk(data.structure, scorer, model._surrogate(classes), data.samples, penalty, executor)
         result = replace(solver, callbacks=(*solver.callbacks, keeper)).solve(problem)
-    if isinstance(solver, CRFsuiteLBFGS):
+    if isinstance(solver, CRFsuiteLBFGS | CRFsuiteSGD):
         for entry, detail in zip(log.iterations, result.state):
-            entry |= zip(("error_norm", "linesearch_trials", "linesearch_step"), detail)
+            entry |= zip(solver.details, detail)
     log.training_seconds, log.reason = time.perf_counter() - started, result.reason
     if verbose:
         print(f"stopped after {log.training_seconds:.2f} s: {result.reason}")
@@ -117,10 +120,11 @@ def _learner(algorithm: str, params: Mapping[str, Any]) -> tuple[Any, Any]:
         )  # fmt: skip
         return CRF(Chain(), l2=2.0 * p["c2"], l1=p["c1"], solver="lbfgs", **common), solver
     if algorithm == "l2sgd":
-        sgd = make_solver(
-            "stochastic", tol=p["delta"], max_iter=p["max_iterations"], random_state=0, callbacks=()
-        )
-        return CRF(Chain(), l2=2.0 * p["c2"], solver="stochastic", tol=p["delta"], **common), sgd
+        sgd = CRFsuiteSGD(
+            p["max_iterations"], p["period"], p["delta"], p["calibration_eta"], p["calibration_rate"],
+            p["calibration_samples"], p["calibration_candidates"], p["calibration_max_trials"],
+        )  # fmt: skip
+        return CRF(Chain(), l2=2.0 * p["c2"], solver="stochastic", **common), sgd
     run = {"max_iter": p["max_iterations"], "tol": p["epsilon"]}
     if algorithm == "ap":
         return Perceptron(Chain(), **common), CRFsuitePerceptron(**run)

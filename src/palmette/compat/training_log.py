@@ -34,9 +34,9 @@ class TrainingLog:
     iterations : list of dict
         Per iteration ``num``, ``loss``, ``feature_norm``, ``active_features`` (weights other than 0), ``time`` (in
         seconds) and ``scores``; for ``algorithm="lbfgs"`` also ``error_norm`` (of the gradient), ``linesearch_trials``
-        and ``linesearch_step``. With development data ``scores`` has a `LabelScore` for each label, and there are
-        ``avg_precision``, ``avg_recall``, ``avg_f1`` (means over labels), ``item_accuracy`` and
-        ``instance_accuracy`` (fractions; with ``_float`` appended, floats).
+        and ``linesearch_step``, for ``"l2sgd"`` ``eta`` (length of the last step). With development data ``scores`` has
+        a `LabelScore` for each label, and there are ``avg_precision``, ``avg_recall``, ``avg_f1`` (means over labels),
+        ``item_accuracy`` and ``instance_accuracy`` (fractions; with ``_float`` appended, floats).
     featgen_num_features : int
         Number of weights.
     featgen_seconds, training_seconds, storing_seconds : float
@@ -108,6 +108,9 @@ def _seconds(seconds: float | None) -> str:
 def _iteration_lines(entry: dict[str, Any]) -> list[str]:
     """An iteration as CRFsuite reports it."""
     lines = ["***** Iteration #{num} *****\n", "Loss: {loss:.6f}\n", "Feature norm: {feature_norm:.6f}\n"]
+    if "eta" in entry:
+        lines = ["***** Epoch #{num} *****\n", lines[1], "Feature L2-norm: {feature_norm:.6f}\n"]
+        lines.append("Learning rate (eta): {eta:.6f}\n")
     if "error_norm" in entry:
         lines += ["Error norm: {error_norm:.6f}\n", "Active features: {active_features}\n"]
         lines += ["Line search trials: {linesearch_trials}\n", "Line search step: {linesearch_step:.6f}\n"]
@@ -204,7 +207,7 @@ def describe(entry: dict[str, Any]) -> str:
 
 def report(entry: dict[str, Any]) -> str:
     """The scores of each label as a table."""
-    width = max((len(str(label)) for label in entry["scores"]), default=0)
+    width = max(len(str(label)) for label in ("label", *entry["scores"]))
     lines = [f"{'label':<{width}}  precision  recall     F1  support"]
     for label, score in entry["scores"].items():
         numbers = [value or 0.0 for value in score[3:]]
