@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from numbers import Real
 from typing import NamedTuple
 
@@ -25,7 +26,7 @@ from palmette.regularizers.elastic import ElasticNet
 from palmette.solvers.base import Callback, Recorder, Result, Step, contradicted, warn_unconverged
 from palmette.solvers.line_search import Point, strong_wolfe
 from palmette.solvers.quasi_newton import InverseHessian
-from palmette.solvers.scaling import solve_in_scale
+from palmette.solvers.scaling import ScaledProblem, solve_in_scale
 
 WINDOW = 10  # iterations over which the relative decrease is measured, and between two lower bounds
 SLOW = f"relative decrease over {WINDOW} iterations"
@@ -200,9 +201,8 @@ class LBFGS:
         if not due or small or self.precondition is None or not has_diagonal(problem):
             return
         damping = (1.0 if run.warm else 20.0) if self.precondition == "auto" else float(self.precondition)
-        run.curvature.rescale(
-            1.0 / (hessian_diagonal(problem, run.place.w) + problem.regularizer.l2 + damping)
-        )
+        own = problem.diagonal if isinstance(problem, ScaledProblem) else partial(hessian_diagonal, problem)
+        run.curvature.rescale(1.0 / (own(run.place.w) + problem.regularizer.l2 + damping))
         run.n_oracle += 1
 
     def _resumed(self, problem: Problem, state: LBFGSState) -> LBFGSState:

@@ -20,8 +20,12 @@ from typing import Any
 import numpy as np
 
 from palmette.data.batch import SparseRows
+from palmette.objectives.packed_diagonal import hessian_diagonal
 from palmette.objectives.problem import first_point
 from palmette.solvers.base import Result
+
+# What does not depend on the coordinates.
+_SAME = {"can_pack", "convex", "decomposition", "samples", "scorer", "surrogate"}
 
 
 class ScaledProblem:
@@ -41,7 +45,9 @@ class ScaledProblem:
         self.regularizer = given.regularizer.rescaled(factor)
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self.given, name)  # what does not depend on the coordinates
+        if name not in _SAME:
+            raise AttributeError(f"a problem in scaled coordinates has no {name!r}")
+        return getattr(self.given, name)
 
     def loss(self, v: np.ndarray) -> tuple[float, np.ndarray]:
         """Value of the data term and its gradient with respect to ``v``."""
@@ -49,9 +55,9 @@ class ScaledProblem:
         gradient *= self.factor
         return value, gradient
 
-    def value(self, v: np.ndarray) -> float:
-        """Value of the data term."""
-        return self.given.value(self.factor * v)
+    def diagonal(self, v: np.ndarray) -> np.ndarray:
+        """The variances of the model with respect to ``v``, where the given problem has them."""
+        return self.factor**2 * hessian_diagonal(self.given, self.factor * v)
 
     def outward(self, v: np.ndarray) -> np.ndarray:
         """The weights that belong to ``v``."""
