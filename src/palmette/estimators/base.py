@@ -50,7 +50,6 @@ from palmette.executors.threads import ThreadExecutor, n_threads
 from palmette.features.encoded import EncodedInputs
 from palmette.objectives.risk import ROWS_A_BLOCK, Risk
 from palmette.objectives.shards import cut
-from palmette.solvers.base import proven
 from palmette.solvers.registry import make_solver
 from palmette.structures.base import require
 
@@ -103,7 +102,7 @@ class StructuredEstimator(PersistenceMixin, BaseEstimator):
                     max_iter=self.max_iter, random_state=seed_of(self.random_state), callbacks=callbacks,
                 )  # fmt: skip
                 check_solver(solver, problem)
-                result = proven(self._solve(solver, problem, start), problem)
+                result = self._solve(solver, problem, start)
         if tally is not None:
             result = replace(result, n_unconverged=tally.n_unconverged)
         self._keep(data, scorer, result)
