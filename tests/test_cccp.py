@@ -190,10 +190,10 @@ def test_history_counts_all_passes(rng):
         calls = 0
 
         class Counting(type(problem)):
-            def loss(self, w):
+            def bounded_loss(self, w):
                 nonlocal calls
                 calls += 1
-                return super().loss(w)
+                return super().bounded_loss(w)
 
         problem.__class__ = Counting
         result = CCCP().solve(problem)

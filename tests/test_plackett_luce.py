@@ -341,6 +341,40 @@ def test_probabilities_of_ranks_add_up(k, spread):
             assert ranks_of_two(scores, few) == pytest.approx(found[:, :few], abs=1e-12)
 
 
+@pytest.mark.parametrize("apart", [1e3, 1e9, 1e17, 1e300])
+def test_scores_far_apart_take_no_longer_and_change_nothing(apart):
+    """Groups of documents that are far apart come one after the other: each has the probabilities that it has alone."""
+    groups = [np.array([0.0, 0.0]), np.array([0.0, 0.0, 0.0]), np.array([0.0])]
+    far = np.concatenate([level * apart + group for level, group in zip([1.0, 0.0, -1.0], groups)])
+    shuffle = np.random.default_rng(0).permutation(6)
+    expected, start = np.zeros((6, 6)), 0
+    for group in groups:
+        stop = start + len(group)
+        expected[start:stop, start:stop] = 1.0 / len(group)
+        start = stop
+    assert ranks_of_two(far[shuffle], 6) == pytest.approx(expected[shuffle], abs=1e-12)
+    assert ranks_of_two(far[shuffle], 3) == pytest.approx(expected[shuffle][:, :3], abs=1e-12)
+    near = np.array([0.3, -1.0, 0.5])  # beside others that are far below, whose times are another matter
+    both = np.concatenate([near, near - 60.0])
+    assert ranks_of_two(both, 6)[:3, :3] == pytest.approx(ranks_of_two(near, 3), abs=1e-12)
+    assert ranks_of_two(both, 6)[3:, 3:] == pytest.approx(ranks_of_two(near, 3), abs=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
+def test_answers_of_a_model_with_huge_scores():
+    X, y = queries(4)
+    model = PlackettLuce().fit(X, y)
+    model.coef_ = 1e9 * model.coef_
+    orders = model.predict(X)
+    for marginals, top, order in zip(model.predict_marginals(X), model.predict_top(X, 2), orders):
+        assert marginals[order, range(len(order))] == pytest.approx(np.ones(len(order)))
+        assert np.flatnonzero(top > 0.5).tolist() == sorted(order[:2])
+    model.coef_ = np.full_like(model.coef_, np.inf)
+    for answer in (model.predict_marginals, model.predict_top):
+        with pytest.raises(ValueError, match="sample 0, document 0: its score is .* scale the features"):
+            answer(X)
+
+
 def test_marginals_and_first_places_of_the_model():
     X, y = queries(6)
     model = PlackettLuce().fit(X, y)

@@ -16,7 +16,7 @@ from palmette.datasets import make_chains
 from palmette.errors import MissingCapability
 from palmette.inspection import bound_values
 from palmette.losses import NDCG, Hamming, MeanAveragePrecision, Pairwise, PrecisionAt, ZeroOne, resolve_loss
-from palmette.losses.rescaling import is_exact, rescaled_best, resolve_rescaling
+from palmette.losses.rescaling import rescaled_best, resolve_rescaling
 from palmette.structures import ChainTables
 from palmette.surrogates import Difference, Hinge, PerceptronLoss, RescaledHinge, RescaledPerceptron, TieLoss
 from palmette.testing import reference_for
@@ -80,6 +80,15 @@ def enumerated(structure, theta, true, loss, s):
 
 def names(structure):
     return repr(structure)
+
+
+def is_exact(task_loss, structure, rescaling):
+    """Whether maxima are exact for all potentials, so that ``upper`` adds nothing."""
+    if hasattr(structure, "bounds"):  # whose inference may be approximate
+        return False
+    if rescaling.is_margin or task_loss.way == "contradiction":
+        return True
+    return task_loss.way == "parts" and structure.layout == "items"
 
 
 # ------------------------------------------------------------------------------------------------- lemmas

@@ -50,31 +50,46 @@ def rank_probabilities(scores, offsets, out):
     Documents ring like clocks at ``T_d ~ Exp(e^(s_d))``. With N(t) the number of others that have rung,
     ``P = int e^(s_d) e^(-e^(s_d) t) P(N(t) = r) dt``, over ``x = log t`` by the trapezoidal rule, whose error falls
     exponentially in 1 / step: the integrand is analytic and its width is of the order of 1 / sqrt(k).
+
+    By falling scores, the first ``rung`` documents have rung for certain at x, and those from ``begun`` on have not:
+    only those in between are looked at. Both numbers only rise. Where they are equal nothing happens before the next
+    document begins, so that x goes there at once, counted from its score: however far scores are apart, the
+    number of steps is at most of the order of n / step, and no x is too large for a step to change it.
     """
     out[:] = 0.0
     for q in range(len(offsets) - 1):
         s, result = scores[offsets[q] : offsets[q + 1]], out[offsets[q] : offsets[q + 1]]
         n = len(s)
         k = min(out.shape[1], n)
-        if n == 0:
-            continue
-        step = min(0.25, 0.5 / math.sqrt(k))
-        fastest = s.max()
-        whole = fastest + math.log(np.exp(s - fastest).sum())
-        y, p, rest = np.empty(n), np.empty(n), np.empty(k)
-        dist = np.empty(n + 1 if 4 * k > n else k)
-        x = math.log(NEGLIGIBLE)
-        while True:
-            for d in range(n):
-                y[d] = math.exp(min(s[d] - whole + x, 700.0))
-                p[d] = -math.expm1(-y[d])
-            _distribution(p, -1, dist)
-            if dist[:k].sum() < NEGLIGIBLE:  # bounds what is still to come: later, at least k have rung
+        step = min(0.25, 0.5 / math.sqrt(max(k, 1)))
+        first, last = math.log(NEGLIGIBLE / max(n, 1)), math.log(-math.log(NEGLIGIBLE / max(n, 1)))
+        order = np.argsort(-s)
+        y, p, dist, rest = np.empty(n), np.empty(n), np.empty(n + 1), np.empty(k)
+        rung, begun, origin, x = 0, 0, 0.0, 0.0
+        while rung < k:
+            if rung == begun:
+                origin, x = s[order[begun]], first
+            while begun < n and s[order[begun]] - origin + x >= first:
+                begun += 1
+            while rung < begun and s[order[rung]] - origin + x > last:
+                rung += 1
+            here, left = begun - rung, k - rung
+            if here == 0 or left <= 0:
+                continue
+            for i in range(here):
+                y[i] = math.exp(s[order[rung + i]] - origin + x)
+                p[i] = -math.expm1(-y[i])
+            ranks = min(left, here)
+            now = dist[: here + 1 if 4 * ranks > here else ranks]
+            _distribution(p[:here], -1, now)
+            if (
+                left <= here and now[:left].sum() < NEGLIGIBLE
+            ):  # bounds what is still to come: k have rung later
                 break
-            for d in range(n):
-                density = step * y[d] * (1.0 - p[d])
+            for i in range(here):
+                density = step * y[i] * (1.0 - p[i])
                 if density > NEGLIGIBLE * NEGLIGIBLE:
-                    _without(p, d, dist, rest)
-                    for r in range(k):
-                        result[d, r] += density * rest[r]
+                    _without(p[:here], i, now, rest[:ranks])
+                    for c in range(ranks):
+                        result[order[rung + i], rung + c] += density * rest[c]
             x += step

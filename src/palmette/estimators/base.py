@@ -39,7 +39,6 @@ from palmette.estimators.training import (
 from palmette.executors.threads import ThreadExecutor, n_threads
 from palmette.features.encoded import EncodedInputs
 from palmette.objectives.risk import Risk
-from palmette.solvers.base import proven
 from palmette.solvers.registry import check_name, make_solver
 
 
@@ -91,7 +90,7 @@ class StructuredEstimator(Guidance, Predictions, PersistenceMixin, BaseEstimator
                     max_iter=self.max_iter, random_state=seed_of(self.random_state), callbacks=callbacks,
                 )  # fmt: skip
                 check_solver(solver, problem)
-                result = proven(self._solve(solver, problem, start), problem)
+                result = self._solve(solver, problem, start)
         if tally is not None:
             result = replace(result, n_unconverged=tally.n_unconverged)
         self._keep(data, scorer, result)

@@ -226,6 +226,8 @@ def first_ranks(theta: RankingTables, k: int) -> np.ndarray:
     """Probability of every document at each of the first k ranks, shape (n_rows, k)."""
     from palmette._kernels.plackett_luce_ranks import rank_probabilities
 
+    if len(theta.node):
+        theta.check()
     out = np.empty((len(theta.node), min(k, max(theta.longest, 1))))
     rank_probabilities(theta.node, theta.offsets, out)
     return out

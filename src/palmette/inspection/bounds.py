@@ -8,7 +8,6 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from palmette.losses.base import resolve_loss
-from palmette.surrogates.difference import upper_values
 from palmette.surrogates.ramp import ramp_loss
 
 
@@ -86,7 +85,8 @@ class Measured:
                 self._codes[rows],
                 np.ones(len(block)),
             )
-            convex = upper_values(hinge, structure, theta, true, weight)
+            found = hinge.evaluate(structure, theta, true, weight)
+            convex = found.values + found.slack
             # The truth itself has value 0 in both maxima, so that rounding alone takes the second one below.
             ramp = convex - np.maximum(less.evaluate(structure, theta, true, weight).values, 0.0)
             loss = self.ramp.task_loss.value(structure, theta, true, structure.best(theta).codes)

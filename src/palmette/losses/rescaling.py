@@ -146,15 +146,6 @@ def check_rescaling(task_loss: Any, rescaling: Rescaling) -> None:
         )
 
 
-def is_exact(task_loss: Any, structure: Any, rescaling: Rescaling) -> bool:
-    """Whether maxima are exact for all potentials, so that ``upper`` adds nothing."""
-    if hasattr(structure, "bounds"):  # whose inference may be approximate
-        return False
-    if rescaling.is_margin or task_loss.way == "contradiction":
-        return True
-    return task_loss.way == "parts" and structure.layout == "items"
-
-
 def rescaled_best(
     task_loss: BoundLoss, structure: Any, theta: Any, true: np.ndarray, rescaling: Rescaling, *, margin: bool
 ) -> RescaledBest:

@@ -108,7 +108,7 @@ class KernelProblem:
         return self.edges.added(theta, self.edges.scores(state.edge_table, edges))
 
     def hinges(self, state: KernelState) -> np.ndarray:
-        """Hinge of every sample, unweighted."""
+        """Hinge of every sample, unweighted; from above where maxima are not found for certain."""
         if self.is_compiled:
             from palmette._kernels.kernel_chain import hinge_values
 
@@ -121,7 +121,7 @@ class KernelProblem:
         # By the surrogate, which takes the maximum of a relaxation where the best labels are not known exactly.
         theta, codes = self.theta(state), self.samples.codes
         found = Hinge(self.task_loss).evaluate(self.structure, theta, codes, self.samples.weight)
-        return np.maximum(found.values, 0.0)
+        return np.maximum(found.values + found.slack, 0.0)
 
     # -- the compiled loop's shape of transitions ---------------------------------------------------------------
 

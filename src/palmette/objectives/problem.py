@@ -26,7 +26,26 @@ class Problem(Protocol):
     smooth: bool
 
     def loss(self, w: np.ndarray) -> tuple[float, np.ndarray]:
-        """Value >= 0 of the data term at ``w``, and its (sub)gradient in memory of its own."""
+        """Value >= 0 of the data term at ``w``, and its (sub)gradient in memory of its own.
+
+        A problem whose values may be too low, since maxima are found to a tolerance, also has ``bounded_loss(w)``,
+        which adds by how much at most, and ``refine()``, which asks for better ones and says whether there are any.
+        """
+
+
+def bounded_loss(problem: Problem, w: np.ndarray) -> tuple[float, np.ndarray, float]:
+    """Value and (sub)gradient of the data term at ``w``, and how far the value may be too low.
+
+    ``value + <gradient, v - w>`` is below the data term at every ``v``; ``value + slack`` is not below it at ``w``.
+    """
+    own = getattr(problem, "bounded_loss", None)
+    return (*problem.loss(w), 0.0) if own is None else own(w)
+
+
+def refine(problem: Problem) -> bool:
+    """Ask for maxima of a higher accuracy; False if they are exact, or as accurate as they can be."""
+    own = getattr(problem, "refine", None)
+    return own is not None and own()
 
 
 def name_of(problem: Problem) -> str:

@@ -135,7 +135,19 @@ class Risk:
 
     def loss(self, w: np.ndarray) -> tuple[float, np.ndarray]:
         """Value and (sub)gradient of the data term at ``w``."""
-        return self._packed_loss(w) if self._is_packed else self._generic_loss(w)
+        return self.bounded_loss(w)[:2]
+
+    def bounded_loss(self, w: np.ndarray) -> tuple[float, np.ndarray, float]:
+        """Value and (sub)gradient at ``w`` of what was found of the data term, which is at most value + slack there.
+
+        The cut that they make is below the data term everywhere. The slack is 0 where maxima are exact; else
+        :meth:`refine` may make it smaller.
+        """
+        return (*self._packed_loss(w), 0.0) if self._is_packed else self._generic_loss(w)
+
+    def refine(self) -> bool:
+        """Find maxima to a higher accuracy from now on; False if that is not possible."""
+        return bool(hasattr(self.structure, "refine") and self.structure.refine())
 
     def value(self, w: np.ndarray) -> float:
         """Value of the data term at ``w``, without a gradient where that is cheaper."""
@@ -163,25 +175,27 @@ class Risk:
             self.scorer.pull_back(counts, batch, gradient)
         return value, gradient
 
-    def _generic_loss(self, w: np.ndarray) -> tuple[float, np.ndarray]:
+    def _generic_loss(self, w: np.ndarray) -> tuple[float, np.ndarray, float]:
         if not self._slots:
             self._slots = [np.empty(self.n_params) for _ in self._shards]
-        values = self.executor.map(lambda i: self._shard_loss(i, w), range(len(self._shards)))
+        found = self.executor.map(lambda i: self._shard_loss(i, w), range(len(self._shards)))
         gradient = self._slots[0].copy()
         for slot in self._slots[1:]:
             gradient += slot
-        return float(np.sum(values)), gradient
+        value, slack = np.sum(found, axis=0).tolist()
+        return value, gradient, slack
 
-    def _shard_loss(self, i: int, w: np.ndarray) -> float:
+    def _shard_loss(self, i: int, w: np.ndarray) -> tuple[float, float]:
         slot = self._slots[i]
         slot[:] = 0.0
-        total = 0.0
+        value = slack = 0.0
         for block in self._shards[i]:
             theta = self.scorer.score(w, block.batch)
-            values, counts = self.surrogate.evaluate(self.structure, theta, block.codes, block.weight)
-            self.scorer.pull_back(counts, block.batch, slot)
-            total += float(values @ block.weight)
-        return total
+            found = self.surrogate.evaluate(self.structure, theta, block.codes, block.weight)
+            self.scorer.pull_back(found.counts, block.batch, slot)
+            value += float(found.values @ block.weight)
+            slack += float(np.sum(found.slack * block.weight))
+        return value, slack
 
     def best_codes(self, w: np.ndarray) -> np.ndarray:
         """Codes of the best outputs at ``w``, block by block as :meth:`loss` goes, so that ties fall alike."""
@@ -192,34 +206,9 @@ class Risk:
         ]
         return np.concatenate(found)
 
-    @property
-    def to_tolerance(self) -> bool:
-        """Whether values may be too low: by the tolerance of relaxed maxima, or by a search that may miss the best."""
-        searches = getattr(self.surrogate, "searches", None)
-        if searches is not None:
-            return searches(self.structure)
-        if not (hasattr(self.surrogate, "upper") and hasattr(self.structure, "relaxes")):
-            return False
-        w = np.zeros(self.n_params)
-        return any(
-            self.structure.relaxes(self.scorer.score(w, block.batch))
-            for shard in self._shards
-            for block in shard
-        )
-
-    def upper(self, w: np.ndarray) -> float:
-        """Value of the data term at ``w``, proven from above (:attr:`to_tolerance`)."""
-        total = 0.0
-        for block in (block for shard in self._shards for block in shard):
-            theta = self.scorer.score(w, block.batch)
-            total += float(
-                self.surrogate.upper(self.structure, theta, block.codes, block.weight) @ block.weight
-            )
-        return total
-
     def sample_loss(self, i: int, w: np.ndarray) -> tuple[float, Any, Batch]:
         """One sample: its unweighted value, its weighted gradient in theta's shape, and its inputs."""
         one = self.samples.slice(i, i + 1)
         theta = self.scorer.score(w, one.batch)
-        values, counts = self.surrogate.evaluate(self.structure, theta, one.codes, one.weight)
-        return float(values[0]), counts, one.batch
+        found = self.surrogate.evaluate(self.structure, theta, one.codes, one.weight)
+        return float(found.values[0]), found.counts, one.batch

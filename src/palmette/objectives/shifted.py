@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from palmette.objectives.problem import bounded_loss, refine
+
 
 class Shifted:
     """``loss(w) - <slope, w>`` with the penalty of another problem.
@@ -32,6 +34,14 @@ class Shifted:
 
     def loss(self, w: np.ndarray) -> tuple[float, np.ndarray]:
         """Value and (sub)gradient of the data term at ``w``."""
-        value, gradient = self.problem.loss(w)
+        return self.bounded_loss(w)[:2]
+
+    def bounded_loss(self, w: np.ndarray) -> tuple[float, np.ndarray, float]:
+        """What was found of the value, with its (sub)gradient, and what may be missing."""
+        value, gradient, slack = bounded_loss(self.problem, w)
         gradient -= self.slope
-        return value - float(self.slope @ w), gradient
+        return value - float(self.slope @ w), gradient, slack
+
+    def refine(self) -> bool:
+        """Find maxima to a higher accuracy from now on; False if that is not possible."""
+        return refine(self.problem)

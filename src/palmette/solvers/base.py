@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any, NamedTuple
 
@@ -53,7 +53,7 @@ class Result:
         most 1 % of the objective or no bound exists.
     reason : str
         What stopped the run: ``"gap"``, ``"relative decrease over 10 iterations"``, ``"max_iter"``,
-        ``"callback"``, ...
+        ``"callback"``, ``"inexact maxima"`` (only better maxima of the loss would close the gap), ...
     state : object
         Give it back to the same solver (``solve(problem, state=result.state)``) to go on where it stopped.
     n_unconverged : int
@@ -85,15 +85,6 @@ class Result:
     def gap(self) -> float:
         """Proven bound on the suboptimality of ``w`` (NaN where none exists)."""
         return self.step.gap
-
-
-def proven(result: Result, problem: Any) -> Result:
-    """The result with an objective proven from above, where the data term was evaluated to a tolerance."""
-    if not problem.to_tolerance:
-        return result
-    primal = max(result.primal, problem.upper(result.w) + problem.regularizer.value(result.w))
-    step = result.step._replace(primal=primal)
-    return replace(result, step=step, history=(*result.history[:-1], step))
 
 
 def check_settings(solver: Any, *, positive: Sequence[str], not_negative: Sequence[str]) -> None:

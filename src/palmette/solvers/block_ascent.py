@@ -9,8 +9,9 @@ from typing import Any, ClassVar, NamedTuple, Protocol, Self
 import numpy as np
 
 from palmette.errors import MissingCapability
-from palmette.objectives.problem import require_convex, require_separable, require_whole
+from palmette.objectives.problem import refine, require_convex, require_separable, require_whole
 from palmette.solvers.base import Callback, Recorder, Result, check_settings, warn_unconverged
+from palmette.solvers.maxima import INEXACT, limited, warn_inexact
 from palmette.surrogates.hinge import Hinge
 
 FORGET = 0.2  # share of the present weights in their running mean
@@ -75,16 +76,22 @@ class Blocks(Protocol):
     def refresh(self, state: Any) -> None:
         """Compute weights and losses from the dual variables: what visits added up has rounding errors."""
 
-    def value(self, w: np.ndarray) -> float:
-        """The data term at ``w``."""
+    def value(self, w: np.ndarray) -> tuple[float, float]:
+        """The data term at ``w`` by the maxima found, and what they may add to it."""
 
 
 class Best(NamedTuple):
     """The best point met, its objective, and the best lower bound proved."""
 
     w: np.ndarray
-    primal: float
+    found: float  # by the maxima that were found ...
     lower: float
+    slack: float = 0.0  # ... and what they may add to it
+
+    @property
+    def primal(self) -> float:
+        """The objective, from above."""
+        return self.found + self.slack
 
 
 def check_dual(problem: Any, solver: str, w0: np.ndarray | None) -> None:
@@ -126,11 +133,16 @@ def checked(problem: Any, blocks: Blocks, state: BlockState, best: Best) -> Best
     blocks.refresh(state)
     lower = max(best.lower, dual_value(problem, state))
     for w in (state.w.copy(), state.mean()):
-        primal = blocks.value(w) + problem.regularizer.value(w)
+        best = better(problem, blocks, w, best)
         state.n_oracle += 1
-        if primal < best.primal:
-            best = Best(w, primal, lower)
     return best._replace(lower=lower)
+
+
+def better(problem: Any, blocks: Blocks, w: np.ndarray, best: Best) -> Best:
+    """The point ``w`` if it is better, or the best so far."""
+    value, slack = blocks.value(w)
+    found = value + problem.regularizer.value(w)
+    return best._replace(w=w, found=found, slack=slack) if found < best.found else best
 
 
 def ascend(solver: Any, name: str, problem: Any, blocks: Blocks, start: dict[str, Any]) -> Result:
@@ -161,8 +173,16 @@ def ascend(solver: Any, name: str, problem: Any, blocks: Blocks, start: dict[str
         if stop:
             reason = "callback"
             break
+        if limited(best.found, best.slack, best.lower, solver.tol):
+            if not refine(problem):
+                reason = INEXACT
+                break
+            best = better(problem, blocks, best.w, best._replace(found=np.inf))
+            state.n_oracle += 1
     recorder.history[-1] = recorder.history[-1]._replace(primal=best.primal, lower=best.lower)
     history = tuple(recorder.history)
+    if reason == INEXACT:
+        warn_inexact(name, f"{state.epoch} epochs", history[-1], solver.tol)
     if reason == "max_iter":
         warn_unconverged(
             f"{name} stopped after {state.epoch} epochs with relative gap "

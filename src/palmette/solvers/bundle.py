@@ -12,7 +12,9 @@ import numpy as np
 from palmette.objectives.certificate import CutPool
 from palmette.objectives.problem import (
     Problem,
+    bounded_loss,
     first_point,
+    refine,
     require_convex,
     require_no_l1,
     require_penalised,
@@ -20,6 +22,7 @@ from palmette.objectives.problem import (
     require_whole,
 )
 from palmette.solvers.base import Callback, Recorder, Result, Step, warn_unconverged
+from palmette.solvers.maxima import INEXACT, limited, warn_inexact
 
 _ROUNDING = 1e-13  # relative gap below which values cannot be told apart
 
@@ -31,7 +34,8 @@ class BundleState:
     w: np.ndarray  # where the next cut will be taken
     pool: CutPool
     best_w: np.ndarray
-    best: float = np.inf
+    best: float = np.inf  # by the maxima that were found ...
+    slack: float = 0.0  # ... and what they may add to it
     n_iter: int = 0
     history: tuple[Step, ...] = ()
 
@@ -95,22 +99,30 @@ class Bundle:
         last, reason = run.n_iter + self.max_iter, ""
         while not reason:
             self._iterate(problem, run)
-            stop = recorder.record(run.n_iter, run.n_iter, run.best, run.pool.best, lambda: run.best_w)
-            gap = run.best - run.pool.best
-            if gap <= self.tol * abs(run.best):
+            primal = run.best + run.slack
+            stop = recorder.record(run.n_iter, run.n_iter, primal, run.pool.best, lambda: run.best_w)
+            gap = primal - run.pool.best
+            if gap <= self.tol * abs(primal):
                 reason = "gap"
-            elif gap <= _ROUNDING * abs(run.best):
+            elif gap <= _ROUNDING * abs(primal):
                 reason = "machine precision"
             elif stop:
                 reason = "callback"
             elif run.n_iter == last:
                 reason = "max_iter"
+            elif limited(run.best, run.slack, run.pool.best, self.tol):
+                if refine(problem):
+                    run.w, run.best = run.best_w, np.inf  # look at it again
+                else:
+                    reason = INEXACT
         run.history = tuple(recorder.history)
         step = run.history[-1]
+        if reason == INEXACT:
+            warn_inexact(self.name, f"{run.n_iter} iterations", step, self.tol)
         if reason == "max_iter":
             warn_unconverged(
-                f"{self.name} stopped after {run.n_iter} iterations with relative gap {step.gap / abs(run.best):.2e} "
-                f"> tol={self.tol:g}. Increase max_iter, tol or l2."
+                f"{self.name} stopped after {run.n_iter} iterations with relative gap "
+                f"{step.gap / abs(step.primal):.2e} > tol={self.tol:g}. Increase max_iter, tol or l2."
             )
         return Result(run.best_w, step, run.history, reason in ("gap", "machine precision"), reason, run)
 
@@ -125,7 +137,7 @@ class Bundle:
         of an earlier run on ``loss``; `state` is used up."""
         state.pool.shift(change)
         state.pool.lower_bound()
-        run = BundleState(w, state.pool, w, value)
+        run = BundleState(w, state.pool, w, value - state.slack, state.slack)
         run.w = self._next(problem, run)
         return run
 
@@ -146,10 +158,10 @@ class Bundle:
 
     def _iterate(self, problem: Problem, run: BundleState) -> None:
         reg = problem.regularizer
-        value, gradient = problem.loss(run.w)
-        primal = value + reg.value(run.w)
-        if primal < run.best:
-            run.best, run.best_w = float(primal), run.w
+        value, gradient, slack = bounded_loss(problem, run.w)
+        found = float(value + reg.value(run.w))
+        if found < run.best:
+            run.best, run.best_w, run.slack = found, run.w, slack
         run.pool.add(value, gradient, run.w)
         run.pool.lower_bound()
         run.n_iter += 1

@@ -9,10 +9,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from palmette.errors import MissingCapability
-from palmette.objectives.problem import first_point, name_of, require_separable, require_whole
+from palmette.objectives.problem import bounded_loss, first_point, name_of, require_separable, require_whole
 from palmette.objectives.shifted import Shifted
 from palmette.solvers.base import Callback, Recorder, Result, Step, check_settings, warn_unconverged
 from palmette.solvers.bundle import Bundle
+from palmette.solvers.maxima import silent_inexact
 from palmette.solvers.multiclass_blocks import suits, why_not
 from palmette.solvers.multiclass_dual import MulticlassDual
 
@@ -293,13 +294,15 @@ class _Rounds:
         callback.sees_weights = True  # type: ignore[attr-defined]
         problem = Shifted(self.convex, self.slope)
         known = None if self._convex_value is None else self._convex_value - float(self.slope @ self.w)
-        result = self.inner.solve(problem, self.w, known, callback)
+        with silent_inexact():  # the end of a round claims nothing
+            result = self.inner.solve(problem, self.w, known, callback)
         self.w, self._convex_value = result.w, result.primal + float(self.slope @ result.w)
 
 
 def objective(problem: Any, w: np.ndarray) -> float:
     """Value of a problem at ``w``, penalty included."""
-    return float(problem.loss(w)[0] + problem.regularizer.value(w))
+    value, _, slack = bounded_loss(problem, w)
+    return float(value + slack + problem.regularizer.value(w))
 
 
 def best_scale(problem: Any, direction: np.ndarray) -> np.ndarray:

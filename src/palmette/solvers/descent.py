@@ -9,8 +9,9 @@ from typing import Any, Self
 import numpy as np
 
 from palmette.objectives.certificate import CutPool
-from palmette.objectives.problem import Problem, is_convex
+from palmette.objectives.problem import Problem, bounded_loss, is_convex, refine
 from palmette.solvers.base import Step
+from palmette.solvers.maxima import limited
 
 
 @dataclass(kw_only=True)
@@ -20,7 +21,8 @@ class DescentState:
     w: np.ndarray  # where the next step begins
     pool: CutPool | None  # None where the loss is not convex
     best_w: np.ndarray
-    best: float = np.inf
+    best: float = np.inf  # by the maxima that were found ...
+    slack: float = 0.0  # ... and what they may add to it
     n_oracle: float = 0.0
     history: tuple[Step, ...] = ()
 
@@ -31,19 +33,35 @@ class DescentState:
         return cls(w=w, pool=pool, best_w=w, n_oracle=n_oracle, **own)
 
     @property
+    def primal(self) -> float:
+        """Objective of the best point, from above."""
+        return self.best + self.slack
+
+    @property
     def lower(self) -> float:
         """Proven bound, NaN where the loss is not convex."""
         return np.nan if self.pool is None else self.pool.best
 
     def look(self, problem: Problem, w: np.ndarray) -> tuple[float, np.ndarray]:
         """Objective and subgradient at ``w``, which may become the best point and gives a cut: one pass."""
-        loss, gradient = problem.loss(w)
+        loss, gradient, slack = bounded_loss(problem, w)
         self.n_oracle += 1
-        value = float(loss + problem.regularizer.value(w))
+        found = float(loss + problem.regularizer.value(w))
         self.cut(loss, gradient, w)
-        if value < self.best:
-            self.best, self.best_w = value, w
-        return value, gradient + problem.regularizer.l2_gradient(w)
+        if found < self.best:
+            self.best, self.best_w, self.slack = found, w, slack
+        return found, gradient + problem.regularizer.l2_gradient(w)
+
+    def ends(self, problem: Problem, tol: float) -> bool:
+        """Whether only better maxima would close the gap, and there are none; else the best point is looked at again
+        with better ones."""
+        if not limited(self.best, self.slack, self.lower, tol):
+            return False
+        if not refine(problem):
+            return True
+        self.best = np.inf
+        self.look(problem, self.best_w)
+        return False
 
     def cut(self, loss: float, gradient: np.ndarray, w: np.ndarray) -> None:
         """Take the cut of the data term at ``w`` into the bound."""

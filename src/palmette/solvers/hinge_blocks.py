@@ -89,17 +89,16 @@ class PackedBlocks:
         )  # fmt: skip
         active.w = -chains.unpack(counts) / self.problem.regularizer.l2
 
-    def value(self, w: np.ndarray) -> float:
-        """The data term at ``w``."""
+    def value(self, w: np.ndarray) -> tuple[float, float]:
+        """The data term at ``w``, by exact maxima."""
         from palmette._kernels.chain_frank_wolfe import hinge_value
 
         chains, samples = self.chains, self.problem.samples
-        return float(
-            hinge_value(
-                chains.inputs, chains.pack_weights(w), chains.base, self.cost, chains.offsets, samples.codes,
-                samples.weight, chains.n_labels, chains.width,
-            )
+        total = hinge_value(
+            chains.inputs, chains.pack_weights(w), chains.base, self.cost, chains.offsets, samples.codes,
+            samples.weight, chains.n_labels, chains.width,
         )  # fmt: skip
+        return float(total), 0.0
 
 
 class GenericBlocks:
@@ -117,9 +116,9 @@ class GenericBlocks:
         """Compute weights and losses from the masses."""
         active.w, active.loss = dual_weights(self.problem, active), block_losses(self.problem, active)
 
-    def value(self, w: np.ndarray) -> float:
-        """The data term at ``w``."""
-        return self.problem.value(w)
+    def value(self, w: np.ndarray) -> tuple[float, float]:
+        """The data term at ``w``, by exact maxima."""
+        return self.problem.value(w), 0.0
 
     def _visit(self, active: ActiveSet, s: int) -> bool:
         problem = self.problem

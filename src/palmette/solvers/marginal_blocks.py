@@ -104,9 +104,9 @@ class ChainMarginals:
         cost = problem.surrogate.task_loss.cost(theta, samples.codes).node
         state.loss = np.add.reduceat(np.sum(cost * state.node, axis=1), samples.batch.offsets[:-1])
 
-    def value(self, w: np.ndarray) -> float:
-        """The data term at ``w``."""
-        return self.problem.value(w)
+    def value(self, w: np.ndarray) -> tuple[float, float]:
+        """The data term at ``w``, by exact maxima."""
+        return self.problem.value(w), 0.0
 
 
 class PackedMarginals(ChainMarginals):
@@ -129,8 +129,8 @@ class PackedMarginals(ChainMarginals):
         )  # fmt: skip
         state.w = chains.unpack(w)
 
-    def value(self, w: np.ndarray) -> float:
-        """The data term at ``w``."""
+    def value(self, w: np.ndarray) -> tuple[float, float]:
+        """The data term at ``w``, by exact maxima."""
         return self._packed.value(w)
 
 

@@ -220,7 +220,7 @@ class _Run:
             primal = self.blocks.value(w) + self.problem.regularizer.value(w)
             state.n_oracle += 1
             if primal < self.best.primal:
-                self.best = self.best._replace(w=w, primal=primal)
+                self.best = self.best._replace(w=w, found=primal)
 
     def _result(self, reason: str) -> Result:
         history, best = tuple(self.recorder.history), self.best

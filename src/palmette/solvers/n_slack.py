@@ -16,7 +16,7 @@ from palmette.objectives.problem import (
     require_whole,
 )
 from palmette.solvers.base import Result
-from palmette.solvers.block_ascent import Best, BlockAscent, ascend
+from palmette.solvers.block_ascent import Best, BlockAscent, ascend, better
 from palmette.solvers.working_set import WorkingSet, WorkingSetBlocks
 from palmette.structures.base import require
 
@@ -62,12 +62,13 @@ class NSlack(BlockAscent):
     def solve(self, problem: Any, w0: np.ndarray | None = None, state: dict | None = None) -> Result:
         """Run from ``w = 0``, or go on from the ``state`` of an earlier result."""
         self._check(problem, w0)
+        blocks = WorkingSetBlocks(problem)
         if state is None:
             zero = WorkingSet.at_truth(problem)
             zero.n_oracle = 1.0
-            best = Best(zero.w.copy(), problem.value(zero.w), 0.0)
+            best = better(problem, blocks, zero.w.copy(), Best(zero.w, np.inf, 0.0))
             state = {"active": zero, "history": (), "best": best}
-        return ascend(self, self.name, problem, WorkingSetBlocks(problem), state)
+        return ascend(self, self.name, problem, blocks, state)
 
     def _check(self, problem: Any, w0: np.ndarray | None) -> None:
         require(problem, ("sample_loss",), user=self.name, remedy="Use solver='one_slack' or 'bundle'.")

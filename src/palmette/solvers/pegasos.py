@@ -17,6 +17,7 @@ from palmette.objectives.problem import (
 )
 from palmette.solvers.base import Callback, Recorder, Result, check_settings, warn_unconverged
 from palmette.solvers.descent import DescentState
+from palmette.solvers.maxima import INEXACT, warn_inexact
 from palmette.solvers.pegasos_epoch import run_epoch
 from palmette.solvers.starts import first_weights
 from palmette.structures.base import require
@@ -114,9 +115,9 @@ class Pegasos:
                 # on a copy: a resumed run goes on as if it had not been checked
                 seen = copy.deepcopy(run)
                 self._check(problem, seen)
-                run.best, run.best_w = seen.best, seen.best_w
-            stop = recorder.record(run.epoch, run.n_oracle, run.best, run.lower, lambda: run.best_w)
-            if run.best - run.lower <= self.tol * abs(run.best):
+                run.best, run.best_w, run.slack = seen.best, seen.best_w, seen.slack
+            stop = recorder.record(run.epoch, run.n_oracle, run.primal, run.lower, lambda: run.best_w)
+            if run.primal - run.lower <= self.tol * abs(run.primal):
                 reason = "gap"
             elif run.pool is None and due and run.previous - run.best <= self.tol * abs(run.best):
                 reason = f"relative decrease over {self.check_every} epochs"
@@ -124,17 +125,23 @@ class Pegasos:
                 reason = "callback"
             elif run.epoch == last:
                 reason = "max_iter"
+            elif run.ends(problem, self.tol):
+                reason = INEXACT
             if due:
                 run.previous = run.best
         run.history = tuple(recorder.history)
         step = run.history[-1]
+        if reason == INEXACT:
+            warn_inexact("pegasos", f"{run.epoch} epochs", step, self.tol)
         if reason == "max_iter":
-            bound = "" if run.pool is None else f" with relative gap {step.gap / abs(run.best):.2e}"
+            bound = "" if run.pool is None else f" with relative gap {step.gap / abs(step.primal):.2e}"
             warn_unconverged(
-                f"pegasos stopped after {run.epoch} epochs at objective {run.best:.6g}{bound} (tol={self.tol:g}). "
+                f"pegasos stopped after {run.epoch} epochs at objective {step.primal:.6g}{bound} (tol={self.tol:g}). "
                 "Increase max_iter, tol or l2."
             )
-        return Result(run.best_w, step, run.history, reason not in ("max_iter", "callback"), reason, run)
+        return Result(
+            run.best_w, step, run.history, reason not in ("max_iter", "callback", INEXACT), reason, run
+        )
 
     def _start(self, problem: Any, w0: np.ndarray | None) -> PegasosState:
         w, n_oracle = first_weights(problem, w0)

@@ -12,10 +12,10 @@ from palmette.solvers.block_ascent import BlockState
 from palmette.solvers.graph_parts import OneGraph, dot, flatten, without_tree
 from palmette.solvers.hinge_blocks import TIE, first_best
 from palmette.structures.graph_factors import add_answer, factor_graph
+from palmette.structures.graph_methods import SMALL_PROGRAM
 from palmette.structures.graph_tables import combined
 
 INNER_RELAXED = 20  # pairwise steps a visit: far cheaper than a linear program
-SMALL = 20_000  # entries of a graph's tables up to which HiGHS finds the vertex; messages beyond
 
 
 @dataclass(kw_only=True)
@@ -67,7 +67,7 @@ class RelaxedBlocks:
             return one.counts(codes), float(top), float(top)
         tables = combined(one.theta, one.cost, None)
         graph = factor_graph(tables, 0)
-        point = relax(graph, exact=graph.topology.table_ptr[-1] <= SMALL)
+        point = relax(graph, tol=structure.accuracy, exact=graph.topology.table_ptr[-1] <= SMALL_PROGRAM)
         counts = tables.zeros()
         add_answer(tables, 0, point.unary, point.factor, 1.0, counts)
         found = flatten(counts)
@@ -112,11 +112,12 @@ class RelaxedBlocks:
             state.loss[s] = dot(one.cost_flat, mean)
         state.w = -total / self.problem.regularizer.l2
 
-    def value(self, w: np.ndarray) -> float:
-        """An upper bound on the relaxed data term at ``w``, equal to it where the vertices are exact."""
-        total = 0.0
+    def value(self, w: np.ndarray) -> tuple[float, float]:
+        """The relaxed data term at ``w`` by the vertices found, and what better ones may add to it."""
+        total = slack = 0.0
         for s in range(self.problem.n_samples):
             one = OneGraph(self.problem, s, w)
-            _, _, bound = self._oracle(one, s)
-            total += one.weight * (bound - float(self.problem.structure.score(one.theta, one.codes)[0]))
-        return total
+            _, top, bound = self._oracle(one, s)
+            total += one.weight * (top - float(self.problem.structure.score(one.theta, one.codes)[0]))
+            slack += one.weight * max(bound - top, 0.0)
+        return total, slack

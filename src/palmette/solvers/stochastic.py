@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from palmette.objectives.certificate import CutPool
-from palmette.objectives.problem import is_convex, require_separable
+from palmette.objectives.problem import bounded_loss, is_convex, require_separable
 from palmette.solvers.base import Callback, Recorder, Result, check_settings, warn_unconverged
 from palmette.solvers.passes import DTYPES, PassState, check_choices, cut_anew, stochastic_pass
 from palmette.solvers.starts import first_weights
@@ -104,9 +104,9 @@ class Stochastic:
             checking = epoch % self.check_every == 0 or epoch == last
             if checking:
                 w = current.weights(self.averaged)
-                value, gradient = problem.loss(w)
+                value, gradient, slack = bounded_loss(problem, w)
                 n_oracle += 1
-                primal = value + problem.regularizer.value(w)
+                primal = value + slack + problem.regularizer.value(w)
                 lower = _bound(pool, lower, value, gradient, w)
             stop = recorder.record(epoch, n_oracle, primal, lower, lambda: current.weights(self.averaged))
             if stop:
@@ -122,8 +122,8 @@ class Stochastic:
                     break
         if reason == "callback" or np.isnan(primal):
             w = current.weights(self.averaged)
-            value, gradient = problem.loss(w)
-            primal = value + problem.regularizer.value(w)
+            value, gradient, slack = bounded_loss(problem, w)
+            primal = value + slack + problem.regularizer.value(w)
             lower = _bound(pool, lower, value, gradient, w)
             recorder.history[-1] = recorder.history[-1]._replace(primal=primal, lower=lower)
         return self._result(w, recorder, reason, current, lower, previous, n_oracle)

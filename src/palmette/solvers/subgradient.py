@@ -16,6 +16,7 @@ from palmette.objectives.problem import (
 )
 from palmette.solvers.base import Callback, Recorder, Result, check_settings, warn_unconverged
 from palmette.solvers.descent import DescentState
+from palmette.solvers.maxima import INEXACT, warn_inexact
 from palmette.solvers.starts import first_weights
 
 FIRST_WISH = (
@@ -113,8 +114,8 @@ class Subgradient:
         last, reason = run.n_iter + self.max_iter, ""
         while not reason:
             stationary = self._iterate(problem, run)
-            stop = recorder.record(run.n_iter, run.n_oracle, run.best, run.lower, lambda: run.best_w)
-            if run.best - run.lower <= self.tol * abs(run.best):
+            stop = recorder.record(run.n_iter, run.n_oracle, run.primal, run.lower, lambda: run.best_w)
+            if run.primal - run.lower <= self.tol * abs(run.primal):
                 reason = "gap"
             elif stationary:
                 reason = "stationary point"
@@ -124,16 +125,22 @@ class Subgradient:
                 reason = "callback"
             elif run.n_iter == last:
                 reason = "max_iter"
+            elif run.ends(problem, self.tol):
+                reason = INEXACT
         run.history = tuple(recorder.history)
         step = run.history[-1]
+        if reason == INEXACT:
+            warn_inexact("subgradient", f"{run.n_iter} iterations", step, self.tol)
         if reason == "max_iter":
             left = step.gap if np.isfinite(step.gap) else run.wish
             what = "gap" if np.isfinite(step.gap) else "decrease hoped for"
             warn_unconverged(
-                f"subgradient stopped after {run.n_iter} iterations at objective {run.best:.6g} with relative {what} "
-                f"{left / abs(run.best):.2e} > tol={self.tol:g}. Increase max_iter, tol or l2."
+                f"subgradient stopped after {run.n_iter} iterations at objective {step.primal:.6g} with relative "
+                f"{what} {left / abs(step.primal):.2e} > tol={self.tol:g}. Increase max_iter, tol or l2."
             )
-        return Result(run.best_w, step, run.history, reason not in ("max_iter", "callback"), reason, run)
+        return Result(
+            run.best_w, step, run.history, reason not in ("max_iter", "callback", INEXACT), reason, run
+        )
 
     def _check(self, problem: Problem) -> None:
         require_separable(problem, "subgradient")

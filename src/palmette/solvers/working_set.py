@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from palmette.objectives.problem import bounded_loss
 from palmette.solvers.block_ascent import BlockState
 
 NONE = -1  # end of a list, as in the kernel
@@ -154,6 +155,7 @@ class WorkingSetBlocks:
         state.w = -counts * self.inverse
         self._losses(state)
 
-    def value(self, w: np.ndarray) -> float:
-        """The data term at ``w``."""
-        return self.problem.value(w)
+    def value(self, w: np.ndarray) -> tuple[float, float]:
+        """The data term at ``w`` by the maxima found, and what they may add to it."""
+        value, _, slack = bounded_loss(self.problem, w)
+        return value, slack

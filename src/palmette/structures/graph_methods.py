@@ -22,7 +22,11 @@ from palmette.structures.graph_tables import GraphTables
 
 MEMORY = 2**27  # bytes that the messages of a junction tree may take
 LARGEST = 17.5  # log2 of the largest clique that repeated inference bears, unless a memory limit is given
-RELAX_TOL = 1e-3  # relative accuracy of linear programs in training; 1e-4 took three times as long on snakes
+RELAX_TOL = (
+    1e-3  # relative accuracy of linear programs in training; 1e-4 took three times as long on snakes ...
+)
+FINEST = 1e-7  # ... so that it becomes higher only where a proof needs it, down to this
+SMALL_PROGRAM = 20_000  # entries of a graph's tables up to which HiGHS then solves it; messages beyond
 SMALL_TREE = 12.0  # log2 of the largest clique up to which a junction tree is faster than a graph cut
 INFERENCE = ("auto", "exact", "junction_tree", "graph_cut", "bounded", "loopy", "integer_program")
 NOT_EXACT = ("bounded", "loopy")
@@ -67,6 +71,14 @@ class Tally:
         self._graphs: dict[tuple[str, str], set[int]] = defaultdict(set)
         self._unconverged: set[int] = set()
         self._number = next(_NUMBERS)
+        self.accuracy = RELAX_TOL  # of linear programs in this run
+
+    def refine(self) -> bool:
+        """Solve linear programs more accurately from now on; False where that was reached before."""
+        if self.accuracy <= FINEST:
+            return False
+        self.accuracy *= 0.1
+        return True
 
     def kept(self, name: str, memory: dict, make: Callable[[], Any]) -> Any:
         """What inference on a graph starts from while the weights move little; ``make()`` at first.
@@ -154,10 +166,20 @@ class GraphMethods:
 
         tally = self._tally
         warm = None if tally is None else tally.kept("relax", memory, RelaxationState)
-        found = relax(graph, tol=RELAX_TOL, warm=warm)
+        exact = self.accuracy < RELAX_TOL and graph.topology.table_ptr[-1] <= SMALL_PROGRAM
+        found = relax(graph, tol=self.accuracy, exact=exact, warm=warm)
         if not found.integral:
             self._note("relaxed", found.method, memory, found.converged)
         return found
+
+    @property
+    def accuracy(self) -> float:
+        """Relative accuracy of the linear programs of this run."""
+        return RELAX_TOL if self._tally is None else self._tally.accuracy
+
+    def refine(self) -> bool:
+        """Solve the linear programs of this run more accurately from now on; False if that is not possible."""
+        return self._tally is not None and self._tally.refine()
 
     # -- choosing -----------------------------------------------------------------------------------------------
 

@@ -8,10 +8,15 @@ import numpy as np
 
 
 class Evaluation(NamedTuple):
-    """A surrogate on a batch: unweighted value of each sample, weighted gradient in theta's shape."""
+    """A surrogate on a batch: unweighted value of each sample, weighted gradient in theta's shape.
+
+    Where maxima are not found for certain, ``values`` are those of what was found, so that cuts stay below the loss,
+    and the loss of each sample is at most ``values + slack``.
+    """
 
     values: np.ndarray
     counts: Any
+    slack: Any = 0.0  # one number a sample, or 0 for all
 
 
 class Surrogate(Protocol):

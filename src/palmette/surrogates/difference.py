@@ -57,26 +57,11 @@ class Difference:
         """What both parts need of a structure."""
         return tuple(dict.fromkeys((*self.convex_part.needs, *self.concave_part.needs)))
 
-    @property
-    def searches(self) -> Any:
-        """The question whether values may be too low, if the convex part answers it: a search that misses the best
-        output of the concave part makes them too high."""
-        return getattr(self.convex_part, "searches", None)
-
     def evaluate(self, structure: Any, theta: Any, true: Any, weight: np.ndarray) -> Evaluation:
-        """Values of every sample, and the difference of subgradients of both parts."""
-        values, counts = self.convex_part.evaluate(structure, theta, true, weight)
-        less, counts = self.concave_part.evaluate(structure, theta, true, -weight, into=counts)
-        return Evaluation(values - less, counts)
+        """Values of every sample, and the difference of subgradients of both parts.
 
-    def upper(self, structure: Any, theta: Any, true: Any, weight: np.ndarray) -> np.ndarray:
-        """Values of every sample, proven from above: what a search finds for the concave part is never too much."""
-        values = upper_values(self.convex_part, structure, theta, true, weight)
-        return values - self.concave_part.evaluate(structure, theta, true, weight).values
-
-
-def upper_values(surrogate: Any, structure: Any, theta: Any, true: Any, weight: np.ndarray) -> np.ndarray:
-    """Values of a surrogate, proven from above where it knows how."""
-    if hasattr(surrogate, "upper"):
-        return surrogate.upper(structure, theta, true, weight)
-    return surrogate.evaluate(structure, theta, true, weight).values
+        The slack is that of the convex part: what is missed of the concave part makes values too high, never too low.
+        """
+        convex = self.convex_part.evaluate(structure, theta, true, weight)
+        less = self.concave_part.evaluate(structure, theta, true, -weight, into=convex.counts)
+        return Evaluation(convex.values - less.values, less.counts, convex.slack)

@@ -27,26 +27,17 @@ class Hinge:
 
     def evaluate(self, structure: Any, theta: Any, true: Any, weight: np.ndarray) -> Evaluation:
         """Values and a subgradient of every sample."""
-        if self._relaxes(structure, theta):
-            value, counts, _ = self._relaxed(structure, theta, true, weight)
-            counts = structure.count(theta, true, weight=-weight, into=counts)
-            return Evaluation(value - structure.score(theta, true), counts)
-        rival, value = self.task_loss.augmented_best(structure, theta, true)
-        return difference(structure, theta, true, rival, value, weight)
-
-    def upper(self, structure: Any, theta: Any, true: Any, weight: np.ndarray) -> np.ndarray:
-        """Values of every sample, proven from above where :meth:`evaluate` solves a relaxation to a tolerance."""
-        if not self._relaxes(structure, theta):
-            return self.evaluate(structure, theta, true, weight).values
-        found = self._relaxed(structure, theta, true, weight)
-        return found.values + found.slack - structure.score(theta, true)
-
-    def _relaxes(self, structure: Any, theta: Any) -> bool:
-        return self.task_loss.way == "parts" and hasattr(structure, "relaxes") and structure.relaxes(theta)
-
-    def _relaxed(self, structure: Any, theta: Any, true: Any, weight: np.ndarray) -> Any:
+        if self.task_loss.way != "parts" or not hasattr(structure, "relaxes"):
+            rival, value = self.task_loss.augmented_best(structure, theta, true)
+            return difference(structure, theta, true, rival, value, weight)
         cost = self.task_loss.cost(theta, true)  # type: ignore[attr-defined]
-        return structure.relaxed_best(theta, cost=cost, weight=weight)
+        if not structure.relaxes(theta):
+            rival, value, bound = structure.bounded_best(theta, cost=cost)
+            found = difference(structure, theta, true, rival, value, weight)
+            return found._replace(slack=np.maximum(bound - value, 0.0))
+        value, counts, slack = structure.relaxed_best(theta, cost=cost, weight=weight)
+        counts = structure.count(theta, true, weight=-weight, into=counts)
+        return Evaluation(value - structure.score(theta, true), counts, slack)
 
 
 def difference(structure, theta, true, rival, value, weight, into=None) -> Evaluation:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from palmette.losses.base import BoundLoss
-from palmette.losses.rescaling import check_rescaling, is_exact, rescaled_best, resolve_rescaling
+from palmette.losses.rescaling import check_rescaling, rescaled_best, resolve_rescaling
 from palmette.surrogates.base import Evaluation
 
 
@@ -30,21 +30,11 @@ class _Rescaled:
         self, structure: Any, theta: Any, true: Any, weight: np.ndarray, into: Any = None
     ) -> Evaluation:
         """Values and a subgradient of every sample; weighted counts are added to ``into`` if given."""
-        found = self._best(structure, theta, true)
+        found = rescaled_best(self.task_loss, structure, theta, true, self.rescaling, margin=self.margin)
         own = np.asarray(weight, float) * self.rescaling.gamma(found.losses)
         counts = structure.count(theta, found.codes, weight=own, into=into)
-        return Evaluation(found.values, structure.count(theta, true, weight=-own, into=counts))
-
-    def upper(self, structure: Any, theta: Any, true: Any, weight: np.ndarray) -> np.ndarray:
-        """Values of every sample, proven from above where the search may have missed the best output."""
-        return self._best(structure, theta, true).upper
-
-    def searches(self, structure: Any) -> bool:
-        """Whether values may be too low, since the search need not find the best output; :meth:`upper` proves it."""
-        return not is_exact(self.task_loss, structure, self.rescaling)
-
-    def _best(self, structure, theta, true):
-        return rescaled_best(self.task_loss, structure, theta, true, self.rescaling, margin=self.margin)
+        counts = structure.count(theta, true, weight=-own, into=counts)
+        return Evaluation(found.values, counts, found.upper - found.values)
 
 
 @dataclass(frozen=True)
@@ -60,7 +50,7 @@ class RescaledHinge(_Rescaled):
     Notes
     -----
     The maximum is searched as :mod:`palmette.losses.rescaling` says. Where the best output is not found for certain,
-    the values are those of a good one, so cuts stay below the loss and :meth:`upper` proves it from above.
+    the values are those of a good one, so cuts stay below the loss, and ``slack`` is what it may be above them.
 
     Examples
     --------
