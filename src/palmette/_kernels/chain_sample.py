@@ -1,4 +1,4 @@
-"""One chain at a time: score it, scatter its counts. What the sequential solvers' loops are built from.
+"""One chain at a time: what the sequential solvers' loops are built from.
 
 Inputs are either ``dense`` (rows, columns) or sparse rows; the other kind is empty. A dense row is treated as a
 sparse one with all labels in every column. Weights are ``[node | bias | edge]`` as in ``palmette.scorers.linear``.
@@ -7,7 +7,7 @@ sparse one with all labels in every column. Weights are ``[node | bias | edge]``
 from __future__ import annotations
 
 from palmette._kernels.jit import SUMS, kernel
-from palmette._kernels.linear import scatter_rows, score_rows
+from palmette._kernels.linear import score_rows
 
 
 @kernel(fastmath=SUMS)
@@ -35,51 +35,6 @@ def expand_edges(w, edge_at, pairs, table):
     n_labels = table.shape[1]
     for p in range(len(pairs)):
         table[0, pairs[p] // n_labels, pairs[p] % n_labels] = w[edge_at + p]
-
-
-@kernel(fastmath=SUMS)
-def scatter_sample(dense, indptr, indices, values, ptr, label, bias_at, edge_at, lo, hi, node, g):
-    """Adjoint of ``score_sample``: add ``node`` x features to ``g``."""
-    n_labels = node.shape[1]
-    if len(dense) == 0:
-        scatter_rows(indptr, indices, values, ptr, label, node, lo, hi, g)
-    else:
-        for t in range(hi - lo):
-            for a in range(dense.shape[1]):
-                v = dense[lo + t, a]
-                if v != 0.0:
-                    start = a * n_labels
-                    for k in range(n_labels):
-                        g[start + k] += v * node[t, k]
-    if edge_at > bias_at:
-        for t in range(hi - lo):
-            for k in range(n_labels):
-                g[bias_at + k] += node[t, k]
-
-
-@kernel()
-def gather_edges(counts, edge_at, pairs, g):
-    """Adjoint of ``expand_edges``."""
-    n_labels = counts.shape[1]
-    for p in range(len(pairs)):
-        g[edge_at + p] += counts[0, pairs[p] // n_labels, pairs[p] % n_labels]
-
-
-@kernel()
-def columns_of(dense, indptr, indices, lo, hi, stamp, mark, columns):
-    """List the distinct feature columns of rows lo:hi in ``columns``; ``mark`` remembers the stamp of each."""
-    n = 0
-    if len(dense) > 0:
-        for a in range(dense.shape[1]):
-            columns[a] = a
-        return dense.shape[1]
-    for p in range(indptr[lo], indptr[hi]):
-        a = indices[p]
-        if mark[a] != stamp:
-            mark[a] = stamp
-            columns[n] = a
-            n += 1
-    return n
 
 
 @kernel()

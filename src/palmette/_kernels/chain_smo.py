@@ -112,7 +112,8 @@ def smo_pass(
     score, edge_t = np.empty(longest * width), np.zeros(width * width)
     keep, ahead = np.empty(longest * width), np.empty((longest, n_labels))
     rival = np.empty(longest, np.int64)
-    to, fro = np.empty(offsets[-1], np.int32), np.empty(offsets[-1], np.int32)
+    n_rows = offsets[len(offsets) - 1]
+    to, fro = np.empty(n_rows, np.int32), np.empty(n_rows, np.int32)
     transpose(w.edge, n_labels, width, edge_t)
     for s in order:
         lo, hi = offsets[s], offsets[s + 1]

@@ -23,8 +23,8 @@ AGREES = 1e-8  # two trapezoidal sums that agree so far: halving a step at least
 def rung(x, rate, ratio):
     """log of the integrand ``e^(x - e^x) prod_d (1 - e^(-y_d))`` with ``y_d = rate_d e^x``.
 
-    ``ratio[d]`` becomes ``y / (e^y - 1)``, the derivative of log factor d by x; ``ratio[-1]`` its second derivative
-    summed over d, with its sign turned.
+    ``ratio[d]`` becomes ``y / (e^y - 1)``, the derivative of log factor d by x; ``ratio[len(rate)]`` its second
+    derivative summed over d, with its sign turned.
     """
     now = math.exp(x)
     total, product, curvature = x - now, 1.0, now
@@ -51,13 +51,13 @@ def _near_the_mode(rate, n_late, ratio):
     x = 0.5 * (lo + hi)
     for _ in range(20):
         rung(x, rate, ratio)
-        slope = 1.0 + n_late - math.exp(x) + ratio[:-1].sum()
+        slope = 1.0 + n_late - math.exp(x) + ratio[: len(rate)].sum()
         if slope > 0.0:
             lo = x
         else:
             hi = x
-        step = slope / ratio[-1]
-        if step * step * ratio[-1] < 0.25:
+        step = slope / ratio[len(rate)]
+        if step * step * ratio[len(rate)] < 0.25:
             break
         x = x + step if lo < x + step < hi else 0.5 * (lo + hi)
     return x

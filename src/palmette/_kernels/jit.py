@@ -1,10 +1,13 @@
-"""How every kernel is compiled: cached on disk, without the GIL, surviving a read-only cache folder."""
+"""How every kernel is compiled: cached on disk, without the GIL, surviving a read-only cache folder.
+
+With ``NUMBA_DISABLE_JIT`` it is not compiled, and checks its arrays (``palmette._kernels.guarded``).
+"""
 
 from __future__ import annotations
 
 import warnings
 
-from numba import njit
+from numba import config, njit
 from numba.core.caching import FunctionCache
 
 # Reductions may be reordered so that they vectorise; infinities keep their meaning ("ninf" is never given).
@@ -33,4 +36,8 @@ if not CACHED:
 
 def kernel(fastmath=False):
     """Decorate a kernel. ``fastmath`` is ``SUMS``, ``MAXIMA`` or False."""
+    if getattr(config, "DISABLE_JIT", False):
+        from palmette._kernels.guarded import guard
+
+        return guard
     return njit(cache=CACHED, nogil=True, fastmath=fastmath, error_model="numpy")

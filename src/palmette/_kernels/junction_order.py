@@ -26,7 +26,7 @@ def neighbours(n_vars, scope_ptr, scope):
     for v in range(n_vars):
         raw_ptr[v + 1] += raw_ptr[v]
     raw = np.empty(raw_ptr[n_vars], np.int64)
-    at = raw_ptr[:-1].copy()
+    at = raw_ptr[:n_vars].copy()
     for f in range(len(scope_ptr) - 1):
         for p in range(scope_ptr[f], scope_ptr[f + 1]):
             for q in range(scope_ptr[f], scope_ptr[f + 1]):
@@ -95,8 +95,8 @@ def eliminate(adj_ptr, adj, cards, tie, rule, widest):
     """
     n_vars = len(cards)
     log_cards = np.rint(np.log(cards) * 2.0**30) / 2.0**30  # sums of these are exact, so equal sizes are ties
-    degree = adj_ptr[1:] - adj_ptr[:-1]
-    start, room = adj_ptr[:-1].copy(), degree.copy()
+    degree = adj_ptr[1:] - adj_ptr[:n_vars]
+    start, room = adj_ptr[:n_vars].copy(), degree.copy()
     used = len(adj)
     pool = np.empty(2 * used + 16, np.int64)
     pool[:used] = adj

@@ -118,7 +118,7 @@ def axes_of(order, ptr, rest, cards, clique_of, top):
     for c in range(n_cliques):
         axis_ptr[c + 1] += axis_ptr[c]
     axes = np.empty(axis_ptr[n_cliques], np.int64)
-    at = axis_ptr[:-1].copy()
+    at = axis_ptr[:n_cliques].copy()
     for c in range(n_cliques):
         ranks = np.empty(n_shared[c], np.int64)
         for p in range(n_shared[c]):
@@ -194,7 +194,7 @@ def sources_of(order, scope_ptr, scope, cards, clique_of, parent, axis_ptr, axes
     n_sources = src_ptr[n_cliques]
     kind = np.empty(n_sources, np.int64)
     number = np.empty(n_sources, np.int64)
-    at = src_ptr[:-1].copy()
+    at = src_ptr[:n_cliques].copy()
     for v in range(n_vars):
         kind[at[clique_of[v]]] = UNARY
         number[at[clique_of[v]]] = v
@@ -240,7 +240,7 @@ def maps_of(axis_ptr, axes, n_outer, block, cards, src_ptr, stride_ptr, strides,
 
     A source that does not change within a block has no map: ``map_ptr[j] == map_ptr[j + 1]``.
     """
-    maps = np.empty(map_ptr[-1], np.uint32)
+    maps = np.empty(map_ptr[len(map_ptr) - 1], np.uint32)
     for c in range(len(n_outer)):
         for j in range(src_ptr[c], src_ptr[c + 1]):
             if map_ptr[j] == map_ptr[j + 1]:

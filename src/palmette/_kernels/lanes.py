@@ -18,7 +18,10 @@ NEVER = -1e30  # score of a padded label
 
 @kernel()
 def times_table(x, at, table, n, width, out, to):
-    """``out[to + k] = sum_i x[at + i] table[i, k]`` for the first n rows, rounded up to a multiple of four."""
+    """``out[to + k] = sum_i x[at + i] table[i, k]`` for the first n rows, rounded up to a multiple of four.
+
+    So ``table`` has ``width`` rows, like the tables of all edges; one of n rows only would be read past its end.
+    """
     c = 0
     while c < width:
         a, b = simd.splat(out, 0.0), simd.splat(out, 0.0)

@@ -36,7 +36,7 @@ def max_flow(node_ptr, arcs, head, capacity, source, sink, least):
                     end += 1
         if level[sink] < 0:
             return total
-        at[:] = node_ptr[:-1]
+        at[:] = node_ptr[: len(at)]
         depth = 0
         v = source
         while True:

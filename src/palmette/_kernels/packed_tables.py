@@ -10,7 +10,7 @@ import numpy as np
 
 from palmette._kernels import simd
 from palmette._kernels.jit import kernel
-from palmette._kernels.lanes import exponentiate_row, scale_row, times_row, times_table
+from palmette._kernels.lanes import exponentiate_row, scale_row, times_row
 from palmette._kernels.simd import LANES
 
 
@@ -84,6 +84,16 @@ def rows_times(tables, at, n_labels, width, x, start, out, to):
 
 
 @kernel()
+def times_columns(tables, at, n_labels, width, x, start, out, to):
+    """``out[to + j] = sum_i x[start + i] tables[at, i, j]``: as ``lanes.times_table``, for a table without more rows."""
+    for c in range(0, width, LANES):
+        s = simd.splat(out, 0.0)
+        for i in range(n_labels):
+            s = simd.fma(simd.spread(x, start + i), simd.load(tables, at + i * width + c), s)
+        simd.store(out, to + c, s)
+
+
+@kernel()
 def sum_in_tables(node, n, n_labels, width, tables, alpha, pull):
     """Log-partition; marginals in place of the scores, of labels in ``node`` and of label pairs in ``tables``.
 
@@ -105,7 +115,7 @@ def sum_in_tables(node, n, n_labels, width, tables, alpha, pull):
             z += simd.total(sums)
         else:
             log_z += exponentiate_table(tables, t * size, n_labels, width)
-            times_table(alpha, at - width, tables[t * size : (t + 1) * size], n_labels, width, alpha, at)
+            times_columns(tables, t * size, n_labels, width, alpha, at - width, alpha, at)
             z += times_row(alpha, at, node, at, width)
         if not z > smallest:
             return np.nan

@@ -1,4 +1,7 @@
-"""The operations of ``palmette._kernels.simd`` as NumPy functions, for kernels that run as plain Python."""
+"""The operations of ``palmette._kernels.simd`` as NumPy functions, for kernels that run as plain Python.
+
+Loads and stores check their place, which those of compiled kernels do not.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +13,21 @@ LANES = 8
 
 
 def load(array, index):
-    return array[index : index + LANES].copy()
+    check_vector(array, index)
+    return np.asarray(array)[index : index + LANES].copy()
 
 
 def store(array, index, value):
-    array[index : index + LANES] = value
+    check_vector(array, index)
+    np.asarray(array)[index : index + LANES] = value
+
+
+def check_vector(array, index):
+    """Raise IndexError unless all lanes lie inside a flat, contiguous array."""
+    if array.ndim != 1 or not array.flags.c_contiguous:
+        raise IndexError(f"vectors are read from flat arrays, not from one of shape {array.shape}")
+    if not 0 <= index <= len(array) - LANES:
+        raise IndexError(f"vector at {index}:{index + LANES} of an array of length {len(array)}")
 
 
 def splat(array, value):
@@ -22,6 +35,8 @@ def splat(array, value):
 
 
 def spread(array, index):
+    if not 0 <= index < len(array):
+        raise IndexError(f"number at {index} of an array of length {len(array)}")
     return np.full(LANES, array[index], array.dtype)
 
 

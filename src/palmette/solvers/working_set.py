@@ -142,7 +142,8 @@ class WorkingSetBlocks:
         mean = np.bincount(
             state.sample[:n], state.mass[:n] * state.offset[:n], minlength=self.problem.n_samples
         )
-        state.loss = np.divide(mean, weight, out=np.zeros_like(mean), where=weight > 0.0)
+        # np.bincount of nothing counts in integers
+        state.loss = np.divide(mean, weight, out=np.zeros(len(mean)), where=weight > 0.0)
 
     def refresh(self, state: WorkingSet) -> None:
         """Compute weights and losses from the masses: what visits added up has rounding errors."""
