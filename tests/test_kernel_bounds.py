@@ -27,6 +27,9 @@ from palmette.apps.tagging.templates import Template
 from palmette.cli import warmup
 from palmette.cli.warmup_graphs import run_graphs
 from palmette.data import grid_graph, tree_graph
+from palmette.inference import FactorGraph, JunctionTree, junction_tree
+from palmette.inference.answers import answer
+from palmette.inference.graph_cut import graph_cut
 from palmette.regularizers import Decomposition, GroupLasso
 from palmette.solvers import LBFGS, Stochastic
 from palmette.structures import RankingCost, RankingTables, SegmentTables
@@ -37,7 +40,10 @@ if os.environ.get("NUMBA_DISABLE_JIT") != "1":
 
 from palmette._kernels.guarded import CALLS
 
-pytestmark = [pytest.mark.nojit, pytest.mark.filterwarnings("ignore")]  # two iterations are meant to be too few
+pytestmark = [
+    pytest.mark.nojit,
+    pytest.mark.filterwarnings("ignore"),
+]  # two iterations are meant to be too few
 LABELS = range(1, 10)
 done: set[str] = set()  # the problems that ran
 
@@ -138,7 +144,10 @@ def chains(k, kind, lengths=(1, 6, 2, 3)):
     flat = np.arange(sum(lengths)) % k
     Y = [part.tolist() for part in np.split(flat, np.cumsum(lengths)[:-1])]
     if kind == "names":
-        X = [[[f"w{v}", f"y{y}" if v % 2 else "y"] for v, y in zip(rng.integers(0, 5, len(row)), row)] for row in Y]
+        X = [
+            [[f"w{v}", f"y{y}" if v % 2 else "y"] for v, y in zip(rng.integers(0, 5, len(row)), row)]
+            for row in Y
+        ]
     else:
         X = [np.round(rng.normal(size=(len(row), 3)), 1) for row in Y]
         if kind == "sparse":
@@ -147,8 +156,9 @@ def chains(k, kind, lengths=(1, 6, 2, 3)):
 
 
 def fit(model, X, Y, k):
-    """Fit with all labels known; no poison has reached the weights."""
-    model.set_params(classes=list(range(k)), n_jobs=1).fit(X, Y)
+    """Fit with all labels known and weights of samples; no poison has reached the weights."""
+    model.set_params(classes=list(range(k)), n_jobs=1)
+    model.fit(X, Y, sample_weight=1.0 + np.arange(len(Y)) % 2)
     if getattr(model, "coef_", None) is not None:
         assert np.isfinite(model.coef_).all()
     return model
@@ -237,9 +247,7 @@ def huge_potentials(k):
     theta = ChainTables(node, edge, ends)
     Chain().expectation(theta)
     Chain(order=2).expectation(replace(theta, triple=draw(1, k, k, k)))
-    SemiMarkov(2).expectation(
-        SegmentTables(node, edge, ends, segment=draw(n, 2, k), longest=np.full(k, 2))
-    )
+    SemiMarkov(2).expectation(SegmentTables(node, edge, ends, segment=draw(n, 2, k), longest=np.full(k, 2)))
     for X in ([tree_graph(rng.normal(size=(4, 2)), [-1, 0, 0, 1])], [grid_graph(rng.normal(size=(2, 3, 2)))]):
         Y = [(np.arange(len(X[0])) % k).tolist()]
         model = fit(CRF(Graph(memory_limit=1), max_iter=1), X, Y, k)
@@ -284,7 +292,10 @@ def segments(k):
 @problem
 def graphs(k):
     rng = np.random.default_rng(k)
-    trees = [tree_graph(rng.normal(size=(4, 2)), [-1, 0, 0, 1])]
+    trees = [
+        tree_graph(rng.normal(size=(4, 2)), [-1, 0, 0, 1]),
+        tree_graph(rng.normal(size=(3, 2)), [2, 2, -1]),
+    ]
     grids = [grid_graph(rng.normal(size=(2, 3, 2)))]
     for X in (trees, grids):
         Y = [(np.arange(len(graph)) % k).tolist() for graph in X]
@@ -333,6 +344,53 @@ def columns(k):
             tagger.predict_nbest(read, 2)
     nodes = "".join(f"{i}\tw{i}\tX\n" for i in ("1-2", "1", "1.1", "2", "3" * k))
     assert len(read_columns("-", stream=io.StringIO(nodes), conllu=True).sentences[0]) == 3
+
+
+@problem
+def cells_between_blanks(k):
+    lines = [f"a{t}  {'b' * k} \u3000\u00a0c\t" for t in range(k)]
+    text = read_columns("-", stream=io.StringIO("\n".join([*lines, " \u00a0\u2003 ", *lines])))
+    assert len(text.sentences) == 2
+
+
+@problem
+def networks(k):
+    """Factors of one to three variables, evidence, and every method, against enumeration."""
+    rng = np.random.default_rng(k)
+    cards = [k, 2, 3, 2, 2]
+    scopes = [(0,), (1, 3), (0, 1, 2), (2, 4), (3, 4), (1, 2)]
+    tables = [(scope, rng.normal(size=[cards[v] for v in scope])) for scope in scopes]
+    tables[1][1][0, 0] = -np.inf
+    graph = FactorGraph.from_tables(cards, tables)
+    scores = sum(
+        table.reshape([c if v in scope else 1 for v, c in enumerate(cards)]) for scope, table in tables
+    )
+    for method in ("junction_tree", "bounded", "loopy", "integer_program"):
+        found = answer(graph, "map", method=method)
+        assert not found.exact or np.isclose(found.value, scores.max())
+    assert np.isclose(answer(graph, "pr").value, np.logaddexp.reduce(scores.ravel()))
+    for method in ("junction_tree", "reweighted", "bethe"):
+        assert np.isfinite(answer(graph, "mar", method=method).marginals).all()
+    answer(graph.conditioned({2: 1}), "mar")
+    agree = [((i, i + 1), [[1.0, 0.0], [0.0, 1.0]]) for i in range(k)] + [((0, k), [[0.7, 0.0], [0.0, 0.3]])]
+    unary = [((i,), rng.normal(size=2)) for i in range(k + 1)]
+    network = FactorGraph.from_tables([2] * (k + 1), unary + agree)
+    assert np.isclose(graph_cut(network).value, answer(network, "map", method="junction_tree").value)
+
+
+@problem
+def junction_trees_in_blocks(k):
+    """Cliques that are worked through in more than one block."""
+    rng = np.random.default_rng(k)
+    table = rng.normal(size=(k, 3, 2, 3))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(junction_tree, "_MAX_BLOCK", 4)
+        patch.setattr(junction_tree, "_SMALL_BLOCK", 4)
+        graph = FactorGraph.from_tables([k, 3, 2, 3], [((0, 1, 2, 3), table), ((1, 3), np.zeros((3, 3)))])
+        tree = JunctionTree.of(graph.topology)
+    assert np.isclose(tree.sum(graph).log_z, np.logaddexp.reduce(table.ravel()))
+    assert np.isclose(tree.best(graph).value, table.max())
+    tree.max_marginals(graph), tree.sample(graph, rng.random((3, 4)))
 
 
 @problem

@@ -7,9 +7,15 @@ import os
 import pytest
 
 from palmette.structures import Chain, Multiclass
-from palmette.testing import ChainReference, check_structure
+from palmette.testing import ChainReference, check_structure, sum_checks
 
 pytestmark = pytest.mark.nojit
+
+
+@pytest.fixture(autouse=True)
+def few_draws(monkeypatch):
+    """Draws take long as plain Python."""
+    monkeypatch.setattr(sum_checks, "MANY_DRAWS", 100)
 
 
 @pytest.mark.parametrize("structure", [Chain(), Multiclass()], ids=["chain", "multiclass"])
