@@ -14,7 +14,6 @@ from palmette.objectives.problem import (
     Problem,
     first_point,
     require_convex,
-    require_no_l1,
     require_penalised,
     require_separable,
     require_whole,
@@ -22,6 +21,8 @@ from palmette.objectives.problem import (
 from palmette.solvers.base import Callback, Recorder, Result, Step, warn_unconverged
 
 _ROUNDING = 1e-13  # relative gap below which values cannot be told apart
+SHARE = 0.01  # of the gap that the bound over the cuts may lack, with L1
+PROVEN = ("gap", "machine precision")
 
 
 @dataclass
@@ -33,18 +34,23 @@ class BundleState:
     best_w: np.ndarray
     best: float = np.inf
     n_iter: int = 0
+    n_oracle: int = 0
     history: tuple[Step, ...] = ()
 
 
 @dataclass(frozen=True)
 class Bundle:
-    """Minimise ``loss(w) + sum_j (l2_j / 2) w_j^2`` by cutting planes; the loss need not be smooth.
+    """Minimise ``loss(w) + sum_j (l2_j / 2) w_j^2 + l1_j |w_j|`` by cutting planes; the loss need not be smooth.
 
     An iteration takes the cut of the loss at the present point and maximises the dual over all cuts,
-    ``max_a <a, offsets> - sum_j (sum_k a_k g_kj)^2 / (2 l2_j)`` on the simplex. Its value is the lower bound; its
-    solution gives the minimiser ``-(sum_k a_k g_k) / l2`` of the cuts and the penalty. The next cut is taken on the
+    ``max_a <a, offsets> - sum_j max(|m_j| - l1_j, 0)^2 / (2 l2_j)`` with ``m = sum_k a_k g_k``, on the simplex. Its
+    value is the lower bound; its solution gives the minimiser ``-soft(m, l1) / l2`` of the cuts and the penalty, where
+    ``soft`` takes ``l1`` off the size of each entry and makes smaller ones zero. The next cut is taken on the
     way there from the best point met: 0.3 of it, which needs about a third fewer cuts than all of it for the
     hinge, two thirds fewer for the log loss. The best point is the result, and the gap is exact at every iteration.
+
+    With L1 the run ends at a point with exact zeros: the best one with zeros where the minimiser of the cuts has them,
+    which costs one more pass. If that point misses ``tol``, the run goes on.
 
     Parameters
     ----------
@@ -95,16 +101,22 @@ class Bundle:
         last, reason = run.n_iter + self.max_iter, ""
         while not reason:
             self._iterate(problem, run)
-            stop = recorder.record(run.n_iter, run.n_iter, run.best, run.pool.best, lambda: run.best_w)
-            gap = run.best - run.pool.best
-            if gap <= self.tol * abs(run.best):
-                reason = "gap"
-            elif gap <= _ROUNDING * abs(run.best):
-                reason = "machine precision"
+            stop = recorder.record(run.n_iter, run.n_oracle, run.best, run.pool.best, lambda: run.best_w)
+            if self._is_near(run.best, run.pool.best):
+                reason = (
+                    "gap" if run.best - run.pool.best <= self.tol * abs(run.best) else "machine precision"
+                )
             elif stop:
                 reason = "callback"
             elif run.n_iter == last:
                 reason = "max_iter"
+            if reason and problem.regularizer.has_l1:
+                thin = self._thin_out(problem, run)
+                recorder.history[-1] = recorder.history[-1]._replace(
+                    n_oracle=run.n_oracle, primal=run.best, lower=run.pool.best
+                )
+                if reason in PROVEN and not thin and not stop and run.n_iter < last:
+                    reason = ""  # the proof is of a point without the zeros
         run.history = tuple(recorder.history)
         step = run.history[-1]
         if reason == "max_iter":
@@ -112,7 +124,7 @@ class Bundle:
                 f"{self.name} stopped after {run.n_iter} iterations with relative gap {step.gap / abs(run.best):.2e} "
                 f"> tol={self.tol:g}. Increase max_iter, tol or l2."
             )
-        return Result(run.best_w, step, run.history, reason in ("gap", "machine precision"), reason, run)
+        return Result(run.best_w, step, run.history, reason in PROVEN, reason, run)
 
     def told(self, callback: Callback) -> Bundle:
         """The same settings with one more callback."""
@@ -133,7 +145,6 @@ class Bundle:
         require_convex(problem, self.name)
         require_separable(problem, self.name)
         require_whole(problem, self.name)
-        require_no_l1(problem, self.name)
         require_penalised(problem, self.name)
 
     def _resumed(self, problem: Problem, state: BundleState) -> BundleState:
@@ -144,18 +155,41 @@ class Bundle:
             )
         return copy.deepcopy(state)
 
+    def _is_near(self, primal: float, lower: float) -> bool:
+        return primal - lower <= max(self.tol, _ROUNDING) * abs(primal)
+
     def _iterate(self, problem: Problem, run: BundleState) -> None:
-        reg = problem.regularizer
-        value, gradient = problem.loss(run.w)
-        primal = value + reg.value(run.w)
+        primal = self._look(problem, run, run.w)
         if primal < run.best:
-            run.best, run.best_w = float(primal), run.w
-        run.pool.add(value, gradient, run.w)
-        run.pool.lower_bound()
+            run.best, run.best_w = primal, run.w
         run.n_iter += 1
         run.w = self._next(problem, run)
 
+    def _look(self, problem: Problem, run: BundleState, w: np.ndarray) -> float:
+        """The objective at ``w``, whose cut improves the bound: one pass."""
+        value, gradient = problem.loss(w)
+        run.n_oracle += 1
+        run.pool.add(value, gradient, w)
+        primal = float(value + problem.regularizer.value(w))
+        gap = min(primal, run.best) - max(run.pool.best, 0.0)
+        run.pool.lower_bound(SHARE * max(gap, 0.0))
+        return primal
+
     def _next(self, problem: Problem, run: BundleState) -> np.ndarray:
         """Where the next cut is taken."""
-        lowest = -run.pool.mean_gradient() / problem.regularizer.l2
-        return run.best_w + self.caution * (lowest - run.best_w)
+        return run.best_w + self.caution * (run.pool.minimiser() - run.best_w)
+
+    def _thin_out(self, problem: Problem, run: BundleState) -> bool:
+        """Go to the best point with zeros where the minimiser of the cuts has them; false if that is no good point.
+
+        It is good if it is no worse or near enough to the bound. Weights that are zero at the optimum are small at the
+        best point, but each step towards zero leaves a share of them.
+        """
+        w = np.where(run.pool.minimiser() == 0.0, 0.0, run.best_w)
+        if np.array_equal(w, run.best_w):
+            return True
+        primal = self._look(problem, run, w)
+        if primal > run.best and not self._is_near(primal, run.pool.best):
+            return False
+        run.best, run.best_w = primal, w
+        return True
