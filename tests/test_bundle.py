@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from palmette.errors import MissingCapability
 from palmette.solvers.bundle import Bundle
+from palmette.solvers.cutting_planes import OneSlack
 from palmette.solvers.lbfgs import LBFGS
 from toy_problems import BinaryLogistic, MulticlassHinge, MulticlassLogistic, make, objective, penalty
 
@@ -35,6 +36,25 @@ def test_hinge_against_an_interior_point_method(seed, l2):
     assert result.lower <= optimum * (1 + 1e-7) and result.primal >= optimum * (1 - 1e-7)
     assert result.primal == pytest.approx(optimum, rel=2e-6)
     assert result.primal == pytest.approx(objective(problem, result.w), rel=1e-12)
+
+
+@pytest.mark.parametrize("solver", [Bundle(tol=1e-6), OneSlack(tol=1e-6)], ids=lambda s: s.name)
+@pytest.mark.parametrize("scale", [1e-8, 1e5, 1e8])
+def test_a_column_in_other_units_is_another_penalty(rng, solver, scale):
+    """``x * scale`` with ``l2`` is ``x`` with ``l2 / scale^2``: the optimum is proved at both."""
+    problem = make(MulticlassHinge, rng, n=40, n_features=4)
+    problem.X /= np.abs(problem.X).max(axis=0)
+    own = np.where(np.arange(12) < 3, 1.0 / scale**2, 1.0)
+    plain = MulticlassHinge(problem.X.copy(), problem.y, l2=own)
+    problem.X[:, 0] *= scale
+    results = [solver.solve(p) for p in (plain, problem)]
+    assert all(r.converged and 0.0 <= r.gap <= 1e-6 * r.primal for r in results)
+    assert results[0].primal == pytest.approx(results[1].primal, rel=2e-6)
+    # what the column may gain is bounded by the problem with hardly any penalty on it, or without the column
+    near = MulticlassHinge(
+        plain.X * [scale >= 1.0, 1.0, 1.0, 1.0], problem.y, l2=np.clip(own, 1e-9, 1.0)
+    ).optimum()
+    assert results[1].primal == pytest.approx(near, rel=1e-4)
 
 
 @pytest.mark.parametrize("kind", [BinaryLogistic, MulticlassLogistic])
@@ -108,8 +128,10 @@ def test_ten_and_ten_iterations_are_twenty(rng):
 
 
 def test_bad_input(rng):
-    with pytest.raises(MissingCapability, match="penalty without l1 for MulticlassHinge, whose weight 0"):
-        Bundle().solve(make(MulticlassHinge, rng, l1=1.0))
+    with pytest.raises(
+        MissingCapability, match="weight 0 has none; penalise it or use solver='linear_program'"
+    ):
+        Bundle().solve(make(MulticlassHinge, rng, l2=0.0, l1=1.0))
     l2 = np.ones(18)
     l2[5] = 0.0
     with pytest.raises(

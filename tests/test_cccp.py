@@ -308,13 +308,27 @@ def test_direct_descent_on_the_ramp(solver, rng):
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_l1_is_left_to_stochastic_steps(rng):
+def test_l1_beside_l2_has_exact_zeros_and_descends(rng):
     X, y, _ = noisy_points(rng, 60)
-    model = SSVM(Multiclass(), loss="ramp", l1=1.0, max_iter=5).fit(X, y)
-    named = SSVM(Multiclass(), loss="ramp", l1=1.0, max_iter=5, solver="stochastic").fit(X, y)
+    model = SSVM(Multiclass(), loss="ramp", l1=3.0).fit(X, y)
+    steps = SSVM(Multiclass(), loss="ramp", l1=3.0, solver="stochastic").fit(X, y)
+    assert model.result_.rounds and 0 < np.count_nonzero(model.coef_ == 0.0) < len(model.coef_)
+    assert model.objective_ <= 1.05 * steps.objective_
+    w = model.coef_
+    values = bound_values(model, X, y).ramp.sum() + 0.5 * w @ w + 3.0 * np.abs(w).sum()
+    assert model.objective_ == pytest.approx(values, rel=1e-9)
+    ends = [model.result_.history[k].primal for k in model.result_.rounds]
+    assert np.all(np.diff(ends) <= 1e-12 * ends[0])
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_l1_alone_is_left_to_stochastic_steps(rng):
+    X, y, _ = noisy_points(rng, 60)
+    model = SSVM(Multiclass(), loss="ramp", l2=0.0, l1=1.0, max_iter=5).fit(X, y)
+    named = SSVM(Multiclass(), loss="ramp", l2=0.0, l1=1.0, max_iter=5, solver="stochastic").fit(X, y)
     assert np.array_equal(model.coef_, named.coef_) and np.isnan(model.result_.lower)
-    with pytest.raises(MissingCapability, match=r"without l1.*use solver='stochastic'"):
-        SSVM(Multiclass(), loss="ramp", l1=1.0, solver="cccp").fit(X, y)
+    with pytest.raises(MissingCapability, match=r"needs l2 > 0 on every weight.*use solver='stochastic'"):
+        SSVM(Multiclass(), loss="ramp", l2=0.0, l1=1.0, solver="cccp").fit(X, y)
 
 
 # ---------------------------------------------------------------------------------------- settings, refusals

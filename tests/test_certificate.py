@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -13,8 +14,17 @@ from scipy.optimize import linprog, minimize_scalar
 from palmette.objectives.certificate import CutPool
 from palmette.objectives.elastic_dual import best_mean, best_share
 from palmette.regularizers import ElasticNet
+from palmette.solvers.bundle import Bundle
 from palmette.solvers.lbfgs import LBFGS
-from toy_problems import BinaryLogistic, MulticlassHinge, MulticlassLogistic, make, objective, penalty
+from toy_problems import (
+    BinaryLogistic,
+    MulticlassHinge,
+    MulticlassLogistic,
+    clarabel_minimum,
+    make,
+    objective,
+    penalty,
+)
 
 PENALTIES = {"l2": (0.7, 0.0), "l1 and l2": (0.3, 1.5), "l1": (0.0, 2.0)}
 seeds = st.integers(0, 2**32 - 1)
@@ -199,6 +209,70 @@ def test_many_cuts_beat_the_last_one(rng):
     assert result.gap < 0.5 * (result.primal - alone)
 
 
+# ------------------------------------------------------------------------- columns of other scales, digits kept
+
+
+def scaled_cuts(scale):
+    """Cuts met by a run on a hinge, with one feature in units that make it ``scale`` times as large."""
+    problem = make(MulticlassHinge, np.random.default_rng(3), n=60, n_features=5)
+    problem.X /= np.abs(problem.X).max(axis=0)
+    problem.regularizer = penalty(15, np.where(np.arange(15) < 3, 1e-3, 1.0), 0.0)
+    points, record = [], problem.loss
+    problem.loss = lambda w: (points.append(w.copy()), record(w))[1]
+    Bundle(tol=1e-9).solve(problem)
+    problem.X[:, 0] *= scale
+    for w in points:
+        w[:3] /= scale
+    return [(*record(w), w) for w in points[5:45]]
+
+
+def exact_dual(pool, reg):
+    """The dual value of the weights of a pool's last bound, in rational arithmetic."""
+    mean = [Fraction(0)] * len(reg.l2)
+    for a, row in zip(pool.weights, pool._gradients):
+        mean = [m + Fraction(float(a)) * Fraction(float(g)) for m, g in zip(mean, row)]
+    size = [max(abs(m) - Fraction(float(l1)), Fraction(0)) for m, l1 in zip(mean, reg.l1)]
+    conjugate = sum(e * e / (2 * Fraction(float(l2))) for e, l2 in zip(size, reg.l2))
+    return float(
+        sum(Fraction(float(a)) * Fraction(float(b)) for a, b in zip(pool.weights, pool._offsets)) - conjugate
+    )
+
+
+def best_dual(cuts, reg):
+    """The maximum over means of the cuts, by an interior point method in units of its own."""
+    G = np.array([g for _, g, _ in cuts])
+    b = np.array([value - g @ w for value, g, w in cuts])
+    (n, p), unit = G.shape, np.abs(G).max(axis=0)
+    A = np.vstack(
+        [np.hstack([np.eye(p), -(G / unit).T]), np.append(np.zeros(p), np.ones(n)), -np.eye(n, n + p, p)]
+    )
+    P = np.diag(np.append(unit**2 / reg.l2, np.zeros(n)))
+    right = np.concatenate([np.zeros(p), [1.0], np.zeros(n)])
+    return -clarabel_minimum(P, -np.append(np.zeros(p), b), A, right, n_equal=p)[1]
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e6, 1e8, 1e10])
+def test_bounds_keep_their_digits_whatever_the_scale_of_a_column(scale):
+    """Products of gradients are 1e16 times the bound there: made of them, it was 0 at 1e8 and false at 1e6."""
+    reg, cuts = penalty(15, 1.0, 0.0), scaled_cuts(scale)
+    pool, best = CutPool(reg, 50), best_dual(cuts, reg)
+    for value, gradient, w in cuts:
+        pool.add(value, gradient, w)
+    bound = pool.lower_bound()
+    assert bound == pytest.approx(exact_dual(pool, reg), rel=1e-13)
+    assert bound == pytest.approx(best, rel=1e-7) and bound > 30.0
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e4, 1e8])
+def test_bounds_with_l1_are_what_their_weights_prove(scale):
+    reg, pool = penalty(15, 1.0, 0.5), CutPool(penalty(15, 1.0, 0.5), 50)
+    for value, gradient, w in scaled_cuts(scale):
+        pool.add(value, gradient, w)
+    bound = pool.lower_bound()
+    assert bound == pytest.approx(exact_dual(pool, reg), rel=1e-12)
+    assert bound > (30.0 if scale < 1e8 else 0.0)
+
+
 # ------------------------------------------------------------------------------------------- pool of cuts
 
 
@@ -230,7 +304,7 @@ def test_cuts_of_use_survive_as_their_mean(rng, l1):
         fill(pool, problem, [w])
         values.append(pool.lower_bound())
         mean = pool.mean_gradient()
-        w = -(mean - np.clip(mean, -reg.l1, reg.l1)) / reg.l2
+        w = 0.0 - (mean - np.clip(mean, -reg.l1, reg.l1)) / reg.l2
         np.testing.assert_array_equal(w, pool.minimiser())
     assert values == sorted(values) and len(pool) == 2
     assert optimum * 0.98 <= values[-1] <= optimum * (1 + 1e-12)

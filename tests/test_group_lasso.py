@@ -133,14 +133,15 @@ def test_derivatives_of_the_conjugate(seed, l1):
     """First and second derivatives along cuts, by finite differences away from the kinks."""
     rng = np.random.default_rng(seed)
     reg, g, rows = random_penalty(rng, l1=l1), 3.0 * rng.normal(size=7), rng.normal(size=(3, 7))
-    value, slope, root = reg.dual_model(g, rows)
+    model = reg.dual_model(rows)
+    (value, slope), root = model.slope(g), model.root(g)
     curvature = root @ root.T
     assert value == pytest.approx(reg.dual_value(g))
     h = 1e-5
     near = [reg.excess(g + s * h * row) != 0.0 for row in rows for s in (-1, 1)]
     if any(np.any(mask != (reg.excess(g) != 0.0)) for mask in near):
         return  # a kink is within reach
-    steps = [reg.dual_model(g + s * h * row, rows) for row in rows for s in (-1, 1)]
+    steps = [model.slope(g + s * h * row) for row in rows for s in (-1, 1)]
     for k in range(3):
         low, high = steps[2 * k], steps[2 * k + 1]
         assert slope[k] == pytest.approx((high[0] - low[0]) / (2 * h), rel=1e-4, abs=1e-6)
@@ -160,10 +161,11 @@ def test_groups_of_one_are_l1(seed):
         groups.min_norm_subgradient(w, g), lasso.min_norm_subgradient(w, g), atol=1e-12
     )
     rows = rng.normal(size=(4, 5))
-    for ours, theirs in zip(groups.dual_model(g, rows), lasso.dual_model(g, rows)):
-        if np.ndim(ours) == 2:  # roots of the second derivative: of equal products
-            ours, theirs = ours @ ours.T, theirs @ theirs.T
+    models = groups.dual_model(rows), lasso.dual_model(rows)
+    for ours, theirs in zip(*(model.slope(g) for model in models)):
         np.testing.assert_allclose(ours, theirs, atol=1e-12)
+    ours, theirs = (model.root(g) for model in models)
+    np.testing.assert_allclose(ours @ ours.T, theirs @ theirs.T, atol=1e-12)
     offsets, start = rng.uniform(0.0, 3.0, 4), np.zeros(4)
     ours, theirs = (best_mean(reg, offsets, rows, start, 1.0)[1] for reg in (groups, lasso))
     assert ours == pytest.approx(theirs, rel=1e-6, abs=1e-9)

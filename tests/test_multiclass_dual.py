@@ -247,7 +247,7 @@ def test_the_default_converges_whatever_the_scale_of_features(sparse_rows):
 def test_what_it_does_not_serve_is_refused(rng):
     X, y = draw(rng, 30, 3, 3)
     for options, message in (
-        ({"l1": 0.1}, "l2 > 0 on every weight"),
+        ({"l1": 0.1}, "without l1 for Hinge.*use solver='bundle'"),
         ({"l2_bias": 0.0}, "l2 > 0 on every weight"),
         ({"loss": "soft_hinge"}, "not SoftHinge"),
     ):

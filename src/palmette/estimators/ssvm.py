@@ -13,6 +13,7 @@ from palmette.estimators.support import KernelEstimator
 from palmette.kernels import Nystroem
 from palmette.losses.base import resolve_loss
 from palmette.losses.rescaling import resolve_rescaling
+from palmette.objectives.problem import is_l1_alone
 from palmette.solvers.hinge_blocks import is_compiled
 from palmette.solvers.multiclass_blocks import FEW_WEIGHTS, suits
 from palmette.surrogates.difference import Difference
@@ -42,7 +43,8 @@ class SSVM(KernelEstimator):
     l2, C : float, optional
         Strength of the L2 penalty, as itself or as ``l2 = 1 / C``. Neither means ``l2 = 1``; both is an error.
     l1 : float, default=0.0
-        Strength of the L1 penalty (``solver="stochastic"``).
+        Strength of the L1 penalty, which makes weights exactly 0. Beside ``l2`` it is the bundle method that solves the
+        hinge with a proven gap; alone (``l2=0``) it is a linear program, for up to 3,000 weights and samples together.
     loss : {"hinge", "ramp", "soft_hinge"}, default="hinge"
         The surrogate: the hinge; the ramp loss (:class:`~palmette.surrogates.Difference`), which is not convex, and to
         which a sample that is wrong by far no longer matters, for noisy labels and for rankings; or the hinge with its
@@ -82,15 +84,17 @@ class SSVM(KernelEstimator):
     solver : str or solver object, default="auto"
         Duals with a variable for each sample: "multiclass_dual" (``Multiclass``), "frank_wolfe", "smo" (the method of
         the paper on max-margin Markov networks), "n_slack" (cutting planes of the samples). Cutting planes of the whole
-        loss: "bundle", "one_slack". Steps against subgradients: "subgradient", "pegasos", "stochastic". For
-        ``loss="ramp"``: "cccp", the concave-convex procedure (:class:`~palmette.solvers.CCCP`), or those steps.
+        loss: "bundle", "one_slack", which take ``l1`` too, and "linear_program" for ``l1`` alone. Steps against
+        subgradients: "subgradient", "pegasos", "stochastic". For ``loss="ramp"``: "cccp", the concave-convex procedure
+        (:class:`~palmette.solvers.CCCP`), or those steps.
 
         "auto" is "multiclass_dual" for ``Multiclass`` with more than 500 weights, or more than 100 samples unless
         ``C |x|^2`` is above 1,000 in the mean, "frank_wolfe" where that has a compiled loop (chains of order 1 without
-        edge features), and "bundle" for up to 500 weights, for a ``warm_start`` and for everything else; "stochastic"
-        where ``l1`` or an unpenalised block rules them out; "cccp" for ``loss="ramp"``. Frank-Wolfe took a quarter of
-        the CPU time of the bundle method to a gap of 1e-3 on OCR letters (4,004 weights) for C = 0.01 and 0.1 and less
-        than a third for C = 1, and a quarter on 1,000 sentences of CoNLL-2000 (93,535 weights) for C = 0.1.
+        edge features), and "bundle" for up to 500 weights, with ``l1``, for a ``warm_start`` and for everything else;
+        "linear_program" for ``l1`` alone; "stochastic" where only some blocks have ``l2``; "cccp" for ``loss="ramp"``.
+        Frank-Wolfe took a quarter of the CPU time of the bundle method to a gap of 1e-3 on OCR letters (4,004 weights)
+        for C = 0.01 and 0.1 and less than a third for C = 1, and a quarter on 1,000 sentences of CoNLL-2000 (93,535
+        weights) for C = 0.1.
     tol : float, default=1e-4
         Relative suboptimality wanted; ``result_.reason`` says what was reached.
     max_iter, states, transitions, edge_features, fit_intercept, min_count, n_hash, classes, class_weight, n_jobs, \
@@ -284,10 +288,12 @@ class SSVM(KernelEstimator):
         if problem.smooth:
             return "lbfgs"
         regularizer = problem.regularizer
-        if regularizer.has_l1 or not regularizer.strongly_convex:
-            return "stochastic"
+        if not regularizer.strongly_convex:
+            return "linear_program" if problem.convex and is_l1_alone(problem) else "stochastic"
         if not problem.convex:
             return "cccp"
+        if regularizer.has_l1:
+            return "bundle"
         if self._suits_the_dual(problem):
             return "multiclass_dual"
         # Without a compiled loop a visit costs more than its share of a pass, so whole passes win. Dual variables

@@ -15,10 +15,10 @@ Whatever chose the weights ``a``, the bound is evaluated by this formula, from t
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg.lapack import dpstrf
 
 from palmette.objectives.elastic_dual import best_mean, best_share
 from palmette.objectives.simplex_qp import SimplexSolution, simplex_qp
+from palmette.regularizers.dual_model import root_of
 from palmette.regularizers.elastic import ElasticNet
 
 _EPS = np.finfo(float).eps
@@ -97,10 +97,16 @@ class CutPool:
         self._mean = self._lowest = None
         self.best = -np.inf
 
-    def lower_bound(self) -> float:
-        """The best bound proved so far; -inf where none exists (an unpenalised weight with a gradient)."""
+    def lower_bound(self, lacking: float = 0.0) -> float:
+        """The best bound proved so far; -inf where none exists (an unpenalised weight with a gradient).
+
+        Parameters
+        ----------
+        lacking : float
+            What may be missing to the best bound that the cuts can prove: with L1 the more, the faster.
+        """
         if len(self) and self._bounded:
-            value = self._solve_quadratic() if self.regularizer.quadratic else self._solve_piecewise()
+            value = self._solve_quadratic() if self.regularizer.quadratic else self._solve_piecewise(lacking)
             self._stamps[self.weights > 0.0] = self._solved_at = self._clock
             self.best = max(self.best, value)
         return self.best
@@ -121,12 +127,12 @@ class CutPool:
         Every weight must have L2. What L1 makes zero is exactly zero.
         """
         if self._lowest is None:
-            self._lowest = -self.regularizer.excess(self.mean_gradient()) / self.regularizer.l2
+            self._lowest = 0.0 - self.regularizer.excess(self.mean_gradient()) / self.regularizer.l2
         return self._lowest
 
     def _solve_quadratic(self) -> float:
         self._complete_gram()
-        solution = self._over_cuts(_root(self._gram))
+        solution = self._over_cuts(root_of(self._gram))
         self._lowest = None
         if self._lost_digits(solution):
             length = np.sqrt(self.regularizer.l2)
@@ -147,13 +153,13 @@ class CutPool:
         allowed = _LOST * abs(solution.value) + _LOST_OF_OFFSETS * np.abs(self._offsets).max()
         return rounding + solution.gap > allowed
 
-    def _solve_piecewise(self) -> float:
+    def _solve_piecewise(self, lacking: float) -> float:
         gradients, reg = self._gradients[: len(self)], self.regularizer
         single = -np.inf
         if not reg.strongly_convex:  # a mean is then chosen roughly, so that one cut alone may be better
             new = np.flatnonzero(self._stamps > self._solved_at)
             single = max((best_share(reg, self._offsets[k], gradients[k])[1] for k in new), default=-np.inf)
-        self.weights, value = best_mean(reg, self._offsets, gradients, self.weights, self._reach)
+        self.weights, value = best_mean(reg, self._offsets, gradients, self.weights, self._reach, lacking)
         self._mean = self._lowest = None
         return max(single, value)
 
@@ -192,11 +198,3 @@ class CutPool:
         self._gradients[place], self._offsets[place] = gradient, offset
         self.weights[place], self._stamps[place] = weight, self._clock
         self._gram[place] = self._gram[:, place] = np.nan
-
-
-def _root(gram: np.ndarray) -> np.ndarray:
-    """Rows whose products are the entries of a positive semi-definite matrix, by a Cholesky factor with pivots."""
-    factor, order, rank, _ = dpstrf(gram, lower=1)
-    rows = np.empty((len(gram), rank))
-    rows[order - 1] = np.tril(factor)[:, :rank]
-    return rows

@@ -21,13 +21,14 @@ from palmette.regularizers.elastic import ElasticNet
 
 _MAX_STEPS = 50  # a few are usual
 _ENOUGH = 1e-12  # relative to the value: what may be missing to the maximum
-_BISECTIONS = 60
+_EPS, _TINY = float(np.finfo(float).eps), 1e-300
 _STAND_IN = 1e-3  # L2 lent to weights that have none, as a share of their other penalty / reach
 
 
 def best_mean(
-    penalty: ElasticNet, offsets: np.ndarray, gradients: np.ndarray, start: np.ndarray, reach: float
-) -> tuple[np.ndarray, float]:
+    penalty: ElasticNet, offsets: np.ndarray, gradients: np.ndarray, start: np.ndarray, reach: float,
+    lacking: float = 0.0,
+) -> tuple[np.ndarray, float]:  # fmt: skip
     """Weights of a mean of cuts with a high dual value, and that value.
 
     Parameters
@@ -39,7 +40,9 @@ def best_mean(
     reach : float
         A typical largest ``|w_j|``. Weights without L2 demand ``|mean_j| <= l1_j`` exactly; while the mean is
         chosen they pay a small L2 of that scale instead, and the mean is shrunk until the demand is met. With L2 on
-        every weight the value is the maximum up to rounding.
+        every weight the value is the maximum, up to rounding or what may be lacking.
+    lacking : float
+        Steps end when this little is missing to the maximum.
 
     Examples
     --------
@@ -48,7 +51,7 @@ def best_mean(
     (array([0.5]), 1.5)
     """
     stronger = penalty if penalty.strongly_convex else penalty.lend(_STAND_IN / reach)
-    a, mean = _maximise(stronger, offsets, gradients, start)
+    a, mean = _maximise(stronger, offsets, gradients, start, lacking)
     share, value = best_share(penalty, float(a @ offsets), mean)
     return share * a, value
 
@@ -67,28 +70,20 @@ def best_share(penalty: ElasticNet, offset: float, gradient: np.ndarray) -> tupl
     return share, share * offset - penalty.dual_value(share * gradient)
 
 
-def compressed(root: np.ndarray) -> np.ndarray:
-    """Rows with the lengths and products of those given, and no more entries than there are rows: a triangle of QR."""
-    n, m = root.shape
-    if m <= n:
-        return root
-    return np.linalg.qr(root.T, mode="r").T
-
-
 def _maximise(
-    penalty: ElasticNet, offsets: np.ndarray, gradients: np.ndarray, start: np.ndarray
+    penalty: ElasticNet, offsets: np.ndarray, gradients: np.ndarray, start: np.ndarray, lacking: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """Newton steps on ``D``; the weights and the mean gradient they give."""
     b = np.append(offsets, 0.0)  # the zero cut comes last
     a = np.append(start, max(1.0 - start.sum(), 0.0))
-    mean, before = a[:-1] @ gradients, -np.inf
+    mean, before, model = a[:-1] @ gradients, -np.inf, penalty.dual_model(gradients)
     for _ in range(_MAX_STEPS):
-        conjugate, slope, root = penalty.dual_model(mean, gradients)
+        conjugate, slope = model.slope(mean)
         r, value = b.copy(), b @ a - conjugate
         r[:-1] -= slope
-        if r.max() - r @ a <= _ENOUGH * abs(value) or value <= before:
+        if r.max() - r @ a <= max(lacking, _ENOUGH * abs(value)) or value <= before:
             break
-        rows = np.pad(compressed(root), ((0, 1), (0, 0)))
+        rows = np.pad(model.root(mean), ((0, 1), (0, 0)))
         change = simplex_qp(rows, r + rows @ (a @ rows), a).a - a
         along = change[:-1] @ gradients
         step = _step(penalty, mean, along, float(change @ b))
@@ -110,10 +105,9 @@ def _step(penalty: ElasticNet, mean: np.ndarray, along: np.ndarray, rise: float)
 
 def _last_rise(slope: Callable[[float], float], most: float) -> float:
     """Where a falling ``slope`` changes sign on [0, most]."""
+    from scipy.optimize import brentq
+
     if slope(most) >= 0.0:
         return most
-    low, high = 0.0, most
-    for _ in range(_BISECTIONS):
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if slope(middle) > 0.0 else (low, middle)
-    return low
+    # the root may be tiny, since a row may be huge: only its relative accuracy counts
+    return brentq(slope, 0.0, most, xtol=_TINY, rtol=4.0 * _EPS, maxiter=1000) if slope(0.0) > 0.0 else 0.0

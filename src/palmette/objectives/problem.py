@@ -75,7 +75,7 @@ def require_no_l1(problem: Problem, solver: str) -> None:
     if reg.has_l1:
         raise MissingCapability(
             f"{solver} needs a penalty without l1 for {name_of(problem)}, whose weight {np.argmax(reg.l1 > 0)} has "
-            "one; use solver='stochastic', or 'lbfgs' for smooth losses"
+            f"one; {who_takes(problem)}"
         )
 
 
@@ -85,8 +85,24 @@ def require_penalised(problem: Problem, solver: str) -> None:
     if not reg.strongly_convex:
         raise MissingCapability(
             f"{solver} needs l2 > 0 on every weight for {name_of(problem)}, whose weight {np.argmin(reg.l2)} has "
-            "none; penalise it or use solver='stochastic', or 'lbfgs' for smooth losses"
+            f"none; penalise it or {who_takes(problem)}"
         )
+
+
+def is_l1_alone(problem: Problem) -> bool:
+    """Whether every weight has L1 and none has L2."""
+    return not np.any(problem.regularizer.l2 > 0.0) and bool(np.all(problem.regularizer.l1 > 0.0))
+
+
+def who_takes(problem: Problem) -> str:
+    """Which solver takes a penalty that another one cannot, for messages."""
+    if problem.smooth:
+        return "use solver='lbfgs'"
+    if problem.regularizer.strongly_convex:
+        return f"use solver={'bundle' if is_convex(problem) else 'cccp'!r}"
+    if is_convex(problem) and is_l1_alone(problem):
+        return "use solver='linear_program', or 'stochastic' for large problems"
+    return "use solver='stochastic'"
 
 
 def is_convex(problem: Problem) -> bool:

@@ -129,6 +129,7 @@ class _ActiveSet:
         self._members, self._size = np.empty(n, np.intp), 0
         self._basis = np.empty((min(n, m + 1), m + 1))
         self._factor = np.empty(n * (n + 1) // 2)
+        self.mean = np.zeros(m)
         self.restart(a)
 
     def restart(self, a: np.ndarray) -> None:
@@ -198,6 +199,7 @@ class _ActiveSet:
             columns, triangle = np.linalg.qr(rest.T)
             basis, pivots = columns.T, np.abs(triangle.diagonal())
         k = int(np.argmin(np.append(pivots > _DEPENDENT * lengths[: len(pivots)], False)))
+        k = min(k, len(self._basis) - p)  # no more are independent, whatever rounding says
         for i in range(k):
             start = (p + i) * (p + i + 1) // 2
             self._factor[start : start + p] = half[i]

@@ -7,6 +7,8 @@ from functools import cached_property
 
 import numpy as np
 
+from palmette.regularizers.dual_model import DualModel
+
 
 @dataclass(frozen=True, eq=False)
 class ElasticNet:
@@ -166,16 +168,9 @@ class ElasticNet:
         """Mask of the weights on which ``R*`` may depend at ``g``; where it is false at two points, it is between."""
         return np.abs(g) > self.l1
 
-    def dual_model(self, g: np.ndarray, rows: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
-        """``R*(-g)``, the gradient of ``R*(-(g + a @ rows))`` at ``a = 0``, and a root of its second derivative.
-
-        The second derivative is ``root @ root.T``; the product itself would lose digits.
-        """
-        e = self.excess(g)
-        held = np.flatnonzero(e)
-        length = np.sqrt(self.l2[held])
-        root, e = rows[:, held] / length, e[held] / length
-        return 0.5 * float(e @ e), root @ e, root
+    def dual_model(self, rows: np.ndarray) -> DualModel:
+        """The derivatives of ``R*(-a @ rows)`` in ``a``."""
+        return DualModel(self, rows)
 
     def largest_share(self, g: np.ndarray) -> float:
         """Largest ``s <= 1`` for which ``s g`` has no excess."""

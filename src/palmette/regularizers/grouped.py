@@ -7,6 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
+from palmette.regularizers.dual_model import DualModel, compressed
 from palmette.regularizers.elastic import ElasticNet
 
 _BISECTIONS = 60
@@ -165,26 +166,9 @@ class GroupedElasticNet(ElasticNet):
         """Mask of the weights on which ``R*`` may depend at ``g``, in whole groups."""
         return (self.norms(super().excess(g)) > self.strength)[self.group]
 
-    def dual_model(self, g: np.ndarray, rows: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
-        """``R*(-g)``, the gradient of ``R*(-(g + a @ rows))`` at ``a = 0``, and a root of its second derivative.
-
-        The second derivative of ``R*`` in a group that exceeds its strength is
-        ``[(1 - s / |u|) I + s u u' / |u|^3] / l2`` on the weights with ``u_j != 0``.
-        """
-        u = super().excess(g)
-        norms = self.norms(u)
-        kept = self._kept(norms)
-        held = np.flatnonzero((u != 0.0) & (kept[self.group] > 0.0))
-        own = self.group[held]
-        length = np.sqrt(self.l2[held])
-        u, rows = u[held], rows[:, held]
-        e = kept[own] * u / length
-        slope = (rows / length) @ e
-        groups, own = np.unique(own, return_inverse=True)
-        along = np.stack([np.bincount(own, row * u, len(groups)) for row in rows])
-        bend = self.strength[groups] / (norms[groups] ** 3 * self._group_l2[groups])
-        root = np.hstack([rows * (np.sqrt(kept[groups][own]) / length), along * np.sqrt(bend)])
-        return 0.5 * float(e @ e), slope, root
+    def dual_model(self, rows: np.ndarray) -> GroupedDualModel:
+        """The derivatives of ``R*(-a @ rows)`` in ``a``."""
+        return GroupedDualModel(self, rows)
 
     def largest_share(self, g: np.ndarray) -> float:
         """Largest ``s <= 1`` for which ``s g`` has no excess."""
@@ -213,3 +197,27 @@ class GroupedElasticNet(ElasticNet):
         scale = share * (most + self.strength / np.sqrt(np.maximum(size, 1)))
         l2 = np.where(self.l2 > 0.0, self.l2, scale[self.group])
         return GroupedElasticNet(l2, self.l1, self.group, self.strength)
+
+
+class GroupedDualModel(DualModel):
+    """As :class:`~palmette.regularizers.elastic.DualModel`, with norms of groups.
+
+    The second derivative of ``R*`` in a group that exceeds its strength is
+    ``[(1 - s / |u|) I + s u u' / |u|^3] / l2`` on the weights with ``u_j != 0``.
+    """
+
+    penalty: GroupedElasticNet
+
+    def root(self, g: np.ndarray) -> np.ndarray:
+        """Rows whose products are the second derivative at ``g = a @ rows``."""
+        penalty = self.penalty
+        u = ElasticNet.excess(penalty, g)
+        norms = penalty.norms(u)
+        kept = penalty._kept(norms)
+        held = np.flatnonzero((u != 0.0) & (kept[penalty.group] > 0.0))
+        groups, own = np.unique(penalty.group[held], return_inverse=True)
+        u, rows = u[held], self.rows[:, held]
+        along = np.stack([np.bincount(own, row * u, len(groups)) for row in rows])
+        bend = penalty.strength[groups] / (norms[groups] ** 3 * penalty._group_l2[groups])
+        inside = rows * np.sqrt(kept[groups][own] / penalty.l2[held])
+        return compressed(np.hstack([inside, along * np.sqrt(bend)]))

@@ -9,7 +9,14 @@ from typing import Any, ClassVar, NamedTuple, Protocol, Self
 import numpy as np
 
 from palmette.errors import MissingCapability
-from palmette.objectives.problem import refine, require_convex, require_separable, require_whole
+from palmette.objectives.problem import (
+    refine,
+    require_convex,
+    require_no_l1,
+    require_penalised,
+    require_separable,
+    require_whole,
+)
 from palmette.solvers.base import Callback, Recorder, Result, check_settings, warn_unconverged
 from palmette.solvers.maxima import INEXACT, limited, warn_inexact
 from palmette.surrogates.hinge import Hinge
@@ -110,12 +117,8 @@ def check_dual(problem: Any, solver: str, w0: np.ndarray | None) -> None:
         )
     require_separable(problem, solver)
     require_whole(problem, solver)
-    reg = problem.regularizer
-    if np.any(reg.l1 > 0) or np.any(reg.l2 <= 0):
-        raise MissingCapability(
-            f"{solver} needs l2 > 0 on every weight and no l1; use solver='stochastic' for l1 or "
-            "unpenalised weights"
-        )
+    require_no_l1(problem, solver)
+    require_penalised(problem, solver)
     if w0 is not None and np.any(w0):
         raise MissingCapability(
             f"{solver} cannot start from given weights, only from the state of an earlier result; "

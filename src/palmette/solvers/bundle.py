@@ -16,7 +16,6 @@ from palmette.objectives.problem import (
     first_point,
     refine,
     require_convex,
-    require_no_l1,
     require_penalised,
     require_separable,
     require_whole,
@@ -25,6 +24,8 @@ from palmette.solvers.base import Callback, Recorder, Result, Step, warn_unconve
 from palmette.solvers.maxima import INEXACT, limited, warn_inexact
 
 _ROUNDING = 1e-13  # relative gap below which values cannot be told apart
+SHARE = 0.01  # of the gap that the bound over the cuts may lack, with L1
+PROVEN = ("gap", "machine precision")
 
 
 @dataclass
@@ -37,18 +38,23 @@ class BundleState:
     best: float = np.inf  # by the maxima that were found ...
     slack: float = 0.0  # ... and what they may add to it
     n_iter: int = 0
+    n_oracle: int = 0
     history: tuple[Step, ...] = ()
 
 
 @dataclass(frozen=True)
 class Bundle:
-    """Minimise ``loss(w) + sum_j (l2_j / 2) w_j^2`` by cutting planes; the loss need not be smooth.
+    """Minimise ``loss(w) + sum_j (l2_j / 2) w_j^2 + l1_j |w_j|`` by cutting planes; the loss need not be smooth.
 
     An iteration takes the cut of the loss at the present point and maximises the dual over all cuts,
-    ``max_a <a, offsets> - sum_j (sum_k a_k g_kj)^2 / (2 l2_j)`` on the simplex. Its value is the lower bound; its
-    solution gives the minimiser ``-(sum_k a_k g_k) / l2`` of the cuts and the penalty. The next cut is taken on the
+    ``max_a <a, offsets> - sum_j max(|m_j| - l1_j, 0)^2 / (2 l2_j)`` with ``m = sum_k a_k g_k``, on the simplex. Its
+    value is the lower bound; its solution gives the minimiser ``-soft(m, l1) / l2`` of the cuts and the penalty, where
+    ``soft`` takes ``l1`` off the size of each entry and makes smaller ones zero. The next cut is taken on the
     way there from the best point met: 0.3 of it, which needs about a third fewer cuts than all of it for the
     hinge, two thirds fewer for the log loss. The best point is the result, and the gap is exact at every iteration.
+
+    With L1 the run ends at a point with exact zeros: the best one with zeros where the minimiser of the cuts has them,
+    which costs one more pass. If that point misses ``tol``, the run goes on.
 
     Parameters
     ----------
@@ -100,12 +106,9 @@ class Bundle:
         while not reason:
             self._iterate(problem, run)
             primal = run.best + run.slack
-            stop = recorder.record(run.n_iter, run.n_iter, primal, run.pool.best, lambda: run.best_w)
-            gap = primal - run.pool.best
-            if gap <= self.tol * abs(primal):
-                reason = "gap"
-            elif gap <= _ROUNDING * abs(primal):
-                reason = "machine precision"
+            stop = recorder.record(run.n_iter, run.n_oracle, primal, run.pool.best, lambda: run.best_w)
+            if self._is_near(primal, run.pool.best):
+                reason = "gap" if primal - run.pool.best <= self.tol * abs(primal) else "machine precision"
             elif stop:
                 reason = "callback"
             elif run.n_iter == last:
@@ -115,6 +118,13 @@ class Bundle:
                     run.w, run.best = run.best_w, np.inf  # look at it again
                 else:
                     reason = INEXACT
+            if reason and problem.regularizer.has_l1:
+                thin = self._thin_out(problem, run)
+                recorder.history[-1] = recorder.history[-1]._replace(
+                    n_oracle=run.n_oracle, primal=run.best + run.slack, lower=run.pool.best
+                )
+                if reason in PROVEN and not thin and not stop and run.n_iter < last:
+                    reason = ""  # the proof is of a point without the zeros
         run.history = tuple(recorder.history)
         step = run.history[-1]
         if reason == INEXACT:
@@ -124,7 +134,7 @@ class Bundle:
                 f"{self.name} stopped after {run.n_iter} iterations with relative gap "
                 f"{step.gap / abs(step.primal):.2e} > tol={self.tol:g}. Increase max_iter, tol or l2."
             )
-        return Result(run.best_w, step, run.history, reason in ("gap", "machine precision"), reason, run)
+        return Result(run.best_w, step, run.history, reason in PROVEN, reason, run)
 
     def told(self, callback: Callback) -> Bundle:
         """The same settings with one more callback."""
@@ -145,7 +155,6 @@ class Bundle:
         require_convex(problem, self.name)
         require_separable(problem, self.name)
         require_whole(problem, self.name)
-        require_no_l1(problem, self.name)
         require_penalised(problem, self.name)
 
     def _resumed(self, problem: Problem, state: BundleState) -> BundleState:
@@ -156,18 +165,41 @@ class Bundle:
             )
         return copy.deepcopy(state)
 
+    def _is_near(self, primal: float, lower: float) -> bool:
+        return primal - lower <= max(self.tol, _ROUNDING) * abs(primal)
+
     def _iterate(self, problem: Problem, run: BundleState) -> None:
-        reg = problem.regularizer
-        value, gradient, slack = bounded_loss(problem, run.w)
-        found = float(value + reg.value(run.w))
+        found, slack = self._look(problem, run, run.w)
         if found < run.best:
             run.best, run.best_w, run.slack = found, run.w, slack
-        run.pool.add(value, gradient, run.w)
-        run.pool.lower_bound()
         run.n_iter += 1
         run.w = self._next(problem, run)
 
+    def _look(self, problem: Problem, run: BundleState, w: np.ndarray) -> tuple[float, float]:
+        """The objective found at ``w`` and its slack; its cut improves the bound. One pass."""
+        value, gradient, slack = bounded_loss(problem, w)
+        run.n_oracle += 1
+        run.pool.add(value, gradient, w)
+        found = float(value + problem.regularizer.value(w))
+        gap = min(found, run.best) - max(run.pool.best, 0.0)
+        run.pool.lower_bound(SHARE * max(gap, 0.0))
+        return found, slack
+
     def _next(self, problem: Problem, run: BundleState) -> np.ndarray:
         """Where the next cut is taken."""
-        lowest = -run.pool.mean_gradient() / problem.regularizer.l2
-        return run.best_w + self.caution * (lowest - run.best_w)
+        return run.best_w + self.caution * (run.pool.minimiser() - run.best_w)
+
+    def _thin_out(self, problem: Problem, run: BundleState) -> bool:
+        """Go to the best point with zeros where the minimiser of the cuts has them; false if that is no good point.
+
+        It is good if it is no worse or near enough to the bound. Weights that are zero at the optimum are small at the
+        best point, but each step towards zero leaves a share of them.
+        """
+        w = np.where(run.pool.minimiser() == 0.0, 0.0, run.best_w)
+        if np.array_equal(w, run.best_w):
+            return True
+        found, slack = self._look(problem, run, w)
+        if found > run.best and not self._is_near(found + slack, run.pool.best):
+            return False
+        run.best, run.best_w, run.slack = found, w, slack
+        return True

@@ -41,7 +41,7 @@ def why_not(problem: Any) -> str:
     if len(scorer.ptr):
         return "needs weights of every label for every feature: use states='all'"
     if not problem.regularizer.quadratic:
-        return "needs l2 > 0 on every weight and no l1 (solver='stochastic' takes those)"
+        return "needs l2 > 0 on every weight and no l1"
     l2 = problem.regularizer.l2.reshape(-1, scorer.n_labels)
     if np.any(l2 != l2[:, :1]):
         return "needs an l2 that is the same for all labels"

@@ -9,7 +9,14 @@ from typing import Any
 import numpy as np
 
 from palmette.errors import MissingCapability
-from palmette.objectives.problem import first_point, require_convex, require_separable, require_whole
+from palmette.objectives.problem import (
+    first_point,
+    require_convex,
+    require_no_l1,
+    require_penalised,
+    require_separable,
+    require_whole,
+)
 from palmette.solvers.base import Callback, Recorder, Result, check_settings, warn_unconverged
 from palmette.solvers.block_ascent import Best
 from palmette.solvers.multiclass_blocks import LabelMasses, MulticlassBlocks, why_not
@@ -105,6 +112,8 @@ class MulticlassDual:
         require_convex(problem, self.name)
         require_separable(problem, self.name)
         require_whole(problem, self.name)
+        require_no_l1(problem, self.name)
+        require_penalised(problem, self.name)
         obstacle = why_not(problem)
         if obstacle:
             raise MissingCapability(

@@ -17,6 +17,7 @@ HOME = {
     "cccp": ("palmette.solvers.cccp", "CCCP"),
     "bundle": ("palmette.solvers.bundle", "Bundle"),
     "one_slack": ("palmette.solvers.cutting_planes", "OneSlack"),
+    "linear_program": ("palmette.solvers.linear_program", "LinearProgram"),
     "n_slack": ("palmette.solvers.n_slack", "NSlack"),
     "subgradient": ("palmette.solvers.subgradient", "Subgradient"),
     "pegasos": ("palmette.solvers.pegasos", "Pegasos"),

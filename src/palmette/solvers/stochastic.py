@@ -11,13 +11,14 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from palmette.objectives.certificate import CutPool
-from palmette.objectives.problem import bounded_loss, is_convex, require_separable
+from palmette.objectives.problem import bounded_loss, is_convex, is_l1_alone, require_separable, who_takes
 from palmette.solvers.base import Callback, Recorder, Result, check_settings, warn_unconverged
 from palmette.solvers.passes import DTYPES, PassState, check_choices, cut_anew, stochastic_pass
 from palmette.solvers.starts import first_weights
 from palmette.structures.base import require
 
 FIRST_EPOCHS = 20  # on the convex part of a loss that is not convex, where no weights are given
+HALVINGS = 40  # of the largest weight, after which weights are zero in single precision anyway
 RATES = {"adagrad": (0.01, 0.03, 0.1, 0.3, 1.0), "sgd": (0.001, 0.01, 0.1, 1.0)}
 
 
@@ -29,7 +30,8 @@ class Stochastic:
     the penalty)``; the penalty of a weight is spread evenly over the samples that touch it, so the expected step is
     that of the whole objective. ``rule="adagrad"`` divides each coordinate by the root of its summed squared
     gradients, ``rule="sgd"`` lets the rate decay as ``rate / (1 + s / n_samples)``. L1 is a proximal step.
-    The result is the average of the weights since the last power-of-two epoch.
+    The result is the average of the weights since the last power-of-two epoch. With L1, its small weights are then made
+    exactly zero, as many as do not raise the objective, which takes about five passes.
 
     Parameters
     ----------
@@ -41,7 +43,8 @@ class Stochastic:
         Epochs.
     tol : float
         Relative suboptimality wanted: the run stops when the proven gap, or the relative decrease over two checks
-        (``check_every`` epochs apart each), reaches it.
+        (``check_every`` epochs apart each), reaches it. With L1, ``converged`` is true only where the gap proves it: a
+        slow decrease says little there.
     check_every : int
         Epochs between two full passes, which give objective and bound.
     parallel : {None, "sharded", "lock_free"}
@@ -125,8 +128,11 @@ class Stochastic:
             value, gradient, slack = bounded_loss(problem, w)
             primal = value + slack + problem.regularizer.value(w)
             lower = _bound(pool, lower, value, gradient, w)
-            recorder.history[-1] = recorder.history[-1]._replace(primal=primal, lower=lower)
-        return self._result(w, recorder, reason, current, lower, previous, n_oracle)
+        if problem.regularizer.has_l1:
+            w, primal, passes = thinned(problem, w, primal)
+            n_oracle += passes
+        recorder.history[-1] = recorder.history[-1]._replace(primal=primal, lower=lower, n_oracle=n_oracle)
+        return self._result(problem, w, recorder, reason, current, lower, previous, n_oracle)
 
     def _solve_pieces(self, problem: Any, current: PassState, recorder: Recorder) -> Result:
         """Epochs on random pieces of the samples."""
@@ -147,16 +153,22 @@ class Stochastic:
                 reason = "relative change over 1 epoch"
             elif epoch == last:
                 reason = "max_iter"
-        return self._result(current.weights(self.averaged), recorder, reason, current, np.nan, (), epoch)
+        w = current.weights(self.averaged)
+        if problem.regularizer.has_l1:  # by the objective on whole samples
+            w, *_ = thinned(problem, w, problem.loss(w)[0] + problem.regularizer.value(w))
+        return self._result(problem, w, recorder, reason, current, np.nan, (), epoch)
 
-    def _result(self, w, recorder, reason, current, lower, previous, n_oracle) -> Result:
+    def _result(self, problem, w, recorder, reason, current, lower, previous, n_oracle) -> Result:
         step = recorder.history[-1]
-        converged = reason not in ("max_iter", "callback")
-        if reason == "max_iter":
+        if step.primal - step.lower <= self.tol * abs(step.primal) and reason != "callback":
+            reason = "gap"
+        thin = problem.regularizer.has_l1
+        converged = reason == "gap" if thin else reason not in ("max_iter", "callback")
+        if not converged and reason != "callback":
             bound = "" if np.isnan(step.gap) else f" with gap {step.gap:.3g}"
             warn_unconverged(
-                f"stochastic stopped after {step.n_iter} epochs at objective {step.primal:.6g}{bound} "
-                f"(tol={self.tol:g}). Increase max_iter or tol."
+                f"stochastic stopped after {step.n_iter} epochs at objective {step.primal:.6g}{bound} ({reason}, "
+                f"tol={self.tol:g}). {_advice(problem, reason)}."
             )
         history = tuple(recorder.history)
         state = {
@@ -192,6 +204,39 @@ class Stochastic:
             if value < best_value:
                 best_rate, best_value = rate, value
         return replace(start, rate=best_rate, decay=decay)
+
+
+def _advice(problem: Any, reason: str) -> str:
+    """What to do about a run that proved nothing."""
+    other, bounded = who_takes(problem), problem.regularizer.strongly_convex or is_l1_alone(problem)
+    proves = is_convex(problem) and problem.decomposition is None and (problem.smooth or bounded)
+    if reason == "max_iter":
+        known = "Increase max_iter or tol"
+        return f"{known}, or {other}" if proves and problem.regularizer.has_l1 else known
+    known = "With l1 a small decrease proves nothing"
+    return f"{known}: {other}" if proves else known
+
+
+def thinned(problem: Any, w: np.ndarray, primal: float) -> tuple[np.ndarray, float, int]:
+    """The weights with small ones zero, as many as the objective ``primal`` does not rise by; that, and the passes.
+
+    The sizes up to which weights become zero are the largest one divided by powers of two, found by bisection.
+    """
+    size, top = np.abs(w), float(np.abs(w).max(initial=0.0))
+    low, high, passes = -1, HALVINGS, 0  # halvings: too few, and enough
+    while high - low > 1:
+        middle = (low + high) // 2
+        thin = np.where(size <= top * 0.5**middle, 0.0, w)
+        value = primal
+        if np.any(thin != w):
+            found, _, slack = bounded_loss(problem, thin)
+            value = float(found + slack + problem.regularizer.value(thin))
+            passes += 1
+        if value <= primal:
+            w, primal, high = thin, value, middle
+        else:
+            low = middle
+    return w, primal, passes
 
 
 def _bound(pool: CutPool | None, lower: float, value: float, gradient: np.ndarray, w: np.ndarray) -> float:
