@@ -9,7 +9,13 @@ from typing import Any, Protocol
 import numpy as np
 
 from palmette.errors import MissingCapability
-from palmette.objectives.problem import first_point, name_of, require_separable, require_whole
+from palmette.objectives.problem import (
+    first_point,
+    name_of,
+    require_penalised,
+    require_separable,
+    require_whole,
+)
 from palmette.objectives.shifted import Shifted
 from palmette.solvers.base import Callback, Recorder, Result, Step, check_settings, warn_unconverged
 from palmette.solvers.bundle import Bundle
@@ -192,6 +198,8 @@ class CCCP:
             )
         require_separable(problem, "cccp")
         require_whole(problem, "cccp")
+        if isinstance(self.inner, str | Bundle | MulticlassDual):
+            require_penalised(problem, "cccp")
 
     def _inner(self, convex: Any) -> Inner:
         if isinstance(self.inner, str):
