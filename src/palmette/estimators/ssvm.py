@@ -122,7 +122,7 @@ class SSVM(KernelEstimator):
     The last two labels are wrong, and move the hinge more than the ramp loss:
 
     >>> from palmette import Multiclass
-    >>> x = np.array([-2.0, -1.5, -1.0, -0.3, 0.5, 1.0, 1.5, 2.0, -3.0, -3.0])[:, None]
+    >>> x = np.array([-2.0, -1.5, -1.0, -0.4, 0.5, 1.0, 1.5, 2.0, -3.0, -3.0])[:, None]
     >>> for loss in ("hinge", "ramp"):
     ...     print("".join(SSVM(Multiclass(), C=10.0, loss=loss).fit(x, list("llllrrrrrr")).predict(x)))
     lllrrrrrll

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from palmette.solvers.frank_wolfe import FrankWolfe
     from palmette.solvers.kernel_frank_wolfe import KernelFrankWolfe
     from palmette.solvers.lbfgs import LBFGS
+    from palmette.solvers.linear_program import LinearProgram
     from palmette.solvers.multiclass_dual import MulticlassDual
     from palmette.solvers.n_slack import NSlack
     from palmette.solvers.passive_aggressive import PassiveAggressive
@@ -32,6 +33,7 @@ __all__ = [
     "Bundle",
     "FrankWolfe",
     "KernelFrankWolfe",
+    "LinearProgram",
     "MulticlassDual",
     "NSlack",
     "OneSlack",

@@ -9,7 +9,14 @@ from typing import Any, Protocol
 import numpy as np
 
 from palmette.errors import MissingCapability
-from palmette.objectives.problem import bounded_loss, first_point, name_of, require_separable, require_whole
+from palmette.objectives.problem import (
+    bounded_loss,
+    first_point,
+    name_of,
+    require_penalised,
+    require_separable,
+    require_whole,
+)
 from palmette.objectives.shifted import Shifted
 from palmette.solvers.base import Callback, Recorder, Result, Step, check_settings, warn_unconverged
 from palmette.solvers.bundle import Bundle
@@ -193,6 +200,8 @@ class CCCP:
             )
         require_separable(problem, "cccp")
         require_whole(problem, "cccp")
+        if isinstance(self.inner, str | Bundle | MulticlassDual):
+            require_penalised(problem, "cccp")
 
     def _inner(self, convex: Any) -> Inner:
         if isinstance(self.inner, str):

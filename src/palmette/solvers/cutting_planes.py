@@ -9,7 +9,7 @@ from palmette.solvers.bundle import Bundle
 
 @dataclass(frozen=True)
 class OneSlack(Bundle):
-    """Minimise ``loss(w) + sum_j (l2_j / 2) w_j^2`` with one slack for all samples (Joachims, Finley and Yu, 2009).
+    """One slack for all samples (Joachims, Finley and Yu, 2009), for ``loss(w) + sum_j (l2_j / 2) w_j^2 + l1_j |w_j|``.
 
     The working set holds constraints ``slack >= b_k + <g_k, w>`` on the sum of the losses. An iteration finds the one
     that is violated most at ``w``, which is the cut of the loss there, and goes to the minimiser ``w`` of

@@ -19,6 +19,7 @@ SOLVERS = {
         "bundle",
         "smo",
         "one_slack",
+        "linear_program",
         "n_slack",
         "subgradient",
         "pegasos",
