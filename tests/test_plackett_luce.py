@@ -371,7 +371,7 @@ def test_answers_of_a_model_with_huge_scores():
         assert np.flatnonzero(top > 0.5).tolist() == sorted(order[:2])
     model.coef_ = np.full_like(model.coef_, np.inf)
     for answer in (model.predict_marginals, model.predict_top):
-        with pytest.raises(ValueError, match="sample 0, document 0: its score is .* scale the features"):
+        with pytest.raises(ValueError, match=r"sample 0, document 0: its score is .* scale the features"):
             answer(X)
 
 

@@ -17,6 +17,7 @@ from palmette.data.batch import Batch
 from palmette.data.labels import UNKNOWN
 from palmette.data.ragged import Ragged, offsets_from_lengths
 from palmette.data.sequences import check_same_length
+from palmette.estimators.emptiness import tell_empty
 from palmette.estimators.loss_checks import check_task_loss
 from palmette.estimators.persistence import PersistenceMixin
 from palmette.estimators.progress import progress
@@ -106,6 +107,7 @@ class StructuredEstimator(PersistenceMixin, BaseEstimator):
         if tally is not None:
             result = replace(result, n_unconverged=tally.n_unconverged)
         self._keep(data, scorer, result)
+        tell_empty(self, data, result)
         self.fit_seconds_ = {"encode": encoded - started, "solve": time.perf_counter() - encoded}
         return self
 
