@@ -1,4 +1,4 @@
-"""Ranking: sort the documents of a query so that relevant ones come first; ramp loss, its convex bound, likelihood."""
+"""Ranking: sort the documents of a query so that relevant ones come first; likelihood, ramp loss, its convex bound."""
 
 import io
 
@@ -27,7 +27,7 @@ def queries(n):
 X, y = queries(60)
 X_new, y_new = queries(200)
 models = {
-    "hinge": SSVM(Ranking(), task_loss=NDCG(10), l2=0.1),
+    "Plackett-Luce": PlackettLuce(l2=1.0),
     "ramp": SSVM(
         Ranking(),
         loss="ramp",
@@ -35,7 +35,7 @@ models = {
         l2=0.0,
         solver=Subgradient(radius=4.0, sphere=True, tol=0.01),
     ),
-    "Plackett-Luce": PlackettLuce(l2=1.0),
+    "hinge": SSVM(Ranking(), task_loss=NDCG(10), l2=0.1),  # which ends at w = 0, and warns
 }
 tallies = {}
 for name, model in models.items():
@@ -52,5 +52,5 @@ TEXT = (
     "2 qid:7 1:0.9 2:0.8 8:0.1 #docid = A\n0 qid:7 1:0.1 8:0.9 #docid = B\n1 qid:7 2:0.7 8:0.4 #docid = C\n"
 )
 found = read_letor("-", stream=io.StringIO(TEXT))
-(order,) = models["ramp"].predict(found.X)
+(order,) = models["Plackett-Luce"].predict(found.X)
 print("best first:", ", ".join(found.comments[0][document] for document in order))

@@ -23,6 +23,7 @@ from sklearn.exceptions import ConvergenceWarning
 from palmette import SSVM, PlackettLuce, Ranking
 from palmette.apps.ranking import PairwiseSVM, evaluate_scores, make_ranker, select
 from palmette.datasets import load_letor_ohsumed
+from palmette.errors import EmptyModelWarning
 from palmette.losses import NDCG
 from palmette.metrics import compare, tally_queries
 
@@ -46,6 +47,7 @@ def ranked(learner, fold, quick):
     settings, make = SYSTEMS[learner]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # of liblinear
+        warnings.simplefilter("ignore", EmptyModelWarning)  # of the hinge, which is here to show it
         warnings.filterwarnings("ignore", message=".* queries")  # one has no relevant document
         settings = settings[:1] if quick else settings
         chosen = select(make, settings, queries(fold, "train"), queries(fold, "validation"))

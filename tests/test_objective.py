@@ -46,7 +46,7 @@ def test_hinge_bounds_the_task_loss_of_the_prediction(rng, loss):
         task = problem.surrogate.task_loss
         for _ in range(20):
             theta = problem.scorer.score(rng.normal(size=problem.n_params), samples.batch)
-            values, _ = problem.surrogate.evaluate(structure, theta, samples.codes, samples.weight)
+            values, *_ = problem.surrogate.evaluate(structure, theta, samples.codes, samples.weight)
             predicted = structure.best(theta).codes
             assert np.all(values >= task.value(structure, theta, samples.codes, predicted) - 1e-9)
             assert np.all(values >= -1e-9)

@@ -225,7 +225,7 @@ def test_queries_that_teach_nothing_are_counted():
         Perceptron(Ranking(ties="best")).fit(more, grades)
     theta = RankingTables(np.arange(10.0), np.array([0, 1, 6, 10]))
     flat = RankingCodec().encode_outputs(grades[4:], [1, 5, 4])
-    values, counts = TiedPerceptronLoss().evaluate(Ranking(), theta, flat, np.ones(3))
+    values, counts, _ = TiedPerceptronLoss().evaluate(Ranking(), theta, flat, np.ones(3))
     assert not values.any() and not counts.any()
     for loss in (NDCG(), MeanAveragePrecision(), PrecisionAt(2), Pairwise()):
         fixed = loss.bind(Ranking(), ())

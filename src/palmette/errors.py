@@ -18,6 +18,10 @@ class ApproximateInferenceWarning(UserWarning):
     """Some answers on graphs with cycles are not exact; the message says which, by what method, and the remedy."""
 
 
+class EmptyModelWarning(UserWarning):
+    """All weights of a fit are 0, so that the model has learnt nothing; the message says what to try."""
+
+
 class ModelFileError(ValueError):
     """A model file is damaged, unsafe, too new, or of another class."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +12,16 @@ from palmette.cli.files import text_output
 from palmette.cli.output import aligned, log, print_result
 from palmette.cli.progress import progress, timed
 from palmette.cli.summary import count_of_weights, outcome_rows
+from palmette.errors import EmptyModelWarning
 
 if TYPE_CHECKING:
     from palmette.data.letor import Queries
+
+_REMEDY = {
+    "plackett-luce": "a smaller --l1 or --l2",
+    "ramp": "--algorithm plackett-luce, or a smaller --l2",
+    "ssvm": "--algorithm plackett-luce or ramp, or a smaller --l2",
+}
 
 
 def train_ranking(
@@ -39,9 +47,11 @@ def train_ranking(
             queries = Queries.joined([read_letor(path, **reading) for path in data])
             held_out = None if dev is None else read_letor(dev, n_features=queries.n_features, **reading)
         shown.stage(f"learning from {queries.describe()}")
-        ranker = Ranker.train(
-            queries, algorithm=algorithm, scale=scale, reading=reading, callbacks=[shown], **options
-        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", EmptyModelWarning)  # said below, in the words of the command line
+            ranker = Ranker.train(
+                queries, algorithm=algorithm, scale=scale, reading=reading, callbacks=[shown], **options
+            )
         seconds |= ranker.seconds
         evaluation = None
         if held_out is not None:
@@ -69,9 +79,7 @@ def train_ranking(
     }
     print_result(json, record, _summary(record, queries, "" if evaluation is None else evaluation.headline()))
     if not record["nonzero_weights"]:
-        log(
-            "warning: all weights are 0, so that the model has no order; try --algorithm ramp, or a smaller --l2"
-        )
+        log(f"warning: all weights are 0, so that the model has no order; try {_REMEDY[algorithm]}")
 
 
 def predict_ranking(loaded: Any, source: str, data: str, orders: bool, output: str | None) -> None:

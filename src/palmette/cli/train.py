@@ -92,9 +92,11 @@ def train(
     ] = None,
     algorithm: Annotated[
         Algorithm | None,
-        typer.Option(help="The learner: crf, ssvm, perceptron; of rankings ramp, ssvm, plackett-luce."),
+        typer.Option(
+            help="The learner: crf (default), ssvm, perceptron; of rankings plackett-luce (default), ramp, ssvm."
+        ),
     ] = None,
-    l2: Annotated[float | None, typer.Option(help="L2 penalty; 1 by default.")] = None,
+    l2: Annotated[float | None, typer.Option(help="L2 penalty; 1 by default, 10 of plackett-luce.")] = None,
     l1: Annotated[float | None, typer.Option(help="L1 penalty, for sparse models; 0 by default.")] = None,
     cut_size: Annotated[
         str | None,
@@ -167,7 +169,7 @@ def train(
         raise ValueError("standard input (-) can be read only once")
     if task is Task.ranking:
         train_ranking(
-            data, model, dev, (algorithm or Algorithm.ramp).value,
+            data, model, dev, (algorithm or Algorithm.plackett_luce).value,
             reading_options(missing, split_queries.value, zero_based), scale.value, json,
             l2=l2, l1=l1, radius=radius, top=top, solver=solver, tol=tol, max_iter=max_iter, n_jobs=jobs,
             random_state=seed,

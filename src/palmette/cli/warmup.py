@@ -216,8 +216,11 @@ def _tag() -> None:
 def _fitted(model: Any, X: Any, Y: Any) -> Any:
     from sklearn.exceptions import ConvergenceWarning
 
+    from palmette.errors import EmptyModelWarning
+
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # two iterations are meant to be too few
+        for kind in (ConvergenceWarning, EmptyModelWarning):  # two iterations are meant to be too few
+            warnings.simplefilter("ignore", kind)
         return model.fit(X, Y)
 
 

@@ -11,6 +11,6 @@ def run_rankings() -> None:
     from palmette.structures import RankingCost, RankingTables
 
     X, y = [np.eye(4)], [[2, 1, 1, 0]]
-    SSVM(Ranking(), tol=0.1, n_jobs=1).fit(X, y).predict(X)
+    SSVM(Ranking(), tol=0.1, l2=0.01, n_jobs=1).fit(X, y).predict(X)
     theta = RankingTables(np.arange(3.0), np.array([0, 3]))
     Ranking().k_best(theta, 2, cost=RankingCost(table=np.eye(3)))

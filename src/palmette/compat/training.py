@@ -18,6 +18,7 @@ from palmette.compat.lbfgs import CRFsuiteLBFGS
 from palmette.compat.training_log import Keeper, TrainingLog, report
 from palmette.data.sequences import check_same_length, listed, n_items
 from palmette.estimators.crf import CRF
+from palmette.estimators.emptiness import tell_empty
 from palmette.estimators.perceptron import Perceptron
 from palmette.estimators.training import Encoded, encode_outputs, encode_training
 from palmette.executors.threads import ThreadExecutor, n_threads
@@ -102,6 +103,7 @@ def train(
         if held_out is not None and log.last_iteration is not None:
             print(report(log.last_iteration))
     model._keep(data, scorer, replace(result, state=None))
+    tell_empty(model, data, result, l1="c1", l2="c2")
     return model, log
 
 

@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from palmette.estimators.class_weight import check_class_weight, class_weighted
+from palmette.estimators.emptiness import tell_empty
 from palmette.estimators.guidance import Guidance
 from palmette.estimators.loss_checks import check_task_loss
 from palmette.estimators.persistence import PersistenceMixin
@@ -95,6 +96,7 @@ class StructuredEstimator(Guidance, Predictions, PersistenceMixin, BaseEstimator
             result = replace(result, n_unconverged=tally.n_unconverged)
         self._keep(data, scorer, result)
         advise_scaling(data, result)
+        tell_empty(self, data, result)
         self.fit_seconds_ = {"encode": encoded - started, "solve": time.perf_counter() - encoded}
         return self
 

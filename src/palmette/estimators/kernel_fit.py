@@ -15,6 +15,7 @@ from palmette.data.graph_batch import GraphBatch
 from palmette.data.graphs import GraphInput, graph_inputs
 from palmette.errors import MissingCapability
 from palmette.estimators.class_weight import class_weighted
+from palmette.estimators.emptiness import tell_empty
 from palmette.estimators.factored_fit import fit_factored
 from palmette.estimators.kernel_rows import KernelRows
 from palmette.estimators.progress import progress, seeing
@@ -103,6 +104,7 @@ def fit_kernel(model: Any, X: Any, y: Any, sample_weight: Any) -> Any:
             result = kernel_solver(model, callbacks).solve(problem)
     scorer, w = scorer.of_support(result.w)
     model._keep(data, scorer, replace(result, w=w))
+    tell_empty(model, data, result)
     model.fit_seconds_ = {"encode": encoded - started, "solve": time.perf_counter() - encoded}
     return model
 

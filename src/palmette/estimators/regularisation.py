@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from palmette.data.ragged import Ragged
-from palmette.errors import MissingCapability
+from palmette.errors import EmptyModelWarning, MissingCapability
 from palmette.estimators.training import Encoded, seed_of
 from palmette.features.encoded import EncodedInputs
 from palmette.regularizers.decomposition import Decomposition, check_removable
@@ -126,6 +126,7 @@ def size_scores(estimator: Any, data: Encoded) -> dict[float, float]:
             regularizer=[Decomposition(size), *others], verbose=0, callbacks=None, warm_start=False
         )
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # those of the final fit are enough
+            for kind in (ConvergenceWarning, EmptyModelWarning):  # those of the final fit are enough
+                warnings.simplefilter("ignore", kind)
             scores[size] = float(np.mean([model.fit(*train).score(*held) for train, held in rounds]))
     return scores

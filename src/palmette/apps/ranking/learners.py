@@ -8,9 +8,10 @@ from typing import Any
 
 from palmette.executors.threads import n_threads
 
-ALGORITHMS = ("ramp", "ssvm", "plackett-luce")
+ALGORITHMS = ("plackett-luce", "ramp", "ssvm")
 RADIUS = 4.0
 TOP = 10
+L2 = 10.0  # of the likelihood; NDCG@10 on OHSUMED with 1, 10, 100, 1,000: .444, .453, .452, .443; the ramp has .454
 _TAKES = {
     "ramp": ("radius", "top", "l2", "solver", "tol", "max_iter"),
     "ssvm": ("top", "l2", "solver", "tol", "max_iter"),
@@ -23,30 +24,30 @@ _SOLVERS = {
 }
 
 
-def make_ranker(algorithm: str = "ramp", *, n_jobs: int | None = None, **options: Any) -> Any:
+def make_ranker(algorithm: str = "plackett-luce", *, n_jobs: int | None = None, **options: Any) -> Any:
     """Make an estimator for rankings.
 
     Parameters
     ----------
-    algorithm : {'ramp', 'ssvm', 'plackett-luce'}
+    algorithm : {'plackett-luce', 'ramp', 'ssvm'}
+        * ``plackett-luce``: maximum likelihood of the orders by grade. Best or nearly so on most data, and the fastest.
         * ``ramp``: the ramp loss of ``1 - NDCG@top``, by descent on a sphere, ``|w| = radius``, from the difference of
           the best and the worst rankings. The loss cannot grow with the scores, so that only the length of the weights
           holds it back: one number to choose. With ``l2`` a penalty does so instead, and the solver is CCCP.
         * ``ssvm``: the convex bound, with the ranks of the score weighted as in the NDCG of all ranks. With other
-          weights, or a cut-off, the best weights tend to be 0.
-        * ``plackett-luce``: maximum likelihood of the orders by grade.
+          weights, or a cut-off, the best weights tend to be 0, and on much data with these too.
     n_jobs : int, optional
     **options
-        ``radius`` (4 by default) or ``l2``, and ``top`` (10) of ramp; ``l2`` (1) and ``top`` (all) of ssvm; ``l2`` (1)
-        and ``l1`` of plackett-luce; ``solver``, ``tol``, ``max_iter``; ``callbacks``, ``random_state``. None stands for
-        the default.
+        ``l2`` (10 by default) and ``l1`` of plackett-luce; ``radius`` (4) or ``l2``, and ``top`` (10) of ramp; ``l2``
+        (1) and ``top`` (all) of ssvm; ``solver``, ``tol``, ``max_iter``; ``callbacks``, ``random_state``. None stands
+        for the default. Defaults are for features between 0 and 1.
 
     Examples
     --------
+    >>> make_ranker(l2=0.1)
+    PlackettLuce(l2=0.1)
     >>> make_ranker("ramp", radius=2.0).solver.radius
     2.0
-    >>> make_ranker("plackett-luce", l2=0.1)
-    PlackettLuce(l2=0.1)
     """
     given = {name: value for name, value in options.items() if value is not None}
     n_threads(n_jobs)  # refuses what is no number of threads
@@ -62,7 +63,7 @@ def make_ranker(algorithm: str = "ramp", *, n_jobs: int | None = None, **options
     from palmette.structures import Ranking
 
     if algorithm == "plackett-luce":
-        return PlackettLuce(**given, **shared)
+        return PlackettLuce(**{"l2": L2, **given, **shared})
     if algorithm == "ssvm":
         loss = NDCG(given.pop("top", None))
         return SSVM(Ranking("letor"), task_loss=loss, **given, **shared)
@@ -78,8 +79,10 @@ def _check(algorithm: str, given: dict[str, Any]) -> None:
         raise ValueError(f"algorithm={algorithm!r} does not rank; choose one of {', '.join(ALGORITHMS)}")
     for name, value in given.items():
         if name not in _TAKES[algorithm]:
+            others = [other for other in ALGORITHMS if name in _TAKES[other]]
             raise ValueError(
                 f"{name}={value!r}: {algorithm} has no option {name}; it has {', '.join(_TAKES[algorithm])}"
+                + (f" (algorithm {' or '.join(others)} has {name})" if others else "")
             )
     for name in ("l2", "l1", "tol", "radius"):
         value = given.get(name, 1.0)

@@ -59,7 +59,7 @@ class Ranker:
         cls,
         queries: Queries,
         *,
-        algorithm: str = "ramp",
+        algorithm: str = "plackett-luce",
         scale: str = "query",
         reading: dict[str, Any] | None = None,
         **options: Any,
@@ -70,7 +70,7 @@ class Ranker:
         ----------
         queries : Queries
             As `palmette.data.read_letor` returns them.
-        algorithm : {"ramp", "ssvm", "plackett-luce"}
+        algorithm : {"plackett-luce", "ramp", "ssvm"}
         scale : {"query", "none"}, default="query"
             Features scaled to [0, 1] within each query (a feature that is constant there is 0), or as they are.
             Only dense tables are scaled.
