@@ -87,7 +87,7 @@ def train(
     keeper = Keeper(log, predict, held_out, classes, verbose)
     with ThreadExecutor(n_threads(-1)) as executor, warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the limit is the user's, the log tells
-        surrogate, penalty = model._surrogate(classes), model._regularizer(scorer)
+        surrogate, penalty = model._surrogate(classes), model._regularizer(scorer, data)
         problem = Risk(data.structure, scorer, surrogate, data.samples, penalty, executor)
         result = replace(solver, callbacks=(*solver.callbacks, keeper)).solve(problem)
     if isinstance(solver, CRFsuiteLBFGS):

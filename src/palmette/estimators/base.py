@@ -29,6 +29,7 @@ from palmette.estimators.regularisation import (
     structure_of_pieces,
 )
 from palmette.estimators.simpler import simplified
+from palmette.estimators.strengths import penalties
 from palmette.estimators.training import (
     Encoded,
     admitted_to,
@@ -40,7 +41,6 @@ from palmette.estimators.training import (
     encode_training,
     given_labels,
     layout_weights,
-    penalties,
     positions,
     seed_of,
     telling,
@@ -61,6 +61,8 @@ class StructuredEstimator(PersistenceMixin, BaseEstimator):
     """Base of ``CRF``, ``SSVM`` and ``Perceptron``: a learner with a structure as its argument."""
 
     _takes_groups = False  # whether the loss is smooth, so that a group lasso has a solver
+    usual_share = 0.1  # of the spread of array columns: the L2 penalty where none is given
+    _same_samples = False  # whether a warm start is known to see the samples of the last fit
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Learn from inputs ``X`` and outputs ``y``.
@@ -88,7 +90,7 @@ class StructuredEstimator(PersistenceMixin, BaseEstimator):
         start = self._warm_weights(data, scorer)
         encoded = time.perf_counter()
         decomposition = settle_size(self, decomposition, data)
-        penalty = self._regularizer(scorer)
+        penalty = self._regularizer(scorer, data)
         if groups is not None:
             penalty = groups.bind(penalty, scorer, data.encoder)
         simple, weights = simplified(data, scorer)
@@ -128,8 +130,8 @@ class StructuredEstimator(PersistenceMixin, BaseEstimator):
         self.objective_ = result.primal
         self.n_iter_ = result.step.n_iter
 
-    def _regularizer(self, scorer: Any) -> Any:
-        return penalties(self, scorer)
+    def _regularizer(self, scorer: Any, data: Encoded) -> Any:
+        return penalties(self, scorer, data)
 
     def _check_structure(self) -> None:
         if self.callbacks is not None and not hasattr(self.callbacks, "__iter__"):
@@ -147,7 +149,8 @@ class StructuredEstimator(PersistenceMixin, BaseEstimator):
             raise ValueError(
                 f"warm_start: the model was fitted on {self.encoder_.kind} features, now X has {data.encoder.kind} ones"
             )
-        columns, names = None, data.encoder.feature_names
+        same = data.encoder is self.encoder_  # as along a path of penalties
+        columns, names = None, None if same else data.encoder.feature_names
         if names is not None:
             place = {name: i for i, name in enumerate(names)}
             columns = np.array([place.get(name, -1) for name in self.encoder_.feature_names or ()], np.int64)

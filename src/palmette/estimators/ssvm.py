@@ -39,7 +39,11 @@ class SSVM(KernelEstimator):
     structure : structure object
         What an output is: ``Chain()``, ``Multiclass()``, ``SemiMarkov(max_length)``, ``Graph()``, ``Ranking()``.
     l2, C : float, optional
-        Strength of the L2 penalty, as itself or as ``l2 = 1 / C``. Neither means ``l2 = 1``; both is an error.
+        Strength of the L2 penalty, as itself or as ``l2 = 1 / C``; both is an error. Neither means the usual one: 1
+        for named features, label pairs and intercepts, and for columns of arrays half of the number of columns times
+        the geometric mean of their variances (with a kernel half the variance of the rows in its space; of a
+        ``Ranking`` the whole, variances being those within queries). ``l2="10x"`` is ten times as much of each.
+        :class:`SSVMCV` chooses it.
     l1 : float, default=0.0
         Strength of the L1 penalty (``solver="stochastic"``).
     loss : {"hinge", "ramp", "soft_hinge"}, default="hinge"
@@ -98,7 +102,7 @@ class SSVM(KernelEstimator):
 
     Attributes
     ----------
-    classes_, coef_, result_, objective_, fit_seconds_
+    classes_, coef_, result_, objective_, l2_, fit_seconds_
         As for :class:`CRF`.
     support_, n_support_, dual_coef_
         With a kernel: the training rows that have a coefficient, their number, and the coefficients, shape
@@ -130,6 +134,8 @@ class SSVM(KernelEstimator):
     >>> model.predict(X) == Y, model.n_support_
     (True, 2)
     """
+
+    usual_share = 0.5  # a margin needs a stronger penalty than a likelihood where weights are many
 
     def __init__(
         self,
@@ -212,8 +218,8 @@ class SSVM(KernelEstimator):
             return super().fit(X, y, sample_weight)
         return fit_kernel(self, X, y, sample_weight)
 
-    def _regularizer(self, scorer: Any) -> Any:
-        found = super()._regularizer(scorer)
+    def _regularizer(self, scorer: Any, data: Any) -> Any:
+        found = super()._regularizer(scorer, data)
         if self.edge_weight == 1.0:
             return found
         l2 = found.l2.copy()
@@ -272,8 +278,9 @@ class SSVM(KernelEstimator):
         if self._suits_the_dual(problem):
             return "multiclass_dual"
         # Without a compiled loop a visit costs more than its share of a pass, so whole passes win. Dual variables
-        # belong to samples, so that a warm start needs a method whose variables are weights.
-        if len(regularizer.l2) <= FEW_WEIGHTS or self.warm_start or not is_compiled(problem):
+        # belong to samples, so that a warm start on others needs a method whose variables are weights.
+        others = self.warm_start and not self._same_samples
+        if len(regularizer.l2) <= FEW_WEIGHTS or others or not is_compiled(problem):
             return "bundle"
         return "frank_wolfe"
 
@@ -290,6 +297,8 @@ class SSVM(KernelEstimator):
         # The dual solver goes on from its own variables, which belong to these very outputs.
         if start is not None and hasattr(solver, "restart"):
             if not solver.can_restart(self.result_.state):
+                if self._same_samples:  # along a path "auto" may take another solver than before
+                    return solver.solve(problem)
                 raise MissingCapability(
                     f"{type(solver).__name__} goes on from its dual variables, and this model does not have them (it "
                     "was loaded, or fitted by another solver or with warm_start=False): use solver='bundle', or fit "
