@@ -16,9 +16,10 @@ from palmette.estimators.strengths import checked_strength
 
 logger = logging.getLogger("palmette")
 
-# Where no penalties are given: multiples of the usual one, from FIRST on towards the weak ones until the score falls.
+# Where no penalties are given: multiples of the usual one, from FIRST on towards the weak ones while the score gains.
 MULTIPLES = (1e4, 3e3, 1e3, 300.0, 100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 3e-3, 1e-3, 3e-4, 1e-4)
 FIRST = MULTIPLES.index(30.0)
+GAIN = 0.02
 SEARCH_TOL = 0.03  # a relative gap of the objective at which held-out scores hardly move any more
 
 
@@ -52,11 +53,13 @@ class Path:
         """The parameter ``l2`` of a learner, at the best place or another one."""
         return _setting(self.values[self.best if place is None else place], self.multiples)
 
-    def strengths(self, fitted: Any) -> np.ndarray:
-        """The penalties themselves, from a learner that was fitted with the best of them."""
-        if not self.multiples or getattr(fitted, "l2_node", None) is not None:
-            return self.values
-        return self.values * (fitted.l2_ / self.values[self.best])
+    def note_on(self, fitted: Any) -> None:
+        """Tell a learner that was fitted with the best penalty how it was found."""
+        unit = 1.0
+        if self.multiples and getattr(fitted, "l2_node", None) is None:
+            unit = fitted.l2_ / self.values[self.best]
+        fitted.l2s_, fitted.cv_scores_ = unit * self.values, self.scores
+        fitted.best_params_, fitted.best_score_ = self.setting(), float(self.means[self.best])
 
 
 def penalty_path(
@@ -77,7 +80,7 @@ def penalty_path(
     folds : list of Fold
     l2s : array-like, optional
         Penalties, all of which are tried. By default multiples of the usual penalty: 30, 10, 3, 1, ... until the score
-        falls, and on from 30 to stronger ones if that was the best.
+        falls or hardly gains, and on from 30 to stronger ones if that was the best.
     scoring : callable or name, optional
         A scorer of scikit-learn; ``learner.score`` by default.
     search_tol : float, optional
@@ -128,20 +131,20 @@ def penalties_given(l2s: Any) -> list[float]:
 
 
 def _walk(mean_at: Callable[[float], float]) -> None:
-    """Go from FIRST to weaker multiples until the score falls, and to stronger ones if it fell at once."""
-    first = best = mean_at(MULTIPLES[FIRST])
-    for value in MULTIPLES[FIRST + 1 :]:
-        mean = mean_at(value)
-        if mean < best:
-            break
-        best = mean
-    if best > first:
-        return
-    for value in MULTIPLES[FIRST - 1 :: -1]:
-        mean = mean_at(value)
-        if mean < best:
-            break
-        best = mean
+    """Go from FIRST to weaker multiples as long as the score gains, and to stronger ones if it fell at once.
+
+    A gain counts if it is at least GAIN of the range of the scores so far. On a plateau, whose weak end takes the
+    longest, the walk ends.
+    """
+    means = [mean_at(MULTIPLES[FIRST])]
+    for places in (MULTIPLES[FIRST + 1 :], MULTIPLES[FIRST - 1 :: -1]):
+        for value in places:
+            best, worst = max(means), min(means)
+            means.append(mean_at(value))
+            if means[-1] <= best + GAIN * (max(best, means[-1]) - worst):
+                break
+        if max(means) > means[0]:
+            return
 
 
 def _setting(value: float, multiple: bool) -> dict[str, Any]:

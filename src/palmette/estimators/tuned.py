@@ -83,10 +83,9 @@ class Tuned(StructuredEstimator):
         search = {"l2s": self.l2s, "scoring": self.scoring, "search_tol": self.search_tol}
         path = penalty_path(plain, cut_folds(X, y, weight, splits), **search)
         plain.set_params(callbacks=self.callbacks, **path.setting()).fit(X, y, sample_weight)
+        path.note_on(plain)
         self._take_over(plain)
         self._note_features(given, reset=True)
-        self.best_params_, self.best_score_ = path.setting(), float(path.means[path.best])
-        self.l2s_, self.cv_scores_ = path.strengths(plain), path.scores
         return self
 
     def _take_over(self, plain: Any) -> None:
@@ -114,7 +113,7 @@ class CRFCV(Tuned, CRF):
         A sample is one sequence, graph or row, and is never cut.
     l2s : array-like of float, optional
         Penalties to try, as ``l2`` of :class:`CRF`. By default multiples of its usual penalty: 30, 10, 3, 1, ... until
-        the score falls, and stronger ones if 30 was the best.
+        the score falls or hardly gains, and stronger ones if 30 was the best.
     cv : int, splitter of scikit-learn, or iterable of pairs of indices, default=3
         Folds. An int stands for shuffled ones (``random_state``): of whole ``groups`` if ``fit`` is given any, else
         with an equal share of each class for ``Multiclass``, else of samples.
