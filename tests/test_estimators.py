@@ -150,7 +150,8 @@ def test_l1_is_sparse_and_certified(tagging):
 
 def test_penalty_arguments(items):
     X, y = items
-    assert CRF(Multiclass()).fit(X, y).objective_ == CRF(Multiclass(), l2=1.0).fit(X, y).objective_
+    named = [{f"f{j}": float(v) for j, v in enumerate(row)} for row in X]
+    assert CRF(Multiclass()).fit(named, y).objective_ == CRF(Multiclass(), l2=1.0).fit(named, y).objective_
     assert CRF(Multiclass(), C=4.0).fit(X, y).objective_ == CRF(Multiclass(), l2=0.25).fit(X, y).objective_
     with pytest.raises(ValueError, match="give l2 or C, not both"):
         CRF(Multiclass(), l2=1.0, C=1.0).fit(X, y)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import json
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -26,6 +28,7 @@ from palmette import (
     Ranking,
     SemiMarkov,
 )
+from palmette.cli import main
 from palmette.datasets import make_chains, make_tagging
 from palmette.errors import MissingCapability
 from palmette.estimators.folds import Fold, Part
@@ -273,3 +276,94 @@ def test_fitting_again_forgets_what_was_learnt():
     assert model.n_features_in_ == 3 and model.cv_scores_.shape == (1, 3) and model.l2_ == 1.0
     fresh = CRFCV(Multiclass(), l2s=[1.0]).fit(X[:, :3], y)
     assert np.array_equal(model.coef_, fresh.coef_)
+
+
+# ---------------------------------------------------------------------------------------------- the command line
+
+
+def columns(path, X, y):
+    lines = ["\n".join(f"{token['w']} {label}" for token, label in zip(*pair)) for pair in zip(X, y)]
+    path.write_text("\n\n".join(lines) + "\n", encoding="utf-8")
+    return str(path)
+
+
+def test_the_command_line_tunes_taggers(tmp_path, capsys):
+    X, y = make_tagging(60, n_words=30, random_state=0)
+    train, dev = columns(tmp_path / "train", X[:40], y[:40]), columns(tmp_path / "dev", X[40:], y[40:])
+    model, page = str(tmp_path / "model.palmette"), str(tmp_path / "page.html")
+
+    def run(*arguments):
+        assert main([*arguments, "--json"]) == 0
+        return json.loads(capsys.readouterr().out)
+
+    for options, n_folds in (
+        (["--dev", dev], 1),
+        (["--folds", "4"], 4),
+        ([], 3),
+        (["--folds", "2", "--dev", dev], 2),
+    ):
+        record = run("train", train, "--model", model, "--tune", *options)
+        tuning = record["tuning"]
+        scores = [each["score"] for each in tuning["curve"]]
+        assert tuning["score"] == max(scores) and all(
+            len(each["folds"]) == n_folds for each in tuning["curve"]
+        )
+        assert record["l2"] == tuning["l2"] == tuning["curve"][scores.index(max(scores))]["l2"]
+        loaded = palmette.load(model)
+        assert loaded.l2_ == record["l2"] and loaded.cv_scores_.shape == (len(scores), n_folds)
+    run("train", train, "--model", model, "--tune", "--dev", dev)
+    by_dev = palmette.load(model)
+    assert main(["train", train, "--model", model, "--l2", str(by_dev.l2_), "--dev", dev]) == 0
+    assert np.array_equal(palmette.load(model).coef_, by_dev.coef_), (
+        "the model is learnt from the training file alone"
+    )
+    assert "tuned" not in capsys.readouterr().out
+    assert main(["train", train, "--model", model, "--tune", "--folds", "2"]) == 0
+    assert "tuned" in capsys.readouterr().out
+    assert main(["evaluate", dev, "--model", model, "--report", page]) == 0
+    assert "Choice of the penalty" in Path(page).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--tune", "--l2", "1"], "--l2 1 and --tune exclude each other"),
+        (["--folds", "3"], "give --tune too"),
+        (["--tune", "--folds", "1"], "--folds must be at least 2"),
+        (["--tune", "--algorithm", "perceptron"], "this Perceptron has none"),
+        (["--tune", "--task", "ranking", "--algorithm", "ramp"], "use crf, ssvm or plackett-luce"),
+    ],
+)
+def test_the_command_line_refuses_before_it_reads(tmp_path, capsys, arguments, message):
+    path = tmp_path / "train"
+    path.write_text("1 qid:1 1:2\n" if "ranking" in arguments else "a A\n", encoding="utf-8")
+    assert main(["train", str(path), "--model", str(tmp_path / "m"), *arguments]) != 0
+    assert message in capsys.readouterr().err
+
+
+def test_the_command_line_tunes_rankers(tmp_path, capsys):
+    files = []
+    for name, (X, y) in {"train": queries(20), "dev": queries(9)}.items():
+        lines = [
+            f"{grade} qid:{q} " + " ".join(f"{j}:{value}" for j, value in enumerate(row, 1))
+            for q, (x, grades) in enumerate(zip(X, y))
+            for grade, row in zip(grades, x)
+        ]
+        files.append(tmp_path / name)
+        files[-1].write_text("\n".join(lines) + "\n", encoding="utf-8")
+    train, dev = map(str, files)
+    common = [
+        "--task",
+        "ranking",
+        "--algorithm",
+        "plackett-luce",
+        "--model",
+        str(tmp_path / "m"),
+        "--tune",
+        "--json",
+    ]
+    for options, n_folds in ((["--dev", dev], 1), ([], 3)):
+        assert main(["train", train, *common, *options]) == 0
+        record = json.loads(capsys.readouterr().out)
+        assert all(len(each["folds"]) == n_folds for each in record["tuning"]["curve"])
+        assert palmette.load(tmp_path / "m").l2_ == record["l2"] == record["tuning"]["l2"]

@@ -20,8 +20,8 @@ def check_tuning(learner: Any, tune: str | int | None, has_dev: bool) -> None:
         return
     if getattr(learner, "l2", 0.0) == 0.0:
         raise ValueError(
-            f"tune chooses l2, and this {type(learner).__name__} has none: use crf, ssvm or plackett-luce, or ramp with "
-            "solver cccp"
+            f"tune chooses l2, and this {type(learner).__name__} has none: use crf, ssvm or plackett-luce, or ramp "
+            "with solver cccp"
         )
     if learner.l2 is not None:
         raise ValueError(f"l2={learner.l2!r} and tune exclude each other: leave one out")

@@ -95,7 +95,8 @@ def train(
         typer.Option(help="The learner: crf, ssvm, perceptron; of rankings ramp, ssvm, plackett-luce."),
     ] = None,
     l2: Annotated[
-        float | None, typer.Option(help="L2 penalty; 1 by default, for rankings by the scale of the features.")
+        float | None,
+        typer.Option(help="L2 penalty; 1 by default, for rankings by the scale of the features."),
     ] = None,
     tune: Annotated[
         bool, typer.Option("--tune", help="Choose the L2 penalty by the score on --dev, or on folds.")

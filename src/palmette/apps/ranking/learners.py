@@ -37,8 +37,8 @@ def make_ranker(algorithm: str = "ramp", *, n_jobs: int | None = None, **options
         * ``plackett-luce``: maximum likelihood of the orders by grade.
     n_jobs : int, optional
     **options
-        ``radius`` (4 by default) or ``l2``, and ``top`` (10) of ramp; ``l2`` and ``top`` (all) of ssvm; ``l2`` and ``l1``
-        of plackett-luce; ``solver``, ``tol``, ``max_iter``; ``callbacks``, ``random_state``. None stands for
+        ``radius`` (4 by default) or ``l2``, and ``top`` (10) of ramp; ``l2`` and ``top`` (all) of ssvm; ``l2`` and
+        ``l1`` of plackett-luce; ``solver``, ``tol``, ``max_iter``; ``callbacks``, ``random_state``. None stands for
         the default.
 
     Examples
