@@ -29,7 +29,7 @@ from palmette.estimators.regularisation import (
     structure_of_pieces,
 )
 from palmette.estimators.simpler import simplified
-from palmette.estimators.strengths import penalties
+from palmette.estimators.strengths import penalties, wanted_tol
 from palmette.estimators.training import (
     Encoded,
     admitted_to,
@@ -61,8 +61,6 @@ class StructuredEstimator(PersistenceMixin, BaseEstimator):
     """Base of ``CRF``, ``SSVM`` and ``Perceptron``: a learner with a structure as its argument."""
 
     _takes_groups = False  # whether the loss is smooth, so that a group lasso has a solver
-    usual_share = 0.1  # of the spread of array columns: the L2 penalty where none is given
-    _same_samples = False  # whether a warm start is known to see the samples of the last fit
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Learn from inputs ``X`` and outputs ``y``.
@@ -101,7 +99,7 @@ class StructuredEstimator(PersistenceMixin, BaseEstimator):
             check_task_loss(problem)
             with progress(self, lambda w: self._snapshot(data, scorer, w)) as callbacks:
                 solver = make_solver(
-                    solver_for(self.solver, problem) or self._solver_name(problem), tol=self.tol,
+                    solver_for(self.solver, problem) or self._solver_name(problem), tol=wanted_tol(self),
                     max_iter=self.max_iter, random_state=seed_of(self.random_state), callbacks=callbacks,
                 )  # fmt: skip
                 check_solver(solver, problem)

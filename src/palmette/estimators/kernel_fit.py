@@ -17,7 +17,7 @@ from palmette.errors import MissingCapability
 from palmette.estimators.factored_fit import fit_factored
 from palmette.estimators.kernel_rows import KernelRows
 from palmette.estimators.progress import progress, seeing
-from palmette.estimators.strengths import checked_strength, strength
+from palmette.estimators.strengths import checked_strength, strength, wanted_tol
 from palmette.estimators.training import (
     Encoded,
     encode_training,
@@ -247,7 +247,7 @@ def kernel_solver(model: Any, callbacks: Any) -> Any:
     if isinstance(solver, str) and solver in ("auto", "frank_wolfe"):
         solver = "kernel_frank_wolfe"
     made = make_solver(
-        solver, tol=model.tol, max_iter=model.max_iter, random_state=seed_of(model.random_state), callbacks=callbacks
+        solver, tol=wanted_tol(model), max_iter=model.max_iter, random_state=seed_of(model.random_state), callbacks=callbacks
     )  # fmt: skip
     if not isinstance(made, KernelFrankWolfe):
         raise MissingCapability(

@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from palmette.errors import MissingCapability
 from palmette.estimators.folds import Fold, Part, fold_scores
-from palmette.estimators.strengths import checked_strength
+from palmette.estimators.strengths import checked_strength, wanted_tol
 
 logger = logging.getLogger("palmette")
 
@@ -93,7 +93,7 @@ def penalty_path(
     from sklearn.metrics import check_scoring
 
     scorer = None if scoring is None else check_scoring(learner, scoring)
-    tol = max(learner.tol, SEARCH_TOL) if search_tol is None else search_tol
+    tol = max(wanted_tol(learner), SEARCH_TOL) if search_tol is None else search_tol
     models = [clone(learner).set_params(callbacks=None, verbose=0, tol=tol) for _ in folds]
     for model in models:
         if getattr(learner, "kernel", None) is None:  # which has no weights to go on from

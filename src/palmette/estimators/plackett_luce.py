@@ -96,6 +96,7 @@ class PlackettLuce(StructuredEstimator):
     """
 
     _takes_groups = True
+    usual_share = 1.0
     # What other learners are told about labels; documents have one score and no labels.
     states = transitions = fit_intercept = "auto"
     classes = None

@@ -1,4 +1,4 @@
-"""Strengths of the penalties: those given, and the usual ones where none is given."""
+"""Penalties and tolerances: those given, and the usual ones where none is given."""
 
 from __future__ import annotations
 
@@ -44,6 +44,11 @@ def strength(l2: Any, C: Any) -> tuple[float, bool]:
             )
         return float(found[1]), True
     return checked_strength("l2", l2), False
+
+
+def wanted_tol(estimator: Any) -> float:
+    """The ``tol`` of an estimator, or what is usual for its loss."""
+    return estimator.usual_tol if estimator.tol is None else estimator.tol
 
 
 def checked_strength(name: str, value: Any) -> float:
