@@ -16,7 +16,9 @@ model = CRFCV(Chain()).fit(X[:160], Y[:160], groups=documents)
 for l2, scores in zip(model.l2s_, model.cv_scores_):
     print(f"  l2 = {l2:<6.3g} {scores.mean():.3f} " + ("<- chosen" if l2 == model.l2_ else ""))
 plain = CRF(Chain()).fit(X[:160], Y[:160])
-print(f"  test accuracy: usual {plain.score(X[160:], Y[160:]):.3f}, chosen {model.score(X[160:], Y[160:]):.3f}")
+print(
+    f"  test accuracy: usual {plain.score(X[160:], Y[160:]):.3f}, chosen {model.score(X[160:], Y[160:]):.3f}"
+)
 
 print("\narrays: the usual penalty follows the scale of the columns")
 X, Y = make_chains(200, n_classes=6, n_features=60, noise=5.0, random_state=0)
