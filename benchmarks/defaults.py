@@ -12,12 +12,12 @@ named features, label pairs and intercepts, and for array columns a share (CRF 0
 of columns times the geometric mean of their variances. These runs have `tol=1e-2`. `tol` is that of the usual penalty.
 Times are CPU seconds of `fit`, one thread.
 
-What follows: the usual penalty is within about 2 points of the best of the four on ten of eleven sets with the likelihood
-and nine with the hinge, and takes the least or nearly the least time of the good ones. It gains most where columns are
-many (embeddings, pixels), and gives up 1 to 3 points on tables of few columns and many rows, and 4 to 5 where columns
-have different units (segment, raw), which should be scaled. At `tol=1e-2` the hinge scores as at 1e-4 in a fifth to an
-eighth of the time on text, letters and embeddings, and at 1e-1 no longer (rankings); the likelihood costs little more
-at 1e-4, and on tables gains by it.
+What follows: the usual penalty is within about 2 points of the best of the four on ten of eleven sets with the
+likelihood and nine with the hinge, and takes the least or nearly the least time of the good ones. It gains most where
+columns are many (embeddings, pixels), and gives up 1 to 3 points on tables of few columns and many rows, and 4 to 5
+where columns have different units (segment, raw), which should be scaled. At `tol=1e-2` the hinge scores as at 1e-4 in
+a fifth to an eighth of the time on text, letters and embeddings, and at 1e-1 no longer (rankings); the likelihood costs
+little more at 1e-4, and on tables gains by it.
 """
 
 import time

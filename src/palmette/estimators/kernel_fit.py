@@ -247,7 +247,8 @@ def kernel_solver(model: Any, callbacks: Any) -> Any:
     if isinstance(solver, str) and solver in ("auto", "frank_wolfe"):
         solver = "kernel_frank_wolfe"
     made = make_solver(
-        solver, tol=wanted_tol(model), max_iter=model.max_iter, random_state=seed_of(model.random_state), callbacks=callbacks
+        solver, tol=wanted_tol(model), max_iter=model.max_iter, random_state=seed_of(model.random_state),
+        callbacks=callbacks,
     )  # fmt: skip
     if not isinstance(made, KernelFrankWolfe):
         raise MissingCapability(
