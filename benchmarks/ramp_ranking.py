@@ -77,11 +77,11 @@ def make(learner, setting):
     if learner == "ramp":
         return make_ranker("ramp", radius=setting, n_jobs=1)
     if learner == "ramp, CCCP":
-        return make_ranker("ramp", l2=setting, n_jobs=1)
+        return make_ranker("ramp", l2=setting, tol=1e-4, n_jobs=1)
     if learner == "hinge":
-        return SSVM(Ranking(), task_loss=NDCG(10), l2=setting, n_jobs=1)
+        return SSVM(Ranking(), task_loss=NDCG(10), l2=setting, tol=1e-4, n_jobs=1)
     if learner == "hinge, whole NDCG":
-        return make_ranker("ssvm", l2=setting, n_jobs=1)
+        return make_ranker("ssvm", l2=setting, tol=1e-4, n_jobs=1)
     if learner == "Plackett-Luce":
         return PlackettLuce(l2=setting, n_jobs=1)
     if peer(learner) == "ranking SVM":

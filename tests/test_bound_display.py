@@ -32,7 +32,7 @@ def in_order(display):
 def test_along_the_fit_of_a_ramp_model(ax, against):
     estimator = SSVM(Chain(), loss="ramp", solver=CCCP())
     display = BoundDisplay.from_estimator(estimator, X, Y, against=against, ax=ax)
-    model = SSVM(Chain(), loss="ramp").fit(X, Y)
+    model = SSVM(Chain(), loss="ramp", tol=CCCP().tol).fit(X, Y)
     assert not hasattr(estimator, "coef_") and estimator.callbacks is None
     assert in_order(display) and np.all(np.diff(display.x) >= 0)
     last = bound_values(model, X, Y)
@@ -49,8 +49,8 @@ def test_along_the_fit_of_a_ramp_model(ax, against):
 
 
 def test_points_are_few_and_evenly_spaced(monkeypatch, ax):
-    estimator = SSVM(Chain(), l2=0.1)
-    steps = SSVM(Chain(), l2=0.1).fit(X, Y).result_.history
+    estimator = SSVM(Chain(), l2=0.1, tol=1e-4)
+    steps = SSVM(Chain(), l2=0.1, tol=1e-4).fit(X, Y).result_.history
     assert len(steps) > 60
     display = BoundDisplay.from_estimator(estimator, X, Y, points=20, ax=ax)
     assert (

@@ -45,6 +45,11 @@ PRINTS = {
         r"test accuracy 0\.[89]",
         r"T\d T\d T\d",
     ],
+    "choosing_penalties": [
+        r"l2 = \S+ +0\.\d+ <- chosen",
+        r"test accuracy: usual 0\.\d+, chosen 0\.\d+",
+        r"unit 1 +chosen (\S+x) = \S+, test accuracy (0\.\d+)\n +unit 1000 +chosen \1 = \S+, test accuracy \2",
+    ],
     "losses_and_solvers": [
         r"Hamming\(costs=\{0: 5\.0\}\)",
         r"CRF: all agree .*: True",

@@ -16,7 +16,8 @@ from palmette.data import Agreement, AtMostOne, Parity, chain_graph, grid_graph,
 from palmette.datasets import make_chains
 from palmette.errors import ApproximateInferenceWarning
 from palmette.estimators.simpler import simplified
-from palmette.estimators.training import encode_training, layout_weights, penalties
+from palmette.estimators.strengths import penalties
+from palmette.estimators.training import encode_training, layout_weights
 from palmette.executors.threads import ThreadExecutor
 from palmette.losses import Hamming
 from palmette.objectives.risk import Risk
@@ -62,7 +63,7 @@ def problem_of(learner, X, Y, surrogate=None):
     scorer = layout_weights(learner, data)
     surrogate = surrogate or learner._surrogate(tuple(data.codec.classes_))
     return Risk(
-        data.structure, scorer, surrogate, data.samples, penalties(learner, scorer), ThreadExecutor(1)
+        data.structure, scorer, surrogate, data.samples, penalties(learner, scorer, data), ThreadExecutor(1)
     )
 
 

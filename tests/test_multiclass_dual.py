@@ -274,10 +274,10 @@ def test_what_it_does_not_serve_is_refused(rng):
 
 def test_ssvm_takes_it_on_its_own_and_warm_starts():
     X, y = load_iris(return_X_y=True)
-    model = SSVM(Multiclass(), C=1.0, warm_start=True).fit(X, y)
+    model = SSVM(Multiclass(), C=1.0, tol=1e-4, warm_start=True).fit(X, y)
     assert "active" in model.result_.state
     again = model.set_params(C=1.1).fit(X, y).result_
-    cold = SSVM(Multiclass(), C=1.1).fit(X, y).result_
+    cold = SSVM(Multiclass(), C=1.1, tol=1e-4).fit(X, y).result_
     assert again.converged and again.primal == pytest.approx(cold.primal, rel=2e-4)
     assert again.step.n_oracle < cold.step.n_oracle
 
@@ -339,7 +339,7 @@ def test_rounds_with_the_dual_never_raise_the_objective(seed, recycle, weighted)
 
 def test_cccp_takes_the_dual_where_it_serves(rng):
     X, y = draw(rng, 150, 4, 3)
-    own = SSVM(Multiclass(), loss="ramp", l2=0.1).fit(X, y)
+    own = SSVM(Multiclass(), loss="ramp", l2=0.1, tol=1e-4).fit(X, y)
     named = SSVM(Multiclass(), loss="ramp", l2=0.1, solver=CCCP(inner="dual")).fit(X, y)
     given = SSVM(Multiclass(), loss="ramp", l2=0.1, solver=CCCP(inner=MulticlassDual(1000, 1e-4))).fit(X, y)
     assert own.objective_ == named.objective_ == given.objective_

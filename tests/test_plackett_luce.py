@@ -266,9 +266,9 @@ def test_features_of_all_kinds_are_the_same_model():
 
     X, y = queries(12)
     names = [[{f"f{j}": v for j, v in enumerate(row)} for row in x.tolist()] for x in X]
-    dense = PlackettLuce(tol=1e-9).fit(X, y)
+    dense = PlackettLuce(l2=1.0, tol=1e-9).fit(X, y)
     for other in ([sparse.csr_matrix(x) for x in X], names):
-        model = PlackettLuce(tol=1e-9).fit(other, y)
+        model = PlackettLuce(l2=1.0, tol=1e-9).fit(other, y)
         assert model.objective_ == pytest.approx(dense.objective_, rel=1e-9)
         assert all(map(np.array_equal, model.predict(other), dense.predict(X)))
 
@@ -409,8 +409,8 @@ def test_queries_that_teach_nothing_stay_and_are_counted():
     X, y = queries(8)
     more = [*X, X[0][:1], X[1]], [*y, [2], np.ones(len(X[1]), int)]
     with pytest.warns(UserWarning, match="2 of 10 queries"):
-        model = PlackettLuce(tol=1e-9).fit(*more)
-    without = PlackettLuce(tol=1e-9).fit(X, y)
+        model = PlackettLuce(l2=1.0, tol=1e-9).fit(*more)
+    without = PlackettLuce(l2=1.0, tol=1e-9).fit(X, y)
     assert model.coef_ == pytest.approx(without.coef_, abs=1e-6)
     assert np.array_equal(model.log_proba(*more)[-2:], [0.0, 0.0])
 

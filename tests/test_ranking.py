@@ -486,17 +486,19 @@ def test_files_that_do_not_fit():
 def test_features_of_every_kind():
     """Names, sparse tables and mapped rows, with warm starts and encoded inputs."""
     X, y = queries()
-    dense = SSVM(Ranking(), tol=1e-8).fit(X, y)
+    dense = SSVM(Ranking(), l2=1.0, tol=1e-8).fit(X, y)
     thin = [sparse.csr_matrix(x) for x in X]
     named = [[{f"f{j}": float(v) for j, v in enumerate(row)} for row in x] for x in X]
     for inputs in (thin, named):
-        model = SSVM(Ranking(), tol=1e-8).fit(inputs, y)
+        model = SSVM(Ranking(), l2=1.0, tol=1e-8).fit(inputs, y)
         assert model.objective_ == pytest.approx(dense.objective_, rel=1e-6)
         assert [o.tolist() for o in model.predict(inputs)] == [o.tolist() for o in dense.predict(X)]
-    again = SSVM(Ranking(), tol=1e-8, warm_start=True).fit(named, y)
+    again = SSVM(Ranking(), l2=1.0, tol=1e-8, warm_start=True).fit(named, y)
     assert again.fit(named, y).objective_ == pytest.approx(dense.objective_, rel=1e-6)
     encoded = SSVM(Ranking()).encode(X)
-    assert SSVM(Ranking(), tol=1e-8).fit(encoded, y).objective_ == pytest.approx(dense.objective_, rel=1e-6)
+    assert SSVM(Ranking(), l2=1.0, tol=1e-8).fit(encoded, y).objective_ == pytest.approx(
+        dense.objective_, rel=1e-6
+    )
     mapped = SSVM(Ranking(), kernel=Nystroem(RBF(0.5), n_components=5)).fit(X, y)
     file = io.BytesIO()
     mapped.save(file)

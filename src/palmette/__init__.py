@@ -15,9 +15,12 @@ __version__ = "0.1.0.dev0"
 
 _HOME = {
     "CRF": "palmette.estimators",
+    "CRFCV": "palmette.estimators",
     "SSVM": "palmette.estimators",
+    "SSVMCV": "palmette.estimators",
     "Perceptron": "palmette.estimators",
     "PlackettLuce": "palmette.estimators",
+    "PlackettLuceCV": "palmette.estimators",
     "CombinedDecoder": "palmette.estimators",
     "load": "palmette.estimators",
     "Chain": "palmette.structures",
@@ -38,13 +41,24 @@ _PACKAGES = (
 )  # fmt: skip
 
 __all__ = [
-    "CRF", "SSVM", "UNKNOWN", "Chain", "Clique", "CombinedDecoder", "Decomposition", "Graph", "GraphInput",
-    "GroupLasso", "Multiclass", "Perceptron", "PlackettLuce", "Ranking", "SemiMarkov", "as_sequences", "load",
+    "CRF", "CRFCV", "SSVM", "SSVMCV", "UNKNOWN", "Chain", "Clique", "CombinedDecoder", "Decomposition", "Graph",
+    "GraphInput", "GroupLasso", "Multiclass", "Perceptron", "PlackettLuce", "PlackettLuceCV", "Ranking", "SemiMarkov",
+    "as_sequences", "load",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
     from palmette.data import UNKNOWN, Clique, GraphInput, as_sequences
-    from palmette.estimators import CRF, SSVM, CombinedDecoder, Perceptron, PlackettLuce, load
+    from palmette.estimators import (
+        CRF,
+        CRFCV,
+        SSVM,
+        SSVMCV,
+        CombinedDecoder,
+        Perceptron,
+        PlackettLuce,
+        PlackettLuceCV,
+        load,
+    )
     from palmette.regularizers import Decomposition, GroupLasso
     from palmette.structures import Chain, Graph, Multiclass, Ranking, SemiMarkov
 

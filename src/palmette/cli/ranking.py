@@ -32,6 +32,7 @@ def train_ranking(
     reading: dict[str, Any],
     scale: str,
     json: bool,
+    tune: str | int | None = None,
     **options: Any,
 ) -> None:
     """Learn a ranker from LETOR files."""
@@ -39,9 +40,11 @@ def train_ranking(
     with progress() as shown, timed(seconds, "total"):
         with timed(seconds, "import"):
             from palmette.apps.ranking import Ranker, make_ranker
+            from palmette.apps.tuning import check_tuning, tuning_record
             from palmette.data.letor import Queries, read_letor
 
-            make_ranker(algorithm, **options)  # bad options are refused before the data is read
+            # bad options are refused before the data is read
+            check_tuning(make_ranker(algorithm, **options), tune, dev is not None)
         with timed(seconds, "read"):
             shown.stage(f"reading {', '.join(data)}")
             queries = Queries.joined([read_letor(path, **reading) for path in data])
@@ -50,8 +53,9 @@ def train_ranking(
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", EmptyModelWarning)  # said below, in the words of the command line
             ranker = Ranker.train(
-                queries, algorithm=algorithm, scale=scale, reading=reading, callbacks=[shown], **options
-            )
+                queries, algorithm=algorithm, scale=scale, reading=reading, callbacks=[shown], tune=tune, dev=held_out,
+                **options,
+            )  # fmt: skip
         seconds |= ranker.seconds
         evaluation = None
         if held_out is not None:
@@ -74,6 +78,8 @@ def train_ranking(
         "gap": result.gap,
         "converged": bool(result.converged),
         "reason": result.reason,
+        "l2": fitted.l2_,
+        "tuning": tuning_record(fitted),
         "seconds": seconds,
         "dev": None if evaluation is None else evaluation.to_dict(),
     }
@@ -131,10 +137,13 @@ def _read(loaded: Any, source: str, data: str) -> tuple[Any, Queries]:
 
 
 def _summary(record: dict[str, Any], queries: Queries, held_out: str) -> str:
+    from palmette.apps.tuning import tuning_rows
+
     rows = [
         ["data", queries.describe()],
         ["model", f"{record['algorithm']}, {count_of_weights(record)}"],
         *outcome_rows(record),
+        *tuning_rows(record["tuning"]),
     ]
     if held_out:
         rows.append(["held out", held_out])

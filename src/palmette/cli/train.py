@@ -96,7 +96,18 @@ def train(
             help="The learner: crf (default), ssvm, perceptron; of rankings plackett-luce (default), ramp, ssvm."
         ),
     ] = None,
-    l2: Annotated[float | None, typer.Option(help="L2 penalty; 1 by default, 10 of plackett-luce.")] = None,
+    l2: Annotated[
+        float | None,
+        typer.Option(
+            help="L2 penalty; 1 by default, 10 of plackett-luce, of other rankings by the scale of the features."
+        ),
+    ] = None,
+    tune: Annotated[
+        bool, typer.Option("--tune", help="Choose the L2 penalty by the score on --dev, or on folds.")
+    ] = False,
+    folds: Annotated[
+        int | None, typer.Option(help="With --tune: folds of the training data; 3 by default without --dev.")
+    ] = None,
     l1: Annotated[float | None, typer.Option(help="L1 penalty, for sparse models; 0 by default.")] = None,
     cut_size: Annotated[
         str | None,
@@ -163,6 +174,7 @@ def train(
     With --task ranking the files have a document a line: GRADE qid:QUERY 1:VALUE 2:VALUE ... # comment
     """
     refuse_options(context, RANKING_ONLY if task is Task.tagging else TAGGING_ONLY, f"--task {task.value}")
+    way = _way(tune, folds, dev, l2)
     check_readable([*data, dev, template])
     check_writable(model, "the model")
     if [*data, dev].count("-") > 1:
@@ -171,7 +183,7 @@ def train(
         train_ranking(
             data, model, dev, (algorithm or Algorithm.plackett_luce).value,
             reading_options(missing, split_queries.value, zero_based), scale.value, json,
-            l2=l2, l1=l1, radius=radius, top=top, solver=solver, tol=tol, max_iter=max_iter, n_jobs=jobs,
+            tune=way, l2=l2, l1=l1, radius=radius, top=top, solver=solver, tol=tol, max_iter=max_iter, n_jobs=jobs,
             random_state=seed,
         )  # fmt: skip
         return
@@ -190,6 +202,7 @@ def train(
             from palmette.apps.tagging.tagger import Tagger
             from palmette.apps.tagging.templates import Template
             from palmette.apps.tagging.training_files import common_columns
+            from palmette.apps.tuning import check_tuning
             from palmette.structures import Chain
 
             options |= {
@@ -198,7 +211,9 @@ def train(
             }
             features = None if template is None else Template.load(template)
             # bad options are refused before the data is read
-            check_together(make_learner(learner, **options), features, constrained)
+            unfitted = make_learner(learner, **options)
+            check_together(unfitted, features, constrained)
+            check_tuning(unfitted, way, dev is not None)
         with timed(seconds, "read"):
             shown.stage(f"reading {', '.join(data)}")
             texts = [read_columns(path) for path in data]
@@ -208,7 +223,7 @@ def train(
         tagger = Tagger.train(
             texts, template=features, label_column=label_column, algorithm=learner,
             dev=held_out, watch=shown.held_out, callbacks=[shown], clusters=sizes, prune=prune,
-            encoding=encoding, invalid=invalid, constrained=constrained, **options,
+            encoding=encoding, invalid=invalid, constrained=constrained, tune=way, **options,
         )  # fmt: skip
         seconds |= tagger.seconds
         evaluation = None
@@ -228,6 +243,19 @@ def train(
         "dev": None if evaluation is None else evaluation.to_dict(),
     }
     print_result(json, record, _summary(record, "" if evaluation is None else evaluation.headline()))
+
+
+def _way(tune: bool, folds: int | None, dev: str | None, l2: float | None) -> str | int | None:
+    """What the penalty is chosen by: the held-out file, so many folds, or nothing."""
+    if not tune:
+        if folds is not None:
+            raise ValueError("--folds says on how many folds --tune chooses the penalty; give --tune too")
+        return None
+    if l2 is not None:
+        raise ValueError(f"--l2 {l2:g} and --tune exclude each other: leave one out")
+    if folds is not None and folds < 2:
+        raise ValueError(f"--folds must be at least 2, got {folds}")
+    return folds or ("dev" if dev is not None else 3)
 
 
 def _sizes(clusters: str | None) -> tuple[int, ...] | None:
@@ -262,6 +290,8 @@ def _regularizer(
 
 
 def _facts(tagger: Any, texts: list[Any]) -> dict[str, Any]:
+    from palmette.apps.tuning import tuning_record
+
     model, result = tagger.model, tagger.model.result_
     return {
         "sentences": sum(len(text.table) for text in texts),
@@ -276,10 +306,14 @@ def _facts(tagger: Any, texts: list[Any]) -> dict[str, Any]:
         "gap": result.gap,
         "converged": bool(result.converged),
         "reason": result.reason,
+        "l2": getattr(model, "l2_", None),
+        "tuning": tuning_record(model),
     }
 
 
 def _summary(record: dict[str, Any], held_out: str) -> str:
+    from palmette.apps.tuning import tuning_rows
+
     rows = [
         [
             "data",
@@ -287,6 +321,7 @@ def _summary(record: dict[str, Any], held_out: str) -> str:
         ],
         ["model", f"{record['algorithm']}, {record['features']:,} features, {count_of_weights(record)}"],
         *outcome_rows(record),
+        *tuning_rows(record["tuning"]),
     ]
     if record["cut_size"] is not None:
         rows.insert(2, ["cut size", f"{record['cut_size']:g}"])

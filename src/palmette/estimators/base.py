@@ -28,12 +28,12 @@ from palmette.estimators.regularisation import (
 )
 from palmette.estimators.scale_advice import advise_scaling
 from palmette.estimators.simpler import simplified
+from palmette.estimators.strengths import penalties, wanted_tol
 from palmette.estimators.training import (
     Encoded,
     encode_inputs,
     encode_training,
     layout_weights,
-    penalties,
     seed_of,
     telling,
 )
@@ -76,7 +76,7 @@ class StructuredEstimator(Guidance, Predictions, PersistenceMixin, BaseEstimator
         start = self._warm_weights(data, scorer)
         encoded = time.perf_counter()
         decomposition = settle_size(self, decomposition, data)
-        penalty = self._regularizer(scorer)
+        penalty = self._regularizer(scorer, data)
         if groups is not None:
             penalty = groups.bind(penalty, scorer, data.encoder)
         simple, weights = simplified(data, scorer)
@@ -87,7 +87,7 @@ class StructuredEstimator(Guidance, Predictions, PersistenceMixin, BaseEstimator
             check_task_loss(problem)
             with progress(self, lambda w: self._snapshot(data, scorer, w)) as callbacks:
                 solver = make_solver(
-                    solver_for(self.solver, problem) or self._solver_name(problem), tol=self.tol,
+                    solver_for(self.solver, problem) or self._solver_name(problem), tol=wanted_tol(self),
                     max_iter=self.max_iter, random_state=seed_of(self.random_state), callbacks=callbacks,
                 )  # fmt: skip
                 check_solver(solver, problem)
@@ -118,8 +118,8 @@ class StructuredEstimator(Guidance, Predictions, PersistenceMixin, BaseEstimator
         self.objective_ = result.primal
         self.n_iter_ = result.step.n_iter
 
-    def _regularizer(self, scorer: Any) -> Any:
-        return penalties(self, scorer)
+    def _regularizer(self, scorer: Any, data: Encoded) -> Any:
+        return penalties(self, scorer, data)
 
     def _check_structure(self) -> None:
         if self.callbacks is not None and not hasattr(self.callbacks, "__iter__"):
@@ -139,7 +139,8 @@ class StructuredEstimator(Guidance, Predictions, PersistenceMixin, BaseEstimator
             raise ValueError(
                 f"warm_start: the model was fitted on {self.encoder_.kind} features, now X has {data.encoder.kind} ones"
             )
-        columns, names = None, data.encoder.feature_names
+        same = data.encoder is self.encoder_  # as along a path of penalties
+        columns, names = None, None if same else data.encoder.feature_names
         if names is not None:
             place = {name: i for i, name in enumerate(names)}
             columns = np.array([place.get(name, -1) for name in self.encoder_.feature_names or ()], np.int64)

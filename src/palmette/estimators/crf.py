@@ -34,8 +34,11 @@ class CRF(KernelEstimator):
     structure : structure object
         What an output is: ``Chain()``, ``Multiclass()``, ``SemiMarkov(max_length)``.
     l2, C : float, optional
-        Strength of the L2 penalty, as itself or as ``l2 = 1 / C``. Neither means ``l2 = 1``; both is an error.
-        (CRFsuite's ``c2`` is ``l2 / 2``.)
+        Strength of the L2 penalty, as itself or as ``l2 = 1 / C``; both is an error. (CRFsuite's ``c2`` is
+        ``l2 / 2``.) Neither means the usual one: 1 for named features, label pairs and intercepts, which are there or
+        not, and for columns of arrays a tenth of the number of columns times the geometric mean of their variances, so
+        that predictions do not depend on the unit of the columns. ``l2="10x"`` is ten times as much of each.
+        :class:`CRFCV` chooses it.
     l1 : float, default=0.0
         Strength of the L1 penalty (sparse weights).
     l2_node, l2_edge, l2_bias : float, optional
@@ -102,6 +105,8 @@ class CRF(KernelEstimator):
     result_ : palmette.solvers.Result
         Certificate: ``primal``, ``lower``, ``gap``, ``history``, ``reason``.
     objective_ : float
+    l2_ : float
+        L2 penalty of the weights of features, as given or the usual one.
     fit_seconds_ : dict
     support_, n_support_, dual_coef_
         With a kernel: the training rows that have a coefficient, their number, and the coefficients.

@@ -125,6 +125,7 @@ def fit_factored(model: Any, kernel: Any, X: Any, y: Any, sample_weight: Any) ->
     plain.fit(tables, y, sample_weight)
     scorer, w = kernelised(plain.scorer_, plain.coef_)
     model._keep(data, scorer, replace(plain.result_, w=w))
+    model.l2_ = plain.l2_
     model.fit_seconds_ = {"encode": factored - started, "solve": time.perf_counter() - factored}
     return model
 

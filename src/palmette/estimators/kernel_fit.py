@@ -19,13 +19,13 @@ from palmette.estimators.emptiness import tell_empty
 from palmette.estimators.factored_fit import fit_factored
 from palmette.estimators.kernel_rows import KernelRows
 from palmette.estimators.progress import progress, seeing
+from palmette.estimators.strengths import checked_strength, strength, wanted_tol
 from palmette.estimators.training import (
     Encoded,
     encode_training,
     given_labels,
     layout_weights,
     seed_of,
-    strength,
 )
 from palmette.executors.threads import ThreadExecutor, n_threads
 from palmette.features.encoded import EncodedInputs
@@ -136,23 +136,26 @@ def kernel_problem(
 ) -> tuple[KernelProblem, KernelScorer]:
     """The dual problem, and the scorer of its distinct rows."""
     samples, budget = data.samples, 1e6 * float(model.cache_size)
-    seed, l2 = seed_of(model.random_state), node_strength(model)
+    seed = seed_of(model.random_state)
+    for name in ("l2_node", "l2_edge"):  # bad values are refused before any work
+        positive(model, name)
     linear, edges = linear_part(model, data), None
     edge_kernel = None if model.edge_kernel is None else edge_kernel_of(model, linear, data)
     least = int(samples.batch.lengths.max(initial=1))
     found = compared(kernel, as_rows(samples.batch.rows), budget, executor, seed, least)
     scorer = KernelScorer(found.kernel, found.support, data.encoder.n_columns, linear)
+    model.l2_ = positive(model, "l2_node", found.gram)
     if edge_kernel is not None:
         rows = edge_inputs(samples.batch)
         left = budget - found.gram.gram.nbytes - found.gram.small.nbytes
         own = compared(edge_kernel, rows, left, executor, seed, rows.shape[0])
-        strength_of_edges = l2 / float(model.edge_weight) if model.l2_edge is None else float(model.l2_edge)
-        edges = EdgePart.of(own.gram, own.unique, samples.batch, linear.n_labels, strength_of_edges)
+        l2_edge = positive(model, "l2_edge", own.gram)
+        edges = EdgePart.of(own.gram, own.unique, samples.batch, linear.n_labels, l2_edge)
         linear = without_pairs(linear)
         scorer = replace(scorer, linear=linear, edge_kernel=own.kernel, edge_support=own.support)
     problem = KernelProblem(
         data.structure, model._surrogate(tuple(data.codec.classes_)).task_loss, samples, found.unique, found.gram,
-        linear, l2, linear_strength(model, linear, l2), executor, edges,
+        linear, model.l2_, np.full(linear.n_params, positive(model, "l2_edge")), executor, edges,
     )  # fmt: skip
     return problem, scorer
 
@@ -218,21 +221,28 @@ def linear_part(model: Any, data: Encoded) -> Any:
     return layout_weights(plain, stripped)
 
 
-def node_strength(model: Any) -> float:
-    """L2 of the kernel part."""
-    common = strength(model.l2, model.C)
-    l2 = common if model.l2_node is None else float(model.l2_node)
-    if not 0.0 < l2 < np.inf:
-        raise ValueError(f"a kernel needs l2 > 0, got {l2!r}")
-    return l2
+def positive(model: Any, name: str, gram: Gram | None = None) -> float:
+    """L2 of nodes or edges, as given; or else the usual one: that of a Gram matrix, and 1 of a plain table.
+
+    The transitions have ``l2 / edge_weight``.
+    """
+    own = getattr(model, name)
+    if own is None:
+        times, relative = strength(model.l2, model.C)
+        own = times * model.usual_share * variance(gram) if relative and gram is not None else times
+        own /= float(model.edge_weight) if name == "l2_edge" else 1.0
+    if not checked_strength(name, own) > 0.0:
+        raise ValueError(f"a kernel needs {'l2' if getattr(model, name) is None else name} > 0, got {own!r}")
+    return float(own)
 
 
-def linear_strength(model: Any, linear: Any, l2: float) -> np.ndarray:
-    """L2 of the transitions: ``l2 / edge_weight``, or ``l2_edge``."""
-    own = l2 / float(model.edge_weight) if model.l2_edge is None else float(model.l2_edge)
-    if not 0.0 < own < np.inf:
-        raise ValueError(f"a kernel needs l2_edge > 0, got {own!r}")
-    return np.full(linear.n_params, own)
+def variance(gram: Gram) -> float:
+    """Mean of ``|phi(x) - mean|^2 = K(x, x) - mean K(x, .)`` over up to 500 distinct rows; 1 if all are alike."""
+    step = -(-gram.n // 500)
+    some = gram.block(slice(0, gram.n, step)).astype(float)
+    own = some[np.arange(len(some)), np.arange(0, gram.n, step)].mean()
+    found = own - some.mean()
+    return float(found) if found > 1e-6 * own else 1.0
 
 
 def kernel_solver(model: Any, callbacks: Any) -> Any:
@@ -241,7 +251,8 @@ def kernel_solver(model: Any, callbacks: Any) -> Any:
     if isinstance(solver, str) and solver in ("auto", "frank_wolfe"):
         solver = "kernel_frank_wolfe"
     made = make_solver(
-        solver, tol=model.tol, max_iter=model.max_iter, random_state=seed_of(model.random_state), callbacks=callbacks
+        solver, tol=wanted_tol(model), max_iter=model.max_iter, random_state=seed_of(model.random_state),
+        callbacks=callbacks,
     )  # fmt: skip
     if not isinstance(made, KernelFrankWolfe):
         raise MissingCapability(
@@ -287,5 +298,5 @@ def fit_mapped(model: Any, kernel: Nystroem, X: Any, y: Any, sample_weight: Any)
     ]
     plain.fit(tables, y, sample_weight)
     model._keep(data, mapped(plain.scorer_), plain.result_)
-    model.fit_seconds_ = plain.fit_seconds_
+    model.fit_seconds_, model.l2_ = plain.fit_seconds_, plain.l2_
     return model

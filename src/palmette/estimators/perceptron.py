@@ -170,7 +170,7 @@ class Perceptron(StructuredEstimator):
                 scorer,
                 self._surrogate(()),
                 data.samples,
-                self._regularizer(scorer),
+                self._regularizer(scorer, data),
                 executor,
                 decomposition,
             )
@@ -215,7 +215,7 @@ class Perceptron(StructuredEstimator):
         w, drift = (scorer.carry_over(self.scorer_, part, labels) for part in (state.w, state.drift))
         return replace(state, w=w, drift=drift, squares=np.zeros_like(w))
 
-    def _regularizer(self, scorer: Any) -> ElasticNet:
+    def _regularizer(self, scorer: Any, data: Encoded) -> ElasticNet:
         return ElasticNet(np.zeros(scorer.n_params), np.zeros(scorer.n_params))
 
     def _surrogate(self, classes: tuple) -> PerceptronLoss:

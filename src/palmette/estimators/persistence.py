@@ -23,6 +23,7 @@ from palmette.scorers.segments import SegmentScorer
 from palmette.solvers.base import Result, Step
 
 _NOT_SAVED = ("callbacks",)  # code of the user's; a loaded model has none
+_OF_PENALTY = ("l2_", "l2s_", "cv_scores_", "best_params_", "best_score_")  # how the penalty was chosen
 
 
 class PersistenceMixin:
@@ -53,9 +54,7 @@ class PersistenceMixin:
         scorer_header, scorer_arrays = self.scorer_.state()
         result = self.result_
         header = {
-            "params": {
-                k: _plain(k, v) for k, v in self.get_params(deep=False).items() if k not in _NOT_SAVED
-            },
+            "params": {k: _plain(k, v) for k, v in self.get_params(deep=False).items() if _is_saved(k, v)},
             "labels": self.codec_.state(),
             "encoder": encoder_header,
             "scorer": scorer_header,
@@ -65,6 +64,9 @@ class PersistenceMixin:
                 "objective": self.objective_ if np.isfinite(self.objective_) else None,
             },
             "decomposition": _plain("decomposition_", getattr(self, "decomposition_", None)),
+            "penalty": {
+                name: _plain(name, getattr(self, name)) for name in _OF_PENALTY if hasattr(self, name)
+            },
             "extra": extra if extra is not None else getattr(self, "extra_", None),
         }
         arrays = {"coef": self.coef_, "history": np.array(result.history, float).reshape(-1, 5)}
@@ -132,6 +134,9 @@ def load(path: Any, *, segment_features: Any = None, kernel: Any = None, edge_ke
         objective = np.nan if result["objective"] is None else result["objective"]
         model.objective_, model.n_iter_ = float(objective), history[-1].n_iter
         model.extra_, model.extra_arrays_ = header["extra"], _group(arrays, "extra")
+        for name, value in header.get("penalty", {}).items():
+            if name in _OF_PENALTY:
+                setattr(model, name, _revived(value, given_again))
         if header.get("decomposition") is not None:
             model.decomposition_ = _revived(header["decomposition"], given_again)
         _check(model)
@@ -147,8 +152,16 @@ def _estimators() -> dict[str, type]:
     from palmette.estimators.perceptron import Perceptron
     from palmette.estimators.plackett_luce import PlackettLuce
     from palmette.estimators.ssvm import SSVM
+    from palmette.estimators.tuned import CRFCV, SSVMCV, PlackettLuceCV
 
-    return {c.__name__: c for c in (CRF, SSVM, Perceptron, PlackettLuce)}
+    return {c.__name__: c for c in (CRF, SSVM, Perceptron, PlackettLuce, CRFCV, SSVMCV, PlackettLuceCV)}
+
+
+def _is_saved(name: str, value: Any) -> bool:
+    """Whether a parameter goes into the file: folds and scorers only if they are numbers or names."""
+    if name in ("cv", "scoring"):
+        return value is None or isinstance(value, int | str)
+    return name not in _NOT_SAVED
 
 
 def _components() -> dict[str, type]:

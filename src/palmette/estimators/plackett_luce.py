@@ -29,7 +29,9 @@ class PlackettLuce(StructuredEstimator):
     Parameters
     ----------
     l2, C : float, optional
-        Strength of the L2 penalty, as itself or as ``l2 = 1 / C``. Neither means ``l2 = 1``; both is an error.
+        Strength of the L2 penalty, as itself or as ``l2 = 1 / C``; both is an error. Neither means the usual one: 1 for
+        named features, and for columns of arrays their number times the geometric mean of their variances within
+        queries. ``l2="10x"`` is ten times as much. :class:`PlackettLuceCV` chooses it.
     l1 : float, default=0.0
         Strength of the L1 penalty (sparse weights).
     ties : {"exact", "efron", "breslow"}, default="exact"
@@ -67,7 +69,8 @@ class PlackettLuce(StructuredEstimator):
     coef_ : ndarray of shape (n_features,)
     result_ : palmette.solvers.Result
         Certificate: ``primal``, ``lower``, ``gap``, ``history``, ``reason``.
-    objective_ : float
+    objective_, l2_ : float
+        The penalty ``l2_`` is as given or the usual one.
     fit_seconds_ : dict
 
     Notes
@@ -94,6 +97,7 @@ class PlackettLuce(StructuredEstimator):
 
     _loss_name = "Plackett-Luce"
     _takes_groups = True
+    usual_share = 1.0
     # What other learners are told about labels; documents have one score and no labels.
     states = transitions = fit_intercept = "auto"
     classes = None

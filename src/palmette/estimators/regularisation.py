@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
 
 from palmette.data.ragged import Ragged
-from palmette.errors import EmptyModelWarning, MissingCapability
+from palmette.errors import MissingCapability
+from palmette.estimators.folds import cut_folds, fold_scores
 from palmette.estimators.training import Encoded, seed_of
 from palmette.features.encoded import EncodedInputs
 from palmette.regularizers.decomposition import Decomposition, check_removable
@@ -117,16 +116,11 @@ def size_scores(estimator: Any, data: Encoded) -> dict[float, float]:
     y = data.codec.decode_sequences(Ragged(samples.codes, samples.batch.offsets))
     from sklearn.model_selection import KFold  # not with the module: it loads half of scikit-learn
 
-    folds = KFold(N_FOLDS, shuffle=True, random_state=seed_of(estimator.random_state)).split(np.zeros(n))
-    rounds = [[(X[part], [y[i] for i in part], samples.weight[part]) for part in fold] for fold in folds]
+    splits = KFold(N_FOLDS, shuffle=True, random_state=seed_of(estimator.random_state)).split(np.zeros(n))
     others = [part for part in regularizers(estimator)[1:] if part is not None]
-    scores = {}
-    for size in Decomposition.SIZES:
-        model = clone(estimator).set_params(
-            regularizer=[Decomposition(size), *others], verbose=0, callbacks=None, warm_start=False
-        )
-        with warnings.catch_warnings():
-            for kind in (ConvergenceWarning, EmptyModelWarning):  # those of the final fit are enough
-                warnings.simplefilter("ignore", kind)
-            scores[size] = float(np.mean([model.fit(*train).score(*held) for train, held in rounds]))
-    return scores
+    model = clone(estimator).set_params(verbose=0, callbacks=None, warm_start=False)
+    models, folds = [model] * N_FOLDS, cut_folds(X, y, samples.weight, splits)
+    return {
+        size: float(fold_scores(models, {"regularizer": [Decomposition(size), *others]}, folds).mean())
+        for size in Decomposition.SIZES
+    }

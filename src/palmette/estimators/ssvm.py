@@ -9,6 +9,7 @@ import numpy as np
 
 from palmette.errors import MissingCapability
 from palmette.estimators.kernel_fit import check_kernel_settings, fit_kernel
+from palmette.estimators.strengths import wanted_tol
 from palmette.estimators.support import KernelEstimator
 from palmette.kernels import Nystroem
 from palmette.losses.base import resolve_loss
@@ -27,6 +28,9 @@ from palmette.surrogates.ties import TieLoss
 # neither their order nor their repetition, and both take no time.
 DUAL_FROM, FEW_SAMPLES = 1e-4, 100
 LOSSES = ("hinge", "soft_hinge", "ramp")
+# Relative gap of the objective beyond which held-out scores do not move (benchmarks/defaults.py). The ramp loss has no
+# gap: its procedure ends by the decrease of a round, and ends too soon at 1e-2.
+USUAL_TOL = {"hinge": 1e-2, "soft_hinge": 1e-3, "ramp": 1e-3}
 
 
 class SSVM(KernelEstimator):
@@ -41,7 +45,11 @@ class SSVM(KernelEstimator):
     structure : structure object
         What an output is: ``Chain()``, ``Multiclass()``, ``SemiMarkov(max_length)``, ``Graph()``, ``Ranking()``.
     l2, C : float, optional
-        Strength of the L2 penalty, as itself or as ``l2 = 1 / C``. Neither means ``l2 = 1``; both is an error.
+        Strength of the L2 penalty, as itself or as ``l2 = 1 / C``; both is an error. Neither means the usual one: 1
+        for named features, label pairs and intercepts, and for columns of arrays half of the number of columns times
+        the geometric mean of their variances (with a kernel half the variance of the rows in its space; of a
+        ``Ranking`` the whole, variances being those within queries). ``l2="10x"`` is ten times as much of each.
+        :class:`SSVMCV` chooses it.
     l1 : float, default=0.0
         Strength of the L1 penalty, which makes weights exactly 0. Beside ``l2`` it is the bundle method that solves the
         hinge with a proven gap; alone (``l2=0``) it is a linear program, for up to 3,000 weights and samples together.
@@ -95,15 +103,16 @@ class SSVM(KernelEstimator):
         Frank-Wolfe took a quarter of the CPU time of the bundle method to a gap of 1e-3 on OCR letters (4,004 weights)
         for C = 0.01 and 0.1 and less than a third for C = 1, and a quarter on 1,000 sentences of CoNLL-2000 (93,535
         weights) for C = 0.1.
-    tol : float, default=1e-4
-        Relative suboptimality wanted; ``result_.reason`` says what was reached.
+    tol : float, optional
+        Relative suboptimality wanted; ``result_.reason`` says what was reached. By default 1e-2 for the hinge, where
+        smaller ones take many times as long and change no score, and 1e-3 for the other losses.
     max_iter, states, transitions, edge_features, fit_intercept, min_count, n_hash, classes, class_weight, n_jobs, \
     random_state, verbose, callbacks, warm_start
         As for :class:`CRF`.
 
     Attributes
     ----------
-    classes_, coef_, result_, objective_, fit_seconds_
+    classes_, coef_, result_, objective_, l2_, fit_seconds_
         As for :class:`CRF`.
     support_, n_support_, dual_coef_
         With a kernel: the training rows that have a coefficient, their number, and the coefficients, shape
@@ -136,6 +145,9 @@ class SSVM(KernelEstimator):
     (True, 2)
     """
 
+    _same_samples = False  # whether a warm start is known to see the samples of the last fit
+    usual_share = 0.5  # a margin needs a stronger penalty than a likelihood where weights are many
+
     def __init__(
         self,
         structure,
@@ -156,7 +168,7 @@ class SSVM(KernelEstimator):
         edge_weight=1.0,
         cache_size=2000,
         solver="auto",
-        tol=1e-4,
+        tol=None,
         max_iter=None,
         states="auto",
         transitions="auto",
@@ -219,8 +231,8 @@ class SSVM(KernelEstimator):
             return super().fit(X, y, sample_weight)
         return fit_kernel(self, X, y, sample_weight)
 
-    def _regularizer(self, scorer: Any) -> Any:
-        found = super()._regularizer(scorer)
+    def _regularizer(self, scorer: Any, data: Any) -> Any:
+        found = super()._regularizer(scorer, data)
         if self.edge_weight == 1.0:
             return found
         l2 = found.l2.copy()
@@ -228,6 +240,11 @@ class SSVM(KernelEstimator):
             if block in scorer.blocks:
                 l2[scorer.blocks[block]] /= self.edge_weight
         return replace(found, l2=l2)
+
+    @property
+    def usual_tol(self) -> float:
+        """The relative suboptimality wanted where ``tol`` is None."""
+        return USUAL_TOL.get(self.loss, 1e-3)
 
     def _check_loss(self) -> None:
         if self.loss not in LOSSES:
@@ -297,14 +314,15 @@ class SSVM(KernelEstimator):
         if self._suits_the_dual(problem):
             return "multiclass_dual"
         # Without a compiled loop a visit costs more than its share of a pass, so whole passes win. Dual variables
-        # belong to samples, so that a warm start needs a method whose variables are weights.
-        if len(regularizer.l2) <= FEW_WEIGHTS or self.warm_start or not is_compiled(problem):
+        # belong to samples, so that a warm start on others needs a method whose variables are weights.
+        others = self.warm_start and not self._same_samples
+        if len(regularizer.l2) <= FEW_WEIGHTS or others or not is_compiled(problem):
             return "bundle"
         return "frank_wolfe"
 
     def _suits_the_dual(self, problem: Any) -> bool:
         """Whether the dual of the multiclass hinge ends before the bundle method does."""
-        many = self.tol >= DUAL_FROM and problem.n_samples > FEW_SAMPLES
+        many = wanted_tol(self) >= DUAL_FROM and problem.n_samples > FEW_SAMPLES
         return (many or len(problem.regularizer.l2) > FEW_WEIGHTS) and suits(problem)
 
     def _solve(self, solver: Any, problem: Any, start: np.ndarray | None) -> Any:
@@ -315,6 +333,8 @@ class SSVM(KernelEstimator):
         # The dual solver goes on from its own variables, which belong to these very outputs.
         if start is not None and hasattr(solver, "restart"):
             if not solver.can_restart(self.result_.state):
+                if self._same_samples:  # along a path "auto" may take another solver than before
+                    return solver.solve(problem)
                 raise MissingCapability(
                     f"{type(solver).__name__} goes on from its dual variables, and this model does not have them (it "
                     "was loaded, or fitted by another solver or with warm_start=False): use solver='bundle', or fit "

@@ -16,6 +16,7 @@ class KernelEstimator(StructuredEstimator):
     """A learner that may have a ``kernel``."""
 
     kernel: Any
+    usual_share = 0.1  # of the spread of array columns: the L2 penalty where none is given
 
     @property
     def support_(self) -> Any:

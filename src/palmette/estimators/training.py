@@ -21,7 +21,6 @@ from palmette.features.door import admitted, make_encoder
 from palmette.features.encoded import EncodedInputs
 from palmette.features.graphs import GraphEncoder
 from palmette.objectives.risk import Samples
-from palmette.regularizers.elastic import ElasticNet
 from palmette.scorers.edges import EdgeScorer
 from palmette.scorers.graph import GraphScorer
 from palmette.scorers.linear import LinearScorer
@@ -277,41 +276,6 @@ def _choice(estimator: Any, name: str, automatic: str) -> str:
     if value not in ("auto", "observed", "all"):
         raise ValueError(f"{name} must be 'auto', 'observed' or 'all', got {value!r}")
     return automatic if value == "auto" else value
-
-
-def strength(l2: float | None, C: float | None) -> float:
-    """``l2``, given as itself or as ``1 / C``; 1 if neither is given.
-
-    >>> strength(None, 4.0)
-    0.25
-    """
-    if l2 is not None and C is not None:
-        raise ValueError(f"give l2 or C, not both (C means l2 = 1 / C): got l2={l2!r} and C={C!r}")
-    if C is not None:
-        if not (isinstance(C, Real) and 0.0 < float(C) < np.inf):
-            raise ValueError(f"C must be > 0 and finite (no penalty is l2=0), got C={C!r}")
-        return 1.0 / float(C)
-    return 1.0 if l2 is None else _penalty("l2", l2)
-
-
-def _penalty(name: str, value: Any) -> float:
-    if not (isinstance(value, Real) and 0.0 <= float(value) < np.inf):
-        raise ValueError(f"{name} must be a finite number >= 0, got {value!r}")
-    return float(value)
-
-
-def penalties(estimator: Any, scorer: LinearScorer) -> ElasticNet:
-    """One l2 and one l1 a weight, from the blocks' settings."""
-    common = strength(estimator.l2, estimator.C)
-    l2 = np.empty(scorer.n_params)
-    for block, place in scorer.blocks.items():
-        name = {"edge_features": "edge", "edge2": "edge", "factors": "edge"}.get(block, block)
-        own = getattr(estimator, f"l2_{name}", None)  # blocks of some structures have no setting of their own
-        l2[place] = common if own is None else _penalty(f"l2_{block}", own)
-    l1 = np.broadcast_to(
-        _penalty("l1", estimator.l1), scorer.n_params
-    )  # a view: there may be millions of weights
-    return ElasticNet(l2, l1)
 
 
 def seed_of(random_state: Any) -> int:

@@ -12,8 +12,11 @@ from scipy import sparse
 
 from palmette.apps.ranking.evaluation import RankingEvaluation, evaluate_scores
 from palmette.apps.ranking.learners import make_ranker
+from palmette.apps.tuning import check_tuning, fit_tuned
 from palmette.data.letor import Queries, widened
 from palmette.errors import DataFileError, ModelFileError
+from palmette.estimators.folds import Part
+from palmette.features.encoded import EncodedInputs
 
 SCALES = ("query", "none")
 
@@ -62,6 +65,8 @@ class Ranker:
         algorithm: str = "plackett-luce",
         scale: str = "query",
         reading: dict[str, Any] | None = None,
+        tune: str | int | None = None,
+        dev: Queries | None = None,
         **options: Any,
     ) -> Ranker:
         """Learn from queries.
@@ -76,6 +81,10 @@ class Ranker:
             Only dense tables are scaled.
         reading : dict, optional
             Options of `palmette.data.read_letor`, to keep.
+        tune : "dev" or int, optional
+            Choose ``l2`` by NDCG on the queries of `dev`, or on so many folds of the queries; ``model.cv_scores_`` has
+            the curve.
+        dev : Queries, optional
         **options
             Of `palmette.apps.ranking.make_ranker`: ``radius``, ``l2``, ``top``, ...
 
@@ -84,6 +93,7 @@ class Ranker:
         Ranker
         """
         learner = make_ranker(algorithm, **options)
+        check_tuning(learner, tune, dev is not None)
         place = f"{queries.source}:{queries.lines[0][0]}"
         if scale not in SCALES:
             raise ValueError(f"scale must be one of {', '.join(SCALES)}, got {scale!r}")
@@ -94,7 +104,16 @@ class Ranker:
                 f"{place}: no query has documents of different grades, so that every order is as good as any other; "
                 "give data with grades"
             )
-        learner.fit(scaled(queries.X, scale), queries.y)
+        X = scaled(queries.X, scale)
+        if tune is None:
+            learner.fit(X, queries.y)
+        else:
+            encoded, held = learner.encode(X), None
+            if tune == "dev" and dev is not None:
+                tables = scaled([widened(table, queries.n_features) for table in dev.X], scale)
+                held = Part(EncodedInputs(encoded.encoder.transform(tables), encoded.encoder), dev.y, None)
+            way = {"held": held} if tune == "dev" else {"n_folds": int(tune)}
+            fit_tuned(learner, Part(encoded, queries.y, None), **way)
         return cls(learner, queries.n_features, scale, dict(reading or {}), dict(learner.fit_seconds_))
 
     def scores(self, queries: Queries) -> list[np.ndarray]:

@@ -17,7 +17,9 @@ from palmette.apps.tagging.learners import check_together, make_learner
 from palmette.apps.tagging.span_labels import SpanLabels
 from palmette.apps.tagging.tagger_file import read_parts, write_parts
 from palmette.apps.tagging.training_files import common_columns, default_template_for, word_column
+from palmette.apps.tuning import check_tuning, fit_tuned
 from palmette.errors import DataFileError
+from palmette.estimators.folds import Part
 from palmette.features.clusters import WordClusters
 from palmette.features.column_table import ColumnTable
 from palmette.features.encoded import EncodedInputs
@@ -90,6 +92,7 @@ class Tagger:
         clusters: WordClusters | int | Sequence[int] | None = None,
         constrained: bool = False,
         prune: bool = False,
+        tune: str | int | None = None,
         **options: Any,
     ) -> Tagger:
         """Learn from column files.
@@ -104,7 +107,7 @@ class Tagger:
         label_column : int, default=-1
         algorithm : {'crf', 'ssvm', 'perceptron'}
         dev : ColumnText, optional
-            Held-out data for `watch`.
+            Held-out data for `watch` and for `tune`.
         watch : callable, optional
             Called now and then during training with a solver's step and the token accuracy on `dev`.
         encoding : {'IOB1', 'IOB2', 'IOBES', ...}, optional
@@ -120,6 +123,9 @@ class Tagger:
             prediction (``Chain(allowed=...)``).
         prune : bool, default=False
             Drop the features whose weights are all 0, as ``l1`` leaves them.
+        tune : "dev" or int, optional
+            Choose ``l2`` by the score on `dev`, or on so many folds of the sentences: F1 where labels are chunks, else
+            the share of tokens labelled right. ``model.cv_scores_`` has the curve.
         **options
             Of `palmette.apps.tagging.learners.make_learner`: ``structure=Chain(order=2)``, ``l2``, ``regularizer``, ...
 
@@ -136,6 +142,7 @@ class Tagger:
         """
         learner = make_learner(algorithm, **options)
         check_together(learner, template, constrained)
+        check_tuning(learner, tune, dev is not None)
         texts = [data] if isinstance(data, ColumnText) else list(data)
         first = common_columns(texts)
         label = first.label_index(label_column)
@@ -157,22 +164,37 @@ class Tagger:
         labels = [y for text in texts for y in tagger.labels_for_model(text, invalid or "raise")]
         columns = [tagger.columns(text) for text in texts]
         encoded = learner.encode(ColumnSentences(ColumnTable.concatenated(columns), template))
+        numbers = None
         if not template.transitions:
+            numbers = np.repeat(np.arange(len(encoded)), encoded.lengths)
             # Without transitions a sentence is a set of tokens. Sentences of one token have no label pairs,
             # so that "observed" gives the model none; it then labels whole sentences all the same.
             alone = replace(encoded.batch, offsets=np.arange(encoded.batch.n_rows + 1))
             encoded = EncodedInputs(alone, encoded.encoder)
             labels = [[label] for sentence in labels for label in sentence]
             learner.set_params(transitions="observed")
-        if dev is not None and watch is not None:
-            held_out = EncodedInputs(encoded.encoder.transform(tagger.columns(dev)), encoded.encoder)
-            watcher = HeldOut(held_out, tagger.labels_for_model(dev, "repair"), watch)
+        held_out = None
+        if dev is not None and (watch is not None or tune == "dev"):
+            inputs = EncodedInputs(encoded.encoder.transform(tagger.columns(dev)), encoded.encoder)
+            held_out = Part(inputs, tagger.labels_for_model(dev, "repair"), None)
+        if held_out is not None and watch is not None:
+            watcher = HeldOut(held_out.X, held_out.y, watch)
             learner.set_params(callbacks=[*(learner.callbacks or ()), watcher])
         seconds = {"features": time.perf_counter() - started}
-        learner.fit(encoded, labels)
+        if tune is None:
+            learner.fit(encoded, labels)
+        else:
+            way = {"held": held_out} if tune == "dev" else {"n_folds": int(tune), "groups": numbers}
+            score = None if numbers is not None and tune != "dev" else tagger.score
+            fit_tuned(learner, Part(encoded, labels, None), **way, score=score)
         if prune:
             learner.prune()
         return replace(tagger, seconds=seconds | learner.fit_seconds_)
+
+    def score(self, model: Any, X: Any, y: Any) -> float:
+        """F1 of chunks, or accuracy, of another model with the labels of this tagger's."""
+        found = evaluate_labels(self._outwards(y), self._outwards(model.predict(X)))
+        return found.accuracy if found.f1 is None else found.f1
 
     def with_spans(self, texts: Sequence[ColumnText], encoding: str | None, invalid: str | None) -> Tagger:
         """This tagger with the encodings of its labels, if they matter."""

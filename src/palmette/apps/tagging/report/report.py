@@ -20,6 +20,7 @@ from palmette.apps.tagging.report.show_model import (
     show_features,
     show_learning,
     show_transitions,
+    show_tuning,
 )
 from palmette.apps.tagging.report.show_scores import show_scores, show_spans, show_tokens, show_types
 from palmette.inspection import NamedWeights, is_nameable
@@ -95,7 +96,7 @@ class EvaluationReport:
                 show_edge_features(weights),
             ]
         if self.model is not None:
-            found.append(show_learning(self.model))
+            found += [show_learning(self.model), show_tuning(self.model)]
         return [part for part in found if part is not None]
 
     def html(self) -> str:

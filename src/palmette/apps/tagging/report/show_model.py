@@ -134,6 +134,29 @@ def show_learning(model: Any) -> Part:
         ]
         text = f"The objective is proven to be within {100 * relative:.3g} % of the best possible one."
         verdict = note(text, kind="" if result.converged else "warn")
+    if hasattr(model, "l2_"):
+        listed.append(("penalty", f"l2 = {model.l2_:.4g} on the weights of features"))
     points = [(each.seconds, each.gap / abs(each.primal)) for each in result.history if each.primal]
     chart = curve(points, x="seconds", y="relative gap", title="Relative gap over time")
     return Part("Learning", "learning", [verdict, tag("div", facts(listed), chart, cls="pair")])
+
+
+def show_tuning(model: Any) -> Part | None:
+    """The held-out scores by which the penalty was chosen, if it was."""
+    if not hasattr(model, "cv_scores_"):
+        return None
+    means = np.mean(np.atleast_2d(model.cv_scores_), axis=1)
+    best = int(np.argmax(means))
+    low, high = float(means.min()), float(means.max())
+    rows = [
+        [
+            f"{l2:.4g}" + (" (chosen)" if k == best else ""),
+            f"{100 * mean:.2f}",
+            bar((mean - low) / (high - low) if high > low else 1.0),
+        ]
+        for k, (l2, mean) in enumerate(zip(model.l2s_, means))
+    ]
+    n_folds = np.atleast_2d(model.cv_scores_).shape[1]
+    where = "on held-out data" if n_folds == 1 else f"on {n_folds} folds of the training data"
+    lead = f"Mean score in % {where} by the strength of the L2 penalty, from which it was chosen."
+    return Part("Choice of the penalty", "tuning", [table(["l2", "score %", ""], rows, cls="quiet")], lead)

@@ -1,0 +1,106 @@
+"""Cross-validation inside a fit: inputs that are encoded once, cut into folds, and scored setting by setting."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from palmette.estimators.training import seed_of
+from palmette.features.encoded import EncodedInputs
+
+
+class Part(NamedTuple):
+    """Some samples: what ``fit`` and ``score`` take."""
+
+    X: EncodedInputs
+    y: list
+    weight: np.ndarray | None
+
+
+class Fold(NamedTuple):
+    """The samples to learn from, and those held out."""
+
+    train: Part
+    held: Part
+
+
+def cut_folds(
+    X: EncodedInputs, y: Sequence[Any], weight: np.ndarray | None, splits: Iterable[tuple[Any, Any]]
+) -> list[Fold]:
+    """The folds of encoded samples, from the numbers of their samples.
+
+    The columns are those of all samples. That gives nothing away: a column that no training sample of a fold has gets
+    no weight there, or one that the data does not move from 0.
+    """
+
+    def part(numbers: np.ndarray) -> Part:
+        return Part(X[numbers], [y[i] for i in numbers], None if weight is None else weight[numbers])
+
+    return [Fold(part(np.asarray(train)), part(np.asarray(held))) for train, held in splits]
+
+
+def splits_of(
+    cv: Any, y: Sequence[Any], groups: Any, *, items: bool, random_state: Any
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Numbers of the training and held-out samples of every fold.
+
+    Parameters
+    ----------
+    cv : int, splitter of scikit-learn, or iterable of pairs of indices
+        An int stands for as many shuffled folds: of whole groups if there are ``groups``, else with as many samples of
+        each class (``items``), else of samples.
+    y : list
+        Outputs, one a sample.
+    groups : array-like of shape (n_samples,) or None
+    items : bool
+        Whether outputs are single labels.
+    random_state : int, RandomState or None
+    """
+    from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold, check_cv
+
+    if groups is not None:
+        groups = np.asarray(groups)
+        if groups.shape != (len(y),):
+            raise ValueError(
+                f"groups must have one entry a sample, {len(y)} in all, got an array of shape {groups.shape}"
+            )
+    if isinstance(cv, int | np.integer) and not isinstance(cv, bool):
+        n = len(y) if groups is None else len(np.unique(groups))
+        if not 2 <= cv <= n:
+            what = "samples" if groups is None else "groups"
+            raise ValueError(f"cv={cv} folds need at least 2 and at most as many as {what}, which are {n}")
+        shuffled = {"shuffle": True, "random_state": seed_of(random_state)}
+        if groups is not None:
+            splitter: Any = GroupKFold(int(cv), **shuffled)
+        else:
+            splitter = (StratifiedKFold if items else KFold)(int(cv), **shuffled)
+    else:
+        splitter = check_cv(cv)
+    found = list(splitter.split(np.zeros((len(y), 1)), y if items else None, groups))
+    if not found:
+        raise ValueError(f"cv={cv!r:.60} gives no folds")
+    return found
+
+
+def fold_scores(
+    models: Sequence[Any],
+    setting: Mapping[str, Any],
+    folds: Sequence[Fold],
+    score: Callable[[Any, Part], float] | None = None,
+) -> np.ndarray:
+    """The score of every fold with a setting: ``models[k]`` is fitted on the training part of ``folds[k]``.
+
+    ``score`` is the model's own by default. Models that have ``warm_start`` go on from the setting before. Their
+    warnings are left out: those of the fit on all samples are enough.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fitted = (model.set_params(**setting).fit(*fold.train) for model, fold in zip(models, folds))
+        found = [
+            model.score(*fold.held) if score is None else score(model, fold.held)
+            for model, fold in zip(fitted, folds)
+        ]
+    return np.array(found, float)

@@ -1,0 +1,164 @@
+"""Penalties and tolerances: those given, and the usual ones where none is given."""
+
+from __future__ import annotations
+
+import re
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from palmette.data.batch import SparseRows
+from palmette.data.ragged import offsets_from_lengths
+from palmette.data.rankings import RankingCodec
+from palmette.estimators.training import Encoded
+from palmette.regularizers.elastic import ElasticNet
+
+# The usual penalty as a share of the spread of the columns, by measurement (benchmarks/defaults.py): learners have
+# their own (`usual_share`); that of a ranking is larger, since the loss of a query speaks of many documents.
+RANKING_SHARE = 1.0
+ROWS_AT_ONCE = 4096
+OF_POSITIONS = ("node", "begin", "end")  # blocks whose features are the columns of positions
+_TIMES = re.compile(r"\s*([0-9.]+(?:[eE][+-]?[0-9]+)?)\s*x\s*")
+
+
+def strength(l2: Any, C: Any) -> tuple[float, bool]:
+    """What ``l2`` or ``1 / C`` says, and whether it is a multiple of the usual penalty: 1 if neither is given.
+
+    >>> strength(None, 4.0), strength(None, None), strength("10x", None)
+    ((0.25, False), (1.0, True), (10.0, True))
+    """
+    if l2 is not None and C is not None:
+        raise ValueError(f"give l2 or C, not both (C means l2 = 1 / C): got l2={l2!r} and C={C!r}")
+    if C is not None:
+        if not (isinstance(C, Real) and 0.0 < float(C) < np.inf):
+            raise ValueError(f"C must be > 0 and finite (no penalty is l2=0), got C={C!r}")
+        return 1.0 / float(C), False
+    if l2 is None:
+        return 1.0, True
+    if isinstance(l2, str):
+        found = _TIMES.fullmatch(l2)
+        if found is None or not 0.0 < float(found[1]) < np.inf:
+            raise ValueError(
+                f"l2 must be a number >= 0, or a multiple of the usual penalty such as '10x', got {l2!r}"
+            )
+        return float(found[1]), True
+    return checked_strength("l2", l2), False
+
+
+def wanted_tol(estimator: Any) -> float:
+    """The ``tol`` of an estimator, or what is usual for its loss."""
+    return estimator.usual_tol if estimator.tol is None else estimator.tol
+
+
+def checked_strength(name: str, value: Any) -> float:
+    """A finite number >= 0."""
+    if not (isinstance(value, Real) and 0.0 <= float(value) < np.inf):
+        raise ValueError(f"{name} must be a finite number >= 0, got {value!r}")
+    return float(value)
+
+
+def penalties(estimator: Any, scorer: Any, data: Encoded) -> ElasticNet:
+    """One l2 and one l1 a weight, from the blocks' settings. Sets ``l2_`` of the estimator: that of the features."""
+    times, relative = strength(estimator.l2, estimator.C)
+    usual = usual_strengths(scorer, data, estimator.usual_share) if relative else {}
+    l2, found = np.empty(scorer.n_params), {}
+    for block, place in scorer.blocks.items():
+        name = {"edge_features": "edge", "edge2": "edge", "factors": "edge"}.get(block, block)
+        own = getattr(estimator, f"l2_{name}", None)  # blocks of some structures have no setting of their own
+        found[block] = times * usual.get(block, 1.0) if own is None else checked_strength(f"l2_{block}", own)
+        l2[place] = found[block]
+    l1 = np.broadcast_to(
+        checked_strength("l1", estimator.l1), scorer.n_params
+    )  # a view: there may be millions
+    estimator.l2_ = found["node"]
+    return ElasticNet(l2, l1)
+
+
+def usual_strengths(scorer: Any, data: Encoded, share: float) -> dict[str, float]:
+    """The usual L2 of the blocks whose features are columns of arrays; that of all others is 1.
+
+    Named features, biases, label pairs and the like are there or not. Columns of arrays have scales, and ``x -> a x``
+    must change the penalty by ``a^2``, so that scores and predictions stay as they are.
+    """
+    batch, encoder = data.samples.batch, data.encoder
+    weight, usual = np.repeat(data.samples.weight, batch.lengths), {}
+    rows = batch.rows[int(batch.offsets[0]) : int(batch.offsets[-1])]
+    if not encoder.named:
+        ranking = isinstance(data.codec, RankingCodec)
+        variances = column_variances(rows, weight, batch.lengths if ranking else None)
+        share = RANKING_SHARE if ranking else share
+        usual = dict.fromkeys(OF_POSITIONS, share * spread(variances))
+        chosen = np.diff(getattr(scorer, "edge_ptr", [0])) > 0  # columns of a chain that stand on edges
+        if np.any(chosen):
+            usual["edge_features"] = share * spread(variances[: len(chosen)][chosen])
+    edges = getattr(encoder, "edges", None)
+    if edges is not None and not edges.named:
+        n_edges = np.diff(batch.layout.edge_offsets)  # type: ignore[attr-defined]
+        of_edges = column_variances(batch.edge_rows, np.repeat(data.samples.weight, n_edges))  # type: ignore[attr-defined]
+        usual["edge_features"] = share * spread(of_edges)
+    return usual
+
+
+def spread(variances: np.ndarray) -> float:
+    """Number of columns that vary times the geometric mean of their variances; 1 if none does.
+
+    Where columns have the same scale this is the mean of ``|x - mean|^2``. Their sum would follow a single column in a
+    large unit, and leave nothing of the others.
+
+    >>> spread(np.array([1.0, 1.0, 0.0])), spread(np.array([1e6, 1e-6]))
+    (2.0, 2.0)
+    """
+    varying = variances[variances > 0.0]
+    return float(len(varying) * np.exp(np.mean(np.log(varying)))) if len(varying) else 1.0
+
+
+def column_variances(rows: Any, weight: np.ndarray, lengths: np.ndarray | None = None) -> np.ndarray:
+    """Variance of every column over weighted rows; with ``lengths`` about the mean of each run of so many rows.
+
+    What rounding leaves of a constant column is 0.
+
+    >>> column_variances(np.array([[0.0, 5.0], [2.0, 5.0]]), np.ones(2))
+    array([1., 0.])
+    """
+    total = float(weight.sum())
+    mean = _sums(rows, weight) / total
+    square = _sums(rows, weight, 2) / total
+    if lengths is not None:
+        variances = square - _squared_means(rows, weight, lengths) / total
+    elif isinstance(rows, SparseRows):
+        variances = square - mean * mean
+    else:
+        variances = np.zeros(rows.shape[1])
+        for a in range(0, len(rows), ROWS_AT_ONCE):
+            variances += weight[a : a + ROWS_AT_ONCE] @ (rows[a : a + ROWS_AT_ONCE] - mean) ** 2
+        variances /= total
+    return np.where(variances > 1e-12 * square, variances, 0.0)
+
+
+def _sums(rows: Any, weight: np.ndarray, power: int = 1) -> np.ndarray:
+    """Weighted sums of the powers of the columns."""
+    if not isinstance(rows, SparseRows):
+        return sum(
+            (
+                weight[a : a + ROWS_AT_ONCE] @ rows[a : a + ROWS_AT_ONCE] ** power
+                for a in range(0, len(rows), ROWS_AT_ONCE)
+            ),
+            np.zeros(rows.shape[1]),
+        )
+    first, last = int(rows.indptr[0]), int(rows.indptr[-1])
+    values = np.repeat(weight, np.diff(rows.indptr))
+    if len(rows.values):
+        values = values * rows.values[first:last] ** power
+    return np.bincount(rows.indices[first:last], values, minlength=rows.n_columns)
+
+
+def _squared_means(rows: Any, weight: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    """Weighted sums over runs of rows: number of rows times the squared mean of each column."""
+    offsets = offsets_from_lengths(lengths)
+    out = np.zeros(rows.shape[1])
+    for a, b in zip(offsets[:-1], offsets[1:]):
+        if b > a and weight[a] > 0.0:
+            part = _sums(rows[int(a) : int(b)], np.ones(b - a))
+            out += weight[a] * part * part / (b - a)
+    return out
