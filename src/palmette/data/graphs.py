@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from palmette.data.factors import Factor
+from palmette.data.outside import refuse_masked
 from palmette.data.sequences import n_items
 
 
@@ -112,6 +113,7 @@ def _graph_input(x: Any, i: int) -> GraphInput:
 
 def checked_edges(graph: GraphInput, i: int) -> np.ndarray:
     """The edges of sample ``i`` as int64 (n_edges, 2); what is no edge is refused."""
+    refuse_masked(graph.edges, f"sample {i}: edges")
     try:
         edges = np.asarray(graph.edges)
     except ValueError:  # rows of different lengths

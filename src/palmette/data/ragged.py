@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from palmette.data.checks import check_array, check_pointers
+
 
 def offsets_from_lengths(lengths: Sequence[int] | np.ndarray) -> np.ndarray:
     """Turn item lengths into ``offsets`` of shape ``(n_items + 1,)``.
@@ -50,6 +52,10 @@ class Ragged:
 
     values: np.ndarray
     offsets: np.ndarray
+
+    def __post_init__(self) -> None:
+        check_array("offsets", self.offsets, np.int64)
+        check_pointers("offsets", self.offsets, max(len(self), 0), len(self.values), part=True)
 
     @classmethod
     def from_list(cls, items: Sequence) -> Ragged:

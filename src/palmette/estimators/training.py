@@ -76,7 +76,7 @@ def encode_inputs(
             raise ValueError(
                 f"X was encoded as graphs, but {type(structure).__name__} needs {structure.layout}"
             )
-        return X
+        return X.checked()
     if hasattr(structure, "make_encoder"):
         encoder = structure.make_encoder(X, min_count=min_count, n_hash=n_hash)
     else:
