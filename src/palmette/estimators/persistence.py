@@ -237,14 +237,12 @@ def _holds_code(kernel: Any) -> bool:
 
 def _check_given(path: Any, params: Any, given: dict[str, Any]) -> None:
     """Functions that the model needs and that its file cannot hold must be given, and no others."""
-    structure = params.get("structure") if isinstance(params, dict) else None
-    options = structure.get("options") if isinstance(structure, dict) else None
+    structure = params.get("structure", {}) if isinstance(params, dict) else None
+    options = structure.get("options", {}) if isinstance(structure, dict) else None
+    if not isinstance(options, dict):
+        raise ModelFileError(f"{path}: the model is damaged (its parameters are {params!r:.100})")
     for name, function in given.items():
-        saved = (
-            (options or {} if name == "segment_features" else params).get(name)
-            if isinstance(params, dict)
-            else None
-        )
+        saved = (options if name == "segment_features" else params).get(name)
         called = saved.get("function") if isinstance(saved, dict) else None
         alike = type(function).__name__ == called if called == "Nystroem" else callable(function)
         if called is not None and not alike:

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from palmette.apps.tagging.span_labels import SpanLabels
-from palmette.data.checks import check_whole, entry
+from palmette.data.checks import check_type, check_whole, entry
 from palmette.data.span_encodings import get_encoding
 from palmette.errors import ModelFileError
 from palmette.features.clusters import WordClusters
@@ -53,8 +53,7 @@ def read_parts(model: Any, source: str) -> dict[str, Any]:
         if extra.get("spans") is not None:
             own = entry(extra, "spans", dict)
             parts["spans"] = SpanLabels(*(get_encoding(entry(own, key, str)).name for key in ("own", "inner")))
-            if not all(isinstance(label, str) for label in model.codec_.classes_):
-                raise ValueError("spans need labels that are strings")
+            parts["spans"].back([[check_type("a label", label, str)] for label in model.codec_.classes_])
         n_clusters = 0
         if extra.get("clusters") is not None:
             parts["clusters"] = WordClusters.from_state(entry(extra, "clusters", dict), model.extra_arrays_)
