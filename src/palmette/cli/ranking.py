@@ -7,7 +7,9 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from palmette.cli.files import text_output
+import typer
+
+from palmette.cli.files import attempt, saved, text_output
 from palmette.cli.output import aligned, log, print_result
 from palmette.cli.progress import progress, timed
 from palmette.cli.summary import count_of_weights, outcome_rows
@@ -49,7 +51,8 @@ def train_ranking(
             with timed(seconds, "evaluate"):
                 evaluation = ranker.evaluate(held_out)
         with timed(seconds, "save"):
-            ranker.save(model)
+            trouble = attempt(ranker.save, model)
+    model, code = saved(ranker.save, model, trouble)
     fitted, result = ranker.model, ranker.model.result_
     record = {
         "task": "ranking",
@@ -72,6 +75,8 @@ def train_ranking(
         log(
             "warning: all weights are 0, so that the model has no order; try --algorithm ramp, or a smaller --l2"
         )
+    if code:
+        raise typer.Exit(code)
 
 
 def predict_ranking(loaded: Any, source: str, data: str, orders: bool, output: str | None) -> None:

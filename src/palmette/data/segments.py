@@ -14,6 +14,7 @@ import numpy as np
 
 from palmette.data.checks import check_whole, entry
 from palmette.data.labels import UNKNOWN, LabelCodec
+from palmette.data.outside import refuse_masked
 from palmette.data.ragged import Ragged
 from palmette.data.sequences import listed
 from palmette.data.span_encodings import split_label
@@ -153,6 +154,7 @@ def _outputs(Y: Any) -> list:
         raise TypeError(
             f"y must be a list of segmentations, one a sequence, got {type(Y).__name__}: {Y!r:.60}"
         )
+    refuse_masked(Y, "y")
     nested = [y.tolist() if isinstance(y, np.ndarray) else y for y in listed(Y)]
     for i, y in enumerate(nested):
         if isinstance(y, (str, bytes)) or not (isinstance(y, Iterable) and hasattr(y, "__len__")):

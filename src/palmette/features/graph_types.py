@@ -54,11 +54,9 @@ def flat(parts: list[np.ndarray], empty: np.ndarray) -> np.ndarray:
     return np.concatenate(parts) if parts else empty
 
 
-def known_types(lists: list[list]) -> tuple:
+def known_types(lists: list[list], what: str) -> tuple:
     """The types that occur, in the order of their codes."""
-    if not any(lists):
-        return ()
-    return tuple(LabelCodec.from_labels([own for own in lists if own]).classes_)
+    return tuple(LabelCodec.from_labels(lists, where=f"{what}_types").classes_) if any(lists) else ()
 
 
 def type_codes(lists: list[list], known: tuple, what: str) -> list[np.ndarray]:

@@ -189,8 +189,8 @@ class GraphEncoder(Encoder):
             ]
         factors = [checked_factors(graph, i) for i, graph in enumerate(graphs)]
         if learn:
-            self.node_types = known_types(node_types)
-            self.edge_types = known_types(edge_types) or (0,)
+            self.node_types = known_types(node_types, "node")
+            self.edge_types = known_types(edge_types, "edge") or (0,)
             self._learn_factors(factors)
             self.labels = labels
         node_codes = type_codes(node_types, self.node_types, "node")
