@@ -1,4 +1,7 @@
-"""Damages model files in every way that it can think of, reads them, and asks the models: `python fuzz_models.py`.
+"""Damages model files in every way that it can think of, reads them, and asks the models.
+
+``python tests/fuzz_models.py SHARE SEED FOLDER [KIND ...]``: what share of all cases is tried (1 for all), and a folder
+in which the sound files are kept.
 
 Run as a process of its own: a crash shall be seen as a crash. Before each case its name is written to standard error,
 so that the last line names the culprit. Permitted are a ModelFileError, an answer, and scores that overflow in a model
@@ -14,12 +17,13 @@ import sys
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-from model_zoo import Kind, kinds, saved
 
 import palmette
+from model_zoo import Kind, kinds, saved
 from palmette.errors import ModelFileError
 from palmette.io import read_model, write_model
 
@@ -33,7 +37,9 @@ Damage = Callable[[np.ndarray, np.random.Generator], np.ndarray]
 
 
 def placed(array: np.ndarray, rng: np.random.Generator, value: Any) -> np.ndarray:
-    out = array.copy().astype(np.result_type(array.dtype, np.min_scalar_type(value)) if array.dtype.kind == "b" else array.dtype)
+    out = array.copy().astype(
+        np.result_type(array.dtype, np.min_scalar_type(value)) if array.dtype.kind == "b" else array.dtype
+    )
     if out.size:
         with np.errstate(all="ignore"):
             out.flat[rng.integers(out.size)] = np.array(value).astype(out.dtype)
@@ -84,8 +90,8 @@ def wild_inside(array: np.ndarray) -> np.ndarray:
 
 
 VALUES = [
-    None, True, False, -1, 0, 1, 3, 1000, 2**31, HUGE, 10**40, 0.5, 1e300, "", "x", "names", [], [1], [[1, 2], [3]], [None],
-    {}, {"options": []}, {"object": "Chain", "options": []}, {"object": "Chain", "options": {}}, {"array": [[1]]},
+    None, True, False, -1, 0, 1, 3, 1000, 2**31, HUGE, 10**40, 0.5, 1e300, "", "x", "names", [], [1], [[1, 2], [3]],
+    [None], {}, {"options": []}, {"object": "Chain", "options": []}, {"object": "Chain", "options": {}}, {"array": [[1]]},
     {"list": 3}, {"number": "nan"}, {"number": "inf"}, {"mapping": [[], []]}, {"labels": []}, {"function": "f"},
 ]  # fmt: skip
 
@@ -118,13 +124,23 @@ def cases(kind: str, header: dict, arrays: dict, rng: np.random.Generator) -> li
     for name, array in arrays.items():
         for title, damage in DAMAGES.items():
             found.append(
-                (f"{name}: {title}", lambda n=name, a=array, d=damage: (kind, header, {**arrays, n: d(a, rng)}))
+                (
+                    f"{name}: {title}",
+                    lambda n=name, a=array, d=damage: (kind, header, {**arrays, n: d(a, rng)}),
+                )
             )
-        found.append((f"{name}: missing", lambda n=name: (kind, header, {k: a for k, a in arrays.items() if k != n})))
+        found.append(
+            (f"{name}: missing", lambda n=name: (kind, header, {k: a for k, a in arrays.items() if k != n}))
+        )
     for at in places(header):
         for value in (..., *VALUES):
             text = "missing" if value is ... else repr(value)
-            found.append((f"{'/'.join(map(str, at))}: {text}", lambda p=at, v=value: (kind, changed(header, p, v), arrays)))
+            found.append(
+                (
+                    f"{'/'.join(map(str, at))}: {text}",
+                    lambda p=at, v=value: (kind, changed(header, p, v), arrays),
+                )
+            )
     for other in ("CRF", "SSVM", "Perceptron", "PlackettLuce", "Nothing"):
         found.append((f"kind: {other}", lambda o=other: (o, header, arrays)))
     return found
@@ -159,8 +175,8 @@ def outcome(content: tuple, kind: Kind) -> str:
     return "answered"
 
 
-def main(share: float, seed: int, names: list[str]) -> None:
-    """Try a share of all cases, or those of some kinds of models."""
+def main(share: float, seed: int, folder: Path, names: list[str]) -> None:
+    """Try a share of all cases, or those of some kinds of models; sound files are kept in a folder."""
     warnings.simplefilter("ignore")
     np.seterr(all="ignore")
     limit_memory()
@@ -170,7 +186,10 @@ def main(share: float, seed: int, names: list[str]) -> None:
         if names and name not in names:
             continue
         rng = np.random.default_rng([seed, len(name)])
-        content = read_model(io.BytesIO(saved(kind)))
+        file = folder / f"{name}.palmette"
+        if not file.exists():
+            file.write_bytes(saved(kind))
+        content = read_model(file)
         for title, make in cases(*content, rng):
             if rng.random() >= share:
                 continue
@@ -193,4 +212,4 @@ def limit_memory() -> None:
 
 
 if __name__ == "__main__":
-    main(float(sys.argv[1]), int(sys.argv[2]), sys.argv[3:])
+    main(float(sys.argv[1]), int(sys.argv[2]), Path(sys.argv[3]), sys.argv[4:])

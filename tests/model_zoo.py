@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -50,7 +51,7 @@ class Kind(NamedTuple):
 
     make: Callable[[], Any]
     ask: Callable[[Any], Any]
-    given: dict[str, Any] = {}
+    given: Mapping[str, Any] = MappingProxyType({})
 
 
 def plain(model: Any, X: Any, y: Any, **given: Any) -> Kind:
@@ -87,7 +88,10 @@ def ranker() -> Kind:
 def kinds() -> dict[str, Kind]:
     """All of them, not fitted yet."""
     columns = ColumnSentences(SENTENCES, Template.parse(TEMPLATE))
-    types = {"node_types": [["p", "q", "p"], ["q", "p"], ["p", "p", "q", "q"]], "edge_types": [["e", "f"], ["f"], ["e"] * 4]}
+    types = {
+        "node_types": [["p", "q", "p"], ["q", "p"], ["p", "p", "q", "q"]],
+        "edge_types": [["e", "f"], ["f"], ["e"] * 4],
+    }
     edge_features = {"edge_features": [RNG.normal(size=(len(e), 2)).round(2) for e in EDGES]}
     named_edges = {"edge_features": [[["same"]] * len(e) for e in EDGES]}
     factors = {

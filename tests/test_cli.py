@@ -714,7 +714,9 @@ def test_nowhere_to_write_names_both_places(folder, tmp_path, capsys, full_disk,
     assert main(["train", str(folder / "train.txt"), "--model", str(folder / "full.palmette")]) == 2
     out, err = capsys.readouterr()
     assert out == "" and f"{folder}/full.palmette: No space left" in err
-    assert re.search(rf"{re.escape(str(tmp_path))}.*full\.palmette: No space left", err) and not list(tmp_path.iterdir())
+    assert re.search(rf"{re.escape(str(tmp_path))}.*full\.palmette: No space left", err) and not list(
+        tmp_path.iterdir()
+    )
 
 
 def test_a_terminal_is_asked_for_another_path(folder, tmp_path, capsys, full_disk, monkeypatch):

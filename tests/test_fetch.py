@@ -399,7 +399,18 @@ def certificate(tmp_path_factory):
     """A key and a certificate for this machine, made now."""
     folder = tmp_path_factory.mktemp("tls")
     key, crt = folder / "key.pem", folder / "crt.pem"
-    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"]
+    command = [
+        "openssl",
+        "req",
+        "-x509",
+        "-newkey",
+        "rsa:2048",
+        "-nodes",
+        "-days",
+        "2",
+        "-subj",
+        "/CN=localhost",
+    ]
     command += ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(key), "-out", str(crt)]
     try:
         subprocess.run(command, check=True, capture_output=True)

@@ -88,9 +88,7 @@ def test_state_brings_back_the_same_labels_and_types(Y):
     assert [repr(label) for label in back.classes_] == [repr(label) for label in codec.classes_]
 
 
-@given(
-    st.lists(st.one_of(st.text(max_size=3), st.integers(), st.tuples(st.integers())), min_size=1)
-)
+@given(st.lists(st.one_of(st.text(max_size=3), st.integers(), st.tuples(st.integers())), min_size=1))
 def test_order_does_not_depend_on_the_order_of_the_data(y):
     assert LabelCodec.from_labels([y]).classes_ == LabelCodec.from_labels([y[::-1]]).classes_
 
@@ -304,10 +302,14 @@ def test_none_is_no_label():
             LabelCodec.from_labels(Y, classes)
 
 
-@pytest.mark.parametrize("pair", [(1, True), (True, 1), (0, False), (1, 1.0), (np.int64(1), np.True_), ((1, "a"), (True, "a"))])
+@pytest.mark.parametrize(
+    "pair", [(1, True), (True, 1), (0, False), (1, 1.0), (np.int64(1), np.True_), ((1, "a"), (True, "a"))]
+)
 def test_equal_labels_of_different_types_are_refused_by_both_places(pair):
     first, second = pair
-    with pytest.raises(ValueError, match=r"label at y\[1\]\[1\] is .*the one at y\[0\]\[0\] is .*the same type"):
+    with pytest.raises(
+        ValueError, match=r"label at y\[1\]\[1\] is .*the one at y\[0\]\[0\] is .*the same type"
+    ):
         LabelCodec.from_labels([[first], ["x", second]])
     with pytest.raises(ValueError, match=r"label at classes\[0\] is .*the one at y\[0\] is "):
         LabelCodec.from_labels([first], [second, "x"], layout="items")
@@ -315,7 +317,11 @@ def test_equal_labels_of_different_types_are_refused_by_both_places(pair):
 
 
 def test_numpy_and_plain_labels_of_one_type_are_one():
-    assert LabelCodec.from_labels([[1, np.int64(1), np.int32(2)], [np.str_("a"), "a"]]).classes_ == (1, 2, "a")
+    assert LabelCodec.from_labels([[1, np.int64(1), np.int32(2)], [np.str_("a"), "a"]]).classes_ == (
+        1,
+        2,
+        "a",
+    )
 
 
 @pytest.mark.parametrize("y", [[True, 1, 0], [0, 1, True], [1, "x", True], np.array([1, True, "x"], object)])
@@ -340,7 +346,9 @@ def test_masked_labels_are_refused():
         lambda: SSVM(Ranking()).fit([np.eye(3)], [masked]),
         lambda: CRF(Multiclass()).fit(np.eye(3), [0, 1, 0], sample_weight=masked),
     ):
-        with pytest.raises(ValueError, match=r"(y|y\[0\]|sample_weight) is a masked array, and its entry \[.*is masked"):
+        with pytest.raises(
+            ValueError, match=r"(y|y\[0\]|sample_weight) is a masked array, and its entry \[.*is masked"
+        ):
             fit()
     whole = np.ma.array([0, 1, 0], mask=False)
     assert CRF(Multiclass()).fit(np.eye(3), whole).predict(np.eye(3)).tolist() == [0, 1, 0]

@@ -439,7 +439,10 @@ def test_what_killed_writers_left_behind_is_removed_at_the_next_write(tmp_path):
 
     def start(target):
         writer = subprocess.Popen(
-            [sys.executable, "-c", WRITER, str(target)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [sys.executable, "-c", WRITER, str(target)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
         )
         assert writer.stdout.readline() == "writing\n"
         return writer

@@ -48,8 +48,8 @@ def attempt(save: Callable[[str], object], path: str) -> OSError | None:
 def saved(save: Callable[[str], object], path: str, trouble: OSError | None) -> tuple[str, int]:
     """Where a model was saved in the end, and the exit code.
 
-    After ``trouble`` at ``path`` a terminal is asked for another path. Without one, or without an answer, the model goes
-    to the temporary folder, and the exit code says that it is not where it should be.
+    After ``trouble`` at ``path`` a terminal is asked for another path. Without one, or without an answer, the model
+    goes to the temporary folder, and the exit code says that it is not where it should be.
     """
     from palmette.cli import BAD_INPUT, OK
 

@@ -55,7 +55,7 @@ def _model(content: bytes) -> CRF:
     names = _strings(content, places[2], n_attributes)
     for what, given in (("label", labels), ("attribute", names)):
         if len(set(given)) != len(given):
-            raise ValueError(f"it has an {what} twice")
+            raise ValueError(f"it has the same {what} twice")
     states = features[features["type"] == _STATE]
     edges = features[features["type"] == _TRANSITION]
     if len(states) + len(edges) != n_features:
@@ -103,4 +103,3 @@ def _strings(content: bytes, start: int, n: int) -> list[str]:
 def _check_magic(content: bytes, place: int, magic: bytes) -> None:
     if content[place : place + len(magic)] != magic:
         raise ValueError(f"there is no {magic.decode()} at byte {place}")
-

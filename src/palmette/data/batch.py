@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from palmette.data.checks import check_array, check_csr, check_finite, check_pointers, check_whole
+from palmette.data.checks import check_array, check_csr, check_finite, check_offsets, check_whole
 from palmette.data.ragged import gather
 
 
@@ -43,9 +43,9 @@ class SparseRows:
     def check(self, name: str = "rows") -> None:
         """Raise ValueError unless compiled loops can read the rows: types, sizes, every index in its range."""
         check_whole(f"{name}.n_columns", self.n_columns)
-        check_array(f"{name}.indptr", self.indptr, np.int64)
         check_array(f"{name}.indices", self.indices, np.int32)
-        check_csr(name, self.indptr, self.indices, max(len(self), 0), self.n_columns, part=True)
+        check_offsets(f"{name}.indptr", self.indptr, len(self.indices), part=True)
+        check_csr(name, self.indptr, self.indices, len(self), self.n_columns, part=True)
         if len(check_array(f"{name}.values", self.values, np.float64)):
             check_array(f"{name}.values", self.values, np.float64, 1, len(self.indices))
             check_finite(f"{name}.values", self.values)
@@ -97,8 +97,7 @@ class Batch:
         ValueError: offsets goes from 0 to 4, but there are 3 entries
         """
         check_rows("rows", self.rows)
-        check_array("offsets", self.offsets, np.int64)
-        check_pointers("offsets", self.offsets, max(len(self), 0), len(self.rows))
+        check_offsets("offsets", self.offsets, self.rows.shape[0])
 
     def slice(self, start: int, stop: int) -> Batch:
         """Samples ``start:stop``; arrays are views of the same memory."""

@@ -39,7 +39,9 @@ def check_type(name: str, value: Any, kind: type) -> Any:
     ValueError: options must be of type dict, found list []
     """
     if type(value) is not kind:
-        raise ValueError(f"{name} must be of type {kind.__name__}, found {type(value).__name__} {value!r:.60}")
+        raise ValueError(
+            f"{name} must be of type {kind.__name__}, found {type(value).__name__} {value!r:.60}"
+        )
     return value
 
 
@@ -54,15 +56,15 @@ def check_array(name: str, array: Any, dtype: Any, ndim: int = 1, length: int | 
     kinds = [np.dtype(kind) for kind in (dtype if isinstance(dtype, tuple) else (dtype,))]
     if not isinstance(array, np.ndarray) or array.ndim != ndim or array.dtype not in kinds:
         found = f"{array.dtype} of shape {array.shape}" if isinstance(array, np.ndarray) else f"{array!r:.60}"
-        raise ValueError(
-            f"{name} must be a {ndim}-D array of {' or '.join(map(str, kinds))}, found {found}"
-        )
+        raise ValueError(f"{name} must be a {ndim}-D array of {' or '.join(map(str, kinds))}, found {found}")
     if length is not None and len(array) != length:
         raise ValueError(f"{name} has {len(array)} entries, expected {length}")
     return array
 
 
-def check_pointers(name: str, pointers: Any, n_rows: int, n_entries: int, *, part: bool = False) -> np.ndarray:
+def check_pointers(
+    name: str, pointers: Any, n_rows: int, n_entries: int, *, part: bool = False
+) -> np.ndarray:
     """Row r owns the entries ``pointers[r]:pointers[r + 1]``: int64, from 0 to ``n_entries``, never falling.
 
     With ``part`` the rows may own only some entries, and the first need not begin at 0.
@@ -81,6 +83,12 @@ def check_pointers(name: str, pointers: Any, n_rows: int, n_entries: int, *, par
         row = int(np.argmax(falls))
         raise ValueError(f"{name} falls from {pointers[row]} to {pointers[row + 1]} at row {row}")
     return pointers
+
+
+def check_offsets(name: str, offsets: Any, n_entries: int, *, part: bool = False) -> np.ndarray:
+    """Pointers of however many rows, int64; see :func:`check_pointers`."""
+    check_array(name, offsets, np.int64)
+    return check_pointers(name, offsets, max(len(offsets) - 1, 0), n_entries, part=part)
 
 
 def check_codes(name: str, codes: np.ndarray, stop: int, start: int = 0) -> np.ndarray:
@@ -124,7 +132,9 @@ def check_layout(name: str, ptr: np.ndarray, code: np.ndarray, n_columns: int, n
     rises[ptr] = True  # where a column begins
     if not rises.all():
         at = int(np.argmin(rises))
-        raise ValueError(f"{name}.code[{at}] is {code[at]} after {code[at - 1]} of the same column: they must ascend")
+        raise ValueError(
+            f"{name}.code[{at}] is {code[at]} after {code[at - 1]} of the same column: they must ascend"
+        )
 
 
 def check_finite(name: str, values: np.ndarray) -> np.ndarray:
@@ -144,7 +154,9 @@ def check_finite(name: str, values: np.ndarray) -> np.ndarray:
     return values
 
 
-def check_csr(name: str, indptr: Any, indices: Any, n_rows: int, n_columns: int, *, part: bool = False) -> None:
+def check_csr(
+    name: str, indptr: Any, indices: Any, n_rows: int, n_columns: int, *, part: bool = False
+) -> None:
     """Pointers and columns of sparse rows (see :func:`check_pointers` for ``part``).
 
     SciPy's full check is not enough: it looks at ``indices[:indptr[-1]]`` alone, so that pointers that end in 0 may

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-
 KINDS = ("table", "at_most_one", "parity", "agreement")
 NO_LABEL = ("table", "agreement")  # kinds of factors that speak of no single label
 MOST_NODES = 30  # of a factor with a table: two labels make 2^30 entries

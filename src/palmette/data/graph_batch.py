@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from palmette.data.batch import Batch, SparseRows, check_rows
-from palmette.data.checks import check_array, check_pointers
+from palmette.data.checks import check_array, check_offsets, check_pointers
 from palmette.data.ragged import gather, offsets_from_lengths
 
 
@@ -73,10 +73,10 @@ class GraphLayout:
 
     def check(self) -> None:
         """Raise ValueError unless every edge and factor joins nodes of its own sample."""
-        n, n_nodes = max(len(self), 0), len(self.node_type)
-        check_pointers("offsets", self.offsets, n, n_nodes)
-        check_pointers("edge_offsets", self.edge_offsets, n, len(self.edges))
         check_array("node_type", self.node_type, np.int64)
+        check_offsets("offsets", self.offsets, len(self.node_type))
+        n = len(self)
+        check_pointers("edge_offsets", self.edge_offsets, n, len(self.edges))
         check_array("edge_type", self.edge_type, np.int64, 1, len(self.edges))
         sizes = np.diff(self.offsets)
         _check_nodes("edges", self.edges, np.repeat(sizes, np.diff(self.edge_offsets)), 0)

@@ -74,7 +74,12 @@ class LabelCodec:
 
     @classmethod
     def from_labels(
-        cls, Y: Iterable, classes: Iterable[Hashable] | None = None, *, layout: str = "sequences", where: str = "y"
+        cls,
+        Y: Iterable,
+        classes: Iterable[Hashable] | None = None,
+        *,
+        layout: str = "sequences",
+        where: str = "y",
     ) -> LabelCodec:
         """Codec of the labels that occur in `Y`, or of `classes` if given; `where` is the name of `Y` in messages.
 

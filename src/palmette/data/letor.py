@@ -16,8 +16,8 @@ from typing import IO, Any, Literal
 import numpy as np
 from scipy import sparse
 
-from palmette.data.outside import checked_csr
 from palmette.data.letor_lines import LetorLines
+from palmette.data.outside import checked_csr
 from palmette.errors import DataFileError
 from palmette.io.atomic import write_atomically
 from palmette.io.lines import read_raw_lines, source_name
@@ -178,7 +178,9 @@ def read_letor(
 
 def check_reading(missing: Any = "error", split: Any = "refuse", zero_based: Any = False) -> None:
     """Refuse options of `read_letor` that make no sense."""
-    if missing not in ("error", "minimum") and not (isinstance(missing, Real) and np.isfinite(missing)):
+    if missing not in ("error", "minimum") and not (
+        isinstance(missing, Real) and np.isfinite(float(missing))
+    ):
         raise ValueError(f"missing must be a finite number, 'error' or 'minimum', got {missing!r}")
     if split not in ("refuse", "merge"):
         raise ValueError(f"split must be 'refuse' or 'merge', got {split!r}")

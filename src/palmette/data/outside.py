@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from palmette.data.checks import check_array, check_codes, check_csr
 
@@ -19,10 +18,10 @@ def checked_csr(X: Any, where: str) -> Any:
 
     >>> broken = sparse.csr_array((np.ones(2), np.array([0, 9]), np.array([0, 1, 2])), shape=(2, 10))
     >>> broken.indices[1] = 10
-    >>> checked_csr(broken, "X")
+    >>> checked_csr(broken, "X")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
-    ValueError: X is a broken sparse matrix: X.indices[1] is 10, out of range: expected 0..9; make it anew from its entries
+    ValueError: X is a broken sparse matrix: X.indices[1] is 10, out of range: expected 0..9; make it anew...
     """
     try:
         _check_parts(X, where)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from palmette.data.checks import check_array, check_pointers
+from palmette.data.checks import check_offsets
 
 
 def offsets_from_lengths(lengths: Sequence[int] | np.ndarray) -> np.ndarray:
@@ -54,8 +54,7 @@ class Ragged:
     offsets: np.ndarray
 
     def __post_init__(self) -> None:
-        check_array("offsets", self.offsets, np.int64)
-        check_pointers("offsets", self.offsets, max(len(self), 0), len(self.values), part=True)
+        check_offsets("offsets", self.offsets, len(self.values), part=True)
 
     @classmethod
     def from_list(cls, items: Sequence) -> Ragged:

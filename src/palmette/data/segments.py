@@ -141,7 +141,13 @@ class SegmentCodec(LabelCodec):
                 raise ValueError(f"{len(longest)} longest segments, form {state.get('form')!r:.60}")
             if outside is not None:
                 (outside,) = LabelCodec.from_state(outside).classes_
-            codec = cls(labels.classes_, np.array(longest, np.int64), state["form"], outside, entry(state, "shown", bool))
+            codec = cls(
+                labels.classes_,
+                np.array(longest, np.int64),
+                state["form"],
+                outside,
+                entry(state, "shown", bool),
+            )
         except (TypeError, ValueError) as error:
             raise ModelFileError(f"damaged segment labels in a model file: {error}") from error
         if codec.form == "iob2" and not all(isinstance(label, str) for label in codec.classes_):

@@ -11,8 +11,8 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from palmette.data.batch import Batch
-from palmette.data.sequences import listed
 from palmette.data.outside import checked_csr
+from palmette.data.sequences import listed
 from palmette.estimators.base import StructuredEstimator
 from palmette.estimators.training import without_empty
 from palmette.features.encoded import EncodedInputs

@@ -9,6 +9,7 @@ import numpy as np
 from palmette.data.checks import check_array, check_finite
 from palmette.data.rankings import RankingCodec
 from palmette.data.segments import SegmentCodec
+from palmette.estimators.training import bound_structure
 from palmette.executors.threads import n_threads
 from palmette.features.graphs import GraphEncoder
 from palmette.features.segments import SegmentEncoder
@@ -31,9 +32,9 @@ def check_settings(model: Any) -> None:
 def check_model(model: Any) -> None:
     """Sizes and kinds that must agree."""
     structure, encoder, scorer, codec = model.structure, model.encoder_, model.scorer_, model.codec_
-    weights = getattr(scorer, "linear", scorer)
+    weights: Any = getattr(scorer, "linear", scorer)
     kinds = {Graph: GraphScorer, SemiMarkov: SegmentScorer, Ranking: RankingScorer}
-    wanted = kinds.get(type(structure), LinearScorer)
+    wanted: Any = kinds.get(type(structure), LinearScorer)
     chain = wanted is LinearScorer
     if not isinstance(weights, wanted) or (chain and isinstance(weights, RankingScorer)):
         raise ValueError(f"{structure!r:.60} and weights of {type(weights).__name__} do not belong together")
@@ -60,7 +61,7 @@ def check_model(model: Any) -> None:
         _check_graph(structure, encoder, weights, codec)
     if isinstance(structure, Ranking):
         structure.weights(1)
-    model.structure_  # binds the structure to the labels, which checks its settings
+    model._structure = bound_structure(structure, codec)  # which checks its settings
 
 
 def _columns(encoder: Any) -> tuple[int, int]:
@@ -77,14 +78,18 @@ def _check_segments(structure: SemiMarkov, encoder: Any, weights: SegmentScorer,
     if not (np.array_equal(longest, codec.longest) and np.array_equal(longest, weights.longest)):
         raise ValueError("structure, labels and weights have different longest segments")
     if isinstance(encoder, SegmentEncoder) and encoder.max_length < longest.max():
-        raise ValueError(f"features know segments of up to {encoder.max_length} positions, labels {longest.max()}")
+        raise ValueError(
+            f"features know segments of up to {encoder.max_length} positions, labels {longest.max()}"
+        )
 
 
 def _check_graph(structure: Graph, encoder: GraphEncoder, weights: GraphScorer, codec: Any) -> None:
     structure._check_settings()
     structure.check_encoder(encoder)
     if len(weights.allowed) != max(len(encoder.node_types), 1):
-        raise ValueError(f"there are {len(encoder.node_types)} types of nodes, but weights for {len(weights.allowed)}")
+        raise ValueError(
+            f"there are {len(encoder.node_types)} types of nodes, but weights for {len(weights.allowed)}"
+        )
     if not np.array_equal(weights.symmetric, encoder.symmetric_types):
         raise ValueError("features and weights have different types of edges")
     labels = structure.factor_labels(encoder, codec.classes_)

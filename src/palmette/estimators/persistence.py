@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from palmette.data.checks import check_array, check_finite, entry, group, needed
+from palmette.data.checks import check_array, check_finite, check_type, entry, group, needed
 from palmette.data.labels import LabelCodec
 from palmette.data.rankings import RankingCodec
 from palmette.data.segments import SegmentCodec
@@ -237,10 +237,11 @@ def _holds_code(kernel: Any) -> bool:
 
 def _check_given(path: Any, params: Any, given: dict[str, Any]) -> None:
     """Functions that the model needs and that its file cannot hold must be given, and no others."""
-    structure = params.get("structure", {}) if isinstance(params, dict) else None
-    options = structure.get("options", {}) if isinstance(structure, dict) else None
-    if not isinstance(options, dict):
-        raise ModelFileError(f"{path}: the model is damaged (its parameters are {params!r:.100})")
+    try:
+        structure = entry(check_type("params", params, dict), "structure", dict, "the parameters")
+        options = entry(structure, "options", dict, "the structure")
+    except ValueError as error:
+        raise ModelFileError(f"{path}: the model is damaged ({error})") from None
     for name, function in given.items():
         saved = (options if name == "segment_features" else params).get(name)
         called = saved.get("function") if isinstance(saved, dict) else None
@@ -266,7 +267,9 @@ def _revived(value: Any, given: dict[str, Any], name: str = "") -> Any:
     if kind == "object":
         made = _components().get(entry(value, "object", str, f"the parameter {name}"))
         if made is None:
-            raise ValueError(f"the parameter {name} is a {value[kind]!r:.60}, which this palmette does not know")
+            raise ValueError(
+                f"the parameter {name} is a {value[kind]!r:.60}, which this palmette does not know"
+            )
         options = entry(value, "options", dict, f"the parameter {name}").items()
         return made(**{k: _revived(v, given, k) for k, v in options})
     if kind == "array":
@@ -275,7 +278,9 @@ def _revived(value: Any, given: dict[str, Any], name: str = "") -> Any:
         return float(entry(value, "number", str, f"the parameter {name}"))
     if kind == "mapping":
         keys, values = entry(value, "mapping", list, f"the parameter {name}")
-        return dict(zip(LabelCodec.from_state(keys).classes_, (_revived(v, given) for v in values), strict=True))
+        return dict(
+            zip(LabelCodec.from_state(keys).classes_, (_revived(v, given) for v in values), strict=True)
+        )
     if kind == "list":
         return [_revived(v, given) for v in entry(value, "list", list, f"the parameter {name}")]
     raise ValueError(f"the parameter {name} is {value!r:.60}, which stands for nothing")
@@ -288,6 +293,8 @@ def _result(header: dict, history: np.ndarray, coef: np.ndarray) -> Result:
         raise ValueError(f"history has shape {history.shape}, expected (1 or more, {len(Step._fields)})")
     check_finite("history of iterations", history[:, 0])
     steps = tuple(Step(int(n), *rest) for n, *rest in history.tolist())
-    reason, converged = entry(header, "reason", str, "the result"), entry(header, "converged", bool, "the result")
+    reason, converged = (
+        entry(header, "reason", str, "the result"),
+        entry(header, "converged", bool, "the result"),
+    )
     return Result(coef, steps[-1], steps, converged, reason)
-

@@ -66,6 +66,7 @@ def encode_inputs(
     """Inputs with an encoder whose columns they fix; what is encoded already stays as it is."""
     X = admitted_to(structure, X)
     if isinstance(X, EncodedInputs):
+        X.checked()
         if X.encoder.layout != structure.layout:
             raise ValueError(
                 f"X was encoded as {X.encoder.layout}, but {type(structure).__name__} needs {structure.layout}"
@@ -77,7 +78,7 @@ def encode_inputs(
             raise ValueError(
                 f"X was encoded as graphs, but {type(structure).__name__} needs {structure.layout}"
             )
-        return X.checked()
+        return X
     if hasattr(structure, "make_encoder"):
         encoder = structure.make_encoder(X, min_count=min_count, n_hash=n_hash)
     else:

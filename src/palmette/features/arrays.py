@@ -221,7 +221,9 @@ class SparseEncoder(ArrayEncoder):
         if sample.shape[1] > np.iinfo(np.int32).max:
             raise ValueError(f"{where} has {sample.shape[1]} columns, more than 2**31 - 1")
         if sample.dtype.kind not in "biuf":
-            return sparse.csr_array((_numbers(sample.data, where), sample.indices, sample.indptr), sample.shape)
+            return sparse.csr_array(
+                (_numbers(sample.data, where), sample.indices, sample.indptr), sample.shape
+            )
         return sample
 
     def _stack(self, tables: list, n_columns: int) -> SparseRows:

@@ -144,7 +144,9 @@ class WordClusters(BaseEstimator):
     def from_state(cls, header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> WordClusters:
         """Clusters from what `state` returned."""
         try:
-            clusters = cls(**{**header, "n_clusters": tuple(entry(header, "n_clusters", list, "the clusters"))})
+            clusters = cls(
+                **{**header, "n_clusters": tuple(entry(header, "n_clusters", list, "the clusters"))}
+            )
             sizes = clusters._check()
             check_type("lowercase", clusters.lowercase, bool)
             words = TextIndex.from_state(arrays, "words").strings()

@@ -99,5 +99,7 @@ class EncodedInputs:
         try:
             self.encoder.check(self.batch)
         except ValueError as error:
-            raise ValueError(f"X holds a broken batch: {error}; make it with the encode() of a model") from error
+            raise ValueError(
+                f"X holds a broken batch: {error}; make it with the encode() of a model"
+            ) from error
         return self

@@ -31,7 +31,7 @@ class FactorType(NamedTuple):
         if kind not in KINDS:
             raise ValueError(f"a type of factors is of kind {kind!r:.60}, expected one of {', '.join(KINDS)}")
         check_whole("the arity of factors", arity, *((3, MOST_NODES) if kind == "table" else (0, 0)))
-        return cls(*types_of(name), kind, arity, None if kind in NO_LABEL else types_of(label)[0])
+        return cls(types_of(name)[0], kind, arity, None if kind in NO_LABEL else types_of(label)[0])
 
     @property
     def text(self) -> str:

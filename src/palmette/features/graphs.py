@@ -365,13 +365,18 @@ class GraphEncoder(Encoder):
         encoder = cls(nodes, edges, symmetric, entry(header, "own", bool))
         encoder.node_types = types_of(entry(header, "node_types", list))
         encoder.edge_types = types_of(entry(header, "edge_types", list))
-        encoder.factor_types = tuple(FactorType.from_state(own) for own in entry(header, "factor_types", list))
+        encoder.factor_types = tuple(
+            FactorType.from_state(own) for own in entry(header, "factor_types", list)
+        )
         kinds, lists = entry(header, "labels", list)
         encoder.labels = dict(zip(types_of(kinds), (list(types_of(own)) for own in lists), strict=True))
         if header.get("shape") is not None:
             n_nodes, pairs = entry(header, "shape", list)
             check_whole("the number of nodes", n_nodes)
-            encoder.shape = n_nodes, [[check_whole("a node", v, 0, n_nodes - 1) for v in pair] for pair in pairs]
+            encoder.shape = (
+                n_nodes,
+                [[check_whole("a node", v, 0, n_nodes - 1) for v in pair] for pair in pairs],
+            )
         for name, part in (("nodes", nodes), ("edges", edges)):
             if part is not None and part.layout != "sequences":
                 raise ValueError(f"the features of {name} have the layout {part.layout}")

@@ -40,7 +40,9 @@ class SegmentBatch(Batch):
         self.segments.check("segments")
         check_whole("max_length", self.max_length, 1)
         if len(self.segments) != self.n_rows * self.max_length:
-            raise ValueError(f"there are {len(self.segments)} segments, expected {self.n_rows} * {self.max_length}")
+            raise ValueError(
+                f"there are {len(self.segments)} segments, expected {self.n_rows} * {self.max_length}"
+            )
 
     def slice(self, start: int, stop: int) -> SegmentBatch:
         """Samples ``start:stop``; arrays are views of the same memory."""
@@ -178,7 +180,8 @@ class SegmentEncoder(Encoder):
         wanted = self.tokens.n_columns, self.segments.n_columns, self.max_length
         if found != wanted:
             raise ValueError(
-                f"columns of positions, of segments and longest segment are {found} in the batch, {wanted} in its encoder"
+                f"columns of positions, of segments and longest segment are {found} in the batch, {wanted} in its "
+                "encoder"
             )
 
     def state(self) -> tuple[dict, dict[str, np.ndarray]]:
@@ -197,9 +200,13 @@ class SegmentEncoder(Encoder):
         cls, header: dict, arrays: Mapping[str, np.ndarray], read: Callable[[Any, Mapping], Encoder]
     ) -> SegmentEncoder:
         """Inverse of :meth:`state`; ``read`` makes an encoder of a header and its arrays."""
-        tokens, segments = (read(entry(header, name, dict), group(arrays, name)) for name in ("tokens", "segments"))
+        tokens, segments = (
+            read(entry(header, name, dict), group(arrays, name)) for name in ("tokens", "segments")
+        )
         if not isinstance(segments, NamesEncoder) or tokens.layout != "sequences":
-            raise ValueError(f"the features of segments are of kind {segments.kind}, of tokens {tokens.layout}")
+            raise ValueError(
+                f"the features of segments are of kind {segments.kind}, of tokens {tokens.layout}"
+            )
         max_length = check_whole("max_length of segments", header.get("max_length"), 1)
         encoder = cls(tokens, None, max_length, segments)
         check_whole("n_columns", header["n_columns"], encoder.n_columns, encoder.n_columns)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from palmette.data.checks import check_array, check_pointers, needed
+from palmette.data.checks import check_array, check_offsets, needed
 from palmette.data.ragged import offsets_from_lengths
 from palmette.errors import ModelFileError
 
@@ -184,8 +184,7 @@ class TextIndex:
         try:
             text, bounds = needed(arrays, name), needed(arrays, f"{name}_offsets")
             check_array(name, text, np.uint8)
-            check_array(f"{name}_offsets", bounds, np.int64)
-            check_pointers(f"{name}_offsets", bounds, max(len(bounds) - 1, 0), len(text))
+            check_offsets(f"{name}_offsets", bounds, len(text))
         except ValueError as error:
             raise ModelFileError(f"damaged {name} in a model file: {error}") from None
         index = cls()

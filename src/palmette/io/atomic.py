@@ -60,7 +60,9 @@ def write_atomically(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     except OSError as error:
         if error.errno is None or error.filename is not None:
             raise
-        raise OSError(error.errno, os.strerror(error.errno), os.fspath(path)) from error  # a full disk names no file
+        raise OSError(
+            error.errno, os.strerror(error.errno), os.fspath(path)
+        ) from error  # a full disk names no file
     _sync_folder(target.parent)
 
 
@@ -85,7 +87,9 @@ def _temporary_file(target: Path) -> Iterator[tuple[Path, BinaryIO]]:
     try:
         yield temporary, file
     finally:
-        with suppress(OSError):  # of a full disk once more; what matters has been flushed and synchronised above
+        with suppress(
+            OSError
+        ):  # of a full disk once more; what matters has been flushed and synchronised above
             file.close()
         with suppress(FileNotFoundError):
             temporary.unlink()
@@ -108,7 +112,9 @@ def _lock(file: Any, *, wait: bool) -> None:
     if fcntl is None:
         return
     if wait:
-        with suppress(OSError):  # a file system without locks: then its temporary files are never taken for abandoned
+        with suppress(
+            OSError
+        ):  # a file system without locks: then its temporary files are never taken for abandoned
             fcntl.flock(file, fcntl.LOCK_EX)
     else:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

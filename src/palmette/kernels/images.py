@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-
 WIDEST = 1000.0  # pixels of a blur: its window has eight times as many, and wider ones make any image flat
 
 
@@ -26,7 +25,9 @@ class ImageMap(BaseEstimator):
         for name in ("sigma", "smooth"):
             value = getattr(self, name, 0.0)
             if not isinstance(value, Real) or not 0.0 <= float(value) <= WIDEST:
-                raise ValueError(f"{type(self).__name__}: {name} must be a number from 0 to {WIDEST}, got {value!r}")
+                raise ValueError(
+                    f"{type(self).__name__}: {name} must be a number from 0 to {WIDEST}, got {value!r}"
+                )
         n_channels = getattr(self, "n_directions", 1)
         if not isinstance(n_channels, Integral) or n_channels < 1:
             raise ValueError(

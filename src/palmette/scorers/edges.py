@@ -220,7 +220,9 @@ class EdgeScorer(LinearScorer):
         if len(sizes) and (
             np.any(sizes != sizes[0]) or np.any(np.diff(self.edge_pair.reshape(len(sizes), -1), axis=0))
         ):
-            raise ValueError("the features are dense, but columns of edge features have different label pairs")
+            raise ValueError(
+                "the features are dense, but columns of edge features have different label pairs"
+            )
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Header and arrays for a model file."""
@@ -234,7 +236,9 @@ class EdgeScorer(LinearScorer):
         plain = LinearScorer.from_state(header, arrays)
         return cls(
             **{name: getattr(plain, name) for name in LinearScorer.__dataclass_fields__},
-            **{name: needed(arrays, name) for name in ("edge_ptr", "edge_pair", "triples")},
+            edge_ptr=needed(arrays, "edge_ptr"),
+            edge_pair=needed(arrays, "edge_pair"),
+            triples=needed(arrays, "triples"),
         )
 
 

@@ -375,14 +375,16 @@ class GraphScorer:
         nodes = LinearScorer.from_state(entry(header, "nodes", dict, "the scorer"), group(arrays, "nodes"))
         edges = None
         if header.get("edges") is not None:
-            edges = LinearScorer.from_state(entry(header, "edges", dict, "the scorer"), group(arrays, "edges"))
-        flags = [
+            edges = LinearScorer.from_state(
+                entry(header, "edges", dict, "the scorer"), group(arrays, "edges")
+            )
+        symmetric, allowed = (
             check_codes(name, check_array(name, needed(arrays, name), np.uint8, ndim), 2).astype(bool)
             for name, ndim in (("symmetric", 1), ("allowed", 2))
-        ]
+        )
         factors = entry(header, "factors", list, "the scorer")
         return cls(
-            nodes, edges, entry(header, "intercept", bool, "the scorer"), needed(arrays, "pairs"), *flags,
+            nodes, edges, entry(header, "intercept", bool, "the scorer"), needed(arrays, "pairs"), symmetric, allowed,
             tuple(FactorKind(*check_type("factors", own, list)) for own in factors),
         )  # fmt: skip
 

@@ -200,7 +200,9 @@ class KernelScorer:
         _check_support("the support", self.kernel, self.support, n_columns)
         own = self.edge_kernel is not None
         if own:
-            _check_support("the edges of the support", self.edge_kernel, self.edge_support, n_more or 2 * n_columns)
+            _check_support(
+                "the edges of the support", self.edge_kernel, self.edge_support, n_more or 2 * n_columns
+            )
         self.linear.check_inputs(0, 0 if own else n_more)
 
     def check_dense(self) -> None:
@@ -344,7 +346,9 @@ def _check_support(name: str, kernel: Any, rows: Rows, n_columns: int) -> None:
     else:
         check_finite(name, check_array(name, rows, (np.float32, np.float64), 2))
     while isinstance(kernel, Transformed):  # its rows are transformed
-        n_columns = kernel.function.columns_out(n_columns) if isinstance(kernel.function, ImageMap) else rows.shape[1]
+        n_columns = (
+            kernel.function.columns_out(n_columns) if isinstance(kernel.function, ImageMap) else rows.shape[1]
+        )
         kernel = kernel.kernel
     if rows.shape[1] != n_columns:
         raise ValueError(f"{name} has {rows.shape[1]} columns, expected {n_columns}")
@@ -364,20 +368,22 @@ def kernel_state(kernel: Kernel) -> dict[str, Any]:
     return {"name": type(kernel).__name__, "options": kernel.get_params()}
 
 
-def kernel_from_state(header: dict[str, Any], given: Any = None) -> Kernel:
+def kernel_from_state(header: Any, given: Any = None) -> Kernel:
     """Inverse of :func:`kernel_state`, ``given`` being the kernel that the model was made with."""
     name = entry(header, "name", str, "the kernel")
     if name == "Transformed":
         own = header.get("function")
         function = given.function if own is None else _made(_MAPS, own, "the function of the kernel")
-        kernel: Kernel = Transformed(function, kernel_from_state(header.get("inner"), getattr(given, "kernel", None)))
+        kernel: Kernel = Transformed(
+            function, kernel_from_state(header.get("inner"), getattr(given, "kernel", None))
+        )
     elif name == "Custom":
         function = given.function if isinstance(given, Custom) else given
         kernel = Custom(function, entry(header, "normalize", bool, "the kernel"))
     else:
         kernel = _made(_BY_NAME, header, "the kernel")
         if isinstance(getattr(kernel, "gamma", 1.0), str):
-            raise ValueError(f"gamma of the kernel must be a number, found {kernel.gamma!r}")  # type: ignore[attr-defined]
+            raise ValueError(f"gamma of the kernel must be a number, found {kernel.gamma!r}")
     kernel.check()
     return kernel
 
@@ -399,7 +405,9 @@ def rows_state(rows: Rows) -> dict[str, np.ndarray]:
 
 def rows_from_state(arrays: dict[str, np.ndarray], shape: Any) -> Rows:
     """Inverse of :func:`rows_state`."""
-    n_rows, n_columns = (check_whole("the shape of the support", n) for n in check_type("the shape", shape, list))
+    n_rows, n_columns = (
+        check_whole("the shape of the support", n) for n in check_type("the shape", shape, list)
+    )
     if "rows" in arrays:
         rows = arrays["rows"]
         if rows.shape != (n_rows, n_columns):

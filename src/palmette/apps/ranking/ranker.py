@@ -146,7 +146,9 @@ class Ranker:
             reading, scale = entry(extra, "reading", dict, "the ranker"), extra.get("scale")
             known = {"missing", "split", "zero_based"}
             if model.encoder_.named or scale not in SCALES or not set(reading) <= known:
-                raise ValueError(f"features {model.encoder_.kind}, scale {scale!r:.60}, reading {reading!r:.100}")
+                raise ValueError(
+                    f"features {model.encoder_.kind}, scale {scale!r:.60}, reading {reading!r:.100}"
+                )
             check_reading(**reading)
         except (TypeError, ValueError) as error:
             raise ModelFileError(f"{source}: the ranker is damaged ({error})") from error

@@ -52,7 +52,9 @@ def read_parts(model: Any, source: str) -> dict[str, Any]:
             raise ValueError("the model reads columns by another template, or by none")
         if extra.get("spans") is not None:
             own = entry(extra, "spans", dict)
-            parts["spans"] = SpanLabels(*(get_encoding(entry(own, key, str)).name for key in ("own", "inner")))
+            parts["spans"] = SpanLabels(
+                *(get_encoding(entry(own, key, str)).name for key in ("own", "inner"))
+            )
             parts["spans"].back([[check_type("a label", label, str)] for label in model.codec_.classes_])
         n_clusters = 0
         if extra.get("clusters") is not None:
