@@ -238,7 +238,10 @@ def _holds_code(kernel: Any) -> bool:
 def _check_given(path: Any, params: Any, given: dict[str, Any]) -> None:
     """Functions that the model needs and that its file cannot hold must be given, and no others."""
     try:
-        structure = entry(check_type("params", params, dict), "structure", dict, "the parameters")
+        check_type("params", params, dict)
+        structure = (
+            entry(params, "structure", dict, "the parameters") if "structure" in params else {"options": {}}
+        )
         options = entry(structure, "options", dict, "the structure")
     except ValueError as error:
         raise ModelFileError(f"{path}: the model is damaged ({error})") from None

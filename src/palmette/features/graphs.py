@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from palmette.data.batch import Batch
-from palmette.data.checks import check_codes, check_whole, entry, group
+from palmette.data.checks import check_codes, check_type, check_whole, entry, group
 from palmette.data.graph_batch import CliqueRows, GraphBatch, GraphLayout, shifted_columns
 from palmette.data.graphs import (
     Factor,
@@ -373,10 +373,10 @@ class GraphEncoder(Encoder):
         if header.get("shape") is not None:
             n_nodes, pairs = entry(header, "shape", list)
             check_whole("the number of nodes", n_nodes)
-            encoder.shape = (
-                n_nodes,
-                [[check_whole("a node", v, 0, n_nodes - 1) for v in pair] for pair in pairs],
-            )
+            for pair in check_type("the edges", pairs, list):
+                a, b = check_type("an edge", pair, list)
+                check_whole("a node", a, 0, n_nodes - 1), check_whole("a node", b, 0, n_nodes - 1)
+            encoder.shape = n_nodes, pairs
         for name, part in (("nodes", nodes), ("edges", edges)):
             if part is not None and part.layout != "sequences":
                 raise ValueError(f"the features of {name} have the layout {part.layout}")
