@@ -16,6 +16,7 @@ def checked_csr(X: Any, where: str) -> Any:
 
     SciPy trusts the parts of a matrix, also where it converts or multiplies: wild ones end the process.
 
+    >>> from scipy import sparse
     >>> broken = sparse.csr_array((np.ones(2), np.array([0, 9]), np.array([0, 1, 2])), shape=(2, 10))
     >>> broken.indices[1] = 10
     >>> checked_csr(broken, "X")  # doctest: +ELLIPSIS

@@ -135,7 +135,7 @@ class SegmentCodec(LabelCodec):
         if not isinstance(state, dict):
             return LabelCodec.from_state(state)
         try:
-            labels, outside = LabelCodec.from_state(state.get("labels")), state.get("outside")
+            labels, outside = LabelCodec.from_state(state.get("labels")), state["outside"]
             longest = [check_whole("longest", n, 1) for n in entry(state, "longest", list)]
             if len(longest) != len(labels) or state.get("form") not in FORMS:
                 raise ValueError(f"{len(longest)} longest segments, form {state.get('form')!r:.60}")
@@ -148,8 +148,8 @@ class SegmentCodec(LabelCodec):
                 outside,
                 entry(state, "shown", bool),
             )
-        except (TypeError, ValueError) as error:
-            raise ModelFileError(f"damaged segment labels in a model file: {error}") from error
+        except (KeyError, TypeError, ValueError) as error:
+            raise ModelFileError(f"damaged segment labels in a model file: {error!r}") from error
         if codec.form == "iob2" and not all(isinstance(label, str) for label in codec.classes_):
             raise ModelFileError("damaged segment labels in a model file: labels in IOB2 are strings")
         return codec
