@@ -88,17 +88,6 @@ class Batch:
         """Rows of each sample."""
         return np.diff(self.offsets)
 
-    def check(self) -> None:
-        """Raise ValueError unless compiled loops can read the batch. Estimators ask it of batches that they are given.
-
-        >>> Batch(np.zeros((3, 2)), np.array([0, 4])).check()
-        Traceback (most recent call last):
-        ...
-        ValueError: offsets goes from 0 to 4, but there are 3 entries
-        """
-        check_rows("rows", self.rows)
-        check_offsets("offsets", self.offsets, self.rows.shape[0])
-
     def slice(self, start: int, stop: int) -> Batch:
         """Samples ``start:stop``; arrays are views of the same memory."""
         offsets = self.offsets[start : stop + 1]
@@ -112,6 +101,17 @@ class Batch:
         """
         rows, offsets = gather(self.offsets, samples)
         return Batch(self.rows[rows], offsets)
+
+    def check(self) -> None:
+        """Raise ValueError unless compiled loops can read the batch. Estimators ask it of batches that they are given.
+
+        >>> Batch(np.zeros((3, 2)), np.array([0, 4])).check()
+        Traceback (most recent call last):
+        ...
+        ValueError: offsets goes from 0 to 4, but there are 3 entries
+        """
+        check_rows("rows", self.rows)
+        check_offsets("offsets", self.offsets, self.rows.shape[0])
 
 
 def check_rows(name: str, rows: np.ndarray | SparseRows) -> None:

@@ -225,17 +225,6 @@ class GraphBatch(Batch):
     layout: GraphLayout
     edge_rows: np.ndarray | SparseRows | None = None
 
-    def check(self) -> None:
-        """Raise ValueError unless compiled loops can read the batch."""
-        super().check()
-        self.layout.check()
-        if not np.array_equal(self.offsets, self.layout.offsets):
-            raise ValueError("the batch and its layout have different offsets")
-        if self.edge_rows is not None:
-            check_rows("edge_rows", self.edge_rows)
-            if len(self.edge_rows) != self.layout.n_edges:
-                raise ValueError(f"edge_rows has {len(self.edge_rows)} rows, expected {self.layout.n_edges}")
-
     def slice(self, start: int, stop: int) -> GraphBatch:
         """Samples ``start:stop``; arrays are views of the same memory."""
         part = super().slice(start, stop)
@@ -263,6 +252,17 @@ class GraphBatch(Batch):
         if edge_rows is not None:
             edge_rows = edge_rows[np.flatnonzero(edges)]
         return GraphBatch(self.rows, self.offsets, self.layout.keeping(edges, cliques), edge_rows)
+
+    def check(self) -> None:
+        """Raise ValueError unless compiled loops can read the batch."""
+        super().check()
+        self.layout.check()
+        if not np.array_equal(self.offsets, self.layout.offsets):
+            raise ValueError("the batch and its layout have different offsets")
+        if self.edge_rows is not None:
+            check_rows("edge_rows", self.edge_rows)
+            if len(self.edge_rows) != self.layout.n_edges:
+                raise ValueError(f"edge_rows has {len(self.edge_rows)} rows, expected {self.layout.n_edges}")
 
 
 def shifted_columns(rows: np.ndarray | SparseRows, kind: np.ndarray, n_kinds: int) -> Any:

@@ -32,18 +32,6 @@ class SegmentBatch(Batch):
     segments: SparseRows
     max_length: int
 
-    def check(self) -> None:
-        """Raise ValueError unless compiled loops can read the batch."""
-        super().check()
-        if not isinstance(self.segments, SparseRows):
-            raise ValueError(f"segments must be SparseRows, found {type(self.segments).__name__}")
-        self.segments.check("segments")
-        check_whole("max_length", self.max_length, 1)
-        if len(self.segments) != self.n_rows * self.max_length:
-            raise ValueError(
-                f"there are {len(self.segments)} segments, expected {self.n_rows} * {self.max_length}"
-            )
-
     def slice(self, start: int, stop: int) -> SegmentBatch:
         """Samples ``start:stop``; arrays are views of the same memory."""
         part = super().slice(start, stop)
@@ -55,6 +43,18 @@ class SegmentBatch(Batch):
         part = super().take(samples)
         places, _ = gather(self.offsets * self.max_length, samples)
         return SegmentBatch(part.rows, part.offsets, self.segments[places], self.max_length)
+
+    def check(self) -> None:
+        """Raise ValueError unless compiled loops can read the batch."""
+        super().check()
+        if not isinstance(self.segments, SparseRows):
+            raise ValueError(f"segments must be SparseRows, found {type(self.segments).__name__}")
+        self.segments.check("segments")
+        check_whole("max_length", self.max_length, 1)
+        if len(self.segments) != self.n_rows * self.max_length:
+            raise ValueError(
+                f"there are {len(self.segments)} segments, expected {self.n_rows} * {self.max_length}"
+            )
 
 
 class SegmentEncoder(Encoder):
