@@ -151,8 +151,8 @@ def test_files_of_foreign_classes(chains, tmp_path):
 
 
 def test_labels_keep_their_kind():
-    model = CRF(Multiclass()).fit(np.eye(3), ["x", 1.5, None])
-    assert set(model.classes_.tolist()) == {"x", 1.5, None}
+    model = CRF(Multiclass()).fit(np.eye(3), ["x", 1.5, (1, 2)])
+    assert set(model.classes_.tolist()) == {"x", 1.5, (1, 2)}
 
 
 def test_unknown_positions_do_not_count_in_the_score(chains):

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import json
 import os
 import re
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -664,3 +667,67 @@ def test_conll2000_from_files_to_table(run, tmp_path):
     code, out, _ = run("evaluate", "--model", tmp_path / "m", tmp_path / "test")
     assert code == 0
     assert re.search(r"^ +NP: precision: +[89]\d\.\d\d%", out, re.MULTILINE)
+
+
+# ------------------------------------------------------------------------------------ a disk that is full
+
+
+@pytest.fixture
+def full_disk(monkeypatch):
+    """Let so many files from now on be too much for the disk."""
+    left = [0]
+    fsync = os.fsync
+
+    def refuse(handle):
+        if left[0]:
+            left[0] -= 1
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        fsync(handle)
+
+    monkeypatch.setattr(os, "fsync", refuse)
+    return lambda n: left.__setitem__(0, n)
+
+
+LETOR = "1 qid:1 1:1\n0 qid:1 1:0\n1 qid:2 1:2\n0 qid:2 1:1\n"
+
+
+@pytest.mark.parametrize("task", ["tagging", "ranking"])
+def test_a_trained_model_is_not_lost_to_a_full_disk(folder, tmp_path, capsys, full_disk, monkeypatch, task):
+    """It goes to the temporary folder, which is named; the exit code is not 0."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    data, model = folder / "train.txt", folder / "full.palmette"
+    if task == "ranking":
+        (tmp_path / "letor.txt").write_text(LETOR)
+        data = tmp_path / "letor.txt"
+    full_disk(1)
+    assert main(["train", str(data), "--model", str(model), "--task", task, "--json"]) == 2
+    out, err = capsys.readouterr()
+    written = json.loads(out)["model"]
+    assert Path(written).is_relative_to(tmp_path) and Path(written).name == model.name
+    assert f"{model}: No space left on device" in err and f"written to {written} instead" in err
+    assert len(palmette.load(written).coef_) == json.loads(out)["weights"]
+    assert not model.exists() and not list(folder.glob(".palmette*"))
+
+
+def test_nowhere_to_write_names_both_places(folder, tmp_path, capsys, full_disk, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    full_disk(2)
+    assert main(["train", str(folder / "train.txt"), "--model", str(folder / "full.palmette")]) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and f"{folder}/full.palmette: No space left" in err
+    assert re.search(rf"{re.escape(str(tmp_path))}.*full\.palmette: No space left", err) and not list(
+        tmp_path.iterdir()
+    )
+
+
+def test_a_terminal_is_asked_for_another_path(folder, tmp_path, capsys, full_disk, monkeypatch):
+    answers = io.StringIO(f"{tmp_path}/absent/m.palmette\n{tmp_path}/other.palmette\n")
+    answers.isatty = lambda: True
+    monkeypatch.setattr(sys, "stdin", answers)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    full_disk(1)
+    code = main(["train", str(folder / "train.txt"), "--model", str(folder / "full.palmette"), "--json"])
+    out, err = capsys.readouterr()
+    assert code == 0 and json.loads(out)["model"] == f"{tmp_path}/other.palmette"
+    assert err.count("another path") == 2 and "there is no folder" in err
+    assert palmette.load(tmp_path / "other.palmette").predict([]) == []

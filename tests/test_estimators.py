@@ -222,7 +222,7 @@ def test_multiclass_shapes(items):
 
 def test_any_hashable_labels(chains):
     X, Y = chains
-    kinds = [("a", 1), None, 3.5]
+    kinds = [("a", 1), "b", 3.5]
     Y = [[kinds[hash(label) % 3] for label in y] for y in Y]
     model = CRF(Chain(), classes=[*kinds, "never seen"]).fit(X, Y)
     assert {label for y in model.predict(X) for label in y} <= set(kinds)
@@ -349,7 +349,7 @@ def test_foreign_and_damaged_files(items, tmp_path):
             palmette.load(tmp_path / "cut.palmette")
     model.scorer_ = model.scorer_.__class__(**{**model.scorer_.__dict__, "n_columns": 99})
     model.save(path)
-    with pytest.raises(ModelFileError, match="weights have shape"):
+    with pytest.raises(ModelFileError, match="the weights are for 99"):
         palmette.load(path)
 
 

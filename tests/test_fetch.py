@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import errno
 import functools
@@ -10,7 +11,8 @@ import hashlib
 import io
 import lzma
 import os
-import tempfile
+import ssl
+import subprocess
 import threading
 import warnings
 import zipfile
@@ -27,6 +29,7 @@ from palmette.datasets.ocr_format import from_letter_data_gz
 from palmette.datasets.registry import REGISTRY, Url
 from palmette.datasets.store import cache_dir
 from palmette.errors import DataFileError, DatasetUnavailable
+from palmette.io import atomic as atomic_module
 
 TEXT = {
     "train": b"He PRP B-NP\nsleeps VBZ B-VP\n\n# # B-NP\n5 CD I-NP\n\n",
@@ -327,7 +330,7 @@ def read_only_file_system(cache, monkeypatch):
     def refuse(*arguments, **options):
         raise OSError(errno.EROFS, os.strerror(errno.EROFS))
 
-    monkeypatch.setattr(tempfile, "NamedTemporaryFile", refuse)
+    monkeypatch.setattr(atomic_module, "_temporary_file", refuse)
 
 
 def read_only_folder(cache, monkeypatch):
@@ -357,3 +360,121 @@ def test_read_only_cache_costs_one_warning(conll, server, cache, monkeypatch, ob
     assert files(cache) == [] and where("conll2000").place == "url"
     with pytest.raises(DatasetUnavailable, match=r"cannot be written to the cache .* set PALMETTE_CACHE"):
         fetch("conll2000")
+
+
+# ------------------------------------------------------------------------------- redirections and time
+
+
+def redirecting(server, path, target):
+    """Let the server answer a path with a redirection."""
+    handler = server.RequestHandlerClass
+
+    class Redirecting(handler):
+        def do_GET(self):
+            if self.path != path:
+                return super().do_GET()
+            self.send_response(302)
+            self.send_header("Location", target)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+    server.RequestHandlerClass = Redirecting
+
+
+def test_redirections_are_followed(server):
+    server.serve("/there", b"content")
+    redirecting(server, "/here", "/there")
+    assert download(f"{server.address}/here") == b"content"
+
+
+@pytest.mark.parametrize("target", ["ftp://127.0.0.1/x", "file:///etc/hostname", "data:text/plain,x"])
+def test_redirections_never_leave_the_web(server, target):
+    redirecting(server, "/here", target)
+    with pytest.raises(OSError, match=r"redirects to|not allowed|ftp"):
+        download(f"{server.address}/here")
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory):
+    """A key and a certificate for this machine, made now."""
+    folder = tmp_path_factory.mktemp("tls")
+    key, crt = folder / "key.pem", folder / "crt.pem"
+    command = [
+        "openssl",
+        "req",
+        "-x509",
+        "-newkey",
+        "rsa:2048",
+        "-nodes",
+        "-days",
+        "2",
+        "-subj",
+        "/CN=localhost",
+    ]
+    command += ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(key), "-out", str(crt)]
+    try:
+        subprocess.run(command, check=True, capture_output=True)
+    except FileNotFoundError:
+        pytest.skip("there is no openssl to make a certificate")
+    return key, crt
+
+
+def test_redirections_never_leave_https(server, certificate, monkeypatch):
+    """From https to https is followed; from https to http is refused, and nobody asks there."""
+    key, crt = certificate
+    monkeypatch.setenv("SSL_CERT_FILE", str(crt))
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(crt, key)
+    server.serve("/plain", b"changed on the way")
+
+    class Secure(Handler):
+        def do_GET(self):
+            if self.path == "/end":
+                self.send_response(200)
+                self.send_header("Content-Length", "3")
+                self.end_headers()
+                self.wfile.write(b"end")
+                return
+            self.send_response(302)
+            self.send_header("Location", "/end" if self.path == "/safe" else f"{server.address}/plain")
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Secure) as secure:
+        secure.socket = context.wrap_socket(secure.socket, server_side=True)
+        thread = threading.Thread(target=secure.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+        thread.start()
+        address = f"https://127.0.0.1:{secure.server_port}"
+        assert download(f"{address}/safe") == b"end"
+        with pytest.raises(OSError, match=r"redirects to http://.*/plain, which leaves https: refused"):
+            download(f"{address}/unsafe")
+        secure.shutdown()
+        thread.join()
+    assert server.requests == []
+
+
+@pytest.mark.parametrize("part", ["head", "body", "body of unknown length"])
+def test_an_answer_that_trickles_in_meets_the_time_limit(server, part):
+    """A byte now and then renews the timeout, but not the time limit."""
+    over = threading.Event()
+
+    class Trickling(Handler):
+        def do_GET(self):
+            if part == "head":
+                self.wfile.write(b"HTTP/1.1 200 OK\r\nX-Endless: ")
+            else:
+                self.send_response(200)
+                if part == "body":
+                    self.send_header("Content-Length", "100000")
+                self.end_headers()
+            with contextlib.suppress(OSError):
+                while not over.wait(0.02):
+                    self.wfile.write(b"x")
+                    self.wfile.flush()
+
+    server.RequestHandlerClass = Trickling
+    try:
+        with pytest.raises(TimeoutError, match=r"/slow was not complete after 0\.3 seconds"):
+            download(f"{server.address}/slow", timeout=5.0, time_limit=0.3)
+    finally:
+        over.set()

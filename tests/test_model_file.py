@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import os
 import pickle
 import stat
 import struct
+import subprocess
+import sys
 import zipfile
 from pathlib import Path
 
@@ -19,7 +22,7 @@ from hypothesis.extra import numpy as hnp
 
 import palmette
 from palmette.errors import ModelFileError
-from palmette.io import FORMAT, read_model, write_atomically, write_model
+from palmette.io import FORMAT, atomic, read_model, write_atomically, write_model
 
 json_values = st.recursive(
     st.one_of(
@@ -410,3 +413,90 @@ def test_targets_that_cannot_be_files(tmp_path):
         with pytest.raises(OSError, match="not a regular file"), write_atomically(pipe):
             pass
         assert stat.S_ISFIFO(pipe.stat().st_mode)
+
+
+# ------------------------------------------------------------------------------------- left behind, and full
+
+
+def left_behind(folder):
+    return [name for name in os.listdir(folder) if name.startswith(".palmette")]
+
+
+WRITER = """
+import sys
+from palmette.io import write_atomically
+with write_atomically(sys.argv[1]) as file:
+    file.write(b"half of it")
+    file.flush()
+    print("writing", flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_what_killed_writers_left_behind_is_removed_at_the_next_write(tmp_path):
+    """Of the same target only, and never what a living process is writing."""
+    path, other = tmp_path / "m.palmette", tmp_path / "other.palmette"
+
+    def start(target):
+        writer = subprocess.Popen(
+            [sys.executable, "-c", WRITER, str(target)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert writer.stdout.readline() == "writing\n"
+        return writer
+
+    writers = [start(target) for target in (path, path, path, other)]
+    for writer in (*writers[:2], writers[3]):
+        writer.kill()
+        writer.communicate()
+    assert len(left_behind(tmp_path)) == 4
+    write_model(path, "k", {}, {"w": np.arange(3.0)})
+    assert len(left_behind(tmp_path)) == 2, "of the living writer, and for the other target"
+    writers[2].communicate("")
+    assert writers[2].returncode == 0 and path.read_bytes() == b"half of it"
+    write_model(other, "k", {}, {})
+    assert left_behind(tmp_path) == []
+
+
+def test_two_writers_of_one_file_do_not_disturb_each_other(tmp_path):
+    with write_atomically(tmp_path / "a") as first:
+        first.write(b"first")
+        with write_atomically(tmp_path / "a") as second:
+            second.write(b"second")
+        assert (tmp_path / "a").read_bytes() == b"second"
+    assert (tmp_path / "a").read_bytes() == b"first" and os.listdir(tmp_path) == ["a"]
+
+
+@pytest.mark.parametrize("step", ["write", "fsync", "replace"])
+def test_a_full_disk_names_the_file(tmp_path, monkeypatch, step):
+    """Neither write nor fsync tells which file was too much."""
+    path = tmp_path / "m.palmette"
+    path.write_bytes(b"old")
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    if step == "write":
+        monkeypatch.setattr(atomic, "open", lambda name, _: FullFile(name), raising=False)
+    else:
+        monkeypatch.setattr(os, step, full)
+    model = palmette.CRF(palmette.Multiclass()).fit(np.eye(2), [0, 1])
+    with pytest.raises(OSError, match=r"No space left on device: '.*m\.palmette'") as caught:
+        model.save(path)
+    assert caught.value.errno == errno.ENOSPC and caught.value.filename == str(path)
+    monkeypatch.undo()
+    assert path.read_bytes() == b"old" and left_behind(tmp_path) == []
+    model.save(path)
+    assert palmette.load(path).predict(np.eye(2)).tolist() == [0, 1], "the model is still there to be saved"
+
+
+class FullFile(io.FileIO):
+    """A file on a full disk."""
+
+    def __init__(self, path):
+        super().__init__(path, "w")
+
+    def write(self, _):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

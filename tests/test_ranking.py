@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import pickle
 import warnings
+from dataclasses import replace
 from itertools import permutations
 
 import numpy as np
@@ -480,7 +481,7 @@ def test_files_that_do_not_fit():
     with pytest.raises(ModelFileError, match="damaged ranking labels"):
         RankingCodec.from_state(["a"])
     with pytest.raises(ValueError, match="one weight a feature"):
-        RankingScorer(2, 1, *(np.empty(0, int),) * 3, intercept=True, has_edges=False).check()
+        replace(RankingScorer.for_columns(2), intercept=True).check()
 
 
 def test_features_of_every_kind():

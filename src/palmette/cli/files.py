@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import io
 import os
+import shutil
 import sys
-from collections.abc import Iterable, Iterator
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import IO
+
+from palmette.cli.output import log
 
 
 def check_readable(paths: Iterable[str | None]) -> None:
@@ -30,6 +34,48 @@ def check_writable(path: str, what: str) -> None:
         raise IsADirectoryError(f"cannot write {what} to {path}: it is a folder; name a file in it")
     if not os.access(folder, os.W_OK):
         raise PermissionError(f"cannot write {what} to {path}: no permission to write in {folder}")
+
+
+def attempt(save: Callable[[str], object], path: str) -> OSError | None:
+    """Save a model; what prevented it, if something did. What took hours to train must not be lost to a full disk."""
+    try:
+        save(path)
+    except OSError as error:
+        return error
+    return None
+
+
+def saved(save: Callable[[str], object], path: str, trouble: OSError | None) -> tuple[str, int]:
+    """Where a model was saved in the end, and the exit code.
+
+    After ``trouble`` at ``path`` a terminal is asked for another path. Without one, or without an answer, the model
+    goes to the temporary folder, and the exit code says that it is not where it should be.
+    """
+    from palmette.cli import BAD_INPUT, OK
+
+    if trouble is None:
+        return path, OK
+    log(f"error: cannot write the model: {_named(trouble, path)}; it is trained and not lost")
+    while sys.stdin.isatty() and sys.stderr.isatty():
+        print("another path (empty: the temporary folder): ", end="", file=sys.stderr, flush=True)
+        other = sys.stdin.readline().strip()
+        if not other:
+            break
+        again = attempt(save, other)
+        if again is None:
+            return other, OK
+        log(f"error: cannot write the model: {_named(again, other)}")
+    other = os.path.join(tempfile.mkdtemp(prefix="palmette-"), os.path.basename(path))
+    again = attempt(save, other)
+    if again is not None:
+        shutil.rmtree(os.path.dirname(other), ignore_errors=True)
+        raise OSError(f"cannot write the model: {_named(trouble, path)}; {_named(again, other)}") from again
+    log(f"the model was written to {other} instead: move it to where you want it")
+    return other, BAD_INPUT
+
+
+def _named(error: OSError, path: str) -> str:
+    return f"{path}: {error.strerror}" if error.strerror else str(error)
 
 
 @contextmanager

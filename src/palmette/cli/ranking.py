@@ -8,7 +8,9 @@ import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from palmette.cli.files import text_output
+import typer
+
+from palmette.cli.files import attempt, saved, text_output
 from palmette.cli.output import aligned, log, print_result
 from palmette.cli.progress import progress, timed
 from palmette.cli.summary import count_of_weights, outcome_rows
@@ -63,7 +65,8 @@ def train_ranking(
             with timed(seconds, "evaluate"):
                 evaluation = ranker.evaluate(held_out)
         with timed(seconds, "save"):
-            ranker.save(model)
+            trouble = attempt(ranker.save, model)
+    model, code = saved(ranker.save, model, trouble)
     fitted, result = ranker.model, ranker.model.result_
     record = {
         "task": "ranking",
@@ -86,6 +89,8 @@ def train_ranking(
     print_result(json, record, _summary(record, queries, "" if evaluation is None else evaluation.headline()))
     if not record["nonzero_weights"]:
         log(f"warning: all weights are 0, so that the model has no order; try {_REMEDY[algorithm]}")
+    if code:
+        raise typer.Exit(code)
 
 
 def predict_ranking(loaded: Any, source: str, data: str, orders: bool, output: str | None) -> None:

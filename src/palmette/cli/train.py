@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from palmette.cli.files import check_readable, check_writable
+from palmette.cli.files import attempt, check_readable, check_writable, saved
 from palmette.cli.output import Json, aligned, print_result
 from palmette.cli.progress import progress, timed
 from palmette.cli.ranking import reading_options, train_ranking
@@ -232,7 +232,8 @@ def train(
             with timed(seconds, "evaluate"):
                 evaluation = tagger.evaluate(held_out)
         with timed(seconds, "save"):
-            tagger.save(model)
+            trouble = attempt(tagger.save, model)
+    model, code = saved(tagger.save, model, trouble)
     record = {
         "task": task.value,
         "algorithm": learner,
@@ -243,6 +244,8 @@ def train(
         "dev": None if evaluation is None else evaluation.to_dict(),
     }
     print_result(json, record, _summary(record, "" if evaluation is None else evaluation.headline()))
+    if code:
+        raise typer.Exit(code)
 
 
 def _way(tune: bool, folds: int | None, dev: str | None, l2: float | None) -> str | int | None:

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import os
 import struct
-from typing import Any
 
 import numpy as np
 
+from palmette.data.checks import check_codes
 from palmette.data.labels import LabelCodec
 from palmette.errors import ModelFileError
 from palmette.estimators.crf import CRF
@@ -53,15 +53,18 @@ def _model(content: bytes) -> CRF:
     features = np.frombuffer(content, _FEATURE, n_features, places[0] + 12)
     labels = _strings(content, places[1], n_labels)
     names = _strings(content, places[2], n_attributes)
+    for what, given in (("label", labels), ("attribute", names)):
+        if len(set(given)) != len(given):
+            raise ValueError(f"it has the same {what} twice")
     states = features[features["type"] == _STATE]
     edges = features[features["type"] == _TRANSITION]
     if len(states) + len(edges) != n_features:
         raise ValueError("it has features that are neither of states nor of transitions")
     if not np.all(np.isfinite(features["weight"])):
         raise ValueError("it has weights that are not finite")
-    _check_range(states["source"], n_attributes)
-    _check_range(edges["source"], n_labels)
-    _check_range(features["target"], n_labels)
+    check_codes("source of states", states["source"], n_attributes)
+    check_codes("source of transitions", edges["source"], n_labels)
+    check_codes("target", features["target"], n_labels)
     states = states[np.lexsort((states["target"], states["source"]))]
     edges = edges[np.lexsort((edges["target"], edges["source"]))]
     ptr = np.concatenate([[0], np.cumsum(np.bincount(states["source"], minlength=n_attributes))])
@@ -86,11 +89,12 @@ def _strings(content: bytes, start: int, n: int) -> list[str]:
     _, _, _, _, n_places, place = struct.unpack_from("<4s5I", content, start)
     if n_places != n:
         raise ValueError(f"a table of strings has {n_places} entries, expected {n}")
-    found = []
+    found, n_bytes = [], 0
     for i, at in enumerate(struct.unpack_from(f"<{n}I", content, start + place)):
         number, length = struct.unpack_from("<II", content, start + at)
+        n_bytes += length  # strings that overlap would let a small file fill the memory
         text = content[start + at + 8 : start + at + 8 + length]
-        if number != i or len(text) != length or not text.endswith(b"\0"):
+        if number != i or len(text) != length or not text.endswith(b"\0") or n_bytes > len(content):
             raise ValueError(f"string {i} of a table is broken")
         found.append(text[:-1].decode("utf-8"))
     return found
@@ -99,8 +103,3 @@ def _strings(content: bytes, start: int, n: int) -> list[str]:
 def _check_magic(content: bytes, place: int, magic: bytes) -> None:
     if content[place : place + len(magic)] != magic:
         raise ValueError(f"there is no {magic.decode()} at byte {place}")
-
-
-def _check_range(codes: Any, stop: int) -> None:
-    if len(codes) and codes.max() >= stop:
-        raise ValueError(f"a feature refers to number {codes.max()} of {stop}")

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from palmette.data.checks import check_array, check_csr, check_finite, check_offsets, check_whole
 from palmette.data.ragged import gather
 
 
@@ -38,6 +39,16 @@ class SparseRows:
         if step != 1:
             raise ValueError(f"only contiguous rows can be sliced, got step {step}")
         return SparseRows(self.indptr[start : stop + 1], self.indices, self.values, self.n_columns)
+
+    def check(self, name: str = "rows") -> None:
+        """Raise ValueError unless compiled loops can read the rows: types, sizes, every index in its range."""
+        check_whole(f"{name}.n_columns", self.n_columns)
+        check_array(f"{name}.indices", self.indices, np.int32)
+        check_offsets(f"{name}.indptr", self.indptr, len(self.indices), part=True)
+        check_csr(name, self.indptr, self.indices, len(self), self.n_columns, part=True)
+        if len(check_array(f"{name}.values", self.values, np.float64)):
+            check_array(f"{name}.values", self.values, np.float64, 1, len(self.indices))
+            check_finite(f"{name}.values", self.values)
 
     def _taken(self, rows: np.ndarray) -> SparseRows:
         entries, indptr = gather(self.indptr, rows)
@@ -94,3 +105,24 @@ class Batch:
         """
         rows, offsets = gather(self.offsets, samples)
         return Batch(self.rows[rows], offsets)
+
+    def check(self) -> None:
+        """Raise ValueError unless compiled loops can read the batch. Estimators ask it of batches that they are given.
+
+        >>> Batch(np.zeros((3, 2)), np.array([0, 4])).check()
+        Traceback (most recent call last):
+        ...
+        ValueError: offsets goes from 0 to 4, but there are 3 entries
+        """
+        check_rows("rows", self.rows)
+        check_offsets("offsets", self.offsets, self.rows.shape[0])
+
+
+def check_rows(name: str, rows: np.ndarray | SparseRows) -> None:
+    """Raise ValueError unless these are feature rows as compiled loops read them."""
+    if isinstance(rows, SparseRows):
+        rows.check(name)
+        return
+    check_finite(name, check_array(name, rows, np.float64, 2))
+    if not rows.flags.c_contiguous:
+        raise ValueError(f"{name} must be in C order: use np.ascontiguousarray")

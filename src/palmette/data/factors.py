@@ -7,6 +7,10 @@ from typing import Any
 
 import numpy as np
 
+KINDS = ("table", "at_most_one", "parity", "agreement")
+NO_LABEL = ("table", "agreement")  # kinds of factors that speak of no single label
+MOST_NODES = 30  # of a factor with a table: two labels make 2^30 entries
+
 
 class Factor:
     """Factors on several nodes at once; see :class:`Clique`, :class:`AtMostOne`, :class:`Parity`, :class:`Agreement`.

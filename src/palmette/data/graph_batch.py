@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from palmette.data.batch import Batch, SparseRows
+from palmette.data.batch import Batch, SparseRows, check_rows
+from palmette.data.checks import check_array, check_offsets, check_pointers
 from palmette.data.ragged import gather, offsets_from_lengths
 
 
@@ -61,13 +62,29 @@ class GraphLayout:
     ) -> None:
         self.offsets, self.edge_offsets = np.asarray(offsets, np.int64), np.asarray(edge_offsets, np.int64)
         self.edges = np.ascontiguousarray(edges, np.int64).reshape(-1, 2)
-        n_rows, n_edges = int(self.offsets[-1]), len(self.edges)
+        n_rows, n_edges = int(self.offsets[-1:].sum()), len(self.edges)
         self.node_type = np.zeros(n_rows, np.int64) if node_type is None else np.asarray(node_type, np.int64)
         self.edge_type = np.zeros(n_edges, np.int64) if edge_type is None else np.asarray(edge_type, np.int64)
         self.cliques = tuple(cliques)
+        self.check()
         self.memory: list[dict] = [{"sample": s} for s in range(len(self))]
         self.rows: np.ndarray | None = None
         self._find_forests()
+
+    def check(self) -> None:
+        """Raise ValueError unless every edge and factor joins nodes of its own sample."""
+        check_array("node_type", self.node_type, np.int64)
+        check_offsets("offsets", self.offsets, len(self.node_type))
+        n = len(self)
+        check_pointers("edge_offsets", self.edge_offsets, n, len(self.edges))
+        check_array("edge_type", self.edge_type, np.int64, 1, len(self.edges))
+        sizes = np.diff(self.offsets)
+        _check_nodes("edges", self.edges, np.repeat(sizes, np.diff(self.edge_offsets)), 0)
+        for k, group in enumerate(self.cliques):
+            check_array(f"cliques[{k}].nodes", group.nodes, np.int64, 2)
+            check_pointers(f"cliques[{k}].offsets", group.offsets, n, len(group.nodes))
+            own, lowest = np.repeat(sizes, np.diff(group.offsets)), 0 if group.kind == "table" else -1
+            _check_nodes(f"cliques[{k}].nodes", group.nodes, own, lowest)
 
     def _find_forests(self) -> None:
         from palmette._kernels.forest_order import forest_orders
@@ -169,6 +186,19 @@ class GraphLayout:
         return pieces
 
 
+def _check_nodes(name: str, nodes: np.ndarray, sizes: np.ndarray, lowest: int) -> None:
+    """Numbers of nodes, each row of a sample of so many."""
+    ordered = np.sort(nodes, axis=1)
+    twice = ((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)).any(axis=1)
+    wrong = twice | ((nodes < lowest) | (nodes >= sizes[:, None])).any(axis=1)
+    if wrong.any():
+        at = int(np.argmax(wrong))
+        raise ValueError(
+            f"{name}[{at}] = {nodes[at].tolist()} must be different nodes of its sample, numbers from 0 to "
+            f"{sizes[at] - 1}"
+        )
+
+
 def sample_number(memory: dict) -> int:
     """The number of the sample that a memory belongs to, for messages."""
     return memory.get("whole", memory)["sample"]
@@ -227,6 +257,17 @@ class GraphBatch(Batch):
         if edge_rows is not None:
             edge_rows = edge_rows[np.flatnonzero(edges)]
         return GraphBatch(self.rows, self.offsets, self.layout.keeping(edges, cliques), edge_rows)
+
+    def check(self) -> None:
+        """Raise ValueError unless compiled loops can read the batch."""
+        super().check()
+        self.layout.check()
+        if not np.array_equal(self.offsets, self.layout.offsets):
+            raise ValueError("the batch and its layout have different offsets")
+        if self.edge_rows is not None:
+            check_rows("edge_rows", self.edge_rows)
+            if len(self.edge_rows) != self.layout.n_edges:
+                raise ValueError(f"edge_rows has {len(self.edge_rows)} rows, expected {self.layout.n_edges}")
 
 
 def shifted_columns(rows: np.ndarray | SparseRows, kind: np.ndarray, n_kinds: int) -> Any:

@@ -6,8 +6,10 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from palmette.data.factors import Factor
+from palmette.data.outside import refuse_masked
 from palmette.data.sequences import n_items
 
 
@@ -101,7 +103,7 @@ def _graph_input(x: Any, i: int) -> GraphInput:
             f"X[{i}] must be a GraphInput, a tuple (nodes, edges) or (nodes, edges, edge_features), or a dict of these"
             f"; got {type(x).__name__}. A single graph g is given as [g]"
         )
-    if isinstance(graph.nodes, Mapping | str | bytes):
+    if isinstance(graph.nodes, Mapping | str | bytes) and not sparse.issparse(graph.nodes):
         raise TypeError(
             f"X[{i}]: nodes must be an array or a list with the features of every node, got {graph.nodes!r:.60}"
         )
@@ -112,6 +114,7 @@ def _graph_input(x: Any, i: int) -> GraphInput:
 
 def checked_edges(graph: GraphInput, i: int) -> np.ndarray:
     """The edges of sample ``i`` as int64 (n_edges, 2); what is no edge is refused."""
+    refuse_masked(graph.edges, f"sample {i}: edges")
     try:
         edges = np.asarray(graph.edges)
     except ValueError:  # rows of different lengths

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from palmette.data.outside import refuse_masked
 from palmette.data.ragged import Ragged, offsets_from_lengths
 from palmette.data.sequences import listed
 from palmette.errors import ModelFileError
@@ -36,8 +37,8 @@ class LabelCodec:
     Parameters
     ----------
     classes : iterable of hashable labels
-        Code ``k`` stands for the k-th of them. NumPy scalars become plain Python objects. Labels that are
-        equal in Python (``1``, ``1.0`` and ``True``) are one label.
+        Code ``k`` stands for the k-th of them. NumPy scalars become plain Python objects. Two labels that are
+        equal in Python (``1``, ``1.0`` and ``True``) are refused.
 
     Attributes
     ----------
@@ -73,9 +74,17 @@ class LabelCodec:
 
     @classmethod
     def from_labels(
-        cls, Y: Iterable, classes: Iterable[Hashable] | None = None, *, layout: str = "sequences"
+        cls,
+        Y: Iterable,
+        classes: Iterable[Hashable] | None = None,
+        *,
+        layout: str = "sequences",
+        where: str = "y",
     ) -> LabelCodec:
-        """Codec of the labels that occur in `Y`, or of `classes` if given.
+        """Codec of the labels that occur in `Y`, or of `classes` if given; `where` is the name of `Y` in messages.
+
+        None is refused, and so are labels that are equal but of different types (``1`` and ``True``), which a dict
+        would take for one.
 
         The order is that of ``sorted``; labels of mixed types are ordered by the name of their type, then
         within it, and labels without an order keep that of their first appearance.
@@ -87,18 +96,20 @@ class LabelCodec:
             Declares the labels and their order; labels absent from `Y` are welcome here, and whether `Y`
             has others shows when it is encoded.
         """
+        nested = [_label_items(Y, where)] if layout == "items" else _label_sequences(Y, where)
+        classes = None if classes is None else list(classes)
+        _refuse_confusing(nested, classes or [], _position(where, layout))
         if classes is not None:
             return cls(classes)
-        nested = [_label_items(Y)] if layout == "items" else _label_sequences(Y)
         try:
             found = dict.fromkeys(chain.from_iterable(nested))
         except TypeError:
-            raise _first_failure(nested, _plain, _position("y", layout)) from None
+            raise _first_failure(nested, _plain, _position(where, layout)) from None
         found.pop(UNKNOWN, None)
         if not found:
-            raise ValueError("y has no label at all; give labels, or declare them with classes=...")
+            raise ValueError(f"{where} has no label at all; give labels, or declare them with classes=...")
         if any(_is_not_finite(label) for label in found):
-            raise _first_failure(nested, _plain, _position("y", layout))
+            raise _first_failure(nested, _plain, _position(where, layout))
         return cls(_in_order([_plain(label) for label in found]))
 
     def __len__(self) -> int:
@@ -193,6 +204,7 @@ def _label_sequences(Y: Any, where: str = "y") -> list:
     """`Y` as a list of re-readable label sequences; arrays become lists, whose elements hash faster."""
     if isinstance(Y, (str, bytes)) or not isinstance(Y, Iterable):
         raise TypeError(f"{where} must be a list of label sequences, got {type(Y).__name__}: {Y!r:.60}")
+    refuse_masked(Y, where)
     nested = [labels.tolist() if isinstance(labels, np.ndarray) else labels for labels in listed(Y)]
     for i, labels in enumerate(nested):
         if isinstance(labels, (str, bytes)):
@@ -211,6 +223,7 @@ def _label_sequences(Y: Any, where: str = "y") -> list:
 def _label_items(y: Any, where: str = "y") -> Sequence:
     if isinstance(y, (str, bytes)) or not isinstance(y, Iterable):
         raise TypeError(f"{where} must be a sequence of labels, got {type(y).__name__}: {y!r:.60}")
+    refuse_masked(y, where)
     shape = getattr(y, "shape", (None,))
     if len(shape) != 1:
         raise ValueError(f"{where} must have one dimension (a label per item), got shape {shape}")
@@ -238,6 +251,41 @@ def _first_failure(nested: Sequence, check: Callable, position: Callable[[int, i
             except (ValueError, TypeError) as error:
                 return error
     return TypeError(f"the labels from {position(0, 0)} on cannot be compared with each other")
+
+
+def _refuse_confusing(nested: Sequence, classes: list, position: Callable[[int, int], str]) -> None:
+    """Raise ValueError for None, and for two labels that are equal but of different types, naming both places."""
+    kinds = set(map(type, chain(chain.from_iterable(nested), classes)))
+    if len(kinds) < 2 and not kinds & {tuple, type(None)}:
+        return  # as nearly always; the rest is slow
+    places = chain(
+        ((label, position(i, t)) for i, labels in enumerate(nested) for t, label in enumerate(labels)),
+        ((label, f"classes[{k}]") for k, label in enumerate(classes)),
+    )
+    first: dict[Any, tuple[Any, Any, str]] = {}
+    for label, where in places:
+        if label is None:
+            raise ValueError(
+                f"the label at {where} is None, which stands for no label: leave the sample out, or give the label a "
+                "name, such as 'none'"
+            )
+        try:
+            kind, other, there = first.setdefault(label, (_kind(label), label, where))
+        except TypeError:
+            return  # not hashable, as whoever looks it up will say
+        if kind != _kind(label):
+            raise ValueError(
+                f"the label at {where} is {label!r}, a {type(label).__name__}, and the one at {there} is {other!r}, a "
+                f"{type(other).__name__}: Python takes them for equal, so that they would be one label; give all "
+                "labels the same type"
+            )
+
+
+def _kind(label: Any) -> Any:
+    """The type of a label, of NumPy's the plain one; of a tuple those of its parts."""
+    if type(label) is tuple:
+        return tuple(map(_kind, label))
+    return type(label.item()) if isinstance(label, np.generic) else type(label)
 
 
 def _is_not_finite(label: Any) -> bool:

@@ -17,6 +17,7 @@ import numpy as np
 from scipy import sparse
 
 from palmette.data.letor_lines import LetorLines
+from palmette.data.outside import checked_csr
 from palmette.errors import DataFileError
 from palmette.io.atomic import write_atomically
 from palmette.io.lines import read_raw_lines, source_name
@@ -168,14 +169,23 @@ def read_letor(
     >>> queries.comments
     [['docid = 7', ''], ['']]
     """
-    if missing not in ("error", "minimum") and not (isinstance(missing, Real) and np.isfinite(missing)):
-        raise ValueError(f"missing must be a finite number, 'error' or 'minimum', got {missing!r}")
-    if split not in ("refuse", "merge"):
-        raise ValueError(f"split must be 'refuse' or 'merge', got {split!r}")
+    check_reading(missing, split, zero_based)
     lines = LetorLines(source_name(path), missing, split, int(not zero_based), n_features)
     for number, raw in enumerate(read_raw_lines(path, stream), 1):
         lines.add(number, raw)
     return Queries(**lines.finish(as_sparse))
+
+
+def check_reading(missing: Any = "error", split: Any = "refuse", zero_based: Any = False) -> None:
+    """Refuse options of `read_letor` that make no sense."""
+    if missing not in ("error", "minimum") and not (
+        isinstance(missing, Real) and np.isfinite(float(missing))
+    ):
+        raise ValueError(f"missing must be a finite number, 'error' or 'minimum', got {missing!r}")
+    if split not in ("refuse", "merge"):
+        raise ValueError(f"split must be 'refuse' or 'merge', got {split!r}")
+    if not isinstance(zero_based, bool):
+        raise ValueError(f"zero_based must be True or False, got {zero_based!r}")
 
 
 def write_letor(
@@ -216,11 +226,8 @@ def write_letor(
         raise ValueError(f"two queries have the name {twice!r}; give each a name of its own")
     with write_atomically(path) as file:
         for i, (table, grades, name, note) in enumerate(zip(X, y, names, notes)):
-            rows = (
-                sparse.csr_array(table)
-                if skip_zeros or sparse.issparse(table)
-                else np.asarray(table, np.float64)
-            )
+            rows = checked_csr(table, f"X[{i}]") if sparse.issparse(table) else np.asarray(table, np.float64)
+            rows = sparse.csr_array(rows) if skip_zeros else rows
             if not rows.shape[0] == len(grades) == len(note):
                 raise ValueError(
                     f"query {i} ({name}): X[{i}] has {rows.shape[0]} documents, y[{i}] {len(grades)}, "

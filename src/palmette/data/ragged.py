@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from palmette.data.checks import check_offsets
+
 
 def offsets_from_lengths(lengths: Sequence[int] | np.ndarray) -> np.ndarray:
     """Turn item lengths into ``offsets`` of shape ``(n_items + 1,)``.
@@ -50,6 +52,9 @@ class Ragged:
 
     values: np.ndarray
     offsets: np.ndarray
+
+    def __post_init__(self) -> None:
+        check_offsets("offsets", self.offsets, len(self.values), part=True)
 
     @classmethod
     def from_list(cls, items: Sequence) -> Ragged:

@@ -13,6 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from palmette.data.labels import LabelCodec
+from palmette.data.outside import checked_csr, refuse_masked
 from palmette.data.ragged import Ragged
 from palmette.data.sequences import listed
 from palmette.errors import ModelFileError
@@ -133,6 +134,7 @@ def checked_grades(grades: Any, query: int) -> np.ndarray:
             f"y[{query}] must be the grades of the documents of query {query}, got {type(grades).__name__}: "
             f"{grades!r:.60}"
         )
+    refuse_masked(grades, f"y[{query}]")
     try:
         found = np.asarray(grades)
         number = found.astype(np.float64) if found.dtype.kind in "biufO" else None
@@ -192,7 +194,9 @@ def by_query(X: Any, y: Any, qid: Any, *, split: str = "refuse") -> tuple[list, 
     if split not in ("refuse", "merge"):
         raise ValueError(f"split must be 'refuse' or 'merge', got {split!r}")
     documents = isinstance(X, (list, tuple)) and not _is_table(X)
-    rows: Any = list(X) if documents else (X.tocsr() if sparse.issparse(X) else np.asarray(X))
+    for name, values in (("X", X), ("y", y), ("qid", qid)):
+        refuse_masked(values, name)
+    rows: Any = list(X) if documents else (checked_csr(X, "X") if sparse.issparse(X) else np.asarray(X))
     n = len(rows) if documents else rows.shape[0]
     y, qid = np.asarray(y), np.asarray(qid)
     for name, values in (("y", y), ("qid", qid)):

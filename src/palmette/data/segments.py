@@ -13,7 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from palmette.data.checks import check_whole, entry
 from palmette.data.labels import UNKNOWN, LabelCodec
+from palmette.data.outside import refuse_masked
 from palmette.data.ragged import Ragged
 from palmette.data.sequences import listed
 from palmette.data.span_encodings import split_label
@@ -157,15 +159,24 @@ class SegmentCodec(LabelCodec):
         if not isinstance(state, dict):
             return LabelCodec.from_state(state)
         try:
-            labels = LabelCodec.from_state(state["labels"])
-            longest, outside = np.array(state["longest"], np.int64), state["outside"]
-            if longest.shape != (len(labels),) or longest.min() < 1 or state["form"] not in FORMS:
-                raise ValueError(f"longest {longest.tolist()}, form {state['form']!r}")
+            labels, outside = LabelCodec.from_state(state.get("labels")), state["outside"]
+            longest = [check_whole("longest", n, 1) for n in entry(state, "longest", list)]
+            if len(longest) != len(labels) or state.get("form") not in FORMS:
+                raise ValueError(f"{len(longest)} longest segments, form {state.get('form')!r:.60}")
             if outside is not None:
                 (outside,) = LabelCodec.from_state(outside).classes_
-            return cls(labels.classes_, longest, state["form"], outside, bool(state["shown"]))
+            codec = cls(
+                labels.classes_,
+                np.array(longest, np.int64),
+                state["form"],
+                outside,
+                entry(state, "shown", bool),
+            )
         except (KeyError, TypeError, ValueError) as error:
             raise ModelFileError(f"damaged segment labels in a model file: {error!r}") from error
+        if codec.form == "iob2" and not all(isinstance(label, str) for label in codec.classes_):
+            raise ModelFileError("damaged segment labels in a model file: labels in IOB2 are strings")
+        return codec
 
 
 def _outputs(Y: Any, where: str = "y") -> list:
@@ -173,6 +184,7 @@ def _outputs(Y: Any, where: str = "y") -> list:
         raise TypeError(
             f"{where} must be a list of segmentations, one a sequence, got {type(Y).__name__}: {Y!r:.60}"
         )
+    refuse_masked(Y, "y")
     nested = [y.tolist() if isinstance(y, np.ndarray) else y for y in listed(Y)]
     for i, y in enumerate(nested):
         if isinstance(y, (str, bytes)) or not (isinstance(y, Iterable) and hasattr(y, "__len__")):

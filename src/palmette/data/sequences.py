@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from palmette.data.outside import checked_csr, refuse_masked
+
 
 def as_sequences(X: Any, y: Any = None, groups: Any = None) -> Any:
     """Cut one table of positions into a list of sequences.
@@ -49,7 +51,8 @@ def _as_rows(X: Any) -> Any:
     if sparse.issparse(X):
         if X.ndim != 2:
             raise ValueError(f"X must have two dimensions (rows x columns), got shape {X.shape}")
-        return X.tocsr()
+        return checked_csr(X, "X")
+    refuse_masked(X, "X")
     X = listed(X)
     if isinstance(X, (list, tuple)) and _is_named(next((row for row in X if _size(row)), None)):
         return list(X)
@@ -88,6 +91,7 @@ def _runs(groups: Any, n_rows: int) -> list[int]:
 
 
 def _flat(values: Any, name: str, n_rows: int) -> list:
+    refuse_masked(values, name)
     values = np.asarray(values) if hasattr(values, "__array__") else list(values)
     if isinstance(values, np.ndarray):
         if values.ndim != 1:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import tempfile
 import warnings
 from collections.abc import Collection, Iterator
 from pathlib import Path
@@ -18,6 +17,7 @@ from palmette.datasets.decode import DECODE_ERRORS, Decode
 from palmette.datasets.download import DOWNLOAD_ERRORS, Progress, download
 from palmette.datasets.registry import Dataset, Source, get_dataset
 from palmette.errors import DataFileError, DatasetUnavailable
+from palmette.io.atomic import write_atomically
 
 PLACES = ("PALMETTE_DATA", "cache", "url")
 """The places where data is looked for, nearest first."""
@@ -219,12 +219,5 @@ def _write(dataset: Dataset, source: Source, content: bytes) -> None:
     """Write to the cache; a reader sees the whole file or none."""
     folder = cache_dir() / dataset.name
     folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(dir=folder, prefix=".part-", delete=False) as temporary:
-        try:
-            temporary.write(content)
-            temporary.close()  # Windows cannot rename an open file
-            os.replace(temporary.name, folder / source.files[0].name)
-        except BaseException:
-            temporary.close()
-            os.unlink(temporary.name)
-            raise
+    with write_atomically(folder / source.files[0].name) as file:
+        file.write(content)

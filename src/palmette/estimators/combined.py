@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from palmette.data.batch import Batch
+from palmette.data.outside import checked_csr
 from palmette.data.sequences import listed
 from palmette.estimators.base import StructuredEstimator
 from palmette.estimators.training import without_empty
@@ -220,7 +221,8 @@ def _positions(X: Any) -> Any:
     if any(hasattr(sample, "tocsr") for sample in samples):
         from scipy import sparse
 
-        return sparse.vstack(samples).tocsr()
+        tables = [checked_csr(x, f"X[{i}]") if sparse.issparse(x) else x for i, x in enumerate(samples)]
+        return sparse.vstack(tables).tocsr()
     return list(chain.from_iterable(samples))
 
 

@@ -7,19 +7,16 @@ from typing import Any
 
 import numpy as np
 
+from palmette.data.checks import check_array, check_finite, check_type, entry, group, needed
 from palmette.data.labels import LabelCodec
 from palmette.data.rankings import RankingCodec
 from palmette.data.segments import SegmentCodec
 from palmette.errors import ModelFileError
+from palmette.estimators.model_checks import check_model, check_settings
 from palmette.features.door import encoder_from_state
 from palmette.features.segments import SegmentEncoder
 from palmette.io.model_file import read_model, write_model
-from palmette.scorers.edges import EdgeScorer
-from palmette.scorers.graph import GraphScorer
-from palmette.scorers.kernel import KernelScorer, MappedScorer
-from palmette.scorers.linear import LinearScorer
-from palmette.scorers.ranking import RankingScorer
-from palmette.scorers.segments import SegmentScorer
+from palmette.scorers.kernel import KernelScorer, MappedScorer, weights_scorer
 from palmette.solvers.base import Result, Step
 
 _NOT_SAVED = ("callbacks",)  # code of the user's; a loaded model has none
@@ -115,32 +112,33 @@ def load(path: Any, *, segment_features: Any = None, kernel: Any = None, edge_ke
     given_again = {"segment_features": segment_features, "kernel": kernel, "edge_kernel": edge_kernel}
     _check_given(path, header.get("params"), given_again)
     try:
-        model = known[kind](**{k: _revived(v, given_again, k) for k, v in header["params"].items()})
+        params = entry(header, "params", dict)
+        model = known[kind](**{k: _revived(v, given_again, k) for k, v in params.items()})
+        check_settings(model)
         codec: Any = RankingCodec if hasattr(model.structure, "measure") else SegmentCodec
-        model.codec_ = codec.from_state(header["labels"])
-        model.encoder_ = encoder_from_state(header["encoder"], _group(arrays, "encoder"))
+        model.codec_ = codec.from_state(header.get("labels"))
+        model.encoder_ = encoder_from_state(header.get("encoder"), group(arrays, "encoder"))
         if isinstance(model.encoder_, SegmentEncoder):
-            model.encoder_.function = model.structure.segment_features
-        scorer: Any = {
-            "segments": SegmentScorer, "edges": EdgeScorer, "graph": GraphScorer, "kernel": KernelScorer,
-            "mapped": MappedScorer, "ranking": RankingScorer,
-        }.get(header["scorer"].get("kind"), LinearScorer)  # fmt: skip
-        again = (kernel, edge_kernel) if scorer in (KernelScorer, MappedScorer) else ()
-        model.scorer_ = scorer.from_state(header["scorer"], _group(arrays, "scorer"), *again)
-        model.coef_ = arrays["coef"]
-        history = tuple(Step(int(n), *map(float, rest)) for n, *rest in arrays["history"])
-        result = header["result"]
-        model.result_ = Result(model.coef_, history[-1], history, result["converged"], result["reason"])
-        objective = np.nan if result["objective"] is None else result["objective"]
-        model.objective_, model.n_iter_ = float(objective), history[-1].n_iter
-        model.extra_, model.extra_arrays_ = header["extra"], _group(arrays, "extra")
-        for name, value in header.get("penalty", {}).items():
+            model.encoder_.function = getattr(model.structure, "segment_features", None)
+        own = entry(header, "scorer", dict)
+        if own.get("kind") in ("kernel", "mapped"):
+            made: Any = KernelScorer if own["kind"] == "kernel" else MappedScorer
+            model.scorer_ = made.from_state(own, group(arrays, "scorer"), kernel, edge_kernel)
+        else:
+            model.scorer_ = weights_scorer(own).from_state(own, group(arrays, "scorer"))
+        model.coef_ = needed(arrays, "coef")
+        check_model(model)
+        model.result_ = _result(entry(header, "result", dict), needed(arrays, "history"), model.coef_)
+        objective = header["result"].get("objective")
+        model.objective_ = np.nan if objective is None else float(objective)
+        model.n_iter_ = model.result_.step.n_iter
+        model.extra_, model.extra_arrays_ = header.get("extra"), group(arrays, "extra")
+        for name, value in entry(header, "penalty", dict).items() if "penalty" in header else ():
             if name in _OF_PENALTY:
                 setattr(model, name, _revived(value, given_again))
         if header.get("decomposition") is not None:
             model.decomposition_ = _revived(header["decomposition"], given_again)
-        _check(model)
-    except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
         raise ModelFileError(f"{path}: the model is damaged ({type(error).__name__}: {error})") from error
     if model.structure.layout == "items" and not model.encoder_.named:
         model.n_features_in_ = model.encoder_.n_columns
@@ -252,14 +250,16 @@ def _holds_code(kernel: Any) -> bool:
 
 def _check_given(path: Any, params: Any, given: dict[str, Any]) -> None:
     """Functions that the model needs and that its file cannot hold must be given, and no others."""
-    structure = params.get("structure") if isinstance(params, dict) else None
-    options = structure.get("options") if isinstance(structure, dict) else None
-    for name, function in given.items():
-        saved = (
-            (options or {} if name == "segment_features" else params).get(name)
-            if isinstance(params, dict)
-            else None
+    try:
+        check_type("params", params, dict)
+        structure = (
+            entry(params, "structure", dict, "the parameters") if "structure" in params else {"options": {}}
         )
+        options = entry(structure, "options", dict, "the structure")
+    except ValueError as error:
+        raise ModelFileError(f"{path}: the model is damaged ({error})") from None
+    for name, function in given.items():
+        saved = (options if name == "segment_features" else params).get(name)
         called = saved.get("function") if isinstance(saved, dict) else None
         alike = type(function).__name__ == called if called == "Nystroem" else callable(function)
         if called is not None and not alike:
@@ -274,38 +274,43 @@ def _check_given(path: Any, params: Any, given: dict[str, Any]) -> None:
 def _revived(value: Any, given: dict[str, Any], name: str = "") -> Any:
     if not isinstance(value, dict):
         return value
-    if "function" in value:
+    if "function" in value and name in given:
         return given[name]
-    ((kind, content),) = ((k, v) for k, v in value.items() if k != "options")
+    kinds = [k for k in value if k != "options"]
+    kind = kinds[0] if len(kinds) == 1 else None
     if kind == "labels":
-        return list(LabelCodec.from_state(content).classes_)
+        return list(LabelCodec.from_state(value[kind]).classes_)
     if kind == "object":
-        options = value["options"].items()
-        return _components()[content](**{k: _revived(v, given, k) for k, v in options})
+        made = _components().get(entry(value, "object", str, f"the parameter {name}"))
+        if made is None:
+            raise ValueError(
+                f"the parameter {name} is a {value[kind]!r:.60}, which this palmette does not know"
+            )
+        options = entry(value, "options", dict, f"the parameter {name}").items()
+        return made(**{k: _revived(v, given, k) for k, v in options})
     if kind == "array":
-        return np.array(content)
+        return np.array(entry(value, "array", list, f"the parameter {name}"))
     if kind == "number":
-        return float(content)
+        return float(entry(value, "number", str, f"the parameter {name}"))
     if kind == "mapping":
-        return dict(zip(LabelCodec.from_state(content[0]).classes_, (_revived(v, given) for v in content[1])))
-    return [_revived(v, given) for v in content]
+        keys, values = entry(value, "mapping", list, f"the parameter {name}")
+        return dict(
+            zip(LabelCodec.from_state(keys).classes_, (_revived(v, given) for v in values), strict=True)
+        )
+    if kind == "list":
+        return [_revived(v, given) for v in entry(value, "list", list, f"the parameter {name}")]
+    raise ValueError(f"the parameter {name} is {value!r:.60}, which stands for nothing")
 
 
-def _group(arrays: dict[str, np.ndarray], name: str) -> dict[str, np.ndarray]:
-    return {k.removeprefix(f"{name}."): v for k, v in arrays.items() if k.startswith(f"{name}.")}
-
-
-def _check(model: Any) -> None:
-    """Sizes that must agree, so that no kernel ever reads past an array."""
-    scorer, coef, structure = model.scorer_, model.coef_, model.structure
-    if type(structure) not in (c for c in _components().values() if hasattr(c, "layout")):
-        raise ValueError(f"the structure is {structure!r}")
-    if structure.layout != model.encoder_.layout or structure.has_edges != scorer.has_edges:
-        raise ValueError("structure, features and weights of the model do not belong together")
-    if hasattr(structure, "measure") != isinstance(getattr(scorer, "linear", scorer), RankingScorer):
-        raise ValueError("structure and weights of the model do not belong together")
-    scorer.check()
-    if coef.dtype != np.float64 or coef.shape != (scorer.n_params,):
-        raise ValueError(f"the weights have shape {coef.shape}, expected ({scorer.n_params},)")
-    if scorer.n_columns != model.encoder_.n_columns or scorer.n_labels != len(model.codec_.classes_):
-        raise ValueError("features, labels and weights of the model do not belong together")
+def _result(header: dict, history: np.ndarray, coef: np.ndarray) -> Result:
+    """The outcome of the solver, as far as it is kept."""
+    check_array("history", history, np.float64, 2)
+    if not len(history) or history.shape[1] != len(Step._fields):
+        raise ValueError(f"history has shape {history.shape}, expected (1 or more, {len(Step._fields)})")
+    check_finite("history of iterations", history[:, 0])
+    steps = tuple(Step(int(n), *rest) for n, *rest in history.tolist())
+    reason, converged = (
+        entry(header, "reason", str, "the result"),
+        entry(header, "converged", bool, "the result"),
+    )
+    return Result(coef, steps[-1], steps, converged, reason)

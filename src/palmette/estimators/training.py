@@ -12,6 +12,7 @@ import numpy as np
 from palmette.data.batch import Batch
 from palmette.data.graph_batch import GraphBatch
 from palmette.data.labels import LabelCodec
+from palmette.data.outside import refuse_masked
 from palmette.data.rankings import RankingCodec
 from palmette.data.segments import SegmentCodec
 from palmette.data.sequences import check_same_length, listed
@@ -64,6 +65,7 @@ def encode_inputs(
     """Inputs with an encoder whose columns they fix; what is encoded already stays as it is."""
     X = admitted_to(structure, X)
     if isinstance(X, EncodedInputs):
+        X.checked()
         if X.encoder.layout != structure.layout:
             raise ValueError(
                 f"X was encoded as {X.encoder.layout}, but {type(structure).__name__} needs {structure.layout}"
@@ -144,8 +146,11 @@ def item_labels(y: Any) -> list:
 
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
+    refuse_masked(y, "y")
     if isinstance(y, list | tuple) and not any(isinstance(label, list | np.ndarray) for label in y):
-        if not all(isinstance(label, Real) for label in y):
+        kinds = set(map(type, y))
+        truths = kinds & {bool, np.bool_}  # which an array with numbers would turn into numbers
+        if not all(issubclass(kind, Real | np.bool_) for kind in kinds) or (truths and kinds - truths):
             return list(y)
     array = column_or_1d(y, warn=True)
     if array.dtype.kind == "f":
@@ -172,6 +177,7 @@ def checked_weights(sample_weight: Any, n_samples: int) -> np.ndarray:
     """One non-negative weight a sample; ones by default."""
     if sample_weight is None:
         return np.ones(n_samples)
+    refuse_masked(sample_weight, "sample_weight")
     weight = np.array(sample_weight, dtype=float)
     if weight.ndim == 0:
         weight = np.full(n_samples, float(weight))

@@ -10,6 +10,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_array
 
 from palmette.data.batch import Batch, SparseRows
+from palmette.data.outside import checked_csr, refuse_masked
 from palmette.data.ragged import offsets_from_lengths
 from palmette.data.sequences import listed
 from palmette.features.attributes import describe
@@ -88,8 +89,8 @@ class ArrayEncoder(Encoder):
             require_kind(X, self.layout, self.kind)
             return X
         if self.layout == "items":
-            return self._as_own_kind(X)
-        return [self._as_own_kind(sample) for sample in samples_of(X)]
+            return self._as_own_kind(_sound(X, "X"))
+        return [self._as_own_kind(_sound(sample, f"X[{i}]")) for i, sample in enumerate(samples_of(X))]
 
     @abstractmethod
     def _as_own_kind(self, table: Any) -> Any:
@@ -219,10 +220,11 @@ class SparseEncoder(ArrayEncoder):
             )
         if sample.shape[1] > np.iinfo(np.int32).max:
             raise ValueError(f"{where} has {sample.shape[1]} columns, more than 2**31 - 1")
-        table = sample.tocsr()
-        if table.dtype.kind not in "biuf":
-            table = sparse.csr_array((_numbers(table.data, where), table.indices, table.indptr), table.shape)
-        return table
+        if sample.dtype.kind not in "biuf":
+            return sparse.csr_array(
+                (_numbers(sample.data, where), sample.indices, sample.indptr), sample.shape
+            )
+        return sample
 
     def _stack(self, tables: list, n_columns: int) -> SparseRows:
         if len(tables) == 1:
@@ -238,6 +240,14 @@ class SparseEncoder(ArrayEncoder):
 
     def _first_not_finite(self, rows: SparseRows) -> tuple[int, int, float] | None:
         return first_not_finite(rows)
+
+
+def _sound(table: Any, where: str) -> Any:
+    """A table whose parts can be trusted: sparse ones as CSR, and nothing masked."""
+    if sparse.issparse(table):
+        return checked_csr(table, where) if table.ndim == 2 else table
+    refuse_masked(table, where)
+    return table
 
 
 def _numbers(array: np.ndarray, where: str) -> np.ndarray:

@@ -58,6 +58,16 @@ class Encoder(ABC):
     def state(self) -> tuple[dict, dict[str, np.ndarray]]:
         """Header (JSON values) and arrays, from which `encoder_from_state` makes the encoder again."""
 
+    def check(self, batch: Batch) -> None:
+        """Raise ValueError unless a batch, made by whomever, is one that this encoder could have made."""
+        if type(batch) is not Batch:
+            raise ValueError(f"the features are {self.kind}, but their batch is a {type(batch).__name__}")
+        batch.check()
+        if batch.n_columns != self.n_columns:
+            raise ValueError(f"the batch has {batch.n_columns} columns, its encoder {self.n_columns}")
+        if self.layout == "items" and np.any(batch.lengths != 1):
+            raise ValueError("every sample of the layout 'items' is one row")
+
     def same_columns(self, other: Encoder) -> bool:
         """Whether the columns of the other encoder mean the same, as those of a copy or of a model from a file do."""
         if other is self:

@@ -19,6 +19,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from palmette.data.checks import check_array, check_type, entry, needed
 from palmette.errors import ModelFileError
 from palmette.features.texts import TextIndex
 
@@ -142,11 +143,18 @@ class WordClusters(BaseEstimator):
     @classmethod
     def from_state(cls, header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> WordClusters:
         """Clusters from what `state` returned."""
-        clusters = cls(**{**header, "n_clusters": tuple(header["n_clusters"])})
-        sizes = clusters._check()
-        words, labels = TextIndex.from_state(arrays, "words").strings(), arrays.get("labels")
-        if labels is None or labels.shape != (len(words), len(sizes)) or labels.dtype != np.int32:
-            raise ModelFileError("damaged word clusters in a model file: words and their clusters do not fit")
+        try:
+            clusters = cls(
+                **{**header, "n_clusters": tuple(entry(header, "n_clusters", list, "the clusters"))}
+            )
+            sizes = clusters._check()
+            check_type("lowercase", clusters.lowercase, bool)
+            words = TextIndex.from_state(arrays, "words").strings()
+            labels = check_array("labels", needed(arrays, "labels"), np.int32, 2, len(words))
+            if labels.shape[1] != len(sizes):
+                raise ValueError(f"the words have {labels.shape[1]} clusters each, expected {len(sizes)}")
+        except (TypeError, ValueError) as error:
+            raise ModelFileError(f"damaged word clusters in a model file: {error}") from error
         clusters.vocabulary_ = {word: row for row, word in enumerate(words)}
         clusters.labels_ = labels
         clusters.column_names_ = [f"cluster{size}" for size in sizes]

@@ -157,6 +157,7 @@ def table_of(X: Any, template: Template, allow_empty: bool) -> ColumnTable:
             )
         X = X.table
     table: ColumnTable = X
+    table.check()
     if table.n_tokens:
         template.check(table.n_columns)
     check_lengths(np.diff(table.offsets), allow_empty)

@@ -9,6 +9,7 @@ from operator import itemgetter
 
 import numpy as np
 
+from palmette.data.checks import check_array, check_codes, check_offsets
 from palmette.data.ragged import offsets_from_lengths
 from palmette.features.attributes import describe
 from palmette.features.texts import TextIndex
@@ -52,6 +53,18 @@ class ColumnTable:
     def n_tokens(self) -> int:
         """Number of tokens in all sentences."""
         return int(self.offsets[-1])
+
+    def check(self) -> None:
+        """Raise ValueError unless every code is that of a cell, and every token belongs to a sentence."""
+        if len(self.codes) != len(self.cells):
+            raise ValueError(
+                f"the table has {len(self.codes)} columns of codes and {len(self.cells)} of cells"
+            )
+        check_offsets("offsets", self.offsets, len(self.codes[0]) if self.codes else 0)
+        for k, (codes, cells) in enumerate(zip(self.codes, self.cells)):
+            check_codes(
+                f"codes[{k}]", check_array(f"codes[{k}]", codes, np.int32, 1, self.n_tokens), len(cells)
+            )
 
     @classmethod
     def from_sentences(cls, sentences: Sequence[Sequence[Sequence[str]]]) -> ColumnTable:

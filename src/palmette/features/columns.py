@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from palmette.data.batch import Batch, SparseRows
+from palmette.data.checks import check_array, check_pointers, entry, needed
 from palmette.data.ragged import offsets_from_lengths
 from palmette.errors import DataFileError, ModelFileError
 from palmette.features.base import Encoder
@@ -263,7 +264,7 @@ class ColumnEncoder(Encoder):
     def from_state(cls, header: dict, arrays: Mapping[str, np.ndarray]) -> ColumnEncoder:
         """Encoder from what `state` returned."""
         try:
-            encoder = cls(Template.parse(header["template"], "the template of the model"))
+            encoder = cls(Template.parse(entry(header, "template", str), "the template of the model"))
             encoder._load(arrays, header["n_columns"])
         except (KeyError, IndexError, TypeError, AttributeError, ValueError, DataFileError) as error:
             raise ModelFileError(
@@ -276,17 +277,14 @@ class ColumnEncoder(Encoder):
         n_values = len(self._values)
         limits = [n_values]  # one more than the highest number of a beginning, by its size
         for size in range(2, 2 + len(self._beginnings)):
-            index = PairIndex.checked(arrays[f"beginnings_{size}"], limits[-1], n_values)
+            index = PairIndex.checked(needed(arrays, f"beginnings_{size}"), limits[-1], n_values)
             self._beginnings[size - 2] = index
             limits.append(len(index))
-        keys, columns, bounds = arrays["tuples"], arrays["columns"], arrays["tuples_offsets"]
-        if (
-            bounds.shape != (len(self._forms) + 1,)
-            or bounds[0] != 0
-            or not len(keys) == len(columns) == bounds[-1]
-        ):
-            raise ValueError("tuples and their columns do not fit")
-        if columns.dtype != np.int32 or not np.array_equal(np.sort(columns), np.arange(n_columns)):
+        keys, columns, bounds = (needed(arrays, name) for name in ("tuples", "columns", "tuples_offsets"))
+        check_array("columns", columns, np.int32, 1, n_columns)
+        check_array("tuples", keys, np.int64, 1, n_columns)
+        check_pointers("tuples_offsets", bounds, len(self._forms), n_columns)
+        if not np.array_equal(np.sort(columns), np.arange(n_columns)):
             raise ValueError("the columns are not numbered from 0 without gaps")
         for form, a, b in zip(self._forms.values(), bounds.tolist(), bounds[1:].tolist()):
             size = len(form.literals) - 1

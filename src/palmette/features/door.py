@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from palmette.data.checks import check_whole
 from palmette.data.sequences import listed
 from palmette.errors import ModelFileError
 from palmette.features.arrays import DenseEncoder, SparseEncoder
@@ -24,6 +25,7 @@ from palmette.features.names import NamesEncoder
 from palmette.features.segments import SegmentEncoder
 from palmette.features.templates import ColumnSentences
 
+_OF_ITEMS = ("names", "hashed", "dense", "sparse")  # kinds of features that items have, too
 _LOOKED_AT = 100  # samples read from an iterator to see what it holds
 
 
@@ -116,8 +118,12 @@ def encoder_from_state(header: Any, arrays: Mapping[str, np.ndarray]) -> Encoder
     if not isinstance(header, dict):
         raise ModelFileError(f"the encoder of a model file must be an object, found {type(header).__name__}")
     kind, layout, n_columns = (header.get(key) for key in ("kind", "layout", "n_columns"))
-    if layout not in ("sequences", "items") or type(n_columns) is not int or n_columns < 1:
-        raise ModelFileError(f"damaged encoder in a model file: layout {layout!r}, n_columns {n_columns!r}")
+    if layout not in ("sequences", "items") or (layout == "items" and kind not in _OF_ITEMS):
+        raise ModelFileError(f"damaged encoder in a model file: layout {layout!r:.60} of {kind!r:.60}")
+    try:
+        check_whole("n_columns", n_columns, 1)
+    except ValueError as error:
+        raise ModelFileError(f"damaged encoder in a model file: {error}") from None
     if kind == "names":
         return NamesEncoder.from_state(header, arrays)
     if kind == "hashed":

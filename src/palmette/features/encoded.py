@@ -85,11 +85,21 @@ class EncodedInputs:
         Raises
         ------
         ValueError
-            The columns of the batch mean something else there.
+            The columns of the batch mean something else there, or the batch is broken.
         """
         if not self.encoder.same_columns(encoder):
             raise ValueError(
                 f"X was encoded by another model ({self.encoder.n_columns} columns of {self.encoder.kind} features): "
                 "encode it with the encode() of this one"
             )
-        return self.batch
+        return self.checked().batch
+
+    def checked(self) -> EncodedInputs:
+        """These inputs, after a look at every index: anybody can make a batch, and compiled loops trust it."""
+        try:
+            self.encoder.check(self.batch)
+        except ValueError as error:
+            raise ValueError(
+                f"X holds a broken batch: {error}; make it with the encode() of a model"
+            ) from error
+        return self

@@ -6,10 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from palmette.data.factors import Factor
+from palmette.data.checks import check_type, check_whole
+from palmette.data.factors import KINDS, MOST_NODES, NO_LABEL, Factor
 from palmette.data.labels import LabelCodec
-
-NO_LABEL = ("table", "agreement")  # kinds of factors that speak of no single label
 
 
 class FactorType(NamedTuple):
@@ -24,6 +23,15 @@ class FactorType(NamedTuple):
     def of(cls, factor: Factor) -> FactorType:
         """The type of some factors."""
         return cls(factor.type, factor.kind, factor.arity, factor.label)
+
+    @classmethod
+    def from_state(cls, state: Any) -> FactorType:
+        """The type from its entry in a model file: name, kind, arity, label."""
+        name, kind, arity, label = check_type("a type of factors", state, list)
+        if kind not in KINDS:
+            raise ValueError(f"a type of factors is of kind {kind!r:.60}, expected one of {', '.join(KINDS)}")
+        check_whole("the arity of factors", arity, *((3, MOST_NODES) if kind == "table" else (0, 0)))
+        return cls(types_of(name)[0], kind, arity, None if kind in NO_LABEL else types_of(label)[0])
 
     @property
     def text(self) -> str:
@@ -46,11 +54,9 @@ def flat(parts: list[np.ndarray], empty: np.ndarray) -> np.ndarray:
     return np.concatenate(parts) if parts else empty
 
 
-def known_types(lists: list[list]) -> tuple:
+def known_types(lists: list[list], what: str) -> tuple:
     """The types that occur, in the order of their codes."""
-    if not any(lists):
-        return ()
-    return tuple(LabelCodec.from_labels([own for own in lists if own]).classes_)
+    return tuple(LabelCodec.from_labels(lists, where=f"{what}_types").classes_) if any(lists) else ()
 
 
 def type_codes(lists: list[list], known: tuple, what: str) -> list[np.ndarray]:

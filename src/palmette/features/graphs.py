@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from palmette.data.batch import Batch
+from palmette.data.checks import check_codes, check_type, check_whole, entry, group
 from palmette.data.graph_batch import CliqueRows, GraphBatch, GraphLayout, shifted_columns
 from palmette.data.graphs import (
     Factor,
@@ -188,8 +189,8 @@ class GraphEncoder(Encoder):
             ]
         factors = [checked_factors(graph, i) for i, graph in enumerate(graphs)]
         if learn:
-            self.node_types = known_types(node_types)
-            self.edge_types = known_types(edge_types) or (0,)
+            self.node_types = known_types(node_types, "node")
+            self.edge_types = known_types(edge_types, "edge") or (0,)
             self._learn_factors(factors)
             self.labels = labels
         node_codes = type_codes(node_types, self.node_types, "node")
@@ -297,6 +298,23 @@ class GraphEncoder(Encoder):
             edge_rows = shifted_columns(edge_batch.rows, layout.edge_type, max(len(self.edge_types), 1))
         return GraphBatch(rows, batch.offsets, layout, edge_rows)
 
+    def check(self, batch: Batch) -> None:
+        """Raise ValueError unless a batch, made by whomever, is one that this encoder could have made."""
+        if not isinstance(batch, GraphBatch):
+            raise ValueError(f"the features are graphs, but their batch is a {type(batch).__name__}")
+        batch.check()
+        layout, own = batch.layout, 0 if batch.edge_rows is None else batch.edge_rows.shape[1]
+        if batch.n_columns != self.n_node_columns or own != self.n_edge_columns:
+            raise ValueError(
+                f"the batch has {batch.n_columns} columns of nodes and {own} of edges, its encoder "
+                f"{self.n_node_columns} and {self.n_edge_columns}"
+            )
+        check_codes("node_type", layout.node_type, max(len(self.node_types), 1))
+        check_codes("edge_type", layout.edge_type, len(self.edge_types))
+        kinds = [(t.kind, t.arity) for t in self.factor_types]
+        if [(g.kind, g.nodes.shape[1] if g.kind == "table" else 0) for g in layout.cliques] != kinds:
+            raise ValueError(f"the factors of the batch are not those of its encoder, {kinds}")
+
     # -- model files --------------------------------------------------------------------------------------------
 
     def state(self) -> tuple[dict, dict[str, np.ndarray]]:
@@ -337,31 +355,39 @@ class GraphEncoder(Encoder):
         cls, header: dict, arrays: Mapping[str, np.ndarray], read: Callable[[Any, Mapping], Encoder]
     ) -> GraphEncoder:
         """Inverse of :meth:`state`; ``read`` makes an encoder of a header and its arrays."""
-        parts = [
-            None if header[name] is None else read(
-                header[name], {k.removeprefix(f"{name}."): a for k, a in arrays.items() if k.startswith(f"{name}.")}
-            )
-            for name in ("nodes", "edges")
-        ]  # fmt: skip
-        symmetric = header["symmetric"]
-        encoder = cls(
-            parts[0],  # type: ignore[arg-type]
-            parts[1],
-            symmetric if isinstance(symmetric, bool) else list(types_of(symmetric)),
-            bool(header["own"]),
-        )
-        encoder.node_types, encoder.edge_types = (
-            types_of(header["node_types"]),
-            types_of(header["edge_types"]),
-        )
+        nodes = read(entry(header, "nodes", dict), group(arrays, "nodes"))
+        edges = None
+        if header.get("edges") is not None:
+            edges = read(entry(header, "edges", dict), group(arrays, "edges"))
+        symmetric = header.get("symmetric")
+        if not isinstance(symmetric, bool):
+            symmetric = list(types_of(entry(header, "symmetric", list)))
+        encoder = cls(nodes, edges, symmetric, entry(header, "own", bool))
+        encoder.node_types = types_of(entry(header, "node_types", list))
+        encoder.edge_types = types_of(entry(header, "edge_types", list))
         encoder.factor_types = tuple(
-            FactorType(
-                types_of(name)[0], str(kind), int(arity), None if label is None else types_of(label)[0]
-            )
-            for name, kind, arity, label in header["factor_types"]
+            FactorType.from_state(own) for own in entry(header, "factor_types", list)
         )
-        kinds, lists = header["labels"]
-        encoder.labels = dict(zip(types_of(kinds), (list(types_of(own)) for own in lists)))
-        if header["shape"] is not None:
-            encoder.shape = int(header["shape"][0]), [list(map(int, edge)) for edge in header["shape"][1]]
+        kinds, lists = entry(header, "labels", list)
+        encoder.labels = dict(zip(types_of(kinds), (list(types_of(own)) for own in lists), strict=True))
+        if header.get("shape") is not None:
+            n_nodes, pairs = entry(header, "shape", list)
+            check_whole("the number of nodes", n_nodes)
+            for pair in check_type("the edges", pairs, list):
+                a, b = check_type("an edge", pair, list)
+                check_whole("a node", a, 0, n_nodes - 1), check_whole("a node", b, 0, n_nodes - 1)
+            encoder.shape = n_nodes, pairs
+        for name, part in (("nodes", nodes), ("edges", edges)):
+            if part is not None and part.layout != "sequences":
+                raise ValueError(f"the features of {name} have the layout {part.layout}")
+        if encoder.own != (encoder.shape is not None) or (encoder.own and not encoder._numbers_types()):
+            raise ValueError("the types of nodes and edges are not their numbers")
+        if not encoder.edge_types:
+            raise ValueError("there is no type of edges")
+        check_whole("n_columns", header["n_columns"], encoder.n_columns, encoder.n_columns)
         return encoder
+
+    def _numbers_types(self) -> bool:
+        """Whether the types of nodes and edges are the numbers of those of the one graph."""
+        n_nodes, edges = self.shape or (0, [])
+        return self.node_types == (*range(n_nodes),) and self.edge_types == ((*range(len(edges)),) or (0,))

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from palmette.data.batch import Batch
+from palmette.data.checks import check_array, check_codes, check_whole
 from palmette.errors import ModelFileError
 from palmette.features.base import Encoder
 from palmette.features.kinds import Layout
@@ -114,16 +115,15 @@ def restricted_hashes(n_hash: int, columns: np.ndarray | None, keep: np.ndarray)
 
 def read_hashes(header: dict, arrays: Mapping[str, np.ndarray]) -> tuple[int, np.ndarray | None]:
     """``n_hash`` and the table of columns of a model file, checked."""
-    n_hash, columns = header.get("n_hash"), arrays.get("columns")
-    if type(n_hash) is not int or not 1 <= n_hash < 2**31:
-        raise ModelFileError(f"damaged encoder in a model file: n_hash {n_hash!r}")
-    if columns is None:
-        fits = header["n_columns"] == n_hash
-    else:
-        right = columns.dtype == np.int32 and columns.shape == (n_hash + 1,)
-        fits = (
-            right and columns[-1] == -1 and columns.max() + 1 == header["n_columns"] and columns.min() >= -1
-        )
-    if not fits:
-        raise ModelFileError("damaged encoder in a model file: hashes and columns do not fit")
+    columns, n_columns = arrays.get("columns"), header["n_columns"]
+    try:
+        n_hash = check_whole("n_hash", header.get("n_hash"), 1)
+        if columns is None:
+            check_whole("n_columns", n_columns, n_hash, n_hash)
+        else:
+            check_codes("columns", check_array("columns", columns, np.int32, 1, n_hash + 1), n_columns, -1)
+            if columns[-1] != -1 or columns.max() + 1 != n_columns:
+                raise ValueError(f"hashes and {n_columns} columns do not fit")
+    except ValueError as error:
+        raise ModelFileError(f"damaged encoder in a model file: {error}") from None
     return n_hash, columns

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from palmette.data.batch import Batch
+from palmette.data.checks import entry
 from palmette.errors import DataFileError, ModelFileError
 from palmette.features.base import Encoder
 from palmette.features.column_reader import (
@@ -152,8 +153,8 @@ class HashedColumnEncoder(Encoder):
         """Encoder from what `state` returned."""
         n_hash, columns = read_hashes(header, arrays)
         try:
-            template = Template.parse(header["template"], "the template of the model")
-        except (KeyError, AttributeError, DataFileError) as error:
+            template = Template.parse(entry(header, "template", str), "the template of the model")
+        except (ValueError, DataFileError) as error:
             raise ModelFileError(
                 f"damaged encoder in a model file ({type(error).__name__}: {error})"
             ) from error

@@ -51,6 +51,8 @@ def kind_of(X: Any, layout: Layout) -> Kind | None:
     if layout == "sequences":
         found = (_kind_of_sample(sample, f"X[{i}]") for i, sample in enumerate(samples_of(X)))
         return next(filter(None, found), None)
+    if sparse.issparse(X):  # also a dict of keys, which is a Mapping
+        return "sparse"
     if isinstance(X, (str, bytes, Mapping, set, frozenset, Iterator)) or X is None:
         raise TypeError(f"{_ACCEPTED['items']}; found {describe(X)}")
     return _kind_of_sample(X, "X")

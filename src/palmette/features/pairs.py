@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from palmette.data.checks import check_array, check_codes
+
 
 class PairIndex:
     """Distinct pairs of codes, numbered from 0 in order of their first appearance.
@@ -34,15 +36,12 @@ class PairIndex:
     @classmethod
     def checked(cls, keys: np.ndarray, left: int, right: int) -> PairIndex:
         """The index of some keys; ValueError unless all differ and their codes are below these limits."""
-        if keys.ndim != 1 or keys.dtype != np.int64:
-            raise ValueError("keys must be int64")
-        index = cls(keys.copy())
-        lefts, rights = index.parts()
-        if len(keys) and not (lefts.min() >= 0 and lefts.max() < left and rights.max() < right):
-            raise ValueError("keys with codes out of range")
+        check_array("keys of pairs", keys, np.int64)
+        check_codes("left codes of pairs", keys >> 32, left)
+        check_codes("right codes of pairs", keys & 0xFFFFFFFF, right)
         if len(np.unique(keys)) != len(keys):
-            raise ValueError("keys that repeat")
-        return index
+            raise ValueError("keys of pairs that repeat")
+        return cls(keys.copy())
 
     def __len__(self) -> int:
         return self._count

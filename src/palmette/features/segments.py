@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from palmette.data.batch import Batch, SparseRows
+from palmette.data.checks import check_whole, entry, group
 from palmette.data.ragged import gather, offsets_from_lengths
 from palmette.features.attributes import attributes
 from palmette.features.base import Encoder
@@ -46,6 +47,18 @@ class SegmentBatch(Batch):
         part = super().take(samples)
         places, _ = gather(self.offsets * self.max_length, samples)
         return SegmentBatch(part.rows, part.offsets, self.segments[places], self.max_length)
+
+    def check(self) -> None:
+        """Raise ValueError unless compiled loops can read the batch."""
+        super().check()
+        if not isinstance(self.segments, SparseRows):
+            raise ValueError(f"segments must be SparseRows, found {type(self.segments).__name__}")
+        self.segments.check("segments")
+        check_whole("max_length", self.max_length, 1)
+        if len(self.segments) != self.n_rows * self.max_length:
+            raise ValueError(
+                f"there are {len(self.segments)} segments, expected {self.n_rows} * {self.max_length}"
+            )
 
 
 class SegmentEncoder(Encoder):
@@ -162,6 +175,19 @@ class SegmentEncoder(Encoder):
         segments = SparseRows(offsets_from_lengths(sizes.ravel()), rows.indices, rows.values, rows.n_columns)
         return SegmentBatch(batch.rows, batch.offsets, segments, self.max_length)
 
+    def check(self, batch: Batch) -> None:
+        """Raise ValueError unless a batch, made by whomever, is one that this encoder could have made."""
+        if not isinstance(batch, SegmentBatch):
+            raise ValueError(f"the features are segments, but their batch is a {type(batch).__name__}")
+        batch.check()
+        found = batch.n_columns, batch.segments.n_columns, batch.max_length
+        wanted = self.tokens.n_columns, self.segments.n_columns, self.max_length
+        if found != wanted:
+            raise ValueError(
+                f"columns of positions, of segments and longest segment are {found} in the batch, {wanted} in its "
+                "encoder"
+            )
+
     def state(self) -> tuple[dict, dict[str, np.ndarray]]:
         """Header and arrays; the function is not among them."""
         header: dict[str, Any] = {
@@ -178,15 +204,17 @@ class SegmentEncoder(Encoder):
         cls, header: dict, arrays: Mapping[str, np.ndarray], read: Callable[[Any, Mapping], Encoder]
     ) -> SegmentEncoder:
         """Inverse of :meth:`state`; ``read`` makes an encoder of a header and its arrays."""
-        parts = [
-            read(
-                header[name], {k.removeprefix(f"{name}."): a for k, a in arrays.items() if k.startswith(name)}
+        tokens, segments = (
+            read(entry(header, name, dict), group(arrays, name)) for name in ("tokens", "segments")
+        )
+        if not isinstance(segments, NamesEncoder) or tokens.layout != "sequences":
+            raise ValueError(
+                f"the features of segments are of kind {segments.kind}, of tokens {tokens.layout}"
             )
-            for name in ("tokens", "segments")
-        ]
-        if not isinstance(parts[1], NamesEncoder) or int(header["max_length"]) < 1:
-            raise ValueError(f"damaged segment features in a model file: {header!r:.200}")
-        return cls(parts[0], None, int(header["max_length"]), parts[1])
+        max_length = check_whole("max_length of segments", header.get("max_length"), 1)
+        encoder = cls(tokens, None, max_length, segments)
+        check_whole("n_columns", header["n_columns"], encoder.n_columns, encoder.n_columns)
+        return encoder
 
 
 def _kept(X: Any) -> Any:

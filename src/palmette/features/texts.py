@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from palmette.data.checks import check_array, check_offsets, needed
 from palmette.data.ragged import offsets_from_lengths
 from palmette.errors import ModelFileError
 
@@ -181,15 +182,11 @@ class TextIndex:
     def from_state(cls, arrays: Mapping[str, np.ndarray], name: str) -> TextIndex:
         """Index from what ``state(name)`` returned."""
         try:
-            text, bounds = arrays[name], arrays[f"{name}_offsets"]
-        except KeyError as error:
-            raise ModelFileError(f"a model file with named features lacks the array {error}") from None
-        shaped = text.ndim == bounds.ndim == 1 and text.dtype == np.uint8 and bounds.dtype == np.int64
-        if (
-            not (shaped and bounds[:1].tolist() == [0] and bounds[-1] == len(text))
-            or (np.diff(bounds) < 0).any()
-        ):
-            raise ModelFileError(f"damaged {name} in a model file: names and their bounds do not fit")
+            text, bounds = needed(arrays, name), needed(arrays, f"{name}_offsets")
+            check_array(name, text, np.uint8)
+            check_offsets(f"{name}_offsets", bounds, len(text))
+        except ValueError as error:
+            raise ModelFileError(f"damaged {name} in a model file: {error}") from None
         index = cls()
         index.add(spans_in(text.copy(), bounds[:-1].copy(), bounds[1:].copy()))
         if len(index) != len(bounds) - 1:

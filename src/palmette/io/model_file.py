@@ -12,6 +12,7 @@ declared size is believed that the file itself does not have.
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import struct
@@ -152,7 +153,7 @@ def _read_header(archive: zipfile.ZipFile, size: int) -> dict:
         raise ModelFileError(f"this zip is no model file: it has no {_HEADER}")
     _check_member(archive.getinfo(_HEADER), size)
     try:
-        content = json.loads(archive.read(_HEADER))
+        content = json.loads(archive.read(_HEADER), parse_constant=_finite, parse_float=_finite)
     except (ValueError, RecursionError) as error:
         raise ModelFileError(f"{_HEADER} is not JSON ({error})") from None
     version = content.get("format") if isinstance(content, dict) else None
@@ -171,6 +172,14 @@ def _read_header(archive: zipfile.ZipFile, size: int) -> dict:
         if not (isinstance(entry["name"], str) and _NAME.fullmatch(entry["name"])):
             raise ModelFileError(f"{_HEADER} names an array {entry['name']!r:.60}, which is no array name")
     return content
+
+
+def _finite(text: str) -> float:
+    """A number of the header; NaN and infinity are never written, and 1e999 would be read as infinity."""
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"{text} is no finite number")
+    return value
 
 
 def _safe_members(archive: zipfile.ZipFile, table: list[dict], size: int) -> dict[str, zipfile.ZipInfo]:

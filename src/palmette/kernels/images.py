@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
+WIDEST = 1000.0  # pixels of a blur: its window has eight times as many, and wider ones make any image flat
+
 
 class ImageMap(BaseEstimator):
     """A function of rows, each an image of ``shape`` (height, width) written row by row."""
@@ -15,20 +17,32 @@ class ImageMap(BaseEstimator):
     shape: Any
     sigma: Any
 
-    def _images(self, rows: Any) -> np.ndarray:
+    def columns_out(self, n_columns: int) -> int:
+        """Columns of what becomes of rows with so many columns; others than images of the shape are refused."""
         sides = self.shape if isinstance(self.shape, tuple | list | np.ndarray) else ()
         if len(sides) != 2 or any(not isinstance(n, Integral) or n < 1 for n in sides):
             raise ValueError(f"{type(self).__name__}: shape must be (height, width), got {self.shape!r}")
         for name in ("sigma", "smooth"):
             value = getattr(self, name, 0.0)
-            if not isinstance(value, Real) or not 0.0 <= float(value) < np.inf:
-                raise ValueError(f"{type(self).__name__}: {name} must be a number >= 0, got {value!r}")
-        rows = np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows, float)
-        if rows.shape[1] != self.shape[0] * self.shape[1]:
+            if not isinstance(value, Real) or not 0.0 <= float(value) <= WIDEST:
+                raise ValueError(
+                    f"{type(self).__name__}: {name} must be a number from 0 to {WIDEST}, got {value!r}"
+                )
+        n_channels = getattr(self, "n_directions", 1)
+        if not isinstance(n_channels, Integral) or n_channels < 1:
             raise ValueError(
-                f"{type(self).__name__}: rows have {rows.shape[1]} columns, images of {tuple(self.shape)} "
+                f"{type(self).__name__}: n_directions must be an integer of at least 1, got {n_channels!r}"
+            )
+        if n_columns != self.shape[0] * self.shape[1]:
+            raise ValueError(
+                f"{type(self).__name__}: rows have {n_columns} columns, images of {tuple(self.shape)} "
                 f"{self.shape[0] * self.shape[1]}"
             )
+        return n_columns * int(n_channels)
+
+    def _images(self, rows: Any) -> np.ndarray:
+        rows = np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows, float)
+        self.columns_out(rows.shape[1])
         return rows.reshape(-1, *self.shape)
 
 
@@ -87,10 +101,6 @@ class Directions(ImageMap):
     def __call__(self, rows: Any) -> np.ndarray:
         """The channels of every row, one after the other."""
         images = self._images(rows)
-        if not isinstance(self.n_directions, Integral) or self.n_directions < 1:
-            raise ValueError(
-                f"Directions: n_directions must be an integer of at least 1, got {self.n_directions!r}"
-            )
         framed = np.pad(blur(images, self.smooth), ((0, 0), (1, 1), (1, 1)))
         down = (framed[:, 2:, 1:-1] - framed[:, :-2, 1:-1]) / 2.0
         right = (framed[:, 1:-1, 2:] - framed[:, 1:-1, :-2]) / 2.0

@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from palmette.data.batch import SparseRows
+from palmette.data.outside import checked_csr, refuse_masked
 
 Rows = Any  # ndarray of shape (n, d), or a CSR array
 
@@ -26,7 +27,8 @@ def as_rows(X: Any) -> Rows:
         rows.sum_duplicates()
         return rows
     if sparse.issparse(X):
-        return sparse.csr_array(X).astype(np.float64)
+        return sparse.csr_array(checked_csr(X, "X")).astype(np.float64)
+    refuse_masked(X, "X")
     X = np.asarray(X, np.float64)
     if X.ndim != 2:
         raise ValueError(f"a kernel compares the rows of tables, got an array of shape {X.shape}")

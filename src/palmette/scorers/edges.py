@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from palmette.data.batch import Batch, SparseRows
+from palmette.data.checks import check_ascending, check_layout, needed
 from palmette.scorers.layout import (
     all_keys,
     from_keys,
@@ -214,14 +215,20 @@ class EdgeScorer(LinearScorer):
     def check(self) -> None:
         """Raise ValueError unless every index stays within its array."""
         super().check()
-        ptr, n = self.edge_ptr, self.n_labels
-        if len(ptr):
-            ascending = ptr[0] == 0 and ptr[-1] == len(self.edge_pair) and np.all(np.diff(ptr) >= 0)
-            if len(ptr) != self.n_columns + 1 or not ascending:
-                raise ValueError("the layout of the edge features is inconsistent")
-        for name, codes, stop in (("edge_pair", self.edge_pair, n * n), ("triples", self.triples, n**3)):
-            if len(codes) and not 0 <= codes.min() <= codes.max() < stop:
-                raise ValueError(f"{name} codes of the scorer are out of range")
+        check_layout("edge_features", self.edge_ptr, self.edge_pair, self.n_columns, self.n_labels**2)
+        check_ascending("triples", self.triples, self.n_labels**3)
+
+    def check_dense(self) -> None:
+        """Raise ValueError unless the layout serves dense rows: columns of edge features have the same pairs."""
+        super().check_dense()
+        sizes = np.diff(self.edge_ptr)
+        sizes = sizes[sizes > 0]
+        if len(sizes) and (
+            np.any(sizes != sizes[0]) or np.any(np.diff(self.edge_pair.reshape(len(sizes), -1), axis=0))
+        ):
+            raise ValueError(
+                "the features are dense, but columns of edge features have different label pairs"
+            )
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Header and arrays for a model file."""
@@ -235,9 +242,9 @@ class EdgeScorer(LinearScorer):
         plain = LinearScorer.from_state(header, arrays)
         return cls(
             **{name: getattr(plain, name) for name in LinearScorer.__dataclass_fields__},
-            edge_ptr=np.asarray(arrays["edge_ptr"], np.int64),
-            edge_pair=np.asarray(arrays["edge_pair"], np.int32),
-            triples=np.asarray(arrays["triples"], np.int64),
+            edge_ptr=needed(arrays, "edge_ptr"),
+            edge_pair=needed(arrays, "edge_pair"),
+            triples=needed(arrays, "triples"),
         )
 
 

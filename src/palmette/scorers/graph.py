@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from palmette.data.batch import Batch
+from palmette.data.checks import check_array, check_ascending, check_codes, check_type, entry, group, needed
 from palmette.data.graph_batch import GraphBatch
 from palmette.scorers.graph_layout import FactorKind, canonical, pair_code, possible_pairs
 from palmette.scorers.layout import moved, positions
@@ -326,23 +327,35 @@ class GraphScorer:
     def check(self) -> None:
         """Raise ValueError unless every index stays within its array."""
         self.nodes.check()
-        n, n_kinds = self.n_labels, len(self.symmetric)
+        check_type("intercept", self.intercept, bool)
+        n, n_kinds = self.n_labels, len(check_array("symmetric", self.symmetric, bool))
+        check_array("allowed", self.allowed, bool, 2)
+        check_ascending("pairs", self.pairs, n_kinds * n * n)
+        if not n_kinds or self.allowed.shape[1:] != (n,) or not self.allowed.any(axis=1).all():
+            raise ValueError("the types of nodes and edges, and the labels of nodes, do not belong together")
+        if np.any(canonical(n, self.symmetric).ravel()[self.pairs] != self.pairs % n**2):
+            raise ValueError("pairs of labels of symmetric edges must have the lower label first")
+        for scorer in (self.nodes, self.edge_weights):
+            if scorer is not None and (scorer.intercept or scorer.has_edges):
+                raise ValueError("the scorer of nodes or edge features has an intercept or edges")
         if self.edge_weights is not None:
             self.edge_weights.check()
             if self.edge_weights.n_labels != int(self._code.max()) + 1:
                 raise ValueError("the edge features of the scorer have another number of label pairs")
-        if self.allowed.ndim != 2 or self.allowed.shape[1] != n or not self.allowed.any(axis=1).all():
-            raise ValueError("the labels of the types of nodes are inconsistent")
-        if len(self.pairs) and not 0 <= self.pairs.min() <= self.pairs.max() < n_kinds * n * n:
-            raise ValueError("pairs codes of the scorer are out of range")
-        if self.nodes.n_columns % len(self.allowed):
+        if not len(self.allowed) or self.nodes.n_columns % len(self.allowed):
             raise ValueError("columns and types of the scorer do not belong together")
         for factor in self.factors:
-            counts = factor.kind in ("parity", "at_most_one")
-            if (factor.kind == "table" and factor.arity < 3) or (counts and not 0 <= factor.label < n):
-                raise ValueError(f"damaged factors of the scorer: {factor}")
-            if factor.kind not in ("table", "parity", "at_most_one", "agreement"):
-                raise ValueError(f"unknown factors of the scorer: {factor}")
+            factor.check(n)
+
+    def check_inputs(self, n_columns: int, n_more: int) -> None:
+        """Raise ValueError unless nodes have so many columns, and edges so many."""
+        self.nodes.check_inputs(n_columns, 0)
+        if n_more != (0 if self.edge_weights is None else self.edge_weights.n_columns):
+            raise ValueError(f"edges have {n_more} columns, the weights are for {self.edge_weights}")
+
+    def check_dense(self) -> None:
+        """Raise ValueError unless the layout serves dense rows of nodes."""
+        self.nodes.check_dense()
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Header and arrays for a model file."""
@@ -366,25 +379,21 @@ class GraphScorer:
     @classmethod
     def from_state(cls, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> GraphScorer:
         """Inverse of :meth:`state`."""
-
-        def part(name: str) -> LinearScorer | None:
-            if header[name] is None:
-                return None
-            own = {k.removeprefix(f"{name}."): a for k, a in arrays.items() if k.startswith(f"{name}.")}
-            return LinearScorer.from_state(header[name], own)
-
-        nodes = part("nodes")
-        if nodes is None:
-            raise ValueError("the scorer of nodes is missing")
-        return cls(
-            nodes,
-            part("edges"),
-            bool(header["intercept"]),
-            np.asarray(arrays["pairs"], np.int64),
-            np.asarray(arrays["symmetric"]).astype(bool),
-            np.asarray(arrays["allowed"]).astype(bool),
-            tuple(FactorKind(str(k), int(arity), int(label)) for k, arity, label in header["factors"]),
+        nodes = LinearScorer.from_state(entry(header, "nodes", dict, "the scorer"), group(arrays, "nodes"))
+        edges = None
+        if header.get("edges") is not None:
+            edges = LinearScorer.from_state(
+                entry(header, "edges", dict, "the scorer"), group(arrays, "edges")
+            )
+        symmetric, allowed = (
+            check_codes(name, check_array(name, needed(arrays, name), np.uint8, ndim), 2).astype(bool)
+            for name, ndim in (("symmetric", 1), ("allowed", 2))
         )
+        factors = entry(header, "factors", list, "the scorer")
+        return cls(
+            nodes, edges, entry(header, "intercept", bool, "the scorer"), needed(arrays, "pairs"), symmetric, allowed,
+            tuple(FactorKind(*check_type("factors", own, list)) for own in factors),
+        )  # fmt: skip
 
 
 def _moved_codes(old: GraphScorer, new: GraphScorer, labels: np.ndarray) -> np.ndarray | None:

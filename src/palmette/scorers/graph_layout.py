@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 
+from palmette.data.checks import check_whole
+from palmette.data.factors import KINDS, MOST_NODES, NO_LABEL
 from palmette.data.graph_batch import GraphBatch
 
 
@@ -24,7 +27,16 @@ class FactorKind(NamedTuple):
 
     def n_weights(self, n_labels: int) -> int:
         """Entries of the table that are weights; constraints have none."""
-        return 0 if self.kind == "at_most_one" else int(np.prod(self.shape(n_labels)))
+        return 0 if self.kind == "at_most_one" else math.prod(self.shape(n_labels))
+
+    def check(self, n_labels: int) -> None:
+        """Raise ValueError for a kind that nobody knows, a table of too few or too many nodes, or an unknown label."""
+        if self.kind not in KINDS:
+            raise ValueError(f"factors of the unknown kind {self.kind!r:.60}; known: {', '.join(KINDS)}")
+        least, most = (3, MOST_NODES) if self.kind == "table" else (0, 0)
+        check_whole(f"the nodes of {self.kind} factors", self.arity, least, most)
+        low, high = (-1, -1) if self.kind in NO_LABEL else (0, n_labels - 1)
+        check_whole(f"the label of {self.kind} factors", self.label, low, high)
 
 
 def canonical(n_labels: int, symmetric: np.ndarray) -> np.ndarray:

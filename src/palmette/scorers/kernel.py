@@ -8,6 +8,17 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from palmette.data.checks import (
+    check_array,
+    check_codes,
+    check_csr,
+    check_finite,
+    check_type,
+    check_whole,
+    entry,
+    group,
+    needed,
+)
 from palmette.kernels import (
     RBF,
     Blurred,
@@ -26,6 +37,7 @@ from palmette.scorers.edges import EdgeScorer
 from palmette.scorers.graph import GraphScorer
 from palmette.scorers.linear import LinearScorer
 from palmette.scorers.ranking import RankingScorer
+from palmette.scorers.segments import SegmentScorer
 
 VALUES_A_BLOCK = 2**24  # kernel values computed at once in prediction: 64 MB
 
@@ -180,16 +192,21 @@ class KernelScorer:
     def check(self) -> None:
         """Raise ValueError unless every index stays within its array."""
         self.linear.check()
-        if getattr(self.kernel, "precomputed", False):
-            column = self.support[:, 0]
-            if len(column) and not 0 <= column.min() <= column.max() < self.n_columns:
-                raise ValueError("support columns of the model are out of range")
-        elif (
-            not isinstance(self.kernel, Transformed)
-            and self.edge_kernel is None
-            and (self.support.shape[1] + self.linear.n_columns != self.n_columns)
-        ):
-            raise ValueError("support rows and features of the model do not belong together")
+        self.linear.check_dense()  # its rows are empty
+
+    def check_inputs(self, n_columns: int, n_more: int) -> None:
+        """Raise ValueError unless the kernels can compare rows of so many columns, and edges of so many."""
+        check_whole("n_columns", self.n_columns, n_columns + n_more, n_columns + n_more)
+        _check_support("the support", self.kernel, self.support, n_columns)
+        own = self.edge_kernel is not None
+        if own:
+            _check_support(
+                "the edges of the support", self.edge_kernel, self.edge_support, n_more or 2 * n_columns
+            )
+        self.linear.check_inputs(0, 0 if own else n_more)
+
+    def check_dense(self) -> None:
+        """Kernels compare rows of any kind."""
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Header and arrays for a model file."""
@@ -210,15 +227,14 @@ class KernelScorer:
         cls, header: dict[str, Any], arrays: dict[str, np.ndarray], given: Any = None, edge_given: Any = None
     ) -> KernelScorer:
         """Inverse of :meth:`state`; ``given`` are the kernels again where they are functions of the user's."""
-        own = {k.removeprefix("linear."): v for k, v in arrays.items() if k.startswith("linear.")}
-        linear = _linear_from_state(header["linear"], own)
-        rows = rows_from_state(arrays, tuple(header["support"]))
-        found = cls(kernel_from_state(header["kernel"], given), rows, int(header["n_columns"]), linear)
+        linear = _linear_from_state(header.get("linear"), group(arrays, "linear"))
+        rows = rows_from_state(arrays, header.get("support"))
+        kernel = kernel_from_state(header.get("kernel"), given)
+        found = cls(kernel, rows, entry(header, "n_columns", int, "the scorer"), linear)
         if "edge_kernel" not in header:
             return found
-        own = {k.removeprefix("edges."): v for k, v in arrays.items() if k.startswith("edges.")}
         edge_kernel = kernel_from_state(header["edge_kernel"], edge_given)
-        edges = rows_from_state(own, tuple(header["edge_support"]))
+        edges = rows_from_state(group(arrays, "edges"), header.get("edge_support"))
         return replace(found, edge_kernel=edge_kernel, edge_support=edges)
 
 
@@ -258,15 +274,21 @@ class MappedScorer:
         return self.linear.score(w, self.mapped(batch))
 
     def check(self) -> None:
-        """Raise ValueError unless the parts belong together."""
+        """Raise ValueError unless every index stays within its array."""
         self.linear.check()
+        self.linear.check_dense()
+
+    def check_inputs(self, n_columns: int, n_more: int) -> None:
+        """Raise ValueError unless the map takes rows of so many columns, and the weights what it makes of them."""
+        check_whole("n_columns", self.n_columns, n_columns, n_columns)
         own = self.feature_map
-        if own.landmarks_.shape[0] != own.normalization_.shape[0]:
-            raise ValueError("landmarks and normalization of the model do not belong together")
-        moved = isinstance(own.kernel_, Transformed)  # landmarks are transformed rows
-        n_columns = own.landmarks_.shape[1] if moved else self.n_columns
-        if own.normalization_.shape[1] != self.linear.n_columns or own.landmarks_.shape[1] != n_columns:
-            raise ValueError("feature map and weights of the model do not belong together")
+        _check_support("the landmarks", own.kernel_, own.landmarks_, n_columns)
+        check_array("normalization", own.normalization_, np.float64, 2, own.landmarks_.shape[0])
+        check_finite("normalization", own.normalization_)
+        self.linear.check_inputs(own.normalization_.shape[1], n_more)
+
+    def check_dense(self) -> None:
+        """The map takes rows of any kind."""
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Header and arrays for a model file."""
@@ -288,19 +310,48 @@ class MappedScorer:
         cls, header: dict[str, Any], arrays: dict[str, np.ndarray], given: Any = None, edge_given: Any = None
     ) -> MappedScorer:
         """Inverse of :meth:`state`."""
-        own = {k.removeprefix("linear."): v for k, v in arrays.items() if k.startswith("linear.")}
         given = given.kernel if isinstance(given, Nystroem) else given
-        kernel = kernel_from_state(header["kernel"], given)
-        found = Nystroem(kernel, int(header["n_components"]))
-        found.kernel_, found.landmarks_ = kernel, rows_from_state(arrays, tuple(header["support"]))
-        found.normalization_ = np.asarray(arrays["normalization"], float)
+        kernel = kernel_from_state(header.get("kernel"), given)
+        found = Nystroem(kernel, check_whole("n_components", header.get("n_components"), 1))
+        found.kernel_, found.landmarks_ = kernel, rows_from_state(arrays, header.get("support"))
+        found.normalization_ = check_array("normalization", needed(arrays, "normalization"), np.float64, 2)
         found.n_features_out_ = found.normalization_.shape[1]
-        return cls(found, int(header["n_columns"]), _linear_from_state(header["linear"], own))
+        linear = _linear_from_state(header.get("linear"), group(arrays, "linear"))
+        return cls(found, entry(header, "n_columns", int, "the scorer"), linear)
 
 
-def _linear_from_state(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
-    kinds: Any = {"edges": EdgeScorer, "graph": GraphScorer, "ranking": RankingScorer}
-    return kinds.get(header.get("kind"), LinearScorer).from_state(header, arrays)
+def _linear_from_state(header: Any, arrays: dict[str, np.ndarray]) -> Any:
+    return weights_scorer(header).from_state(header, arrays)
+
+
+def weights_scorer(header: Any) -> Any:
+    """The class of a scorer of weights, by its entry in a model file."""
+    kinds = {
+        None: LinearScorer, "edges": EdgeScorer, "graph": GraphScorer, "ranking": RankingScorer,
+        "segments": SegmentScorer,
+    }  # fmt: skip
+    kind = check_type("the weights", header, dict).get("kind")
+    if not isinstance(kind, str | None) or kind not in kinds:
+        raise ValueError(f"the weights are of the kind {kind!r:.60}, which this palmette does not know")
+    return kinds[kind]
+
+
+def _check_support(name: str, kernel: Any, rows: Rows, n_columns: int) -> None:
+    """Raise ValueError unless a kernel can compare these prepared rows with inputs of so many columns."""
+    if getattr(kernel, "precomputed", False):
+        check_codes(name, check_array(name, rows, np.int64, 2), n_columns)
+        n_columns = 1
+    elif sparse.issparse(rows):
+        check_finite(name, rows.data)
+    else:
+        check_finite(name, check_array(name, rows, (np.float32, np.float64), 2))
+    while isinstance(kernel, Transformed):  # its rows are transformed
+        n_columns = (
+            kernel.function.columns_out(n_columns) if isinstance(kernel.function, ImageMap) else rows.shape[1]
+        )
+        kernel = kernel.kernel
+    if rows.shape[1] != n_columns:
+        raise ValueError(f"{name} has {rows.shape[1]} columns, expected {n_columns}")
 
 
 def kernel_state(kernel: Kernel) -> dict[str, Any]:
@@ -317,19 +368,32 @@ def kernel_state(kernel: Kernel) -> dict[str, Any]:
     return {"name": type(kernel).__name__, "options": kernel.get_params()}
 
 
-def kernel_from_state(header: dict[str, Any], given: Any = None) -> Kernel:
+def kernel_from_state(header: Any, given: Any = None) -> Kernel:
     """Inverse of :func:`kernel_state`, ``given`` being the kernel that the model was made with."""
-    name = header["name"]
+    name = entry(header, "name", str, "the kernel")
     if name == "Transformed":
-        own = header["function"]
-        function = given.function if own is None else _MAPS[own["name"]](**own["options"])
-        return Transformed(function, kernel_from_state(header["inner"], getattr(given, "kernel", None)))
-    if name == "Custom":
+        own = header.get("function")
+        function = given.function if own is None else _made(_MAPS, own, "the function of the kernel")
+        kernel: Kernel = Transformed(
+            function, kernel_from_state(header.get("inner"), getattr(given, "kernel", None))
+        )
+    elif name == "Custom":
         function = given.function if isinstance(given, Custom) else given
-        return Custom(function, bool(header["normalize"]))
-    kernel = _BY_NAME[name](**header["options"])
+        kernel = Custom(function, entry(header, "normalize", bool, "the kernel"))
+    else:
+        kernel = _made(_BY_NAME, header, "the kernel")
+        if isinstance(getattr(kernel, "gamma", 1.0), str):
+            raise ValueError(f"gamma of the kernel must be a number, found {kernel.gamma!r}")
     kernel.check()
     return kernel
+
+
+def _made(kinds: dict[str, Any], header: Any, where: str) -> Any:
+    """An object of a named class with its options."""
+    name, options = entry(header, "name", str, where), entry(header, "options", dict, where)
+    if name not in kinds:
+        raise ValueError(f"{where} is {name!r:.60}, which this palmette does not know")
+    return kinds[name](**options)
 
 
 def rows_state(rows: Rows) -> dict[str, np.ndarray]:
@@ -339,13 +403,17 @@ def rows_state(rows: Rows) -> dict[str, np.ndarray]:
     return {"rows": rows}
 
 
-def rows_from_state(arrays: dict[str, np.ndarray], shape: tuple) -> Rows:
+def rows_from_state(arrays: dict[str, np.ndarray], shape: Any) -> Rows:
     """Inverse of :func:`rows_state`."""
+    n_rows, n_columns = (
+        check_whole("the shape of the support", n) for n in check_type("the shape", shape, list)
+    )
     if "rows" in arrays:
         rows = arrays["rows"]
-        if rows.shape != shape:
-            raise ValueError(f"support rows have shape {rows.shape}, expected {shape}")
+        if rows.shape != (n_rows, n_columns):
+            raise ValueError(f"support rows have shape {rows.shape}, expected {(n_rows, n_columns)}")
         return rows
-    rows = sparse.csr_array((arrays["data"], arrays["indices"], arrays["indptr"]), shape=shape)
-    rows.check_format(full_check=True)
-    return rows
+    indptr, indices, data = (needed(arrays, name) for name in ("indptr", "indices", "data"))
+    check_csr("support", indptr, indices, n_rows, n_columns)
+    check_array("support.data", data, (np.float32, np.float64), 1, len(indices))
+    return sparse.csr_array((data, indices, indptr), shape=(n_rows, n_columns))

@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from palmette.data.batch import Batch, SparseRows
+from palmette.data.checks import check_ascending, check_layout, check_type, check_whole, entry, needed
 from palmette.scorers.layout import from_keys, moved, observed_tuples, positions, ranges
 from palmette.structures.tables import ChainTables
 
@@ -194,18 +195,24 @@ class LinearScorer:
 
     def check(self) -> None:
         """Raise ValueError unless every index stays within its array."""
-        if len(self.ptr):
-            ascending = (
-                self.ptr[0] == 0 and self.ptr[-1] == len(self.label) and np.all(np.diff(self.ptr) >= 0)
+        check_whole("n_columns", self.n_columns)
+        check_whole("n_labels", self.n_labels, 1)
+        for name in ("intercept", "has_edges"):
+            check_type(name, getattr(self, name), bool)
+        check_layout("node", self.ptr, self.label, self.n_columns, self.n_labels)
+        check_ascending("pairs", self.pairs, self.n_labels**2 if self.has_edges else 0)
+
+    def check_inputs(self, n_columns: int, n_more: int) -> None:
+        """Raise ValueError unless inputs have these columns, and so many more of edges or segments."""
+        if (self.n_columns, 0) != (n_columns, n_more):
+            raise ValueError(
+                f"the inputs have {n_columns} columns and {n_more} more, the weights are for {self.n_columns} and 0"
             )
-            if len(self.ptr) != self.n_columns + 1 or not ascending:
-                raise ValueError("the layout of the node weights is inconsistent")
-        for name, codes, stop in (
-            ("label", self.label, self.n_labels),
-            ("pairs", self.pairs, self.n_labels**2),
-        ):
-            if len(codes) and not 0 <= codes.min() <= codes.max() < stop:
-                raise ValueError(f"{name} codes of the scorer are out of range")
+
+    def check_dense(self) -> None:
+        """Raise ValueError unless the layout serves dense rows: every column has the same weights."""
+        if len(self.ptr):
+            raise ValueError("the features are dense, but only some pairs of column and label have a weight")
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Header and arrays for a model file."""
@@ -220,15 +227,9 @@ class LinearScorer:
     @classmethod
     def from_state(cls, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> LinearScorer:
         """Inverse of :meth:`state`."""
-        return cls(
-            int(header["n_columns"]),
-            int(header["n_labels"]),
-            np.asarray(arrays["ptr"], np.int64),
-            np.asarray(arrays["label"], np.int32),
-            np.asarray(arrays["pairs"], np.int64),
-            bool(header["intercept"]),
-            bool(header["has_edges"]),
-        )
+        sizes = [entry(header, name, int, "the scorer") for name in ("n_columns", "n_labels")]
+        flags = [entry(header, name, bool, "the scorer") for name in ("intercept", "has_edges")]
+        return cls(*sizes, *(needed(arrays, name) for name in ("ptr", "label", "pairs")), *flags)
 
 
 def columns_in(batch: Batch) -> np.ndarray:

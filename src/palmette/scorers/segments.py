@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from palmette.data.batch import Batch
+from palmette.data.checks import LARGEST, check_array, check_codes, check_whole, entry, group
 from palmette.features.segments import SegmentBatch
 from palmette.scorers.linear import LinearScorer
 from palmette.structures.segment_tables import SegmentTables
@@ -234,18 +235,31 @@ class SegmentScorer:
 
     def check(self) -> None:
         """Raise ValueError unless every index stays within its array."""
-        for _, scorer in (("tokens", self.tokens), *self.others.items()):
+        check_codes("longest", check_array("longest", self.longest, np.int64, 1, self.n_labels), LARGEST, 1)
+        for name, scorer in (("tokens", self.tokens), *self.others.items()):
             scorer.check()
             if scorer.n_labels != self.n_labels:
                 raise ValueError("the scorers of tokens and segments have different labels")
+            if name != "tokens" and (scorer.intercept or scorer.has_edges):
+                raise ValueError(f"the scorer of {name} has an intercept or edges")
         for name in ("begin", "end"):
             if name in self.others and self.others[name].n_columns != self.tokens.n_columns:
                 raise ValueError(f"the scorers of tokens and of their {name} have different columns")
         several = bool(self.longest.max() > 1)
         if set(self.others) - {"segment"} != ({"begin", "end"} if several else set()):
             raise ValueError(f"the scorers of segments are {sorted(self.others)}")
-        if self.longest.shape != (self.n_labels,) or self.longest.min() < 1:
-            raise ValueError("the longest segment of each label is inconsistent")
+
+    def check_inputs(self, n_columns: int, n_more: int) -> None:
+        """Raise ValueError unless positions have so many columns, and segments so many."""
+        self.tokens.check_inputs(n_columns, 0)
+        if n_more != (self.others["segment"].n_columns if "segment" in self.others else 0):
+            raise ValueError(f"segments have {n_more} columns, the weights are for others")
+
+    def check_dense(self) -> None:
+        """Raise ValueError unless the layout serves dense rows of positions."""
+        for name, scorer in (("tokens", self.tokens), *self.others.items()):
+            if name != "segment":
+                scorer.check_dense()
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Header and arrays for a model file."""
@@ -260,12 +274,13 @@ class SegmentScorer:
     def from_state(cls, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> SegmentScorer:
         """Inverse of :meth:`state`."""
         parts = {
-            name: LinearScorer.from_state(
-                own, {k.removeprefix(f"{name}."): a for k, a in arrays.items() if k.startswith(f"{name}.")}
-            )
-            for name, own in header["parts"].items()
+            name: LinearScorer.from_state(own, group(arrays, name))
+            for name, own in entry(header, "parts", dict, "the scorer").items()
         }
-        return cls(parts.pop("tokens"), parts, np.array(header["longest"], np.int64))
+        if "tokens" not in parts:
+            raise ValueError("the scorer of tokens is missing")
+        longest = [check_whole("longest", n, 1) for n in entry(header, "longest", list, "the scorer")]
+        return cls(parts.pop("tokens"), parts, np.array(longest, np.int64))
 
 
 def _segment_rows(batch: Any) -> Batch:

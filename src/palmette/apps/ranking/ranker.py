@@ -13,7 +13,8 @@ from scipy import sparse
 from palmette.apps.ranking.evaluation import RankingEvaluation, evaluate_scores
 from palmette.apps.ranking.learners import make_ranker
 from palmette.apps.tuning import check_tuning, fit_tuned
-from palmette.data.letor import Queries, widened
+from palmette.data.checks import check_whole, entry
+from palmette.data.letor import Queries, check_reading, widened
 from palmette.errors import DataFileError, ModelFileError
 from palmette.estimators.folds import Part
 from palmette.features.encoded import EncodedInputs
@@ -158,11 +159,19 @@ class Ranker:
                 f"{source}: this {type(model).__name__} is no ranker: neither 'palmette train --task ranking' nor "
                 f"Ranker.save wrote it; read it in Python with palmette.load"
             )
-        n_features, scale, reading = (extra.get(key) for key in ("n_features", "scale", "reading"))
-        known = isinstance(reading, dict) and set(reading) <= {"missing", "split", "zero_based"}
-        if n_features != model.encoder_.n_columns or scale not in SCALES or not known:
-            raise ModelFileError(f"{source}: the ranker is damaged ({extra!r:.100})")
-        return cls(model, int(n_features), str(scale), dict(reading or {}))
+        try:
+            n_columns = model.encoder_.n_columns
+            n_features = check_whole("n_features", extra.get("n_features"), n_columns, n_columns)
+            reading, scale = entry(extra, "reading", dict, "the ranker"), extra.get("scale")
+            known = {"missing", "split", "zero_based"}
+            if model.encoder_.named or scale not in SCALES or not set(reading) <= known:
+                raise ValueError(
+                    f"features {model.encoder_.kind}, scale {scale!r:.60}, reading {reading!r:.100}"
+                )
+            check_reading(**reading)
+        except (TypeError, ValueError) as error:
+            raise ModelFileError(f"{source}: the ranker is damaged ({error})") from error
+        return cls(model, n_features, scale, reading)
 
 
 def scaled(X: Sequence[Any], scale: str) -> list[Any]:

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from palmette.apps.tagging.span_labels import SpanLabels
+from palmette.data.checks import check_type, check_whole, entry
 from palmette.data.span_encodings import get_encoding
 from palmette.errors import ModelFileError
 from palmette.features.clusters import WordClusters
@@ -38,18 +39,26 @@ def read_parts(model: Any, source: str) -> dict[str, Any]:
             f"Tagger.save wrote it; read it in Python with palmette.load"
         )
     try:
+        n_columns = check_whole("n_columns", extra.get("n_columns"), 1)
         parts: dict[str, Any] = {
-            "template": Template.parse(extra["template"], f"the template of {source}"),
-            "n_columns": int(extra["n_columns"]),
-            "label_column": int(extra["label_column"]),
-            "separator": str(extra["separator"]),
-            "word_column": int(extra.get("word_column", 0)),
+            "template": Template.parse(entry(extra, "template", str), f"the template of {source}"),
+            "n_columns": n_columns,
+            "label_column": check_whole("label_column", extra.get("label_column"), 0, n_columns - 1),
+            "separator": entry(extra, "separator", str),
+            "word_column": check_whole("word_column", extra.get("word_column", 0), 0, n_columns - 1),
         }
+        encoder = model.encoder_
+        if getattr(encoder, "template", None) is None or encoder.template.text != parts["template"].text:
+            raise ValueError("the model reads columns by another template, or by none")
         if extra.get("spans") is not None:
-            parts["spans"] = SpanLabels(*(get_encoding(extra["spans"][key]).name for key in ("own", "inner")))
+            own = entry(extra, "spans", dict)
+            parts["spans"] = SpanLabels(
+                *(get_encoding(entry(own, key, str)).name for key in ("own", "inner"))
+            )
+            parts["spans"].back([[check_type("a label", label, str)] for label in model.codec_.classes_])
         n_clusters = 0
         if extra.get("clusters") is not None:
-            parts["clusters"] = WordClusters.from_state(extra["clusters"], model.extra_arrays_)
+            parts["clusters"] = WordClusters.from_state(entry(extra, "clusters", dict), model.extra_arrays_)
             n_clusters = len(parts["clusters"].column_names_)
         parts["template"].check(parts["n_columns"] + n_clusters, parts["label_column"])
     except (KeyError, TypeError, ValueError, AttributeError) as error:
