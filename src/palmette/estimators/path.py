@@ -82,7 +82,7 @@ def penalty_path(
         Penalties, all of which are tried. By default multiples of the usual penalty: 30, 10, 3, 1, ... until the score
         falls or hardly gains, and on from 30 to stronger ones if that was the best.
     scoring : callable or name, optional
-        A scorer of scikit-learn; ``learner.score`` by default.
+        A scorer, or its name for :func:`palmette.metrics.get_scorer`; ``learner.score`` by default.
     search_tol : float, optional
         ``tol`` of these fits; by default that of the learner, but not below 0.03.
 
@@ -90,9 +90,9 @@ def penalty_path(
     -------
     Path
     """
-    from sklearn.metrics import check_scoring
+    from palmette.metrics import get_scorer
 
-    scorer = None if scoring is None else check_scoring(learner, scoring)
+    scorer = None if scoring is None else get_scorer(scoring)
     tol = max(wanted_tol(learner), SEARCH_TOL) if search_tol is None else search_tol
     models = [clone(learner).set_params(callbacks=None, verbose=0, tol=tol) for _ in folds]
     for model in models:

@@ -118,7 +118,8 @@ class CRFCV(Tuned, CRF):
         Folds. An int stands for shuffled ones (``random_state``): of whole ``groups`` if ``fit`` is given any, else
         with an equal share of each class for ``Multiclass``, else of samples.
     scoring : callable or name, optional
-        ``scoring(model, X, y)``, larger is better, or the name of a scorer of scikit-learn; ``score`` by default.
+        ``scoring(model, X, y)``, larger is better, or a name of :func:`palmette.metrics.get_scorer` such as
+        ``"chunk_f1"``; ``score`` by default.
     search_tol : float, optional
         ``tol`` of the fits on folds; ``tol`` by default, but at least 0.03.
     others

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from palmette.objectives.certificate import CutPool
 from palmette.objectives.problem import bounded_loss, is_convex, is_l1_alone, require_separable, who_takes
-from palmette.solvers.base import Callback, Recorder, Result, check_settings, warn_unconverged
+from palmette.solvers.base import Callback, Recorder, Result, check_settings, contradicted, warn_unconverged
 from palmette.solvers.passes import DTYPES, PassState, check_choices, cut_anew, stochastic_pass
 from palmette.solvers.starts import first_weights
 from palmette.structures.base import require
@@ -44,7 +44,7 @@ class Stochastic:
     tol : float
         Relative suboptimality wanted: the run stops when the proven gap, or the relative decrease over two checks
         (``check_every`` epochs apart each), reaches it. With L1, ``converged`` is true only where the gap proves it: a
-        slow decrease says little there.
+        slow decrease says little there. Nor is it where the proven gap is above 1 %.
     check_every : int
         Epochs between two full passes, which give objective and bound.
     parallel : {None, "sharded", "lock_free"}
@@ -163,7 +163,8 @@ class Stochastic:
         if step.primal - step.lower <= self.tol * abs(step.primal) and reason != "callback":
             reason = "gap"
         thin = problem.regularizer.has_l1
-        converged = reason == "gap" if thin else reason not in ("max_iter", "callback")
+        estimated = reason not in ("max_iter", "callback") and not thin and not contradicted(step)
+        converged = reason == "gap" or estimated
         if not converged and reason != "callback":
             bound = "" if np.isnan(step.gap) else f" with gap {step.gap:.3g}"
             warn_unconverged(
@@ -213,7 +214,7 @@ def _advice(problem: Any, reason: str) -> str:
     if reason == "max_iter":
         known = "Increase max_iter or tol"
         return f"{known}, or {other}" if proves and problem.regularizer.has_l1 else known
-    known = "With l1 a small decrease proves nothing"
+    known = "A small decrease proves little with l1, or against a gap above 1 %"
     return f"{known}: {other}" if proves else known
 
 
