@@ -105,7 +105,8 @@ class CRFCV(Tuned, CRF):
 
     The samples are encoded once and cut into folds. On every fold the penalties are tried from strong to weak, each fit
     starting where the last one ended; the best mean score wins, and the model is learnt from all samples with that
-    penalty. That costs about 5 to 8 times as much as one fit. A fitted object is a :class:`CRF` in every respect.
+    penalty. That costs about 4 to 11 times as much as one fit, more where weak penalties are
+    hard to solve. A fitted object is a :class:`CRF` in every respect.
 
     Parameters
     ----------
