@@ -287,8 +287,8 @@ def test_wide_indices_duplicates_disorder_and_spare_room_are_welcome():
     odd.data, odd.indices = data, indices
     for X in (wide, odd):
         np.testing.assert_array_equal(as_rows(CRF(Multiclass()).encode(X).batch.rows).toarray(), TABLE)
-        found, wanted = (CRF(Multiclass(), tol=1e-9).fit(x, LABELS) for x in (X, plain))
-        np.testing.assert_allclose(found.coef_, wanted.coef_, atol=1e-5)
+        found, wanted = (CRF(Multiclass(), max_iter=5).fit(x, LABELS) for x in (X, plain))
+        np.testing.assert_array_equal(found.coef_, wanted.coef_)
 
 
 def test_a_kernel_leaves_the_matrix_of_the_user_alone():
