@@ -221,9 +221,14 @@ class SparseEncoder(ArrayEncoder):
         if sample.shape[1] > np.iinfo(np.int32).max:
             raise ValueError(f"{where} has {sample.shape[1]} columns, more than 2**31 - 1")
         if sample.dtype.kind not in "biuf":
-            return sparse.csr_array(
+            sample = sparse.csr_array(
                 (_numbers(sample.data, where), sample.indices, sample.indptr), sample.shape
             )
+        if not sample.has_canonical_format:
+            # Entries of one place are added here, in a copy, as SciPy does for all other formats: whoever looks at
+            # single values later (how large features are, say) shall see those of the matrix.
+            sample = sample.copy()
+            sample.sum_duplicates()
         return sample
 
     def _stack(self, tables: list, n_columns: int) -> SparseRows:

@@ -24,7 +24,9 @@ def as_rows(X: Any) -> Rows:
         start, stop = int(X.indptr[0]), int(X.indptr[-1])
         values = X.values[start:stop] if len(X.values) else np.ones(stop - start)
         rows = sparse.csr_array((values, X.indices[start:stop], X.indptr - start), shape=X.shape)
-        rows.sum_duplicates()
+        if not rows.has_canonical_format:
+            rows = rows.copy()  # the entries are those of the batch, and perhaps of the user's own matrix
+            rows.sum_duplicates()
         return rows
     if sparse.issparse(X):
         return sparse.csr_array(checked_csr(X, "X")).astype(np.float64)
