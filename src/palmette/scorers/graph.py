@@ -11,7 +11,7 @@ import numpy as np
 from palmette.data.batch import Batch
 from palmette.data.graph_batch import GraphBatch
 from palmette.scorers.graph_layout import FactorKind, canonical, pair_code, possible_pairs
-from palmette.scorers.layout import moved, positions
+from palmette.scorers.layout import check_weights, moved, positions
 from palmette.scorers.linear import LinearScorer
 from palmette.structures.graph_tables import GraphTables, LabelSets
 from palmette.structures.tables import ChainTables
@@ -65,6 +65,12 @@ class GraphScorer:
         ``allowed`` are the labels of every node type; ``edge_bias=False`` leaves edges with features alone.
         """
         layout = batch.layout
+        n_tables = len(symmetric) * n_labels**2
+        check_weights(
+            f"{n_labels:,} labels and {len(symmetric):,} edge types",
+            n_edge=n_tables if edge_bias and transitions == "all" else 0,
+            n_tables=n_tables,
+        )
         if allowed is None:
             allowed = np.ones((n_node_types, n_labels), bool)
         plain = {"transitions": "all", "intercept": False, "has_edges": False}

@@ -12,7 +12,7 @@ import numpy as np
 from palmette.data.batch import Batch
 from palmette.features.segments import SegmentBatch
 from palmette.scorers.linear import LinearScorer
-from palmette.structures.segment_tables import SegmentTables
+from palmette.structures.segment_tables import SegmentTables, check_longest, check_segments
 from palmette.structures.tables import ChainTables
 
 OWN_BUCKET = 8  # segments of up to so many positions have a weight of their own length
@@ -49,6 +49,7 @@ class SegmentScorer:
 
         Begin and end features have weights for labels of several positions: for the others they are the node's.
         """
+        check_segments(int(batch.lengths.max(initial=0)), int(longest.max()), n_labels)  # of one sample
         label, begins = codes % n_labels, codes < n_labels
         tokens = LinearScorer.for_data(batch, label, n_labels, states=states, transitions="all", **options)
         if transitions == "observed":
@@ -152,6 +153,7 @@ class SegmentScorer:
         }
         chain, most = found["tokens"], int(self.longest.max())
         shape = (len(chain.node), most, self.n_labels)
+        check_segments(*shape)
         if "segment" in found:
             width = batch.max_length  # type: ignore[attr-defined]
             segment = found["segment"].node.reshape(shape[0], width, shape[2])[:, :most]
@@ -238,6 +240,7 @@ class SegmentScorer:
             raise ValueError(f"the scorers of segments are {sorted(self.others)}")
         if self.longest.shape != (self.n_labels,) or self.longest.min() < 1:
             raise ValueError("the longest segment of each label is inconsistent")
+        check_longest(int(self.longest.max()))
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Header and arrays for a model file."""
