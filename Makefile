@@ -14,7 +14,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 help:
 	@echo "make demo    read handwritten dates with three models; table and figure (in demo-output/)"
-	@echo "make test    the test suite, then a few cases without compilation"
+	@echo "make test    the test suite, then every kernel without compilation, its accesses to arrays checked"
 	@echo "make lint    ruff, mypy, import-linter"
 	@echo "make bench   the benchmarks against other libraries (BENCHMARKS=\"name ...\", REPEAT=n)"
 	@echo "make clean   remove .venv, caches and the demo's output"
@@ -22,7 +22,7 @@ help:
 demo: $(VENV)/.test
 	$(BIN)/palmette demo
 
-# The first run spreads over 2 processes. The second takes the kernels as plain Python.
+# The first run spreads over 2 processes. The second takes the kernels as plain Python, which checks every index.
 test: $(VENV)/.test
 	$(BIN)/python -m pytest -q -n 2
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -m nojit tests

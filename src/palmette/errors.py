@@ -42,12 +42,20 @@ class DatasetUnavailable(RuntimeError):
     """A data set is neither in ``PALMETTE_DATA`` nor in the cache, and could not be downloaded."""
 
 
-class TooWide(ValueError):
+class TooLarge(ValueError):
+    """What was asked for takes more memory than is allowed; `n_bytes` says how much (at least)."""
+
+    def __init__(self, message: str, n_bytes: float) -> None:
+        super().__init__(message)
+        self.n_bytes = n_bytes
+
+
+class TooWide(TooLarge):
     """A graph's cliques are too large for exact inference; `log2_size` and `n_bytes` say how large (at least)."""
 
     def __init__(self, message: str, log2_size: float, n_bytes: float) -> None:
-        super().__init__(message)
-        self.log2_size, self.n_bytes = log2_size, n_bytes
+        super().__init__(message, n_bytes)
+        self.log2_size = log2_size
 
 
 def warn_caller(message: str, category: type[Warning]) -> None:

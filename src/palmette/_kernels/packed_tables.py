@@ -85,7 +85,7 @@ def rows_times(tables, at, n_labels, width, x, start, out, to):
 
 @kernel()
 def times_columns(tables, at, n_labels, width, x, start, out, to):
-    """``out[to + j] = sum_i x[start + i] tables[at, i, j]``: as ``lanes.times_table``, for tables of n_labels rows."""
+    """``out[to + j] = sum_i x[start + i] tables[at, i, j]``, like ``lanes.times_table`` but for n_labels rows."""
     for c in range(0, width, LANES):
         s = simd.splat(out, 0.0)
         for i in range(n_labels):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import io
-import itertools
 import re
 import sys
+from collections.abc import Iterator
 from typing import IO, Annotated, Any
 
 import typer
@@ -15,6 +15,7 @@ from palmette.cli.ranking import predict_ranking
 from palmette.cli.tasks import refuse_graded_documents, refuse_options, task_of
 
 SENTENCES_PER_BLOCK = 1000
+BYTES_A_BATCH = 2**24
 _BLANK_LINES_FIRST = re.compile(r"\A(?:[ \t]*\r?\n)+")
 
 
@@ -71,7 +72,7 @@ def predict(
     with text_output(output) as out:
         if nbest is not None:
             sentences = iter_columns(data, sentences_per_block=1)
-            while batch := list(itertools.islice(sentences, block)):
+            for batch in _batches(sentences, block):
                 _write_nbest(out, tagger, batch, nbest)
             return
         for text in iter_columns(data, sentences_per_block=block):
@@ -80,6 +81,19 @@ def predict(
                 text.write_with_column(out, labels, [[f"{p:.6f}" for p in ps] for ps in probabilities])
             else:
                 text.write_with_column(out, tagger.predict(text))
+
+
+def _batches(texts: Iterator[Any], most: int) -> Iterator[list[Any]]:
+    """Runs of at most so many texts, and fewer of long ones, so that the memory does not grow with the file."""
+    batch, size = [], 0
+    for text in texts:
+        batch.append(text)
+        size += len(text.raw)
+        if len(batch) == most or size > BYTES_A_BATCH:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
 
 
 def _write_nbest(out: IO[str], tagger: Any, batch: list[Any], n: int) -> None:

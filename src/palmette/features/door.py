@@ -17,7 +17,7 @@ from palmette.features.base import Encoder
 from palmette.features.columns import ColumnEncoder
 from palmette.features.encoded import EncodedInputs
 from palmette.features.graphs import GraphEncoder
-from palmette.features.hashed import HashedNamesEncoder
+from palmette.features.hashed import HashedNamesEncoder, check_n_hash
 from palmette.features.hashed_columns import HashedColumnEncoder
 from palmette.features.kinds import Layout, kind_of
 from palmette.features.named_rows import Stream
@@ -111,6 +111,7 @@ def check_options(min_count: Any, n_hash: Any) -> None:
         raise ValueError(
             f"min_count={min_count} and n_hash={n_hash} exclude each other: hashes are not counted"
         )
+    check_n_hash(int(n_hash))
 
 
 def encoder_from_state(header: Any, arrays: Mapping[str, np.ndarray]) -> Encoder:

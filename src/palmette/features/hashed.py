@@ -16,6 +16,9 @@ from palmette.features.named_rows import encode_names
 from palmette.features.names import named_batch, refuse_nothing
 from palmette.features.rows import renumbered
 from palmette.features.texts import Spans
+from palmette.memory import check_size
+
+BYTES_A_COLUMN = 24  # at least: where its weights begin, where they are packed, one weight
 
 
 class HashedNamesEncoder(Encoder):
@@ -93,6 +96,13 @@ class HashedNamesEncoder(Encoder):
         return cls(header["layout"], n_hash, columns)
 
 
+def check_n_hash(n_hash: int) -> None:
+    """Refuse more columns than memory has room for: each has some pointers, whatever its weights."""
+    check_size(
+        f"n_hash={n_hash:,} (--hash)", BYTES_A_COLUMN * n_hash, "take fewer columns; 2**20 to 2**24 are usual"
+    )
+
+
 def hash_columns(hashes: np.ndarray, n_hash: int) -> np.ndarray:
     """Columns ``0:n_hash`` (int32) for hashes of texts (uint64)."""
     from palmette._kernels.texts import hashed_columns
@@ -118,6 +128,7 @@ def read_hashes(header: dict, arrays: Mapping[str, np.ndarray]) -> tuple[int, np
     columns, n_columns = arrays.get("columns"), header["n_columns"]
     try:
         n_hash = check_whole("n_hash", header.get("n_hash"), 1)
+        check_n_hash(n_hash)
         if columns is None:
             check_whole("n_columns", n_columns, n_hash, n_hash)
         else:

@@ -15,6 +15,7 @@ from palmette.features.attributes import attributes
 from palmette.features.base import Encoder
 from palmette.features.named_rows import Stream
 from palmette.features.names import NamesEncoder
+from palmette.memory import check_size
 
 
 @dataclass(frozen=True)
@@ -122,12 +123,14 @@ class SegmentEncoder(Encoder):
         """Fix the columns of positions and of segments from `X`, and encode it."""
         X = _kept(X)
         batch = self.tokens.fit_transform(X, allow_empty=allow_empty)
+        self._check(batch)
         return self._packed(batch, self._encoded(self.segments.fit_transform, X, batch.offsets))
 
     def transform(self, X: Any, *, allow_empty: bool = True) -> SegmentBatch:
         """Encode `X`; features without a column are ignored."""
         X = _kept(X)
         batch = self.tokens.transform(X, allow_empty=allow_empty)
+        self._check(batch)
         return self._packed(batch, self._encoded(self.segments.transform, X, batch.offsets))
 
     def extended(self, X: Any) -> SegmentEncoder:
@@ -155,6 +158,14 @@ class SegmentEncoder(Encoder):
             for found, (i, start, stop) in zip(features, self._segments(offsets)):
                 _check(found, f"segment_features(X[{i}], {start}, {stop})")
             raise ValueError(f"segment_features: {error}") from error
+
+    def _check(self, batch: Batch) -> None:
+        """Refuse more segments than memory has room for, before the function is called for any."""
+        check_size(
+            f"segment_features of up to {self.max_length:,} positions from each of {batch.n_rows:,} on",
+            16 * batch.n_rows * self.max_length,
+            "give SemiMarkov a smaller max_length",
+        )
 
     def _segments(self, offsets: np.ndarray) -> Iterator[tuple[int, int, int]]:
         """Sample, start and stop of every segment."""

@@ -16,6 +16,9 @@ _DIRECTIVE = re.compile(r"#!\s*(\w+)\s*=\s*(\w+)\s*$")
 # A comment may follow a template; a # inside quotes or a word is part of the template.
 _INLINE_COMMENT = re.compile(r'^((?:"(?:[^"\\]|\\.)*"|[^"])*?)\s+#')
 
+FARTHEST = 1000
+"""Rows that a macro may look to either side: every distance outside of a sentence has a text and a code of its own."""
+
 # What the third argument of each macro is.
 _NEEDS = {"x": None, "h": None, "t": "regex", "m": "regex", "p": "size", "s": "size"}
 _HOW = {
@@ -183,6 +186,11 @@ def parse_feature(line: str, source: str, number: int) -> Feature:
 def _parse_macro(match: re.Match[str], source: str, number: int) -> Macro:
     letter, row, column, pattern, size = match.groups()
     kind = letter.lower()
+    if max(len(row), len(column), len(size or "")) > 9 or abs(int(row)) > FARTHEST:
+        raise DataFileError(
+            f"{source}:{number}: {_shortened(match.group())}: a row is at most {FARTHEST} away, and other numbers are "
+            f"below 10^9; correct the number"
+        )
     given = "regex" if pattern is not None else None if size is None else "size"
     if given != _NEEDS[kind] or (size is not None and int(size) < 1):
         raise DataFileError(f"{source}:{number}: {match.group()!r}: %{letter} {_HOW[_NEEDS[kind]]}")
@@ -191,6 +199,10 @@ def _parse_macro(match: re.Match[str], source: str, number: int) -> Macro:
     except ValueError as error:
         raise DataFileError(f"{source}:{number}: {error}") from error
     return Macro(kind, letter.isupper(), int(row), int(column), compiled, None if size is None else int(size))
+
+
+def _shortened(macro: str) -> str:
+    return repr(macro if len(macro) <= 60 else f"{macro[:57]}...")
 
 
 def _why_no_macro(rest: str) -> str:

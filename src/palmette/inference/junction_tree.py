@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,17 +11,11 @@ from palmette.errors import TooWide
 from palmette.inference.elimination import elimination
 from palmette.inference.factor_graph import FactorGraph, Topology
 from palmette.inference.results import Maximum, Sum
+from palmette.memory import in_words
+from palmette.memory import memory_limit as default_memory_limit
 
 _MAX_RESIDUAL = 64
 _MAX_BLOCK, _SMALL_BLOCK, _MAX_MAPS = 1024, 128, 2**23
-
-
-def default_memory_limit() -> int:
-    """Half of this machine's memory in bytes; 4 GB where the system does not say."""
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
-    except (AttributeError, ValueError, OSError):
-        return 4 * 2**30
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +57,7 @@ class JunctionTree:
         ----------
         topology : Topology
         memory_limit : float, optional
-            Bytes that inference may take; half of the machine's memory by default.
+            Bytes that inference may take; :func:`palmette.memory.memory_limit` by default.
 
         Raises
         ------
@@ -226,16 +219,10 @@ def _too_wide(topology: Topology, needed: float, limit: float) -> TooWide:
     least = "" if found.complete else "at least "
     return TooWide(
         f"exact inference is out of reach: the largest clique has {least}{found.width + 1} variables and "
-        f"2^{found.log2_size:.1f} joint states, which takes {least}{_size(needed)}, more than the limit of "
-        f"{_size(limit)}. Allow more memory, or use another method: for maxima 'bounded' (a bound), "
+        f"2^{found.log2_size:.1f} joint states, which takes {least}{in_words(needed)}, more than the limit of "
+        f"{in_words(limit)}. Allow more memory, or use another method: for maxima 'bounded' (a bound), "
         "'integer_program' (exact) or 'graph_cut' (binary, submodular); for sums 'reweighted' (an upper bound) or "
         "'bethe'.",
         found.log2_size,
         needed,
     )
-
-
-def _size(n_bytes: float) -> str:
-    """Bytes, in words."""
-    unit, name = next(((u, name) for u, name in ((2**30, "GB"), (2**20, "MB")) if n_bytes >= u), (1, "bytes"))
-    return f"{n_bytes / unit:,.{0 if unit == 1 else 1}f} {name}"

@@ -11,10 +11,16 @@ import os
 import sys
 import zlib
 from collections.abc import Iterator
+from functools import partial
 from typing import IO, Any
 
 from palmette.errors import DataFileError
+from palmette.memory import check_size, in_words
 
+LONGEST_LINE = 2**24
+"""Bytes of a line at most: what is longer is no text of lines, or made to fill the memory."""
+
+_AT_ONCE = 2**24
 _DAMAGED = (lzma.LZMAError, gzip.BadGzipFile, zlib.error, EOFError)
 
 
@@ -38,7 +44,7 @@ def read_lines(path: str | os.PathLike, stream: IO | None = None) -> Iterator[st
     Raises
     ------
     DataFileError
-        Bytes that are not UTF-8, or a damaged archive.
+        Bytes that are not UTF-8, a line of more than 16 MB, or a damaged archive.
     """
     for number, raw in enumerate(read_raw_lines(path, stream), 1):
         check_utf8(raw, source_name(path), number)
@@ -50,7 +56,12 @@ def read_raw_lines(path: str | os.PathLike, stream: IO | None = None) -> Iterato
     number = 0
     try:
         with _opened(path, stream) as handle:
-            for number, raw in enumerate(handle, 1):  # noqa: B007 (the handler below reads it)
+            for number, raw in enumerate(_bounded_lines(handle), 1):
+                if len(raw) > LONGEST_LINE:
+                    raise DataFileError(
+                        f"{source_name(path)}:{number}: the line is longer than {in_words(LONGEST_LINE)}; is this a "
+                        f"text file? break it into lines"
+                    )
                 yield raw.encode() if isinstance(raw, str) else raw
     except _DAMAGED as error:
         raise DataFileError(
@@ -59,14 +70,37 @@ def read_raw_lines(path: str | os.PathLike, stream: IO | None = None) -> Iterato
         ) from error
 
 
-def read_raw(path: str | os.PathLike, stream: IO | None = None) -> bytes:
-    """The whole text as bytes; parameters as for `read_lines`."""
+def read_raw(path: str | os.PathLike, stream: IO | None = None, *, work: float = 1.0) -> bytes:
+    """The whole text as bytes; parameters as for `read_lines`.
+
+    `work` is what the caller needs of memory, as a multiple of the text. A text for which that is too much is refused
+    as soon as so much of it was read, however small the file is that it is packed in.
+    """
+    parts, size = [], 0
     try:
         with _opened(path, stream) as handle:
-            raw = handle.read() if hasattr(handle, "read") else "".join(handle)
-            return raw.encode() if isinstance(raw, str) else raw
+            # a stream may also be a mere iterable of lines
+            reads = (
+                partial(handle.read, _AT_ONCE) if hasattr(handle, "read") else partial(next, iter(handle), "")
+            )
+            while raw := reads():
+                parts.append(raw.encode() if isinstance(raw, str) else raw)
+                size += len(parts[-1])
+                check_size(
+                    f"{source_name(path)}: {in_words(size)} of text",
+                    work * size,
+                    "cut the file into smaller ones, or raise the limit",
+                )
+            return b"".join(parts)
     except _DAMAGED:
         return b"".join(read_raw_lines(path))  # which says in which line
+
+
+def _bounded_lines(handle: Any) -> Iterator[Any]:
+    """Lines, cut off one byte behind what a line may have, so that none is ever held that is longer."""
+    if not hasattr(handle, "readline"):
+        return iter(handle)  # an iterable of lines
+    return iter(partial(handle.readline, LONGEST_LINE + 1), handle.readline(0))
 
 
 def check_utf8(raw: bytes, source: str, first_line: int = 1) -> None:

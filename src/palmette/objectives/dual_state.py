@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from palmette.memory import check_size
 from palmette.objectives.packed import PackedChains
 from palmette.objectives.shards import cut
 
@@ -38,6 +39,11 @@ class DualState:
         n_rows, n_samples = int(chains.offsets[-1]), len(weight)
         has_edges = len(chains.edge_weight) > 0
         dtype, edge_size = chains.dtype, chains.n_labels * chains.width
+        check_size(
+            f"{n_samples:,} samples, {n_rows:,} positions, {chains.n_labels:,} labels: this solver keeps marginals",
+            dtype.itemsize * (n_rows * chains.width + n_samples * edge_size * has_edges),
+            "solver='lbfgs' or 'stochastic' keeps none",
+        )
         self.residual = np.zeros(n_rows * chains.width, dtype)
         self.residual_edge = np.zeros(n_samples * edge_size * has_edges, dtype)
         self.entropy, self.gap = np.zeros(n_samples), np.full(n_samples, np.inf)

@@ -11,6 +11,7 @@ from palmette.data.batch import Batch, SparseRows
 from palmette.data.checks import check_ascending, check_layout, needed
 from palmette.scorers.layout import (
     all_keys,
+    check_weights,
     from_keys,
     keys_of,
     moved,
@@ -59,6 +60,13 @@ class EdgeScorer(LinearScorer):
         the column. ``order=2`` adds triples. ``possible`` (bool, labels x labels) are the pairs that outputs can have.
         """
         n, columns = plain.n_labels, plain.n_columns
+        every = 0 if edge_columns is None or states == "observed" else int(edge_columns.sum())
+        cube = n**3 if order == 2 else 0
+        check_weights(
+            f"{n:,} labels, order {order} and {every:,} edge features",
+            n_edge=every * n**2 + cube * (transitions == "all"),
+            n_tables=cube,
+        )
         empty = np.empty(0, np.int64)
         possible = np.ones((n, n), bool) if possible is None else possible
         fields = {name: getattr(plain, name) for name in LinearScorer.__dataclass_fields__}

@@ -12,7 +12,7 @@ from palmette.data.batch import Batch
 from palmette.data.checks import check_array, check_ascending, check_codes, check_type, entry, group, needed
 from palmette.data.graph_batch import GraphBatch
 from palmette.scorers.graph_layout import FactorKind, canonical, pair_code, possible_pairs
-from palmette.scorers.layout import moved, positions
+from palmette.scorers.layout import check_weights, moved, positions
 from palmette.scorers.linear import LinearScorer
 from palmette.structures.graph_tables import GraphTables, LabelSets
 from palmette.structures.tables import ChainTables
@@ -66,6 +66,12 @@ class GraphScorer:
         ``allowed`` are the labels of every node type; ``edge_bias=False`` leaves edges with features alone.
         """
         layout = batch.layout
+        n_tables = len(symmetric) * n_labels**2
+        check_weights(
+            f"{n_labels:,} labels and {len(symmetric):,} edge types",
+            n_edge=n_tables if edge_bias and transitions == "all" else 0,
+            n_tables=n_tables,
+        )
         if allowed is None:
             allowed = np.ones((n_node_types, n_labels), bool)
         plain = {"transitions": "all", "intercept": False, "has_edges": False}

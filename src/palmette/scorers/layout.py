@@ -9,6 +9,36 @@ from __future__ import annotations
 import numpy as np
 
 from palmette.data.batch import Batch, SparseRows
+from palmette.memory import check_size
+
+BYTES_A_WEIGHT = 32  # at least, in training: the weight, its gradient, its penalty, where it stands
+BYTES_AN_ENTRY = 16  # of a table of label pairs: scores and counts
+
+
+def check_weights(
+    what: str, *, n_node: int = 0, n_edge: int = 0, n_tables: int = 0, n_pointers: int = 0
+) -> None:
+    """Refuse layouts that memory has no room for, before they are made.
+
+    Parameters
+    ----------
+    what : str
+        The labels and features there are.
+    n_node, n_edge : int
+        Weights of features and of label pairs.
+    n_tables : int
+        Entries of tables of label pairs, with or without a weight.
+    n_pointers : int
+        Columns with a list of the labels that have a weight.
+    """
+    labels = BYTES_A_WEIGHT * n_edge + BYTES_AN_ENTRY * n_tables
+    features = BYTES_A_WEIGHT * n_node + 16 * n_pointers
+    remedy = (
+        "merge rare labels, or leave label pairs out (Multiclass())"
+        if labels > features
+        else "take fewer features (min_count, a smaller n_hash), or states='observed'"
+    )
+    check_size(f"{what} make {n_node + n_edge:,} weights", labels + features, remedy)
 
 
 def from_keys(keys: np.ndarray, n_columns: int, n_codes: int) -> tuple[np.ndarray, np.ndarray]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from palmette.data.batch import Batch, SparseRows
 from palmette.data.checks import check_ascending, check_layout, check_type, check_whole, entry, needed
-from palmette.scorers.layout import from_keys, moved, observed_tuples, positions, ranges
+from palmette.scorers.layout import check_weights, from_keys, moved, observed_tuples, positions, ranges
 from palmette.structures.tables import ChainTables
 
 
@@ -50,8 +50,16 @@ class LinearScorer:
         With ``"observed"`` only the (column, label) and (label, label) combinations of the training data have a
         weight, as taggers on string features usually do; with ``"all"`` every combination has one.
         """
+        n_columns, pointers = batch.n_columns, states == "observed"
+        check_weights(
+            f"{n_labels:,} labels and {n_columns:,} features",
+            n_node=0 if pointers else n_columns * n_labels,
+            n_edge=n_labels**2 if has_edges and transitions == "all" else 0,
+            n_tables=n_labels**2 if has_edges else 0,
+            n_pointers=n_columns if pointers else 0,
+        )
         ptr, label = np.empty(0, np.int64), np.empty(0, np.int32)
-        if states == "observed":
+        if pointers:
             ptr, label = _observed_states(batch, codes, n_labels)
         pairs = np.empty(0, np.int64)
         if has_edges:
@@ -60,7 +68,7 @@ class LinearScorer:
                 if transitions == "all"
                 else observed_tuples(codes, batch.offsets, 2, n_labels)
             )
-        return cls(batch.n_columns, n_labels, ptr, label, pairs, intercept, has_edges)
+        return cls(n_columns, n_labels, ptr, label, pairs, intercept, has_edges)
 
     # -- layout -------------------------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from palmette.data.batch import Batch
 from palmette.data.checks import LARGEST, check_array, check_codes, check_whole, entry, group
 from palmette.features.segments import SegmentBatch
 from palmette.scorers.linear import LinearScorer
-from palmette.structures.segment_tables import SegmentTables
+from palmette.structures.segment_tables import SegmentTables, check_longest, check_segments
 from palmette.structures.tables import ChainTables
 
 OWN_BUCKET = 8  # segments of up to so many positions have a weight of their own length
@@ -50,6 +50,7 @@ class SegmentScorer:
 
         Begin and end features have weights for labels of several positions: for the others they are the node's.
         """
+        check_segments(int(batch.lengths.max(initial=0)), int(longest.max()), n_labels)  # of one sample
         label, begins = codes % n_labels, codes < n_labels
         tokens = LinearScorer.for_data(batch, label, n_labels, states=states, transitions="all", **options)
         if transitions == "observed":
@@ -161,6 +162,7 @@ class SegmentScorer:
         }
         chain, most = found["tokens"], int(self.longest.max())
         shape = (len(chain.node), most, self.n_labels)
+        check_segments(*shape)
         if "segment" in found:
             width = batch.max_length  # type: ignore[attr-defined]
             segment = found["segment"].node.reshape(shape[0], width, shape[2])[:, :most]
@@ -248,6 +250,7 @@ class SegmentScorer:
         several = bool(self.longest.max() > 1)
         if set(self.others) - {"segment"} != ({"begin", "end"} if several else set()):
             raise ValueError(f"the scorers of segments are {sorted(self.others)}")
+        check_longest(int(self.longest.max()))
 
     def check_inputs(self, n_columns: int, n_more: int) -> None:
         """Raise ValueError unless positions have so many columns, and segments so many."""

@@ -11,7 +11,14 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from palmette.structures.base import Best, Expectation
-from palmette.structures.checks import _check_feasible, _codes, _expected_losses, _infeasible, _weights
+from palmette.structures.checks import (
+    _check_feasible,
+    _codes,
+    _expected_losses,
+    _infeasible,
+    _weights,
+    how_many,
+)
 from palmette.structures.contradiction import with_contradiction, without_flag
 from palmette.structures.tables import ChainTables, Restriction, combine
 
@@ -125,9 +132,9 @@ class Chain(BaseEstimator):
         -------
         list of list of (codes, value)
         """
-        if k < 1:
-            raise ValueError(f"k must be at least 1, got {k}")
         tables, flagged = self._prepare(theta, cost, within)
+        states = tables.n_labels if tables.triple is None else tables.n_labels**2
+        k = how_many(k, tables, states, 16)
         if not len(tables):
             return []
         paths = np.empty((k, len(tables.node)), np.int32)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 
 from palmette.errors import InfeasibleError
+from palmette.memory import check_size
 from palmette.structures.tables import ChainTables
 
 RESTRICTION = "the restriction; allow more labels or pairs"
@@ -22,6 +24,27 @@ def _codes(theta: ChainTables, codes) -> np.ndarray:
         row = int(wrong[0])
         raise ValueError(f"codes[{row}] = {codes[row]} is no label; expected 0..{theta.n_labels - 1}")
     return codes
+
+
+def how_many(k: int, theta: Any, states: int, n_bytes: int) -> int:
+    """How many best outputs to look for: k, or as many as there can be; refused where they do not fit into memory.
+
+    ``states`` of each position are kept for every one of them, ``n_bytes`` each.
+    """
+    if not isinstance(k, Integral) or isinstance(k, bool):
+        raise ValueError(f"k must be an integer, got {k!r}")
+    if k < 1:
+        raise ValueError(f"k must be at least 1, got {k}")
+    rows, samples = len(theta.node), len(theta.offsets) - 1
+    longest = int(np.diff(theta.offsets).max(initial=0))
+    most = max(states, 1) ** min(longest, 64)  # k is below 2^64, and so many outputs are enough
+    k = int(min(k, most))
+    check_size(
+        f"the {k:,} best outputs of {samples:,} samples, the longest of {longest:,} positions",
+        k * (8 * rows + 150 * samples + n_bytes * longest * states),
+        "ask for fewer of them (k, n, --nbest), or for fewer samples at a time",
+    )
+    return k
 
 
 def _weights(theta: ChainTables, weight) -> np.ndarray:

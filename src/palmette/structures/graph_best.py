@@ -9,7 +9,7 @@ import numpy as np
 
 from palmette.data.ragged import gather
 from palmette.structures.base import Best
-from palmette.structures.checks import _check_feasible, _weights
+from palmette.structures.checks import _check_feasible, _weights, how_many
 from palmette.structures.graph_copies import best_contradicting, first_contradictions, k_best
 from palmette.structures.graph_factors import add_answer, factor_graph, labels_of
 from palmette.structures.graph_given import GraphGiven
@@ -145,8 +145,7 @@ class GraphMaxima(GraphGiven):
         -------
         list of list of (codes, value)
         """
-        if k < 1:
-            raise ValueError(f"k must be at least 1, got {k}")
+        k = how_many(k, theta, theta.n_labels, 0)
         tables, codes = combined(theta, cost, within), self._contradicts(within)
         self._require_exact(tables, "k_best")
         if codes is None:

@@ -122,6 +122,8 @@ def k_best(
             ranked[s].append((top.codes, top.value))
             if turn < k - 1:
                 parts += [(s, top, place) for place in range(top.place, len(top.codes))]
+        if not parts:
+            break
         while parts:
             size = np.cumsum([bounds[s + 1] - bounds[s] for s, _, _ in parts])
             some = max(1, int(np.searchsorted(size, ROWS_AT_ONCE)))

@@ -7,9 +7,12 @@ documents are taken in this order of preference, and their ranks compared lexico
 from __future__ import annotations
 
 import heapq
+import math
 from collections.abc import Callable, Iterator
 
 import numpy as np
+
+from palmette.memory import check_size
 
 
 def preference(score: np.ndarray) -> np.ndarray:
@@ -41,6 +44,7 @@ def assignments(gain: np.ndarray, score: np.ndarray, k: int) -> Iterator[tuple[n
     from palmette._kernels.assignment import assign, assign_otherwise
 
     n = len(score)
+    _check_orders(n, k)
     first = preference(score)
     own = gain[first]
     cost = np.ascontiguousarray(-own)
@@ -103,6 +107,7 @@ def by_exchanges(
         What it costs to exchange each document of an order with the next, n - 1 numbers; at least 0 where the next is
         the greater.
     """
+    _check_orders(n, k)
     start = tuple(range(n))
     waiting: list[tuple] = [(-value, start, start)]
     seen = {start}
@@ -122,6 +127,16 @@ def by_exchanges(
             if other not in seen:
                 seen.add(other)
                 heapq.heappush(waiting, (negative + less, _inverse(other), other))
+
+
+def _check_orders(n: int, k: int) -> None:
+    """Refuse more orders than memory has room for."""
+    k = min(k, math.factorial(min(n, 21)))
+    check_size(
+        f"the {k:,} best orders of {n:,} documents",
+        k * (16 * n + 200),
+        "ask for fewer of them (k, n, --nbest)",
+    )
 
 
 def _inverse(order: tuple[int, ...]) -> tuple[int, ...]:

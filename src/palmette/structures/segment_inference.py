@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from palmette.structures.base import Best, Expectation
-from palmette.structures.checks import _check_feasible, _infeasible, _weights
+from palmette.structures.checks import _check_feasible, _infeasible, _weights, how_many
 from palmette.structures.segment_tables import (
     Prepared,
     SegmentRestriction,
@@ -60,9 +60,8 @@ class SegmentInference(BaseEstimator):
         """The k best distinct segmentations of every sample as (codes, value), best first; fewer where fewer exist."""
         from palmette._kernels.segment_max import k_best_segmentations
 
-        if k < 1:
-            raise ValueError(f"k must be at least 1, got {k}")
         ready = prepare(theta, cost, within)
+        k = how_many(k, theta, 2 * ready.tables[0].shape[2], 16)
         if not len(ready):
             return []
         paths, values = np.empty((k, len(theta.node)), np.int32), np.empty((len(ready), k))

@@ -11,9 +11,32 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from palmette.data.ragged import gather
+from palmette.memory import check_size
 from palmette.structures.tables import ChainTables, Restriction, _dot, combine
 
 N_FLAGS = 3  # not contradicted yet, contradicting for the first time, contradicted before
+
+
+LONGEST = 2**20
+"""Positions of a segment at most, whatever the memory: a sample of n positions has about n times so many segments."""
+
+
+def check_longest(length: int) -> None:
+    """Refuse a longest segment that no tables have room for."""
+    if length > LONGEST:
+        raise ValueError(
+            f"max_length={length:,} is above {LONGEST:,}: there is a score for every start, length and label of a "
+            f"segment; give the length of the longest segments that matter"
+        )
+
+
+def check_segments(rows: int, lengths: int, labels: int) -> None:
+    """Refuse tables of segments that memory has no room for."""
+    check_size(
+        f"segments of up to {lengths:,} positions with {labels:,} labels that begin at {rows:,} positions",
+        8 * rows * lengths * labels,
+        "give SemiMarkov a smaller max_length, or a large one to some labels only: {label: length, None: other}",
+    )
 
 
 @dataclass(frozen=True)

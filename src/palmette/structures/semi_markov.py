@@ -12,7 +12,7 @@ from palmette.data.segments import SegmentCodec
 from palmette.features.base import Encoder
 from palmette.features.segments import SegmentEncoder
 from palmette.structures.segment_inference import SegmentInference
-from palmette.structures.segment_tables import code_costs
+from palmette.structures.segment_tables import check_longest, code_costs
 
 
 class SemiMarkov(SegmentInference):
@@ -75,6 +75,7 @@ class SemiMarkov(SegmentInference):
             if not isinstance(length, Integral) or isinstance(length, bool) or length < 1:
                 of = "" if label is None else f" of label {label!r}"
                 raise ValueError(f"max_length{of} must be an integer of at least 1, got {length!r}")
+            check_longest(int(length))
         missing = [label for label in classes if label not in given]
         if missing and None not in given:
             raise ValueError(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from palmette.data.ragged import gather, offsets_from_lengths
+from palmette.memory import check_size
 
 
 @dataclass(frozen=True)
@@ -113,6 +114,7 @@ class ChainTables:
         """The same potentials with one edge table for every edge."""
         if len(self.edge) == self.n_edges:
             return self
+        self._check_parts()
         return replace(self, edge=np.repeat(self.edge, self.n_edges, axis=0))
 
     def any(self) -> bool:
@@ -125,12 +127,23 @@ class ChainTables:
 
     def zeros(self, *, per_part: bool = False) -> ChainTables:
         """Zeros in this shape; with ``per_part`` a table for every edge and every triple."""
+        if per_part:
+            self._check_parts()
         n_edges = self.n_edges if per_part else len(self.edge)
         triple = None
         if self.triple is not None:
             triple = np.zeros((self.n_triples if per_part else len(self.triple), *self.triple.shape[1:]))
         edge = np.zeros((n_edges, *self.edge.shape[1:]))
         return ChainTables(np.zeros_like(self.node), edge, self.offsets, triple)
+
+    def _check_parts(self) -> None:
+        """Refuse one table an edge and a triple where they do not fit into memory."""
+        labels, triples = self.n_labels, 0 if self.triple is None else self.n_triples
+        check_size(
+            f"a table of {labels:,} x {labels:,} labels for each of {self.n_edges:,} edges",
+            8 * (self.n_edges + triples * labels) * labels**2,
+            "ask for fewer samples at a time",
+        )
 
     def take(self, samples: np.ndarray) -> ChainTables:
         """Copies of the samples of these numbers, in their order; a sample may be taken more than once."""

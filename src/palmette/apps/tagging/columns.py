@@ -14,6 +14,7 @@ from palmette.errors import DataFileError
 from palmette.features.column_table import ColumnTable
 from palmette.features.texts import TextIndex, spans_in
 from palmette.io.lines import check_utf8, read_raw, read_raw_lines, source_name
+from palmette.memory import in_words
 
 __all__ = ["ColumnText", "Sentence", "Token", "iter_columns", "read_columns"]
 
@@ -21,6 +22,10 @@ _COMMENT = re.compile(r"# +[A-Za-z][\w.:-]* +=( |$)")
 _CONLLU_NAME = re.compile(r"\.conllu(\.gz|\.xz)?$")
 _BYTE_ORDER_MARK = "\ufeff".encode()
 _LINES_AT_A_TIME = 2**16
+_WORK = 4.0  # memory for reading, as a multiple of the text: twice the bytes, bounds of lines, codes of cells
+LONGEST_SENTENCE = 2**24
+"""Bytes of the lines of a sentence at most: inference takes many times its size."""
+_BLOCK = 2**24  # bytes of a block of sentences, about
 
 
 def read_columns(
@@ -45,7 +50,10 @@ def read_columns(
     Raises
     ------
     DataFileError
-        A line whose number of columns differs from the first, bytes that are not UTF-8, no tokens at all.
+        A line whose number of columns differs from the first, bytes that are not UTF-8, no tokens at all, a line or
+        sentence of more than 16 MB.
+    TooLarge
+        A text that does not fit into memory.
 
     Notes
     -----
@@ -53,7 +61,7 @@ def read_columns(
     separate sentences. Outside CoNLL-U a line is a comment only if it begins with ``# key =`` where a
     sentence may begin, because ``#`` is also a token.
     """
-    text = _Reader(source_name(path), conllu).read(read_raw(path, stream))
+    text = _Reader(source_name(path), conllu).read(read_raw(path, stream, work=_WORK))
     if not len(text.table):
         raise DataFileError(f"{source_name(path)}:1: there are no tokens; expected one a line, in columns")
     return text
@@ -69,7 +77,8 @@ def iter_columns(
     """Read a column file in blocks of sentences, for filters that cannot wait for the end.
 
     The blocks written one after the other give the whole input again. Empty input gives no block, and a block
-    without sentences holds only comments or blank lines. Parameters and errors are those of `read_columns`.
+    without sentences holds only comments or blank lines. Blocks of long sentences have fewer of them, so that the
+    memory does not grow with the file. Parameters and errors are those of `read_columns`.
 
     Examples
     --------
@@ -81,15 +90,21 @@ def iter_columns(
     reader = _Reader(source_name(path), conllu)
     lines: list[bytes] = []
     n_sentences, inside = 0, False
+    size, begin, first_line = 0, 0, 1  # bytes held, those before the sentence, and the line it begins in
     for line in read_raw_lines(path, stream):
         lines.append(line)
+        size += len(line)
         if not _is_blank(line):
-            inside = inside or not (line.startswith(b"#") and reader.is_comment(line))
-        elif inside:
-            n_sentences, inside = n_sentences + 1, False
-            if n_sentences == sentences_per_block:
+            if not inside and not (line.startswith(b"#") and reader.is_comment(line)):
+                inside, begin, first_line = True, size - len(line), reader.next_line + len(lines) - 1
+            if size - begin > LONGEST_SENTENCE:
+                raise reader.too_long(first_line)
+        else:
+            n_sentences, inside = n_sentences + inside, False
+            if n_sentences == sentences_per_block or size > _BLOCK:
                 yield reader.read(b"".join(lines))
-                lines, n_sentences = [], 0
+                lines, n_sentences, size = [], 0, 0
+            begin, first_line = size, reader.next_line + len(lines)
     if lines:
         yield reader.read(b"".join(lines))
 
@@ -120,6 +135,7 @@ class _Reader:
         if not self.n_columns:
             self._look_for_a_token(raw, starts, ends, comment)
         table, kinds = self._cut(text, starts, ends, comment)
+        self._check_sentences(table, kinds, starts, ends)
         first_line, self.next_line = self.next_line, self.next_line + len(starts)
         return ColumnText(
             self.source, table, self.n_columns, self.separator, self.conllu, first_line, raw, kinds
@@ -178,6 +194,23 @@ class _Reader:
             columns, tuple(index.trimmed() for index in cells), offsets[: n_sentences + 1].copy()
         )
         return table, kinds
+
+    def _check_sentences(
+        self, table: ColumnTable, kinds: np.ndarray, starts: np.ndarray, ends: np.ndarray
+    ) -> None:
+        """Refuse sentences that are too long to work with."""
+        lines = np.flatnonzero(kinds == TOKEN)
+        first, last = lines[table.offsets[:-1]], lines[table.offsets[1:] - 1]
+        long = np.flatnonzero(ends[last] - starts[first] > LONGEST_SENTENCE)
+        if len(long):
+            raise self.too_long(self.next_line + int(first[long[0]]))
+
+    def too_long(self, line: int) -> DataFileError:
+        """The error for the sentence that begins in a line."""
+        return DataFileError(
+            f"{self.source}:{line}: the sentence here is longer than {in_words(LONGEST_SENTENCE)}; put blank lines "
+            f"between sentences, or cut it into shorter ones"
+        )
 
     def _refuse(self, line: int, text: str) -> None:
         raise DataFileError(
