@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from palmette.data.batch import Batch
+from palmette.data.batch import Batch, SparseRows
 from palmette.data.graph_batch import GraphBatch
 from palmette.data.labels import LabelCodec
 from palmette.data.outside import refuse_masked
@@ -27,6 +27,8 @@ from palmette.scorers.graph import GraphScorer
 from palmette.scorers.linear import LinearScorer
 from palmette.scorers.ranking import RankingScorer
 from palmette.scorers.segments import SegmentScorer
+
+LARGEST_VALUE = 1e100
 
 
 @dataclass(frozen=True)
@@ -55,8 +57,26 @@ def encode_training(
     else:
         codec = LabelCodec.from_labels(y, _declared(classes), layout=structure.layout)
     codes = encode_outputs(codec, y, batch.offsets, structure.layout)
+    check_magnitudes(batch, encoder)
     samples = Samples(batch, codes, checked_weights(sample_weight, len(batch)))
     return Encoded(encoder, codec, samples, bound_structure(structure, codec, samples))
+
+
+def check_magnitudes(batch: Batch, encoder: Encoder) -> None:
+    """Refuse values whose squares and products leave the range of a double."""
+    first = 0
+    for table, _ in batch.feature_tables():
+        values = table.values if isinstance(table, SparseRows) else table
+        if values.size and max(values.max(), -values.min()) > LARGEST_VALUE:
+            place = int(np.argmax(np.abs(values)))
+            own = table.indices[place] if isinstance(table, SparseRows) else place % table.shape[1]
+            names, column = encoder.feature_names, first + int(own)
+            name = f"column {column}" if names is None else f"the feature {names[column]!r}"
+            raise ValueError(
+                f"{name} of X has the value {values.ravel()[place]:g}, beyond {LARGEST_VALUE:g}, which sums of squares "
+                "cannot hold: scale the features, for example by sklearn.preprocessing.StandardScaler"
+            )
+        first += table.shape[1]
 
 
 def encode_inputs(

@@ -108,12 +108,12 @@ class CutPool:
         if len(self) and self._bounded:
             value = self._solve_quadratic() if self.regularizer.quadratic else self._solve_piecewise(lacking)
             self._stamps[self.weights > 0.0] = self._solved_at = self._clock
-            self.best = max(self.best, value)
+            self.best = max(self.best, float(value))
         return self.best
 
     def prove(self, bound: float) -> None:
         """Take a bound that was proved in another way."""
-        self.best = max(self.best, bound)
+        self.best = max(self.best, float(bound))
 
     def mean_gradient(self) -> np.ndarray:
         """``sum_k a_k g_k`` with the weights of the last bound."""

@@ -50,7 +50,7 @@ class Result:
     history : tuple of Step
     converged : bool
         Whether ``tol`` was reached: by the bound, or by the solver's documented estimate where the proven gap is at
-        most 1 % of the objective or no bound exists.
+        most 1 % of the objective (or three times ``tol``) or no bound exists.
     reason : str
         What stopped the run: ``"gap"``, ``"relative decrease over 10 iterations"``, ``"max_iter"``,
         ``"callback"``, ``"inexact maxima"`` (only better maxima of the loss would close the gap), ...
@@ -99,9 +99,9 @@ def check_settings(solver: Any, *, positive: Sequence[str], not_negative: Sequen
                 raise ValueError(f"{type(solver).__name__}: {name} must be a number {wanted}, got {value!r}")
 
 
-def contradicted(step: Step) -> bool:
+def contradicted(step: Step, tol: float) -> bool:
     """Whether the proven gap is so large that an estimate which calls ``step`` the end is not to be believed."""
-    return step.gap > DOUBTFUL * abs(step.primal)
+    return step.gap > max(DOUBTFUL, 3.0 * tol) * abs(step.primal)
 
 
 def warn_unconverged(message: str) -> None:

@@ -125,6 +125,8 @@ class Bundle:
                 )
                 if reason in PROVEN and not thin and not stop and run.n_iter < last:
                     reason = ""  # the proof is of a point without the zeros
+                elif reason == "max_iter" and self._is_near(run.best + run.slack, run.pool.best):
+                    reason = "gap"
         run.history = tuple(recorder.history)
         step = run.history[-1]
         if reason == INEXACT:

@@ -13,6 +13,7 @@ import numpy as np
 
 from palmette.errors import MissingCapability
 from palmette.objectives.certificate import CutPool
+from palmette.objectives.elastic_dual import best_share
 from palmette.objectives.packed_diagonal import has_diagonal, hessian_diagonal
 from palmette.objectives.problem import (
     Problem,
@@ -29,10 +30,14 @@ from palmette.solvers.quasi_newton import InverseHessian
 from palmette.solvers.scaling import ScaledProblem, solve_in_scale
 
 WINDOW = 10  # iterations over which the relative decrease is measured, and between two lower bounds
+PRECISION = "machine precision"
 SLOW = f"relative decrease over {WINDOW} iterations"
 RESCALE_AT = (10, 20, 40)  # iterations before which a run from zero renews its diagonal guess
+SLOWLY = 0.1  # share of tol by which the objective may fall in WINDOW iterations at the end
+PATIENCE = 30  # iterations in which what is left to prove must become half
 REMEDIES = {"max_iter": "Increase max_iter or tol.", "line search": "Check the gradient."}
 _INVISIBLE = 1e-12  # relative rise of the objective that may be rounding
+_NOISE = 1e-14  # of the first objective
 _ROUNDING = 1e-6  # relative decrease still promised when no step gives it; losses may be summed in float32
 
 
@@ -46,7 +51,7 @@ class Place(NamedTuple):
     primal: float
 
 
-FEW_WEIGHTS = 2000  # up to here a diagonal guess is not worth its passes
+FEW_WEIGHTS = 2000  # up to here vectors cost little beside passes, and a diagonal guess is not worth its own
 
 
 @dataclass
@@ -58,11 +63,11 @@ class LBFGSState:
     pool: CutPool
     n_iter: int = 0
     n_oracle: int = 1
-    residual: float = (
-        np.inf
-    )  # what the gradient proved when it last was half of before, once the decrease is slow ...
-    stale: int = 0  # ... and the iterations since then
-    settled: bool = False  # values can no longer be told apart
+    # what was left to prove when it last was half of before, once the decrease is slow, and the iterations since then
+    left: float = np.inf
+    stale: int = 0
+    settled: str = ""  # why the rest goes by the gradient: values can no longer be told apart, or hardly
+    noise: float = 0.0  # what rounding may add to values, however small they have become
     warm: bool = False  # started elsewhere than at zero
     history: tuple[Step, ...] = ()
 
@@ -77,12 +82,12 @@ class LBFGS:
     Real-valued columns are scaled (:mod:`palmette.solvers.scaling`), which changes the way and not the objective.
 
     A run stops when the proven gap is at most ``tol`` times the objective (``reason="gap"``; the bound of the gradient
-    is computed at every iteration, that of the cuts at every tenth). Weights without L2 leave no bound; then it stops,
-    an estimate, when the objective fell by at most that share over ten iterations (``"relative decrease over 10
-    iterations"``). When no step decreases the objective any more, full steps follow for as long as they make the
-    gradient shorter; it stops with ``"machine precision"`` if no more than rounding was to be expected, else, not
-    converged, with ``"line search"``: the gradient is then wrong or the loss not smooth. With a proven gap above 1 % a
-    run is not converged.
+    is computed at every iteration, that of the cuts at every tenth). Weights without a penalty leave no bound; then it
+    stops, an estimate, when the objective fell by at most a tenth of that share over ten iterations (``"relative
+    decrease over 10 iterations"``). When no step decreases the objective any more, full steps
+    follow for as long as they make the gradient shorter; it stops with ``"machine precision"`` if no more than rounding
+    was to be expected, else, not converged, with ``"line search"``: the gradient is then wrong or the loss not smooth.
+    With a proven gap above 1 % (and above three times ``tol``) a run is not converged.
 
     For the log loss of chains with sparse features the variances of the model,
     ``h_j = sum_i c_i sum_t x_tj^2 p (1 - p)``, give a diagonal guess ``1 / (h + l2 + damping)`` of the inverse
@@ -191,7 +196,7 @@ class LBFGS:
             place, InverseHessian(problem.n_params, self._memory(problem)), CutPool(problem.regularizer)
         )
         run.pool.add(place.loss, place.gradient, place.w)
-        run.warm = bool(np.any(place.w))
+        run.warm, run.noise = bool(np.any(place.w)), _NOISE * abs(place.primal)
         return run
 
     def _rescale(self, problem: Problem, run: LBFGSState) -> None:
@@ -201,6 +206,8 @@ class LBFGS:
         if not due or small or self.precondition is None or not has_diagonal(problem):
             return
         damping = (1.0 if run.warm else 20.0) if self.precondition == "auto" else float(self.precondition)
+        if getattr(problem, "centring", None) is not None:  # whose variances are not known
+            return
         own = problem.diagonal if isinstance(problem, ScaledProblem) else partial(hessian_diagonal, problem)
         run.curvature.rescale(1.0 / (own(run.place.w) + problem.regularizer.l2 + damping))
         run.n_oracle += 1
@@ -222,21 +229,23 @@ class LBFGS:
     def _slow(self, problem: Problem, history: Sequence[Step], run: LBFGSState) -> str:
         """Why to stop if the objective has all but stopped falling, else nothing.
 
-        Where there is a bound the run goes on until that proves ``tol``. If the objective falls a thousand times slower
-        and the gradient no longer gets shorter, the rest goes by the gradient (:func:`_polish`).
+        Where every weight has a penalty the run goes on until a bound proves ``tol``. If the objective falls a thousand
+        times slower and the bounds hardly get better, the rest goes by the gradient (:func:`_polish`).
         """
         if run.settled or len(history) < WINDOW or self.tol == 0:
             return ""
         primal = run.place.primal
         fall = (history[-WINDOW].primal - primal) / abs(primal) if primal else 0.0
-        if fall > self.tol:
+        if fall > SLOWLY * self.tol:
             return ""
-        if not np.isfinite(primal - _lower_bound(problem, run)):
+        if len(problem.regularizer.unpenalised):
             return SLOW
-        residual = _residual(problem.regularizer, run.place)
-        halved = residual < 0.5 * run.residual
-        run.residual, run.stale = (residual, 0) if halved else (run.residual, run.stale + 1)
-        run.settled = fall <= 1e-3 * self.tol and run.stale >= WINDOW
+        if problem.n_params <= FEW_WEIGHTS:  # cheap, and it tells the pool which cuts are of use
+            run.pool.lower_bound()
+        left = min(_residual(problem.regularizer, run.place), primal - run.pool.best)
+        run.left, run.stale = (left, 0) if left < 0.5 * run.left else (run.left, run.stale + 1)
+        if fall <= 1e-3 * self.tol and run.stale >= PATIENCE:
+            run.settled = SLOW
         return ""
 
     def _iterate(self, problem: Problem, run: LBFGSState) -> tuple[Place | None, str]:
@@ -246,7 +255,7 @@ class LBFGS:
         steepest = reg.min_norm_subgradient(here.w, here.gradient) if reg.has_l1 else here.smooth_gradient
         norm = float(np.linalg.norm(steepest))
         if norm == 0.0:
-            return None, "machine precision"
+            return None, PRECISION
         direction = run.curvature.times(steepest)
         np.negative(direction, out=direction)
         promise = -float(direction @ steepest)
@@ -263,10 +272,13 @@ class LBFGS:
                 return place, ""
             if not len(run.curvature):
                 promise = min(promise, here.primal - _lower_bound(problem, run))
-                rounding = promise <= max(self.tol, _ROUNDING) * abs(here.primal)
-                return None, "machine precision" if rounding else "line search"
-            run.settled = promise <= _ROUNDING * abs(here.primal)
-            if not run.settled:
+                rounding = promise <= max(
+                    self.tol * abs(here.primal), _ROUNDING * abs(here.primal), run.noise
+                )
+                return None, PRECISION if rounding else "line search"
+            if promise <= max(_ROUNDING * abs(here.primal), run.noise):
+                run.settled = PRECISION
+            else:
                 run.curvature.clear()
                 direction = -run.curvature.times(steepest)
         return _polish(problem, run, direction)
@@ -279,7 +291,7 @@ class LBFGS:
         else:
             recorder.record(run.n_iter, run.n_oracle, run.place.primal, lower, lambda: run.place.w)
         run.history, step = tuple(history), history[-1]
-        doubtful = reason in (SLOW, "machine precision") and contradicted(step)
+        doubtful = reason in (SLOW, PRECISION) and contradicted(step, self.tol)
         if doubtful or reason in ("max_iter", "line search"):
             bound = "no bound" if np.isnan(step.gap) else f"relative gap {step.gap / abs(step.primal):.2e}"
             remedy = REMEDIES.get(reason, "Scale the features, or increase l2.")
@@ -288,7 +300,7 @@ class LBFGS:
                 f"lbfgs stopped after {iterations} ({reason}) at objective {step.primal:.6g} with {bound}, "
                 f"tol={self.tol:g}. {remedy}"
             )
-        converged = reason in ("gap", SLOW, "machine precision") and not doubtful
+        converged = reason in ("gap", SLOW, PRECISION) and not doubtful
         return Result(run.place.w, step, run.history, converged, reason, run)
 
 
@@ -314,14 +326,18 @@ def _polish(problem: Problem, run: LBFGSState, direction: np.ndarray) -> tuple[P
     run.n_oracle += 1
     rises = place.primal > here.primal + _INVISIBLE * abs(here.primal)
     if rises or not _residual(reg, place) < _residual(reg, here):
-        return None, "machine precision"
+        return None, run.settled
     run.curvature.update(place.w, here.w, place.smooth_gradient, here.smooth_gradient)
     return place, ""
 
 
 def _residual(reg: ElasticNet, place: Place) -> float:
     """How far the objective at ``place`` is above the optimum at most, by the gradient there."""
-    return reg.residual_bound(reg.min_norm_subgradient(place.w, place.gradient))
+    if reg.strongly_convex:
+        return reg.residual_bound(reg.min_norm_subgradient(place.w, place.gradient))
+    if len(reg.unpenalised):
+        return np.inf
+    return place.primal - best_share(reg, place.loss - float(place.gradient @ place.w), place.gradient)[1]
 
 
 def _visit(problem: Problem, w: np.ndarray) -> Place:

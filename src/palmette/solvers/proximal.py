@@ -185,7 +185,7 @@ class Proximal:
         else:
             recorder.record(run.n_iter, run.n_oracle, run.best, lower, lambda: run.best_w)
         run.history, step = tuple(history), history[-1]
-        doubtful = reason in ("subgradient", "machine precision") and contradicted(step)
+        doubtful = reason in ("subgradient", "machine precision") and contradicted(step, self.tol)
         if doubtful or reason in ("max_iter", "line search"):
             remedy = "Check the gradient." if reason == "line search" else "Increase max_iter, tol or l2."
             bound = "no bound" if np.isnan(step.gap) else f"relative gap {step.gap / abs(step.primal):.2e}"
@@ -276,7 +276,7 @@ def _cuts(problem: Any) -> bool:
 def _in_pieces(problem: Any, seed: int, epoch: int) -> Any:
     """The problem on fresh pieces of its samples."""
     if isinstance(problem, ScaledProblem):
-        return ScaledProblem(_in_pieces(problem.given, seed, epoch), problem.factor)
+        return ScaledProblem(_in_pieces(problem.given, seed, epoch), problem.factor, problem.centring)
     samples = problem.samples
     if isinstance(samples.batch, GraphBatch):
         graphs = cut_graphs(problem.decomposition, samples.batch, seed, epoch)

@@ -9,13 +9,16 @@ still far from the optimum. In the coordinates ``v = w / factor`` with
 every real-valued column has about the curvature of a flag that is always 1. The objective is the same, and so are all
 values and bounds. Factors are powers of two, so that nothing is rounded on the way there and back. Columns of zeros and
 ones keep the factor 1: problems that have no others are left as they are.
+
+A column that is far from 0 all over (a year) is much like the intercept. Where intercepts have no penalty they take its
+mean, ``b_k' = b_k + sum_j mean_j w_jk``, which centres the column and leaves the objective as it is, too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,8 +31,16 @@ from palmette.solvers.base import Result
 _SAME = {"can_pack", "convex", "decomposition", "samples", "scorer", "surrogate"}
 
 
+class Centring(NamedTuple):
+    """Weights of columns that are centred, with the means of their columns and the places of their intercepts."""
+
+    weights: np.ndarray
+    mean: np.ndarray
+    bias: np.ndarray
+
+
 class ScaledProblem:
-    """``problem`` as a function of ``v = w / factor``.
+    """``problem`` as a function of ``v``, with ``w = factor v`` but for intercepts, from which means are taken.
 
     Parameters
     ----------
@@ -37,10 +48,12 @@ class ScaledProblem:
         The problem as a function of ``w``.
     factor : ndarray of shape (n_params,)
         Positive numbers, one a weight; the same all over a group of weights that are penalised together.
+    centring : Centring, optional
+        The intercepts have no penalty, and the factor 1.
     """
 
-    def __init__(self, given: Any, factor: np.ndarray) -> None:
-        self.given, self.factor = given, factor
+    def __init__(self, given: Any, factor: np.ndarray, centring: Centring | None = None) -> None:
+        self.given, self.factor, self.centring = given, factor, centring
         self.n_params, self.smooth = given.n_params, given.smooth
         self.regularizer = given.regularizer.rescaled(factor)
 
@@ -51,21 +64,33 @@ class ScaledProblem:
 
     def loss(self, v: np.ndarray) -> tuple[float, np.ndarray]:
         """Value of the data term and its gradient with respect to ``v``."""
-        value, gradient = self.given.loss(self.factor * v)
+        value, gradient = self.given.loss(self.outward(v))
+        if self.centring is not None:
+            weights, mean, bias = self.centring
+            gradient[weights] -= mean * gradient[bias]
         gradient *= self.factor
         return value, gradient
 
     def diagonal(self, v: np.ndarray) -> np.ndarray:
-        """The variances of the model with respect to ``v``, where the given problem has them."""
-        return self.factor**2 * hessian_diagonal(self.given, self.factor * v)
+        """The variances of the model with respect to ``v``, where the given problem has them and nothing is centred."""
+        return self.factor**2 * hessian_diagonal(self.given, self.outward(v))
 
     def outward(self, v: np.ndarray) -> np.ndarray:
         """The weights that belong to ``v``."""
-        return self.factor * v
+        w = self.factor * v
+        self._take_means(w, -1.0)
+        return w
 
     def inward(self, w: np.ndarray) -> np.ndarray:
         """Inverse of :meth:`outward`."""
-        return w / self.factor
+        v = w.copy()
+        self._take_means(v, 1.0)
+        return v / self.factor
+
+    def _take_means(self, w: np.ndarray, sign: float) -> None:
+        if self.centring is not None:
+            weights, mean, bias = self.centring
+            w += sign * np.bincount(bias, mean * w[weights], len(w))
 
     def seen_by(self, callbacks: Sequence[Callable]) -> tuple[Callable, ...]:
         """Callbacks that see weights in place of ``v``."""
@@ -97,17 +122,15 @@ def in_scale(problem: Any) -> Any:
     """The problem in good coordinates; itself where it is in good ones, or where nothing is known of its columns."""
     if not hasattr(getattr(problem, "scorer", None), "weight_columns"):
         return problem
-    factor = weight_factors(problem)
-    return problem if factor is None else ScaledProblem(problem, factor)
-
-
-def weight_factors(problem: Any) -> np.ndarray | None:
-    """The factor of each weight; None if all are 1."""
-    samples = problem.samples
+    samples, reg = problem.samples, problem.regularizer
     squares, rows = column_squares(samples.batch, samples.weight)
     if not np.any(squares):
-        return None
-    column, reg = problem.scorer.weight_columns(), problem.regularizer
+        return problem
+    centring = None
+    if _free_intercepts(problem):
+        mean, squares = _centred(samples.batch, samples.weight, squares)
+        centring = _centring(problem.scorer, mean)
+    column = problem.scorer.weight_columns()
     weights = np.flatnonzero(column >= 0)
     column = column[weights]
     l2 = np.full(len(squares), np.inf)
@@ -117,7 +140,40 @@ def weight_factors(problem: Any) -> np.ndarray | None:
     exponent = np.zeros(problem.n_params)
     exponent[weights] = -0.5 * np.log2(size[column])
     factor = np.exp2(np.round(reg.common(exponent)))
-    return factor if np.any(factor != 1.0) else None
+    plain = centring is None and np.all(factor == 1.0)
+    return problem if plain else ScaledProblem(problem, factor, centring)
+
+
+def _free_intercepts(problem: Any) -> bool:
+    """Whether every label has an intercept of its own, without a penalty."""
+    scorer, reg = problem.scorer, problem.regularizer
+    bias = scorer.blocks.get("bias", slice(0, 0))
+    free = set(range(bias.start, bias.stop)) <= set(reg.unpenalised.tolist())
+    return 0 < bias.stop - bias.start == scorer.n_labels and free
+
+
+def _centring(scorer: Any, mean: np.ndarray) -> Centring | None:
+    """The centring of the features of positions by these means; None if all are 0."""
+    column, label = scorer.coordinates()
+    moved = np.flatnonzero(mean[column])
+    if not len(moved):
+        return None
+    blocks = scorer.blocks
+    return Centring(blocks["node"].start + moved, mean[column[moved]], blocks["bias"].start + label[moved])
+
+
+def _centred(batch: Any, weight: np.ndarray, squares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Means of the columns of positions that are far from 0 all over, else 0; and all sums of squares about them."""
+    table, offsets = batch.feature_tables()[0]
+    own = np.repeat(weight, np.diff(offsets))
+    if isinstance(table, SparseRows):  # whose columns are 0 almost everywhere
+        return np.zeros(table.n_columns), squares
+    mean = own @ table / own.sum()
+    about = np.array([own @ (table[:, j] - mean[j]) ** 2 for j in range(len(mean))])
+    far = (squares[: len(mean)] > 2.0 * about) & (about > 0.0)
+    squares = squares.copy()
+    squares[: len(mean)][far] = about[far]
+    return np.where(far, mean, 0.0), squares
 
 
 def column_squares(batch: Any, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

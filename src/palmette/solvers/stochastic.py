@@ -163,7 +163,7 @@ class Stochastic:
         if step.primal - step.lower <= self.tol * abs(step.primal) and reason != "callback":
             reason = "gap"
         thin = problem.regularizer.has_l1
-        estimated = reason not in ("max_iter", "callback") and not thin and not contradicted(step)
+        estimated = reason not in ("max_iter", "callback") and not thin and not contradicted(step, self.tol)
         converged = reason == "gap" or estimated
         if not converged and reason != "callback":
             bound = "" if np.isnan(step.gap) else f" with gap {step.gap:.3g}"
