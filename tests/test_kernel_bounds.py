@@ -18,7 +18,18 @@ import pytest
 from scipy import sparse
 
 import palmette._kernels
-from palmette import CRF, SSVM, Chain, Graph, Multiclass, Perceptron, PlackettLuce, Ranking, SemiMarkov
+from palmette import (
+    CRF,
+    SSVM,
+    Chain,
+    Graph,
+    Multiclass,
+    Perceptron,
+    PlackettLuce,
+    Ranking,
+    SemiMarkov,
+    compat,
+)
 from palmette._kernels import lanes, simd
 from palmette._kernels.jit import kernel
 from palmette.apps.tagging.columns import read_columns
@@ -82,6 +93,11 @@ def read_slice(x, at):
 
 
 @kernel()
+def read_places(x, at):
+    return x[np.arange(at, at + 2)].sum()
+
+
+@kernel()
 def read_own(x, at):
     own = np.zeros(len(x))
     return own[at]
@@ -94,7 +110,7 @@ def read_inner(x, at):
 
 PLANTED = {
     read_vector: (-1, 5, 12), write_vector: (-1, 5, 12), read_everywhere: (-1, 12), read_number: (-1, 12),
-    write_number: (-1, 12), read_slice: (-1, 5), read_own: (-1, 12), read_inner: (-1, 8),
+    write_number: (-1, 12), read_slice: (-1, 5), read_places: (-1, 11), read_own: (-1, 12), read_inner: (-1, 8),
 }  # fmt: skip
 
 
@@ -172,11 +188,11 @@ def answers(model, X):
 
 
 LEARNERS = {
-    "dual": lambda **o: CRF(solver="dual", tol=1e-4, **o),  # in single precision
-    "dual, L1": lambda **o: CRF(solver="dual", l1=0.1, tol=1e-7, warm_start=True, **o),
+    "dual": lambda **o: CRF(solver="dual", l2=0.5, tol=1e-4, **o),  # in single precision
+    "dual, L1": lambda **o: CRF(solver="dual", l2=0.5, l1=0.1, tol=1e-7, warm_start=True, **o),
     "lbfgs": lambda **o: CRF(solver="lbfgs", **o),
     "preconditioned": lambda **o: CRF(solver=LBFGS(max_iter=1, precondition=1.0), warm_start=True, **o),
-    "sag": lambda **o: CRF(solver="sag", l1=0.01, **o),
+    "sag": lambda **o: CRF(solver="sag", l2=0.5, l1=0.01, **o),
     "stochastic": lambda **o: CRF(solver=Stochastic(max_iter=2, rate=0.1), l1=0.01, **o),
     "out of range": lambda **o: CRF(solver=Stochastic(max_iter=2, rate=1e4), l2=1e-9, **o),
     "hinge": lambda **o: SSVM(solver=Stochastic(max_iter=2, rate=0.1, precision="double"), **o),
@@ -261,6 +277,16 @@ def allowed_transitions(k):
     allowed = [(a, b) for a in range(k) for b in range(k) if b == (a + 1) % k or a == b]
     for name in ("dual", "stochastic", "frank_wolfe", "perceptron"):
         fit(LEARNERS[name](structure=Chain(allowed=allowed), max_iter=1), X, Y, k).predict(X)
+
+
+@problem
+def drop_in(k):
+    """The algorithms of CRFsuite."""
+    X, Y = chains(k, "names")
+    for algorithm in ("lbfgs", "l2sgd", "ap", "pa", "arow"):
+        compat.CRF(algorithm, max_iterations=2).fit(X, [[str(label) for label in row] for row in Y]).predict(
+            X
+        )
 
 
 @problem

@@ -40,7 +40,7 @@ class Guarded(np.ndarray):
     __str__ = __repr__
 
 
-NUMBERS = frozenset({int, np.int64, np.int32, np.uint64, np.uint32, np.uint8})
+NUMBERS = frozenset({int, *(np.dtype(code).type for code in np.typecodes["AllInteger"])})
 _get, _set = np.ndarray.__getitem__, np.ndarray.__setitem__
 
 
@@ -57,6 +57,8 @@ def check(array, index):
                 part.stop is None or 0 <= part.stop <= size
             ):
                 raise IndexError(f"{part} of axis {axis} of an array of shape {array.shape}")
+        elif isinstance(part, np.ndarray) and part.dtype.kind == "i" and part.min(initial=0) < 0:
+            raise IndexError(f"index {part.min()} of axis {axis} of an array of shape {array.shape}")
         axis += 1
 
 
@@ -105,12 +107,17 @@ class _GuardedNumPy:
     @staticmethod
     def empty(shape, dtype=np.float64):
         out = np.empty(shape, dtype)
-        out[...] = np.nan if out.dtype.kind == "f" else _POISON.get(out.dtype.kind, lambda d: 1)(out.dtype)
+        out.fill(_poison(out.dtype))
         return out.view(Guarded)
 
 
-# Wild as an index; True in an array of flags.
-_POISON = {"i": lambda dtype: np.iinfo(dtype).min, "u": lambda dtype: np.iinfo(dtype).max}
+def _poison(dtype):
+    """NaN, an integer that is wild as an index, or True."""
+    if dtype.kind == "f":
+        return np.nan
+    return {"i": lambda: np.iinfo(dtype).min, "u": lambda: np.iinfo(dtype).max}.get(
+        dtype.kind, lambda: True
+    )()
 
 
 def _guarding(function):
