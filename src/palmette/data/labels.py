@@ -93,14 +93,16 @@ class LabelCodec:
         ----------
         Y : list of label sequences, or for ``layout="items"`` one sequence of labels
         classes : iterable of labels, optional
-            Declares the labels and their order; labels absent from `Y` are welcome here, and whether `Y`
-            has others shows when it is encoded.
+            Declares the labels; labels absent from `Y` are welcome here, and whether `Y` has others shows when it
+            is encoded. Their order is kept, but of ``layout="items"`` they are ordered as above, since scikit-learn
+            takes the ``classes_`` of a classifier for sorted.
         """
         nested = [_label_items(Y, where)] if layout == "items" else _label_sequences(Y, where)
         classes = None if classes is None else list(classes)
         _refuse_confusing(nested, classes or [], _position(where, layout))
         if classes is not None:
-            return cls(classes)
+            declared = cls(classes)
+            return cls(_in_order(list(declared.classes_))) if layout == "items" else declared
         try:
             found = dict.fromkeys(chain.from_iterable(nested))
         except TypeError:
