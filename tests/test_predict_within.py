@@ -187,6 +187,34 @@ def test_orders():
         model.predict(X, within=[[0, 1, 2], [0, 0, 2]])
 
 
+def test_words_with_unknown_labels_are_passed_over(chains):
+    X, Y = chains
+    pair = [x for x in X if len(x) == 2][:2]
+    model = CRF(Chain()).fit(X, Y)
+    known = ["ab", "ca"]
+    for others in (["az"], ["zzz", "z"], [["a", 7], ("b", None)]):
+        assert model.predict(pair, within=[*others, *known]) == model.predict(pair, within=known)
+    message = (
+        r"sample 1 \(2 positions\): none of the 3 .* here \(passed over .*: \['a', 'z'\], \['z', 'z'\]\)"
+    )
+    with pytest.raises(InfeasibleError, match=message):
+        model.predict([np.zeros((0, 2)), *pair], within=["az", "abc", "zz"])
+    with pytest.raises(
+        InfeasibleError, match=r"sample 0 .* none of the 2 outputs of within has this length;"
+    ):
+        model.predict(pair, within=["abc", "zzz"])
+    for Y in ([["B-NP", *["O"] * (len(x) - 1)] for x in X], [[(0, 1, "NP")] for x in X]):
+        model = CRF(SemiMarkov(2)).fit(X, Y)
+        known, other = Y[0][:1] + ["O"], ["B-VP", "O"]
+        if not isinstance(known[0], str):
+            known, other = [(1, 2, "NP")], [(0, 1, "VP")]
+        assert model.predict(pair, within=[other, known]) == [known] * 2
+        with pytest.raises(
+            InfeasibleError, match=r"passed over for labels that the model does not know: .*VP"
+        ):
+            model.predict(pair, within=[other])
+
+
 def test_what_is_refused(chains):
     X, Y = chains
     model = CRF(Chain()).fit(X, Y)
@@ -198,8 +226,8 @@ def test_what_is_refused(chains):
     strict = CRF(Chain(allowed=[("a", "b"), ("b", "a")]), classes=LABELS).fit([X[place]], [["a", "b"]])
     with pytest.raises(InfeasibleError, match="none of the 1 outputs of within is possible here"):
         strict.predict([X[place]], within=["aa"])
-    with pytest.raises(ValueError, match=r"unknown label 'z' at within\[1\]\[1\]"):
-        model.predict(X, within=["ab", "az"])
+    with pytest.raises(TypeError, match=r"the label at within\[1\]\[0\] is not hashable"):
+        model.predict(X[place : place + 1], within=["ab", [["a"], "b"]])
     with pytest.raises(ValueError, match="within is empty"):
         model.predict(X, within=[])
     with pytest.raises(TypeError, match="within must be a list of allowed outputs, a Restriction"):

@@ -62,8 +62,9 @@ class Predictions:
             What an output may be:
 
             * a list of allowed outputs, such as a word list: ``argmax_{y in within} f(x, y)`` over those whose length
-              fits, found by scoring each of them. A string stands for its characters. ``Multiclass``: a list of
-              labels; ``Ranking``: orders, as ``predict`` returns them. Ties go to the lowest codes.
+              fits, found by scoring each of them. A string stands for its characters. Outputs with labels that the
+              model does not know are passed over. ``Multiclass``: a list of labels, all of them known;
+              ``Ranking``: orders, as ``predict`` returns them. Ties go to the lowest codes.
             * a list with one :class:`~palmette.structures.Restriction` (or None) a sample;
             * one :class:`~palmette.structures.Restriction` of the rows of all samples, one sample after the other
               (``SegmentRestriction`` of a ``SemiMarkov``, ``RankingRestriction`` of a ``Ranking``). The samples are
