@@ -86,6 +86,9 @@ def test_outputs_are_lists():
     assert np.array_equal(same, [["a", "b"], ["b", "b"]]) and np.unique(same).tolist() == ["a", "b"]
     assert np.stack([same, same]).shape == (2, 2, 2)
     assert np.concatenate([same, Outputs([["a"]])]).tolist() == [["a", "b"], ["b", "b"], ["a"]]
+    assert np.concatenate([same, same], axis=1).tolist() == [["a", "b"] * 2, ["b", "b"] * 2]
+    assert np.concatenate([same, same], None).tolist() == [*"abbb", *"abbb"]
+    assert np.concatenate([same, same], axis=0).shape == np.concatenate([same, same], 0).shape == (4,)
     orders = Outputs([np.array([0, 1]), np.array([1, 0])])  # arrays of one length are entries, too
     assert np.concatenate([orders, orders]).shape == (4,)
 

@@ -100,7 +100,8 @@ class SegmentCodec(LabelCodec):
         longer = self.form == "segments" and self.outside is not None
         least = [self._least_length(y, i) for i, y in enumerate(Y)]
 
-        codes, unknown = {}, {}
+        codes: dict[int, np.ndarray] = {}
+        unknown: dict[int, list] = {}
         for n in lengths:
             known, unknown[n] = [], []
             for i, (y, m) in enumerate(zip(Y, least)):
