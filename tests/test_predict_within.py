@@ -146,6 +146,24 @@ def test_many_samples_are_numbered_as_in_X(chains):
         model.predict(many, within=each)
 
 
+@pytest.mark.parametrize("named", [False, True])
+@pytest.mark.filterwarnings("ignore:CRF. all . weights are 0")
+def test_samples_without_any_output_are_numbered_as_in_X(named):
+    # Chains of three positions have no output: "a" is followed by "b", and "b" by nothing.
+    empty, pair, triple = ([["x"]] * n if named else np.ones((n, 1)) for n in (0, 2, 3))
+    model = CRF(Chain(allowed=[("a", "b")]), n_jobs=2).fit([pair], [["a", "b"]])
+    X = [empty, *[pair] * 9000, triple]  # several blocks
+    for ask in (
+        model.predict,
+        model.predict_marginals,
+        model.predict_score,
+        model.predict_nbest,
+        lambda X: model.predict(X, within=Restriction()),
+    ):
+        with pytest.raises(InfeasibleError, match=r"^sample 9001 \(length 3\): no output satisfies"):
+            ask(X)
+
+
 def test_segments(chains):
     X, _ = chains
     Y = [[(0, min(2, len(x)), "NP")] for x in X]

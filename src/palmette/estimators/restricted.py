@@ -9,7 +9,7 @@ import numpy as np
 
 from palmette.data.batch import Batch
 from palmette.errors import InfeasibleError
-from palmette.estimators.training import telling, without_empty
+from palmette.estimators.training import numbering, telling, without_empty
 from palmette.objectives.risk import ROWS_A_BLOCK
 from palmette.structures.ranking_tables import RankingRestriction
 from palmette.structures.tables import Restriction
@@ -22,7 +22,7 @@ def best_within(model: Any, X: Any, within: Any) -> tuple[np.ndarray, np.ndarray
     whole = model._transform(X)
     batch, keep = without_empty(whole)
     if isinstance(within, RESTRICTIONS):
-        codes = _of_all(model, batch, within)
+        codes = _of_all(model, batch, within, np.flatnonzero(keep))
     elif isinstance(within, str | bytes) or not isinstance(within, Iterable):
         raise TypeError(
             f"within must be a list of allowed outputs, a Restriction of all rows of X, or a list with one a sample; "
@@ -37,11 +37,11 @@ def best_within(model: Any, X: Any, within: Any) -> tuple[np.ndarray, np.ndarray
     return codes, whole.offsets
 
 
-def _of_all(model: Any, batch: Batch, within: Any) -> np.ndarray:
+def _of_all(model: Any, batch: Batch, within: Any, places: np.ndarray) -> np.ndarray:
     """One restriction speaks of all rows, so that they are answered together."""
     if not len(batch):
         return np.empty(0, np.int32)
-    with telling(model.structure_):
+    with telling(model.structure_), numbering(places):
         return model.structure_.best(model.scorer_.score(model.coef_, batch), within=within).codes
 
 
