@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import palmette
-from palmette import CRF, SSVM, UNKNOWN, Chain, Multiclass, Perceptron
+from palmette import CRF, SSVM, UNKNOWN, Chain, Graph, Multiclass, Perceptron, SemiMarkov
 from palmette.datasets import make_chains
 from palmette.errors import InfeasibleError, MissingCapability, ModelFileError
 from palmette.losses import Hamming, ZeroOne
 from palmette.solvers import LBFGS, AveragedPerceptron, FrankWolfe, Stochastic
-from palmette.structures import ChainTables, Restriction
+from palmette.structures import ChainTables, Restriction, SegmentRestriction
 
 
 @pytest.fixture(scope="module")
@@ -51,6 +51,45 @@ def test_tables_that_do_not_fit_together_never_reach_a_kernel():
     with pytest.raises(ValueError, match="risk has shape"):
         chain.min_risk(theta, np.eye(2))
     assert Restriction(node=[[True, False]] * 2).node.shape == (2, 2)
+
+
+@pytest.mark.parametrize("structure", [Chain(), Chain(order=2), SemiMarkov(2), Graph()], ids=str)
+@pytest.mark.filterwarnings("ignore:lbfgs stopped")
+def test_restrictions_of_the_wrong_kind(structure):
+    X, Y = make_chains(6, 3, 2, mean_length=4, random_state=0)
+    if isinstance(structure, SemiMarkov):
+        Y = [[(t, t + 1, label) for t, label in enumerate(y)] for y in Y]
+    if isinstance(structure, Graph):
+        X = [(x, [(t, t + 1) for t in range(len(x) - 1)]) for x in X]
+    model = CRF(structure, max_iter=2).fit(X, Y)
+    rows, labels = sum(map(len, Y)), len(model.classes_)
+    n_codes = 2 * labels if isinstance(structure, SemiMarkov) else labels
+
+    def complaint(kind, **parts):
+        with pytest.raises(kind) as caught:
+            model.predict(X, within=Restriction(**parts))
+        return str(caught.value)
+
+    codes = np.full(rows, -1)
+    codes[2] = n_codes
+    message = f"within.contradicts[2] = {n_codes} is no code; expected 0..{n_codes - 1}, or -1"
+    assert message in complaint(ValueError, contradicts=codes)
+    codes[2] = -2
+    assert "within.contradicts[2] = -2 is no code" in complaint(ValueError, contradicts=codes)
+    for wrong in (0.5, "a", True):
+        found = complaint(TypeError, contradicts=np.full(rows, wrong))
+        assert "within.contradicts has dtype" in found and "expected integer codes" in found
+    for name, shape in (("node", (rows, labels)), ("edge", (1, labels, labels))):
+        for kind in (float, int, object):
+            assert f"within.{name} has dtype" in complaint(TypeError, **{name: np.ones(shape, kind)})
+    if isinstance(structure, SemiMarkov):
+        with pytest.raises(TypeError, match=r"within\.segment has dtype float64, expected bool"):
+            model.predict(X, within=SegmentRestriction(segment=np.ones((rows, 2, labels))))
+    else:
+        with pytest.raises(
+            TypeError, match="is a SegmentRestriction, which is for segments, but the potentials are"
+        ):
+            model.predict(X, within=SegmentRestriction(segment=np.ones((rows, 2, labels), bool)))
 
 
 def test_badly_scaled_features_are_not_called_converged_early(chains):

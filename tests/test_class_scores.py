@@ -14,7 +14,9 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import cross_val_predict, cross_val_score
 from sklearn.multiclass import OneVsRestClassifier
 
+import palmette
 from palmette import CRF, SSVM, Chain, Graph, Multiclass, Perceptron, PlackettLuce, Ranking, SemiMarkov
+from palmette.data.labels import LabelCodec
 from palmette.datasets import make_chains
 from palmette.errors import MissingCapability
 from palmette.solvers.registry import HOME, serving
@@ -103,6 +105,63 @@ def test_meta_estimators(three):
     scores = cross_val_predict(SSVM(Multiclass(), tol=1e-2), X, y, cv=3, method="decision_function")
     assert scores.shape == (90, 3) and np.mean(np.unique(y)[scores.argmax(axis=1)] == y) > 0.7
     assert OneVsRestClassifier(SSVM(Multiclass(), tol=1e-2)).fit(X, y).score(X, y) > 0.7
+
+
+# -- declared classes ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_the_order_of_declared_classes_changes_no_score(name, binary, three):
+    X, y = binary
+    model = clone(LEARNERS[name])
+    turned = clone(model).set_params(classes=["yes", "no"])
+    assert clone(turned).fit(X, y).classes_.tolist() == ["no", "yes"]
+    for scoring in ("roc_auc", "neg_log_loss") if hasattr(model, "predict_proba") else ("roc_auc",):
+        found, wanted = (cross_val_score(each, X, y, cv=2, scoring=scoring) for each in (turned, model))
+        np.testing.assert_array_equal(found, wanted)
+    for X, y in (binary, three):
+        turned.set_params(classes=sorted(set(y), reverse=True))
+        found, wanted = (
+            CalibratedClassifierCV(each, cv=2).fit(X, y).predict_proba(X) for each in (turned, model)
+        )
+        np.testing.assert_array_equal(found, wanted)
+
+
+def test_the_order_of_declared_classes_of_batches(three):
+    X, y = three
+    model = Perceptron(Multiclass()).partial_fit(X[:40], y[:40], classes=np.array(["z", "x", "y"]))
+    model.partial_fit(X[40:], y[40:], classes=["y", "z", "x"])
+    assert model.classes_.tolist() == ["x", "y", "z"]
+    assert np.mean(model.classes_[model.decision_function(X).argmax(axis=1)] == y) > 0.7
+
+
+def test_declared_classes_by_kind_of_label():
+    def codes(classes, **options):
+        return LabelCodec.from_labels([], classes, **options).classes_
+
+    assert codes([2, "b", 1, "a"], layout="items") == (1, 2, "a", "b")
+    assert codes([2j, 1j], layout="items") == (2j, 1j)  # they have no order
+    assert codes(["b", "a"]) == ("b", "a")  # structured outputs keep that of the user
+    with pytest.raises(ValueError, match=r"classes\[2\] = 'b' equals classes\[0\]"):
+        codes(["b", "a", "b"], layout="items")
+
+
+def test_classes_in_files_and_warm_starts(binary, tmp_path):
+    X, y = binary
+    model = CRF(Multiclass(), classes=["yes", "no"], warm_start=True, tol=1e-8).fit(X, y)
+    model.save(tmp_path / "m.palmette")
+    again = palmette.load(tmp_path / "m.palmette")
+    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+    # A file whose labels are in another order, as earlier versions kept that of the user.
+    other = np.where(y == "no", "yes", "no")
+    model.codec_ = LabelCodec(["yes", "no"])
+    model.save(tmp_path / "m.palmette")
+    old = palmette.load(tmp_path / "m.palmette")
+    wanted = old.predict(X)
+    assert old.classes_.tolist() == ["yes", "no"] and np.mean(wanted == other) > 0.9
+    old.set_params(warm_start=True).fit(X, other)
+    assert old.classes_.tolist() == ["no", "yes"] and old.n_iter_ <= 1
+    np.testing.assert_array_equal(old.predict(X), wanted)
 
 
 # -- names that do not exist --------------------------------------------------------------------------------------
@@ -282,6 +341,10 @@ def test_class_weights_that_are_refused(three):
         CRF(Chain(), class_weight="balanced", kernel="rbf").fit(C, Y)
     with pytest.raises(ValueError, match="class_weight must be 'balanced', a dict"):
         CRF(Multiclass(), class_weight="even").fit(X, y)
+    with pytest.raises(
+        ValueError, match=r"class_weight must be 'balanced', a dict.*got array\(\[1, 2, 3\]\)"
+    ):
+        CRF(Multiclass(), class_weight=np.array([1, 2, 3])).fit(X, y)
     with pytest.raises(
         ValueError, match=r"class_weight\['x'\] must be a finite number of at least 0, got -1"
     ):

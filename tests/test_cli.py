@@ -539,6 +539,10 @@ def test_data_fetch_finds_what_is_here(run):
         (["train", "train.txt"], "Missing option '--model'"),
         (["train", "train.txt", "--model", "no/m"], "cannot write the model to no/m: there is no folder"),
         (["train", "train.txt", "--model", "."], "cannot write the model to .: it is a folder"),
+        (
+            ["train", "train.txt", "--model", os.devnull],
+            f"cannot write the model to {os.devnull}: it is a device",
+        ),
         (["train", ".", "--model", "m"], ". is a folder; name a file in it"),
         (["train", "train.txt", "--model", "m", "--dev", "absent"], "absent: No such file or directory"),
         (["train", "train.txt", "--model", "m", "--l2", "-1"], "l2 must be a finite number >= 0, got -1.0"),

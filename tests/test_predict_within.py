@@ -146,6 +146,24 @@ def test_many_samples_are_numbered_as_in_X(chains):
         model.predict(many, within=each)
 
 
+@pytest.mark.parametrize("named", [False, True])
+@pytest.mark.filterwarnings("ignore:CRF. all . weights are 0")
+def test_samples_without_any_output_are_numbered_as_in_X(named):
+    # Chains of three positions have no output: "a" is followed by "b", and "b" by nothing.
+    empty, pair, triple = ([["x"]] * n if named else np.ones((n, 1)) for n in (0, 2, 3))
+    model = CRF(Chain(allowed=[("a", "b")]), n_jobs=2).fit([pair], [["a", "b"]])
+    X = [empty, *[pair] * 9000, triple]  # several blocks
+    for ask in (
+        model.predict,
+        model.predict_marginals,
+        model.predict_score,
+        model.predict_nbest,
+        lambda X: model.predict(X, within=Restriction()),
+    ):
+        with pytest.raises(InfeasibleError, match=r"^sample 9001 \(length 3\): no output satisfies"):
+            ask(X)
+
+
 def test_segments(chains):
     X, _ = chains
     Y = [[(0, min(2, len(x)), "NP")] for x in X]
@@ -187,6 +205,34 @@ def test_orders():
         model.predict(X, within=[[0, 1, 2], [0, 0, 2]])
 
 
+def test_words_with_unknown_labels_are_passed_over(chains):
+    X, Y = chains
+    pair = [x for x in X if len(x) == 2][:2]
+    model = CRF(Chain()).fit(X, Y)
+    known = ["ab", "ca"]
+    for others in (["az"], ["zzz", "z"], [["a", 7], ("b", None)]):
+        assert model.predict(pair, within=[*others, *known]) == model.predict(pair, within=known)
+    message = (
+        r"sample 1 \(2 positions\): none of the 3 .* here \(passed over .*: \['a', 'z'\], \['z', 'z'\]\)"
+    )
+    with pytest.raises(InfeasibleError, match=message):
+        model.predict([np.zeros((0, 2)), *pair], within=["az", "abc", "zz"])
+    with pytest.raises(
+        InfeasibleError, match=r"sample 0 .* none of the 2 outputs of within has this length;"
+    ):
+        model.predict(pair, within=["abc", "zzz"])
+    for Y in ([["B-NP", *["O"] * (len(x) - 1)] for x in X], [[(0, 1, "NP")] for x in X]):
+        model = CRF(SemiMarkov(2)).fit(X, Y)
+        known, other = Y[0][:1] + ["O"], ["B-VP", "O"]
+        if not isinstance(known[0], str):
+            known, other = [(1, 2, "NP")], [(0, 1, "VP")]
+        assert model.predict(pair, within=[other, known]) == [known] * 2
+        with pytest.raises(
+            InfeasibleError, match=r"passed over for labels that the model does not know: .*VP"
+        ):
+            model.predict(pair, within=[other])
+
+
 def test_what_is_refused(chains):
     X, Y = chains
     model = CRF(Chain()).fit(X, Y)
@@ -198,8 +244,8 @@ def test_what_is_refused(chains):
     strict = CRF(Chain(allowed=[("a", "b"), ("b", "a")]), classes=LABELS).fit([X[place]], [["a", "b"]])
     with pytest.raises(InfeasibleError, match="none of the 1 outputs of within is possible here"):
         strict.predict([X[place]], within=["aa"])
-    with pytest.raises(ValueError, match=r"unknown label 'z' at within\[1\]\[1\]"):
-        model.predict(X, within=["ab", "az"])
+    with pytest.raises(TypeError, match=r"the label at within\[1\]\[0\] is not hashable"):
+        model.predict(X[place : place + 1], within=["ab", [["a"], "b"]])
     with pytest.raises(ValueError, match="within is empty"):
         model.predict(X, within=[])
     with pytest.raises(TypeError, match="within must be a list of allowed outputs, a Restriction"):

@@ -86,6 +86,9 @@ def test_outputs_are_lists():
     assert np.array_equal(same, [["a", "b"], ["b", "b"]]) and np.unique(same).tolist() == ["a", "b"]
     assert np.stack([same, same]).shape == (2, 2, 2)
     assert np.concatenate([same, Outputs([["a"]])]).tolist() == [["a", "b"], ["b", "b"], ["a"]]
+    assert np.concatenate([same, same], axis=1).tolist() == [["a", "b"] * 2, ["b", "b"] * 2]
+    assert np.concatenate([same, same], None).tolist() == [*"abbb", *"abbb"]
+    assert np.concatenate([same, same], axis=0).shape == np.concatenate([same, same], 0).shape == (4,)
     orders = Outputs([np.array([0, 1]), np.array([1, 0])])  # arrays of one length are entries, too
     assert np.concatenate([orders, orders]).shape == (4,)
 
@@ -181,3 +184,44 @@ def test_names_of_scorers():
         chunk_f1([["NN", "DT"]], [["NN", "NN"]])
     with pytest.raises(ValueError, match="Y_true has 1 samples, Y_pred has 0"):
         chunk_f1([["O"]], [])
+
+
+def tagged(form):
+    """Inputs and chunk labels of equal lengths, as lists, as lists of arrays or as arrays of two dimensions."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(12, 3, 2))
+    Y = np.array(["B-a", "O"])[(X[:, :, 0] + 0.5 * rng.normal(size=(12, 3)) > 0).astype(int)]
+    return {"lists": (list(X), Y.tolist()), "arrays": (list(X), list(Y)), "table": (X, Y)}[form]
+
+
+SEQUENCE_SCORERS = ["token_accuracy", "sequence_accuracy", "chunk_f1", "chunk_precision", "chunk_recall"]
+
+
+@pytest.mark.parametrize("name", SEQUENCE_SCORERS)
+def test_scores_do_not_depend_on_the_container(name):
+    def of(form):
+        X, Y = tagged(form)
+        return cross_val_score(CRF(Chain()), X, Y, cv=CV, scoring=get_scorer(name), error_score="raise")
+
+    plain = of("lists")
+    assert 0.0 < plain.mean() < 1.0
+    np.testing.assert_array_equal(of("arrays"), plain)
+    np.testing.assert_array_equal(of("table"), plain)
+
+
+@pytest.mark.parametrize("length", [3, None])
+@pytest.mark.parametrize("name", SEQUENCE_SCORERS)
+def test_scores_of_the_crfsuite_interface(name, length):
+    from palmette.compat import CRF as Compat
+
+    _, Y = tagged("lists")
+    Y = [y[: length or 1 + i % 3] for i, y in enumerate(Y)]
+    X = [
+        [{"label": label if i % 4 else "?", "place": str(t)} for t, label in enumerate(y)]
+        for i, y in enumerate(Y)
+    ]
+    model = Compat(max_iterations=20).fit(X, Y)
+    predicted = model.predict(X)
+    assert isinstance(predicted, np.ndarray) and predicted.ndim == (2 if length else 1)
+    plain = SCORERS[name]._score_func(Y, [list(y) for y in predicted])
+    assert get_scorer(name)(model, X, Y) == plain and plain > 0.0

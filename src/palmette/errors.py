@@ -11,7 +11,23 @@ class MissingCapability(TypeError):
 
 
 class InfeasibleError(ValueError):
-    """No output satisfies the restriction given for a sample."""
+    """No output satisfies the restriction given for a sample.
+
+    `sample` is its number in the message if that counts the samples asked together, which may be a block of all; None
+    if it is final.
+    """
+
+    def __init__(self, message: str, sample: int | None = None) -> None:
+        super().__init__(message)
+        self.sample = sample
+
+    def renumbered(self, sample: int) -> InfeasibleError:
+        """The same error with the final number of the sample.
+
+        >>> InfeasibleError("sample 1 (length 2): no output", 1).renumbered(40)
+        InfeasibleError('sample 40 (length 2): no output')
+        """
+        return InfeasibleError(str(self).replace(f"sample {self.sample} ", f"sample {sample} ", 1))
 
 
 class ApproximateInferenceWarning(UserWarning):

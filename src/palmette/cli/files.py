@@ -27,11 +27,9 @@ def check_readable(paths: Iterable[str | None]) -> None:
 
 def check_writable(path: str, what: str) -> None:
     """Raise an error if a file cannot be written where it shall be, before there is something to lose."""
-    folder = os.path.dirname(os.path.realpath(path))
-    if not os.path.isdir(folder):
-        raise FileNotFoundError(f"cannot write {what} to {path}: there is no folder {folder}; make it first")
-    if os.path.isdir(path):
-        raise IsADirectoryError(f"cannot write {what} to {path}: it is a folder; name a file in it")
+    from palmette.io.atomic import checked_target
+
+    folder = checked_target(path, what).parent
     if not os.access(folder, os.W_OK):
         raise PermissionError(f"cannot write {what} to {path}: no permission to write in {folder}")
 

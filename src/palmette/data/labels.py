@@ -93,14 +93,16 @@ class LabelCodec:
         ----------
         Y : list of label sequences, or for ``layout="items"`` one sequence of labels
         classes : iterable of labels, optional
-            Declares the labels and their order; labels absent from `Y` are welcome here, and whether `Y`
-            has others shows when it is encoded.
+            Declares the labels; labels absent from `Y` are welcome here, and whether `Y` has others shows when it
+            is encoded. Their order is kept, but of ``layout="items"`` they are ordered as above, since scikit-learn
+            takes the ``classes_`` of a classifier for sorted.
         """
         nested = [_label_items(Y, where)] if layout == "items" else _label_sequences(Y, where)
         classes = None if classes is None else list(classes)
         _refuse_confusing(nested, classes or [], _position(where, layout))
         if classes is not None:
-            return cls(classes)
+            declared = cls(classes)
+            return cls(_in_order(list(declared.classes_))) if layout == "items" else declared
         try:
             found = dict.fromkeys(chain.from_iterable(nested))
         except TypeError:
@@ -133,18 +135,29 @@ class LabelCodec:
         """Codes (int32) of all positions of outputs of sequences of the given `lengths`: here label sequences."""
         return self.encode_sequences(Y).values
 
-    def encode_allowed(self, Y: Iterable, lengths: Iterable[int]) -> dict[int, np.ndarray]:
+    def encode_allowed(
+        self, Y: Iterable, lengths: Iterable[int]
+    ) -> tuple[dict[int, np.ndarray], dict[int, list]]:
         """Codes of the outputs among `Y` that sequences of each of the `lengths` can have, one output a row.
 
-        `Y` has outputs as ``predict`` returns them; a string stands for its characters.
+        `Y` has outputs as ``predict`` returns them; a string stands for its characters. Outputs with a label that
+        this codec does not know cannot be outputs of its model: they come second, by their lengths.
 
-        >>> LabelCodec("abt").encode_allowed(["at", "bat", ["b", "a"]], [2])
-        {2: array([[0, 2],
-               [1, 0]], dtype=int32)}
+        >>> LabelCodec("abt").encode_allowed(["at", "bat", ["b", "a"], "ax", "x"], [2])
+        ({2: array([[0, 2],
+               [1, 0]], dtype=int32)}, {2: [['a', 'x']]})
         """
-        codes = self.encode_sequences([list(y) if isinstance(y, str) else y for y in Y], where="within")
-        found = np.diff(codes.offsets)
-        return {n: codes.values[codes.offsets[:-1][found == n, None] + np.arange(n)] for n in lengths}
+        nested = _label_sequences([list(y) if isinstance(y, str) else y for y in Y], "within")
+        known: dict[int, list] = {n: [] for n in lengths}
+        unknown: dict[int, list] = {n: [] for n in known}
+        try:
+            for y in nested:
+                if len(y) in known:
+                    (known if self._codes.keys() >= set(y) else unknown)[len(y)].append(y)
+        except TypeError:
+            raise _first_failure(nested, _plain, _position("within", "sequences")) from None
+        codes = {n: self.encode_sequences(own).values.reshape(len(own), n) for n, own in known.items()}
+        return codes, unknown
 
     def encode_items(self, y: Iterable, *, where: str = "y") -> np.ndarray:
         """Codes (int32) of one sequence of labels."""

@@ -11,9 +11,10 @@ import numpy as np
 class Outputs(list):
     """A list with one entry a sample, of any length each.
 
-    It is a list in every respect but one: ``np.concatenate`` of several of them is a one-dimensional array (dtype
-    object) of their entries, whatever the lengths of these are. That is how scikit-learn's ``cross_val_predict`` puts
-    folds together; of plain lists NumPy would try to make tables, and fail where the lengths differ.
+    It is a list in every respect but one: ``np.concatenate`` of several of them, along axis 0, is a one-dimensional
+    array (dtype object) of their entries, whatever the lengths of these are. That is how scikit-learn's
+    ``cross_val_predict`` puts folds together; of plain lists NumPy would try to make tables, and fail where the lengths
+    differ.
 
     Examples
     --------
@@ -32,7 +33,8 @@ class Outputs(list):
 
     def __array_function__(self, func: Callable, types: Any, args: tuple, kwargs: dict) -> Any:
         # NumPy asks here when one of its functions meets such a list. All but one see a plain list.
-        if func is not np.concatenate:
+        axis = args[1] if len(args) > 1 else kwargs.get("axis", 0)
+        if func is not np.concatenate or axis != 0:
             return func(*_plain(args), **_plain(kwargs))
         parts = [part.entries() if isinstance(part, Outputs) else part for part in args[0]]
         return np.concatenate(parts, *args[1:], **kwargs)

@@ -81,17 +81,20 @@ class RankingCodec(LabelCodec):
             at += int(n)
         return codes
 
-    def encode_allowed(self, Y: Any, lengths: Iterable[int]) -> dict[int, np.ndarray]:
+    def encode_allowed(self, Y: Any, lengths: Iterable[int]) -> tuple[dict[int, np.ndarray], dict[int, list]]:
         """Codes of the orders among `Y` that rank as many documents as each of the `lengths`, one order a row.
 
+        There are no labels here that could be unknown, so that second there is nothing.
+
         >>> RankingCodec().encode_allowed([[1, 2, 0], [1, 0]], [3])
-        {3: array([[2, 0, 1]], dtype=int32)}
+        ({3: array([[2, 0, 1]], dtype=int32)}, {})
         """
         orders = [_checked_order(order, i) for i, order in enumerate(_queries(Y))]
-        return {
+        codes = {
             n: np.array([np.argsort(order) for order in orders if len(order) == n], np.int32).reshape(-1, n)
             for n in lengths
         }
+        return codes, {}
 
     def decode(self, codes: Sequence[int] | np.ndarray) -> Any:
         """The documents of one query, best first."""

@@ -83,24 +83,36 @@ class SegmentCodec(LabelCodec):
 
     def encode_outputs(self, Y: Any, lengths: Sequence[int] | np.ndarray) -> np.ndarray:
         """Codes (int32) of all positions of segmentations of sequences of the given `lengths`."""
-        codes = [self._encode_one(y, i, int(n)) for i, (y, n) in enumerate(zip(_outputs(Y), lengths))]
+        codes = [
+            self._encode_one(_read(y, i, int(n), self.form, self.outside), int(n))
+            for i, (y, n) in enumerate(zip(_outputs(Y), lengths))
+        ]
         return np.concatenate([np.empty(0, np.int32), *codes])
 
-    def encode_allowed(self, Y: Any, lengths: Iterable[int]) -> dict[int, np.ndarray]:
+    def encode_allowed(self, Y: Any, lengths: Iterable[int]) -> tuple[dict[int, np.ndarray], dict[int, list]]:
         """Codes of the segmentations among `Y` that sequences of each of the `lengths` can have, one a row.
 
         IOB2 labels fit sequences of their number. Segments ``(start, stop, label)`` fit where the last one ends with
-        the sequence, or before: the positions after it are outside, if there is a label for that.
+        the sequence, or before: the positions after it are outside, if there is a label for that. Segmentations with a
+        label that this codec does not know come second, by the lengths that they fit.
         """
         Y = _outputs(Y, "within")
         longer = self.form == "segments" and self.outside is not None
         least = [self._least_length(y, i) for i, y in enumerate(Y)]
 
-        def fitting(n: int) -> list[np.ndarray]:
-            fits = [i for i, m in enumerate(least) if m == n or (longer and m < n)]
-            return [self._encode_one(Y[i], i, n, "within") for i in fits]
-
-        return {n: np.array(fitting(n), np.int32).reshape(-1, n) for n in lengths}
+        codes: dict[int, np.ndarray] = {}
+        unknown: dict[int, list] = {}
+        for n in lengths:
+            known, unknown[n] = [], []
+            for i, (y, m) in enumerate(zip(Y, least)):
+                if m == n or (longer and m < n):
+                    segments = _read(y, i, n, self.form, self.outside, "within")
+                    if self._codes.keys() >= {segment.label for segment in segments}:
+                        known.append(self._encode_one(segments, n))
+                    else:
+                        unknown[n].append(y)
+            codes[n] = np.array(known, np.int32).reshape(-1, n)
+        return codes, unknown
 
     def _least_length(self, y: Sequence, i: int) -> int:
         """Positions that an allowed output needs."""
@@ -108,9 +120,9 @@ class SegmentCodec(LabelCodec):
             return len(y)
         return max((segment.stop for segment in _read_segments(y, i, maxsize, "within")), default=0)
 
-    def _encode_one(self, y: Sequence, i: int, n: int, where: str = "y") -> np.ndarray:
+    def _encode_one(self, segments: list[Segment], n: int) -> np.ndarray:
         codes = np.empty(n, np.int32)
-        for start, stop, label, place in _read(y, i, n, self.form, self.outside, where):
+        for start, stop, label, place in segments:
             code = self._codes[label] if label in self._codes else self._code_of(label, place)
             if stop - start > self.longest[code]:
                 raise ValueError(

@@ -40,7 +40,7 @@ def check_class_weight(estimator: Any) -> None:
             "weight. What a wrong label costs is SSVM(..., task_loss=Hamming({label: cost})) of palmette.losses; "
             "fit(X, y, sample_weight=...) weighs whole samples"
         )
-    if given != "balanced" and not isinstance(given, Mapping):
+    if not isinstance(given, Mapping) and not (isinstance(given, str) and given == "balanced"):
         raise ValueError(
             f"class_weight must be 'balanced', a dict {{label: weight}} or None, got {given!r:.60}"
         )

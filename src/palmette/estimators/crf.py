@@ -79,7 +79,9 @@ class CRF(KernelEstimator):
         Hash the names of features to so many columns instead of keeping a vocabulary: the memory does not grow with
         the number of features, some features share their weights, and the names are lost.
     classes : sequence, optional
-        All labels, if some may be missing in the training data.
+        All labels, if some may be missing in the training data. Of ``Multiclass`` they are sorted, as scikit-learn
+        expects of ``classes_``. Elsewhere their order is kept: it is that of codes, which decide between equally good
+        outputs.
     class_weight : {"balanced"} or dict, optional
         ``Multiclass`` only: a weight for every label, by which the weights of its samples are multiplied; labels that
         the dict lacks have 1. "balanced": ``W / (K W_k)``, with the weights ``W_k`` of the samples of label k, ``W`` of

@@ -121,7 +121,7 @@ class Perceptron(StructuredEstimator):
         """One epoch over a batch, going on from what was learnt before.
 
         New feature names get new weights; ``classes`` names all labels and is needed at the first call unless it is
-        a constructor argument.
+        a constructor argument. As there, those of ``Multiclass`` are sorted, and others keep their order.
         """
         self._check_structure()
         if self.solver != "perceptron":

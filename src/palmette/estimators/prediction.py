@@ -23,6 +23,7 @@ from palmette.estimators.training import (
     checked_weights,
     encode_outputs,
     given_labels,
+    numbering,
     positions,
     telling,
     without_empty,
@@ -62,8 +63,9 @@ class Predictions:
             What an output may be:
 
             * a list of allowed outputs, such as a word list: ``argmax_{y in within} f(x, y)`` over those whose length
-              fits, found by scoring each of them. A string stands for its characters. ``Multiclass``: a list of
-              labels; ``Ranking``: orders, as ``predict`` returns them. Ties go to the lowest codes.
+              fits, found by scoring each of them. A string stands for its characters. Outputs with labels that the
+              model does not know are passed over. ``Multiclass``: a list of labels, all of them known;
+              ``Ranking``: orders, as ``predict`` returns them. Ties go to the lowest codes.
             * a list with one :class:`~palmette.structures.Restriction` (or None) a sample;
             * one :class:`~palmette.structures.Restriction` of the rows of all samples, one sample after the other
               (``SegmentRestriction`` of a ``SemiMarkov``, ``RankingRestriction`` of a ``Ranking``). The samples are
@@ -114,7 +116,9 @@ class Predictions:
             raise ValueError(f"n must be an integer of at least 1, got {n!r}")
         require(self.structure, ("k_best",), user="predict_nbest", remedy="Use predict.")
         batch, keep = without_empty(self._transform(X))
-        found = chain.from_iterable(self._map(batch, lambda theta: self.structure_.k_best(theta, int(n))))
+        found = chain.from_iterable(
+            self._map(batch, keep, lambda theta: self.structure_.k_best(theta, int(n)))
+        )
         decode = self._decode_item if self.structure.layout == "items" else self.codec_.decode
         return [
             [(decode(codes), value) for codes, value in next(found)] if kept else [([], 0.0)] for kept in keep
@@ -145,7 +149,7 @@ class Predictions:
         """Score ``max_y f(x, y)`` of the best output of every sample, shape (n_samples,); 0 for an empty sequence."""
         batch, keep = without_empty(self._transform(X))
         out = np.zeros(len(keep))
-        found = self._map(batch, lambda theta: self.structure_.best(theta).values)
+        found = self._map(batch, keep, lambda theta: self.structure_.best(theta).values)
         out[keep] = np.concatenate(found) if found else []
         return out
 
@@ -171,6 +175,7 @@ class Predictions:
         found = self._run(
             batch,
             lambda block, rows: answer(self.scorer_.score(self.coef_, block), codes[rows]),
+            np.flatnonzero(keep),
         )
         out[keep] = np.concatenate(found) if found else []
         return out
@@ -246,17 +251,25 @@ class Predictions:
         if self.structure.layout == "items" and hasattr(X, "shape"):
             validate_data(self, X, reset=reset, skip_check_array=True)
 
-    def _map(self, batch: Batch, answer: Callable[[Any], Any]) -> list[Any]:
-        """Answers of the structure for blocks of samples, in order."""
-        return self._run(batch, lambda block, _: answer(self.scorer_.score(self.coef_, block)))
+    def _map(self, batch: Batch, keep: np.ndarray, answer: Callable[[Any], Any]) -> list[Any]:
+        """Answers of the structure for blocks of samples, in order; ``keep`` says which samples of X those are."""
+        places = np.flatnonzero(keep)
+        return self._run(batch, lambda block, _: answer(self.scorer_.score(self.coef_, block)), places)
 
-    def _run(self, batch: Batch, function: Callable[[Batch, slice], Any]) -> list[Any]:
-        """``function`` of every block of samples and of its rows, in order, on all threads."""
+    def _run(
+        self, batch: Batch, function: Callable[[Batch, slice], Any], places: np.ndarray | None = None
+    ) -> list[Any]:
+        """``function`` of every block of samples and of its rows, in order, on all threads.
+
+        ``places`` are the numbers of the samples in X, for messages; by default those in ``batch``.
+        """
+        places = np.arange(len(batch)) if places is None else places
         pieces = _blocks(batch, getattr(self.scorer_, "rows_a_block", ROWS_A_BLOCK))
 
         def one(piece: tuple[int, int]) -> Any:
             rows = slice(int(batch.offsets[piece[0]]), int(batch.offsets[piece[1]]))
-            return function(batch.slice(*piece), rows)
+            with numbering(places[slice(*piece)]):
+                return function(batch.slice(*piece), rows)
 
         with telling(self.structure_):
             if len(pieces) < 2:  # one sentence should not wait for threads to be set up
@@ -281,8 +294,8 @@ class Predictions:
 
     def _piece_codes(self, X: Any, answer: Callable[[Any], np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
         whole = self._transform(X)
-        batch, _ = without_empty(whole)
-        found = self._map(batch, answer)
+        batch, keep = without_empty(whole)
+        found = self._map(batch, keep, answer)
         if not found:
             # One number a document of a ranking, one for each label elsewhere.
             labelled = getattr(self.structure, "labelled", True)

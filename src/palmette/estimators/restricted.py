@@ -9,7 +9,7 @@ import numpy as np
 
 from palmette.data.batch import Batch
 from palmette.errors import InfeasibleError
-from palmette.estimators.training import telling, without_empty
+from palmette.estimators.training import numbering, telling, without_empty
 from palmette.objectives.risk import ROWS_A_BLOCK
 from palmette.structures.ranking_tables import RankingRestriction
 from palmette.structures.tables import Restriction
@@ -22,7 +22,7 @@ def best_within(model: Any, X: Any, within: Any) -> tuple[np.ndarray, np.ndarray
     whole = model._transform(X)
     batch, keep = without_empty(whole)
     if isinstance(within, RESTRICTIONS):
-        codes = _of_all(model, batch, within)
+        codes = _of_all(model, batch, within, np.flatnonzero(keep))
     elif isinstance(within, str | bytes) or not isinstance(within, Iterable):
         raise TypeError(
             f"within must be a list of allowed outputs, a Restriction of all rows of X, or a list with one a sample; "
@@ -37,11 +37,11 @@ def best_within(model: Any, X: Any, within: Any) -> tuple[np.ndarray, np.ndarray
     return codes, whole.offsets
 
 
-def _of_all(model: Any, batch: Batch, within: Any) -> np.ndarray:
+def _of_all(model: Any, batch: Batch, within: Any, places: np.ndarray) -> np.ndarray:
     """One restriction speaks of all rows, so that they are answered together."""
     if not len(batch):
         return np.empty(0, np.int32)
-    with telling(model.structure_):
+    with telling(model.structure_), numbering(places):
         return model.structure_.best(model.scorer_.score(model.coef_, batch), within=within).codes
 
 
@@ -72,16 +72,19 @@ def _of_each(model: Any, batch: Batch, given: list, places: np.ndarray, n_sample
 
 
 def _among(model: Any, batch: Batch, given: list, places: np.ndarray) -> np.ndarray:
-    """The best of given outputs, each scored; those of the wrong length cannot be outputs of a sample."""
+    """The best of given outputs, each scored.
+
+    Those of the wrong length, and those with labels that the model does not know, cannot be outputs of a sample.
+    """
     if not given:
         raise ValueError(
             "within is empty: give at least one allowed output, or leave it out to allow all of them"
         )
     if model.structure.layout == "items":
         codes = model.codec_.encode_items(given, where="within")
-        found = {1: codes[:, None]}
+        found, unknown = {1: codes[:, None]}, {}
     else:
-        found = model.codec_.encode_allowed(given, np.unique(batch.lengths).tolist())
+        found, unknown = model.codec_.encode_allowed(given, np.unique(batch.lengths).tolist())
     for codes in found.values():
         if np.any(codes < 0):
             raise ValueError("within has an output with UNKNOWN in it: allowed outputs are whole ones")
@@ -93,7 +96,11 @@ def _among(model: Any, batch: Batch, given: list, places: np.ndarray) -> np.ndar
         candidates = found.get(n, np.empty((0, n), np.int32))
         values = _scores(model.structure_, theta, s, candidates)
         if not np.any(values > -np.inf):
-            why = "has this length" if not len(values) else "is possible here"
+            strange = unknown.get(n, [])
+            why = "is possible here" if len(values) or strange else "has this length"
+            if strange:
+                shown = ", ".join(f"{y!r:.60}" for y in strange[:3]) + (", ..." if len(strange) > 3 else "")
+                why += f" (passed over for labels that the model does not know: {shown})"
             raise InfeasibleError(
                 f"sample {place} ({n} positions): none of the {len(given)} outputs of within {why}; add one that fits, "
                 "or predict this sample without within"

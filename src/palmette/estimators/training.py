@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any
@@ -16,6 +17,7 @@ from palmette.data.outside import refuse_masked
 from palmette.data.rankings import RankingCodec
 from palmette.data.segments import SegmentCodec
 from palmette.data.sequences import check_same_length, listed
+from palmette.errors import InfeasibleError
 from palmette.estimators.edge_features import select_columns
 from palmette.features.base import Encoder, check_lengths
 from palmette.features.door import admitted, make_encoder
@@ -115,6 +117,17 @@ def admitted_to(structure: Any, X: Any) -> Any:
 def telling(structure: Any) -> Any:
     """A context in which a structure gathers what it answers approximately, and says so once at the end."""
     return structure.telling() if hasattr(structure, "telling") else contextlib.nullcontext()
+
+
+@contextlib.contextmanager
+def numbering(places: np.ndarray) -> Iterator[None]:
+    """A context in which the samples asked together have the numbers ``places`` in ``X``, and so in errors."""
+    try:
+        yield
+    except InfeasibleError as error:
+        if error.sample is None:
+            raise
+        raise error.renumbered(int(places[error.sample])) from error
 
 
 def positions(batch: Batch) -> list[range]:

@@ -17,6 +17,18 @@ except ImportError:  # Windows, which does not let anybody remove a file that is
     fcntl = None  # type: ignore[assignment]
 
 
+def checked_target(path: str | os.PathLike[str], what: str = "") -> Path:
+    """The file that `path` names, links followed; an OSError if it cannot be a regular file, which names `what`."""
+    target, named = Path(os.path.realpath(path)), f"{what} to {os.fspath(path)}".removeprefix(" to ")
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"cannot write {named}: there is no folder {target.parent}; make it first")
+    if target.is_dir():
+        raise IsADirectoryError(f"cannot write {named}: it is a folder; name a file in it")
+    if target.exists() and not target.is_file():
+        raise OSError(f"cannot write {named}: it is a device or a pipe, not a regular file")
+    return target
+
+
 @contextmanager
 def write_atomically(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """Open a file for writing that takes its name only when it is complete and on disk.
@@ -39,13 +51,7 @@ def write_atomically(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     ...     (Path(folder) / "a.txt").read_bytes()
     b'whole'
     """
-    target = Path(os.path.realpath(path))
-    if not target.parent.is_dir():
-        raise FileNotFoundError(f"cannot write {os.fspath(path)}: there is no folder {target.parent}")
-    if target.is_dir():
-        raise IsADirectoryError(f"cannot write {os.fspath(path)}: it is a folder")
-    if target.exists() and not target.is_file():
-        raise OSError(f"cannot write {os.fspath(path)}: it is a device or a pipe, not a regular file")
+    target = checked_target(path)
     _remove_abandoned(target)
     try:
         with _temporary_file(target) as (temporary, file):

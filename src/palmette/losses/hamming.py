@@ -26,7 +26,8 @@ class Hamming:
     costs : None, mapping or array, default=None
         * ``{label: cost}``: cost of missing a position whose true label is ``label`` (1 for the others);
         * ``{(true, predicted): cost}``: cost of one confusion (1 for the others);
-        * array of shape (n_classes, n_classes) in the order of ``classes_``.
+        * array of shape (n_classes, n_classes) in the order of ``classes_``, which is sorted for ``Multiclass``,
+          whatever the order of ``classes=...``.
 
     Examples
     --------

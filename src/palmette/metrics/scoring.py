@@ -91,7 +91,7 @@ def _token_accuracy(Y_true: Sequence, Y_pred: Sequence) -> float:
 def _sequence_accuracy(Y_true: Sequence, Y_pred: Sequence) -> float:
     # Segments may be given in any order; labels are told from each other by their places.
     return sequence_accuracy(
-        *([sorted(y) if y and _is_segment(y[0]) else y for y in Y] for Y in (Y_true, Y_pred))
+        *([sorted(y) if len(y) and _is_segment(y[0]) else y for y in Y] for Y in (Y_true, Y_pred))
     )
 
 

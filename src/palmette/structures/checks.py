@@ -66,14 +66,15 @@ def _check_feasible(values: np.ndarray, theta: Any, structure: Any = None) -> No
 def _infeasible(sample: int, theta: Any, structure: Any = None) -> ValueError:
     """Why a sample has no output: scores overflowed, or the restriction or the structure's ``_limit`` leaves none."""
     start, stop = theta.offsets[sample : sample + 2].tolist()
-    sample = theta.number(sample) if hasattr(theta, "number") else sample
+    own = None if hasattr(theta, "number") else sample
+    sample = theta.number(sample) if own is None else sample
     if not (np.all(theta.node[start:stop] < np.inf) and np.all(theta.edge < np.inf)):
         return ValueError(
             f"sample {sample} (length {stop - start}): its scores are NaN or infinite, since feature values or weights "
             "are too large; scale the features to values around 1 and fit again"
         )
     limit = getattr(structure, "_limit", RESTRICTION)
-    return InfeasibleError(f"sample {sample} (length {stop - start}): no output satisfies {limit}")
+    return InfeasibleError(f"sample {sample} (length {stop - start}): no output satisfies {limit}", own)
 
 
 def _expected_losses(node: np.ndarray, risk: np.ndarray | None) -> np.ndarray:

@@ -385,5 +385,6 @@ def _places(theta: RankingTables) -> np.ndarray:
 
 def _infeasible(sample: int, n: int) -> InfeasibleError:
     return InfeasibleError(
-        f"sample {sample} ({n} documents): no ranking satisfies the restriction; allow more ranks of its documents"
+        f"sample {sample} ({n} documents): no ranking satisfies the restriction; allow more ranks of its documents",
+        sample,
     )

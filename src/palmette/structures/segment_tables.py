@@ -12,7 +12,7 @@ import numpy as np
 
 from palmette.data.ragged import gather
 from palmette.memory import check_size
-from palmette.structures.tables import ChainTables, Restriction, _dot, combine
+from palmette.structures.tables import ChainTables, Restriction, _dot, check_mask, combine
 
 N_FLAGS = 3  # not contradicted yet, contradicting for the first time, contradicted before
 
@@ -64,6 +64,11 @@ class SegmentTables(ChainTables):
 
     segment: np.ndarray = field(kw_only=True)
     longest: np.ndarray = field(kw_only=True)
+
+    @property
+    def n_codes(self) -> int:
+        """``label`` where a segment begins, ``n_labels + label`` in the rows inside."""
+        return 2 * self.n_labels
 
     @property
     def max_length(self) -> int:
@@ -164,11 +169,18 @@ class SegmentRestriction(Restriction):
         return cls(segment=~contradictions(np.asarray(codes), n_labels, max_length))
 
     def check(self, theta: ChainTables) -> None:
-        """Compare shapes with the potentials before any work starts."""
+        """Compare shapes, kinds and codes with the potentials before any work starts."""
+        if not isinstance(theta, SegmentTables):
+            raise TypeError(
+                "within is a SegmentRestriction, which is for segments, but the potentials are "
+                f"{type(theta).__name__}: give a Restriction"
+            )
         super().check(theta)
-        wanted = theta.segment.shape  # type: ignore[attr-defined]
-        if self.segment is not None and np.shape(self.segment) != wanted:
-            raise ValueError(f"within.segment has shape {np.shape(self.segment)}, expected {wanted}")
+        if self.segment is not None:
+            segment = np.asarray(self.segment)
+            check_mask("within.segment", segment)
+            if segment.shape != theta.segment.shape:
+                raise ValueError(f"within.segment has shape {segment.shape}, expected {theta.segment.shape}")
 
 
 def contradictions(codes: np.ndarray, n_labels: int, max_length: int) -> np.ndarray:

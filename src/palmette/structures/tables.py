@@ -45,6 +45,11 @@ class ChainTables:
         return self.node.shape[1]
 
     @property
+    def n_codes(self) -> int:
+        """Codes that a position may have; those of segments also say where one goes on."""
+        return self.n_labels
+
+    @property
     def shapes(self) -> tuple:
         """Shapes of the tables of nodes, edges and (if any) triples."""
         return tuple(table.shape for table in (self.node, self.edge, self.triple) if table is not None)
@@ -224,9 +229,11 @@ class Restriction:
         return cls(node=node)
 
     def check(self, theta: ChainTables) -> None:
-        """Compare shapes with the potentials before any work starts."""
+        """Compare shapes, kinds and codes with the potentials before any work starts."""
         rows, labels = theta.node.shape
         pair = (labels, labels)
+        for name in ("node", "edge", "triple"):
+            check_mask(f"within.{name}", getattr(self, name))
         if self.node is not None and self.node.shape != (rows, labels):
             raise ValueError(f"within.node has shape {self.node.shape}, expected {(rows, labels)}")
         if self.edge is not None:
@@ -237,7 +244,28 @@ class Restriction:
                 )
         if self.contradicts is not None and self.contradicts.shape != (rows,):
             raise ValueError(f"within.contradicts has shape {self.contradicts.shape}, expected {(rows,)}")
+        if self.contradicts is not None and rows:
+            _check_partial(self.contradicts, theta.n_codes)
         _check_triple("within.triple has", self.triple, theta)
+
+
+def check_mask(what: str, mask: np.ndarray | None) -> None:
+    """Raise TypeError for numbers and the like where it is said what is allowed."""
+    if mask is not None and mask.dtype != bool:
+        raise TypeError(f"{what} has dtype {mask.dtype}, expected bool: True for what is allowed")
+
+
+def _check_partial(codes: np.ndarray, n_codes: int) -> None:
+    if codes.dtype.kind not in "iu":
+        raise TypeError(
+            f"within.contradicts has dtype {codes.dtype}, expected integer codes, -1 where unknown"
+        )
+    wrong = np.flatnonzero((codes < -1) | (codes >= n_codes))
+    if len(wrong):
+        row = int(wrong[0])
+        raise ValueError(
+            f"within.contradicts[{row}] = {codes[row]} is no code; expected 0..{n_codes - 1}, or -1 where unknown"
+        )
 
 
 def combine(
