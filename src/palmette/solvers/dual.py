@@ -173,8 +173,8 @@ def why_not(problem: Any) -> str:
         for strengths in (reg.l2[part], reg.l1[part]):
             if len(strengths) and not np.all(strengths == strengths[0]):
                 return (
-                    "needs one l2 and one l1 for features and intercept, and one for transitions; columns of arrays have "
-                    "an l2 of their own where none is given (give l2=1.0, say)"
+                    "needs one l2 and one l1 for features and intercept, and one for transitions; columns of arrays "
+                    "have an l2 of their own where none is given (give l2=1.0, say)"
                 )
     if not reg.strongly_convex:
         return "needs l2 > 0 on every weight"
