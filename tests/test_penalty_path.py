@@ -193,6 +193,8 @@ def test_multiples_of_the_usual_penalty():
     assert again.l2_ == model.l2_ and np.array_equal(again.coef_, model.coef_)
     named = clone(model).set_params(l2s=[f"{t:g}x" for t in times[::-1]]).fit(X, y)
     assert named.best_params_ == model.best_params_ and np.array_equal(named.l2s_, model.l2s_)
+    exact = clone(model).set_params(l2s=["1.23456789x"]).fit(X, y)
+    assert exact.best_params_ == {"l2": "1.23456789x"} and exact.l2_ == 1.23456789 * usual
     search = GridSearchCV(CRF(Multiclass(), tol=1e-7), {"l2": list(model.l2s_)}, cv=KFold(3)).fit(X, y)
     named.set_params(search_tol=1e-7).fit(X, y)
     np.testing.assert_allclose(named.cv_scores_.mean(axis=1), search.cv_results_["mean_test_score"])

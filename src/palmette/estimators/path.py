@@ -186,7 +186,8 @@ def _mean(scores: np.ndarray) -> np.ndarray:
 
 
 def _setting(value: float, multiple: bool) -> dict[str, Any]:
-    return {"l2": f"{value:g}x" if multiple else float(value)}
+    value = float(value)
+    return {"l2": repr(value).removesuffix(".0") + "x" if multiple else value}
 
 
 def _score(scorer: Any) -> Callable[[Any, Part], float]:
