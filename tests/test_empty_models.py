@@ -90,10 +90,22 @@ def test_what_is_recommended_instead_learns():
         (lambda: CRF(Multiclass()).fit(TABLE, ["a"] * 4), "y has one label only, 'a'. Give samples of other labels"),
         (lambda: SSVM(Chain()).fit(WORDS, [["a", "a"], ["a"], ["a"]]), "y has one label only, 'a'"),
         (lambda: Perceptron(Chain()).fit(WORDS, [["a", "a"], ["a"], ["a"]]), "y has one label only, 'a'"),
-        (lambda: PlackettLuce().fit([0.0 * TABLE], [[0, 0, 1, 2]]), "X has no feature that is not 0"),
+        (lambda: PlackettLuce().fit([0.0 * TABLE], [[0, 0, 1, 2]]), "no feature in X differs within a query"),
+        (
+            lambda: PlackettLuce().fit([0.0 * TABLE + 2.0, 0.0 * TABLE], [[0, 0, 1, 2]] * 2),
+            "no feature in X differs within a query. Give features that differ within a query",
+        ),
+        (
+            lambda: CRF(Multiclass()).fit(0.0 * TABLE + 2.0, ["a", "b", "a", "b"]),
+            "no feature in X differs between positions. Give",
+        ),
+        (
+            lambda: CRF(Multiclass()).fit([{"bias": 1.0}] * 4, ["a", "b", "a", "b"]),
+            "no feature in X differs between positions. Give",
+        ),
         (
             lambda: CRF(Multiclass(), fit_intercept=False).fit(0.0 * TABLE, CLASSES),
-            "X has no feature that is not 0. Give features that differ",
+            "no feature in X differs between positions. Give features that differ",
         ),
         (
             lambda: Perceptron(Chain(), classes=["a", "b"]).fit(WORDS, [["a", "a"], ["a"], ["a"]]),

@@ -23,16 +23,24 @@ from palmette import (
     Graph,
     GraphInput,
     Multiclass,
+    Perceptron,
     PlackettLuce,
     PlackettLuceCV,
     Ranking,
     SemiMarkov,
 )
+from palmette.apps.ranking import PairwiseSVM, Ranker
+from palmette.apps.tagging.columns import read_columns
+from palmette.apps.tagging.tagger import Tagger
 from palmette.cli import main
+from palmette.data import read_letor
 from palmette.datasets import make_chains, make_tagging
 from palmette.errors import MissingCapability
 from palmette.estimators.folds import Fold, Part
-from palmette.estimators.path import MULTIPLES, penalty_path
+from palmette.estimators.path import MULTIPLES, _walk, penalty_path
+from palmette.estimators.path import Path as PenaltyPath
+from palmette.metrics import get_scorer, ndcg
+from palmette.regularizers import Decomposition
 
 L2S = [30.0, 3.0, 0.3]
 
@@ -138,7 +146,7 @@ def test_later_fits_of_a_path_take_fewer_steps():
     part, steps = Part(learner.encode(X), y, None), []
     penalty_path(
         learner, [Fold(part, part)], l2s=[1.0, 0.9], search_tol=1e-3,
-        scoring=lambda model, X, y: steps.append(model.n_iter_) or 0.0,
+        scoring=lambda model, X, y: steps.append(model.n_iter_) or model.l2,
     )  # fmt: skip
     cold = SSVM(Chain(), solver="frank_wolfe", l2=0.9, tol=1e-3).fit(X, y).n_iter_
     assert steps[1] < cold
@@ -179,20 +187,65 @@ def test_multiples_of_the_usual_penalty():
     X, y = table()
     model = CRFCV(Multiclass(), cv=KFold(3)).fit(X, y)
     usual = CRF(Multiclass()).fit(X, y).l2_
-    times = model.l2s_ / usual
-    assert set(np.round(times, 9)) <= set(MULTIPLES) and list(times) == sorted(times, reverse=True)
-    means = model.cv_scores_.mean(axis=1)
-    best = int(np.argmax(means))
-    assert 0 < best or times[0] > 30.0, "the path goes on to stronger ones"
-    steps = np.diff(means)
-    assert np.all(steps[:-1] > 0.0), "it ends where the score falls or hardly gains"
-    assert steps[-1] <= 0.02 * (means.max() - means.min()) + 1e-12
+    times = np.round(model.l2s_ / usual, 9)
+    assert {10.0, 1.0, 0.1} < set(times) <= set(MULTIPLES) and list(times) == sorted(times, reverse=True)
     again = CRF(Multiclass(), **model.best_params_).fit(X, y)
     assert again.l2_ == model.l2_ and np.array_equal(again.coef_, model.coef_)
-    search = GridSearchCV(
-        CRF(Multiclass(), tol=0.03), {"l2": [f"{t:g}x" for t in np.round(times, 9)]}, cv=KFold(3)
-    ).fit(X, y)
-    assert search.best_params_ == model.best_params_
+    named = clone(model).set_params(l2s=[f"{t:g}x" for t in times[::-1]]).fit(X, y)
+    assert named.best_params_ == model.best_params_ and np.array_equal(named.l2s_, model.l2s_)
+    exact = clone(model).set_params(l2s=["1.23456789x"]).fit(X, y)
+    assert exact.best_params_ == {"l2": "1.23456789x"} and exact.l2_ == 1.23456789 * usual
+    search = GridSearchCV(CRF(Multiclass(), tol=1e-7), {"l2": list(model.l2s_)}, cv=KFold(3)).fit(X, y)
+    named.set_params(search_tol=1e-7).fit(X, y)
+    np.testing.assert_allclose(named.cv_scores_.mean(axis=1), search.cv_results_["mean_test_score"])
+
+
+def visited(score):
+    """The multiples that a walk looks at if the score at a multiple is ``score(multiple)``, in their order."""
+    found = []
+    _walk(lambda multiple: found.append(multiple) or score(multiple))
+    return found
+
+
+def test_a_walk_looks_around_the_usual_penalty_and_goes_on_where_the_score_gains():
+    for best in MULTIPLES[1:-1]:  # a score with one peak
+        seen = visited(lambda multiple, best=best: -abs(np.log(multiple / best)))
+        assert seen[:3] == [10.0, 1.0, 0.1] and best in seen and len(seen) <= 7
+    assert visited(lambda multiple: min(multiple, 1.0)) == [10.0, 1.0, 0.1, 3.0], "a plateau ends the walk"
+    assert visited(lambda multiple: max(-multiple, -1.0)) == [10.0, 1.0, 0.1, 0.01, 1e-3, 3e-3]
+
+
+@pytest.mark.parametrize("floor_ends", MULTIPLES[7:])
+def test_a_walk_does_not_end_on_the_floor(floor_ends):
+    """Strong penalties all predict the most frequent output."""
+    seen = visited(lambda multiple: 0.9 + 0.1 * (multiple <= floor_ends))
+    assert min(seen) <= floor_ends
+
+
+@pytest.mark.parametrize("kind", [CRFCV, SSVMCV])
+def test_rare_labels_are_found(kind):
+    y = ["a"] * 54 + ["b"] * 6
+    X = [{"bias": 1.0, f"f={i % 3 if label == 'a' else 5}": 1.0} for i, label in enumerate(y)]
+    model = kind(Multiclass()).fit(X, y)
+    assert model.best_score_ == model.score(X, y) == 1.0
+    rng = np.random.default_rng(0)
+    entity = [rng.random(8) < 0.08 for _ in range(40)]
+    X = [[{"w": f"{'n' if is_name else 'w'}{rng.integers(8)}"} for is_name in each] for each in entity]
+    y = [["B-P" if is_name else "O" for is_name in each] for each in entity]
+    assert kind(Chain(), scoring="chunk_f1").fit(X, y).best_score_ > 0.7
+
+
+def test_scores_that_are_all_the_same_choose_the_usual_penalty():
+    X, y = table()
+    with pytest.warns(UserWarning, match=r"score is 0.5 with each of 6 penalties .* l2=1x is taken"):
+        model = CRFCV(Multiclass(), scoring=lambda *_: 0.5).fit(X, y)
+    assert model.best_params_ == {"l2": "1x"} and model.l2_ == CRF(Multiclass()).fit(X, y).l2_
+    with pytest.warns(UserWarning, match=r"with each of 2 penalties .* l2=30.0 is taken"):
+        CRFCV(Multiclass(), l2s=[3.0, 30.0], scoring=lambda *_: 0.5).fit(X, y)
+    thirds = np.array([[0.1, 0.2, 0.3], [0.3, 0.2, 0.1]])
+    assert np.ptp(thirds.mean(axis=1)) > 0.0 and PenaltyPath(np.array([3.0, 1.0]), thirds, True).is_flat, (
+        "rounding"
+    )
 
 
 def test_a_path_that_is_best_at_its_start_goes_on_to_stronger_penalties():
@@ -232,6 +285,27 @@ def test_scoring_weights_and_refusals():
         CRFCV(Multiclass(), l2s=[-1.0]).fit(X, y)
     with pytest.raises(ValueError, match=r"score of fold 0 is nan at l2=30"):
         CRFCV(Multiclass(), l2s=L2S, scoring=lambda *_: np.nan).fit(X, y)
+    with pytest.raises(ValueError, match="both numbers and multiples of the usual penalty, '3x' for one"):
+        CRFCV(Multiclass(), l2s=[1.0, "3x"]).fit(X, y)
+    for text in ("1.2.3x", ".x", "3", "-1x", "0x"):
+        with pytest.raises(ValueError, match="l2s must be a number >= 0, or a multiple of the usual penalty"):
+            CRFCV(Multiclass(), l2s=["1x", text]).fit(X, y)
+        with pytest.raises(ValueError, match="l2 must be a number >= 0, or a multiple of the usual penalty"):
+            CRF(Multiclass(), l2=text).fit(X, y)
+    halves = [(np.arange(10), np.arange(10, 90)), (np.arange(10, 90), np.arange(10))]
+    with pytest.raises(
+        ValueError, match="the training samples of fold 0 have only samples of weight 0, 10 in all"
+    ):
+        CRFCV(Multiclass(), cv=halves).fit(X, y, sample_weight=weight)
+    with pytest.raises(ValueError, match="the held-out samples of fold 0 have only samples of weight 0"):
+        CRFCV(Multiclass(), cv=halves[1:]).fit(X, y, sample_weight=weight)
+    with pytest.raises(
+        TypeError, match=r"CRF with Multiclass ranks nothing: use token_accuracy, .*scikit-learn"
+    ):
+        CRFCV(Multiclass(), scoring="ndcg").fit(X, np.array(list("abc"))[y])
+    tables, grades = queries()
+    svm = PairwiseSVM().fit(tables, grades)  # which has no structure
+    assert get_scorer("ndcg")(svm, tables, grades) == ndcg(grades, svm.row_scores(tables))
     with pytest.raises(MissingCapability, match="cannot cut a Gram matrix"):
         SSVMCV(Multiclass(), kernel="precomputed").fit(X @ X.T, y)
 
@@ -276,6 +350,44 @@ def test_fitting_again_forgets_what_was_learnt():
     assert model.n_features_in_ == 3 and model.cv_scores_.shape == (1, 3) and model.l2_ == 1.0
     fresh = CRFCV(Multiclass(), l2s=[1.0]).fit(X[:, :3], y)
     assert np.array_equal(model.coef_, fresh.coef_)
+
+
+class Counter:
+    """A callback that cannot be copied."""
+
+    n = 0
+
+    def __call__(self, step):
+        self.n += 1
+
+    def __deepcopy__(self, memo):
+        raise TypeError("cannot be copied")
+
+
+@pytest.mark.parametrize("case", ["CRF, rows", "SSVM, rows", "Plackett-Luce"])
+def test_callbacks_are_not_copied_and_see_the_last_fit_only(case):
+    model, data = CASES[case]
+    searching, alone = Counter(), Counter()
+    tuned = clone(model).set_params(l2s=[10.0], callbacks=[searching]).fit(*data())
+    plain_of(tuned).set_params(callbacks=[alone], l2=tuned.l2_).fit(*data())
+    assert searching.n == alone.n > 0
+    model = CRF(Chain(), regularizer=Decomposition("auto"), max_iter=2, callbacks=[alone])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(*chains())
+
+
+@pytest.mark.parametrize("learner", [CRF, PlackettLuce, Perceptron, CRFCV, PlackettLuceCV, SSVMCV])
+def test_no_tol_is_the_usual_one(learner):
+    ranks = issubclass(learner, PlackettLuce)
+    X, y = queries() if ranks else chains()
+    model = learner() if ranks else learner(Chain())
+    model.set_params(**({"l2s": [1.0]} if hasattr(model, "l2s") else {}))
+    expected = model.fit(X, y).coef_
+    assert np.array_equal(clone(model).set_params(tol=None).fit(X, y).coef_, expected)
+    big = make_tagging(40, n_words=600, random_state=0)
+    if learner is CRF:  # named features: "auto" looks at tol
+        assert CRF(Chain(), states="all", tol=None).fit(*big).coef_.size > 2000
 
 
 # ---------------------------------------------------------------------------------------------- the command line
@@ -352,18 +464,28 @@ def test_the_command_line_tunes_rankers(tmp_path, capsys):
         files.append(tmp_path / name)
         files[-1].write_text("\n".join(lines) + "\n", encoding="utf-8")
     train, dev = map(str, files)
-    common = [
-        "--task",
-        "ranking",
-        "--algorithm",
-        "plackett-luce",
-        "--model",
-        str(tmp_path / "m"),
-        "--tune",
-        "--json",
-    ]
+    common = ["--task", "ranking", "--model", str(tmp_path / "m"), "--tune", "--json"]
     for options, n_folds in ((["--dev", dev], 1), ([], 3)):
         assert main(["train", train, *common, *options]) == 0
         record = json.loads(capsys.readouterr().out)
         assert all(len(each["folds"]) == n_folds for each in record["tuning"]["curve"])
         assert palmette.load(tmp_path / "m").l2_ == record["l2"] == record["tuning"]["l2"]
+    learnt, held = read_letor(train), read_letor(dev)
+    for way in ({"tune": 3}, {"tune": "dev", "dev": held}):
+        assert Ranker.train(learnt, **way).model.cv_scores_.size
+        with pytest.raises(ValueError, match=r"l2=2.0 and tune exclude each other"):
+            Ranker.train(learnt, **way, l2=2.0)
+    assert Ranker.train(learnt).model.l2_ == 10.0, "without a choice the default stays"
+
+
+def test_too_few_samples_for_the_folds(tmp_path, capsys):
+    sentence, query = tmp_path / "sentence", tmp_path / "query"
+    sentence.write_text("a A\nb B\n", encoding="utf-8")
+    query.write_text("1 qid:1 1:2\n0 qid:1 1:1\n", encoding="utf-8")
+    for path, what, options in ((sentence, "sentences", []), (query, "queries", ["--task", "ranking"])):
+        assert main(["train", str(path), "--model", str(tmp_path / "m"), "--tune", *options]) != 0
+        assert f"--folds 3 needs at least 3 {what}, and the data has 1: " in capsys.readouterr().err
+    with pytest.raises(ValueError, match="tune=2 needs at least 2 queries, and the data has 1"):
+        Ranker.train(read_letor(str(query)), tune=2)
+    with pytest.raises(ValueError, match="tune=2 needs at least 2 sentences, and the data has 1"):
+        Tagger.train(read_columns(str(sentence)), tune=2)

@@ -31,6 +31,20 @@ def check_tuning(learner: Any, tune: str | int | None, has_dev: bool) -> None:
         raise ValueError(f"tune must be 'dev' or a number of folds of at least 2, got {tune!r}")
 
 
+def check_folds(tune: str | int | None, n: int, what: str, name: str = "tune") -> None:
+    """Refuse more folds than there are sentences or queries; ``name`` is what the user calls the setting.
+
+    >>> check_folds(3, 1, "sentences", "--folds")
+    Traceback (most recent call last):
+    ValueError: --folds 3 needs at least 3 sentences, and the data has 1: give fewer folds, or held-out data
+    """
+    if isinstance(tune, Integral) and tune > n:
+        shown = f"{name} {tune}" if name.startswith("--") else f"{name}={tune}"
+        raise ValueError(
+            f"{shown} needs at least {tune} {what}, and the data has {n}: give fewer folds, or held-out data"
+        )
+
+
 def fit_tuned(
     learner: Any, train: Part, *, held: Part | None = None, n_folds: int = N_FOLDS, groups: Any = None,
     score: Callable[[Any, Any, Any], float] | None = None,

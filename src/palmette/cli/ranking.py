@@ -42,14 +42,15 @@ def train_ranking(
     with progress() as shown, timed(seconds, "total"):
         with timed(seconds, "import"):
             from palmette.apps.ranking import Ranker, make_ranker
-            from palmette.apps.tuning import check_tuning, tuning_record
+            from palmette.apps.tuning import check_folds, check_tuning, tuning_record
             from palmette.data.letor import Queries, read_letor
 
             # bad options are refused before the data is read
-            check_tuning(make_ranker(algorithm, **options), tune, dev is not None)
+            check_tuning(make_ranker(algorithm, tuned=tune is not None, **options), tune, dev is not None)
         with timed(seconds, "read"):
             shown.stage(f"reading {', '.join(data)}")
             queries = Queries.joined([read_letor(path, **reading) for path in data])
+            check_folds(tune, len(queries.y), "queries", "--folds")
             held_out = None if dev is None else read_letor(dev, n_features=queries.n_features, **reading)
         shown.stage(f"learning from {queries.describe()}")
         with warnings.catch_warnings():

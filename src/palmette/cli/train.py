@@ -202,7 +202,7 @@ def train(
             from palmette.apps.tagging.tagger import Tagger
             from palmette.apps.tagging.templates import Template
             from palmette.apps.tagging.training_files import common_columns
-            from palmette.apps.tuning import check_tuning
+            from palmette.apps.tuning import check_folds, check_tuning
             from palmette.structures import Chain
 
             options |= {
@@ -217,6 +217,7 @@ def train(
         with timed(seconds, "read"):
             shown.stage(f"reading {', '.join(data)}")
             texts = [read_columns(path) for path in data]
+            check_folds(way, sum(len(text.table) for text in texts), "sentences", "--folds")
             held_out = None if dev is None else read_columns(dev)
             common_columns(texts if held_out is None else [*texts, held_out])
         shown.stage(f"learning from {sum(len(text.table) for text in texts):,} sentences")

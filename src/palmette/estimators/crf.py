@@ -11,6 +11,7 @@ from sklearn.utils.metaestimators import available_if
 from palmette.data.batch import SparseRows
 from palmette.estimators.kernel_fit import check_kernel_settings, fit_kernel
 from palmette.estimators.prediction import one_label
+from palmette.estimators.strengths import wanted_tol
 from palmette.estimators.support import KernelEstimator
 from palmette.solvers.dual import why_not
 from palmette.surrogates.log import LogLoss
@@ -60,7 +61,7 @@ class CRF(KernelEstimator):
         with a decomposition, "proximal" with a group lasso; otherwise L-BFGS (OWL-QN with l1). The other solvers of
         convex losses serve too ("subgradient", "pegasos", "one_slack", "n_slack"), but take longer.
     tol : float, default=1e-4
-        Relative suboptimality wanted; ``result_.reason`` says what was reached.
+        Relative suboptimality wanted, None for the default; ``result_.reason`` says what was reached.
     max_iter : int, optional
         Iterations (or epochs) at most; the solver's default if None.
     states, transitions : {"auto", "observed", "all"}
@@ -124,6 +125,7 @@ class CRF(KernelEstimator):
     """
 
     _loss_name = "log"
+    usual_tol = 1e-4
     _takes_groups = True
 
     def __init__(
@@ -203,7 +205,7 @@ class CRF(KernelEstimator):
             return self.solver
         rows = problem.samples.batch.rows
         large = isinstance(rows, SparseRows) and problem.n_params > FEW_WEIGHTS
-        if not large or self.tol < DUAL_FROM or why_not(problem):
+        if not large or wanted_tol(self) < DUAL_FROM or why_not(problem):
             return "lbfgs"
         largest = np.abs(rows.values).max(initial=1.0)
         return "dual" if largest * largest <= SHORT_STEPS * problem.regularizer.l2.min() else "lbfgs"

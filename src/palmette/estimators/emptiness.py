@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from palmette.data.batch import SparseRows
 from palmette.errors import EmptyModelWarning, warn_caller
 from palmette.estimators.regularisation import regularizers
+from palmette.estimators.strengths import column_variances
 from palmette.estimators.training import Encoded
 
 RANKINGS = (
@@ -41,11 +41,12 @@ def tell_empty(model: Any, data: Encoded, result: Any, **names: str) -> None:
 
 def _why(model: Any, data: Encoded, result: Any, names: dict[str, str]) -> tuple[str, str]:
     """The reason as far as it can be seen, and what to try."""
-    batch, classes = data.samples.batch, data.codec.classes_
+    classes = data.codec.classes_
     if not _ranks(model) and len(classes) == 1:
         return f"y has one label only, {classes[0]!r}", "Give samples of other labels too"
-    if not _has_values(batch.rows) and not _has_values(getattr(batch, "edge_rows", None)):
-        return "X has no feature that is not 0", "Give features that differ between samples"
+    where = "within a query" if _ranks(model) else "between positions"
+    if not _vary(data, _ranks(model)):
+        return f"no feature in X differs {where}", f"Give features that differ {where}"
     if not result.converged and result.step.n_iter <= 1:
         return f"the run ended after {result.step.n_iter} iterations ({result.reason})", "Let it run longer"
     if not hasattr(model, "l2"):
@@ -80,11 +81,14 @@ def _penalties(model: Any, names: dict[str, str]) -> str:
     return " or ".join(found)
 
 
-def _has_values(rows: Any) -> bool:
-    """Whether rows of features have a number that is not 0."""
-    if rows is None:
-        return False
-    if isinstance(rows, SparseRows):
-        lo, hi = int(rows.indptr[0]), int(rows.indptr[-1])
-        return hi > lo and (not len(rows.values) or bool(np.any(rows.values[lo:hi])))
-    return bool(np.any(rows))
+def _vary(data: Encoded, within: bool) -> bool:
+    """Whether a feature of positions or edges is not the same everywhere, or within a sample."""
+    batch: Any = data.samples.batch
+    parts = [(batch.rows[int(batch.offsets[0]) : int(batch.offsets[-1])], batch.lengths)]
+    if getattr(batch, "edge_rows", None) is not None:
+        parts.append((batch.edge_rows, np.diff(batch.layout.edge_offsets)))
+    for rows, lengths in parts:
+        weight = np.repeat(data.samples.weight, lengths)
+        if np.any(weight) and np.any(column_variances(rows, weight, lengths if within else None)):
+            return True
+    return False

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.base import clone
 
 from palmette.estimators.training import seed_of
 from palmette.features.encoded import EncodedInputs
@@ -36,10 +37,25 @@ def cut_folds(
     no weight there, or one that the data does not move from 0.
     """
 
-    def part(numbers: np.ndarray) -> Part:
+    def part(numbers: Any, what: str) -> Part:
+        numbers = np.asarray(numbers)
+        if weight is not None and not np.any(weight[numbers]):
+            raise ValueError(
+                f"{what} have only samples of weight 0, {len(numbers)} in all: give other folds or other weights"
+            )
         return Part(X[numbers], [y[i] for i in numbers], None if weight is None else weight[numbers])
 
-    return [Fold(part(np.asarray(train)), part(np.asarray(held))) for train, held in splits]
+    return [
+        Fold(
+            part(train, f"the training samples of fold {k}"), part(held, f"the held-out samples of fold {k}")
+        )
+        for k, (train, held) in enumerate(splits)
+    ]
+
+
+def copy_for_folds(learner: Any, **settings: Any) -> Any:
+    """A copy of a learner, not fitted and without callbacks, which may hold what cannot be copied."""
+    return clone(type(learner)(**{**learner.get_params(deep=False), "callbacks": None, **settings}))
 
 
 def splits_of(

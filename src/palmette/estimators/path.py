@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
-from palmette.errors import MissingCapability
-from palmette.estimators.folds import Fold, Part, fold_scores
-from palmette.estimators.strengths import checked_strength, wanted_tol
+from palmette.errors import MissingCapability, warn_caller
+from palmette.estimators.folds import Fold, Part, copy_for_folds, fold_scores
+from palmette.estimators.strengths import checked_strength, times_usual, wanted_tol
 
 logger = logging.getLogger("palmette")
 
-# Where no penalties are given: multiples of the usual one, from FIRST on towards the weak ones while the score gains.
+# Where no penalties are given: multiples of the usual one. Those of even places are powers of ten.
 MULTIPLES = (1e4, 3e3, 1e3, 300.0, 100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 3e-3, 1e-3, 3e-4, 1e-4)
-FIRST = MULTIPLES.index(30.0)
+START = tuple(map(MULTIPLES.index, (10.0, 1.0, 0.1)))
 GAIN = 0.02
+DECIMALS = 12  # of mean scores: what rounding leaves of a tie is no gain
 SEARCH_TOL = 0.03  # a relative gap of the objective at which held-out scores hardly move any more
 
 
@@ -42,12 +42,19 @@ class Path:
     @property
     def means(self) -> np.ndarray:
         """Mean score of every penalty."""
-        return self.scores.mean(axis=1)
+        return _mean(self.scores)
 
     @property
     def best(self) -> int:
-        """Place of the best penalty, of equally good ones that of the strongest."""
+        """Place of the best penalty, of equally good ones of the strongest; if all multiples are, of the usual one."""
+        if self.multiples and self.is_flat:
+            return int(np.argmin(np.abs(np.log(self.values))))
         return int(np.argmax(self.means))
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether all penalties do equally well, so that the scores do not tell which one to choose."""
+        return bool(np.ptp(self.means) == 0.0)
 
     def setting(self, place: int | None = None) -> dict[str, Any]:
         """The parameter ``l2`` of a learner, at the best place or another one."""
@@ -59,7 +66,7 @@ class Path:
         if self.multiples and getattr(fitted, "l2_node", None) is None:
             unit = fitted.l2_ / self.values[self.best]
         fitted.l2s_, fitted.cv_scores_ = unit * self.values, self.scores
-        fitted.best_params_, fitted.best_score_ = self.setting(), float(self.means[self.best])
+        fitted.best_params_, fitted.best_score_ = self.setting(), float(self.scores[self.best].mean())
 
 
 def penalty_path(
@@ -79,8 +86,8 @@ def penalty_path(
         variables of the penalty before.
     folds : list of Fold
     l2s : array-like, optional
-        Penalties, all of which are tried. By default multiples of the usual penalty: 30, 10, 3, 1, ... until the score
-        falls or hardly gains, and on from 30 to stronger ones if that was the best.
+        Penalties, or multiples of the usual one such as "3x", all of which are tried. By default the multiples 10, 1
+        and 0.1, weaker or stronger powers of ten as long as the score gains, and one between the best two.
     scoring : callable or name, optional
         A scorer, or its name for :func:`palmette.metrics.get_scorer`; ``learner.score`` by default.
     search_tol : float, optional
@@ -94,15 +101,16 @@ def penalty_path(
 
     scorer = None if scoring is None else get_scorer(scoring)
     tol = max(wanted_tol(learner), SEARCH_TOL) if search_tol is None else search_tol
-    models = [clone(learner).set_params(callbacks=None, verbose=0, tol=tol) for _ in folds]
+    models = [copy_for_folds(learner, verbose=0, tol=tol) for _ in folds]
     for model in models:
         if getattr(learner, "kernel", None) is None:  # which has no weights to go on from
             model.set_params(warm_start=True)
             model._same_samples = True
+    given, multiples = ([], True) if l2s is None else penalties_given(l2s)
     found: dict[float, np.ndarray] = {}
 
     def mean_at(value: float) -> float:
-        setting = _setting(value, l2s is None)
+        setting = _setting(value, multiples)
         found[value] = row = fold_scores(models, setting, folds, None if scorer is None else _score(scorer))
         level = logging.INFO if learner.verbose else logging.DEBUG
         logger.log(level, "%s, l2=%s: score %.6g", type(learner).__name__, setting["l2"], row.mean())
@@ -111,44 +119,75 @@ def penalty_path(
             raise ValueError(
                 f"the score of fold {fold} is {row[fold]} at l2={setting['l2']}; it must be finite"
             )
-        return float(row.mean())
+        return float(_mean(row))
 
     if l2s is None:
         _walk(mean_at)
     else:
-        for value in penalties_given(l2s):
+        for value in given:
             mean_at(value)
     values = sorted(found, reverse=True)
-    return Path(np.array(values), np.array([found[value] for value in values]), l2s is None)
+    path = Path(np.array(values), np.array([found[value] for value in values]), multiples)
+    if len(values) > 1 and path.is_flat:
+        warn_caller(
+            f"{type(learner).__name__}: the held-out score is {path.means[0]:.6g} with each of {len(values)} penalties "
+            f"and does not tell which one is best: l2={path.setting()['l2']} is taken. Give another scoring, or more "
+            "samples.",
+            UserWarning,
+        )
+    return path
 
 
-def penalties_given(l2s: Any) -> list[float]:
-    """The penalties of a path, the strongest first."""
-    values = {checked_strength("l2s", value) for value in np.ravel(l2s).tolist()}
-    if not values:
+def penalties_given(l2s: Any) -> tuple[list[float], bool]:
+    """The penalties of a path, the strongest first, and whether they are multiples of the usual one.
+
+    >>> penalties_given([1, 10.0]), penalties_given(["0.1x", "3x"])
+    (([10.0, 1.0], False), ([3.0, 0.1], True))
+    """
+    listed = np.ravel(np.asarray(l2s, dtype=object)).tolist()
+    if not listed:
         raise ValueError("l2s is empty: give the penalties to choose from, or None")
-    return sorted(values, reverse=True)
+    texts = [value for value in listed if isinstance(value, str)]
+    if texts and len(texts) < len(listed):
+        raise ValueError(
+            f"l2s has both numbers and multiples of the usual penalty, {texts[0]!r} for one: give all in one way"
+        )
+    check = times_usual if texts else checked_strength
+    return sorted({check("l2s", value) for value in listed}, reverse=True), bool(texts)
 
 
 def _walk(mean_at: Callable[[float], float]) -> None:
-    """Go from FIRST to weaker multiples as long as the score gains, and to stronger ones if it fell at once.
+    """Look at powers of ten around the usual penalty, beyond an end that is the best, and then between the best two.
 
-    A gain counts if it is at least GAIN of the range of the scores so far. On a plateau, whose weak end takes the
-    longest, the walk ends.
+    An end is the best if it is so by at least GAIN of the range of the scores so far: on a plateau, whose weak end
+    takes the longest, the walk ends. Scores that are all the same tell nothing: a strong penalty predicts the most
+    frequent output everywhere, and the walk goes on to weaker ones until something moves.
     """
-    means = [mean_at(MULTIPLES[FIRST])]
-    for places in (MULTIPLES[FIRST + 1 :], MULTIPLES[FIRST - 1 :: -1]):
-        for value in places:
-            best, worst = max(means), min(means)
-            means.append(mean_at(value))
-            if means[-1] <= best + GAIN * (max(best, means[-1]) - worst):
-                break
-        if max(means) > means[0]:
+    means = {place: mean_at(MULTIPLES[place]) for place in START}
+    for end, step in ((START[-1], 2), (START[0], -2)):
+        while 0 <= end + step < len(MULTIPLES) and _leads(means, end):
+            end += step
+            means[end] = mean_at(MULTIPLES[end])
+        if len(set(means.values())) == 1:
             return
+    best = max(sorted(means), key=means.__getitem__)
+    beside = max((place for place in (best - 2, best + 2) if place in means), key=means.__getitem__)
+    mean_at(MULTIPLES[(best + beside) // 2])
+
+
+def _leads(means: Mapping[int, float], end: int) -> bool:
+    """Whether the score at an end is better than all others by GAIN of their range, or all are the same."""
+    others = max(mean for place, mean in means.items() if place != end)
+    return means[end] >= others + GAIN * (max(means.values()) - min(means.values()))
+
+
+def _mean(scores: np.ndarray) -> np.ndarray:
+    return np.round(scores.mean(axis=-1), DECIMALS)
 
 
 def _setting(value: float, multiple: bool) -> dict[str, Any]:
-    return {"l2": f"{value:g}x" if multiple else float(value)}
+    value = float(value)
+    return {"l2": repr(value).removesuffix(".0") + "x" if multiple else value}
 
 
 def _score(scorer: Any) -> Callable[[Any, Part], float]:

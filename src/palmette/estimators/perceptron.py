@@ -55,7 +55,7 @@ class Perceptron(StructuredEstimator):
     max_iter : int, default=10
         Epochs.
     tol : float, default=0.0
-        Stop when the loss of an epoch changes by less than this, relative to the one before.
+        Stop when the loss of an epoch changes by less than this, relative to the one before; None is 0.
     states, transitions, edge_features, fit_intercept, min_count, n_hash, classes, class_weight, n_jobs, \
     random_state, verbose, callbacks, warm_start
         As for :class:`CRF`.
@@ -74,6 +74,7 @@ class Perceptron(StructuredEstimator):
     """
 
     _loss_name = "perceptron"
+    usual_tol = 0.0
     _pass_state: PassState
 
     def __init__(

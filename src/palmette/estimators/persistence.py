@@ -38,7 +38,8 @@ class PersistenceMixin:
         """Write the fitted model to ``path`` (one zip of JSON and ``.npy`` files; see ``palmette.load``).
 
         ``extra`` is a JSON object kept beside the model, read back as ``extra_``, and ``extra_arrays`` are arrays by
-        name, read back as ``extra_arrays_``. Callbacks are not saved.
+        name, read back as ``extra_arrays_``. Callbacks are not saved, nor are ``cv`` and ``scoring`` of :class:`CRFCV`
+        and its like if they are objects: a loaded model has the defaults of these. They matter for fitting again only.
         """
         from sklearn.utils.validation import check_is_fitted
 

@@ -19,7 +19,7 @@ from palmette.regularizers.elastic import ElasticNet
 RANKING_SHARE = 1.0
 ROWS_AT_ONCE = 4096
 OF_POSITIONS = ("node", "begin", "end")  # blocks whose features are the columns of positions
-_TIMES = re.compile(r"\s*([0-9.]+(?:[eE][+-]?[0-9]+)?)\s*x\s*")
+_TIMES = re.compile(r"\s*((?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)\s*x\s*")
 
 
 def strength(l2: Any, C: Any) -> tuple[float, bool]:
@@ -37,13 +37,18 @@ def strength(l2: Any, C: Any) -> tuple[float, bool]:
     if l2 is None:
         return 1.0, True
     if isinstance(l2, str):
-        found = _TIMES.fullmatch(l2)
-        if found is None or not 0.0 < float(found[1]) < np.inf:
-            raise ValueError(
-                f"l2 must be a number >= 0, or a multiple of the usual penalty such as '10x', got {l2!r}"
-            )
-        return float(found[1]), True
+        return times_usual("l2", l2), True
     return checked_strength("l2", l2), False
+
+
+def times_usual(name: str, text: str) -> float:
+    """The multiple of the usual penalty that a text such as "10x" names."""
+    found = _TIMES.fullmatch(text)
+    if found is None or not 0.0 < float(found[1]) < np.inf:
+        raise ValueError(
+            f"{name} must be a number >= 0, or a multiple of the usual penalty such as '10x', got {text!r}"
+        )
+    return float(found[1])
 
 
 def wanted_tol(estimator: Any) -> float:

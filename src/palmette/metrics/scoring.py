@@ -133,6 +133,13 @@ class QueryScorer:
                     f"{type(estimator).__name__} has no row_scores, by which documents are ranked: the scorer is for "
                     "learners of palmette on rankings, alone, in a Pipeline or in a search"
                 )
+        structure = getattr(estimator, "structure", None)
+        if structure is not None and not hasattr(structure, "measure"):
+            others = ", ".join(name for name, known in SCORERS.items() if not isinstance(known, QueryScorer))
+            raise TypeError(
+                f"this scorer measures rankings, and {type(estimator).__name__} with "
+                f"{type(structure).__name__} ranks nothing: use {others}, or a name of scikit-learn"
+            )
         options = {} if self.k is None else {"k": self.k}
         return float(self.measure(y, estimator.row_scores(X), **options))
 

@@ -36,8 +36,8 @@ _CONVEX = ("bundle", "n_slack", "one_slack", "pegasos", "stochastic", "subgradie
 # The solvers that serve each loss; a test fits with all of them, and sees all others refuse.
 SERVING = {
     "log": ("auto", *_CONVEX, "dual", "lbfgs", "proximal", "sag"),
-    "hinge": ("auto", *_CONVEX, "frank_wolfe", "multiclass_dual", "smo"),
-    "rescaled hinge": ("auto", *_CONVEX),
+    "hinge": ("auto", *_CONVEX, "frank_wolfe", "linear_program", "multiclass_dual", "smo"),
+    "rescaled hinge": ("auto", *_CONVEX, "linear_program"),
     "soft_hinge": ("auto", *_CONVEX, "lbfgs", "proximal"),
     "ramp": ("auto", "cccp", "pegasos", "stochastic", "subgradient"),
     "kernel": ("auto", "frank_wolfe", "kernel_frank_wolfe"),

@@ -24,7 +24,9 @@ _SOLVERS = {
 }
 
 
-def make_ranker(algorithm: str = "plackett-luce", *, n_jobs: int | None = None, **options: Any) -> Any:
+def make_ranker(
+    algorithm: str = "plackett-luce", *, n_jobs: int | None = None, tuned: bool = False, **options: Any
+) -> Any:
     """Make an estimator for rankings.
 
     Parameters
@@ -37,6 +39,8 @@ def make_ranker(algorithm: str = "plackett-luce", *, n_jobs: int | None = None, 
         * ``ssvm``: the convex bound, with the ranks of the score weighted as in the NDCG of all ranks. With other
           weights, or a cut-off, the best weights tend to be 0, and on much data with these too.
     n_jobs : int, optional
+    tuned : bool, default=False
+        Whether ``l2`` will be chosen later: it has no default then.
     **options
         ``l2`` (10 by default) and ``l1`` of plackett-luce; ``radius`` (4) or ``l2``, and ``top`` (10) of ramp; ``l2``
         (1) and ``top`` (all) of ssvm; ``solver``, ``tol``, ``max_iter``; ``callbacks``, ``random_state``. None stands
@@ -63,7 +67,7 @@ def make_ranker(algorithm: str = "plackett-luce", *, n_jobs: int | None = None, 
     from palmette.structures import Ranking
 
     if algorithm == "plackett-luce":
-        return PlackettLuce(**{"l2": L2, **given, **shared})
+        return PlackettLuce(**{"l2": None if tuned else L2, **given, **shared})
     if algorithm == "ssvm":
         loss = NDCG(given.pop("top", None))
         return SSVM(Ranking("letor"), task_loss=loss, **given, **shared)

@@ -12,7 +12,7 @@ from scipy import sparse
 
 from palmette.apps.ranking.evaluation import RankingEvaluation, evaluate_scores
 from palmette.apps.ranking.learners import make_ranker
-from palmette.apps.tuning import check_tuning, fit_tuned
+from palmette.apps.tuning import check_folds, check_tuning, fit_tuned
 from palmette.data.checks import check_whole, entry
 from palmette.data.letor import Queries, check_reading, widened
 from palmette.errors import DataFileError, ModelFileError
@@ -93,8 +93,9 @@ class Ranker:
         -------
         Ranker
         """
-        learner = make_ranker(algorithm, **options)
+        learner = make_ranker(algorithm, tuned=tune is not None, **options)
         check_tuning(learner, tune, dev is not None)
+        check_folds(tune, len(queries.y), "queries")
         place = f"{queries.source}:{queries.lines[0][0]}"
         if scale not in SCALES:
             raise ValueError(f"scale must be one of {', '.join(SCALES)}, got {scale!r}")

@@ -17,7 +17,7 @@ from palmette.apps.tagging.learners import check_together, make_learner
 from palmette.apps.tagging.span_labels import SpanLabels
 from palmette.apps.tagging.tagger_file import read_parts, write_parts
 from palmette.apps.tagging.training_files import common_columns, default_template_for, word_column
-from palmette.apps.tuning import check_tuning, fit_tuned
+from palmette.apps.tuning import check_folds, check_tuning, fit_tuned
 from palmette.errors import DataFileError
 from palmette.estimators.folds import Part
 from palmette.features.clusters import WordClusters
@@ -144,6 +144,7 @@ class Tagger:
         check_together(learner, template, constrained)
         check_tuning(learner, tune, dev is not None)
         texts = [data] if isinstance(data, ColumnText) else list(data)
+        check_folds(tune, sum(len(text.table) for text in texts), "sentences")
         first = common_columns(texts)
         label = first.label_index(label_column)
         word = word_column(first, label)
