@@ -257,8 +257,8 @@ def test_an_unknown_solver_names_those_that_serve():
 
 KINDS = [
     CRF(Chain(), l2=1.0), SSVM(Chain()), SSVM(Multiclass()), SSVM(Chain(), rescaling="slack"),
-    SSVM(Chain(), loss="soft_hinge"), SSVM(Chain(), loss="ramp"), SSVM(Ranking()), SSVM(Ranking(ties="best")), CRF(SemiMarkov(2)), Perceptron(Chain()),
-    SSVM(Chain(), kernel="rbf"), PlackettLuce(),
+    SSVM(Chain(), loss="soft_hinge"), SSVM(Chain(), loss="ramp"), SSVM(Ranking()), SSVM(Ranking(ties="best")),
+    CRF(SemiMarkov(2)), Perceptron(Chain()), SSVM(Chain(), kernel="rbf"), PlackettLuce(),
 ]  # fmt: skip
 
 
