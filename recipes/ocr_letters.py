@@ -40,7 +40,7 @@ def letter_by_letter(words, labels):
 
 def chain_crf(words, labels):
     """A conditional random field on whole words."""
-    model = CRFCV(Chain(), classes=LETTERS, l2s=[0.5, 1, 2, 4], cv=WORDS, tol=1e-3, search_tol=1e-3)
+    model = CRFCV(Chain(), classes=LETTERS, l2s=[0.5, 1, 2, 4], cv=WORDS, search_tol=1e-3)
     return model, model.fit(words, labels).predict
 
 

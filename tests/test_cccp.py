@@ -310,8 +310,8 @@ def test_direct_descent_on_the_ramp(solver, rng):
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_l1_beside_l2_has_exact_zeros_and_descends(rng):
     X, y, _ = noisy_points(rng, 60)
-    model = SSVM(Multiclass(), loss="ramp", l1=3.0).fit(X, y)
-    steps = SSVM(Multiclass(), loss="ramp", l1=3.0, solver="stochastic").fit(X, y)
+    model = SSVM(Multiclass(), loss="ramp", l2=1.0, l1=3.0).fit(X, y)
+    steps = SSVM(Multiclass(), loss="ramp", l2=1.0, l1=3.0, solver="stochastic").fit(X, y)
     assert model.result_.rounds and 0 < np.count_nonzero(model.coef_ == 0.0) < len(model.coef_)
     assert model.objective_ <= 1.05 * steps.objective_
     w = model.coef_

@@ -133,9 +133,9 @@ def test_it_comes_near_the_optimum(c2):
 
 
 def test_numbers_that_grow_without_bound_are_an_error():
-    X, Y = [[{"a": 1e200}, {"b": 1.0}, {"a": -1e200}]], [["A", "B", "A"]]
+    X, Y = [[{"a": 1.0}, {"b": 1.0}, {"a": -1.0}]], [["A", "B", "A"]]
     with pytest.raises(OverflowError, match=r"l2sgd: the loss of epoch \d+ is .* calibration_eta"):
-        CRF("l2sgd").fit(X, Y)
+        CRF("l2sgd", calibration_eta=1e300).fit(X, Y)
 
 
 @pytest.mark.parametrize("algorithm", ["lbfgs", "l2sgd"])

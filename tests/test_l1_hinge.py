@@ -131,9 +131,9 @@ def test_the_default_tolerance_is_sparse_too():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 30))
     y = np.where(X[:, 0] + 0.5 * X[:, 1] > 0, "a", "b")
-    model = SSVM(Multiclass(), l2=0.1, l1=12.0).fit(X, y)
+    model = SSVM(Multiclass(), l2=0.1, l1=12.0).fit(X, y)  # tol=1e-2
     w, optimum = reference(problem_of(clone(model), X, y))
-    assert model.result_.converged and model.objective_ <= optimum * (1 + 1e-4)
+    assert model.result_.converged and model.objective_ <= optimum * (1 + 1e-2)
     assert np.count_nonzero(model.coef_) == np.count_nonzero(np.abs(w) > 1e-6) == 4 < len(w) == 62
 
 
@@ -227,7 +227,7 @@ def test_l2_on_some_blocks_only_is_refused_or_left_to_steps():
     structure, X, y = data("chain")
     with pytest.raises(MissingCapability, match="weight 18 has none; penalise it or use solver='stochastic'"):
         SSVM(structure, l1=1.0, l2_bias=0.0, solver="bundle").fit(X, y)
-    with pytest.warns(ConvergenceWarning, match=r"stochastic stopped .*\(max_iter, tol=0\.0001\)"):
+    with pytest.warns(ConvergenceWarning, match=r"stochastic stopped .*\(max_iter, tol=0\.01\)"):
         result = SSVM(structure, l1=1.0, l2_bias=0.0, max_iter=5).fit(X, y).result_
     assert not result.converged and result.lower <= result.primal
 
@@ -259,7 +259,7 @@ def test_stochastic_steps_have_zeros_and_claim_nothing_they_cannot_prove():
     _, optimum = reference(problem)
     with (
         problem.executor,
-        pytest.warns(ConvergenceWarning, match="a small decrease proves nothing: .*'bundle'"),
+        pytest.warns(ConvergenceWarning, match="A small decrease proves little with l1.*'bundle'"),
     ):
         result = Stochastic(tol=1e-2).solve(problem)
     value = problem.loss(result.w)[0] + problem.regularizer.value(result.w)

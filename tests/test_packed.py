@@ -41,7 +41,7 @@ def test_packed_loss_is_the_generic_one(rng, kind, structure):
         for scale in (0.0, 1.0, 30.0):
             w = scale * rng.normal(size=problem.n_params)
             value, gradient = problem._packed_loss(w)
-            expected, expected_gradient = problem._generic_loss(w)
+            expected, expected_gradient, _ = problem._generic_loss(w)
             assert value == pytest.approx(expected, rel=1e-10)
             np.testing.assert_allclose(gradient, expected_gradient, atol=1e-9 * max(1.0, scale))
 
@@ -52,7 +52,7 @@ def test_samples_out_of_range_are_summed_in_log_space(rng):
         w[problem.scorer.blocks["edge"]] *= 3000.0
         value, gradient = problem._packed_loss(w)
         assert len(problem._packed(w, problem.executor)[2]) > 0
-        expected, expected_gradient = problem._generic_loss(w)
+        expected, expected_gradient, _ = problem._generic_loss(w)
         assert value == pytest.approx(expected, rel=1e-10)
         np.testing.assert_allclose(gradient, expected_gradient, atol=1e-8)
         state, twin = (PassState.new(problem, w, adaptive=False, rate=0.1) for _ in range(2))
@@ -186,7 +186,7 @@ def test_edge_features_have_the_generic_loss(rng, kind, scale):
         assert problem.can_pack
         w = scale * rng.normal(size=problem.n_params)
         value, gradient = problem._packed_loss(w)
-        expected, expected_gradient = problem._generic_loss(w)
+        expected, expected_gradient, _ = problem._generic_loss(w)
         assert value == pytest.approx(expected, rel=1e-9)
         np.testing.assert_allclose(gradient, expected_gradient, atol=1e-8)
 
@@ -244,7 +244,7 @@ def test_constrained_chains_pack(rng, kind):
         for scale in (0.0, 1.0, 5.0):
             w = allowed_weights(problem, scale * rng.normal(size=problem.n_params))
             value, gradient = problem._packed_loss(w)
-            expected, expected_gradient = problem._generic_loss(w)
+            expected, expected_gradient, _ = problem._generic_loss(w)
             assert value == pytest.approx(expected, rel=1e-10)
             np.testing.assert_allclose(gradient, expected_gradient, atol=1e-9)
 

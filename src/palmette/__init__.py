@@ -1,9 +1,10 @@
 """palmette: structured prediction. Any learner trains any structure under any kind of supervision.
 
 >>> from palmette import CRF, Chain
->>> X, Y = [[["sunny"], ["rainy"]]], [["out", "in"]]
->>> CRF(Chain(), l2=0.1).fit(X, Y).predict([[["rainy"], ["sunny"]]])
-[['in', 'out']]
+>>> X = [[["sunny"], ["rainy"]], [["rainy"], ["sunny"], ["sunny"]]]
+>>> Y = [["out", "in"], ["in", "out", "out"]]
+>>> CRF(Chain(), l2=0.1).fit(X, Y).predict([[["rainy"], ["rainy"]]])
+[['in', 'in']]
 """
 
 from __future__ import annotations

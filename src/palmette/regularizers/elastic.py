@@ -151,8 +151,8 @@ class ElasticNet:
         infinite where a weight without L2 has a subgradient other than 0. Unlike a bound from cuts this one takes no
         differences of large numbers.
 
-        >>> ElasticNet(l2=[2.0], l1=[0.0]).residual_bound(np.array([0.2]))
-        0.01
+        >>> ElasticNet(l2=[2.0], l1=[0.0]).residual_bound(np.array([2.0]))
+        1.0
         """
         held = np.flatnonzero(subgradient)
         s, l2 = subgradient[held], self.l2[held]

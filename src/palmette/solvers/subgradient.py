@@ -85,7 +85,7 @@ class Subgradient:
     >>> from palmette import SSVM, Multiclass
     >>> from palmette.solvers import Subgradient
     >>> X, y = [[0.0, 1.0], [1.0, 1.0], [1.0, 0.0]], ["a", "a", "b"]
-    >>> result = SSVM(Multiclass(), solver=Subgradient(tol=1e-3)).fit(X, y).result_
+    >>> result = SSVM(Multiclass(), l2=1.0, solver=Subgradient(tol=1e-3)).fit(X, y).result_
     >>> result.reason, result.gap <= 1e-3 * result.primal
     ('gap', True)
     """
