@@ -16,6 +16,7 @@ import numpy as np
 from palmette.bench import Benchmark, Side, Target
 
 LENGTH, N_LABELS, TEMPERATURE, TOL = 10, 3, 0.2, 1e-6
+SIZES = {"chains": 30, "positions": 30 * LENGTH}
 SCALES = {
     "unit": (1.0, 1.0, 1.0, 1.0),
     "1e3": (1e3, 1.0, 1.0, 1.0),
@@ -58,6 +59,7 @@ def palmette(run):
             return SSVM(Chain(), loss="soft_hinge", temperature=TEMPERATURE, **options)
         return CRF(Chain(), **options)
 
+    run.sizes |= SIZES
     with run.phase("compile"):
         for _, x, y in list(problems())[:1]:
             for settings in LOSSES.values():
@@ -72,7 +74,7 @@ def palmette(run):
 
 
 def reference(run):
-    run.sizes["chains"], run.sizes["positions"] = 30, 30 * LENGTH
+    run.sizes |= SIZES
     with run.phase("train"):
         for name, x, y in problems():
             for loss, settings in LOSSES.items():
