@@ -24,7 +24,9 @@ from palmette.losses import (
     levels,
     rescaling,
     resolve_loss,
-    trade_off,
+)
+from palmette.losses import (
+    parametric_search as trade_off,
 )
 from palmette.losses.hamming import common_unit
 from palmette.losses.rescaling import rescaled_best, resolve_rescaling
