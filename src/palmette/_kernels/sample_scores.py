@@ -15,6 +15,7 @@ from palmette._kernels.linear import score_rows
 def score_sample(dense, indptr, indices, values, ptr, label, w, bias_at, edge_at, lo, hi, node):
     """Write the node potentials of rows lo:hi to ``node[0:hi - lo]``."""
     n_labels = node.shape[1]
+    # node[t, k] = bias[k] + sum_a x[t, a] w[a, k]; edge_at == bias_at means no bias. O(nnz K).
     for t in range(hi - lo):
         for k in range(n_labels):
             node[t, k] = w[bias_at + k] if edge_at > bias_at else 0.0

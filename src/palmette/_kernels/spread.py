@@ -36,7 +36,8 @@ def widest_spread(edge):
 
 @kernel()
 def exponentiate_edges(edge, factor, shift):
-    """``factor = exp(edge - shift)`` with one shift a table; returns the largest spread and "anything forbidden"."""
+    """``factor = exp(edge - shift)``, one shift per table; returns the largest spread and "anything forbidden"."""
+    # The shift is the largest entry, so factors are at most 1 and one of them is 1; -inf becomes exactly 0.
     for e in range(len(edge)):
         top = -np.inf
         for i in range(edge.shape[1]):
@@ -87,6 +88,8 @@ def mixing_steps(edge):
     for i in range(n_labels):
         for j in range(n_labels):
             reach[i, j] = edge[0, i, j] > -np.inf
+    # Boolean powers of the table of allowed pairs: ``reach`` has those joined by exactly steps - 1 steps, ``fresh`` by
+    # one more. One step would mean that nothing is forbidden, which callers exclude. O(MOST_STEPS K^3), O(K^2) memory.
     for steps in range(2, MOST_STEPS + 1):
         everywhere = True
         for i in range(n_labels):
@@ -110,5 +113,8 @@ def fits_mixing(node, lo, hi, edge_spread, steps):
     widest, _, inner_forbidden = node_spread(node, lo, hi)
     if inner_forbidden or steps > MOST_STEPS:
         return False
+    # Every label reaches every label in ``steps`` steps, so entries of a message differ by at most what steps + 1 rows
+    # add: per row the spreads of node and edge, and log K for the number of paths. Twice that, since beta is scaled so
+    # that sum alpha beta = 1: the spreads of both messages add up.
     a_step = widest + edge_spread + np.log(node.shape[1])
     return 2.0 * (max(steps, 1.0) + 1.0) * a_step < SAFE_SPREAD

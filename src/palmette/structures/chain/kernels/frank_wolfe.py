@@ -6,7 +6,7 @@ labeling to the best one by exact line searches; the two differ in few positions
 
 Two kernels take the same steps. ``frank_wolfe_pass`` changes the weights and scores the sample anew after each step.
 ``gram_pass`` serves where every column has a weight for every label: then the inner products of a sample's own rows
-say how its scores change, a step costs as much as comparing a few labels, and the weights follow once a visit.
+give the change of its scores, a step needs no features, and the weights follow once per visit.
 """
 
 from __future__ import annotations
@@ -41,6 +41,7 @@ def labeling_score(node, edge, path, lo, n, width):
 def best_and_worst(value, n_active):
     """The first of the best and of the worst of equal values."""
     best, worst = 0, 0
+    # Values within TIE (relative) count as equal, so that rounding after an exact step does not choose; lowest m wins.
     for m in range(1, n_active):
         tie = TIE * (1.0 + abs(value[m]))
         if value[m] > value[best] + tie:
@@ -74,6 +75,7 @@ def loss_difference(cost, codes, to, fro, lo, n, width):
 def direct_edges(to, fro, lo, n, width, weight, inverse, g):
     """Write ``weight`` x (pairs of ``to`` - pairs of ``fro``) to the zero ``g``; returns ``sum g^2 inverse``."""
     curvature = 0.0
+    # Invariant: curvature = sum g^2 inverse over the entries written so far; (g + d)^2 - g^2 = d (2 g + d).
     for t in range(lo + 1, lo + n):
         p, q = to[t - 1] * width + to[t], fro[t - 1] * width + fro[t]
         if p != q:
@@ -152,6 +154,9 @@ def move_mass(x, w, inverse, g, edge_t, lo, n, width, weight, gain, to, fro, lim
 
     ``gain`` is the slope of the dual. The weights follow. The packed ``g`` is zero before and after.
     """
+    # Moving mass m changes the dual by gain m - curvature m^2 / 2 with g = weight (counts(to) - counts(fro)) and
+    # curvature = sum g^2 / l2, so m = gain / curvature, cut at ``limit``; then w -= m g / l2. Only positions where the
+    # labelings differ are touched. Nothing is allocated.
     curvature = direct_edges(to, fro, lo, n, width, weight, inverse.edge, g.edge)
     for t in range(lo, lo + n):
         if to[t] != fro[t]:
@@ -198,6 +203,11 @@ def frank_wolfe_pass(
     rival, value = np.empty(longest, np.int64), np.empty(len(path))
     transpose(w.edge, n_labels, width, edge_t)
     crowded = 0
+    # Invariants: the masses of a sample are >= 0 and sum to 1; w = sum_s weight (true - mean counts) / l2 after every
+    # step, and edge_t is the transpose of w.edge. gap[s] = weight (max_y - mean) of augmented scores before the visit.
+    # A step is an exact line search, so the dual never falls. A labeling that loses its mass is dropped; a rival that
+    # got none is freed at the end. Per visit one O(n K^2) maximisation, per step O(nnz K + active n). Memory O(longest
+    # width + width^2 + places).
     for s in order:
         lo, hi = offsets[s], offsets[s + 1]
         n = hi - lo
@@ -244,6 +254,8 @@ def row_products(x, inverse, offsets, starts, out):
     """
     ones = len(x.multi_value) == 0
     spread = np.zeros(len(inverse))
+    # out[t, u] = sum_j x_tj x_uj inverse_j: row t is spread into a dense vector, then gathered by the rows u <= t.
+    # O(n nnz) per sample; ``spread`` is zero between rows. n^2 numbers per sample in ``out``, O(columns) allocated.
     for s in range(len(offsets) - 1):
         lo, hi = offsets[s], offsets[s + 1]
         n = hi - lo
@@ -263,6 +275,7 @@ def row_products(x, inverse, offsets, starts, out):
 def node_curvature(gram, at, to, fro, lo, n):
     """``|features of to - features of fro|^2``, transitions apart, from the inner products of the sample's rows."""
     total = 0.0
+    # |sum_t x_t d_t|^2 = sum_{t, u} gram[t, u] <d_t, d_u> with d_t = e[to_t] - e[fro_t], 0 where both agree; O(n^2).
     for t in range(n):
         a, b = to[lo + t], fro[lo + t]
         if a == b:
@@ -291,6 +304,10 @@ def gram_pass(
     transpose(w.edge, n_labels, width, edge_t)
     ones = len(x.multi_value) == 0
     crowded = 0
+    # Invariants as in ``frank_wolfe_pass``, but during a visit w.rows lags behind: ``node`` holds the current scores,
+    # node[u, k] -= sum_t change[t, k] gram[t, u], and ``change`` what w.rows still lacks, listed in ``touched``.
+    # Transitions change at once. Per step O(differing positions x n + active n), no features; at the end of the visit
+    # w.rows -= change x features / l2. ``change`` is zero between visits. Memory O(longest width + width^2 + places).
     for s in order:
         lo, hi = offsets[s], offsets[s + 1]
         n = hi - lo
@@ -361,6 +378,8 @@ def dual_counts(x, offsets, codes, weight, n_labels, width, path, mass, cost, g,
     """Add ``weight`` x (mean counts of each block - true counts) to ``g``, and write the mean losses."""
     longest = longest_sample(offsets)
     share = np.zeros(longest * width)
+    # g += weight (sum_m mass_m counts(path_m) - counts(true)); m = -1 stands for the truth. ``share`` (rows, labels)
+    # gathers the node part first, so that each feature row is read once per label. O(active n + nnz K) per sample.
     for s in range(len(offsets) - 1):
         lo, hi = offsets[s], offsets[s + 1]
         n = hi - lo
@@ -393,6 +412,7 @@ def hinge_value(x, w, base, cost, offsets, codes, weight, n_labels, width):
     rival = np.empty(longest, np.int64)
     transpose(w.edge, n_labels, width, edge_t)
     total = 0.0
+    # sum_s weight (max_y [f(y) + cost(y)] - f(true)); O(nnz K + n K^2) per sample, O(longest width) memory.
     for s in range(len(offsets) - 1):
         lo, hi = offsets[s], offsets[s + 1]
         n = hi - lo

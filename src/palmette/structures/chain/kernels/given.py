@@ -10,6 +10,7 @@ from palmette._kernels.jit import kernel
 @kernel()
 def path_score(node, edge, first, step, lo, hi, path):
     """Score of one sample's path."""
+    # f(y) = sum_t node[t, y_t] + sum_t edge[t, y_t, y_{t+1}]; O(n). -inf where a part is forbidden.
     total = node[lo, path[lo]]
     for t in range(lo + 1, hi):
         total += edge[first + (t - 1 - lo) * step, path[t - 1], path[t]] + node[t, path[t]]
@@ -27,6 +28,7 @@ def path_scores(node, edge, step, offsets, path, total):
 @kernel()
 def add_counts(offsets, step, path, weight, node_out, edge_out):
     """Add ``weight`` x indicator of each path's labels and label pairs."""
+    # The adjoint of ``path_scores``: outputs are added to; with step 0 all pairs go to table 0.
     for s in range(len(offsets) - 1):
         lo, hi = offsets[s], offsets[s + 1]
         first = (lo - s) * step
@@ -40,6 +42,7 @@ def add_counts(offsets, step, path, weight, node_out, edge_out):
 def chain_entropies(node_marginal, pair_marginal, offsets, out):
     """Entropy of each chain from its marginals: sum of pair entropies minus those of inner nodes."""
     n_labels = node_marginal.shape[1]
+    # H = sum_t H(y_t, y_{t+1}) - sum over inner t of H(y_t), with 0 log 0 = 0; a single row has H(y_0). O(n K^2).
     for s in range(len(offsets) - 1):
         lo, hi = offsets[s], offsets[s + 1]
         total = 0.0

@@ -11,6 +11,8 @@ from palmette._kernels.jit import kernel
 def add_triple_scores(triple, step3, offsets, path, total):
     """Add the potentials of each path's triples to ``total``."""
     first3 = 0
+    # total[s] += sum_t triple[t, y_t, y_{t+1}, y_{t+2}]; first3 counts the triples of the samples before: a sample of n
+    # rows has max(n - 2, 0). O(rows), nothing allocated.
     for s in range(len(offsets) - 1):
         lo, hi = offsets[s], offsets[s + 1]
         for t in range(lo, hi - 2):
@@ -22,6 +24,7 @@ def add_triple_scores(triple, step3, offsets, path, total):
 def add_triple_counts(offsets, step3, path, weight, triple_out):
     """Add ``weight`` x indicator of each path's triples."""
     first3 = 0
+    # The adjoint of ``add_triple_scores``. With step3 = 0 all triples are added to table 0.
     for s in range(len(offsets) - 1):
         lo, hi = offsets[s], offsets[s + 1]
         for t in range(lo, hi - 2):
@@ -46,4 +49,5 @@ def sample_entropy(n, node_marginal, pair_marginal, triple_marginal):
         return entropy_of(node_marginal[:n].ravel())
     if n == 2:
         return entropy_of(pair_marginal[: n - 1].ravel())
+    # H = sum_t H(y_t, y_{t+1}, y_{t+2}) - sum_t H(y_t, y_{t+1}), the second sum over pairs that two triples share.
     return entropy_of(triple_marginal[: n - 2].ravel()) - entropy_of(pair_marginal[1 : n - 2].ravel())

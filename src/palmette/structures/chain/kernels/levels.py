@@ -17,6 +17,10 @@ from palmette._kernels.levels import raise_to, shift_by, worth_most
 def best_by_level(node, edge, step, offsets, cost, top, gain, bonus, base, path, level, worth):
     """Labels worth most of every sample, their total cost and their worth (-inf if all totals are above ``top``)."""
     n_labels = node.shape[1]
+    # value[t, i, c + cost[t, i]] = node[t, i] + max_j (edge[t, i, j] + value[t + 1, j, c]); -inf where rows t.. cannot
+    # have the total. O(n K^2 C) per sample and O(n K C) memory, C = top[s] + 1 totals.
+    # Reading off: value[t, label, total] is finite and ``total`` is what rows t.. cost. Ties go to the lowest first
+    # label, then the lowest total, then the lowest followers.
     for s in range(len(offsets) - 1):
         lo, hi = offsets[s], offsets[s + 1]
         n = hi - lo

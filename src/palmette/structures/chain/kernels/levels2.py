@@ -20,6 +20,9 @@ def level_suffixes(node, edge, first, step, triple, first3, step3, lo, hi, cost,
         for i in range(n_labels):
             if cost[lo, i] < n_totals:
                 value[0, i, cost[lo, i]] = node[lo, i]
+    # value[t, ij, c + cost[t, i]] = node[t, i] + edge[t, i, j] + max_k (triple[t, i, j, k] + value[t + 1, jk, c]);
+    # behind the last pair of rows stands node[n - 1, j] at the total cost[n - 1, j], and -inf at all others.
+    # O(n K^3 C) for C totals. ``value`` is -inf at the start; totals of C or more are dropped.
     for t in range(n - 2, -1, -1):
         for i in range(n_labels):
             for j in range(n_labels):
@@ -39,6 +42,9 @@ def best_by_level(node, edge, step, triple, step3, offsets, cost, top, gain, bon
     """Labels worth most of every sample, their total cost and their worth (-inf if all totals are above ``top``)."""
     n_labels = node.shape[1]
     begin3 = 0
+    # Allocates O(n K^2 C) per sample, C = top[s] + 1. The path is read off from the first row on: ``total`` is the cost
+    # still to be spent on rows t.., and value[t, (left, right), total] is finite, so a follower exists.
+    # Ties go to the lowest first pair, then the lowest total, then the lowest followers.
     for s in range(len(offsets) - 1):
         lo, hi = offsets[s], offsets[s + 1]
         n = hi - lo

@@ -20,6 +20,8 @@ def best_suffixes(node, edge, first, step, lo, hi, value):
     n = hi - lo
     for i in range(n_labels):
         value[n - 1, i] = node[hi - 1, i]
+    # value[t, i] = node[t, i] + max_j (edge[t, i, j] + value[t + 1, j]), value[n - 1, i] = node[n - 1, i]; O(n K^2).
+    # ``value`` (longest, K) belongs to the caller. -inf is absorbing: there is no +inf, so no NaN arises.
     for t in range(n - 2, -1, -1):
         table = edge[first + t * step]
         for i in range(n_labels):
@@ -40,6 +42,8 @@ def best_path(node, edge, first, step, lo, hi, value, path):
             label = i
     path[lo] = label
     total = value[0, label]
+    # Invariant: value[t, label] is the best score of rows t.. given the labels before. Only a strictly better label
+    # replaces a lower one, so ties go to the lexicographically lowest path. O(n K), no back pointers.
     for t in range(hi - lo - 1):
         table = edge[first + t * step]
         follow = 0
@@ -55,6 +59,7 @@ def best_path(node, edge, first, step, lo, hi, value, path):
 def best_paths(node, edge, step, offsets, path, total):
     """Best path of every sample of a batch."""
     value = np.empty((longest_sample(offsets), node.shape[1]))
+    # O(n K^2) per sample; one table of O(longest K) for all.
     for s in range(len(offsets) - 1):
         lo, hi = offsets[s], offsets[s + 1]
         total[s] = best_path(node, edge, (lo - s) * step, step, lo, hi, value, path)
@@ -73,6 +78,9 @@ def k_best_paths(node, edge, step, offsets, k, path, total):
     follower = np.empty((longest, n_labels, k), np.int32)
     follower_rank = np.empty((longest, n_labels, k), np.int32)
     head = np.empty(n_labels, np.int64)
+    # value[t, i, :] merges the K sorted lists edge[t, i, j] + value[t + 1, j, :]: head[j] is how many of list j are
+    # taken, and -inf fills up what is missing. The first row is merged alike, over its labels.
+    # O(n K^2 k) per sample, O(longest K k) memory. Ties go to the lowest label, then the lowest rank.
     for s in range(len(offsets) - 1):
         lo, hi = offsets[s], offsets[s + 1]
         n = hi - lo
@@ -123,6 +131,8 @@ def max_marginals(node, edge, step, offsets, node_out, edge_out):
     suffix = np.empty((longest, n_labels))
     prefix = np.empty(n_labels)
     fresh = np.empty(n_labels)
+    # prefix[j] at t + 1 = max_i (prefix[i] + node[t, i] + edge[t, i, j]), 0 at the first row. Node: prefix + suffix;
+    # pair: prefix[i] + node[t, i] + edge[t, i, j] + suffix[t + 1, j]. O(n K^2) per sample, O(longest K) memory.
     for s in range(len(offsets) - 1):
         lo, hi = offsets[s], offsets[s + 1]
         first = (lo - s) * step

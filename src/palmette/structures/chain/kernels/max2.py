@@ -1,8 +1,8 @@
 """Maximisation on chains of second order: best path, k best paths, max-marginals.
 
 Tables as in ``chain_max``, and ``triple`` (tables, labels, labels, labels): the sample whose triples begin at number
-``first3`` reads table ``first3 + t * step3`` for the rows t, t + 1, t + 2. Messages live on pairs of neighbours, so a
-position costs labels^3. Paths are decided from the first row on: the lexicographically lowest of the best wins.
+``first3`` reads table ``first3 + t * step3`` for the rows t, t + 1, t + 2. Messages live on pairs of neighbours:
+O(K^3) per position. Paths are decided from the first row on: the lexicographically lowest of the best wins.
 """
 
 from __future__ import annotations
@@ -17,6 +17,9 @@ from palmette._kernels.ragged import longest_sample
 def best_suffixes(node, edge, first, step, triple, first3, step3, lo, hi, value):
     """``value[t, i, j]`` = best score of rows t.. of the sample when rows t and t + 1 have the labels i and j."""
     n_labels = node.shape[1]
+    # value[t, i, j] = node[t, i] + edge[t, i, j] + max_k (triple[t, i, j, k] + value[t + 1, j, k]);
+    # value[n - 2, i, j] = node[n - 2, i] + edge[n - 2, i, j] + node[n - 1, j]. O(n K^3), O(n K^2) memory of the caller.
+    # Forbidden pairs (-inf) skip the maximum. A sample of one row leaves ``value`` untouched.
     for t in range(hi - lo - 2, -1, -1):
         table = edge[first + t * step]
         for i in range(n_labels):
@@ -50,6 +53,8 @@ def best_path(node, edge, first, step, triple, first3, step3, lo, hi, value, pat
                 left, right = i, j
     total = value[0, left, right]
     path[lo], path[lo + 1] = left, right
+    # Invariant: value[t, left, right] is the best score of rows t.. given the labels before. Only a strictly better
+    # label replaces a lower one, so ties go to the lexicographically lowest path. O(n K), no back pointers.
     for t in range(hi - lo - 2):
         row, ahead = triple[first3 + t * step3, left, right], value[t + 1, right]
         follow = 0
@@ -67,6 +72,7 @@ def best_paths(node, edge, step, triple, step3, offsets, path, total):
     n_labels = node.shape[1]
     value = np.empty((longest_sample(offsets), n_labels, n_labels))
     first3 = 0
+    # O(longest K^2) memory, allocated once and reused by all samples; first3 counts the triples of samples before.
     for s in range(len(offsets) - 1):
         lo, hi = offsets[s], offsets[s + 1]
         total[s] = best_path(
@@ -82,6 +88,9 @@ def k_best_suffixes(node, edge, first, step, triple, first3, step3, lo, hi, k, v
     Equal values keep the order of (follower, rank), which is the lexicographic one.
     """
     n_labels = node.shape[1]
+    # The K sorted lists triple[t, i, j, m] + value[t + 1, j, m, :] are merged: head[m] counts what is taken of list m.
+    # O(n K^3 k) time; value, follower and rank (of the caller) have O(n K^2 k) entries.
+    # Invariant: value[t, i, j, :] is sorted, best first, and -inf behind the last suffix. Ties go to the lowest m.
     for t in range(hi - lo - 2, -1, -1):
         table = edge[first + t * step]
         for i in range(n_labels):
@@ -121,6 +130,8 @@ def k_best_paths(node, edge, step, triple, step3, offsets, k, path, total):
     head = np.empty(n_labels, np.int64)
     taken = np.empty((n_labels, n_labels), np.int64)
     first3 = 0
+    # taken[i, j] counts the paths already read off the list of the first pair (i, j); path r is the best head of all
+    # lists, then followers and ranks are looked up row by row. Memory O(longest K^2 k), reused by all samples.
     for s in range(len(offsets) - 1):
         lo, hi = offsets[s], offsets[s + 1]
         if hi - lo == 1:  # single labels stand in the first column of the pairs
@@ -175,6 +186,8 @@ def max_marginals(node, edge, step, triple, step3, offsets, node_out, edge_out, 
             for j in range(n_labels):
                 prefix[i, j] = 0.0
         # prefix[i, j]: the best of what stands before row t if rows t and t + 1 have the labels i and j
+        # prefix'[j, k] = max_i (prefix[i, j] + node[t, i] + edge[t, i, j] + triple[t, i, j, k]), 0 at the first pair.
+        # Every max-marginal is prefix + parts + suffix. O(n K^3) per sample, O(longest K^2) memory besides outputs.
         for t in range(hi - lo - 1):
             table = edge[first + t * step]
             for i in range(n_labels):

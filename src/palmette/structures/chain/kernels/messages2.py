@@ -1,6 +1,6 @@
 """Messages of sums on chains of second order, by scaled products and in log space. Tables as in ``chain2_max``.
 
-Messages ``alpha[t, i, j]`` live on the labels of the rows t - 1 and t.
+Messages ``alpha[t, i, j]`` live on the labels of the rows t - 1 and t. Both directions are O(K^3) per position.
 """
 
 from __future__ import annotations
@@ -44,6 +44,11 @@ def forward_products(
     """
     n_labels = node.shape[1]
     log_z = 0.0
+    # alpha[1, i, j] ~ local[0, i] pair[0, i, j] local[1, j];
+    # alpha[t, i, j] ~ (sum_h alpha[t - 1, h, i] triple[t - 2, h, i, j]) pair[t - 1, i, j] local[t, j].
+    # Each alpha[t] is divided by its sum scale[t], so log Z is the sum of the logs of the scales, the largest node
+    # scores and the shifts. All factors are at most 1; the caller has proved by ``fits_products`` that none that
+    # matters underflows.
     for t in range(hi - lo):
         row = node[lo + t]
         top = row[0]
@@ -97,6 +102,10 @@ def backward_products(
     for i in range(n_labels):
         for j in range(n_labels):
             beta[i, j] = 1.0
+    # Invariant: beta is the backward message of row t, scaled so that alpha[t] beta is the marginal of the pair
+    # (t - 1, t) and sums to 1. With message[i, j] = pair[i, j] local[t, j] beta[i, j] / scale[t],
+    # beta'[h, i] = sum_j triple[h, i, j] message[i, j], and alpha[t - 1, h, i] triple[h, i, j] message[i, j] is the
+    # marginal of the triple. beta and message are two K x K tables; O(n K^3).
     for t in range(hi - lo - 1, 0, -1):
         into = edge_out[edge_at + (t - 1) * edge_step]
         for i in range(n_labels):
@@ -131,6 +140,8 @@ def forward_logs(node, edge, first, step, triple, first3, step3, lo, hi, alpha):
     """Forward messages in log space; returns the log-partition."""
     n_labels = node.shape[1]
     terms = np.empty(n_labels)
+    # alpha[t, i, j] = log sum_h exp(alpha[t - 1, h, i] + triple[h, i, j]) + edge[i, j] + node[t, j]; two rows at least.
+    # Not normalised; -inf stays exact. O(n K^3) with as many exponentials, O(K) allocated.
     for t in range(1, hi - lo):
         table = edge[first + (t - 1) * step]
         for i in range(n_labels):
@@ -149,6 +160,8 @@ def backward_logs(node, edge, first, step, triple, first3, step3, lo, hi, beta):
     """Backward messages in log space: ``beta[t, i, j]`` sums over the rows after t given labels i, j at t - 1, t."""
     n_labels = node.shape[1]
     terms = np.empty(n_labels)
+    # beta[t, i, j] = log sum_k exp(triple[i, j, k] + edge[j, k] + node[t + 1, k] + beta[t + 1, j, k]).
+    # The last row has beta = 0. O(n K^3), O(K) allocated.
     for t in range(hi - lo - 1, 0, -1):
         for i in range(n_labels):
             for j in range(n_labels):
@@ -172,6 +185,7 @@ def marginals_by_logs(
     if log_z == -np.inf:
         return log_z
     backward_logs(node, edge, first, step, triple, first3, step3, lo, hi, beta)
+    # Marginals are exp(alpha + parts + beta - log Z) <= 1, so nothing overflows; O(n K^3) exponentials.
     for t in range(1, hi - lo):
         for i in range(n_labels):
             for j in range(n_labels):

@@ -1,4 +1,4 @@
-"""Mistake-driven learners on chains: predict one, and where it is wrong move the weights, in one compiled loop.
+"""Mistake-driven learners on chains: predict a sample and, if it is wrong, move the weights, in one compiled loop.
 
 ``rule`` says how far: see ``step_size``. Inputs and weights as in ``chain_sample``.
 """
@@ -19,6 +19,8 @@ PERCEPTRON, PA, PA_I, PA_II, AROW = 0, 1, 2, 3, 4
 @kernel()
 def step_size(rule, cost, norm, strength):
     """How far to go along the difference of true and predicted counts, whose squared norm is ``norm``."""
+    # PA: the least step with zero loss after it; PA-I caps it at ``strength``; PA-II and AROW damp it (for AROW
+    # ``norm`` is delta^T Sigma delta). The caller skips norm = 0.
     if rule == PERCEPTRON:
         return strength
     if rule == PA:
@@ -65,6 +67,8 @@ def count_difference(
     """True minus predicted feature counts of one sample in ``delta``; returns how many entries are ``active``."""
     n = 0
     ones = len(values) == 0
+    # delta = counts(true) - counts(predicted); rows and pairs on which both agree are skipped. Entries are valid where
+    # mark equals the stamp, so nothing is cleared between samples. Columns without a weight for a label are left out.
     for t in range(lo, hi):
         right, wrong = codes[t], path[t - lo]
         if right != wrong:
@@ -115,6 +119,9 @@ def online_pass(
     zero = edge_at - edge_at  # an ordinary integer: a literal 0 would compile every callee once more
     expand_edges(w, edge_at, pairs, table)
     total, n_wrong = 0.0, 0
+    # w += step delta (AROW: step Sigma delta, Sigma diagonal), only after a mistake; ``table`` repeats the edge
+    # weights. drift += (age + turn) change, so that the average of the weights over the steps is w - drift / age at the
+    # end. O(nnz K + n K^2) per sample; O(len(w) + longest K + K^2) memory.
     for turn in range(len(order)):
         s = order[turn]
         lo, hi = offsets[s], offsets[s + 1]

@@ -27,6 +27,8 @@ def worst_supported(score, edge, width, node, pair, lo, n, e0, ahead, path):
     Ties go to the lowest labels. ``ahead`` (rows, labels) is room to work in. Returns the score, inf if there is none.
     """
     n_labels = node.shape[1]
+    # ahead[t, i] = score[t, i] + min_j {edge[i, j] + ahead[t + 1, j] : node[t + 1, j] > 0 and pair[t, i, j] > 0};
+    # inf where label i has no mass. O(n K^2); ``ahead`` is the caller's.
     for t in range(n - 1, -1, -1):
         for i in range(n_labels):
             ahead[t, i] = np.inf
@@ -72,6 +74,8 @@ def smallest_part(node, pair, to, fro, lo, n, e0):
 @kernel()
 def shift_marginals(node, pair, to, fro, lo, n, e0, step):
     """Move ``step`` from the parts of ``fro`` to those of ``to``; what is left of emptied parts becomes 0."""
+    # Keeps the marginals consistent: the pairs of an edge sum to the nodes at its ends, each node sums to 1. The caller
+    # moves at most ``smallest_part``, so nothing becomes negative beyond rounding.
     for t in range(n):
         a, b = to[lo + t], fro[lo + t]
         if a != b:
@@ -115,6 +119,11 @@ def smo_pass(
     n_rows = offsets[len(offsets) - 1]
     to, fro = np.empty(n_rows, np.int32), np.empty(n_rows, np.int32)
     transpose(w.edge, n_labels, width, edge_t)
+    # A step moves mass from the worst supported labeling to the best one, as far as the line search or the smallest
+    # marginal of ``fro`` allows; the dual never falls. gap[s] = weight (max_y - mean) of augmented scores at the start.
+    # Invariants: consistent marginals, w = sum_s weight (true - mean counts) / l2, edge_t the transpose of w.edge.
+    # O(nnz K + n K^2) per step. ``to`` and ``fro`` are indexed by batch rows, as codes; best_chain overwrites
+    # ``score``, hence ``keep``.
     for s in order:
         lo, hi = offsets[s], offsets[s + 1]
         n = hi - lo

@@ -26,6 +26,9 @@ from palmette._kernels.spread import SAFE_SPREAD, exponentiate_edges, fits_mixin
 def fits_products(node, lo, hi, edge_spread, edge_forbidden):
     """Whether scaled products are exact for the sample in rows lo:hi."""
     widest, any_forbidden = 0.0, edge_forbidden
+    # Without -inf the logs of alpha[t] differ by at most node spread + edge spread, those of beta by an edge spread,
+    # and the two add up, since sum alpha beta = 1. With -inf all n rows add up, each with log K for the number of
+    # paths.
     for t in range(lo, hi):
         width, forbidden = spread(node[t])
         widest = max(widest, width)
@@ -37,7 +40,7 @@ def fits_products(node, lo, hi, edge_spread, edge_forbidden):
 
 @kernel()
 def products_fit(node, lo, hi, edge_spread, steps):
-    """``fits_products`` or ``fits_mixing``; the edges are none of the business of a single row."""
+    """``fits_products`` or ``fits_mixing``; a single row has no edges, so their spread does not matter."""
     if hi - lo == 1:
         return fits_products(node, lo, hi, 0.0, False)
     return fits_products(node, lo, hi, edge_spread, steps > 0.0) or fits_mixing(
@@ -54,6 +57,9 @@ def forward_products(node, factor, shift, first, step, lo, hi, alpha, local, sca
     """
     n_labels = node.shape[1]
     log_z = 0.0
+    # alpha[0, j] ~ local[0, j]; alpha[t, j] ~ local[t, j] sum_i alpha[t - 1, i] factor[t - 1, i, j]; O(n K^2).
+    # Each alpha[t] is divided by its sum scale[t]: log Z = sum_t (log scale[t] + largest node score + edge shift).
+    # All factors are at most 1; the caller has proved by ``products_fit`` that none that matters underflows.
     for t in range(hi - lo):
         row = node[lo + t]
         top = row[0]
@@ -106,6 +112,9 @@ def marginals_by_products(node, factor, shift, first, step, lo, hi, weight, work
         return log_z
     for j in range(n_labels):
         beta[j] = 1.0
+    # Invariant: beta is the backward message of row t, scaled so that alpha[t] beta is the marginal and sums to 1.
+    # With message[j] = local[t, j] beta[j] / scale[t], beta'[i] = sum_j factor[i, j] message[j] and the pair marginal
+    # is alpha[t - 1, i] factor[i, j] message[j]. O(n K^2); beta and message are single rows of ``work``.
     for t in range(hi - lo - 1, -1, -1):
         current = alpha[t]
         for j in range(n_labels):
@@ -138,6 +147,7 @@ def forward_logs(node, edge, first, step, lo, hi, alpha):
     terms = np.empty(n_labels)
     for j in range(n_labels):
         alpha[0, j] = node[lo, j]
+    # alpha[t, j] = node[t, j] + log sum_i exp(alpha[t - 1, i] + edge[t - 1, i, j]); O(n K^2) exponentials, -inf exact.
     for t in range(1, hi - lo):
         table = edge[first + (t - 1) * step]
         for j in range(n_labels):
@@ -153,6 +163,7 @@ def backward_logs(node, edge, first, step, lo, hi, beta):
     n_labels = node.shape[1]
     terms = np.empty(n_labels)
     beta[hi - lo - 1, :] = 0.0
+    # beta[t, i] = log sum_j exp(edge[t, i, j] + node[t + 1, j] + beta[t + 1, j]), 0 at the last row; O(n K^2).
     for t in range(hi - lo - 2, -1, -1):
         table = edge[first + t * step]
         for i in range(n_labels):
@@ -172,6 +183,7 @@ def marginals_by_logs(node, edge, first, step, lo, hi, weight, work, node_out, p
             node_out[t, :] = 0.0
         return log_z
     backward_logs(node, edge, first, step, lo, hi, beta)
+    # Marginals are exp(alpha + parts + beta - log Z) <= 1, so nothing overflows.
     for t in range(hi - lo):
         for i in range(n_labels):
             node_out[lo + t, i] = weight * np.exp(alpha[t, i] + beta[t, i] - log_z)
@@ -197,6 +209,7 @@ def log_partitions(node, edge, step, offsets, log_z):
     if step == 0:
         edge_spread, forbidden = exponentiate_edges(edge, factor, shift)
         steps = mixing_steps(edge) if forbidden else 0.0
+    # O(n K^2) per sample. Memory O(longest K), and O(longest K^2) where every edge has a table of its own.
     for s in range(len(offsets) - 1):
         lo, hi = offsets[s], offsets[s + 1]
         first = (lo - s) * step
@@ -223,6 +236,9 @@ def expectations(node, edge, step, offsets, weight, log_z, node_out, pair):
     if step == 0:
         edge_spread, forbidden = exponentiate_edges(edge, factor, shift)
         steps = mixing_steps(edge) if forbidden else 0.0
+    # ``gathered`` has sums of alpha x message, still to be multiplied by factor; ``by_logs`` has finished marginals.
+    # A shared table (step 0) is finished once per batch, else tables are finished after each sample. Memory O(longest
+    # K) and three sets of tables: O(K^2), or O(longest K^2) where every edge has its own.
     for s in range(len(offsets) - 1):
         lo, hi = offsets[s], offsets[s + 1]
         first = (lo - s) * step
@@ -264,6 +280,9 @@ def draw_paths(node, edge, step, offsets, uniform, path):
     longest = longest_sample(offsets)
     beta = np.empty((longest, n_labels))
     terms = np.empty(n_labels)
+    # p(y_t | y_{t-1}) ~ exp(edge[t - 1, y_{t-1}, y_t] + node[t, y_t] + beta[t, y_t]); O(n K^2) for beta, O(n K) per
+    # draw. The label is the first whose cumulated mass exceeds uniform x total; a rest left by rounding goes to the
+    # last one.
     for s in range(len(offsets) - 1):
         lo, hi = offsets[s], offsets[s + 1]
         first = (lo - s) * step

@@ -25,7 +25,9 @@ from palmette.structures.chain.kernels.messages2 import (
 
 @kernel()
 def workspace(edge, step, triple, step3, offsets, n_labels):
-    """Room for one sample: messages, exponentials of tables (done here if shared), and what was found about them."""
+    """Work space for one sample: messages, exponentials of tables (filled here if shared), and their properties."""
+    # O(longest K^2), and O(longest K^3) where every triple has a table of its own (else K^3). ``found`` is
+    # [edge spread, mixing steps, triple spread, triples forbidden].
     longest = longest_sample(offsets)
     alpha, beta = np.empty((longest, n_labels, n_labels)), np.empty((longest, n_labels, n_labels))
     local, scale = np.empty((longest, n_labels)), np.empty(longest)
@@ -76,6 +78,8 @@ def log_partitions(node, edge, step, triple, step3, offsets, log_z):
         edge, step, triple, step3, offsets, node.shape[1]
     )
     first3, zero = 0, step - step  # an ordinary integer: a literal 0 would compile every callee once more
+    # Each sample by scaled products where ``prepare`` proves them exact, else in log space; the choice depends on the
+    # sample alone, never on its batch. O(K^3) per position, one workspace for all.
     for s in range(len(offsets) - 1):
         lo, hi = offsets[s], offsets[s + 1]
         first, at3 = (lo - s) * step, first3 * step3
@@ -115,6 +119,7 @@ def expectations(
         edge, step, triple, step3, offsets, n_labels
     )
     first3, zero = 0, step - step
+    # As ``log_partitions``, then backward. Outputs are added to; samples without an allowed path add nothing.
     for s in range(len(offsets) - 1):
         lo, hi = offsets[s], offsets[s + 1]
         first, at3 = (lo - s) * step, first3 * step3
@@ -157,6 +162,7 @@ def entropies(node, edge, step, triple, step3, offsets, log_z, out):
     triple_out = np.empty((longest, n_labels, n_labels, n_labels))
     own = np.zeros(2, np.int64)  # offsets of the sample alone
     first3, one = 0, len(weight)
+    # The triple marginals of one sample at a time: O(longest K^3) memory instead of O(rows K^3).
     for s in range(len(offsets) - 1):
         lo, hi = offsets[s], offsets[s + 1]
         own[1] = n = hi - lo
@@ -183,6 +189,8 @@ def draw_label(terms, u):
     total = 0.0
     for v in terms:
         total += np.exp(v - top)
+    # The first label whose cumulated mass exceeds u x total; a rest left by rounding goes to the last label of positive
+    # mass. A label of mass 0 is never drawn.
     threshold, last = u * total, -1
     for j in range(len(terms)):
         p = np.exp(terms[j] - top)
@@ -204,6 +212,8 @@ def draw_paths(node, edge, step, triple, step3, offsets, uniform, path):
     beta = np.empty((longest_sample(offsets), n_labels, n_labels))
     ahead, terms, first_terms = np.empty(n_labels), np.empty(n_labels), np.empty(n_labels)
     first3 = 0
+    # p(y_0) ~ exp(node[0] + log sum_j exp(edge + node[1] + beta[1])); p(y_t | y_{t-2}, y_{t-1}) ~ exp(triple + edge +
+    # node[t] + beta[t]). O(n K^3) per sample for beta, O(n K) per draw; O(longest K^2) memory.
     for s in range(len(offsets) - 1):
         lo, hi = offsets[s], offsets[s + 1]
         first, at3 = (lo - s) * step, first3 * step3

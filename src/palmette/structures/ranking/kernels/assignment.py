@@ -20,6 +20,9 @@ def augment(cost, first, banned, open_column, u, v, column_of, row_of):
     waiting = open_column.copy()
     tree_row = np.zeros(n, np.bool_)
     row, length, last = first, 0.0, -1
+    # Dijkstra over columns by reduced costs cost[i, j] - u[i] - v[j] >= 0, from row ``first`` along alternating paths:
+    # reach[j] is the shortest length found so far, final once j is no longer waiting; ``length`` never falls.
+    # Among equally near columns one without a row is taken, which ends the search. O(n^2) time, O(n) memory.
     while last < 0:
         tree_row[row] = True
         nearest, at = np.inf, -1
@@ -39,6 +42,7 @@ def augment(cost, first, banned, open_column, u, v, column_of, row_of):
             last = at
         else:
             row = row_of[at]
+    # The update keeps u[i] + v[j] <= cost[i, j] on open columns, with equality along the tree.
     u[first] += length
     for i in range(n):
         if tree_row[i] and i != first:
@@ -64,6 +68,8 @@ def lowest_columns(cost, first, banned, open_column, u, v, column_of, row_of):
     n = len(u)
     free = open_column.copy()  # columns of rows that are not settled
     queue, before = np.empty(n, np.int64), np.empty(n, np.int64)
+    # Rows below i are settled and their columns no longer free. An assignment is optimal exactly if all its entries
+    # have reduced cost 0, so row i tries its lower columns of reduced cost 0 in turn. O(n^2) per try, O(n) memory.
     for i in range(first, n):
         old = column_of[i]
         for j in range(old):
@@ -105,6 +111,7 @@ def assign(cost, u, v, column_of, row_of):
     u[:], v[:] = 0.0, 0.0
     column_of[:], row_of[:] = -1, -1
     nothing, everything = np.zeros(n, np.bool_), np.ones(n, np.bool_)
+    # After step i the rows 0..i are assigned optimally and the duals are feasible. O(n^3), O(n) memory.
     for i in range(n):
         if not augment(cost, i, nothing, everything, u, v, column_of, row_of):
             return False
