@@ -106,7 +106,12 @@ def command_for(function: Callable[..., None], named: str | None) -> Any:
         for parameter in inspect.signature(function).parameters.values()
         if parameter.name != "given"
     ]
-    parameters = {f"_{i}": option for i, option in enumerate(options.values())}
+    taken = {f"--{parameter.name.replace('_', '-')}" for parameter in common}
+    for flag in taken & own.keys():
+        raise ValueError(
+            f"{flag} of task {task.name} is an option of 'palmette {name}' already; choose another name"
+        )
+    parameters = {f"_{i}": option for i, option in enumerate(options.values()) if option.flag not in taken}
 
     def command(**values: Any) -> None:
         told = {option.flag: values.pop(parameter) for parameter, option in parameters.items()}
