@@ -10,9 +10,9 @@ import numpy as np
 
 from palmette.data.batch import SparseRows
 from palmette.data.ragged import offsets_from_lengths
-from palmette.data.rankings import RankingCodec
 from palmette.estimators.training import Encoded
 from palmette.regularizers.elastic import ElasticNet
+from palmette.structures.ranking.codec import RankingCodec
 
 # The usual penalty as a share of the spread of the columns, by measurement (benchmarks/defaults.py): learners have
 # their own (`usual_share`); that of a ranking is larger, since the loss of a query speaks of many documents.
