@@ -20,7 +20,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from palmette.bench import Benchmark, Side, Target
+from experiments.harness import Benchmark, Side, Target
 
 L2 = 2.0
 SENTENCES_AT_ONCE = 200

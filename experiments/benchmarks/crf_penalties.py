@@ -11,7 +11,8 @@ import tempfile
 from functools import partial
 from pathlib import Path
 
-from palmette.bench import Benchmark, Side, Target, load_beside
+from experiments.benchmarks import crf_chunking as common
+from experiments.harness import Benchmark, Side, Target
 
 PENALTIES = {"weak": 0.2, "middle": 2.0, "strong": 20.0}
 
@@ -19,7 +20,6 @@ PENALTIES = {"weak": 0.2, "middle": 2.0, "strong": 20.0}
 def palmette(solver, run):
     from palmette import CRF, Chain
 
-    common = load_beside(__file__, "crf_chunking")
     train, _ = common.load(run)
     X = list(common.Featurised(train.data))
 
@@ -40,7 +40,6 @@ def palmette(solver, run):
 def python_crfsuite(run):
     import pycrfsuite
 
-    common = load_beside(__file__, "crf_chunking")
     train, _ = common.load(run)
     X = list(common.Featurised(train.data))
     for name, l2 in PENALTIES.items():

@@ -7,7 +7,8 @@ stops depends on the random order of the sentences, which differs (100 to 280 ep
 of the test part. `compile` fills the cache of kernels.
 """
 
-from palmette.bench import Benchmark, Side, Target, load_beside
+from experiments.benchmarks import crf_chunking as common
+from experiments.harness import Benchmark, Side, Target
 
 ALGORITHMS = ("lbfgs", "l2sgd", "ap", "pa", "arow")
 EPOCHS = {"algorithm": "l2sgd", "max_iterations": 100, "period": 1000}
@@ -16,7 +17,6 @@ FITS |= {"l2sgd, 100 epochs": (400, EPOCHS), "l2sgd, 100 epochs, 2,000": (2000, 
 
 
 def fit_all(run, kind):
-    common = load_beside(__file__, "crf_chunking")
     train, test = common.load(run)
     run.sizes["training sentences"], run.sizes["training tokens"] = 2000, sum(map(len, train.data[:2000]))
     X, Y = list(common.Featurised(train.data[:2000])), train.target[:2000]

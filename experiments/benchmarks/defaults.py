@@ -28,7 +28,7 @@ import time
 import warnings
 from functools import lru_cache
 
-from palmette.bench import Study, StudyTable
+from experiments.harness import Study, StudyTable
 
 SETS = (
     "conll2000", "jnlpba", "ocr-letters", "usps", "embeddings", "letter", "satimage", "segment", "segment, raw",

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
 
-from palmette.bench import Study, StudyTable
+from experiments.harness import Study, StudyTable
 
 LETTERS = list("abcdefghijklmnopqrstuvwxyz")
 SHAPE = (16, 8)

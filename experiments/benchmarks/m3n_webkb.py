@@ -22,7 +22,7 @@ without direction, how far to train, and which penalties to try.
 import time
 from functools import lru_cache
 
-from palmette.bench import Study, StudyTable
+from experiments.harness import Study, StudyTable
 
 SCHOOLS = ("cornell", "texas", "washington", "wisconsin")
 GRAPHS = ("paper", "neighbours", "rich")
@@ -67,7 +67,7 @@ def points():
 
 @lru_cache(maxsize=1)
 def schools():
-    from palmette.apps.webgraph import load_schools
+    from experiments.harness.webkb import load_schools
 
     return load_schools(SCHOOLS)
 
@@ -123,7 +123,7 @@ def wrong_pages(records):
 
 def tested(settings):
     """For each test school the setting chosen inside the others, and the pages that it got wrong."""
-    from palmette.apps.webgraph import choose
+    from experiments.harness.nested import choose
 
     errors = {
         setting: {key: wrong.mean() for key, wrong in runs.items()} for setting, runs in settings.items()
@@ -137,7 +137,7 @@ def tested(settings):
 
 
 def summarise(records):
-    from palmette.apps.webgraph import paired_difference
+    from experiments.harness.nested import paired_difference
 
     complete = wrong_pages(records)
     results = {key: tested(settings) for key, settings in complete.items()}

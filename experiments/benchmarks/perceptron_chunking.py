@@ -13,16 +13,15 @@ import random
 import tempfile
 from pathlib import Path
 
-from palmette.bench import Benchmark, Run, Side, Target, load_beside
+from experiments.benchmarks import crf_chunking as common
+from experiments.harness import Benchmark, Run, Side, Target
 
 EPOCHS, PASSES, ORDERS = 10, 3, 5
 
 
 def load(run):
-    common = load_beside(__file__, "crf_chunking")
     train, test = common.load(run)
     return (
-        common,
         list(common.Featurised(train.data)),
         train.target,
         list(common.Featurised(test.data)),
@@ -40,11 +39,11 @@ def orders(X, Y):
 
 def over_orders(run, train_and_tag):
     """Mean figures over the orders; the times are those of the first."""
-    common, X, Y, X_test, Y_test = load(run)
+    X, Y, X_test, Y_test = load(run)
     kept = {}
     for k, (x, y) in enumerate(orders(X, Y)):
         one = run if k == 0 else Run()
-        common.evaluate(one, Y_test, train_and_tag(one, common, x, y, X_test, Y_test))
+        common.evaluate(one, Y_test, train_and_tag(one, x, y, X_test, Y_test))
         for name, value in one.figures.items():
             kept.setdefault(name, []).append(value)
     run.figures.update({name: sum(values) / len(values) for name, values in kept.items()})
@@ -60,7 +59,7 @@ def palmette(run):
     def model():
         return Perceptron(Chain(), max_iter=EPOCHS, n_jobs=1)
 
-    def train_and_tag(run, common, X, Y, X_test, Y_test):
+    def train_and_tag(run, X, Y, X_test, Y_test):
         with run.phase("compile"):
             model().fit(X[:20], Y[:20]).predict(X[:20])
         start = common.now()
@@ -79,7 +78,7 @@ def palmette(run):
 def python_crfsuite(run):
     import pycrfsuite
 
-    def train_and_tag(run, common, X, Y, X_test, Y_test):
+    def train_and_tag(run, X, Y, X_test, Y_test):
         trainer = pycrfsuite.Trainer(algorithm="ap", verbose=False)
         trainer.set_params({"max_iterations": EPOCHS, "epsilon": 0.0, "feature.possible_transitions": True})
         start = common.now()
@@ -114,7 +113,7 @@ def write_vw(path, X, Y, codes):
 def vowpal_wabbit(run):
     import vowpalwabbit
 
-    def train_and_tag(run, common, X, Y, X_test, Y_test):
+    def train_and_tag(run, X, Y, X_test, Y_test):
         labels = sorted({label for y in Y for label in y})
         codes = {label: k for k, label in enumerate(labels, start=1)}
         with tempfile.TemporaryDirectory() as folder:

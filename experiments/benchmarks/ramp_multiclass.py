@@ -23,7 +23,7 @@ usually written, with every round solved to 1e-4 by itself from the present weig
 import time
 from functools import lru_cache
 
-from palmette.bench import Study, StudyTable
+from experiments.harness import Study, StudyTable
 
 SETS = ("letter", "satimage", "segment", "dna", "usps", "shuttle")
 STRENGTHS = {name: (0.01, 0.1, 1.0, 10.0) for name in SETS} | dict.fromkeys(
@@ -72,7 +72,7 @@ def run(point):
 
 
 def accuracy(point):
-    from palmette.apps.noisy_labels import Folds, nested_fold, shuffled
+    from experiments.harness.noisy_labels import Folds, nested_fold, shuffled
 
     X, clean = table(point["set"])
     noisy = shuffled(clean, point["noise"], point["seed"])
@@ -106,8 +106,8 @@ def speed(point):
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.svm import LinearSVC
 
+    from experiments.harness.noisy_labels import shuffled, standardised
     from palmette import SSVM, Multiclass
-    from palmette.apps.noisy_labels import shuffled, standardised
 
     X, y = table(point["set"])
     (X,), y = standardised(X), np.unique(y, return_inverse=True)[1]
@@ -154,8 +154,8 @@ def recycling(point):
 
     from sklearn.exceptions import ConvergenceWarning
 
+    from experiments.harness.noisy_labels import shuffled, standardised
     from palmette import SSVM, Multiclass
-    from palmette.apps.noisy_labels import shuffled, standardised
     from palmette.solvers import CCCP
 
     X, clean = table(point["set"])

@@ -27,7 +27,7 @@ part is a test query of another fold.
 
 from importlib.util import find_spec
 
-from palmette.bench import Study, StudyTable
+from experiments.harness import Study, StudyTable
 
 FOLDS = (1, 2, 3, 4, 5)
 CUTS = range(1, 11)

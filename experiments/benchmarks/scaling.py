@@ -13,7 +13,7 @@ from functools import partial
 
 import numpy as np
 
-from palmette.bench import Benchmark, Side, Target
+from experiments.harness import Benchmark, Side, Target
 
 LENGTH, N_LABELS, TEMPERATURE, TOL = 10, 3, 0.2, 1e-6
 SIZES = {"chains": 30, "positions": 30 * LENGTH}

@@ -19,7 +19,7 @@ import time
 import warnings
 from functools import lru_cache
 
-from palmette.bench import Study, StudyTable
+from experiments.harness import Study, StudyTable
 
 TASKS = ("ocr", "satimage", "grids")
 SOLVERS = (

@@ -15,7 +15,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from palmette.bench import Benchmark, Side, Target
+from experiments.harness import Benchmark, Side, Target
 
 C, TOL = 0.1, 1e-3
 

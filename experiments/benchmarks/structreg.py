@@ -25,7 +25,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 
-from palmette.bench import Study, StudyTable
+from experiments.harness import Study, StudyTable
 
 SIZES = (1.5, 2.5, 3.5, 5.5, 10.5, 15.5, 20.5, "none")
 WHOLE = 1e6  # pieces that no sample is longer than: nothing is cut

@@ -13,10 +13,10 @@ import tempfile
 import time
 from pathlib import Path
 
-from palmette.bench import Benchmark, Side, Target, load_beside
+from experiments.benchmarks.crf_chunking import attributes
+from experiments.harness import Benchmark, Side, Target
 
 REPEATS = 7
-attributes = load_beside(__file__, "crf_chunking").attributes
 
 
 def load(run):

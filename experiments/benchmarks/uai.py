@@ -26,7 +26,7 @@ import time
 from functools import lru_cache
 from pathlib import Path
 
-from palmette.bench import Study, StudyTable
+from experiments.harness import Study, StudyTable
 
 SUMS = {
     "Alchemy": (11,),

@@ -1,27 +1,29 @@
-"""Benchmarks against other libraries: fresh processes, alternating runs, ratios, targets.
+"""Benchmarks against other libraries and other commits: fresh processes, alternating runs, ratios, targets.
 
-A benchmark is one file ``benchmarks/<name>.py`` that makes one claim. It declares ``BENCHMARK``, a
-:class:`Benchmark` whose first side is ours and whose other sides are peers; :mod:`palmette.bench.spec` has an
-example. :func:`run_benchmark` runs one file, :func:`run_suite` several by name; :class:`Report` documents
-what comes out. A :class:`Study` has many runs of our own instead, each kept as it ends (:mod:`palmette.bench.study`).
+A benchmark is one file ``experiments/benchmarks/<name>.py`` that makes one claim. It declares ``BENCHMARK``, a
+:class:`Benchmark` whose first side is ours and whose other sides are peers; :mod:`experiments.harness.spec` has an
+example. :func:`run_benchmark` runs one file, :func:`run_suite` several by name; :class:`Report` documents what comes
+out. :func:`run_against` measures this commit against another. A :class:`Study` has many runs of our own instead, each
+kept as it ends (:mod:`experiments.harness.study`).
 """
 
-from palmette.bench.measure import Run
-from palmette.bench.report import Report, Suite
-from palmette.bench.runner import BenchmarkFailed, run_benchmark, run_suite
-from palmette.bench.spec import (
+from experiments.harness.against import AgainstReport, run_against
+from experiments.harness.measure import Run
+from experiments.harness.report import Report, Suite
+from experiments.harness.runner import BenchmarkFailed, run_benchmark, run_suite
+from experiments.harness.spec import (
     Benchmark,
     Side,
     Target,
     benchmark_names,
     find_benchmark,
     load_benchmark,
-    load_beside,
     load_declared,
 )
-from palmette.bench.study import Study, StudyReport, StudyTable, run_study
+from experiments.harness.study import Study, StudyReport, StudyTable, check_plot, run_study
 
 __all__ = [
+    "AgainstReport",
     "Benchmark",
     "BenchmarkFailed",
     "Report",
@@ -33,10 +35,11 @@ __all__ = [
     "Suite",
     "Target",
     "benchmark_names",
+    "check_plot",
     "find_benchmark",
     "load_benchmark",
-    "load_beside",
     "load_declared",
+    "run_against",
     "run_benchmark",
     "run_study",
     "run_suite",

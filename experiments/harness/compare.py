@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from palmette.bench.measure import Measurement
-from palmette.bench.spec import Benchmark, Target
+from experiments.harness.measure import Measurement
+from experiments.harness.spec import Benchmark, Target
 
 
 class Verdict(NamedTuple):

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from palmette.bench.compare import Verdict, compare, judge, ratio
-from palmette.bench.measure import Measurement
-from palmette.bench.spec import Benchmark
-from palmette.bench.study import StudyReport
+from experiments.harness.compare import Verdict, compare, judge, ratio
+from experiments.harness.measure import Measurement
+from experiments.harness.spec import Benchmark
+from experiments.harness.study import StudyReport
 
 COLD_PHASE = "compile"
 
@@ -85,7 +85,7 @@ class Report:
         ``sizes``      amount of work: name to number
         ``sides``      side to ``phases`` (name to ``wall`` and ``cpu`` seconds), ``figures``, ``peak_mb``,
                        ``import_mb`` of the best run, and ``runs``: the same of every run, with ``sizes``
-        ``ratios``     peer to metric to value; metrics as explained in :class:`~palmette.bench.Target`
+        ``ratios``     peer to metric to value; metrics as explained in :class:`~experiments.harness.Target`
         ``targets``    list of ``metric``, ``op``, ``bound``, ``peer``, ``value``, ``met``
         ``versions``   package to version
         ``machine``    ``cpu``, ``cores``, ``platform``
@@ -116,28 +116,24 @@ class Report:
 
     def format(self) -> str:
         """Plain text: a table of sides and ratios, the verdicts, the conditions."""
-        header, *rows = self._table()
-        widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
+        from palmette.recipes.tables import aligned_table
 
-        def line(row: Sequence[str]) -> str:
-            cells = [row[0].ljust(widths[0]), *(cell.rjust(w) for cell, w in zip(row[1:], widths[1:]))]
-            return "  ".join(cells).rstrip()
-
-        table = [line(header), line(["-" * w for w in widths]), *map(line, rows)]
-        return "\n".join([f"{self.name}: {self.benchmark.title}", "", *table, "", *self._notes()])
+        table = aligned_table(*self._table())
+        return "\n".join([f"{self.name}: {self.benchmark.title}", "", table, "", *self._notes()])
 
     def markdown(self) -> str:
-        """A section for ``benchmarks/RESULTS.md``."""
-        header, *rows = self._table()
-        align = ["---", *["---:"] * (len(header) - 1)]
-        table = ["| " + " | ".join(row) + " |" for row in [header, align, *rows]]
-        notes = [f"- {note}" for note in self._notes()]
-        return "\n".join([f"## {self.name}", "", self.benchmark.doc.strip(), "", *table, "", *notes, ""])
+        """A section for ``experiments/RESULTS.md``."""
+        from palmette.recipes.tables import markdown_table
 
-    def _table(self) -> list[list[str]]:
+        notes = [f"- {note}" for note in self._notes()]
+        table = markdown_table(*self._table())
+        return "\n".join([f"## {self.name}", "", self.benchmark.doc.strip(), "", table, "", *notes, ""])
+
+    def _table(self) -> tuple[list[str], list[list[str]]]:
         """Header and rows: a label, one cell for each side, one ratio for each peer."""
         peers, best = self.benchmark.peers, list(self.best.values())
-        rows = [["", *self.best, *("ratio" if len(peers) == 1 else f"ratio to {peer}" for peer in peers)]]
+        header = ["", *self.best, *("ratio" if len(peers) == 1 else f"ratio to {peer}" for peer in peers)]
+        rows: list[list[str]] = []
 
         def add(label: str, values: list[Any], show: Callable[[Any], str]) -> None:
             ours, *others = values
@@ -152,7 +148,7 @@ class Report:
         add("of it bare import MB", [m.import_mb for m in best], _megabytes)
         for name in _union(m.figures for m in best):
             add(name, [m.figures.get(name) for m in best], _figure)
-        return rows
+        return header, rows
 
     def _notes(self) -> list[str]:
         notes = []

@@ -7,16 +7,16 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
-from palmette.bench.machine import machine, versions
-from palmette.bench.measure import Measurement
-from palmette.bench.report import Report, Suite
-from palmette.bench.spec import Benchmark, find_benchmark, load_benchmark, load_declared
-from palmette.bench.study import Study, StudyReport, run_study
+from experiments.harness.measure import Measurement
+from experiments.harness.report import Report, Suite
+from experiments.harness.spec import Benchmark, find_benchmark, load_benchmark, load_declared
+from experiments.harness.study import Study, StudyReport, run_study
 
 Log = Callable[[str], None]
+ROOT = Path(__file__).resolve().parents[2]
 
 # A linear algebra library must not add threads that nobody asked for; palmette's own are set by n_jobs.
 # Equal hashes make the order of sets, hence of vocabularies, the same in every run.
@@ -53,7 +53,7 @@ def run_suite(
     log : callable, optional
         Called with a line of text after every run.
     only, out, run
-        For studies: as for :func:`~palmette.bench.run_study`.
+        For studies: as for :func:`~experiments.harness.run_study`.
 
     Raises
     ------
@@ -97,12 +97,14 @@ def run_benchmark(path: Path | str, *, repeat: int = 3, log: Log | None = None) 
     with tempfile.TemporaryDirectory(prefix="palmette-bench-") as cache:
         for turn in range(1, repeat + 1):
             for side in benchmark.sides:
-                measurement = _run_side(benchmark, Path(path), side, Path(cache))
+                measurement = run_side(Path(path), side, {"NUMBA_CACHE_DIR": cache})
                 _check_same_work(benchmark, side, measurement, runs)
                 runs[side].append(measurement)
                 if log is not None:
                     wall = measurement.phases[benchmark.main_phase].wall
                     log(f"{benchmark.name} {turn}/{repeat} {side}: {benchmark.main_phase} {wall:.2f} s")
+    from palmette.recipes.machine import machine, versions
+
     packages = versions(side.package for side in benchmark.sides.values())
     return Report(benchmark, {side: tuple(r) for side, r in runs.items()}, packages, machine(), ENVIRONMENT)
 
@@ -117,17 +119,31 @@ def _check_installed(benchmark: Benchmark) -> None:
         )
 
 
-def _run_side(benchmark: Benchmark, path: Path, side: str, cache: Path) -> Measurement:
-    command = [sys.executable, "-m", "palmette.bench.child", str(path), side]
-    env = os.environ | ENVIRONMENT | {"NUMBA_CACHE_DIR": str(cache)}
+def run_side(
+    path: Path, side: str, environment: Mapping[str, str], sources: Sequence[Path] = (ROOT,)
+) -> Measurement:
+    """Run a side of a benchmark file in a fresh process, with folders put before its ``PYTHONPATH``.
+
+    ``side`` is its name or, of a study, the lines and points to run, as JSON.
+    """
+    command = [sys.executable, "-m", "experiments.harness.child", str(path), side]
+    env = child_environment(environment, sources)
     done = subprocess.run(command, env=env, capture_output=True, text=True, errors="replace")
     if done.returncode != 0:
         tail = "\n".join(done.stderr.splitlines()[-TAIL_LINES:])
+        shown = side if len(side) < 100 else f"{side[:100]}..."
         raise BenchmarkFailed(
-            f"side {side!r} of benchmark {benchmark.name!r} failed with exit code {done.returncode}. "
+            f"side {shown!r} of benchmark {path.stem!r} failed with exit code {done.returncode}. "
             f"The end of its output:\n{tail}"
         )
     return Measurement.from_dict(json.loads(done.stdout))
+
+
+def child_environment(environment: Mapping[str, str], sources: Sequence[Path]) -> dict[str, str]:
+    """Variables of a process: threads held to one, ``sources`` before what ``PYTHONPATH`` has."""
+    inherited = filter(None, [os.environ.get("PYTHONPATH")])
+    paths = os.pathsep.join([*map(str, sources), *inherited])
+    return os.environ | ENVIRONMENT | {"PYTHONPATH": paths, **environment}
 
 
 def _check_same_work(

@@ -1,10 +1,10 @@
 """What a benchmark file declares, and where the files are found.
 
-A file ``benchmarks/sums.py`` that compares two ways to add numbers::
+A file ``experiments/benchmarks/sums.py`` that compares two ways to add numbers::
 
     '''Adding numbers: a generator against the built-in sum of a range.'''
 
-    from palmette.bench import Benchmark, Side, Target
+    from experiments.harness import Benchmark, Side, Target
 
     def add(run, numbers):
         with run.phase("add"):
@@ -35,12 +35,13 @@ import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
-from typing import ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from palmette.bench.files import CheckoutFiles
-from palmette.bench.measure import Run
-from palmette.bench.study import Study
+from experiments.harness.measure import Run
+from experiments.harness.study import Study
+
+if TYPE_CHECKING:
+    from palmette.recipes.files import ExperimentFiles
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ class Side:
     Parameters
     ----------
     run : callable
-        ``run(record)`` does the work in a fresh process and fills in the :class:`~palmette.bench.Run` given.
+        ``run(record)`` does the work in a fresh process and fills in the :class:`~experiments.harness.Run` given.
     imports : tuple of str
         Modules that the side needs; they are imported before anything is timed.
     package : str or None
@@ -161,12 +162,9 @@ class Benchmark:
         return self.doc.strip().splitlines()[0] if self.doc.strip() else self.name
 
 
-_FILES = CheckoutFiles("benchmarks", "benchmark")
-
-
 def benchmark_names() -> list[str]:
     """Names of the benchmarks that can be run from here."""
-    return list(_FILES.paths())
+    return list(_files().paths())
 
 
 def find_benchmark(name: str) -> Path:
@@ -175,9 +173,15 @@ def find_benchmark(name: str) -> Path:
     Raises
     ------
     ValueError
-        There is no such benchmark, or none at all because this is not a source checkout.
+        There is no such benchmark.
     """
-    return _FILES.find(name)
+    return _files().find(name)
+
+
+def _files() -> ExperimentFiles:
+    from palmette.recipes.files import ExperimentFiles  # not on top: sides may run another commit's palmette
+
+    return ExperimentFiles("benchmarks", "benchmark")
 
 
 def load_benchmark(path: Path | str) -> Benchmark:
@@ -203,14 +207,21 @@ def load_declared(path: Path | str) -> Benchmark | Study:
         The file does not exist, declares neither, or one of another name.
     """
     path = Path(path)
-    declared = getattr(_FILES.load(path), "BENCHMARK", None)
+    declared = declared_in(path)
     if not isinstance(declared, Benchmark | Study):
-        raise ValueError(f"{path} does not define BENCHMARK = palmette.bench.Benchmark(...) (or Study)")
+        raise ValueError(f"{path} does not define BENCHMARK = experiments.harness.Benchmark(...) (or Study)")
     if declared.name != path.stem:
         raise ValueError(f"{path} declares the name {declared.name!r}; it must be that of the file")
     return declared
 
 
-def load_beside(file: Path | str, name: str) -> ModuleType:
-    """The module ``name`` in the folder of ``file``: what benchmarks share, such as data and features."""
-    return _FILES.load(Path(file).with_name(f"{name}.py"))
+def declared_in(path: Path) -> Any:
+    """What a file calls ``BENCHMARK``; None if there is nothing of this name."""
+    if not path.is_file():
+        raise ValueError(f"no benchmark file {path}")
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None:
+        raise ValueError(f"{path} is not a Python file")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return getattr(module, "BENCHMARK", None)

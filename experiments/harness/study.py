@@ -1,10 +1,10 @@
 """Studies: many runs of our own, each kept as it ends, summarised in tables and curves.
 
-A file ``benchmarks/powers.py`` that looks how fast powers grow::
+A file ``experiments/benchmarks/powers.py`` that looks how fast powers grow::
 
     '''Powers: how fast they grow.'''
 
-    from palmette.bench import Study, StudyTable
+    from experiments.harness import Study, StudyTable
 
     def run(point):
         return {"power": point["base"] ** point["exponent"]}
@@ -33,8 +33,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from palmette.bench.machine import machine, versions
-from palmette.bench.store import Record, RunStore
+from experiments.harness.store import Record, RunStore
 
 Point = Mapping[str, Any]
 Log = Callable[[str], None]
@@ -57,9 +56,9 @@ class StudyTable(NamedTuple):
         | --- | ---: |
         | CRF | 3.1 |
         """
-        align = ["---", *["---:"] * (len(self.header) - 1)]
-        lines = ["| " + " | ".join(row) + " |" for row in (self.header, align, *self.rows)]
-        return "\n".join([f"**{self.title}**", "", *lines])
+        from palmette.recipes.tables import markdown_table
+
+        return f"**{self.title}**\n\n{markdown_table(self.header, self.rows)}"
 
 
 @dataclass(frozen=True)
@@ -83,6 +82,9 @@ class Study:
         ``draw(figure, records)`` draws on an empty matplotlib figure.
     missed : callable, optional
         ``missed(records)`` names the targets that the runs miss, a sentence each.
+    line : callable, optional
+        ``line(point)`` names the timed line that a run belongs to when commits are compared; by default all settings
+        of the point, so that every run is a line of its own.
     """
 
     name: str
@@ -92,6 +94,7 @@ class Study:
     summarise: Callable[[Sequence[Record]], Sequence[StudyTable]]
     draw: Callable[[Any, Sequence[Record]], None] | None = None
     missed: Callable[[Sequence[Record]], Sequence[str]] | None = None
+    line: Callable[[Point], str] = lambda point: " ".join(map(str, point.values()))
 
     @property
     def title(self) -> str:
@@ -232,6 +235,8 @@ class StudyReport:
         ``machine``   ``cpu``, ``cores``, ``platform``
         ============= ==============================================================
         """
+        from palmette.recipes.machine import machine, versions
+
         return {
             "benchmark": self.name,
             "title": self.study.title,
@@ -247,6 +252,8 @@ class StudyReport:
 
     def format(self) -> str:
         """The tables in Markdown, and the conditions."""
+        from palmette.recipes.machine import machine, versions
+
         notes = [
             *(f"- MISSED: {each}" for each in self.missed),
             f"- {len(self.records)} of {len(self.study.points)} runs, one thread",
@@ -256,7 +263,7 @@ class StudyReport:
         return "\n\n".join([*(table.markdown() for table in self.tables), "\n".join(notes)])
 
     def markdown(self) -> str:
-        """A section for ``benchmarks/RESULTS.md``."""
+        """A section for ``experiments/RESULTS.md``."""
         return f"## {self.name}\n\n{self.study.doc.strip()}\n\n{self.format()}\n"
 
     def plot(self, path: str | os.PathLike[str]) -> None:

@@ -9,9 +9,10 @@ them, with three seeds where chance plays a part, and the 9 test people are labe
 uses the first 150 sequences of each part.
 """
 
+from experiments.harness.tagging import TaggingTask, run_task, score_accuracy
 from palmette import CRF, Chain, Perceptron
+from palmette.apps.tagging.systems import Neighbours, System
 from palmette.datasets import load_hapt
-from palmette.recipes.tagging import Neighbours, System, TaggingTask, run_task, score_accuracy
 from palmette.regularizers import Decomposition
 from palmette.solvers import Stochastic
 

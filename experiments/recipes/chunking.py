@@ -8,11 +8,12 @@ is trained on all of them, with three seeds, and each labels the test sentences 
 first 1,000 sentences of each part.
 """
 
+from experiments.harness.tagging import TaggingTask, run_task, score_chunks
 from palmette import CRF, Chain, Perceptron
 from palmette.apps.tagging.default_template import crfsuite_chunking_template
+from palmette.apps.tagging.systems import System
 from palmette.datasets import load_conll2000
 from palmette.features import WordClusters
-from palmette.recipes.tagging import System, TaggingTask, run_task, score_chunks
 
 # Chunk F1 (%) of others on the 19 templates of CRFsuite's tutorial; not tuned.
 PUBLISHED = {"CRFsuite, L-BFGS": 93.61, "CRFsuite, averaged perceptron": 93.43, "Wapiti": 93.87}

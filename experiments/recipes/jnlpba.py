@@ -11,11 +11,12 @@ three seeds, and the test sentences are labelled once with each. The quick run u
 each part.
 """
 
+from experiments.harness.tagging import TaggingTask, run_task, score_chunks
 from palmette import CRF, Chain, Perceptron
 from palmette.apps.tagging.default_template import default_template
+from palmette.apps.tagging.systems import BioColumns, System, TagColumn
 from palmette.datasets import load_jnlpba, load_masc
 from palmette.features import WordClusters
-from palmette.recipes.tagging import BioColumns, System, TagColumn, TaggingTask, run_task, score_chunks
 
 # F1 (%) of others on the same test part; all of them had parts of speech.
 PUBLISHED = {

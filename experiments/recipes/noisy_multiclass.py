@@ -19,9 +19,9 @@ import dataclasses
 import numpy as np
 from sklearn.datasets import load_digits, load_wine
 
-from palmette.apps.noisy_labels import Folds, nested_fold, shuffled
-from palmette.bench.store import RunStore
-from palmette.bench.study import default_store
+from experiments.harness.noisy_labels import Folds, nested_fold, shuffled
+from experiments.harness.store import RunStore
+from experiments.harness.study import default_store
 from palmette.datasets import load_statlog
 
 NAMES = ("dna", "letter", "satimage", "segment", "shuttle", "usps")

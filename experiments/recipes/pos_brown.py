@@ -7,8 +7,8 @@ trained with three seeds, and each labels the test part once. Of every ten files
 but one development. The quick run uses the first 1,000 sentences of each part.
 """
 
+from experiments.harness.tagging import parts_of_speech, run_task
 from palmette.datasets import load_brown
-from palmette.recipes.tagging import parts_of_speech, run_task
 
 
 def run(context):

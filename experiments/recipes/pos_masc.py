@@ -7,8 +7,8 @@ Everything is trained with three seeds, and each labels the test part once. Of e
 test and the last but one development. The quick run uses the first 1,000 sentences of each part.
 """
 
+from experiments.harness.tagging import parts_of_speech, run_task
 from palmette.datasets import load_masc
-from palmette.recipes.tagging import parts_of_speech, run_task
 
 
 def run(context):

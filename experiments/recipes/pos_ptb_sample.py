@@ -8,8 +8,8 @@ test part, the last tenth of the others is the development part. The quick run u
 of each part.
 """
 
+from experiments.harness.tagging import parts_of_speech, run_task
 from palmette.datasets import load_ptb_sample
-from palmette.recipes.tagging import parts_of_speech, run_task
 
 
 def run(context):

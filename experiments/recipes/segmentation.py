@@ -12,8 +12,8 @@ seeds, and the test lines are labelled once with each. The quick run uses the fi
 
 from functools import partial
 
+from experiments.harness.tagging import run_task, word_segmentation
 from palmette.datasets import load_cws_pd199801
-from palmette.recipes.tagging import run_task, word_segmentation
 
 # Word F1 (%) on the same test part, trained on the PKU text of SIGHAN 2005 instead.
 PUBLISHED = {"best of the closed track, SIGHAN 2005": 95.0}

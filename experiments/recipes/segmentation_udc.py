@@ -6,8 +6,8 @@ quick run uses the first 1,000 sentences of each part.
 
 from functools import partial
 
+from experiments.harness.tagging import run_task, word_segmentation
 from palmette.datasets import load_cws_udc
-from palmette.recipes.tagging import run_task, word_segmentation
 
 
 def run(context):

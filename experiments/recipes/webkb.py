@@ -16,16 +16,9 @@ penalties.
 
 import numpy as np
 
-from palmette.apps.webgraph import (
-    RICH_WORDS,
-    choose,
-    linqs_collection,
-    load_schools,
-    page_collection,
-    page_learner,
-    paired_difference,
-    training_sets,
-)
+from experiments.harness.nested import choose, paired_difference, training_sets
+from experiments.harness.webkb import linqs_collection, load_schools
+from palmette.apps.webgraph import RICH_WORDS, page_collection, page_learner
 
 GRID = {
     "SVM": [(l2, 0.0) for l2 in (100.0, 30.0, 10.0)],

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import load_wine
 
-from palmette.apps.noisy_labels import (
+from experiments.harness.noisy_labels import (
     LEARNERS,
     Folds,
     NestedResult,
@@ -23,7 +21,7 @@ from palmette.apps.noisy_labels import (
     some_rows,
     standardised,
 )
-from palmette.bench.store import RunStore
+from experiments.harness.store import RunStore
 
 
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=80), st.floats(0, 1), st.integers(0, 99))
@@ -124,10 +122,8 @@ def test_one_outer_fold_with_a_class_of_one_row():
 
 
 def test_the_recipe_goes_on_where_it_was_stopped_but_not_with_other_settings(tmp_path, monkeypatch):
-    place = Path(__file__).resolve().parents[1] / "recipes" / "noisy-multiclass.py"
-    spec = importlib.util.spec_from_file_location("noisy_multiclass", place)
-    recipe = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(recipe)
+    from experiments.recipes import noisy_multiclass as recipe
+
     calls = []
 
     def outcome(*data, n_inner, **settings):

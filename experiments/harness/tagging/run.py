@@ -10,10 +10,10 @@ import numpy as np
 from sklearn import config_context
 from sklearn.utils import Bunch
 
+from experiments.harness.tagging.task import TaggingTask
+from palmette.apps.tagging.systems.system import System, Trained, train
 from palmette.metrics import Tally, bootstrap_interval, compare, pooled
 from palmette.recipes.context import Context
-from palmette.recipes.tagging.system import System, Trained, train
-from palmette.recipes.tagging.task import TaggingTask
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from sklearn.utils import Bunch
 
-from palmette.recipes.tagging.scores import Scoring
-from palmette.recipes.tagging.system import System
+from experiments.harness.tagging.scores import Scoring, score_tags, score_words
+from palmette.apps.tagging.systems import System, part_of_speech_systems, word_segmentation_systems
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class TaggingTask:
         ``load(subset)`` returns the bunch of ``"fit"``, ``"dev"``, ``"train"`` or ``"test"``; see
         `palmette.datasets`.
     scoring : callable
-        One of `palmette.recipes.tagging.scores`; its first score is the one that choices and targets are about.
+        One of `experiments.harness.tagging.scores`; its first score is the one that choices and targets are about.
     baseline : System
         What the candidates are compared with.
     candidates : sequence of System
@@ -52,6 +52,42 @@ class TaggingTask:
         """A part of the data; the quick run takes its first sequences."""
         bunch = self.load(subset)
         return first(bunch, self.quick_size) if quick else bunch
+
+
+def parts_of_speech(
+    load: Callable[[str], Bunch],
+    *,
+    texts: Sequence[str],
+    target: float,
+    quick_target: float,
+    draws: int = 3,
+    seeds: Sequence[int] = (0, 1, 2),
+) -> TaggingTask:
+    """The task of tagging the words of a corpus with parts of speech; all candidates are tested.
+
+    ``texts``, ``draws`` and ``seeds`` go to `part_of_speech_systems`, the rest to `TaggingTask`.
+    """
+    baseline, *candidates = part_of_speech_systems(texts, draws=draws, seeds=seeds)
+    return TaggingTask(load, score_tags, baseline, candidates, target, quick_target, test_all=True)
+
+
+def word_segmentation(
+    load: Callable[[str], Bunch],
+    *,
+    target: float,
+    quick_target: float,
+    sizes: Sequence[float] = (2.5, 5.5, 10.5),
+    l2: Sequence[float] = (1.0, 2.0, 4.0),
+    published: Mapping[str, float] | None = None,
+) -> TaggingTask:
+    """The task of cutting lines of characters into words; all candidates are tested.
+
+    ``sizes`` and ``l2`` go to `word_segmentation_systems`, the rest to `TaggingTask`.
+    """
+    baseline, *candidates = word_segmentation_systems(sizes=sizes, l2=l2)
+    return TaggingTask(
+        load, score_words, baseline, candidates, target, quick_target, published or {}, test_all=True
+    )
 
 
 def first(bunch: Bunch, n: int) -> Bunch:

@@ -14,7 +14,7 @@ from palmette.data.rankings import RankingCodec
 from palmette.estimators.training import Encoded
 from palmette.regularizers.elastic import ElasticNet
 
-# The usual penalty as a share of the spread of the columns, by measurement (benchmarks/defaults.py): learners have
+# The usual penalty as a share of the spread of the columns, by measurement (experiments/benchmarks/defaults.py): learners have
 # their own (`usual_share`); that of a ranking is larger, since the loss of a query speaks of many documents.
 RANKING_SHARE = 1.0
 ROWS_AT_ONCE = 4096

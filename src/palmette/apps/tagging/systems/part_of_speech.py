@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from sklearn.utils import Bunch
-
 from palmette.apps.tagging.default_template import default_template
+from palmette.apps.tagging.systems.more_text import MoreTextClusters
+from palmette.apps.tagging.systems.system import System
 from palmette.estimators import Perceptron
 from palmette.features.clusters import WordClusters
-from palmette.recipes.tagging.more_text import MoreTextClusters
-from palmette.recipes.tagging.scores import score_tags
-from palmette.recipes.tagging.system import System
-from palmette.recipes.tagging.task import TaggingTask
 from palmette.structures import Chain
 
 TEMPLATE = """
@@ -82,59 +78,32 @@ U52:%x[1,3]
 """
 
 
-def parts_of_speech(
-    load: Callable[[str], Bunch],
-    *,
-    texts: Sequence[str],
-    target: float,
-    quick_target: float,
-    draws: int = 3,
-    seeds: Sequence[int] = (0, 1, 2),
-) -> TaggingTask:
-    """The task of tagging the words of a corpus.
+def part_of_speech_systems(
+    texts: Sequence[str], *, draws: int = 3, seeds: Sequence[int] = (0, 1, 2)
+) -> list[System]:
+    """Systems that tag words: a baseline, then several perceptrons on the template here.
 
-    The baseline is an averaged perceptron on the default template for words. The candidates are several perceptrons
-    on the template here, with affixes, shapes and word clusters. Clusters are learned from the training text alone, or
-    from more text. All candidates are tested.
+    The baseline is an averaged perceptron on the default template for words. The others have affixes, shapes and word
+    clusters, which are learned from the training text alone, or from more text.
 
     Parameters
     ----------
-    load : callable
-        Of the corpus, by subset.
     texts : sequence of str
         Other corpora to learn clusters from, see `MoreTextClusters`.
-    target, quick_target : float
-        Accuracy (%) to be reached by the candidate that is best on development data.
     draws : int, default=3
-        Perceptrons of a candidate, each with its own clusters and order of sentences.
+        Perceptrons of a system, each with its own clusters and order of sentences.
     seeds : sequence of int, default=(0, 1, 2)
-
-    Returns
-    -------
-    TaggingTask
 
     Examples
     --------
-    >>> from palmette.datasets import load_brown
-    >>> task = parts_of_speech(load_brown, texts=["masc"], target=96.0, quick_target=80.0)
-    >>> [system.name for system in (task.baseline, *task.candidates)]
+    >>> [system.name for system in part_of_speech_systems(["masc"])]
     ['perceptron, default template', '3 perceptrons, clusters', '3 perceptrons, clusters of more text']
     """
     learner: Any = Perceptron(Chain())
     name = f"{draws} perceptrons" if draws > 1 else "perceptron"
-    coarse, fine = WordClusters((64, 256)), WordClusters((64, 256, 1000))
-    return TaggingTask(
-        load=load,
-        scoring=score_tags,
-        baseline=System("perceptron, default template", learner, default_template(2), seeds=seeds),
-        candidates=(
-            System(f"{name}, clusters", learner, TEMPLATE, (coarse,), seeds=seeds, draws=draws),
-            System(
-                f"{name}, clusters of more text", learner, TEMPLATE + FINE,
-                (MoreTextClusters(texts, fine),), seeds=seeds, draws=draws,
-            ),
-        ),
-        target=target,
-        quick_target=quick_target,
-        test_all=True,
-    )  # fmt: skip
+    coarse, fine = WordClusters((64, 256)), MoreTextClusters(texts, WordClusters((64, 256, 1000)))
+    return [
+        System("perceptron, default template", learner, default_template(2), seeds=seeds),
+        System(f"{name}, clusters", learner, TEMPLATE, (coarse,), seeds=seeds, draws=draws),
+        System(f"{name}, clusters of more text", learner, TEMPLATE + FINE, (fine,), seeds=seeds, draws=draws),
+    ]

@@ -11,11 +11,11 @@ from typing import Any
 from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 
+from palmette.apps.tagging.systems.jointly import predict_jointly
 from palmette.data.span_checks import detect_encoding
 from palmette.data.spans import convert_spans
 from palmette.features.encoded import EncodedInputs
 from palmette.features.templates import ColumnSentences, Template
-from palmette.recipes.tagging.jointly import predict_jointly
 
 
 @dataclass(frozen=True)

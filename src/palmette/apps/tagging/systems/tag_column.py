@@ -9,8 +9,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import Bunch
 
 from palmette.apps.tagging.default_template import default_template
+from palmette.apps.tagging.systems.system import System, train
 from palmette.estimators import Perceptron
-from palmette.recipes.tagging.system import System, train
 from palmette.structures import Chain
 
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
+from typing import Any
 
-from sklearn.utils import Bunch
-
+from palmette.apps.tagging.systems.segmentation_columns import CharacterColumns, LexiconColumns
+from palmette.apps.tagging.systems.system import System
 from palmette.estimators import CRF, Perceptron
-from palmette.recipes.tagging.scores import score_words
-from palmette.recipes.tagging.segmentation_columns import CharacterColumns, LexiconColumns
-from palmette.recipes.tagging.system import System
-from palmette.recipes.tagging.task import TaggingTask
 from palmette.regularizers import Decomposition
 from palmette.structures import Chain
 
@@ -76,61 +73,32 @@ U52:%x[0,4]/%x[1,3]/%x[0,0]
 """
 
 
-def word_segmentation(
-    load: Callable[[str], Bunch],
-    *,
-    target: float,
-    quick_target: float,
-    sizes: Sequence[float] = (2.5, 5.5, 10.5),
-    l2: Sequence[float] = (1.0, 2.0, 4.0),
-    published: Mapping[str, float] | None = None,
-) -> TaggingTask:
-    """The task of cutting lines of characters into words.
+def word_segmentation_systems(
+    *, sizes: Sequence[float] = (2.5, 5.5, 10.5), l2: Sequence[float] = (1.0, 2.0, 4.0)
+) -> list[System]:
+    """Systems that cut lines of characters into words: a baseline, then those with a lexicon.
 
-    The baseline is an averaged perceptron on characters. Candidates add kinds of characters and a lexicon of the
-    training words: the perceptron and a CRF, and the perceptron with structure regularisation.
+    The baseline is an averaged perceptron on characters. The others add kinds of characters and a lexicon of the
+    training words: the perceptron, the perceptron with structure regularisation, and a CRF.
 
     Parameters
     ----------
-    load : callable
-        Of the segmented text, by subset.
-    target, quick_target : float
-        F1 of words (%) to be reached.
     sizes : sequence of float
         Of the pieces, to try on development data.
     l2 : sequence of float
         Penalties of the CRF to try on development data.
-    published : dict of str to float, optional
-        F1 (%) of others on the same test part.
-
-    Returns
-    -------
-    TaggingTask
 
     Examples
     --------
-    >>> from palmette.datasets import load_cws_udc
-    >>> task = word_segmentation(load_cws_udc, target=90.0, quick_target=80.0)
-    >>> [system.name for system in (task.baseline, *task.candidates)]
+    >>> [system.name for system in word_segmentation_systems()]
     ['perceptron, characters', 'perceptron, lexicon', 'perceptron, lexicon, in pieces', 'CRF, lexicon']
     """
-    columns = (CharacterColumns(), LexiconColumns())
-    template = CHARACTERS + KINDS + LEXICON
+    rich: Any = {"template": CHARACTERS + KINDS + LEXICON, "columns": (CharacterColumns(), LexiconColumns())}
     perceptron, seeds = Perceptron(Chain()), (0, 1, 2)
     pieces = {"regularizer": tuple(Decomposition(size) for size in sizes)}
-    return TaggingTask(
-        load=load,
-        scoring=score_words,
-        baseline=System("perceptron, characters", perceptron, CHARACTERS, seeds=seeds),
-        candidates=(
-            System("perceptron, lexicon", perceptron, template, columns, seeds=seeds),
-            System("perceptron, lexicon, in pieces", perceptron, template, columns, grid=pieces, seeds=seeds),
-            System(
-                "CRF, lexicon", CRF(Chain(), tol=2e-2), template, columns, grid={"l2": tuple(l2)}, seeds=seeds
-            ),
-        ),
-        target=target,
-        quick_target=quick_target,
-        published=published or {},
-        test_all=True,
-    )
+    return [
+        System("perceptron, characters", perceptron, CHARACTERS, seeds=seeds),
+        System("perceptron, lexicon", perceptron, seeds=seeds, **rich),
+        System("perceptron, lexicon, in pieces", perceptron, grid=pieces, seeds=seeds, **rich),
+        System("CRF, lexicon", CRF(Chain(), tol=2e-2), grid={"l2": tuple(l2)}, seeds=seeds, **rich),
+    ]
