@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from palmette import CRF, SSVM, Graph
-from palmette.data import grid_graph
+from palmette.structures import grid_graph
 
 SIZE = 7
 

@@ -20,8 +20,8 @@ _HOME = {
     "SSVM": "palmette.estimators",
     "SSVMCV": "palmette.estimators",
     "Perceptron": "palmette.estimators",
-    "PlackettLuce": "palmette.estimators",
-    "PlackettLuceCV": "palmette.estimators",
+    "PlackettLuce": "palmette.structures.ranking.plackett_luce",
+    "PlackettLuceCV": "palmette.structures.ranking.plackett_luce",
     "CombinedDecoder": "palmette.estimators",
     "load": "palmette.estimators",
     "Chain": "palmette.structures",
@@ -31,8 +31,8 @@ _HOME = {
     "SemiMarkov": "palmette.structures",
     "Decomposition": "palmette.regularizers",
     "GroupLasso": "palmette.regularizers",
-    "Clique": "palmette.data",
-    "GraphInput": "palmette.data",
+    "Clique": "palmette.structures",
+    "GraphInput": "palmette.structures",
     "UNKNOWN": "palmette.data",
     "as_sequences": "palmette.data",
 }
@@ -48,20 +48,11 @@ __all__ = [
 ]  # fmt: skip
 
 if TYPE_CHECKING:
-    from palmette.data import UNKNOWN, Clique, GraphInput, as_sequences
-    from palmette.estimators import (
-        CRF,
-        CRFCV,
-        SSVM,
-        SSVMCV,
-        CombinedDecoder,
-        Perceptron,
-        PlackettLuce,
-        PlackettLuceCV,
-        load,
-    )
+    from palmette.data import UNKNOWN, as_sequences
+    from palmette.estimators import CRF, CRFCV, SSVM, SSVMCV, CombinedDecoder, Perceptron, load
     from palmette.regularizers import Decomposition, GroupLasso
-    from palmette.structures import Chain, Graph, Multiclass, Ranking, SemiMarkov
+    from palmette.structures import Chain, Clique, Graph, GraphInput, Multiclass, Ranking, SemiMarkov
+    from palmette.structures.ranking.plackett_luce import PlackettLuce, PlackettLuceCV
 
 
 def __getattr__(name: str) -> Any:

@@ -22,7 +22,7 @@ from palmette.data import convert_spans
 from palmette.features import WordClusters
 from palmette.metrics import chunk_report, token_accuracy, word_report
 from palmette.recipes import Context
-from palmette.structures.tables import ChainTables
+from palmette.structures.positions.tables import ChainTables
 
 WORDS = "U0:%x[0,0]\nB"
 RICH = "U0:%x[0,0]\nU1:%x[-1,0]/%x[0,0]\nU2:%x[1,0]\nB"

@@ -25,6 +25,9 @@ def dot(a, b):
 def solve_positive(matrix, right, n):
     """Solve ``matrix[:n, :n] x = right[:n]`` in place of ``right`` by Cholesky; a pivot that vanishes drops its
     column."""
+    # matrix = L L^T in place of the lower triangle, column by column, then L y = right and L^T x = y; O(n^3).
+    # A pivot below 1e-14 of its diagonal entry gets the root inf: its column of L and its component of x become 0.
+    # Nothing is allocated; the upper triangle of ``matrix`` is neither read nor written.
     for j in range(n):
         pivot = matrix[j, j]
         for k in range(j):
@@ -62,6 +65,9 @@ def extrapolate(x, g, last_f, last_g, df, dg, gram, filled, steps):
     ``df`` and ``dg`` are flat, row after row of the length of x.
     """
     n, memory = len(x), len(gram)
+    # Ring buffer: row (steps - 1) % memory of df, dg gets f - last_f and g - last_g; one row and column of gram follow.
+    # Then (gram + 1e-10 trace(gram) I) c = df f and x = g - sum_k c_k dg_k. The ridge keeps c bounded where df rows
+    # are nearly dependent. O(memory n + memory^3) per call, O(memory^2) allocated; without history x = g.
     if steps > 0:
         row = (steps - 1) % memory
         at = row * n

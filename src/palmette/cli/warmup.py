@@ -250,7 +250,7 @@ def _infer(model: Any, X: Any) -> None:
     """Every answer of a structure, plain and with a contradiction, which doubles the labels."""
     import numpy as np
 
-    from palmette.structures.tables import Restriction
+    from palmette.structures.positions.tables import Restriction
 
     structure = model.structure
     theta = model.scorer_.score(model.coef_, model.encoder_.transform(X))
@@ -281,6 +281,6 @@ def _measured() -> Iterator[dict[str, float]]:
 
 def _cache() -> tuple[str, bool]:
     """Folder of the compiled kernels, and whether they stay there."""
-    from palmette._kernels import chain_max, jit
+    from palmette._kernels import jit, ragged
 
-    return chain_max.best_paths.stats.cache_path or "", jit.CACHED
+    return ragged.longest_sample.stats.cache_path or "", jit.CACHED

@@ -17,9 +17,9 @@ from palmette.data.labels import LabelCodec
 from palmette.errors import ModelFileError
 from palmette.estimators.crf import CRF
 from palmette.features.names import NamesEncoder
-from palmette.scorers.linear import LinearScorer
 from palmette.solvers.base import Result, Step
 from palmette.structures import Chain
+from palmette.structures.positions.linear_scorer import LinearScorer
 
 MAGIC = b"lCRF"
 _FEATURE = np.dtype([("type", "<u4"), ("source", "<u4"), ("target", "<u4"), ("weight", "<f8")])

@@ -15,7 +15,7 @@ from scipy import sparse
 from palmette.data.batch import Batch, SparseRows
 from palmette.features.attributes import attribute_name
 from palmette.features.base import Encoder
-from palmette.scorers.linear import LinearScorer
+from palmette.structures.positions.linear_scorer import LinearScorer
 
 
 def zero_names(position: Any) -> list[str]:

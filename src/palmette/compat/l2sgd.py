@@ -96,7 +96,7 @@ class CRFsuiteSGD:
 
     def _visit(self, problem: Any, chains: Any, decay: float) -> Pass:
         """One epoch from packed weights, which it changes, on the samples of an order; returns the losses met."""
-        from palmette._kernels.packed_sgd import sgd_pass
+        from palmette.structures.chain.kernels.packed_sgd import sgd_pass
 
         batch, codes = problem.samples.batch, problem.samples.codes
         return lambda packed, order, eta, n_steps: sgd_pass(

@@ -37,7 +37,7 @@ class CRFsuitePerceptron(Online):
     name: ClassVar[str] = "ap"
 
     def _rule(self) -> tuple[int, float, bool]:
-        from palmette._kernels.chain_online import PERCEPTRON
+        from palmette.structures.chain.kernels.online import PERCEPTRON
 
         return PERCEPTRON, 1.0, False
 

@@ -1,14 +1,10 @@
 """Data layer: ragged batches, labels and their codes, sequences cut from tables, spans and words."""
 
 from palmette.data.batch import Batch, SparseRows
-from palmette.data.factors import Agreement, AtMostOne, Clique, Parity
-from palmette.data.graph_batch import GraphBatch, GraphLayout
-from palmette.data.graphs import GraphInput, chain_graph, grid_graph, tree_graph
 from palmette.data.labels import UNKNOWN, UNKNOWN_CODE, LabelCodec
 from palmette.data.letor import Queries, read_letor, write_letor
 from palmette.data.outputs import Outputs
 from palmette.data.ragged import Ragged, offsets_from_lengths
-from palmette.data.rankings import RankingCodec, by_query
 from palmette.data.sequences import as_sequences, check_same_length, listed
 from palmette.data.span_checks import check_spans, detect_encoding
 from palmette.data.span_encodings import ENCODINGS, Transitions, allowed_transitions
@@ -19,36 +15,24 @@ __all__ = [
     "ENCODINGS",
     "UNKNOWN",
     "UNKNOWN_CODE",
-    "Agreement",
-    "AtMostOne",
     "Batch",
-    "Clique",
-    "GraphBatch",
-    "GraphInput",
-    "GraphLayout",
     "LabelCodec",
     "Outputs",
-    "Parity",
     "Queries",
     "Ragged",
-    "RankingCodec",
     "SparseRows",
     "Transitions",
     "allowed_transitions",
     "as_sequences",
-    "by_query",
-    "chain_graph",
     "check_same_length",
     "check_spans",
     "convert_spans",
     "detect_encoding",
     "find_spans",
-    "grid_graph",
     "join_words",
     "listed",
     "offsets_from_lengths",
     "read_letor",
     "tag_words",
-    "tree_graph",
     "write_letor",
 ]

@@ -27,7 +27,6 @@ from palmette.estimators.regularisation import (
     structure_of_pieces,
 )
 from palmette.estimators.scale_advice import advise_scaling
-from palmette.estimators.simpler import simplified
 from palmette.estimators.strengths import penalties, wanted_tol
 from palmette.estimators.training import (
     Encoded,
@@ -41,6 +40,7 @@ from palmette.executors.threads import ThreadExecutor, n_threads
 from palmette.features.encoded import EncodedInputs
 from palmette.objectives.risk import Risk
 from palmette.solvers.registry import check_name, make_solver
+from palmette.structures.paths_as_chains import simplified
 
 
 class StructuredEstimator(Guidance, Predictions, PersistenceMixin, BaseEstimator):

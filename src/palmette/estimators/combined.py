@@ -18,8 +18,8 @@ from palmette.estimators.training import without_empty
 from palmette.features.encoded import EncodedInputs
 from palmette.features.kinds import samples_of
 from palmette.metrics.accuracy import token_accuracy
-from palmette.structures.chain import Chain
-from palmette.structures.tables import ChainTables, combine
+from palmette.structures.chain.chain import Chain
+from palmette.structures.positions.tables import ChainTables, combine
 
 _LEAST = 1e-300  # probability taken for zero: a simple model regularises, it forbids nothing
 

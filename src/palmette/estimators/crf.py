@@ -10,9 +10,9 @@ from sklearn.utils.metaestimators import available_if
 
 from palmette.data.batch import SparseRows
 from palmette.estimators.kernel_fit import check_kernel_settings, fit_kernel
+from palmette.estimators.kernel_learner import KernelEstimator
 from palmette.estimators.prediction import one_label
 from palmette.estimators.strengths import wanted_tol
-from palmette.estimators.support import KernelEstimator
 from palmette.solvers.dual import why_not
 from palmette.surrogates.log import LogLoss
 

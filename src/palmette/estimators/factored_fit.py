@@ -17,14 +17,14 @@ from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dpstrf
 from sklearn.base import clone
 
-from palmette.data.graph_batch import GraphBatch
 from palmette.errors import MissingCapability
 from palmette.estimators.kernel_rows import KernelRows
 from palmette.estimators.progress import seeing
 from palmette.estimators.training import encode_training, given_labels
 from palmette.kernels.definite import check_definite
 from palmette.kernels.rows import as_rows
-from palmette.scorers.kernel import KernelScorer
+from palmette.objectives.kernel_scorer import KernelScorer
+from palmette.structures.graph.batch import GraphBatch
 
 CUT = 1e-10  # relative to the largest entry of the diagonal
 MISFIT = 1e-6  # of a factor relative to the matrix: beyond the rounding of kernels in single precision

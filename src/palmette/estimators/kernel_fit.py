@@ -11,8 +11,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import clone
 
-from palmette.data.graph_batch import GraphBatch
-from palmette.data.graphs import GraphInput, graph_inputs
 from palmette.errors import MissingCapability
 from palmette.estimators.class_weight import class_weighted
 from palmette.estimators.emptiness import tell_empty
@@ -36,10 +34,12 @@ from palmette.kernels.rows import as_rows
 from palmette.losses.rescaling import resolve_rescaling
 from palmette.objectives.kernel_dual import KernelProblem
 from palmette.objectives.kernel_edges import EdgePart
+from palmette.objectives.kernel_scorer import KernelScorer, MappedScorer, bare, edge_inputs
 from palmette.objectives.risk import Samples
-from palmette.scorers.kernel import KernelScorer, MappedScorer, bare, edge_inputs
 from palmette.solvers.kernel_frank_wolfe import KernelFrankWolfe
 from palmette.solvers.registry import make_solver
+from palmette.structures.graph.batch import GraphBatch
+from palmette.structures.graph.inputs import GraphInput, graph_inputs
 
 
 def refuse_coordinates(model: Any) -> None:

@@ -7,17 +7,17 @@ from typing import Any
 import numpy as np
 
 from palmette.data.checks import check_array, check_finite
-from palmette.data.rankings import RankingCodec
-from palmette.data.segments import SegmentCodec
 from palmette.estimators.training import bound_structure
 from palmette.executors.threads import n_threads
-from palmette.features.graphs import GraphEncoder
-from palmette.features.segments import SegmentEncoder
-from palmette.scorers.graph import GraphScorer
-from palmette.scorers.linear import LinearScorer
-from palmette.scorers.ranking import RankingScorer
-from palmette.scorers.segments import SegmentScorer
 from palmette.structures import Chain, Graph, Multiclass, Ranking, SemiMarkov
+from palmette.structures.graph.encoder import GraphEncoder
+from palmette.structures.graph.scorer import GraphScorer
+from palmette.structures.positions.linear_scorer import LinearScorer
+from palmette.structures.ranking.codec import RankingCodec
+from palmette.structures.ranking.scorer import RankingScorer
+from palmette.structures.segments.codec import SegmentCodec
+from palmette.structures.segments.encoder import SegmentEncoder
+from palmette.structures.segments.scorer import SegmentScorer
 
 STRUCTURES = (Chain, Multiclass, SemiMarkov, Graph, Ranking)
 

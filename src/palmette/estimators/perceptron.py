@@ -31,8 +31,8 @@ from palmette.features.base import check_lengths
 from palmette.features.encoded import EncodedInputs
 from palmette.objectives.risk import Risk, Samples
 from palmette.regularizers.elastic import ElasticNet
-from palmette.solvers.passes import PassState
 from palmette.solvers.perceptron import AveragedPerceptron
+from palmette.solvers.stochastic_pass import PassState
 from palmette.surrogates.perceptron import PerceptronLoss
 from palmette.surrogates.ties import TiedPerceptronLoss
 

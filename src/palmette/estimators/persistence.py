@@ -9,15 +9,15 @@ import numpy as np
 
 from palmette.data.checks import check_array, check_finite, check_type, entry, group, needed
 from palmette.data.labels import LabelCodec
-from palmette.data.rankings import RankingCodec
-from palmette.data.segments import SegmentCodec
 from palmette.errors import ModelFileError
 from palmette.estimators.model_checks import check_model, check_settings
-from palmette.features.door import encoder_from_state
-from palmette.features.segments import SegmentEncoder
+from palmette.features.choose_encoder import encoder_from_state
 from palmette.io.model_file import read_model, write_model
-from palmette.scorers.kernel import KernelScorer, MappedScorer, weights_scorer
+from palmette.objectives.kernel_scorer import KernelScorer, MappedScorer, weights_scorer
 from palmette.solvers.base import Result, Step
+from palmette.structures.ranking.codec import RankingCodec
+from palmette.structures.segments.codec import SegmentCodec
+from palmette.structures.segments.encoder import SegmentEncoder
 
 _NOT_SAVED = ("callbacks",)  # code of the user's; a loaded model has none
 _OF_PENALTY = ("l2_", "l2s_", "cv_scores_", "best_params_", "best_score_")  # how the penalty was chosen
@@ -149,9 +149,9 @@ def load(path: Any, *, segment_features: Any = None, kernel: Any = None, edge_ke
 def _estimators() -> dict[str, type]:
     from palmette.estimators.crf import CRF
     from palmette.estimators.perceptron import Perceptron
-    from palmette.estimators.plackett_luce import PlackettLuce
     from palmette.estimators.ssvm import SSVM
-    from palmette.estimators.tuned import CRFCV, SSVMCV, PlackettLuceCV
+    from palmette.estimators.tuned import CRFCV, SSVMCV
+    from palmette.structures.ranking.plackett_luce import PlackettLuce, PlackettLuceCV
 
     return {c.__name__: c for c in (CRF, SSVM, Perceptron, PlackettLuce, CRFCV, SSVMCV, PlackettLuceCV)}
 

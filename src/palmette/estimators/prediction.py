@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from palmette.contracts.structure import require
 from palmette.data.batch import Batch
 from palmette.data.labels import UNKNOWN
 from palmette.data.outputs import Outputs
@@ -32,7 +33,6 @@ from palmette.executors.threads import ThreadExecutor, n_threads
 from palmette.features.encoded import EncodedInputs
 from palmette.objectives.risk import ROWS_A_BLOCK
 from palmette.objectives.shards import cut
-from palmette.structures.base import require
 
 _NO_SUMS = "Sums over outputs are needed; predict works without them."
 

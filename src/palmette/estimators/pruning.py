@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from palmette.features.rows import renumbered
-from palmette.scorers.edges import EdgeScorer
-from palmette.scorers.layout import from_keys, keys_of
-from palmette.scorers.linear import LinearScorer
+from palmette.structures.chain.edge_scorer import EdgeScorer
+from palmette.structures.positions.layout import from_keys, keys_of
+from palmette.structures.positions.linear_scorer import LinearScorer
 
 
 def prune(model: Any) -> None:

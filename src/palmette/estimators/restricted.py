@@ -11,8 +11,8 @@ from palmette.data.batch import Batch
 from palmette.errors import InfeasibleError
 from palmette.estimators.training import numbering, telling, without_empty
 from palmette.objectives.risk import ROWS_A_BLOCK
-from palmette.structures.ranking_tables import RankingRestriction
-from palmette.structures.tables import Restriction
+from palmette.structures.positions.tables import Restriction
+from palmette.structures.ranking.tables import RankingRestriction
 
 RESTRICTIONS = (Restriction, RankingRestriction)
 

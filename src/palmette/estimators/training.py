@@ -11,24 +11,24 @@ from typing import Any
 import numpy as np
 
 from palmette.data.batch import Batch, SparseRows
-from palmette.data.graph_batch import GraphBatch
 from palmette.data.labels import LabelCodec
 from palmette.data.outside import refuse_masked
-from palmette.data.rankings import RankingCodec
-from palmette.data.segments import SegmentCodec
 from palmette.data.sequences import check_same_length, listed
 from palmette.errors import InfeasibleError
 from palmette.estimators.edge_features import select_columns
 from palmette.features.base import Encoder, check_lengths
-from palmette.features.door import admitted, make_encoder
+from palmette.features.choose_encoder import admitted, make_encoder
 from palmette.features.encoded import EncodedInputs
-from palmette.features.graphs import GraphEncoder
 from palmette.objectives.risk import Samples
-from palmette.scorers.edges import EdgeScorer
-from palmette.scorers.graph import GraphScorer
-from palmette.scorers.linear import LinearScorer
-from palmette.scorers.ranking import RankingScorer
-from palmette.scorers.segments import SegmentScorer
+from palmette.structures.chain.edge_scorer import EdgeScorer
+from palmette.structures.graph.batch import GraphBatch
+from palmette.structures.graph.encoder import GraphEncoder
+from palmette.structures.graph.scorer import GraphScorer
+from palmette.structures.positions.linear_scorer import LinearScorer
+from palmette.structures.ranking.codec import RankingCodec
+from palmette.structures.ranking.scorer import RankingScorer
+from palmette.structures.segments.codec import SegmentCodec
+from palmette.structures.segments.scorer import SegmentScorer
 
 LARGEST_VALUE = 1e100
 

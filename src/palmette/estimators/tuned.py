@@ -9,7 +9,6 @@ from palmette.estimators.base import StructuredEstimator
 from palmette.estimators.crf import CRF
 from palmette.estimators.folds import copy_for_folds, cut_folds, splits_of
 from palmette.estimators.path import penalties_given, penalty_path, refuse_gram
-from palmette.estimators.plackett_luce import PlackettLuce
 from palmette.estimators.ssvm import SSVM
 from palmette.estimators.training import (
     check_outputs,
@@ -176,22 +175,4 @@ class SSVMCV(Tuned, SSVM):
     >>> model = SSVMCV(Multiclass(), cv=5).fit(X, y)
     >>> model.best_params_, bool(model.best_score_ > 0.94)
     ({'l2': '1x'}, True)
-    """
-
-
-class PlackettLuceCV(Tuned, PlackettLuce):
-    """Plackett-Luce model of rankings whose L2 penalty is chosen by cross-validation over queries.
-
-    As :class:`CRFCV`, with the parameters of :class:`PlackettLuce` in place of those of :class:`CRF`; scores are NDCG.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from palmette import PlackettLuceCV
-    >>> rng = np.random.default_rng(0)
-    >>> X = [rng.standard_normal((8, 5)) for _ in range(30)]
-    >>> y = [(x[:, 0] + rng.standard_normal(8) > 0.5).astype(int) for x in X]
-    >>> model = PlackettLuceCV(l2s=[1.0, 10.0, 100.0]).fit(X, y)
-    >>> model.l2_ in model.l2s_, model.cv_scores_.shape
-    (True, (3, 3))
     """

@@ -26,7 +26,7 @@ LookUp = Callable[[Spans], np.ndarray]
 
 @dataclass(frozen=True)
 class Stream:
-    """Samples of named features that come one by one and are read once (`palmette.features.door.admitted`)."""
+    """Samples of named features that come one by one and are read once (`features.choose_encoder.admitted`)."""
 
     kind: ClassVar[Kind] = "names"
     samples: Iterator

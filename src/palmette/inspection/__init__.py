@@ -1,8 +1,8 @@
 """Looking into fitted models: their strongest weights, why a label won, how tight their bounds are."""
 
-from palmette.inspection.bounds import BoundValues, bound_values
 from palmette.inspection.contests import Contest, Explanation, Term
 from palmette.inspection.explain import Explainer, explain
+from palmette.inspection.risk_bounds import BoundValues, bound_values
 from palmette.inspection.weights import NamedWeights, Weight, is_nameable
 
 __all__ = [

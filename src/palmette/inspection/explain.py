@@ -14,7 +14,7 @@ from palmette.estimators import CRF
 from palmette.features.encoded import EncodedInputs
 from palmette.inspection.contests import Contest, Explanation, Term
 from palmette.inspection.weights import NamedWeights
-from palmette.structures.tables import ChainTables, Restriction
+from palmette.structures.positions.tables import ChainTables, Restriction
 
 NO_LABEL = -1  # the code of a true label that the model does not know, so that no output has it
 

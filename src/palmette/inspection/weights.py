@@ -12,7 +12,8 @@ from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted
 
 from palmette.errors import MissingCapability
-from palmette.scorers import EdgeScorer, LinearScorer
+from palmette.structures.chain.edge_scorer import EdgeScorer
+from palmette.structures.positions.linear_scorer import LinearScorer
 
 INTERCEPT = "(intercept)"
 

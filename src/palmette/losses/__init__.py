@@ -2,17 +2,12 @@
 
 from palmette.losses.base import BoundLoss, TaskLoss, resolve_loss
 from palmette.losses.hamming import Hamming
-from palmette.losses.ranking import NDCG, MeanAveragePrecision, Pairwise, PrecisionAt
 from palmette.losses.rescaling import Rescaling, rescaled_best, resolve_rescaling
 from palmette.losses.zero_one import ZeroOne
 
 __all__ = [
-    "NDCG",
     "BoundLoss",
     "Hamming",
-    "MeanAveragePrecision",
-    "Pairwise",
-    "PrecisionAt",
     "Rescaling",
     "TaskLoss",
     "ZeroOne",
@@ -20,3 +15,12 @@ __all__ = [
     "resolve_loss",
     "resolve_rescaling",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Losses of one structure, which live with it."""
+    import palmette.structures
+
+    if name in palmette.structures.LOSSES:
+        return getattr(palmette.structures, name)
+    raise AttributeError(f"module 'palmette.losses' has no attribute {name!r}")

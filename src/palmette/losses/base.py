@@ -8,7 +8,7 @@ A loss names its *way*:
     0/1: the better of ``f(y)`` and ``1 + best that contradicts y``;
 ``ranking``
     of rankings: a sort, a merge of the documents of each grade, or a linear assignment, whichever is cheapest and exact
-    for the query (:mod:`palmette.losses.ranking_bound`).
+    for the query (:mod:`palmette.structures.ranking.augmented_maximum`).
 
 A (loss, structure) pair without a way is an error before the first step, never a silent plain argmax.
 """
@@ -20,8 +20,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from palmette.contracts.structure import Best, require
 from palmette.errors import MissingCapability
-from palmette.structures.base import Best, require
 
 
 class TaskLoss(Protocol):
@@ -58,8 +58,8 @@ def resolve_loss(loss: Any, structure: Any, classes: tuple) -> BoundLoss:
     'PartsLoss'
     """
     from palmette.losses.hamming import Hamming
-    from palmette.losses.ranking import NDCG, MeanAveragePrecision, Pairwise, PrecisionAt
     from palmette.losses.zero_one import ZeroOne
+    from palmette.structures.ranking.losses import NDCG, MeanAveragePrecision, Pairwise, PrecisionAt
 
     named = {
         "hamming": Hamming, "zero_one": ZeroOne, "ndcg": NDCG, "map": MeanAveragePrecision, "precision": PrecisionAt,

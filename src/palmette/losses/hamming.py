@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from palmette.contracts.structure import Best
 from palmette.losses.base import no_way
-from palmette.losses.weighted import per_sample
-from palmette.structures.base import Best
-from palmette.structures.tables import ChainTables
+from palmette.losses.weighted_maximum import per_sample
+from palmette.structures.positions.tables import ChainTables
 
 MOST_PARTS = 1000  # units that the dearest confusion may have
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from palmette.losses.pieces import spread_of
-from palmette.losses.question import Question, RescaledBest
+from palmette.losses.rescaled_query import Question, RescaledBest
+from palmette.losses.worth_under_line import spread_of
 
 LARGEST_TABLE = 2**23  # numbers of the table of one sample
 AT_ONCE = 3e6  # steps of a batch that take less time than a search

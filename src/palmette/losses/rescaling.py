@@ -14,8 +14,9 @@ small queries to rank                          parametric; all candidates where 
 everything else                                parametric; some k best where it is open         ``upper`` tells
 =============================================  ===============================================  ==================
 
-"Parametric" is :mod:`palmette.losses.trade_off`: maxima of ``f + lambda D`` for chosen ``lambda`` give outputs, and
-lines that no output is above. "Levels" is :mod:`palmette.losses.levels`, the others :mod:`palmette.losses.closing`.
+"Parametric" is :mod:`palmette.losses.parametric_search`: maxima of ``f + lambda D`` for chosen ``lambda`` give
+outputs, and lines that no output is above. "Levels" is :mod:`palmette.losses.levels`, the others
+:mod:`palmette.losses.exact_completion`.
 """
 
 from __future__ import annotations
@@ -28,11 +29,11 @@ import numpy as np
 
 from palmette.errors import InfeasibleError, MissingCapability
 from palmette.losses.base import BoundLoss
-from palmette.losses.closing import close
+from palmette.losses.exact_completion import close
 from palmette.losses.levels import levels_at_once
-from palmette.losses.question import Question, RescaledBest
-from palmette.losses.trade_off import search
-from palmette.losses.weighted import weighted_best
+from palmette.losses.parametric_search import search
+from palmette.losses.rescaled_query import Question, RescaledBest
+from palmette.losses.weighted_maximum import weighted_best
 from palmette.losses.zero_one import best_others
 
 NAMES = ("margin", "slack")

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from palmette.contracts.structure import Best
 from palmette.errors import InfeasibleError
 from palmette.losses.base import no_way
 from palmette.losses.hamming import PartsLoss
-from palmette.losses.weighted import per_sample
-from palmette.structures.base import Best
+from palmette.losses.weighted_maximum import per_sample
 
 
 @dataclass(frozen=True)

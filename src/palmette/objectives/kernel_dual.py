@@ -12,11 +12,11 @@ from palmette.executors.threads import ThreadExecutor
 from palmette.kernels.gram import Gram
 from palmette.losses.hamming import PartsLoss
 from palmette.objectives.kernel_edges import EdgePart
+from palmette.objectives.kernel_scorer import bare
 from palmette.objectives.risk import Samples
-from palmette.scorers.kernel import bare
-from palmette.scorers.linear import LinearScorer
-from palmette.structures.chain import Chain
-from palmette.structures.multiclass import Multiclass
+from palmette.structures.chain.chain import Chain
+from palmette.structures.chain.multiclass import Multiclass
+from palmette.structures.positions.linear_scorer import LinearScorer
 from palmette.surrogates.hinge import Hinge
 
 FREE = -1.0  # mass of an unused place, as in the kernel
@@ -110,7 +110,7 @@ class KernelProblem:
     def hinges(self, state: KernelState) -> np.ndarray:
         """Hinge of every sample, unweighted; from above where maxima are not found for certain."""
         if self.is_compiled:
-            from palmette._kernels.kernel_chain import hinge_values
+            from palmette.structures.chain.kernels.kernel_visits import hinge_values
 
             out = np.empty(self.n_samples)
             hinge_values(

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from palmette.kernels.gram import Gram
-from palmette.scorers.kernel import edge_ends
+from palmette.objectives.kernel_scorer import edge_ends
 
 
 @dataclass(frozen=True)

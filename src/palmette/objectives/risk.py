@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from palmette.contracts.structure import require
 from palmette.data.batch import Batch, SparseRows
 from palmette.executors.threads import ThreadExecutor
-from palmette.objectives.packed import PackedChains, can_pack
-from palmette.objectives.packed_loss import MAX_SHARDS, PackedLogLoss
 from palmette.objectives.shards import ROWS_A_SHARD, cut
-from palmette.scorers.linear import LinearScorer
-from palmette.structures.base import require
+from palmette.structures.chain.loops.packed import PackedChains, can_pack
+from palmette.structures.chain.loops.packed_loss import MAX_SHARDS, PackedLogLoss
+from palmette.structures.positions.linear_scorer import LinearScorer
 from palmette.surrogates.log import LogLoss
 
 ROWS_A_BLOCK = 4096  # rows scored and inferred at once: their tables stay in the cache

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from palmette.objectives.dual_state import DualState
-from palmette.objectives.packed import PackedChains
+from palmette.structures.chain.loops.dual_state import DualState
+from palmette.structures.chain.loops.packed import PackedChains
 
 
 class SagState(DualState):
@@ -38,7 +38,7 @@ class SagState(DualState):
 
     def visit(self, order: np.ndarray) -> int:
         """Visit the samples of ``order`` in turn; returns how many losses were computed for Lipschitz estimates."""
-        from palmette._kernels.packed_sag import Table, sag_pass
+        from palmette.structures.chain.kernels.packed_sag import Table, sag_pass
 
         chains = self.chains
         table = Table(

@@ -181,7 +181,7 @@ class _Data:
 
     def totals(self, models: Sequence[Any]) -> np.ndarray:
         """The three numbers of each model, shape (3, n_models); the models share features and labels."""
-        from palmette.inspection.bounds import Measured
+        from palmette.inspection.risk_bounds import Measured
 
         measured = Measured(models[0], self.X, self.y, **self.settings)
         table = np.array([measured(model) for model in models])

@@ -59,6 +59,6 @@ class AROW(Online):
         return np.full(n_params, float(self.variance))
 
     def _rule(self) -> tuple[int, float, bool]:
-        from palmette._kernels.chain_online import AROW as RULE
+        from palmette.structures.chain.kernels.online import AROW as RULE
 
         return RULE, self.gamma, False

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from palmette.errors import MissingCapability
+from palmette.objectives.linearised import Shifted
 from palmette.objectives.problem import (
     bounded_loss,
     first_point,
@@ -17,12 +18,11 @@ from palmette.objectives.problem import (
     require_separable,
     require_whole,
 )
-from palmette.objectives.shifted import Shifted
 from palmette.solvers.base import Callback, Recorder, Result, Step, check_settings, warn_unconverged
 from palmette.solvers.bundle import Bundle
 from palmette.solvers.maxima import silent_inexact
-from palmette.solvers.multiclass_blocks import suits, why_not
 from palmette.solvers.multiclass_dual import MulticlassDual
+from palmette.structures.chain.loops.multiclass_blocks import suits, why_not
 
 STARTS = ("auto", "convex", "structure", "zero")
 ROUGHLY = 0.03  # relative gap to which the convex problem of the start is solved

@@ -9,10 +9,10 @@ from typing import Any, TypeVar
 import numpy as np
 
 from palmette.errors import MissingCapability
-from palmette.objectives.dual_state import DualState
 from palmette.objectives.problem import first_point, name_of, require_convex, require_separable, require_whole
-from palmette.scorers.linear import LinearScorer
 from palmette.solvers.base import Callback, Recorder, Result, check_settings, warn_unconverged
+from palmette.structures.chain.loops.dual_state import DualState
+from palmette.structures.positions.linear_scorer import LinearScorer
 from palmette.surrogates.log import LogLoss
 
 SINGLE_FROM = 1e-5  # the coarsest tol that floats are good enough for: their certificates end near 1e-6
@@ -26,7 +26,7 @@ State = TypeVar("State", bound=DualState)
 class DualAscent:
     r"""Block-coordinate ascent in the dual of a chain CRF with L2 (and L1).
 
-    A sample's dual variables are marginals ``mu_i`` (see :class:`palmette.objectives.dual_state.DualState`). A visit
+    A sample's dual variables are marginals ``mu_i`` (see ``structures.chain.loops.dual_state``). A visit
     computes its marginals ``p`` under the present weights and moves there by the share
 
         ``gamma = min(1, gap_i l2 / (c_i |E_p psi - E_mu psi|^2))``,  ``gap_i = log Z_i - <theta_i, mu_i> - h_i``,

@@ -7,10 +7,10 @@ from typing import Any
 
 from palmette.solvers.active_set import ActiveSet
 from palmette.solvers.block_ascent import BlockAscent
-from palmette.solvers.graph_parts import require_bounds, without_tree
-from palmette.solvers.hinge_blocks import GenericBlocks, PackedBlocks, is_compiled
-from palmette.solvers.marginal_blocks import require_parts
-from palmette.solvers.relaxed_blocks import RelaxedBlocks, RelaxedSet
+from palmette.structures.chain.loops.hinge_blocks import GenericBlocks, PackedBlocks, is_compiled
+from palmette.structures.chain.loops.marginal_blocks import require_parts
+from palmette.structures.graph.loops.flat_counts import require_bounds, without_tree
+from palmette.structures.graph.loops.relaxed_blocks import RelaxedBlocks, RelaxedSet
 
 
 @dataclass(frozen=True)

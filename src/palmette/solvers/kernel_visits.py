@@ -22,7 +22,7 @@ def compiled_visits(
     problem: KernelProblem, state: KernelState, order: np.ndarray, rounds: int, steps: int
 ) -> int:
     """The loop over chains."""
-    from palmette._kernels.kernel_chain import kernel_pass
+    from palmette.structures.chain.kernels.kernel_visits import kernel_pass
 
     gram, samples, edge = problem.gram, problem.samples, problem.padded(state.linear)
     crowded = kernel_pass(

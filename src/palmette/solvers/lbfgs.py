@@ -14,7 +14,6 @@ import numpy as np
 from palmette.errors import MissingCapability
 from palmette.objectives.certificate import CutPool
 from palmette.objectives.elastic_dual import best_share
-from palmette.objectives.packed_diagonal import has_diagonal, hessian_diagonal
 from palmette.objectives.problem import (
     Problem,
     first_point,
@@ -28,6 +27,7 @@ from palmette.solvers.base import Callback, Recorder, Result, Step, contradicted
 from palmette.solvers.line_search import Point, strong_wolfe
 from palmette.solvers.quasi_newton import InverseHessian
 from palmette.solvers.scaling import ScaledProblem, solve_in_scale
+from palmette.structures.chain.loops.packed_diagonal import has_diagonal, hessian_diagonal
 
 WINDOW = 10  # iterations over which the relative decrease is measured, and between two lower bounds
 PRECISION = "machine precision"

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from palmette.contracts.structure import require
 from palmette.errors import MissingCapability
 from palmette.objectives.problem import (
     bounded_loss,
@@ -20,7 +21,6 @@ from palmette.objectives.problem import (
 )
 from palmette.solvers.base import Callback, Recorder, Result, check_settings, warn_unconverged
 from palmette.solvers.maxima import INEXACT, warn_inexact
-from palmette.structures.base import require
 
 LARGEST = 3_000  # weights and samples together
 IDLE = 3  # programs after which a cut that was never tight is dropped

@@ -19,7 +19,7 @@ from palmette.objectives.problem import (
 )
 from palmette.solvers.base import Callback, Recorder, Result, check_settings, warn_unconverged
 from palmette.solvers.block_ascent import Best
-from palmette.solvers.multiclass_blocks import LabelMasses, MulticlassBlocks, why_not
+from palmette.structures.chain.loops.multiclass_blocks import LabelMasses, MulticlassBlocks, why_not
 
 EPOCHS_A_ROUND = 6
 PATIENCE = (

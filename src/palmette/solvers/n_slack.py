@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from palmette.contracts.structure import require
 from palmette.errors import MissingCapability
 from palmette.objectives.problem import (
     require_convex,
@@ -18,7 +19,6 @@ from palmette.objectives.problem import (
 from palmette.solvers.base import Result
 from palmette.solvers.block_ascent import Best, BlockAscent, ascend, better
 from palmette.solvers.working_set import WorkingSet, WorkingSetBlocks
-from palmette.structures.base import require
 
 
 @dataclass(frozen=True)

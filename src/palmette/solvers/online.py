@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from palmette.errors import MissingCapability
-from palmette.scorers.linear import LinearScorer
 from palmette.solvers.base import Callback, Recorder, Result, Step, check_settings
+from palmette.structures.positions.linear_scorer import LinearScorer
 from palmette.surrogates.perceptron import PerceptronLoss
 
 
@@ -126,7 +126,7 @@ def is_fused(problem: Any) -> bool:
 def _fused_pass(
     problem: Any, state: OnlineState, order: np.ndarray, rule: int, strength: float, root_cost: bool
 ) -> tuple[float, int]:
-    from palmette._kernels.chain_online import online_pass as run
+    from palmette.structures.chain.kernels.online import online_pass as run
 
     samples, scorer = problem.samples, problem.scorer
     return run(
@@ -139,7 +139,7 @@ def generic_pass(
     problem: Any, state: OnlineState, order: np.ndarray, rule: int, strength: float, root_cost: bool
 ) -> tuple[float, int]:
     """The same steps through one-sample shards, for structures without a compiled loop."""
-    from palmette._kernels.chain_online import AROW, PERCEPTRON, step_size
+    from palmette.structures.chain.kernels.online import AROW, PERCEPTRON, step_size
 
     total, n_wrong = 0.0, 0
     for turn, i in enumerate(order):

@@ -61,6 +61,6 @@ class PassiveAggressive(Online):
             raise ValueError(f"PassiveAggressive: variant must be 0, 1 or 2, got {self.variant!r}")
 
     def _rule(self) -> tuple[int, float, bool]:
-        from palmette._kernels.chain_online import PA, PA_I, PA_II
+        from palmette.structures.chain.kernels.online import PA, PA_I, PA_II
 
         return (PA, PA_I, PA_II)[self.variant], self.C, self.error_sensitive

@@ -10,7 +10,7 @@ import numpy as np
 
 from palmette.errors import MissingCapability
 from palmette.solvers.base import Callback, Recorder, Result, check_settings
-from palmette.solvers.passes import DTYPES, PassState, check_choices, cut_anew, stochastic_pass
+from palmette.solvers.stochastic_pass import DTYPES, PassState, check_choices, cut_anew, stochastic_pass
 from palmette.surrogates.perceptron import PerceptronLoss
 
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from palmette.data.graph_batch import GraphBatch
 from palmette.errors import MissingCapability
 from palmette.objectives.certificate import CutPool
 from palmette.objectives.problem import Problem, first_point, name_of, require_convex
@@ -22,8 +21,9 @@ from palmette.solvers.base import (
     contradicted,
     warn_unconverged,
 )
-from palmette.solvers.passes import cut_graphs
 from palmette.solvers.scaling import ScaledProblem, solve_in_scale
+from palmette.solvers.stochastic_pass import cut_graphs
+from palmette.structures.graph.batch import GraphBatch
 
 WINDOW = 10  # iterations between two lower bounds; epochs over which pieces are compared
 SLOW = f"relative change over {WINDOW} epochs"

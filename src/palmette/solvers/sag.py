@@ -44,7 +44,7 @@ class SAG:
     estimates the Lipschitz constant of ``c_i g_i``: it is halved, then doubled until
     ``f_i(w - g_i / L_i) <= f_i(w) - |g_i|^2 / (2 L_i)``, and tested again only after 1, 2, 4, ... visits as long as it
     was large enough. Half of the visits go to samples drawn evenly, half in proportion to ``L_i``. Weights that a
-    sample does not touch catch up when they are next met, with L1 too (``palmette._kernels.packed_sag``). After
+    sample does not touch catch up when they are next met, with L1 too (``kernels.packed_sag``). After
     M. Schmidt and others, "Non-uniform stochastic average gradient method for training conditional random
     fields" (2015); here the penalty counts in full from the first visit on.
 

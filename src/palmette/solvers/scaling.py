@@ -23,9 +23,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from palmette.data.batch import SparseRows
-from palmette.objectives.packed_diagonal import hessian_diagonal
 from palmette.objectives.problem import first_point
 from palmette.solvers.base import Result
+from palmette.structures.chain.loops.packed_diagonal import hessian_diagonal
 
 # What does not depend on the coordinates.
 _SAME = {"can_pack", "convex", "decomposition", "samples", "scorer", "surrogate"}

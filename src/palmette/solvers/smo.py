@@ -5,13 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from palmette.contracts.structure import require
 from palmette.errors import MissingCapability
 from palmette.solvers.block_ascent import BlockAscent
-from palmette.solvers.clique_blocks import CliqueBlocks, CliqueSet
-from palmette.solvers.hinge_blocks import is_compiled
-from palmette.solvers.marginal_blocks import ChainMarginals, Marginals, PackedMarginals, require_parts
-from palmette.structures.base import require
-from palmette.structures.graph import Graph
+from palmette.structures.chain.loops.hinge_blocks import is_compiled
+from palmette.structures.chain.loops.marginal_blocks import (
+    ChainMarginals,
+    Marginals,
+    PackedMarginals,
+    require_parts,
+)
+from palmette.structures.graph.graph import Graph
+from palmette.structures.graph.loops.clique_blocks import CliqueBlocks, CliqueSet
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,9 @@ from palmette.objectives.problem import (
     require_whole,
 )
 from palmette.solvers.base import Callback, Recorder, Result, check_settings, warn_unconverged
-from palmette.solvers.descent import DescentState
+from palmette.solvers.descent_state import DescentState
 from palmette.solvers.maxima import INEXACT, warn_inexact
-from palmette.solvers.starts import first_weights
+from palmette.solvers.nonconvex_start import first_weights
 
 FIRST_WISH = (
     0.3  # decrease hoped for in the beginning, relative to the first objective, where there is no bound

@@ -1,32 +1,76 @@
-"""Output structures: what an output is, and inference on it."""
+"""Output structures: what an output is, and inference on it. One folder per structure; none knows another.
 
-from palmette.structures.base import Best, Expectation, Structure, require
-from palmette.structures.chain import Chain
-from palmette.structures.graph import Graph
-from palmette.structures.graph_tables import GraphTables
-from palmette.structures.multiclass import Multiclass
-from palmette.structures.ranking import Ranking
-from palmette.structures.ranking_tables import RankingCost, RankingRestriction, RankingTables
-from palmette.structures.segment_tables import SegmentRestriction, SegmentTables
-from palmette.structures.semi_markov import SemiMarkov
-from palmette.structures.tables import ChainTables, Restriction
+``positions`` is what those with labels at positions share. Names are imported when they are first used.
+"""
 
-__all__ = [
-    "Best",
-    "Chain",
-    "ChainTables",
-    "Expectation",
-    "Graph",
-    "GraphTables",
-    "Multiclass",
-    "Ranking",
-    "RankingCost",
-    "RankingRestriction",
-    "RankingTables",
-    "Restriction",
-    "SegmentRestriction",
-    "SegmentTables",
-    "SemiMarkov",
-    "Structure",
-    "require",
-]
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+_HOME = {
+    "palmette.contracts.structure": ("Best", "Expectation", "Structure", "require"),
+    "palmette.structures.chain.chain": ("Chain",),
+    "palmette.structures.chain.multiclass": ("Multiclass",),
+    "palmette.structures.graph.batch": ("GraphBatch", "GraphLayout"),
+    "palmette.structures.graph.cliques": ("Agreement", "AtMostOne", "Clique", "Parity"),
+    "palmette.structures.graph.graph": ("Graph",),
+    "palmette.structures.graph.inputs": ("GraphInput", "chain_graph", "grid_graph", "tree_graph"),
+    "palmette.structures.graph.tables": ("GraphTables",),
+    "palmette.structures.positions.tables": ("ChainTables", "Restriction"),
+    "palmette.structures.ranking.codec": ("RankingCodec", "by_query"),
+    "palmette.structures.ranking.losses": ("NDCG", "MeanAveragePrecision", "Pairwise", "PrecisionAt"),
+    "palmette.structures.ranking.ranking": ("Ranking",),
+    "palmette.structures.ranking.tables": ("RankingCost", "RankingRestriction", "RankingTables"),
+    "palmette.structures.segments.semi_markov": ("SemiMarkov",),
+    "palmette.structures.segments.tables": ("SegmentRestriction", "SegmentTables"),
+}
+_MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
+LOSSES = _HOME["palmette.structures.ranking.losses"]  # which palmette.losses offers, too
+
+__all__ = sorted(_MODULE_OF)
+
+if TYPE_CHECKING:
+    from palmette.contracts.structure import Best as Best
+    from palmette.contracts.structure import Expectation as Expectation
+    from palmette.contracts.structure import Structure as Structure
+    from palmette.contracts.structure import require as require
+    from palmette.structures.chain.chain import Chain as Chain
+    from palmette.structures.chain.multiclass import Multiclass as Multiclass
+    from palmette.structures.graph.batch import GraphBatch as GraphBatch
+    from palmette.structures.graph.batch import GraphLayout as GraphLayout
+    from palmette.structures.graph.cliques import Agreement as Agreement
+    from palmette.structures.graph.cliques import AtMostOne as AtMostOne
+    from palmette.structures.graph.cliques import Clique as Clique
+    from palmette.structures.graph.cliques import Parity as Parity
+    from palmette.structures.graph.graph import Graph as Graph
+    from palmette.structures.graph.inputs import GraphInput as GraphInput
+    from palmette.structures.graph.inputs import chain_graph as chain_graph
+    from palmette.structures.graph.inputs import grid_graph as grid_graph
+    from palmette.structures.graph.inputs import tree_graph as tree_graph
+    from palmette.structures.graph.tables import GraphTables as GraphTables
+    from palmette.structures.positions.tables import ChainTables as ChainTables
+    from palmette.structures.positions.tables import Restriction as Restriction
+    from palmette.structures.ranking.codec import RankingCodec as RankingCodec
+    from palmette.structures.ranking.codec import by_query as by_query
+    from palmette.structures.ranking.losses import NDCG as NDCG
+    from palmette.structures.ranking.losses import MeanAveragePrecision as MeanAveragePrecision
+    from palmette.structures.ranking.losses import Pairwise as Pairwise
+    from palmette.structures.ranking.losses import PrecisionAt as PrecisionAt
+    from palmette.structures.ranking.ranking import Ranking as Ranking
+    from palmette.structures.ranking.tables import RankingCost as RankingCost
+    from palmette.structures.ranking.tables import RankingRestriction as RankingRestriction
+    from palmette.structures.ranking.tables import RankingTables as RankingTables
+    from palmette.structures.segments.semi_markov import SemiMarkov as SemiMarkov
+    from palmette.structures.segments.tables import SegmentRestriction as SegmentRestriction
+    from palmette.structures.segments.tables import SegmentTables as SegmentTables
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULE_OF:
+        return getattr(importlib.import_module(_MODULE_OF[name]), name)
+    raise AttributeError(f"module 'palmette.structures' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,8 +1,8 @@
 """Surrogates: what is minimised in place of the task loss.
 
 Each is ``A(theta) - f(y)`` with another inference answer A: the log-partition, the augmented maximum, or the
-maximum; :class:`Difference` is one of them minus another, and :class:`PlackettLuceLoss`, a likelihood of rankings,
-needs none. Value and gradient with respect to the potentials follow, and are all that the rest of palmette sees.
+maximum; :class:`Difference` is one of them minus another. Value and gradient with respect to the potentials follow,
+and are all that the rest of palmette sees.
 """
 
 from palmette.surrogates.base import Surrogate
@@ -10,7 +10,6 @@ from palmette.surrogates.difference import Difference
 from palmette.surrogates.hinge import Hinge
 from palmette.surrogates.log import LogLoss
 from palmette.surrogates.perceptron import PerceptronLoss
-from palmette.surrogates.plackett_luce import PlackettLuceLoss
 from palmette.surrogates.ramp import ramp_loss
 from palmette.surrogates.rescaled import RescaledHinge, RescaledPerceptron
 from palmette.surrogates.soft_hinge import SoftHinge
@@ -21,7 +20,6 @@ __all__ = [
     "Hinge",
     "LogLoss",
     "PerceptronLoss",
-    "PlackettLuceLoss",
     "RescaledHinge",
     "RescaledPerceptron",
     "SoftHinge",

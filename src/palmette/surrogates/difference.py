@@ -30,7 +30,7 @@ class Difference:
     --------
     >>> from palmette.losses import Hamming
     >>> from palmette.structures import Multiclass
-    >>> from palmette.structures.tables import ChainTables
+    >>> from palmette.structures.positions.tables import ChainTables
     >>> from palmette.surrogates import Hinge, PerceptronLoss
     >>> loss = Hamming().bind(Multiclass(), ("a", "b"))
     >>> theta = ChainTables(np.array([[9.0, 0.0], [0.3, 0.0]]), np.empty((0, 2, 2)), np.arange(3))

@@ -56,7 +56,7 @@ class RescaledHinge(_Rescaled):
     --------
     >>> from palmette.losses import Hamming
     >>> from palmette.structures import Multiclass
-    >>> from palmette.structures.tables import ChainTables
+    >>> from palmette.structures.positions.tables import ChainTables
     >>> loss = Hamming({("a", "b"): 3.0}).bind(Multiclass(), ("a", "b"))
     >>> theta = ChainTables(np.array([[0.5, 0.0]]), np.empty((0, 2, 2)), np.array([0, 1]))
     >>> true, weight = np.array([0], np.int32), np.ones(1)
@@ -82,7 +82,7 @@ class RescaledPerceptron(_Rescaled):
     --------
     >>> from palmette.losses import Hamming
     >>> from palmette.structures import Multiclass
-    >>> from palmette.structures.tables import ChainTables
+    >>> from palmette.structures.positions.tables import ChainTables
     >>> loss = Hamming({("a", "b"): 3.0}).bind(Multiclass(), ("a", "b"))
     >>> theta = ChainTables(np.array([[0.0, 0.5]]), np.empty((0, 2, 2)), np.array([0, 1]))
     >>> RescaledPerceptron(loss, "slack").evaluate(Multiclass(), theta, np.array([0], np.int32), np.ones(1)).values

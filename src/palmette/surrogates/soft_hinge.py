@@ -32,7 +32,7 @@ class SoftHinge:
     --------
     >>> from palmette.losses import resolve_loss
     >>> from palmette.structures import Multiclass
-    >>> from palmette.structures.tables import ChainTables
+    >>> from palmette.structures.positions.tables import ChainTables
     >>> theta = ChainTables(np.array([[2.0, 0.0]]), np.empty((0, 2, 2)), np.array([0, 1]))
     >>> loss, true = resolve_loss("zero_one", Multiclass(), ("a", "b")), np.array([0], np.int32)
     >>> SoftHinge(loss, 0.2).evaluate(Multiclass(), theta, true, np.ones(1)).values.round(4)  # the hinge is 0

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from palmette.testing.asking import Case, outputs_and_values, parts
 from palmette.testing.enumeration import Problem
+from palmette.testing.queries import Case, outputs_and_values, parts
 from palmette.testing.reference import Output, Reference
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from palmette.structures.tables import ChainTables, Restriction
+from palmette.structures.positions.tables import ChainTables, Restriction
 from palmette.testing.chain_instances import EXACT, FINITE, KINDS, draw_chains
 from palmette.testing.chain_reference import ChainReference
 from palmette.testing.reference import Cost, Instance, Limit

@@ -7,7 +7,7 @@ from itertools import cycle
 
 import numpy as np
 
-from palmette.structures.tables import ChainTables
+from palmette.structures.positions.tables import ChainTables
 from palmette.testing.reference import Instance
 
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from palmette.structures.chain import Chain
-from palmette.structures.multiclass import Multiclass
-from palmette.structures.tables import ChainTables, Restriction
+from palmette.structures.chain.chain import Chain
+from palmette.structures.chain.multiclass import Multiclass
+from palmette.structures.positions.tables import ChainTables, Restriction
 from palmette.testing.chain_instances import chain_instances, item_instances
 from palmette.testing.reference import Cost, Instance, Limit, Reference, register_reference
 from palmette.testing.row_reference import RowReference, rows_of

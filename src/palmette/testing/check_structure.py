@@ -12,8 +12,8 @@ import numpy as np
 
 from palmette.errors import MissingCapability
 from palmette.testing import best_checks, given_checks, sum_checks
-from palmette.testing.asking import Case
 from palmette.testing.enumeration import Problem
+from palmette.testing.queries import Case
 from palmette.testing.reference import Instance, Reference, reference_for
 
 CHECKS = {

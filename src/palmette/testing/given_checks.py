@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from palmette.testing.asking import Case, numbers, unsplit
+from palmette.testing.queries import Case, numbers, unsplit
 from palmette.testing.reference import Output
 from palmette.testing.sum_checks import compare_counts
 

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from palmette.data.graph_batch import CliqueRows, GraphLayout
 from palmette.data.ragged import offsets_from_lengths
-from palmette.structures.graph_tables import GraphTables, LabelSets
+from palmette.structures.graph.batch import CliqueRows, GraphLayout
+from palmette.structures.graph.tables import GraphTables, LabelSets
 from palmette.testing.chain_instances import (
     EXACT,
     FINITE,

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from palmette.data.graph_batch import CliqueRows, GraphLayout
-from palmette.structures.graph import Graph
-from palmette.structures.graph_tables import GraphTables
-from palmette.structures.tables import Restriction
+from palmette.structures.graph.batch import CliqueRows, GraphLayout
+from palmette.structures.graph.graph import Graph
+from palmette.structures.graph.tables import GraphTables
+from palmette.structures.positions.tables import Restriction
 from palmette.testing.graph_instances import graph_instances
 from palmette.testing.reference import Cost, Instance, Limit, register_reference
 from palmette.testing.row_reference import RowReference, rows_of

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from palmette.structures.ranking_tables import RankingTables
+from palmette.structures.ranking.tables import RankingTables
 from palmette.testing.reference import Instance
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from palmette.structures.ranking import Ranking
-from palmette.structures.ranking_tables import RankingCost, RankingRestriction, RankingTables
+from palmette.structures.ranking.ranking import Ranking
+from palmette.structures.ranking.tables import RankingCost, RankingRestriction, RankingTables
 from palmette.testing.ranking_instances import ranking_instances
 from palmette.testing.reference import Cost, Instance, Limit, Reference, register_reference
 from palmette.testing.row_reference import RowReference, rows_of

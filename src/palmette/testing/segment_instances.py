@@ -7,7 +7,7 @@ from itertools import cycle
 
 import numpy as np
 
-from palmette.structures.segment_tables import SegmentTables
+from palmette.structures.segments.tables import SegmentTables
 from palmette.testing.chain_instances import (
     EXACT,
     FINITE,

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from palmette.structures.segment_tables import SegmentRestriction, SegmentTables
-from palmette.structures.semi_markov import SemiMarkov
+from palmette.structures.segments.semi_markov import SemiMarkov
+from palmette.structures.segments.tables import SegmentRestriction, SegmentTables
 from palmette.testing.reference import Cost, Instance, Limit, register_reference
 from palmette.testing.row_reference import RowReference, rows_of
 from palmette.testing.segment_instances import segment_instances

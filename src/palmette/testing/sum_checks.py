@@ -8,9 +8,9 @@ from collections import Counter
 import numpy as np
 from scipy.stats import chi2, poisson
 
-from palmette.testing.asking import NO_OPTIONS, Case, numbers, parts, unsplit
 from palmette.testing.best_checks import compare_parts
 from palmette.testing.enumeration import Problem, arrays
+from palmette.testing.queries import NO_OPTIONS, Case, numbers, parts, unsplit
 from palmette.testing.reference import Output
 
 CHANCE = 1e-9  # a sampler is refused if draws like its own are rarer than this

@@ -61,10 +61,11 @@ def make_ranker(
         name: given.pop(name) for name in ("callbacks", "n_jobs", "random_state") if name in given
     }
     _check(algorithm, given)
-    from palmette.estimators import SSVM, PlackettLuce
+    from palmette.estimators import SSVM
     from palmette.losses import NDCG
     from palmette.solvers import Subgradient
     from palmette.structures import Ranking
+    from palmette.structures.ranking.plackett_luce import PlackettLuce
 
     if algorithm == "plackett-luce":
         return PlackettLuce(**{"l2": None if tuned else L2, **given, **shared})

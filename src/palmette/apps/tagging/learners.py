@@ -6,7 +6,7 @@ import math
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
-from palmette.features.door import check_options
+from palmette.features.choose_encoder import check_options
 
 if TYPE_CHECKING:
     from palmette.features.templates import Template

@@ -11,11 +11,11 @@ from scipy import sparse
 
 from palmette.apps.webgraph.edges import FEATURES
 from palmette.apps.webgraph.sites import Collection
-from palmette.data.graphs import GraphInput
 from palmette.estimators.crf import CRF
 from palmette.estimators.ssvm import SSVM
-from palmette.structures.graph import Graph
-from palmette.structures.multiclass import Multiclass
+from palmette.structures.chain.multiclass import Multiclass
+from palmette.structures.graph.graph import Graph
+from palmette.structures.graph.inputs import GraphInput
 
 LEARNERS = ("SVM", "RMN", "M3N")
 UNDIRECTED = ["both ways", "neighbours"]

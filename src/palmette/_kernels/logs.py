@@ -1,0 +1,17 @@
+"""Sums in logarithms."""
+
+import numpy as np
+
+from palmette._kernels.jit import kernel
+
+
+@kernel()
+def log_sum_exp(x):
+    """Logarithm of the sum of exp(x); -inf for no or only forbidden terms."""
+    top = x.max()
+    if top == -np.inf:
+        return -np.inf
+    total = 0.0
+    for v in x:
+        total += np.exp(v - top)
+    return top + np.log(total)

@@ -1,0 +1,1 @@
+"""What the parts of palmette ask of each other: one contract per module."""

@@ -1,0 +1,419 @@
+"""Scores of nodes by a kernel, of everything else by weights; and linear scores of mapped rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from palmette.data.checks import (
+    check_array,
+    check_codes,
+    check_csr,
+    check_finite,
+    check_type,
+    check_whole,
+    entry,
+    group,
+    needed,
+)
+from palmette.kernels import (
+    RBF,
+    Blurred,
+    Custom,
+    Directions,
+    Kernel,
+    Linear,
+    Nystroem,
+    Polynomial,
+    Precomputed,
+    Transformed,
+)
+from palmette.kernels.images import ImageMap
+from palmette.kernels.rows import Rows, as_rows
+from palmette.structures.chain.edge_scorer import EdgeScorer
+from palmette.structures.graph.scorer import GraphScorer
+from palmette.structures.positions.linear_scorer import LinearScorer
+from palmette.structures.ranking.scorer import RankingScorer
+from palmette.structures.segments.scorer import SegmentScorer
+
+VALUES_A_BLOCK = 2**24  # kernel values computed at once in prediction: 64 MB
+
+_MAPS = {kind.__name__: kind for kind in (Blurred, Directions)}
+_BY_NAME = {kind.__name__: kind for kind in (Linear, Polynomial, RBF, Precomputed)}
+
+
+def bare(batch: Any) -> Any:
+    """A batch whose rows have no columns: what is left for weights where a kernel scores the nodes."""
+    return replace(batch, rows=np.empty((batch.n_rows, 0)))
+
+
+def edge_ends(batch: Any) -> tuple[np.ndarray, np.ndarray]:
+    """The rows that each edge of a batch joins, (n_edges, 2), and the edges of each sample: neighbours in chains."""
+    if hasattr(batch, "layout"):
+        return batch.layout.edge_rows, batch.layout.edge_offsets
+    lengths = np.diff(batch.offsets)
+    inner = np.ones(batch.n_rows, bool)
+    inner[batch.offsets[1:][lengths > 0] - 1] = False
+    first = np.flatnonzero(inner)
+    offsets = np.concatenate([[0], np.cumsum(np.maximum(lengths - 1, 0))]).astype(np.int64)
+    return np.column_stack([first, first + 1]), offsets
+
+
+def edge_inputs(batch: Any) -> Rows:
+    """What an edge kernel compares: features of edges where there are any, else those of both ends side by side."""
+    own = getattr(batch, "edge_rows", None)
+    if own is not None:
+        return as_rows(own)
+    rows, (ends, _) = as_rows(batch.rows), edge_ends(batch)
+    sides = [rows[ends[:, 0]], rows[ends[:, 1]]]
+    return sparse.csr_array(sparse.hstack(sides)) if sparse.issparse(rows) else np.hstack(sides)
+
+
+@dataclass(frozen=True)
+class KernelScorer:
+    """``node[t, k] = sum_u coef[u, k] K(x_u, x_t)``; edges by a kernel likewise, or as ``linear`` scores them.
+
+    The weight vector is ``[coefficients (n_support x n_labels) | coefficients of edges | weights of linear]``.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Bound to the training rows.
+    support : ndarray or CSR array
+        Prepared rows x_u; for ``Precomputed`` the numbers of their columns, shape (n_support, 1).
+    n_columns : int
+        Columns of the inputs, those of edge features included.
+    linear : LinearScorer or another scorer of weights
+        For rows without columns, so that it scores edges only.
+    edge_kernel, edge_support : Kernel and rows, optional
+        What scores label pairs at edges, ``sum_e coef[e, i, j] K(z_e, z)``.
+    """
+
+    kernel: Kernel
+    support: Rows
+    n_columns: int
+    linear: Any
+    edge_kernel: Kernel | None = None
+    edge_support: Rows = None
+
+    @property
+    def n_labels(self) -> int:
+        """Number of labels."""
+        return self.linear.n_labels
+
+    @property
+    def has_edges(self) -> bool:
+        """Whether there are edges."""
+        return self.linear.has_edges
+
+    @property
+    def n_support(self) -> int:
+        """Number of support rows."""
+        return int(self.support.shape[0])
+
+    @property
+    def n_node(self) -> int:
+        """Number of coefficients."""
+        return self.n_support * self.n_labels
+
+    @property
+    def n_kernel(self) -> int:
+        """Number of coefficients of nodes and of edges."""
+        n_edges = 0 if self.edge_kernel is None else int(self.edge_support.shape[0])
+        return self.n_node + n_edges * self.n_labels**2
+
+    @property
+    def n_params(self) -> int:
+        """Length of the weight vector."""
+        return self.n_kernel + self.linear.n_params
+
+    @property
+    def blocks(self) -> dict[str, slice]:
+        """Where coefficients, biases (none) and the weights of edges stand."""
+        a = self.n_kernel
+        moved = {name: slice(place.start + a, place.stop + a) for name, place in self.linear.blocks.items()}
+        return {**moved, "node": slice(0, self.n_node), "edge_kernel": slice(self.n_node, a)}
+
+    @property
+    def rows_a_block(self) -> int:
+        """Rows to score at once, so that their kernel values do not fill the memory."""
+        return max(64, VALUES_A_BLOCK // max(1, self.n_support))
+
+    def coefficients(self, w: np.ndarray) -> np.ndarray:
+        """Coefficient of every support row and label."""
+        return w[: self.n_node].reshape(self.n_support, self.n_labels)
+
+    def edge_coefficients(self, w: np.ndarray) -> np.ndarray:
+        """Coefficient of every support edge and label pair, shape (edges, labels^2)."""
+        return w[self.n_node : self.n_kernel].reshape(-1, self.n_labels**2)
+
+    def edge_table(self, w: np.ndarray) -> np.ndarray:
+        """Weights of label pairs as a (1, labels, labels) table."""
+        if self.edge_kernel is not None:
+            raise AttributeError("with an edge_kernel every edge has transitions of its own")
+        return self.linear.edge_table(w[self.n_kernel :])
+
+    def score(self, w: np.ndarray, batch: Any) -> Any:
+        """Potentials of a batch."""
+        theta = self.linear.score(w[self.n_kernel :], bare(batch))
+        rows = as_rows(batch.rows)
+        if getattr(self.kernel, "precomputed", False):
+            values = rows[:, self.support[:, 0]]
+            values = values.toarray() if sparse.issparse(values) else values
+        else:
+            values = self.kernel.cross(self.kernel.prepare(rows), self.support)
+        if self.n_support:
+            theta.node[:] += values @ self.coefficients(w).astype(values.dtype)
+        if self.edge_kernel is not None:
+            rows = self.edge_kernel.prepare(edge_inputs(batch))
+            values = self.edge_kernel.cross(rows, self.edge_support)
+            scores = values @ self.edge_coefficients(w).astype(values.dtype)
+            theta = theta.per_edge()
+            theta = replace(theta, edge=theta.edge + scores.reshape(-1, self.n_labels, self.n_labels))
+        return theta
+
+    def of_support(self, w: np.ndarray) -> tuple[KernelScorer, np.ndarray]:
+        """The same scores by the rows that have a coefficient other than 0."""
+        coef = self.coefficients(w)
+        used = np.flatnonzero(np.any(coef != 0.0, axis=1))
+        smaller, parts = replace(self, support=self.support[used]), [coef[used].ravel()]
+        if self.edge_kernel is not None:
+            coef = self.edge_coefficients(w)
+            used = np.flatnonzero(np.any(coef != 0.0, axis=1))
+            smaller = replace(smaller, edge_support=self.edge_support[used])
+            parts.append(coef[used].ravel())
+        return smaller, np.concatenate([*parts, w[self.n_kernel :]])
+
+    # -- persistence --------------------------------------------------------------------------------------------
+
+    def check(self) -> None:
+        """Raise ValueError unless every index stays within its array."""
+        self.linear.check()
+        self.linear.check_dense()  # its rows are empty
+
+    def check_inputs(self, n_columns: int, n_more: int) -> None:
+        """Raise ValueError unless the kernels can compare rows of so many columns, and edges of so many."""
+        check_whole("n_columns", self.n_columns, n_columns + n_more, n_columns + n_more)
+        _check_support("the support", self.kernel, self.support, n_columns)
+        own = self.edge_kernel is not None
+        if own:
+            _check_support(
+                "the edges of the support", self.edge_kernel, self.edge_support, n_more or 2 * n_columns
+            )
+        self.linear.check_inputs(0, 0 if own else n_more)
+
+    def check_dense(self) -> None:
+        """Kernels compare rows of any kind."""
+
+    def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """Header and arrays for a model file."""
+        linear_header, linear_arrays = self.linear.state()
+        header = {
+            "kind": "kernel", "n_columns": self.n_columns, "kernel": kernel_state(self.kernel), "linear": linear_header,
+            "has_edges": self.has_edges, "n_labels": self.n_labels, "support": list(map(int, self.support.shape)),
+        }  # fmt: skip
+        arrays = {f"linear.{k}": v for k, v in linear_arrays.items()} | rows_state(self.support)
+        if self.edge_kernel is not None:
+            header["edge_kernel"] = kernel_state(self.edge_kernel)
+            header["edge_support"] = list(map(int, self.edge_support.shape))
+            arrays |= {f"edges.{k}": v for k, v in rows_state(self.edge_support).items()}
+        return header, arrays
+
+    @classmethod
+    def from_state(
+        cls, header: dict[str, Any], arrays: dict[str, np.ndarray], given: Any = None, edge_given: Any = None
+    ) -> KernelScorer:
+        """Inverse of :meth:`state`; ``given`` are the kernels again where they are functions of the user's."""
+        linear = _linear_from_state(header.get("linear"), group(arrays, "linear"))
+        rows = rows_from_state(arrays, header.get("support"))
+        kernel = kernel_from_state(header.get("kernel"), given)
+        found = cls(kernel, rows, entry(header, "n_columns", int, "the scorer"), linear)
+        if "edge_kernel" not in header:
+            return found
+        edge_kernel = kernel_from_state(header["edge_kernel"], edge_given)
+        edges = rows_from_state(group(arrays, "edges"), header.get("edge_support"))
+        return replace(found, edge_kernel=edge_kernel, edge_support=edges)
+
+
+@dataclass(frozen=True)
+class MappedScorer:
+    """Linear scores of rows that a feature map has been applied to (:class:`palmette.kernels.Nystroem`).
+
+    Parameters
+    ----------
+    feature_map : Nystroem
+        Fitted.
+    n_columns : int
+        Columns of the rows before the map.
+    linear : LinearScorer
+        Of the mapped rows.
+    """
+
+    feature_map: Nystroem
+    n_columns: int
+    linear: LinearScorer
+
+    n_labels = property(lambda self: self.linear.n_labels)
+    n_params = property(lambda self: self.linear.n_params)
+    has_edges = property(lambda self: self.linear.has_edges)
+    blocks = property(lambda self: self.linear.blocks)
+
+    def edge_table(self, w: np.ndarray) -> np.ndarray:
+        """Weights of label pairs as a (1, labels, labels) table."""
+        return self.linear.edge_table(w)
+
+    def mapped(self, batch: Any) -> Any:
+        """The batch with mapped rows."""
+        return replace(batch, rows=np.ascontiguousarray(self.feature_map.map_rows(as_rows(batch.rows))))
+
+    def score(self, w: np.ndarray, batch: Any) -> Any:
+        """Potentials of a batch."""
+        return self.linear.score(w, self.mapped(batch))
+
+    def check(self) -> None:
+        """Raise ValueError unless every index stays within its array."""
+        self.linear.check()
+        self.linear.check_dense()
+
+    def check_inputs(self, n_columns: int, n_more: int) -> None:
+        """Raise ValueError unless the map takes rows of so many columns, and the weights what it makes of them."""
+        check_whole("n_columns", self.n_columns, n_columns, n_columns)
+        own = self.feature_map
+        _check_support("the landmarks", own.kernel_, own.landmarks_, n_columns)
+        check_array("normalization", own.normalization_, np.float64, 2, own.landmarks_.shape[0])
+        check_finite("normalization", own.normalization_)
+        self.linear.check_inputs(own.normalization_.shape[1], n_more)
+
+    def check_dense(self) -> None:
+        """The map takes rows of any kind."""
+
+    def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """Header and arrays for a model file."""
+        own = self.feature_map
+        if not hasattr(own, "landmarks_"):
+            raise TypeError(
+                f"a model file cannot hold {own.kernel!r}, a transformer of another library: pickle the model"
+            )
+        linear_header, arrays = self.linear.state()
+        header = {
+            "kind": "mapped", "n_columns": self.n_columns, "kernel": kernel_state(own.kernel_), "linear": linear_header,
+            "n_components": int(own.n_components), "support": list(map(int, own.landmarks_.shape)),
+        }  # fmt: skip
+        arrays = {f"linear.{k}": v for k, v in arrays.items()} | rows_state(own.landmarks_)
+        return header, {**arrays, "normalization": own.normalization_}
+
+    @classmethod
+    def from_state(
+        cls, header: dict[str, Any], arrays: dict[str, np.ndarray], given: Any = None, edge_given: Any = None
+    ) -> MappedScorer:
+        """Inverse of :meth:`state`."""
+        given = given.kernel if isinstance(given, Nystroem) else given
+        kernel = kernel_from_state(header.get("kernel"), given)
+        found = Nystroem(kernel, check_whole("n_components", header.get("n_components"), 1))
+        found.kernel_, found.landmarks_ = kernel, rows_from_state(arrays, header.get("support"))
+        found.normalization_ = check_array("normalization", needed(arrays, "normalization"), np.float64, 2)
+        found.n_features_out_ = found.normalization_.shape[1]
+        linear = _linear_from_state(header.get("linear"), group(arrays, "linear"))
+        return cls(found, entry(header, "n_columns", int, "the scorer"), linear)
+
+
+def _linear_from_state(header: Any, arrays: dict[str, np.ndarray]) -> Any:
+    return weights_scorer(header).from_state(header, arrays)
+
+
+def weights_scorer(header: Any) -> Any:
+    """The class of a scorer of weights, by its entry in a model file."""
+    kinds = {
+        None: LinearScorer, "edges": EdgeScorer, "graph": GraphScorer, "ranking": RankingScorer,
+        "segments": SegmentScorer,
+    }  # fmt: skip
+    kind = check_type("the weights", header, dict).get("kind")
+    if not isinstance(kind, str | None) or kind not in kinds:
+        raise ValueError(f"the weights are of the kind {kind!r:.60}, which this palmette does not know")
+    return kinds[kind]
+
+
+def _check_support(name: str, kernel: Any, rows: Rows, n_columns: int) -> None:
+    """Raise ValueError unless a kernel can compare these prepared rows with inputs of so many columns."""
+    if getattr(kernel, "precomputed", False):
+        check_codes(name, check_array(name, rows, np.int64, 2), n_columns)
+        n_columns = 1
+    elif sparse.issparse(rows):
+        check_finite(name, rows.data)
+    else:
+        check_finite(name, check_array(name, rows, (np.float32, np.float64), 2))
+    while isinstance(kernel, Transformed):  # its rows are transformed
+        n_columns = (
+            kernel.function.columns_out(n_columns) if isinstance(kernel.function, ImageMap) else rows.shape[1]
+        )
+        kernel = kernel.kernel
+    if rows.shape[1] != n_columns:
+        raise ValueError(f"{name} has {rows.shape[1]} columns, expected {n_columns}")
+
+
+def kernel_state(kernel: Kernel) -> dict[str, Any]:
+    """A bound kernel for a header; functions are only named."""
+    if isinstance(kernel, Transformed):
+        function = None
+        if isinstance(kernel.function, ImageMap):
+            function = {"name": type(kernel.function).__name__, "options": kernel.function.get_params()}
+        return {"name": "Transformed", "inner": kernel_state(kernel.kernel), "function": function}
+    if isinstance(kernel, Custom):
+        return {"name": "Custom", "normalize": bool(kernel.normalize)}
+    if type(kernel) not in _BY_NAME.values():
+        raise TypeError(f"a model file cannot hold {kernel!r}, a kernel class of your own: pickle the model")
+    return {"name": type(kernel).__name__, "options": kernel.get_params()}
+
+
+def kernel_from_state(header: Any, given: Any = None) -> Kernel:
+    """Inverse of :func:`kernel_state`, ``given`` being the kernel that the model was made with."""
+    name = entry(header, "name", str, "the kernel")
+    if name == "Transformed":
+        own = header.get("function")
+        function = given.function if own is None else _made(_MAPS, own, "the function of the kernel")
+        kernel: Kernel = Transformed(
+            function, kernel_from_state(header.get("inner"), getattr(given, "kernel", None))
+        )
+    elif name == "Custom":
+        function = given.function if isinstance(given, Custom) else given
+        kernel = Custom(function, entry(header, "normalize", bool, "the kernel"))
+    else:
+        kernel = _made(_BY_NAME, header, "the kernel")
+        if isinstance(getattr(kernel, "gamma", 1.0), str):
+            raise ValueError(f"gamma of the kernel must be a number, found {kernel.gamma!r}")
+    kernel.check()
+    return kernel
+
+
+def _made(kinds: dict[str, Any], header: Any, where: str) -> Any:
+    """An object of a named class with its options."""
+    name, options = entry(header, "name", str, where), entry(header, "options", dict, where)
+    if name not in kinds:
+        raise ValueError(f"{where} is {name!r:.60}, which this palmette does not know")
+    return kinds[name](**options)
+
+
+def rows_state(rows: Rows) -> dict[str, np.ndarray]:
+    """Dense or sparse rows as arrays."""
+    if sparse.issparse(rows):
+        return {"indptr": rows.indptr, "indices": rows.indices, "data": rows.data}
+    return {"rows": rows}
+
+
+def rows_from_state(arrays: dict[str, np.ndarray], shape: Any) -> Rows:
+    """Inverse of :func:`rows_state`."""
+    n_rows, n_columns = (
+        check_whole("the shape of the support", n) for n in check_type("the shape", shape, list)
+    )
+    if "rows" in arrays:
+        rows = arrays["rows"]
+        if rows.shape != (n_rows, n_columns):
+            raise ValueError(f"support rows have shape {rows.shape}, expected {(n_rows, n_columns)}")
+        return rows
+    indptr, indices, data = (needed(arrays, name) for name in ("indptr", "indices", "data"))
+    check_csr("support", indptr, indices, n_rows, n_columns)
+    check_array("support.data", data, (np.float32, np.float64), 1, len(indices))
+    return sparse.csr_array((data, indices, indptr), shape=(n_rows, n_columns))

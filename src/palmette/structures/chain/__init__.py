@@ -1,0 +1,1 @@
+"""Label sequences of first and second order, and single labels (Multiclass)."""

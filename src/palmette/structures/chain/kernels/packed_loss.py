@@ -1,0 +1,125 @@
+"""Value and gradient of the log loss over packed chains, in one pass."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from palmette._kernels.jit import kernel
+from palmette._kernels.lanes import add_pairs, scale_row, sum_chain
+from palmette.structures.chain.kernels.packed import scatter_rows, score_rows, true_score
+from palmette.structures.chain.kernels.packed_tables import (
+    scatter_edges,
+    score_edges,
+    sum_in_tables,
+    sum_tables,
+)
+
+
+@kernel()
+def log_loss_pass(
+    x,
+    w,
+    base,
+    factor,
+    factor_t,
+    shift,
+    offsets,
+    codes,
+    weight,
+    first,
+    last,
+    n_labels,
+    width,
+    d,
+    failed,
+    edge_features,
+):
+    """Sum of the log losses of samples first:last; their gradient is added to the packed ``d``.
+
+    ``d.edge`` gets what is to be multiplied by ``factor = exp(w.edge - shift)``, and the true pairs are left out of it,
+    unless there are edge features: then it gets the gradient itself. Samples whose numbers leave the range
+    of their type are marked in ``failed`` and left out. ``edge_features`` is True or None, for which their code is not
+    even compiled.
+    """
+    longest = 0
+    for s in range(first, last):
+        longest = max(longest, offsets[s + 1] - offsets[s])
+    size = longest * width
+    node, alpha, pull = (
+        np.empty(size, w.rows.dtype),
+        np.empty(size, w.rows.dtype),
+        np.empty(size, w.rows.dtype),
+    )
+    size_edge = n_labels * width
+    if edge_features is not None:
+        tables = np.empty(longest * size_edge, w.rows.dtype)
+    loss = 0.0
+    for s in range(first, last):
+        lo, hi = offsets[s], offsets[s + 1]
+        n = hi - lo
+        score_rows(x, w, base, lo, hi, width, node)
+        if edge_features is not None:
+            score_edges(x, w, lo, n, n_labels, width, tables)
+            truth = 0.0
+            for t in range(n):
+                truth += node[t * width + codes[lo + t]]
+                if t > 0:
+                    truth += tables[t * size_edge + codes[lo + t - 1] * width + codes[lo + t]]
+            log_z = sum_in_tables(node, n, n_labels, width, tables, alpha, pull)
+            if np.isnan(log_z):
+                failed[s] = True
+                continue
+            loss += weight[s] * (log_z - truth)
+            for t in range(1, n):
+                tables[t * size_edge + codes[lo + t - 1] * width + codes[lo + t]] -= 1.0
+            if weight[s] != 1.0:
+                scale_row(tables, size_edge, weight[s], (n - 1) * size_edge)
+            sum_tables(tables, n, n_labels, width, 1.0, d.edge)
+            scatter_edges(x, lo, n, n_labels, width, tables, d.edge_features)
+            for t in range(n):
+                node[t * width + codes[lo + t]] -= 1.0
+                if weight[s] != 1.0:
+                    scale_row(node, t * width, weight[s], width)
+            scatter_rows(x, lo, hi, width, node, d.rows, d.singles)
+        else:
+            truth = true_score(node, w.edge, codes, lo, n, width)
+            log_z = sum_chain(node, n, n_labels, width, factor, factor_t, alpha, pull)
+            if np.isnan(log_z):
+                failed[s] = True
+                continue
+            loss += weight[s] * (log_z + (n - 1) * shift - truth)
+            for t in range(n):
+                node[t * width + codes[lo + t]] -= 1.0
+                if weight[s] != 1.0:
+                    scale_row(node, t * width, weight[s], width)
+            add_pairs(alpha, pull, n, n_labels, width, weight[s], d.edge)
+            scatter_rows(x, lo, hi, width, node, d.rows, d.singles)
+    return loss
+
+
+@kernel()
+def log_loss_value(
+    x, w, base, factor, factor_t, shift, offsets, codes, weight, first, last, n_labels, width, failed
+):
+    """The value alone, for chains without edge features."""
+    longest = 0
+    for s in range(first, last):
+        longest = max(longest, offsets[s + 1] - offsets[s])
+    size = longest * width
+    node, alpha, pull = (
+        np.empty(size, w.rows.dtype),
+        np.empty(size, w.rows.dtype),
+        np.empty(size, w.rows.dtype),
+    )
+    loss = 0.0
+    for s in range(first, last):
+        lo, hi = offsets[s], offsets[s + 1]
+        n = hi - lo
+        score_rows(x, w, base, lo, hi, width, node)
+        truth = true_score(node, w.edge, codes, lo, n, width)
+        log_z = sum_chain(node, n, n_labels, width, factor, factor_t, alpha, pull)
+        if np.isnan(log_z):
+            failed[s] = True
+        else:
+            loss += weight[s] * (log_z + (n - 1) * shift - truth)
+    return loss

@@ -1,0 +1,93 @@
+"""The perceptron on packed chains: only the weights of wrong positions are touched."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from palmette._kernels.jit import kernel
+from palmette._kernels.lanes import best_chain, transpose
+from palmette._kernels.ragged import longest_sample
+from palmette._kernels.simd import LANES
+from palmette.structures.chain.kernels.packed import score_rows, true_score
+from palmette.structures.chain.kernels.packed_tables import best_in_tables, score_edges
+
+
+@kernel()
+def perceptron_pass(
+    x, w, drift, base, mask, edge_mask, offsets, codes, weight, order, n_labels, width, age, edge_features
+):  # fmt: skip
+    """One epoch of the perceptron: where the best labels are wrong, add the true counts and subtract the predicted.
+
+    Returns the sum of the losses met and the number of samples with a mistake. As ``stochastic_pass`` with rate 1 and
+    no penalty, but only the weights of wrong positions are touched. ``edge_features`` is True or None, as there.
+    """
+    dtype = w.rows.dtype
+    longest = longest_sample(offsets)
+    node, path = np.empty(longest * width, dtype), np.empty(longest, np.int64)
+    edge_t, edge_size = np.zeros(width * width, dtype), n_labels * width
+    if edge_features is not None:
+        tables = np.empty(longest * edge_size, dtype)
+    chunks = width // LANES
+    ones = len(x.multi_value) == 0 and len(x.single_value) == 0
+    total, n_mistakes = 0.0, 0
+    for turn in range(len(order)):
+        s = order[turn]
+        lo, hi = offsets[s], offsets[s + 1]
+        n = hi - lo
+        score_rows(x, w, base, lo, hi, width, node)
+        truth = true_score(node, w.edge, codes, lo, n, width)
+        if edge_features is not None:
+            score_edges(x, w, lo, n, n_labels, width, tables)
+            for t in range(1, n):
+                at = codes[lo + t - 1] * width + codes[lo + t]
+                truth += tables[t * edge_size + at] - w.edge[at]
+            value = best_in_tables(node, n, n_labels, width, tables, path)
+        else:
+            transpose(w.edge, n_labels, width, edge_t)
+            value = best_chain(node, n, n_labels, width, w.edge, edge_t, path)
+        total += weight[s] * (value - truth)
+        wrong = False
+        now = age + turn
+        for t in range(n):
+            true, found = codes[lo + t], path[t]
+            if true == found:
+                continue
+            wrong = True
+            for p in range(x.multi_at[lo + t], x.multi_at[lo + t + 1]):
+                row = x.multi[p]
+                change = weight[s] if ones else weight[s] * x.multi_value[p]
+                if mask[row * chunks + true // LANES] >> (true % LANES) & 1:
+                    w.rows[row * width + true] += change
+                    drift.rows[row * width + true] += now * change
+                if mask[row * chunks + found // LANES] >> (found % LANES) & 1:
+                    w.rows[row * width + found] -= change
+                    drift.rows[row * width + found] -= now * change
+            for p in range(x.single_at[lo + t], x.single_at[lo + t + 1]):
+                q = x.single[p]
+                change = weight[s] if ones else weight[s] * x.single_value[p]
+                if x.single_label[q] == true:
+                    w.singles[q] += change
+                    drift.singles[q] += now * change
+                elif x.single_label[q] == found:
+                    w.singles[q] -= change
+                    drift.singles[q] -= now * change
+        n_mistakes += wrong
+        if not wrong or len(edge_mask) == 0:
+            continue
+        for t in range(1, n):
+            true, found = codes[lo + t - 1] * width + codes[lo + t], path[t - 1] * width + path[t]
+            if true == found:
+                continue
+            for at, change in ((true, weight[s]), (found, -weight[s])):
+                if edge_mask[at // LANES] >> (at % LANES) & 1:
+                    w.edge[at] += change
+                    drift.edge[at] += now * change
+                if edge_features is not None:
+                    for p in range(x.edge_at[lo + t], x.edge_at[lo + t + 1]):
+                        a = x.edge_column[p]
+                        step = change if len(x.edge_value) == 0 else change * x.edge_value[p]
+                        for q in range(x.edge_ptr[a], x.edge_ptr[a + 1]):
+                            if x.edge_pair[q] == at:
+                                w.edge_features[q] += step
+                                drift.edge_features[q] += now * step
+    return total, n_mistakes

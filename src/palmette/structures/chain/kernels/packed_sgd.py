@@ -1,0 +1,83 @@
+"""Stochastic gradient steps on the log loss of packed chains: weights with a scale, so that shrinking costs nothing."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from palmette._kernels import simd
+from palmette._kernels.jit import kernel
+from palmette._kernels.lanes import scale_row
+from palmette._kernels.ragged import longest_sample
+from palmette._kernels.simd import LANES
+from palmette.structures.chain.kernels.packed import score_rows
+from palmette.structures.chain.kernels.packed_steps import LOG, loss_gradient
+
+
+@kernel()
+def subtract_rows(x, lo, hi, width, node, mask, pace, w):
+    """``w -= pace`` times the gradient of rows lo:hi, whose derivatives by the scores stand in ``node``."""
+    chunks = width // LANES
+    ones = len(x.multi_value) == 0 and len(x.single_value) == 0
+    for t in range(lo, hi):
+        at = (t - lo) * width
+        for p in range(x.multi_at[t], x.multi_at[t + 1]):
+            row = x.multi[p]
+            by = simd.splat(node, -pace if ones else -pace * x.multi_value[p])
+            for c in range(chunks):
+                to = row * width + c * LANES
+                change = simd.where_bits(mask[row * chunks + c], simd.load(node, at + c * LANES))
+                simd.store(w.rows, to, simd.fma(by, change, simd.load(w.rows, to)))
+        for p in range(x.single_at[t], x.single_at[t + 1]):
+            q = x.single[p]
+            d = pace * node[at + x.single_label[q]]
+            w.singles[q] -= d if ones else x.single_value[p] * d
+
+
+@kernel()
+def sgd_pass(x, w, base, mask, edge_mask, offsets, codes, order, n_labels, width, rate, decay, n_steps):
+    """Visit the samples of ``order`` once each, all with weight 1; returns the sum of the losses that the steps meet.
+
+    Step s (``n_steps`` at the start) has the length ``eta = 1 / (1 / rate + decay s)``. First all weights shrink,
+    ``w <- (1 - decay eta) w``, then the sample's loss and its gradient are computed, then ``w <- w - eta gradient``.
+    Inside, rows and singles are ``scale`` times what is stored, ``scale`` the product of the factors so far, so that a
+    step touches only the columns of its sample; label pairs, which every sample touches, are stored as they are. The
+    scale is 1 again at the end. It is negative where ``decay eta > 1``. A loss that is not finite ends the pass.
+    """
+    longest, dtype = longest_sample(offsets), w.rows.dtype
+    size, square = longest * width, width * width
+    node, theta, alpha, pull = (
+        np.empty(size, dtype), np.empty(size, dtype), np.empty(size, dtype), np.empty(size, dtype),
+    )  # fmt: skip
+    pairs, factor, factor_t = np.zeros(square, dtype), np.zeros(square, dtype), np.zeros(square, dtype)
+    path, cost, zeros = np.empty(0, np.int64), np.empty(0, dtype), np.zeros(width, dtype)
+    edge_size = n_labels * width
+    total, scale = 0.0, 1.0
+    for turn in range(len(order)):
+        s = order[turn]
+        lo, hi = offsets[s], offsets[s + 1]
+        n = hi - lo
+        eta = 1.0 / (1.0 / rate + decay * (n_steps + turn))
+        shrunk = 1.0 - decay * eta
+        scale *= shrunk
+        scale_row(w.edge, 0, shrunk, edge_size)
+        score_rows(x, w, zeros, lo, hi, width, node)
+        by = simd.splat(node, scale)
+        for t in range(n):
+            for c in range(0, width, LANES):
+                at = t * width + c
+                simd.store(node, at, simd.fma(by, simd.load(node, at), simd.load(base, c)))
+        value = loss_gradient(
+            LOG, node, theta, w, cost, codes, lo, n, n_labels, width, factor, factor_t, alpha, pull, path, pairs
+        )  # fmt: skip
+        total += value
+        if not np.isfinite(value):
+            break
+        subtract_rows(x, lo, hi, width, node, mask, eta / scale, w)
+        step = simd.splat(w.edge, -eta)
+        for c in range(0, edge_size, LANES):
+            change = simd.where_bits(edge_mask[c // LANES], simd.load(pairs, c))
+            simd.store(w.edge, c, simd.fma(step, change, simd.load(w.edge, c)))
+    scale_row(w.rows, 0, scale, len(w.rows))
+    for q in range(len(w.singles)):
+        w.singles[q] *= scale
+    return total

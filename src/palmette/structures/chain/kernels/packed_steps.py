@@ -1,0 +1,379 @@
+"""Stochastic (sub)gradient steps on packed chains: score one, infer one, update, in one compiled loop.
+
+The penalty of a weight is spread over the samples that touch it, so the sum over samples is exactly the
+objective and yet a step touches only the columns of its sample: no lazy bookkeeping is needed.
+A sample is any run of rows, so the pieces of a decomposition are samples too.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from palmette._kernels import simd
+from palmette._kernels.jit import kernel
+from palmette._kernels.lanes import add_pairs, best_chain, exponentiate_edges, scale_row, sum_chain, transpose
+from palmette._kernels.ragged import longest_sample
+from palmette._kernels.simd import LANES
+from palmette.structures.chain.kernels.packed import (
+    fill,
+    gather_gradient,
+    number_distinct,
+    score_rows,
+    true_score,
+)
+from palmette.structures.chain.kernels.packed_tables import (
+    best_in_tables,
+    scatter_edges,
+    score_edges,
+    sum_in_tables,
+    sum_tables,
+)
+
+LOG, HINGE, PERCEPTRON = 0, 1, 2
+
+
+@kernel()
+def count_touches(x, offsets, rows, singles, edge_columns):
+    """Number of samples in which each multi, single and edge column stands."""
+    row_mark, single_mark = np.full(len(rows), -1), np.full(len(singles), -1)
+    edge_mark = np.full(len(edge_columns), -1)
+    for s in range(len(offsets) - 1):
+        lo, hi = offsets[s], offsets[s + 1]
+        for p in range(x.multi_at[lo], x.multi_at[hi]):
+            if row_mark[x.multi[p]] != s:
+                row_mark[x.multi[p]] = s
+                rows[x.multi[p]] += 1.0
+        for p in range(x.single_at[lo], x.single_at[hi]):
+            if single_mark[x.single[p]] != s:
+                single_mark[x.single[p]] = s
+                singles[x.single[p]] += 1.0
+        if len(edge_columns) > 0:
+            for p in range(x.edge_at[lo], x.edge_at[hi]):
+                if edge_mark[x.edge_column[p]] != s:
+                    edge_mark[x.edge_column[p]] = s
+                    edge_columns[x.edge_column[p]] += 1.0
+
+
+@kernel()
+def sum_in_logs(node, n, n_labels, width, edge, step, pairs):
+    """Log-partition, marginals in place of ``node`` and expected pairs, in log space: slow, and never out of range.
+
+    The table of the edge into t stands at ``t * step``, and so do its expected pairs; with ``step = 0``
+    they are added up.
+    """
+    forward, backward = np.empty((n, n_labels)), np.zeros((n, n_labels))
+    terms = np.empty(n_labels)
+    for t in range(n):
+        for j in range(n_labels):
+            value = 0.0
+            if t > 0:
+                for i in range(n_labels):
+                    terms[i] = forward[t - 1, i] + edge[t * step + i * width + j]
+                value += log_sum(terms)
+            forward[t, j] = value + node[t * width + j]
+    for t in range(n - 2, -1, -1):
+        for i in range(n_labels):
+            for j in range(n_labels):
+                terms[j] = (
+                    edge[(t + 1) * step + i * width + j] + node[(t + 1) * width + j] + backward[t + 1, j]
+                )
+            backward[t, i] = log_sum(terms)
+    log_z = log_sum(forward[n - 1])
+    for t in range(1, n):
+        for i in range(n_labels):
+            for j in range(n_labels):
+                at = t * step + i * width + j
+                value = np.exp(forward[t - 1, i] + edge[at] + node[t * width + j] + backward[t, j] - log_z)
+                pairs[at] = value + (pairs[at] if step == 0 else 0.0)
+    for t in range(n):
+        for j in range(n_labels):
+            node[t * width + j] = np.exp(forward[t, j] + backward[t, j] - log_z)
+    return log_z
+
+
+@kernel()
+def log_sum(terms):
+    """``log sum exp`` of finite terms."""
+    top, value = terms[0], 0.0
+    for k in range(1, len(terms)):
+        top = max(top, terms[k])
+    for k in range(len(terms)):
+        value += np.exp(terms[k] - top)
+    return top + np.log(value)
+
+
+@kernel()
+def table_gradient(
+    surrogate, node, theta, x, w, cost, codes, lo, n, n_labels, width, alpha, pull, path, tables, pairs
+):
+    """As ``loss_gradient`` for chains with edge features; ``tables`` gets the gradient of each edge."""
+    size = n_labels * width
+    score_edges(x, w, lo, n, n_labels, width, tables)
+    truth = 0.0
+    for t in range(n):
+        truth += node[t * width + codes[lo + t]]
+        if t > 0:
+            truth += tables[t * size + codes[lo + t - 1] * width + codes[lo + t]]
+    if surrogate == LOG:
+        for c in range(0, n * width, LANES):
+            simd.store(theta, c, simd.load(node, c))
+        value = sum_in_tables(node, n, n_labels, width, tables, alpha, pull)
+        if np.isnan(value):
+            for c in range(0, n * width, LANES):
+                simd.store(node, c, simd.load(theta, c))
+            score_edges(x, w, lo, n, n_labels, width, tables)
+            value = sum_in_logs(node, n, n_labels, width, tables, size, tables)
+    else:
+        if surrogate == HINGE:
+            add_cost(node, cost, codes, lo, n, width)
+        value = 0.0 + best_in_tables(node, n, n_labels, width, tables, path)
+        fill(node, n * width, 0.0)
+        fill(tables, n * size, 0.0)
+        for t in range(n):
+            node[t * width + path[t]] = 1.0
+            if t > 0:
+                tables[t * size + path[t - 1] * width + path[t]] = 1.0
+    for t in range(n):
+        node[t * width + codes[lo + t]] -= 1.0
+        if t > 0:
+            tables[t * size + codes[lo + t - 1] * width + codes[lo + t]] -= 1.0
+    fill(pairs, size, 0.0)
+    sum_tables(tables, n, n_labels, width, 1.0, pairs)
+    return value - truth
+
+
+@kernel()
+def add_cost(node, cost, codes, lo, n, width):
+    """Add to every row of scores what the labels cost where ``codes`` are true."""
+    for t in range(n):
+        at, true = t * width, codes[lo + t] * width
+        for c in range(0, width, LANES):
+            simd.store(node, at + c, simd.add(simd.load(node, at + c), simd.load(cost, true + c)))
+
+
+@kernel()
+def loss_gradient(
+    surrogate, node, theta, w, cost, codes, lo, n, n_labels, width, factor, factor_t, alpha, pull, path, pairs
+):
+    """Value of one sample; its gradient with respect to the scores, in ``node`` and ``pairs``.
+
+    ``factor`` and ``factor_t`` are tables to work in: transitions exponentiated (log loss) or as they are, transposed.
+    """
+    fill(pairs, n_labels * width, 0.0)
+    truth = true_score(node, w.edge, codes, lo, n, width)
+    if surrogate == LOG:
+        for c in range(0, n * width, LANES):
+            simd.store(theta, c, simd.load(node, c))
+        shift = exponentiate_edges(w.edge, n_labels, width, factor, factor_t)
+        value = sum_chain(node, n, n_labels, width, factor, factor_t, alpha, pull) + (n - 1) * shift
+        if np.isnan(value):
+            for c in range(0, n * width, LANES):
+                simd.store(node, c, simd.load(theta, c))
+            value = sum_in_logs(node, n, n_labels, width, w.edge, 0 * width, pairs)
+        else:
+            add_pairs(alpha, pull, n, n_labels, width, 1.0, pairs)
+            for c in range(0, n_labels * width, LANES):
+                simd.store(pairs, c, simd.mul(simd.load(pairs, c), simd.load(factor, c)))
+    else:
+        if surrogate == HINGE:
+            add_cost(node, cost, codes, lo, n, width)
+        transpose(w.edge, n_labels, width, factor_t)
+        value = best_chain(node, n, n_labels, width, w.edge, factor_t, path)
+        fill(node, n * width, 0.0)
+        for t in range(n):
+            node[t * width + path[t]] = 1.0
+            if t > 0:
+                pairs[path[t - 1] * width + path[t]] += 1.0
+    for t in range(n):
+        node[t * width + codes[lo + t]] -= 1.0
+        if t > 0:
+            pairs[codes[lo + t - 1] * width + codes[lo + t]] -= 1.0
+    return value - truth
+
+
+@kernel()
+def update_rows(w, squares, drift, l2, l1, places, n, g, mask, width, rate, adaptive, age):
+    """One (proximal) step on the rows ``places[0:n]``, whose gradients stand in ``g``; ``l2`` and ``l1`` have one
+    number a row.
+
+    ``drift`` gathers ``age * change``, from which the average over steps follows without touching other weights.
+    """
+    chunks = width // LANES
+    zero, pace, older = simd.splat(w, 0.0), simd.splat(w, rate), simd.splat(w, age)
+    for j in range(n):
+        row = places[j]
+        decay, cut = simd.splat(w, l2[row]), simd.splat(w, l1[row])
+        for c in range(chunks):
+            at = row * width + c * LANES
+            old = simd.load(w, at)
+            step = simd.fma(decay, old, simd.load(g, j * width + c * LANES))
+            step = simd.where_bits(mask[row * chunks + c], step)
+            by = pace
+            if adaptive:
+                square = simd.fma(step, step, simd.load(squares, at))
+                simd.store(squares, at, square)
+                by = simd.where_positive(square, simd.divide(pace, simd.sqrt(square)))
+            fresh = simd.sub(old, simd.mul(by, step))
+            if l1[row] > 0.0:
+                threshold = simd.mul(by, cut)
+                fresh = simd.add(
+                    simd.larger(simd.sub(fresh, threshold), zero),
+                    simd.smaller(simd.add(fresh, threshold), zero),
+                )
+            simd.store(drift, at, simd.fma(older, simd.sub(fresh, old), simd.load(drift, at)))
+            simd.store(w, at, fresh)
+
+
+@kernel()
+def update_single(q, g, w, squares, drift, l2, l1, rate, adaptive, age):
+    """The same step on one weight."""
+    step = g + l2[q] * w[q]
+    pace = rate
+    if adaptive:
+        squares[q] += step * step
+        if squares[q] == 0.0:
+            return
+        pace = rate / np.sqrt(squares[q])
+    fresh = w[q] - pace * step
+    if l1[q] > 0.0:
+        cut = pace * l1[q]
+        fresh = max(fresh - cut, 0.0) if fresh > 0.0 else min(fresh + cut, 0.0)
+    drift[q] += age * (fresh - w[q])
+    w[q] = fresh
+
+
+@kernel()
+def stochastic_pass(
+    surrogate, x, w, squares, drift, l2, l1, base, mask, edge_mask, offsets, codes, weight, cost, order, n_labels,
+    width, rate, decay, adaptive, n_steps, age, edge_features,
+):  # fmt: skip
+    """Visit the samples of ``order`` once each; returns the sum of their values before each step, and how many of
+    them called for an update.
+
+    ``l2`` and ``l1`` are the strengths divided by the number of samples that touch a weight, one number for each row,
+    single weight and row of transitions. The rate at step s is ``rate / (1 + decay s)``, divided by the root of summed
+    squares if ``adaptive``. ``edge_features`` is True or None, for which their code is not even compiled.
+    """
+    dtype = w.rows.dtype
+    longest = longest_sample(offsets)
+    most = 0
+    for s in range(len(offsets) - 1):
+        most = max(most, x.multi_at[offsets[s + 1]] - x.multi_at[offsets[s]])
+    size, edge_size = longest * width, n_labels * width
+    node, theta = np.empty(size, dtype), np.empty(size, dtype)
+    alpha, pull = np.empty(size, dtype), np.empty(size, dtype)
+    pairs, factor, factor_t = (
+        np.zeros(width * width, dtype),
+        np.zeros(width * width, dtype),
+        np.zeros(width * width, dtype),
+    )
+    path = np.empty(longest, np.int64)
+    g, g_single = np.empty(most * width, dtype), np.zeros(len(w.singles))
+    mark, distinct, local = (
+        np.full(len(w.rows) // width, -1),
+        np.empty(most, np.int32),
+        np.empty(most, np.int32),
+    )
+    all_labels = np.arange(n_labels).astype(np.int32)
+    has_edges = len(edge_mask) > 0
+    ones = len(x.multi_value) == 0 and len(x.single_value) == 0
+    if edge_features is not None:
+        tables = np.empty(longest * edge_size, dtype)
+        g_edge, edge_mark = np.zeros(len(w.edge_features)), np.full(len(x.edge_ptr), -1)
+    total, n_updates, seen = 0.0, 0, 0
+    for turn in range(len(order)):
+        s = order[turn]
+        lo, hi = offsets[s], offsets[s + 1]
+        n = hi - lo
+        score_rows(x, w, base, lo, hi, width, node)
+        if edge_features is not None:
+            value = table_gradient(
+                surrogate,
+                node,
+                theta,
+                x,
+                w,
+                cost,
+                codes,
+                lo,
+                n,
+                n_labels,
+                width,
+                alpha,
+                pull,
+                path,
+                tables,
+                pairs,
+            )
+        else:
+            value = loss_gradient(
+                surrogate,
+                node,
+                theta,
+                w,
+                cost,
+                codes,
+                lo,
+                n,
+                n_labels,
+                width,
+                factor,
+                factor_t,
+                alpha,
+                pull,
+                path,
+                pairs,
+            )
+        total += weight[s] * value
+        changed = False
+        for c in range(n * width):
+            if node[c] != 0.0:
+                changed = True
+                break
+        n_updates += changed
+        if weight[s] != 1.0:
+            for t in range(n):
+                scale_row(node, t * width, weight[s], width)
+            for i in range(n_labels):
+                scale_row(pairs, i * width, weight[s], width)
+            if edge_features is not None:
+                scale_row(tables, edge_size, weight[s], (n - 1) * edge_size)
+        pace = rate / (1.0 + decay * (n_steps + turn))
+        n_distinct, seen = number_distinct(x, lo, hi, seen, mark, distinct, local)
+        gather_gradient(x, lo, hi, width, node, n_distinct, local, g)
+        update_rows(
+            w.rows, squares.rows, drift.rows, l2.rows, l1.rows, distinct, n_distinct, g, mask, width, pace, adaptive,
+            age + turn,
+        )  # fmt: skip
+        for t in range(n):
+            for p in range(x.single_at[lo + t], x.single_at[lo + t + 1]):
+                d = node[t * width + x.single_label[x.single[p]]]
+                g_single[x.single[p]] += d if ones else d * x.single_value[p]
+        for p in range(x.single_at[lo], x.single_at[hi]):
+            q = np.int64(x.single[p])
+            if not np.isnan(g_single[q]):
+                update_single(
+                    q, g_single[q], w.singles, squares.singles, drift.singles, l2.singles, l1.singles, pace, adaptive,
+                    age + turn,
+                )  # fmt: skip
+                g_single[q] = np.nan  # done; occurs again in this sample only to be passed over
+        for p in range(x.single_at[lo], x.single_at[hi]):
+            g_single[x.single[p]] = 0.0
+        if has_edges:
+            update_rows(
+                w.edge, squares.edge, drift.edge, l2.edge, l1.edge, all_labels, n_labels, pairs, edge_mask, width, pace,
+                adaptive, age + turn,
+            )  # fmt: skip
+        if edge_features is not None:
+            scatter_edges(x, lo, n, n_labels, width, tables, g_edge)
+            for p in range(x.edge_at[lo], x.edge_at[hi]):
+                a = x.edge_column[p]
+                if edge_mark[a] != turn:
+                    edge_mark[a] = turn
+                    for q in range(x.edge_ptr[a], x.edge_ptr[a + 1]):
+                        update_single(
+                            q, g_edge[q], w.edge_features, squares.edge_features, drift.edge_features, l2.edge_features,
+                            l1.edge_features, pace, adaptive, age + turn,
+                        )  # fmt: skip
+                        g_edge[q] = 0.0
+    return total, n_updates

@@ -1,0 +1,1 @@
+"""Solver loops compiled for chains and single labels."""

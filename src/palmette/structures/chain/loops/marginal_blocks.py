@@ -1,0 +1,144 @@
+"""Dual variables that are marginals, and the steps of sequential minimal optimisation on them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from palmette.errors import MissingCapability
+from palmette.solvers.block_ascent import BlockState
+from palmette.structures.chain.loops.hinge_blocks import TIE, PackedBlocks
+from palmette.structures.positions.tables import ChainTables, Restriction
+
+NOTHING = 1e-13  # marginals below are rounding errors of parts that were emptied, as in the kernel
+INNER_STEPS = 2  # pairs of labelings a visit
+
+
+@dataclass(kw_only=True)
+class Marginals(BlockState):
+    """Marginals of the parts of every sample: of its nodes and its edges."""
+
+    node: np.ndarray  # (rows, labels)
+    pair: np.ndarray  # (edges, labels, labels)
+
+    @classmethod
+    def at_truth(cls, problem: Any) -> Marginals:
+        """All mass on the true labelings: ``w = 0``."""
+        samples = problem.samples
+        zero = cls.at_zero(problem)
+        own = problem.scorer.score(zero["w"], samples.batch).per_edge()
+        truth = problem.structure.count(own, samples.codes)
+        return cls(node=truth.node, pair=truth.edge, **zero)
+
+    def fits(self, problem: Any) -> bool:
+        """Whether these variables belong to the samples of ``problem``."""
+        return super().fits(problem) and self.node.shape == (
+            len(problem.samples.codes),
+            problem.scorer.n_labels,
+        )
+
+
+class ChainMarginals:
+    """Steps through the answers of a structure whose outputs are labels of nodes with edges between neighbours."""
+
+    def __init__(self, problem: Any, inner: int = INNER_STEPS) -> None:
+        self.problem, self.inner = problem, inner
+        offsets = problem.samples.batch.offsets
+        self._edge_at = offsets - np.arange(len(offsets))  # edges of the samples before
+
+    def visit(self, state: Marginals, order: np.ndarray) -> None:
+        """Visit the samples of ``order``."""
+        for s in order:
+            self._visit(state, int(s))
+
+    def _visit(self, state: Marginals, s: int) -> None:
+        problem = self.problem
+        structure, scorer, task_loss = problem.structure, problem.scorer, problem.surrogate.task_loss
+        one = problem.samples.slice(s, s + 1)
+        rows = slice(problem.samples.batch.offsets[s], problem.samples.batch.offsets[s + 1])
+        edges = slice(self._edge_at[s], self._edge_at[s + 1])
+        node, pair = state.node[rows], state.pair[edges]
+        weight, l2 = float(one.weight[0]), problem.regularizer.l2
+        for visit in range(self.inner):
+            theta = scorer.score(state.w, one.batch)
+            cost = task_loss.cost(theta, one.codes)
+            to, (top,) = structure.best(theta, cost=cost)
+            within = Restriction(node=node > 0.0, edge=pair > 0.0 if len(pair) else None)
+            fro, (low,) = structure.worst(theta, cost=cost, within=within)
+            own = theta.per_edge()
+            if visit == 0:
+                mean = own.dot(ChainTables(node, pair, theta.offsets)) + float(np.sum(cost.node * node))
+                state.gap[s] = weight * max(top - mean, 0.0)
+            if not top - low > TIE * (1.0 + abs(top)):
+                break
+            gained, lost = structure.count(own, to), structure.count(own, fro)
+            moved = [(node, gained.node - lost.node), (pair, gained.edge - lost.edge)]
+            limit = min(float(mu[d < 0].min(initial=np.inf)) for mu, d in moved)
+            counts = structure.count(theta, to, weight=one.weight)
+            counts = structure.count(theta, fro, weight=-one.weight, into=counts)
+            direction = np.zeros(problem.n_params)
+            scorer.pull_back(counts, one.batch, direction)
+            curvature = float(np.sum(direction * direction / l2))
+            step = min(limit, weight * (top - low) / curvature) if curvature > 0 else limit
+            state.w -= step * direction / l2
+            state.loss[s] += step * float(np.sum(cost.node * moved[0][1]))
+            for mu, d in moved:
+                mu += step * d
+                mu[(d < 0) & (mu <= NOTHING)] = 0.0
+
+    def refresh(self, state: Marginals) -> None:
+        """Compute weights and losses from the marginals."""
+        problem = self.problem
+        samples, scorer = problem.samples, problem.scorer
+        theta = scorer.score(state.w, samples.batch)
+        lengths = np.diff(samples.batch.offsets)
+        node = np.repeat(samples.weight, lengths)[:, None] * state.node
+        pair = np.repeat(samples.weight, np.diff(self._edge_at))[:, None, None] * state.pair
+        counts = ChainTables(node, pair, theta.offsets).summed_like(theta)
+        counts = problem.structure.count(theta, samples.codes, weight=-samples.weight, into=counts)
+        total = np.zeros(problem.n_params)
+        scorer.pull_back(counts, samples.batch, total)
+        state.w = -total / problem.regularizer.l2
+        cost = problem.surrogate.task_loss.cost(theta, samples.codes).node
+        state.loss = np.add.reduceat(np.sum(cost * state.node, axis=1), samples.batch.offsets[:-1])
+
+    def value(self, w: np.ndarray) -> tuple[float, float]:
+        """The data term at ``w``, by exact maxima."""
+        return self.problem.value(w), 0.0
+
+
+class PackedMarginals(ChainMarginals):
+    """The same steps by the compiled loop over packed chains."""
+
+    def __init__(self, problem: Any, inner: int = INNER_STEPS) -> None:
+        super().__init__(problem, inner)
+        self._packed = PackedBlocks(self.problem, gram=False)
+
+    def visit(self, state: Marginals, order: np.ndarray) -> None:
+        """Visit the samples of ``order``."""
+        from palmette.structures.chain.kernels.smo import smo_pass
+
+        chains, samples, packed = self._packed.chains, self.problem.samples, self._packed
+        w = chains.pack_weights(state.w)
+        smo_pass(
+            chains.inputs, w, packed.inverse, chains.base, packed.cost, chains.offsets, samples.codes, samples.weight,
+            np.asarray(order, np.int64), chains.n_labels, chains.width, state.node, state.pair, state.loss, state.gap,
+            packed.scratch, self.inner,
+        )  # fmt: skip
+        state.w = chains.unpack(w)
+
+    def value(self, w: np.ndarray) -> tuple[float, float]:
+        """The data term at ``w``, by exact maxima."""
+        return self._packed.value(w)
+
+
+def require_parts(problem: Any, solver: str) -> None:
+    """Refuse a loss that marginals of nodes and edges do not determine."""
+    if getattr(problem.surrogate.task_loss, "way", None) != "parts":
+        raise MissingCapability(
+            f"{solver} needs a task loss that is a sum over positions here, not "
+            f"{type(problem.surrogate.task_loss).__name__}: its dual variables are marginals, which know no other; use "
+            "solver='bundle', or task_loss='hamming' where outputs have labels"
+        )

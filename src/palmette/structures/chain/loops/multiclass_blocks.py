@@ -1,0 +1,216 @@
+"""The dual of the multiclass hinge: its variables, and the compiled visits of samples."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from palmette.data.batch import SparseRows
+from palmette.losses.hamming import PartsLoss
+from palmette.solvers.block_ascent import BlockState
+from palmette.structures.chain.multiclass import Multiclass
+from palmette.structures.positions.linear_scorer import LinearScorer
+from palmette.surrogates.hinge import Hinge
+
+LANES = 8  # labels are padded to a multiple of this, as in the kernel
+NEVER = -1e30  # cost of a padded label
+MASS_BYTES = 2e9  # the most that the masses may take
+FEW_WEIGHTS = 500  # up to here the bundle method is quick, too
+# Mean of weight |x|^2 / l2. The larger, the shorter the steps: features that are not scaled (wine: 7e5), say.
+STEEP = 1000.0
+FORGET = 0.2  # share of the last round in running means
+
+
+def padded(n_labels: int) -> int:
+    """Length of a row of labels in the kernel."""
+    return -(-n_labels // LANES) * LANES
+
+
+def why_not(problem: Any) -> str:
+    """What the compiled visits cannot take of a problem, or nothing."""
+    scorer = problem.scorer
+    if type(problem.surrogate) is not Hinge:
+        return f"solves the hinge with margin rescaling, not {type(problem.surrogate).__name__}"
+    if type(problem.structure) is not Multiclass or type(scorer) is not LinearScorer:
+        return "needs Multiclass() and weights of features"
+    if type(problem.surrogate.task_loss) is not PartsLoss:
+        return "needs a task loss that is a table of costs"
+    if len(scorer.ptr):
+        return "needs weights of every label for every feature: use states='all'"
+    if not problem.regularizer.quadratic:
+        return "needs l2 > 0 on every weight and no l1"
+    l2 = problem.regularizer.l2.reshape(-1, scorer.n_labels)
+    if np.any(l2 != l2[:, :1]):
+        return "needs an l2 that is the same for all labels"
+    if 8 * problem.n_samples * padded(scorer.n_labels) > MASS_BYTES:
+        return f"would take more than {MASS_BYTES / 1e9:g} GB, a number for each sample and label"
+    return ""
+
+
+def suits(problem: Any) -> bool:
+    """Whether the dual serves a problem and its steps are not too short, where few weights leave the choice."""
+    if why_not(problem):
+        return False
+    if len(problem.regularizer.l2) > FEW_WEIGHTS:
+        return True
+    return MulticlassBlocks(problem, problem.samples.codes.astype(np.int64)).mean_curvature <= STEEP
+
+
+@dataclass(kw_only=True)
+class LabelMasses(BlockState):
+    """A distribution over labels for every sample, the label whose score its loss subtracts, and the proximal centre.
+
+    ``w = (pull centre + z / l2) / (pull + 1)`` with ``z = sum_i weight_i ([target_i] - mass_i) x_i``.
+    """
+
+    mass: np.ndarray  # (samples x width,)
+    target: np.ndarray  # (samples,) int64
+    l2: np.ndarray  # of the problem they belong to
+    centre: np.ndarray
+    last: np.ndarray  # weights at the end of the last round
+    slope: np.ndarray  # running mean of z, times ``trail_share``
+    cost: float = 0.0  # running mean of the weighted losses, times ``trail_share``
+    momentum: float = 1.0
+    inner: int = 0  # epochs of the present round
+    rounds: int = 0
+    pull: float = 0.0  # strength of the proximal term relative to l2
+
+    def fits(self, problem: Any) -> bool:
+        """Whether these variables have the shape of ``problem``."""
+        width = padded(problem.scorer.n_labels)
+        return super().fits(problem) and len(self.mass) == problem.n_samples * width
+
+    def belongs_to(self, problem: Any, target: np.ndarray) -> bool:
+        """Whether a run on exactly this problem can go on."""
+        return np.array_equal(self.l2, problem.regularizer.l2) and np.array_equal(self.target, target)
+
+    def begin(self, target: np.ndarray, l2: np.ndarray, centre: np.ndarray, pull: float) -> None:
+        """Begin another problem: samples with a new target have all mass there, the others keep theirs."""
+        moved = np.flatnonzero(target != self.target)
+        rows = self.mass.reshape(len(target), -1)
+        rows[moved] = 0.0
+        rows[moved, target[moved]] = 1.0
+        self.target, self.l2, self.pull = target.copy(), l2, pull
+        self.centre, self.last = centre.copy(), centre.copy()
+        self.slope[:], self.cost, self.momentum, self.inner, self.rounds = 0.0, 0.0, 1.0, 0, 0
+        self.restart()
+
+    def note_round(self, slope: np.ndarray, cost: float) -> None:
+        """Take the end of a round into the running means."""
+        self.note()
+        self.slope += FORGET * (slope - self.slope)
+        self.cost += FORGET * (cost - self.cost)
+
+
+class MulticlassBlocks:
+    """Visits by the compiled loop, of a problem to which ``pull (l2/2)|w - centre|^2`` is added.
+
+    Parameters
+    ----------
+    target : ndarray of int64, shape (n_samples,)
+        The label whose score is subtracted from the augmented maximum.
+    """
+
+    def __init__(self, problem: Any, target: np.ndarray) -> None:
+        self.problem, self.target = problem, target
+        scorer, rows = problem.scorer, problem.samples.batch.rows
+        self.n_labels, self.width = scorer.n_labels, padded(scorer.n_labels)
+        self.codes = problem.samples.codes.astype(np.int64)
+        self.l2 = np.ascontiguousarray(problem.regularizer.l2.reshape(-1, self.n_labels)[:, 0])
+        inverse = 1.0 / self.l2
+        if isinstance(rows, SparseRows):
+            own = _without_twins(rows)
+            squares = own.multiply(own) @ inverse[: rows.n_columns]
+            self.rows: tuple = (
+                np.empty(0), own.indptr.astype(np.int64), own.indices.astype(np.int64), own.data,
+            )  # fmt: skip
+            self.values_a_row = own.nnz / max(len(rows), 1)
+        else:
+            squares = np.einsum("ij,ij,j->i", rows, rows, inverse[: rows.shape[1]])
+            empty = np.empty(0, np.int64)
+            flat = np.ascontiguousarray(rows).ravel()
+            flat = flat if flat.flags.writeable else flat.copy()  # another type for the compiler otherwise
+            self.rows = (flat, empty, empty, np.empty(0))
+            self.values_a_row = float(rows.shape[1])
+        self.curvature = squares + (inverse[-1] if scorer.intercept else 0.0)
+        cost = np.full((self.n_labels, self.width), NEVER)
+        cost[:, : self.n_labels] = problem.surrogate.task_loss.table
+        self.cost = cost.ravel()
+        self.shape = (rows.shape[1], self.n_labels, self.width, bool(scorer.intercept))
+
+    @property
+    def mean_curvature(self) -> float:
+        """Mean over samples of ``weight_i |x_i|^2 / l2``."""
+        return float(np.mean(self.curvature * self.problem.samples.weight))
+
+    def _pack(self, w: np.ndarray) -> np.ndarray:
+        out = np.zeros((len(self.l2), self.width))
+        out[:, : self.n_labels] = w.reshape(-1, self.n_labels)
+        return out.ravel()
+
+    def _unpack(self, w: np.ndarray) -> np.ndarray:
+        return w.reshape(-1, self.width)[:, : self.n_labels].ravel()
+
+    def visit(self, state: LabelMasses, order: np.ndarray) -> None:
+        """Visit the samples of ``order``."""
+        from palmette.structures.chain.kernels.multiclass_dual import dual_pass
+
+        w = self._pack(state.w)
+        dual_pass(
+            *self.rows, w, 1.0 / (self.l2 * (1.0 + state.pull)), self.curvature / (1.0 + state.pull), self.cost,
+            self.codes, self.problem.samples.weight, np.asarray(order, np.int64), *self.shape, state.mass, state.loss,
+            state.gap,
+        )  # fmt: skip
+        state.w = self._unpack(w)
+
+    def slope(self, state: LabelMasses) -> np.ndarray:
+        """``z`` of the masses, from the weights."""
+        return state.l2 * ((1.0 + state.pull) * state.w - state.pull * state.centre)
+
+    def weights(self, state: LabelMasses, slope: np.ndarray) -> np.ndarray:
+        """Inverse of :meth:`slope`."""
+        return (state.pull * state.centre + slope / state.l2) / (1.0 + state.pull)
+
+    def refresh(self, state: LabelMasses) -> np.ndarray:
+        """``z``, weights and losses from the masses alone: what visits added up has rounding errors."""
+        from palmette.structures.chain.kernels.multiclass_dual import dual_weights
+
+        z = np.zeros(len(self.l2) * self.width)
+        dual_weights(
+            *self.rows, z, np.ones(len(self.l2)), self.cost, self.codes, state.target, self.problem.samples.weight,
+            *self.shape, state.mass, state.loss,
+        )  # fmt: skip
+        slope = self._unpack(z)
+        state.w = self.weights(state, slope)
+        return slope
+
+    def value(self, w: np.ndarray) -> float:
+        """The data term at ``w``."""
+        from palmette.structures.chain.kernels.multiclass_dual import hinge_value
+
+        weight = self.problem.samples.weight
+        return float(
+            hinge_value(*self.rows, self._pack(w), self.cost, self.codes, self.target, weight, *self.shape)
+        )
+
+    def at_target(self) -> LabelMasses:
+        """All mass on the targets: ``z = 0``."""
+        mass = np.zeros((self.problem.n_samples, self.width))
+        mass[np.arange(len(mass)), self.target] = 1.0
+        own: dict[str, Any] = {name: np.zeros(self.problem.n_params) for name in ("centre", "last", "slope")}
+        return LabelMasses(
+            mass=mass.ravel(), target=self.target.copy(), l2=self.problem.regularizer.l2, **own,
+            **BlockState.at_zero(self.problem),
+        )  # fmt: skip
+
+
+def _without_twins(rows: SparseRows) -> sparse.csr_array:
+    """A copy in which a column stands in a row once at most."""
+    lo, hi = int(rows.indptr[0]), int(rows.indptr[-1])
+    values = rows.values[lo:hi].copy() if len(rows.values) else np.ones(hi - lo)
+    own = sparse.csr_array((values, rows.indices[lo:hi].copy(), rows.indptr - lo), shape=rows.shape)
+    own.sum_duplicates()
+    return own

@@ -1,0 +1,1 @@
+"""Labelled graphs of any shape."""

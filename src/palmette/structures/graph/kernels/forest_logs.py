@@ -1,0 +1,79 @@
+"""Sums on forests in log space: the twins of ``forest_products`` for potentials of any size."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from palmette._kernels.jit import kernel
+from palmette._kernels.logs import log_sum_exp
+
+
+@kernel()
+def inside_logs(node, edge, table, lo, hi, e0, order, parent, up, flip, value, message):
+    """Log-space twin of ``inside_products``: nothing is normalised."""
+    n_labels = node.shape[1]
+    terms = np.empty(n_labels)
+    log_z = 0.0
+    for t in range(hi - lo):
+        for i in range(n_labels):
+            value[t, i] = node[lo + t, i]
+    for place in range(hi - 1, lo - 1, -1):
+        v = order[place]
+        p = parent[lo + v]
+        if p < 0:
+            log_z += log_sum_exp(value[v])
+            continue
+        pair = edge[table[e0 + up[lo + v]]]
+        for i in range(n_labels):
+            for j in range(n_labels):
+                terms[j] = (pair[j, i] if flip[lo + v] else pair[i, j]) + value[v, j]
+            message[v, i] = log_sum_exp(terms)
+            value[p, i] += message[v, i]
+    return log_z
+
+
+@kernel()
+def outside_logs(
+    node, edge, table, lo, hi, e0, order, parent, up, flip, first_child, n_children, weight, value, message, outside,
+    rest, prefix, node_out, pair_out,
+):  # fmt: skip
+    """Log-space twin of ``outside_products``; ``pair_out`` receives finished pair marginals."""
+    n_labels = node.shape[1]
+    terms = np.empty(n_labels)
+    tree = 0.0
+    for place in range(lo, hi):
+        v = order[place]
+        if parent[lo + v] < 0:
+            outside[v, :] = 0.0
+        for i in range(n_labels):
+            terms[i] = value[v, i] + outside[v, i]
+            prefix[i] = node[lo + v, i] + outside[v, i]
+        tree = log_sum_exp(terms)
+        for i in range(n_labels):
+            node_out[lo + v, i] = weight * np.exp(terms[i] - tree)
+        first = first_child[lo + v]
+        last = first + n_children[lo + v]
+        for q in range(last - 1, first - 1, -1):
+            c = order[lo + q]
+            for i in range(n_labels):
+                rest[c, i] = 0.0
+                if q < last - 1:
+                    later = order[lo + q + 1]
+                    rest[c, i] = rest[later, i] + message[later, i]
+        for q in range(first, last):
+            c = order[lo + q]
+            e = table[e0 + up[lo + c]]
+            for i in range(n_labels):
+                rest[c, i] += prefix[i]
+            for j in range(n_labels):
+                for i in range(n_labels):
+                    x = edge[e, j, i] if flip[lo + c] else edge[e, i, j]
+                    terms[i] = rest[c, i] + x
+                    p = weight * np.exp(terms[i] + value[c, j] - tree)
+                    if flip[lo + c]:
+                        pair_out[e, j, i] += p
+                    else:
+                        pair_out[e, i, j] += p
+                outside[c, j] = log_sum_exp(terms)
+            for i in range(n_labels):
+                prefix[i] += message[c, i]

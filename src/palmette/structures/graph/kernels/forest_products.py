@@ -1,0 +1,167 @@
+"""Sums on forests by scaled products: exact where ``fits_products`` proves that no message leaves a double's range."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from palmette._kernels.jit import SUMS, kernel
+from palmette._kernels.spread import SAFE_SPREAD, spread
+
+
+@kernel()
+def exponentiate_tables(edge, factor, shift, width, forbidden):
+    """``factor = exp(edge - shift)``, and of each table its spread and whether an entry is -inf."""
+    for e in range(len(edge)):
+        top = -np.inf
+        for i in range(edge.shape[1]):
+            for j in range(edge.shape[2]):
+                top = max(top, edge[e, i, j])
+        shift[e] = top if top > -np.inf else 0.0
+        for i in range(edge.shape[1]):
+            for j in range(edge.shape[2]):
+                factor[e, i, j] = np.exp(edge[e, i, j] - shift[e])
+        width[e], forbidden[e] = spread(edge[e].ravel())
+
+
+@kernel()
+def fits_products(node, lo, hi, table, e0, e1, n_children, width, forbidden):
+    """Whether scaled products are exact for a sample.
+
+    Without forbidden pairs a message spreads at most like its table, whatever labels its nodes forbid; with them a
+    label may live on one poor labeling only, so spreads add up over the sample.
+    """
+    widest, any_forbidden = 0.0, False
+    for e in range(e0, e1):
+        widest = max(widest, width[table[e]])
+        any_forbidden |= forbidden[table[e]]
+    worst, total = 0.0, 0.0
+    for t in range(lo, hi):
+        own, _ = spread(node[t])
+        worst = max(worst, own + (n_children[t] + 2.0) * widest)
+        total += own + widest + np.log(node.shape[1])
+    return total < SAFE_SPREAD if any_forbidden else worst < SAFE_SPREAD
+
+
+@kernel(fastmath=SUMS)
+def inside_products(node, factor, shift, table, lo, hi, e0, order, parent, up, flip, value, local, message):
+    """Normalised messages to the roots; returns the log-partition (-inf if nothing is allowed).
+
+    ``value[v]`` sums to 1, ``local[v]`` is exp(node) relative to its best label, ``message[v]`` is what the parent of v
+    hears.
+    """
+    n_labels = node.shape[1]
+    log_z = 0.0
+    for t in range(hi - lo):
+        row = node[lo + t]
+        top = row[0]
+        for j in range(1, n_labels):
+            top = max(top, row[j])
+        if not top > -np.inf:
+            return -np.inf
+        log_z += top
+        for j in range(n_labels):
+            local[t, j] = np.exp(row[j] - top)
+            value[t, j] = local[t, j]
+    for place in range(hi - 1, lo - 1, -1):
+        v = order[place]
+        own = value[v]
+        total = 0.0
+        for j in range(n_labels):
+            total += own[j]
+        if not total > 0.0:
+            return -np.inf
+        log_z += np.log(total)
+        inverse = 1.0 / total
+        for j in range(n_labels):
+            own[j] *= inverse
+        p = parent[lo + v]
+        if p < 0:
+            continue
+        e = table[e0 + up[lo + v]]
+        log_z += shift[e]
+        pair = factor[e]
+        seen, above = message[v], value[p]
+        if flip[lo + v]:
+            for i in range(n_labels):
+                seen[i] = 0.0
+            for j in range(n_labels):
+                x = own[j]
+                for i in range(n_labels):
+                    seen[i] += pair[j, i] * x
+        else:
+            for i in range(n_labels):
+                heard = 0.0
+                for j in range(n_labels):
+                    heard += pair[i, j] * own[j]
+                seen[i] = heard
+        for i in range(n_labels):
+            above[i] *= seen[i]
+    return log_z
+
+
+@kernel(fastmath=SUMS)
+def outside_products(
+    factor, table, lo, hi, e0, order, parent, up, flip, first_child, n_children, weight, value, local, message, outside,
+    rest, prefix, node_out, pair_out,
+):  # fmt: skip
+    """Messages from the roots; writes ``weight`` x node marginals and gathers outer products for the pair marginals.
+
+    Pair marginals are these products times ``factor``, multiplied once per table by the caller.
+    """
+    n_labels = node_out.shape[1]
+    for place in range(lo, hi):
+        v = order[place]
+        if parent[lo + v] < 0:
+            for i in range(n_labels):
+                outside[v, i] = 1.0
+        for i in range(n_labels):
+            node_out[lo + v, i] = weight * value[v, i] * outside[v, i]
+            prefix[i] = local[v, i] * outside[v, i]
+        first = first_child[lo + v]
+        last = first + n_children[lo + v]
+        if last > first:
+            c = order[lo + last - 1]
+            for i in range(n_labels):
+                rest[c, i] = 1.0
+        for q in range(last - 2, first - 1, -1):
+            c, later = order[lo + q], order[lo + q + 1]
+            for i in range(n_labels):
+                rest[c, i] = rest[later, i] * message[later, i]
+        for q in range(first, last):
+            c = order[lo + q]
+            e = table[e0 + up[lo + c]]
+            pair, gathered, heard, own, without = factor[e], pair_out[e], outside[c], value[c], rest[c]
+            for i in range(n_labels):
+                without[i] *= prefix[i]
+            total = 0.0
+            if flip[lo + c]:
+                for j in range(n_labels):
+                    x = 0.0
+                    for i in range(n_labels):
+                        x += pair[j, i] * without[i]
+                    heard[j] = x
+                    total += x * own[j]
+                inverse = 1.0 / total
+                for j in range(n_labels):
+                    x = weight * inverse * own[j]
+                    heard[j] *= inverse
+                    for i in range(n_labels):
+                        gathered[j, i] += x * without[i]
+            else:
+                for j in range(n_labels):
+                    heard[j] = 0.0
+                for i in range(n_labels):
+                    x = without[i]
+                    for j in range(n_labels):
+                        heard[j] += pair[i, j] * x
+                for j in range(n_labels):
+                    total += heard[j] * own[j]
+                inverse = 1.0 / total
+                for j in range(n_labels):
+                    heard[j] *= inverse
+                for i in range(n_labels):
+                    x = weight * inverse * without[i]
+                    for j in range(n_labels):
+                        gathered[i, j] += x * own[j]
+            for i in range(n_labels):
+                prefix[i] *= message[c, i]

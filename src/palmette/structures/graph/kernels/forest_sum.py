@@ -1,0 +1,137 @@
+"""Sums on forests: log-partitions and marginals. Tables as in ``forest_max``.
+
+Scaled products where ``fits_products`` proves that no message leaves the range of a double, else log space, as on
+chains. Messages go from the leaves to the roots and back; what a node tells one child is the product of what it heard
+from everybody else, gathered from both sides of the row of children, so that nothing is ever divided.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from palmette._kernels.jit import kernel
+from palmette._kernels.ragged import longest_sample
+from palmette.structures.graph.kernels.forest_logs import inside_logs, outside_logs
+from palmette.structures.graph.kernels.forest_products import (
+    exponentiate_tables,
+    fits_products,
+    inside_products,
+    outside_products,
+)
+
+
+@kernel()
+def log_partitions(
+    node, edge, table, offsets, edge_offsets, order, parent, up, flip, first_child, n_children, which, log_z
+):
+    """Log-partitions of the samples ``which``."""
+    n_labels = node.shape[1]
+    longest = longest_sample(offsets)
+    value, local, message = (
+        np.empty((longest, n_labels)),
+        np.empty((longest, n_labels)),
+        np.empty((longest, n_labels)),
+    )
+    factor, shift = np.empty(edge.shape), np.empty(len(edge))
+    width, forbidden = np.empty(len(edge)), np.empty(len(edge), np.bool_)
+    exponentiate_tables(edge, factor, shift, width, forbidden)
+    for s in which:
+        lo, hi, e0, e1 = offsets[s], offsets[s + 1], edge_offsets[s], edge_offsets[s + 1]
+        if fits_products(node, lo, hi, table, e0, e1, n_children, width, forbidden):
+            log_z[s] = inside_products(
+                node, factor, shift, table, lo, hi, e0, order, parent, up, flip, value, local, message
+            )
+        else:
+            log_z[s] = inside_logs(node, edge, table, lo, hi, e0, order, parent, up, flip, value, message)
+
+
+@kernel()
+def expectations(
+    node, edge, table, offsets, edge_offsets, order, parent, up, flip, first_child, n_children, which, weight, log_z,
+    node_out, pair_out,
+):  # fmt: skip
+    """Log-partitions, node marginals and summed pair marginals of the samples ``which``, each times its weight.
+
+    Pair marginals are added to ``pair_out``, one table for each of ``edge``.
+    """
+    n_labels = node.shape[1]
+    longest = longest_sample(offsets)
+    work = np.empty((5, longest, n_labels))
+    value, local, message, outside, rest = work[0], work[1], work[2], work[3], work[4]
+    prefix = np.empty(n_labels)
+    factor, shift, gathered = np.empty(edge.shape), np.empty(len(edge)), np.zeros(edge.shape)
+    width, forbidden = np.empty(len(edge)), np.empty(len(edge), np.bool_)
+    exponentiate_tables(edge, factor, shift, width, forbidden)
+    for s in which:
+        lo, hi, e0, e1 = offsets[s], offsets[s + 1], edge_offsets[s], edge_offsets[s + 1]
+        products = fits_products(node, lo, hi, table, e0, e1, n_children, width, forbidden)
+        if products:
+            log_z[s] = inside_products(
+                node, factor, shift, table, lo, hi, e0, order, parent, up, flip, value, local, message
+            )
+        else:
+            log_z[s] = inside_logs(node, edge, table, lo, hi, e0, order, parent, up, flip, value, message)
+        if not log_z[s] > -np.inf:
+            for t in range(lo, hi):
+                node_out[t, :] = 0.0
+        elif products:
+            outside_products(
+                factor, table, lo, hi, e0, order, parent, up, flip, first_child, n_children, weight[s], value, local,
+                message, outside, rest, prefix, node_out, gathered,
+            )  # fmt: skip
+        else:
+            outside_logs(
+                node, edge, table, lo, hi, e0, order, parent, up, flip, first_child, n_children, weight[s], value,
+                message, outside, rest, prefix, node_out, pair_out,
+            )  # fmt: skip
+    for e in range(len(edge)):
+        for i in range(n_labels):
+            for j in range(n_labels):
+                pair_out[e, i, j] += gathered[e, i, j] * factor[e, i, j]
+
+
+@kernel()
+def draw_labels(
+    node, edge, table, offsets, edge_offsets, order, parent, up, flip, which, draw_of, uniform, path
+):
+    """Exact samples: messages to the roots, then labels from the roots on. ``uniform`` and ``path`` are (draws, rows).
+
+    Sample ``which[k]`` is drawn for the draws where ``draw_of`` (draws, samples) is true. Returns the first sample
+    without an allowed labeling, or -1.
+    """
+    n_labels = node.shape[1]
+    longest = longest_sample(offsets)
+    value, message = np.empty((longest, n_labels)), np.empty((longest, n_labels))
+    terms = np.empty(n_labels)
+    for s in which:
+        lo, hi, e0 = offsets[s], offsets[s + 1], edge_offsets[s]
+        if not inside_logs(node, edge, table, lo, hi, e0, order, parent, up, flip, value, message) > -np.inf:
+            return s
+        for d in range(len(path)):
+            if not draw_of[d, s]:
+                continue
+            for place in range(lo, hi):
+                v = order[place]
+                p = parent[lo + v]
+                for j in range(n_labels):
+                    terms[j] = value[v, j]
+                    if p >= 0:
+                        pair = edge[table[e0 + up[lo + v]]]
+                        above = path[d, lo + p]
+                        terms[j] += pair[j, above] if flip[lo + v] else pair[above, j]
+                top = terms.max()
+                total = 0.0
+                for j in range(n_labels):
+                    terms[j] = np.exp(terms[j] - top)
+                    total += terms[j]
+                threshold = uniform[d, lo + v] * total
+                label, last = -1, 0
+                for j in range(n_labels):
+                    if terms[j] > 0.0:
+                        last = j
+                        threshold -= terms[j]
+                        if threshold < 0.0:
+                            label = j
+                            break
+                path[d, lo + v] = label if label >= 0 else last
+    return -1

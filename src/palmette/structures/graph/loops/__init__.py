@@ -1,0 +1,1 @@
+"""Dual blocks of graphs."""

@@ -1,0 +1,1 @@
+"""What structures with labels at positions share: tables, restrictions, the linear scorer."""

@@ -1,0 +1,151 @@
+"""Losses of rankings on codes: their values, and the three ways to their augmented maxima."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from palmette.contracts.structure import Best
+from palmette.errors import MissingCapability
+from palmette.structures.ranking.arrangements import candidates
+from palmette.structures.ranking.codec import grades_of, ranks_of
+from palmette.structures.ranking.ranking import is_proportional
+from palmette.structures.ranking.tables import RankingCost, RankingTables
+
+GAIN, AVERAGE_PRECISION, DISCORDANT = 0, 1, 2  # kinds, as in palmette.structures.ranking.kernels.merge
+SORT, MERGE, ASSIGN = 0, 1, 2  # ways
+MOST_STATES = 10_000_000  # of a merge: about 100 MB
+FEW = 20  # documents of queries whose k best rankings are found quickly
+STEPS = 0.15  # of a merge, in the time of one of the documents^3 steps of an assignment
+
+
+@dataclass(frozen=True)
+class BoundRankingLoss:
+    """A loss of rankings, ``D = scale (ideal - gained)`` (discordant pairs: ``scale * pairs``).
+
+    Parameters
+    ----------
+    kind : int
+        How gains add up: gain times discount, average precision, discordant pairs.
+    loss : NDCG, MeanAveragePrecision, PrecisionAt or Pairwise
+        ``levels`` (grades that it tells apart), ``gains`` by level, ``ranks`` (discounts) and ``scale``.
+    cut : int
+        Ranks that count.
+    """
+
+    kind: int
+    loss: Any
+    cut: int
+
+    way = "ranking"
+
+    def value(self, structure: Any, theta: RankingTables, true: np.ndarray, codes: np.ndarray) -> np.ndarray:
+        """Loss of each query's ranking ``codes``; the grades are those of ``true``."""
+        level, gains, discount = self._tables(theta, true)
+        ideal, found = self._gained(theta, level, gains, discount, codes)
+        lost = found if self.kind == DISCORDANT else ideal - found
+        return np.maximum(self.loss.scale(ideal) * lost, 0.0)
+
+    def augmented_best(self, structure: Any, theta: RankingTables, true: np.ndarray) -> Best:
+        """``argmax f + D`` of each query."""
+        return self.weighted_best(structure, theta, true, 1.0)
+
+    def weighted_best(self, structure: Any, theta: RankingTables, true: np.ndarray, weight: Any) -> Best:
+        """``argmax f + weight D`` of each query; ``weight`` is a number of at least 0, or one a query."""
+        from palmette.structures.ranking.kernels.merge import augmented_ranks
+
+        theta.check()
+        weight = np.ascontiguousarray(np.broadcast_to(np.asarray(weight, float), (len(theta),)))
+        if not np.all(weight >= 0):
+            raise ValueError(f"weights of the loss must be at least 0, got {weight.min()}")
+        level, gains, discount = self._tables(theta, true)
+        position = structure.weights(theta.longest)
+        ideal, _ = self._gained(theta, level, gains, discount, true)
+        factor = weight * self.loss.scale(ideal)
+        way = self._ways(theta, level, len(gains), discount, position)
+        ranks = np.empty(len(theta.node), np.int32)
+        augmented_ranks(
+            self.kind, theta.node, level, len(gains), gains, discount, position, factor, self.cut, theta.offsets, way,
+            ranks,
+        )  # fmt: skip
+        for s in np.flatnonzero(way == ASSIGN):
+            rows = slice(theta.offsets[s], theta.offsets[s + 1])
+            seen = np.where(np.arange(len(discount)) < self.cut, discount, 0.0)
+            cost = RankingCost(-factor[s] * gains[level[rows]], seen)
+            ranks[rows] = structure.best(_alone(theta, rows), cost=cost).codes
+        value = self.value(structure, theta, true, ranks)
+        return Best(ranks, structure.score(theta, ranks) + weight * value)
+
+    def weighted_cost(self, theta: RankingTables, true: np.ndarray, weight: Any) -> RankingCost | None:
+        """``weight D`` but for a constant of each query, for :meth:`Ranking.k_best <palmette.Ranking.k_best>`.
+
+        None where D is no sum over documents, or where the k best of larger queries would take too long.
+        """
+        if self.kind != GAIN or theta.longest > FEW:
+            return None
+        level, gains, discount = self._tables(theta, true)
+        ideal, _ = self._gained(theta, level, gains, discount, true)
+        factor = np.repeat(weight * self.loss.scale(ideal), np.diff(theta.offsets))
+        return RankingCost(
+            -factor * gains[level], np.where(np.arange(len(discount)) < self.cut, discount, 0.0)
+        )
+
+    def candidates(self, theta: RankingTables, true: np.ndarray) -> np.ndarray | None:
+        """Rankings of one query, one of which is best whatever its loss counts; None where they are too many."""
+        return candidates(theta.node, self._tables(theta, true)[0])
+
+    def largest(self, structure: Any, theta: RankingTables, true: np.ndarray) -> np.ndarray:
+        """Largest loss of any ranking of each query: that of the ideal order turned round."""
+        last = np.repeat(np.diff(theta.offsets) - 1, np.diff(theta.offsets))
+        return self.value(
+            structure, theta, true, (last - ranks_of(np.asarray(true, np.int32))).astype(np.int32)
+        )
+
+    def ways(self, structure: Any, theta: RankingTables, true: np.ndarray) -> list[str]:
+        """By which way the augmented maximum of each query is found."""
+        level, gains, discount = self._tables(theta, true)
+        way = self._ways(theta, level, len(gains), discount, structure.weights(theta.longest))
+        return [("sort", "merge", "assignment")[w] for w in way]
+
+    def _tables(self, theta: RankingTables, true: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Levels of the documents, gains by level, discounts by rank."""
+        level = np.ascontiguousarray(self.loss.levels(grades_of(np.asarray(true, np.int32))))
+        gains = self.loss.gains(int(level.max(initial=0)))
+        return level, gains, self.loss.ranks(max(theta.longest, 1))
+
+    def _gained(self, theta, level, gains, discount, codes) -> tuple[np.ndarray, np.ndarray]:
+        from palmette.structures.ranking.kernels.merge import ranking_losses
+
+        ideal, found = np.empty(len(theta)), np.empty(len(theta))
+        ranks = ranks_of(np.ascontiguousarray(codes, np.int32))
+        ranking_losses(
+            self.kind, level, len(gains), gains, discount, self.cut, theta.offsets, ranks, ideal, found
+        )
+        return ideal, found
+
+    def _ways(self, theta, level, n_levels, discount, position) -> np.ndarray:
+        from palmette.structures.ranking.kernels.merge import count_states
+
+        states = np.empty((len(theta), 3))
+        count_states(level, n_levels, theta.offsets, self.cut, states)
+        n = np.diff(theta.offsets).astype(float)
+        way = np.full(len(theta), MERGE)
+        if self.kind == GAIN:
+            way[(states[:, 2] > np.maximum(STEPS * n**3, 1000)) | (states[:, 0] > MOST_STATES)] = ASSIGN
+            if len(position) and is_proportional(discount, position):
+                way[n <= self.cut] = SORT
+        elif np.any(states[:, 0] > MOST_STATES):
+            s = int(np.argmax(states[:, 0]))
+            raise MissingCapability(
+                f"{type(self.loss).__name__}: query {s} has {n[s]:.0f} documents of {states[s, 1]:.0f} grades, and the "
+                f"exact augmented maximum would need {states[s, 0]:.1e} states (at most {MOST_STATES:.0e}): tell fewer "
+                "grades apart, Pairwise(levels_at=(1,)), or use NDCG"
+            )
+        return way
+
+
+def _alone(theta: RankingTables, rows: slice) -> RankingTables:
+    node = theta.node[rows]
+    return RankingTables(np.ascontiguousarray(node), np.array([0, len(node)], np.int64))

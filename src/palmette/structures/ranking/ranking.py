@@ -1,0 +1,390 @@
+"""Orders of documents: queries whose documents are ranked by scores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from palmette.contracts.structure import Best
+from palmette.errors import InfeasibleError, MissingCapability, warn_caller
+from palmette.features.choose_encoder import admitted
+from palmette.features.encoded import EncodedInputs
+from palmette.metrics.ranking import ndcg
+from palmette.structures.ranking.codec import RANK_BITS, RankingCodec, grades_of, ranks_of
+from palmette.structures.ranking.position_weights import discounts
+from palmette.structures.ranking.search import assignments, best_assignment, sorted_rankings
+from palmette.structures.ranking.tables import RankingCost, RankingRestriction, RankingTables
+
+_PERMANENT = (
+    "The sum over all rankings is a permanent, which nobody knows how to compute: palmette.PlackettLuce is the "
+    "probabilistic model of rankings, and SSVM and Perceptron need no sums."
+)
+
+
+class Ranking(BaseEstimator):
+    """Rankings of the documents of a query; the score of one is ``f(pi) = sum_d s_d c_{rank(d)}``.
+
+    A sample is a query, a row of its table a document with the score ``s_d = <w, x_d>``, and ``c`` are weights of
+    ranks that do not rise, so that the best ranking is the documents sorted by score. Outputs are given to ``fit`` as
+    grades of relevance, one whole number of at least 0 a document, and ``predict`` returns for each query its documents
+    (numbers from 0), best first. ``SSVM(Ranking(), loss="ramp")`` with the NDCG loss is the learner to start from.
+
+    Parameters
+    ----------
+    position_weights : float, str, array or callable, default=0.25
+        The weights c of the ranks r = 1, 2, ...:
+
+        * a number p: ``c_r = r^-p``;
+        * ``"letor"`` (or ``"dcg"``): ``1 / max(1, log2 r)``, and ``"standard"``: ``1 / log2(1 + r)``, the discounts of
+          :class:`~palmette.losses.NDCG`; with the same one, and no cut-off, its augmented maximum is a sort;
+        * an array by rank, at least as long as the largest query;
+        * a function of the array of ranks 1..n.
+
+        They must be positive, must not rise, and must not all be alike.
+    ties : {"given", "best"}, default="given"
+        Documents of equal grade can stand in any order. "given" takes the order in which they are given for the true
+        one; with "best" the truth is whichever of the equally good orders the model prefers, and the hinge loss becomes
+        ``min over y'' of max_y [f(y) + D(y)] - f(y'')``, which is not convex.
+
+    Notes
+    -----
+    Among equally good rankings, documents of higher score stand first, then earlier ones. There are no sums over
+    rankings (they are permanents), so ``CRF`` refuses this structure; :class:`palmette.PlackettLuce` has probabilities.
+
+    Examples
+    --------
+    >>> from palmette import SSVM, Ranking
+    >>> X = [np.array([[0.0], [2.0], [1.0]]), np.array([[1.0], [3.0]])]
+    >>> y = [[0, 2, 1], [0, 1]]
+    >>> [order.tolist() for order in SSVM(Ranking(), C=10.0, task_loss="ndcg").fit(X, y).predict(X)]
+    [[1, 2, 0], [1, 0]]
+
+    Scores of its own:
+
+    >>> theta = RankingTables(np.array([1.0, 3.0, 2.0]), np.array([0, 3]))
+    >>> Ranking().best(theta).codes  # ranks
+    array([2, 0, 1], dtype=int32)
+    """
+
+    layout = "sequences"
+    has_edges = False
+    labelled = False  # documents have grades, which nobody needs to declare
+    default_loss = "ndcg"
+    # What is missing, and why; said by whoever needs it.
+    lacks = dict.fromkeys(
+        ("expectation", "log_partition", "marginals", "entropy", "sample", "log_proba", "min_risk"),
+        _PERMANENT,
+    )
+
+    def __init__(self, position_weights: Any = 0.25, ties: str = "given") -> None:
+        self.position_weights = position_weights
+        self.ties = ties
+
+    def weights(self, n: int) -> np.ndarray:
+        """The weights of the ranks 1..n.
+
+        >>> Ranking(1.0).weights(3)
+        array([1.        , 0.5       , 0.33333333])
+        """
+        return discounts(self.position_weights, n, "position_weights")
+
+    # -- the door: what users give and get ----------------------------------------------------------------------
+
+    def bind(self, classes: Sequence) -> Ranking:
+        """This structure, its settings checked."""
+        if self.ties not in ("given", "best"):
+            raise ValueError(f"Ranking: ties must be 'given' or 'best', got {self.ties!r}")
+        if not callable(self.position_weights) and np.ndim(self.position_weights) == 0:
+            self.weights(2)
+        return self
+
+    def admit(self, X: Any) -> Any:
+        """Inputs as encoders take them; one table for all queries is refused."""
+        found = admitted(X, "sequences")
+        if len(getattr(found, "shape", ())) == 2 and not isinstance(found, EncodedInputs):
+            raise ValueError(
+                f"X is one table of shape {X.shape}, but a Ranking needs one for each query: use X, y, ids = "
+                "palmette.data.by_query(X, y, qid), with qid = np.repeat(np.arange(len(sizes)), sizes) if you have "
+                "sizes"
+            )
+        return found
+
+    def make_codec(self, y: Any, classes: Any, lengths: np.ndarray) -> RankingCodec:
+        """The codec of grades; there are no labels to declare."""
+        if classes is not None:
+            raise ValueError(
+                f"classes={classes!r:.60}: a Ranking has grades of relevance and no labels; leave it out"
+            )
+        self.bind(())
+        weights = self.weights(int(np.max(lengths, initial=1)))  # an array may be too short
+        if len(weights) > 1 and weights[0] == weights[-1]:
+            raise ValueError(
+                f"position_weights={self.position_weights!r:.60} are {weights[0]:g} at all ranks 1..{len(weights)} of "
+                "the largest query, so that all orders score the same: use weights that fall, such as 0.25"
+            )
+        return RankingCodec()
+
+    def check_outputs(self, codes: np.ndarray, offsets: np.ndarray) -> None:
+        """Say how many queries have grades that tell no two documents apart; they are kept."""
+        grades, lengths = grades_of(codes), np.diff(offsets)
+        single = lengths == 1
+        alike = (
+            np.maximum.reduceat(grades, offsets[:-1]) == np.minimum.reduceat(grades, offsets[:-1])
+        ) & ~single
+        if not (single | alike).any():
+            return
+        nothing = alike & (np.maximum.reduceat(grades, offsets[:-1]) == 0)
+        kinds = [
+            f"{int(which.sum())} {text}"
+            for which, text in (
+                (single, "with a single document"),
+                (nothing, "without a relevant document"),
+                (alike & ~nothing, "with equal relevance everywhere"),
+            )
+            if which.any()
+        ]
+        given = (
+            ' With ties="given" the hinge takes the order in which their documents are given for the true one.'
+            if self.ties == "given"
+            else ""
+        )
+        warn_caller(
+            f"The loss of {int((single | alike).sum())} of {len(lengths)} queries is 0 for every order, since their "
+            f"grades tell no two documents apart ({', '.join(kinds)}; the first is query "
+            f"{int(np.flatnonzero(single | alike)[0])}). They are kept.{given}",
+            UserWarning,
+        )
+
+    def code_costs(self, table: np.ndarray) -> np.ndarray:
+        """Refused: a ranking has no labels that could be confused."""
+        raise MissingCapability(
+            "Hamming loss counts wrong labels, and a Ranking has none: use task_loss='ndcg', 'map', 'precision' or "
+            "'pairwise'"
+        )
+
+    def measure(self, scores: Sequence[np.ndarray], y: Any) -> np.ndarray:
+        """NDCG of each query over all ranks, as :func:`palmette.metrics.ndcg` computes it; what ``score`` averages."""
+        return ndcg(y, scores, per_query=True)
+
+    # -- best ---------------------------------------------------------------------------------------------------
+
+    def best(
+        self,
+        theta: RankingTables,
+        *,
+        cost: RankingCost | None = None,
+        within: RankingRestriction | None = None,
+    ) -> Best:
+        """Highest-scoring ranking of every query, as ranks from 0; values include the cost.
+
+        Without ``within``, and without a cost or with one whose ``discount`` is proportional to the weights of ranks,
+        this is a sort; else a linear assignment, O(documents^3).
+        """
+        return self._extreme(theta, cost, within, 1.0)
+
+    def worst(self, theta, *, cost=None, within=None) -> Best:
+        """Lowest-scoring ranking of every query; values include the cost."""
+        return self._extreme(theta, cost, within, -1.0)
+
+    def _extreme(self, theta, cost, within, sign) -> Best:
+        self._check(theta, cost, within)
+        position = self.weights(theta.longest)
+        keys = _sort_keys(theta, cost, within, position)
+        if keys is not None:
+            from palmette.structures.ranking.kernels.sort import sort_samples
+
+            ranks = np.empty(len(theta.node), np.int32)
+            sort_samples(sign * keys, theta.node, position, theta.offsets, ranks)
+        else:
+            ranks = self._assigned(theta, cost, within, position, sign)
+        return Best(ranks, self.score(theta, ranks, cost=cost))
+
+    def _assigned(self, theta, cost, within, position, sign) -> np.ndarray:
+        ranks = np.empty(len(theta.node), np.int32)
+        for s, (lo, hi) in enumerate(_bounds(theta)):
+            gain = _gains(theta, cost, within, position, lo, hi, sign)
+            found = best_assignment(gain, theta.node[lo:hi])
+            if found is None:
+                raise _infeasible(s, hi - lo)
+            ranks[lo:hi] = found
+        return ranks
+
+    def k_best(self, theta, k: int, *, cost=None, within=None) -> list[list[tuple[np.ndarray, float]]]:
+        """The k best distinct rankings of every query, best first; fewer where fewer exist.
+
+        By exchanges of neighbours in the sorted order; with a cost or restriction by Murty's method on assignments.
+
+        Returns
+        -------
+        list of list of (codes, value)
+        """
+        if k < 1:
+            raise ValueError(f"k must be at least 1, got {k}")
+        self._check(theta, cost, within)
+        position = self.weights(theta.longest)
+        found = []
+        for s, (lo, hi) in enumerate(_bounds(theta)):
+            score = theta.node[lo:hi]
+            if cost is None and within is None:
+                ranked = sorted_rankings(score, position, k)
+            else:
+                ranked = assignments(_gains(theta, cost, within, position, lo, hi, 1.0), score, k)
+            own = [(ranks.astype(np.int32), value) for ranks, value in ranked]
+            if not own:
+                raise _infeasible(s, hi - lo)
+            found.append(own)
+        return found
+
+    def best_equivalent(self, theta: RankingTables, true: np.ndarray) -> Best:
+        """The highest-scoring of the orders that are best for the grades of ``true``: by grade, then by score.
+
+        The codes keep the grades.
+        """
+        true = self._codes(theta, true)
+        grades = grades_of(true)
+        order = np.lexsort((-theta.node, -grades, np.repeat(np.arange(len(theta)), np.diff(theta.offsets))))
+        codes = np.empty(len(true), np.int32)
+        codes[order] = _places(theta)
+        codes |= grades << RANK_BITS
+        return Best(codes, self.score(theta, codes))
+
+    # -- given --------------------------------------------------------------------------------------------------
+
+    def score(self, theta, codes, *, cost=None, within=None) -> np.ndarray:
+        """Score plus cost of given rankings; -inf for one that the restriction forbids."""
+        from palmette.structures.ranking.kernels.given import ranking_scores
+
+        self._check(theta, cost, within)
+        ranks = ranks_of(self._codes(theta, codes))
+        position, rows = self.weights(theta.longest), np.arange(len(ranks))
+        values = np.empty(len(theta))
+        ranking_scores(theta.node, position, theta.offsets, ranks, values)
+        if cost is not None:
+            own = np.zeros(len(ranks))
+            if cost.gain is not None:
+                own += cost.gain * cost.discount[ranks]
+            if cost.table is not None:
+                own += cost.table[rows, ranks]
+            added = np.empty(len(theta))
+            ranking_scores(own, np.ones(len(position)), theta.offsets, ranks, added)
+            values += added
+        if within is not None and len(values):
+            allowed = np.asarray(within.allowed)[rows, ranks]
+            values[~np.logical_and.reduceat(allowed, theta.offsets[:-1])] = -np.inf
+        return values
+
+    def count(self, theta, codes, *, weight=None, into: RankingTables | None = None) -> RankingTables:
+        """Weights of the ranks of all documents, each query's times its ``weight``; added to ``into`` if given."""
+        from palmette.structures.ranking.kernels.given import add_ranking_counts
+
+        theta.check()
+        ranks = ranks_of(self._codes(theta, codes))
+        if weight is None:
+            weight = np.ones(len(theta))
+        weight = np.ascontiguousarray(weight, float)
+        if weight.shape != (len(theta),):
+            raise ValueError(f"weight has shape {weight.shape}, expected one a sample, {(len(theta),)}")
+        if into is None:
+            into = theta.zeros()
+        elif into.shapes != theta.shapes:
+            raise ValueError(f"into has scores of shapes {into.shapes}, expected {theta.shapes}")
+        add_ranking_counts(self.weights(theta.longest), theta.offsets, ranks, weight, into.node)
+        return into
+
+    def first_weights(self, scorer: Any, samples: Any) -> np.ndarray:
+        """Features of the best minus those of the worst ranking, their mean over queries: a start for the ramp loss.
+
+        Documents of equal grade share the mean weight of their ranks, so that their given order does not matter.
+        """
+        batch = samples.batch
+        grades, counts = grades_of(samples.codes), np.zeros(batch.n_rows)
+        for (lo, hi), weight in zip(_bounds(batch), samples.weight):
+            own = grades[lo:hi]
+            position = self.weights(int(hi - lo))
+            _, group, size = np.unique(own, return_inverse=True, return_counts=True)
+            for turn, falls in ((1.0, True), (-1.0, False)):
+                order = np.argsort(-own if falls else own, kind="stable")
+                total = np.bincount(group[order], position)
+                counts[lo:hi] += turn * weight * (total / size)[group]
+        out = np.zeros(scorer.n_params)
+        scorer.pull_back(RankingTables(counts, batch.offsets), batch, out)
+        return out / samples.weight.sum()
+
+    # -- inside -------------------------------------------------------------------------------------------------
+
+    def _check(self, theta: RankingTables, cost: Any, within: Any) -> None:
+        if not isinstance(theta, RankingTables):
+            raise TypeError(f"theta must be RankingTables, got {type(theta).__name__}")
+        theta.check()
+        for name, given, kind in (("cost", cost, RankingCost), ("within", within, RankingRestriction)):
+            if given is not None:
+                if not isinstance(given, kind):
+                    raise TypeError(f"{name} must be a {kind.__name__}, got {type(given).__name__}")
+                given.check(theta)
+
+    def _codes(self, theta: RankingTables, codes: Any) -> np.ndarray:
+        from palmette.structures.ranking.kernels.given import first_flaw
+
+        codes = np.ascontiguousarray(codes, np.int32)
+        if codes.shape != theta.node.shape:
+            raise ValueError(f"codes have shape {codes.shape}, expected one a document, {theta.node.shape}")
+        ranks = ranks_of(codes)
+        row = int(first_flaw(ranks, theta.offsets)) if len(codes) else -1
+        if row >= 0:
+            sample = int(np.searchsorted(theta.offsets, row, side="right")) - 1
+            n = int(theta.offsets[sample + 1] - theta.offsets[sample])
+            raise ValueError(
+                f"sample {sample}, document {row - theta.offsets[sample]}: its rank {ranks[row]} is taken or not in "
+                f"0..{n - 1}; a ranking gives every document a rank of its own"
+            )
+        return codes
+
+
+def _sort_keys(theta: RankingTables, cost: Any, within: Any, position: np.ndarray) -> np.ndarray | None:
+    """Keys by which sorting maximises, or None if it takes an assignment."""
+    if within is not None:
+        return None
+    if cost is None:
+        return theta.node
+    if cost.table is not None:
+        return None
+    if cost.gain is None or not len(position):
+        return theta.node
+    ratio = float(cost.discount[0] / position[0])
+    return theta.node + ratio * cost.gain if is_proportional(cost.discount, position) else None
+
+
+def is_proportional(discount: np.ndarray, position: np.ndarray) -> bool:
+    """Whether the first ranks of ``discount`` are ``position`` times a number, but for rounding."""
+    scaled = position * (discount[0] / position[0])
+    return bool(np.all(np.abs(discount[: len(position)] - scaled) <= 1e-14 * abs(discount[0])))
+
+
+def _gains(theta, cost, within, position, lo, hi, sign) -> np.ndarray:
+    """What each document adds at each rank, documents by ranks; -inf where it may not stand."""
+    gain = np.multiply.outer(theta.node[lo:hi], position[: hi - lo])
+    if cost is not None:
+        gain += cost.of(lo, hi)
+    gain *= sign
+    if within is not None:
+        gain[~within.allowed[lo:hi, : hi - lo]] = -np.inf
+    return gain
+
+
+def _bounds(theta: Any) -> list[tuple[int, int]]:
+    return list(zip(theta.offsets[:-1].tolist(), theta.offsets[1:].tolist()))
+
+
+def _places(theta: RankingTables) -> np.ndarray:
+    """The number of every row in its sample."""
+    return np.arange(len(theta.node)) - np.repeat(theta.offsets[:-1], np.diff(theta.offsets))
+
+
+def _infeasible(sample: int, n: int) -> InfeasibleError:
+    return InfeasibleError(
+        f"sample {sample} ({n} documents): no ranking satisfies the restriction; allow more ranks of its documents",
+        sample,
+    )

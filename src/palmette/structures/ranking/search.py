@@ -1,0 +1,147 @@
+"""The best rankings of one query, one after the other.
+
+Among equally good rankings those come first in which documents of higher score stand first, then earlier ones: the
+documents are taken in this order of preference, and their ranks compared lexicographically.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from palmette.memory import check_size
+
+
+def preference(score: np.ndarray) -> np.ndarray:
+    """Documents by falling score, earlier ones first among equals."""
+    return np.argsort(-score, kind="stable")
+
+
+def best_assignment(gain: np.ndarray, score: np.ndarray) -> np.ndarray | None:
+    """Ranks of highest ``sum_d gain[d, rank of d]``; -inf is forbidden, and None if nothing is allowed."""
+    from palmette.structures.ranking.kernels.assignment import assign
+
+    n = len(score)
+    first = preference(score)
+    u, v = np.empty(n), np.empty(n)
+    column_of, row_of = np.empty(n, np.int64), np.empty(n, np.int64)
+    if not assign(np.ascontiguousarray(-gain[first]), u, v, column_of, row_of):
+        return None
+    ranks = np.empty(n, np.int64)
+    ranks[first] = column_of
+    return ranks
+
+
+def assignments(gain: np.ndarray, score: np.ndarray, k: int) -> Iterator[tuple[np.ndarray, float]]:
+    """The k best allowed rankings with their values, best first, by Murty's partition of what is left.
+
+    A ranking leaves, for each document in order of preference, those that agree with it before this document and differ
+    there. The best of each part takes one shortest path from the solution it is cut from.
+    """
+    from palmette.structures.ranking.kernels.assignment import assign, assign_otherwise
+
+    n = len(score)
+    _check_orders(n, k)
+    first = preference(score)
+    own = gain[first]
+    cost = np.ascontiguousarray(-own)
+    rows = np.arange(n)
+    state = np.empty(n), np.empty(n), np.empty(n, np.int64), np.empty(n, np.int64)
+    if not assign(cost, *state):
+        return
+
+    def entry(start: int, banned: np.ndarray, state: tuple) -> tuple:
+        column_of = state[2]
+        # The columns decide among equal values; no two entries have the same.
+        return -_total(own[rows, column_of]), tuple(column_of.tolist()), start, banned, state
+
+    waiting = [entry(0, np.zeros(n, bool), state)]
+    for left in range(k, 0, -1):
+        if not waiting:
+            return
+        if len(waiting) > left:  # the others will never be asked for
+            waiting = heapq.nsmallest(left, waiting)
+        value, columns, start, banned, state = heapq.heappop(waiting)
+        ranks = np.empty(n, np.int64)
+        ranks[first] = columns
+        yield ranks, -value
+        for i in range(start, n):
+            forbidden = banned.copy() if i == start else np.zeros(n, bool)
+            forbidden[columns[i]] = True
+            other = tuple(part.copy() for part in state)
+            if assign_otherwise(cost, i, forbidden, *other):
+                heapq.heappush(waiting, entry(i, forbidden, other))
+
+
+def sorted_rankings(score: np.ndarray, position: np.ndarray, k: int) -> Iterator[tuple[np.ndarray, float]]:
+    """The k rankings of highest ``sum_d score[d] position[rank of d]``, best first."""
+    n = len(score)
+    first = preference(score)
+    own = score[first]
+    drop = position[: n - 1] - position[1:n]
+
+    def lost(order: np.ndarray) -> np.ndarray:
+        return (own[order[:-1]] - own[order[1:]]) * drop
+
+    for order, value in by_exchanges(n, _total(own * position[:n]), lost, k):
+        ranks = np.empty(n, np.int64)
+        ranks[first[order]] = np.arange(n)
+        yield ranks, value
+
+
+def by_exchanges(
+    n: int, value: float, lost: Callable[[np.ndarray], np.ndarray], k: int
+) -> Iterator[tuple[np.ndarray, float]]:
+    """The k best orders of documents 0..n-1 with their values, where the sorted order is best and has ``value``.
+
+    Every other order has neighbours of which the second comes before the first, and exchanging these must not lower its
+    value. So each is found from one that is at least as good, by an exchange of neighbours; of these the k that cost
+    least matter.
+
+    Parameters
+    ----------
+    lost : callable
+        What it costs to exchange each document of an order with the next, n - 1 numbers; at least 0 where the next is
+        the greater.
+    """
+    _check_orders(n, k)
+    start = tuple(range(n))
+    waiting: list[tuple] = [(-value, start, start)]
+    seen = {start}
+    for _ in range(k):
+        if not waiting:
+            return
+        negative, _, order = heapq.heappop(waiting)
+        now = np.array(order, np.int64)
+        yield now, -float(negative)
+        rises = np.flatnonzero(now[:-1] < now[1:])
+        costs = lost(now)[rises]
+        if len(costs) > k:
+            few = costs <= np.partition(costs, k - 1)[k - 1]
+            rises, costs = rises[few], costs[few]
+        for r, less in zip(rises.tolist(), costs.tolist()):
+            other = (*order[:r], order[r + 1], order[r], *order[r + 2 :])
+            if other not in seen:
+                seen.add(other)
+                heapq.heappush(waiting, (negative + less, _inverse(other), other))
+
+
+def _check_orders(n: int, k: int) -> None:
+    """Refuse more orders than memory has room for."""
+    k = min(k, math.factorial(min(n, 21)))
+    check_size(
+        f"the {k:,} best orders of {n:,} documents",
+        k * (16 * n + 200),
+        "ask for fewer of them (k, n, --nbest)",
+    )
+
+
+def _inverse(order: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(np.argsort(order).tolist())
+
+
+def _total(values: np.ndarray) -> float:
+    return float(np.sum(values))

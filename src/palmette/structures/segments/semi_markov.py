@@ -1,0 +1,113 @@
+"""Sequences cut into labelled segments: the structure that learners take."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from palmette.features.base import Encoder
+from palmette.structures.segments.codec import SegmentCodec
+from palmette.structures.segments.encoder import SegmentEncoder
+from palmette.structures.segments.inference import SegmentInference
+from palmette.structures.segments.tables import check_longest, code_costs
+
+
+class SemiMarkov(SegmentInference):
+    """Segmentations: every position belongs to one labelled segment of at most ``max_length`` positions.
+
+    The score of a segmentation is the sum over its segments of ``segment[start, length, label]`` and the ``node``
+    potentials inside, plus ``edge[label, next label]`` between neighbouring segments. Learners score a segment by the
+    features of its tokens, of its first and of its last token, by its length, and by ``segment_features``.
+
+    Outputs are given to ``fit`` as segments ``(start, stop, label)`` or as IOB2 labels (``B-NP``, ``I-NP``, ``O``), and
+    come back from ``predict`` in the same form.
+
+    Parameters
+    ----------
+    max_length : int or dict
+        Positions of a segment at most: one number for all labels, or ``{label: number, None: number of the others}``.
+        Segments of the label ``outside`` have one position unless the dict names it.
+    segment_features : callable, optional
+        ``segment_features(sequence, start, stop)`` names features of the segment ``sequence[start:stop]`` as a whole: a
+        dict or a list of strings, like the features of a position.
+    outside : label or None, default="O"
+        Label of the positions between the given segments. With None every position must belong to a given segment.
+
+    Examples
+    --------
+    >>> from palmette import CRF, SemiMarkov
+    >>> X = [[["a"], ["New"], ["York"], ["pub"]], [["old"], ["York"]]]
+    >>> Y = [[(1, 3, "place")], [(1, 2, "place")]]
+    >>> CRF(SemiMarkov(max_length=3), l2=0.1).fit(X, Y).predict([[["New"], ["York"], ["pub"], ["old"]]])
+    [[(0, 2, 'place')]]
+
+    Potentials of their own: two positions, one label, a segment of two is worth 1.
+
+    >>> import numpy as np
+    >>> from palmette.structures import SegmentTables
+    >>> theta = SegmentTables(
+    ...     np.zeros((2, 1)), np.zeros((1, 1, 1)), np.array([0, 2]),
+    ...     segment=np.array([[[0.0], [1.0]], [[0.0], [0.0]]]), longest=np.array([2]),
+    ... )
+    >>> SemiMarkov(2).best(theta).codes  # label 0 begins, label 0 goes on (n_labels + 0)
+    array([0, 1], dtype=int32)
+    """
+
+    layout = "sequences"
+    has_edges = True
+
+    def __init__(self, max_length: Any, segment_features: Callable | None = None, outside: Any = "O") -> None:
+        self.max_length = max_length
+        self.segment_features = segment_features
+        self.outside = outside
+
+    # -- the door: what users give and get ----------------------------------------------------------------------
+
+    def longest(self, classes: tuple) -> np.ndarray:
+        """Longest segment of every label, int64."""
+        given = self.max_length
+        if not isinstance(given, Mapping):
+            given = {None: given, **({} if self.outside is None else {self.outside: 1})}
+        for label, length in given.items():
+            if not isinstance(length, Integral) or isinstance(length, bool) or length < 1:
+                of = "" if label is None else f" of label {label!r}"
+                raise ValueError(f"max_length{of} must be an integer of at least 1, got {length!r}")
+            check_longest(int(length))
+        missing = [label for label in classes if label not in given]
+        if missing and None not in given:
+            raise ValueError(
+                f"max_length has no entry for the label {missing[0]!r}: add one, or max_length[None] for all others"
+            )
+        return np.array([given[label] if label in given else given[None] for label in classes], np.int64)
+
+    def make_codec(self, y: Any, classes: Any, lengths: np.ndarray) -> SegmentCodec:
+        """The codec of outputs like ``y``, which belong to sequences of these lengths."""
+        return SegmentCodec.from_outputs(y, classes, self.longest, self.outside, lengths)
+
+    def extend_encoder(self, tokens: Encoder) -> Encoder:
+        """The encoder of positions, extended by the features of segments if there are any."""
+        if self.segment_features is None:
+            return tokens
+        if not callable(self.segment_features):
+            raise TypeError(f"segment_features must be a function or None, got {self.segment_features!r}")
+        return SegmentEncoder(tokens, self.segment_features, self._most())
+
+    def check_encoder(self, encoder: Encoder) -> None:
+        """Refuse inputs that were encoded without the features of segments, or with others."""
+        wanted, found = self.segment_features, getattr(encoder, "function", None)
+        most = getattr(encoder, "max_length", self._most())
+        if found is not wanted or most < self._most():
+            raise ValueError(
+                f"X was encoded with segment_features={found!r} of up to {most} positions, but the structure has "
+                f"{wanted!r} of up to {self._most()}: encode X with the encode() of this estimator"
+            )
+
+    def _most(self) -> int:
+        return max(self.max_length.values()) if isinstance(self.max_length, Mapping) else self.max_length
+
+    def code_costs(self, table: np.ndarray) -> np.ndarray:
+        """Costs of label confusions as costs of codes; see :func:`palmette.structures.segments.tables.code_costs`."""
+        return code_costs(table)

@@ -1,0 +1,136 @@
+"""Vectors of eight: every operation against NumPy, and the chains built from them against the plain kernels."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from palmette._kernels import lanes, simd
+from palmette._kernels.jit import kernel
+from palmette.structures import Chain
+from palmette.structures.positions.tables import ChainTables
+
+pytestmark = pytest.mark.nojit
+DTYPES = [np.float32, np.float64]
+
+
+@kernel()
+def elementwise(a, b, out):
+    x, y = simd.load(a, 0), simd.load(b, 0)
+    simd.store(out, 0, simd.add(x, y))
+    simd.store(out, 8, simd.sub(x, y))
+    simd.store(out, 16, simd.mul(x, y))
+    simd.store(out, 24, simd.divide(x, y))
+    simd.store(out, 32, simd.larger(x, y))
+    simd.store(out, 40, simd.smaller(x, y))
+    simd.store(out, 48, simd.fma(x, y, simd.spread(a, 3)))
+    simd.store(out, 56, simd.sqrt(simd.mul(x, x)))
+    simd.store(out, 64, simd.where_positive(x, y))
+    simd.store(out, 72, simd.splat(out, 2.5))
+    return simd.total(x), simd.largest(y)
+
+
+@kernel()
+def exponentials(a, out):
+    for i in range(0, len(a), 8):
+        simd.store(out, i, simd.exp(simd.load(a, i)))
+
+
+@kernel()
+def masked(bits, a, out):
+    simd.store(out, 0, simd.where_bits(bits[0], simd.load(a, 0)))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_operations(rng, dtype):
+    a, b = rng.normal(size=(2, 8)).astype(dtype)
+    out = np.empty(80, dtype)
+    total, largest = elementwise(a, b, out)
+    expected = [
+        a + b, a - b, a * b, a / b, np.maximum(a, b), np.minimum(a, b), a * b + a[3], np.abs(a), np.where(a > 0, b, 0),
+        np.full(8, 2.5),
+    ]  # fmt: skip
+    np.testing.assert_allclose(
+        out, np.concatenate(expected), rtol=1e-6 if dtype == np.float32 else 1e-14, atol=1e-7
+    )
+    assert total == pytest.approx(float(a.sum()), abs=1e-5) and largest == b.max()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_exp_is_accurate_and_flushes_to_zero(dtype):
+    single = dtype == np.float32
+    a = np.linspace(-86 if single else -700, 85 if single else 700, 8 * 400).astype(dtype)
+    out = np.empty_like(a)
+    exponentials(a, out)
+    np.testing.assert_allclose(out, np.exp(a.astype(float)), rtol=3e-7 if single else 4e-15)
+    low = np.array([-1e30, -200.0 if single else -1e4, -np.inf, -89 if single else -709, 0, 0, 0, 0], dtype)
+    out = np.empty(8, dtype)
+    exponentials(low, out)
+    assert not out[:4].any() and (out[4:] == 1.0).all()
+
+
+@pytest.mark.parametrize("bits", [0, 1, 0b10100110, 255])
+def test_bits_pick_lanes(bits):
+    a, out = np.arange(1.0, 9.0), np.empty(8)
+    masked(np.array([bits], np.uint8), a, out)
+    np.testing.assert_array_equal(out, [a[k] if bits >> k & 1 else 0.0 for k in range(8)])
+
+
+def padded(table, width, filler):
+    out = np.full((*table.shape[:-1], width), filler)
+    out[..., : table.shape[-1]] = table
+    return out
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("n_labels", [1, 3, 8, 13, 22])
+@pytest.mark.parametrize("n", [1, 2, 7])
+def test_chains_agree_with_the_plain_kernels(rng, dtype, n_labels, n):
+    width = -(-n_labels // 8) * 8
+    theta = ChainTables(
+        rng.normal(size=(n, n_labels)), rng.normal(size=(1, n_labels, n_labels)), np.array([0, n])
+    )
+    node = padded(theta.node, width, lanes.NEVER).astype(dtype).ravel()
+    edge = padded(theta.edge[0], width, 0.0).astype(dtype).ravel()
+    factor, factor_t, pairs = (np.zeros(width * width, dtype) for _ in range(3))
+    alpha, pull = np.empty_like(node), np.empty_like(node)
+    shift = lanes.exponentiate_edges(edge, n_labels, width, factor, factor_t)
+    scores = node.copy()
+    log_z = lanes.sum_chain(node, n, n_labels, width, factor, factor_t, alpha, pull) + (n - 1) * shift
+    lanes.add_pairs(alpha, pull, n, n_labels, width, 1.0, pairs)
+    expected = Chain().expectation(theta)
+    near = dict(rtol=1e-4, atol=1e-5) if dtype == np.float32 else dict(rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(log_z, expected.log_z[0], **near)
+    np.testing.assert_allclose(node.reshape(n, width)[:, :n_labels], expected.counts.node, **near)
+    counted = (pairs * factor).reshape(width, width)[:n_labels, :n_labels]
+    np.testing.assert_allclose(counted, expected.counts.edge[0], **near)
+
+    path, edge_t = np.empty(n, np.int64), np.zeros(width * width, dtype)
+    lanes.transpose(edge, n_labels, width, edge_t)
+    value = lanes.best_chain(scores, n, n_labels, width, edge, edge_t, path)
+    best = Chain().best(theta)
+    np.testing.assert_array_equal(path, best.codes)
+    assert value == pytest.approx(best.values[0], rel=1e-5)
+
+
+def test_ties_go_to_the_lowest_codes():
+    n, width = 4, 8
+    node = padded(np.zeros((n, 3)), width, lanes.NEVER).ravel()
+    edge, edge_t = np.zeros(width * width), np.zeros(width * width)
+    edge[0 * width + 0] = -1.0  # 0 0 is worse than the rest
+    lanes.transpose(edge, 3, width, edge_t)
+    path = np.empty(n, np.int64)
+    assert lanes.best_chain(node, n, 3, width, edge, edge_t, path) == 0.0
+    assert path.tolist() == [0, 1, 0, 1]
+
+
+def test_numbers_out_of_range_are_noticed():
+    node = np.zeros(16, np.float32)
+    node[3:8] = node[11:16] = lanes.NEVER
+    node[0], node[9] = 200.0, 200.0  # label 0 first, label 1 next ...
+    edge = np.zeros(64, np.float32)
+    edge[:24] = 300.0
+    edge[1] = -100.0  # ... and that pair all but forbidden
+    factor, factor_t, alpha, pull = (np.zeros(64, np.float32) for _ in range(4))
+    lanes.exponentiate_edges(edge, 3, 8, factor, factor_t)
+    assert np.isnan(lanes.sum_chain(node, 2, 3, 8, factor, factor_t, alpha, pull))

@@ -1,0 +1,180 @@
+"""The guides and examples: their code runs, prints what they say, and names what the package has."""
+
+from __future__ import annotations
+
+import doctest
+import io
+import re
+import runpy
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from palmette import CRF, SSVM, Chain, Perceptron
+from palmette.solvers.registry import HOME
+from palmette.testing import CHECKS
+
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+GUIDES = sorted((ROOT / "docs").glob("*.md"))
+FENCE = re.compile(r"^```.*$", re.MULTILINE)
+MOST_LINES = 60
+
+# What each example must print, as regular expressions.
+PRINTS = {
+    "plot_grids": [
+        r"junction tree .* \(exact\)",
+        r"as it is +\d\d\.\d%",
+        r"CRF on the grid +9\d\.\d%  gap \d",
+        r"SSVM on the grid +\d\d\.\d%  gap \d",
+    ],
+    "plot_ramp": [
+        r"SSVM, hinge +8\d\.\d% +6\.\d\d +4\.\d\d +2\.\d\d",
+        r"SSVM, ramp +8[6-9]\.\d% +1\d\.\d\d +2\.\d\d +2\.\d\d",
+        r"figure: .*\.png",
+    ],
+    "plot_chain_basics": [
+        r"CRF\(Multiclass\(\)\) +\d+\.\d%",
+        r"CRF\(Chain\(\)\) +\d+\.\d%",
+        r"figure: .*\.png",
+    ],
+    "tagging_with_dicts": [
+        r"l2 = 0\.1 +cross-validated accuracy 0\.\d+",
+        r"test accuracy 0\.[89]",
+        r"T\d T\d T\d",
+    ],
+    "choosing_penalties": [
+        r"l2 = \S+ +0\.\d+ <- chosen",
+        r"test accuracy: usual 0\.\d+, chosen 0\.\d+",
+        r"unit 1 +chosen (\S+x) = \S+, test accuracy (0\.\d+)\n +unit 1000 +chosen \1 = \S+, test accuracy \2",
+    ],
+    "losses_and_solvers": [
+        r"Hamming\(costs=\{0: 5\.0\}\)",
+        r"CRF: all agree .*: True",
+        r"SSVM: all agree .*: True",
+    ],
+    "evaluation_report": [
+        r"token accuracy: \d+\.\d\d \[\d+\.\d\d, \d+\.\d\d\]",
+        r"why 'w\d+' is T\d, not T\d:",
+        r"[+-]\d+\.\d+  all \d+ terms",
+        r"page: .*\.html",
+    ],
+    "crfsuite_drop_in": [
+        r"weighted avg +0\.9",
+        r"best F1 in cross-validation: 0\.[89]\d+, model of \d+ bytes",
+        r"B-PER +-> I-PER +\d\.\d+",
+        r"B-LOC +before:word:in +\d\.\d+",
+    ],
+    "clusters_and_significance": [r"words alone +F1 \d", r"gain \+\d+\.\d+ .* p = 0\.0001"],
+    "segments": [
+        r"chain of labels +F1 0\.\d\d",
+        r"segments with the list +F1 0\.[6-9]\d",
+        r"-> \[\(\d, \d, 'title'\)",
+    ],
+    "ranking": [
+        r"hinge +NDCG@10 0\.197",
+        r"ramp +NDCG@10 0\.[56]\d\d",
+        r"no scores +NDCG@10 0\.197",
+        r"ramp against hinge: \+3\d\.\d\d .* p = 0\.0001",
+        "best first: docid = A, docid = C, docid = B",
+    ],
+    "rich_chains": [r"plain +17 +7\d\.\d% +9\d\.\d%", r"\+ second order +49 +\d\d\.\d% +100\.0%"],
+    "structure_regularisation": [
+        r"inf +0\.[67]\d\d +0\.[67]\d\d",
+        r"chosen by cross-validation: size (\d+\.5|inf)",
+        r"template w +\|w\| = +\d+\.[1-9]",
+        r"template noise +\|w\| = +0\.00",
+        r"together 0\.[78]",
+    ],
+    "columns_and_memory": [
+        r"columns: \d+ features, accuracy 0\.[78]",
+        r"streamed: \d+ columns, accuracy 0\.[78]",
+        r"hashed: 256 columns, accuracy 0\.[78]",
+        r"pruned: \d+ features, \d+ of them needed",
+    ],
+    "save_and_load": ["same weights: True", "same predictions: True", "refused: .*damaged"],
+}
+
+
+@pytest.fixture
+def run_example(tmp_path, monkeypatch, capsys):
+    """Runs an example as a script in an empty folder; returns what it printed."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+
+    def run(path: Path, *arguments: str) -> str:
+        monkeypatch.setattr(sys, "argv", [str(path), *arguments])
+        runpy.run_path(str(path), run_name="__main__")
+        return capsys.readouterr().out
+
+    return run
+
+
+# ------------------------------------------------------------------------------------------- examples
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_example_runs(path, run_example):
+    printed = run_example(path)
+    assert [text for text in PRINTS[path.stem] if not re.search(text, printed)] == [], printed
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_example_is_short_and_explained(path):
+    text = path.read_text(encoding="utf-8")
+    assert text.startswith('"""') and len(text.splitlines()) <= MOST_LINES
+
+
+def test_chain_beats_classifier_and_draws_it(run_example, tmp_path):
+    printed = run_example(ROOT / "examples" / "plot_chain_basics.py", str(tmp_path / "own.png"))
+    single, chain = (float(error) for error in re.findall(r"\) +(\d+\.\d)%", printed))
+    assert chain < single
+    assert (tmp_path / "own.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_example_without_matplotlib(run_example, monkeypatch):
+    for module in ("matplotlib", "matplotlib.pyplot"):
+        monkeypatch.setitem(sys.modules, module, None)
+    assert "no figure: " in run_example(ROOT / "examples" / "plot_chain_basics.py")
+
+
+# --------------------------------------------------------------------------------------------- guides
+
+
+@pytest.mark.parametrize("path", GUIDES, ids=lambda path: path.stem)
+def test_code_in_the_guide_runs(path, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    # Without the fences, which would otherwise belong to the output expected above them.
+    text = FENCE.sub("", path.read_text(encoding="utf-8"))
+    test = doctest.DocTestParser().get_doctest(text, {"__name__": "__main__"}, path.name, str(path), 0)
+    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
+    report = io.StringIO()
+    outcome = runner.run(test, out=report.write)
+    assert outcome.failed == 0, report.getvalue()
+    assert outcome.attempted > 0 or not path.stem.startswith("guide")
+
+
+@pytest.mark.parametrize("path", [ROOT / "README.md", *GUIDES], ids=lambda path: path.stem)
+def test_links_lead_somewhere(path):
+    links = re.findall(r"\]\((?!https?:|#)([^)#]+)", path.read_text(encoding="utf-8"))
+    assert [link for link in links if not (path.parent / link).exists()] == []
+
+
+def test_index_lists_every_guide():
+    index = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    assert [path.name for path in GUIDES if path.stem != "index" and f"]({path.name})" not in index] == []
+
+
+def test_guides_name_what_the_package_has():
+    """A parameter, an answer or a solver that is added or renamed shows here."""
+    parameters = {name for model in (CRF, SSVM, Perceptron) for name in model(Chain()).get_params(deep=False)}
+    wanted = {
+        "guide-learners": sorted(parameters - {"structure"}),
+        "guide-structures": [f"{answer}(theta" for answer in CHECKS],
+        "guide-solvers": [f'"{solver}"' for solver in HOME],
+    }
+    for guide, names in wanted.items():
+        text = (ROOT / "docs" / f"{guide}.md").read_text(encoding="utf-8")
+        assert [name for name in names if f"`{name}" not in text] == [], f"{guide}.md does not name these"

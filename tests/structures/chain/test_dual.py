@@ -1,0 +1,187 @@
+"""Dual ascent: its certificate, its optimum, and what it refuses."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from problems import KINDS, make_problem
+
+from palmette import CRF
+from palmette.errors import MissingCapability
+from palmette.regularizers import Decomposition
+from palmette.regularizers.elastic import ElasticNet
+from palmette.solvers.base import Step
+from palmette.solvers.bundle import Bundle
+from palmette.solvers.dual import DualAscent
+from palmette.solvers.lbfgs import LBFGS
+from palmette.solvers.sag import SAG
+from palmette.structures import Chain, Multiclass
+from palmette.structures.chain.loops.dual_state import DualState
+
+
+def even(problem, l2=0.7, l1=0.0):
+    """One strength for all weights: what dual ascent needs of features and intercept."""
+    problem.regularizer = ElasticNet(np.full(problem.n_params, l2), np.full(problem.n_params, l1))
+    return problem
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("structure", [Chain(), Multiclass()])
+@pytest.mark.parametrize(("l2", "l1"), [(0.7, 0.0), (20.0, 0.0), (0.5, 0.3)])
+def test_reaches_the_optimum_of_lbfgs_with_a_proof(rng, kind, structure, l2, l1):
+    with make_problem(rng, kind, structure) as problem:
+        even(problem, l2, l1)
+        best = LBFGS(tol=1e-10, max_iter=5000).solve(problem)
+        result = DualAscent(tol=1e-7, max_iter=20000).solve(problem)
+        assert result.converged and result.reason == "gap"
+        primal = problem.loss(result.w)[0] + problem.regularizer.value(result.w)
+        assert primal == pytest.approx(result.primal, rel=1e-12)
+        assert 0.0 <= result.gap <= 1e-7 * primal
+        assert result.lower <= best.primal * (1 + 1e-9) and result.primal <= best.primal * (1 + 2e-7)
+        np.testing.assert_allclose(result.w, best.w, atol=2e-3)
+
+
+@pytest.mark.parametrize("precision", ["single", "double"])
+def test_the_bound_never_falls_and_always_holds(rng, precision):
+    with make_problem(rng, "names") as problem:
+        even(problem)
+        best = LBFGS(tol=1e-10).solve(problem)
+        result = DualAscent(precision=precision, tol=1e-5, max_iter=5000).solve(problem)
+        lower = np.array([step.lower for step in result.history])
+        assert np.all(np.diff(lower) >= -1e-6 * abs(best.primal))
+        assert np.all(lower <= best.primal * (1 + 1e-6))
+        for _ in range(20):
+            w = result.w + 0.1 * rng.normal(size=problem.n_params)
+            assert problem.loss(w)[0] + problem.regularizer.value(w) >= result.lower - 1e-9
+
+
+def test_sample_weights_count_as_repetitions(rng):
+    with make_problem(rng, "names") as problem:
+        even(problem)
+        weight = rng.integers(0, 3, problem.n_samples).astype(float)
+        problem.samples = problem.samples._replace(weight=weight)
+        best = LBFGS(tol=1e-10).solve(problem)
+        result = DualAscent(tol=1e-7, max_iter=20000).solve(problem)
+        assert result.converged and result.primal == pytest.approx(best.primal, rel=1e-6)
+
+
+def test_a_start_near_the_optimum_is_used(rng):
+    with make_problem(rng, "names") as problem:
+        even(problem)
+        cold = DualAscent(tol=1e-6, max_iter=20000).solve(problem)
+        warm = DualAscent(tol=1e-6, max_iter=20000).solve(problem, w0=cold.w)
+        assert warm.converged and warm.step.n_iter < cold.step.n_iter
+        anywhere = DualAscent(tol=1e-6, max_iter=20000).solve(problem, w0=rng.normal(size=problem.n_params))
+        assert anywhere.primal == pytest.approx(cold.primal, rel=2e-6)
+
+
+def test_any_start_has_a_dual_value_of_at_least_zero(rng):
+    with make_problem(rng, "names") as problem:
+        even(problem)
+        state = DualState(
+            problem.pack(float), problem.samples.codes, problem.samples.weight, (0.7, 0.7), (0.0, 0.0)
+        )
+        assert state.refresh()[1] == 0.0
+        state.start_from(5.0 * rng.normal(size=problem.n_params))
+        assert state.refresh()[1] >= 0.0
+
+
+@pytest.mark.parametrize("l1", [0.0, 0.2])
+@pytest.mark.parametrize("tol", [1e-5, 1e-12])
+def test_resumes_bitwise(rng, l1, tol):
+    with make_problem(rng, "names") as problem:
+        even(problem, l1=l1)
+
+        def at(n):
+            return DualAscent(tol=tol, callbacks=[lambda step: step.n_iter == n])
+
+        whole, first = at(9).solve(problem), at(4).solve(problem)
+        with pytest.warns(match="after 4 epochs"):
+            limited = DualAscent(tol=tol, max_iter=4).solve(problem)
+        assert first.reason == whole.reason == "callback" and limited.reason == "max_iter"
+        for earlier in (first, first, limited):
+            rest = at(9).solve(problem, state=earlier.state)
+            np.testing.assert_array_equal(rest.w, whole.w)
+            assert rest.step._replace(seconds=0.0) == whole.step._replace(seconds=0.0)
+            assert len(rest.history) == len(whole.history)
+
+
+def test_refuses_what_it_cannot_do(rng):
+    with make_problem(rng, "names", surrogate="hinge") as problem:
+        with pytest.raises(MissingCapability, match=r"Hinge on Chain.*use solver='bundle'"):
+            DualAscent().solve(even(problem))
+    with make_problem(rng, "names") as problem:
+        with pytest.raises(MissingCapability, match="l2 > 0"):
+            DualAscent().solve(even(problem, l2=0.0, l1=1.0))
+        strengths = np.ones(problem.n_params)
+        strengths[0] = 2.0
+        problem.regularizer = ElasticNet(strengths, np.zeros(problem.n_params))
+        with pytest.raises(MissingCapability, match="one l2 and one l1"):
+            DualAscent().solve(problem)
+    with pytest.raises(ValueError, match="precision must be"):
+        DualAscent(precision="half")
+
+
+@pytest.mark.parametrize("solver", [DualAscent, SAG])
+def test_single_precision_refuses_a_tol_it_cannot_prove(rng, solver):
+    with pytest.raises(
+        ValueError, match=rf"{solver.__name__}: precision='single' proves no gap below 1e-05, got tol="
+    ):
+        solver(precision="single", tol=1e-8)
+    with make_problem(rng, "names") as problem:
+        result = solver(precision="single", tol=1e-5, max_iter=5000).solve(even(problem))
+        assert result.converged and 0.0 <= result.gap <= 1e-5 * result.primal
+
+
+def test_rounding_does_not_take_a_gap_below_zero():
+    assert Step(1, 1.0, 0.0, 2.0, 2.0 + 1e-15).gap == 0.0
+
+
+@pytest.mark.parametrize("solver", [DualAscent(), SAG(), LBFGS(), Bundle()])
+def test_solvers_of_whole_samples_refuse_groups_and_pieces(rng, solver):
+    with make_problem(rng, "names") as problem:
+        even(problem)
+        plain, problem.regularizer = problem.regularizer, SimpleNamespace(separable=False)
+        with pytest.raises(MissingCapability, match="cannot take a group lasso"):
+            solver.solve(problem)
+        problem.regularizer, problem.decomposition = plain, Decomposition(2.5)
+        with pytest.raises(MissingCapability, match="cannot take a Decomposition: use solver='stochastic'"):
+            solver.solve(problem)
+
+
+@pytest.mark.parametrize("solver", ["dual", "sag"])
+@pytest.mark.parametrize("chain", [Chain(order=2), Chain(order=2, allowed="IOB2")])
+def test_names_the_kind_of_chain_it_does_not_serve(solver, chain):
+    with pytest.raises(MissingCapability) as caught:
+        CRF(chain, solver=solver).fit([[["a"], ["b"], ["c"]]], [["B", "I", "O"]])
+    assert f"{solver} serves the log loss of chains of order 1" in str(caught.value)
+    assert str(caught.value).endswith(f"LogLoss on {chain!r}: use solver='lbfgs' or 'stochastic'")
+
+
+def test_warns_when_it_runs_out_of_epochs(rng):
+    with make_problem(rng, "names") as problem, pytest.warns(match="dual ascent stopped after 2 epochs"):
+        result = DualAscent(tol=1e-9, max_iter=2).solve(even(problem))
+    assert not result.converged and np.isfinite(result.gap)
+
+
+@pytest.mark.parametrize(
+    ("value", "l2", "name"),
+    [(1.0, 1.0, "dual"), (6.0, 1.0, "dual"), (8.0, 1.0, "lbfgs"), (1.0, 0.01, "lbfgs")],
+)
+def test_auto_leaves_large_values_and_weak_penalties_to_lbfgs(monkeypatch, value, l2, name):
+    from palmette import CRF, Chain
+    from palmette.estimators import base
+
+    monkeypatch.setattr("palmette.estimators.crf.FEW_WEIGHTS", 0)
+    asked = []
+
+    def spy(solver, **settings):
+        asked.append(solver)
+        return make(solver, **settings)
+
+    make = base.make_solver
+    monkeypatch.setattr(base, "make_solver", spy)
+    CRF(Chain(), l2=l2).fit([[{"a": value}, {"b": 1.0}], [{"b": 1.0}]], [["x", "y"], ["y"]])
+    assert asked == [name]
