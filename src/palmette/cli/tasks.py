@@ -152,8 +152,10 @@ def _parameter(name: str, option: Option, named: str | None, own: Mapping[str, O
         rich_help_panel=f"Options of --task {named}",
         autocompletion=_completion(lambda: option.choices) if option.choices else None,
     )
-    hint = Annotated[bool if option.type is bool else option.type | None, shown]
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=option.default, annotation=hint)
+    kind: Any = bool if option.type is bool else option.type | None
+    return inspect.Parameter(
+        name, inspect.Parameter.KEYWORD_ONLY, default=option.default, annotation=Annotated[kind, shown]
+    )
 
 
 def task_of(model: Any) -> str | None:
