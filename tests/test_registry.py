@@ -76,7 +76,7 @@ def test_an_unknown_kind_says_what_to_import(part):
         header[part]["kind"] = "os"
     file = io.BytesIO()
     write_model(file, kind, header, arrays)
-    with pytest.raises(ModelFileError, match=f"a[n]? {part} of the kind 'os'.*first import the module"):
+    with pytest.raises(ModelFileError, match=f"a[n]? {part} of the kind 'os'.*import the module"):
         palmette.load(file)
 
 
@@ -92,9 +92,7 @@ def test_a_file_imports_no_module_of_its_choice(tmp_path):
 
 
 def test_a_kind_is_taken_once():
-    with pytest.raises(
-        ValueError, match="structure kind 'Chain' is taken by palmette.structures.chain.chain.Chain"
-    ):
+    with pytest.raises(ValueError, match="structure kind 'Chain' is taken by palmette"):
         register("structure", "Chain")(type("Other", (), {}))
     with pytest.raises(ValueError, match="group must be one of"):
         register("thing")

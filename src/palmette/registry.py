@@ -74,9 +74,10 @@ def find(group: str, kind: Any) -> type:
     """The class of a kind; ValueError if nothing of that name is registered."""
     if isinstance(kind, str) and any(kind in _kinds[group] for _ in _importing(group)):
         return _kinds[group][kind]
+    article = "an" if group.startswith("e") else "a"
     raise ValueError(
-        f"there is {'an' if group[0] == 'e' else 'a'} {group} of the kind {kind!r:.60}, which is not registered: if it is your own, first import the "
-        "module that registers it (palmette.register); if it is one of palmette's, upgrade palmette"
+        f"there is {article} {group} of the kind {kind!r:.60}, which is not registered: if it is your own, first "
+        "import the module that registers it (palmette.register); if it is one of palmette's, upgrade palmette"
     )
 
 
