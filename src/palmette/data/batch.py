@@ -40,6 +40,11 @@ class SparseRows:
             raise ValueError(f"only contiguous rows can be sliced, got step {step}")
         return SparseRows(self.indptr[start : stop + 1], self.indices, self.values, self.n_columns)
 
+    def __reduce__(self) -> tuple:
+        lo, hi = int(self.indptr[0]), int(self.indptr[-1])  # a slice takes along what is its own
+        own = self.indptr - lo, self.indices[lo:hi], self.values[lo:hi], self.n_columns
+        return SparseRows, own
+
     def check(self, name: str = "rows") -> None:
         """Raise ValueError unless compiled loops can read the rows: types, sizes, every index in its range."""
         check_whole(f"{name}.n_columns", self.n_columns)
