@@ -4,7 +4,7 @@ The data, the attributes, the weights and the conditions are those of `crf_chunk
 0.2`, `2` and `20` (there `c2 = 0.1`, `1` and `10`). Nothing is tuned for them. `weak`, `middle` and `strong` are
 the seconds from attribute strings to weights, encoding included; the strings are made before. The weak penalty
 is the harder problem: palmette's dual steps then are short. `palmette` is what `solver="auto"` takes, dual ascent;
-L-BFGS and SAG (`solver="lbfgs"`, `"sag"`), to the same proven gap of 1e-3, are why. All run in one thread.
+L-BFGS (`solver="lbfgs"`), to the same proven gap of 1e-3, is why. All run in one thread.
 """
 
 import tempfile
@@ -68,7 +68,6 @@ BENCHMARK = Benchmark(
         "palmette": ours("auto"),
         "python-crfsuite": Side(python_crfsuite, imports=("pycrfsuite",), package="python-crfsuite"),
         "palmette, L-BFGS": ours("lbfgs"),
-        "palmette, SAG": ours("sag"),
     },
     targets=[
         Target(f"{name} {metric}", "<=", bound, peer="python-crfsuite")

@@ -213,11 +213,10 @@ def test_many_labels_of_second_order(monkeypatch):
         CRF(Chain(order=2), classes=range(500)).fit([[["a"], ["b"]]], [[0, 1]])
 
 
-@pytest.mark.parametrize("solver", ["dual", "sag"])
-def test_solvers_that_keep_marginals(solver, monkeypatch):
+def test_solvers_that_keep_marginals(monkeypatch):
     """One table of label pairs a sample."""
     X, Y = [[["a"], ["b"]]] * 500, [[0, 1]] * 500
-    model = CRF(Chain(), classes=range(100), solver=solver, max_iter=1)
+    model = CRF(Chain(), classes=range(100), solver="dual", max_iter=1)
     monkeypatch.setenv("PALMETTE_MEMORY", "10MB")
     with pytest.raises(TooLarge, match=r"500 samples, 1,000 positions, 100 labels: .* solver='lbfgs'"):
         model.fit(X, Y)

@@ -28,6 +28,8 @@ def first_block(tree, c, factor_start, base, digit):
 def next_block(tree, c, base, digit):
     """Move the sources on to the next block."""
     n_sources = tree.src_ptr[c + 1] - tree.src_ptr[c]
+    # An odometer over the outer axes, the last one fastest: an axis that is full goes back to 0 and carries. Invariant:
+    # base[j] = start of source j + sum_a digit[a] stride[j, a]; amortised O(sources) per block.
     for a in range(tree.n_outer[c] - 1, -1, -1):
         card = tree.cards[tree.axes[tree.axis_ptr[c] + a]]
         digit[a] += 1
@@ -70,6 +72,7 @@ def add_up(tree, c, n, base, unary, values, message, table):
     """Set ``table[:n]`` to the sums of the sources over the first n entries of a block."""
     constant = 0.0
     lo, hi = tree.src_ptr[c], tree.src_ptr[c + 1]
+    # table[i] = sum_j source_j[base_j + map_j[i]]; sources without a map are constant in the block. O(n sources).
     for j in range(lo, hi):
         if tree.map_ptr[j] == tree.map_ptr[j + 1]:
             constant += source_of(tree.kind[j], unary, values, message)[base[j - lo]]

@@ -15,6 +15,7 @@ def score_rows(indptr, indices, values, ptr, label, w, lo, hi, node):
     """Add ``<w, features>`` of feature rows lo:hi to the rows ``node[0:hi - lo]``."""
     n_labels = node.shape[1]
     all_labels, ones = len(ptr) == 0, len(values) == 0
+    # node[t, k] += sum_a x[t, a] w[a, k], over the labels that column a has weights for. O(nnz x labels per column).
     for t in range(lo, hi):
         row = node[t - lo]
         for p in range(indptr[t], indptr[t + 1]):
@@ -34,6 +35,7 @@ def scatter_rows(indptr, indices, values, ptr, label, node, lo, hi, g):
     """Adjoint of ``score_rows``: add ``node`` x features to ``g``."""
     n_labels = node.shape[1]
     all_labels, ones = len(ptr) == 0, len(values) == 0
+    # g[a, k] += sum_t x[t, a] node[t, k]; rows in order, so the sum is the same in every run.
     for t in range(lo, hi):
         row = node[t - lo]
         for p in range(indptr[t], indptr[t + 1]):

@@ -83,6 +83,8 @@ def log_message(
         codes[s - begin] = 0
     e = start[f]
     more = True
+    # Streaming log-sum-exp over the table, the last variable fastest: total[k] = sum of exp(v - peak[k]) over the
+    # entries with state k so far. O(size x arity), O(card) allocated.
     while more:
         v = values[e] * scale
         for s in range(begin, end):
@@ -114,6 +116,8 @@ def new_message(
     unary_ptr, msg_ptr, messages, inverse, log_b, b, codes, other, out,
 ):  # fmt: skip
     """The message of f to ``slot`` that the other messages and beliefs ask for, into ``out``."""
+    # Pairs: out = log(table @ exp(log b_j - m[f, j])) + top, products of numbers within e^-300..e^300, hence exact to
+    # rounding; b and inverse = e^-m are kept, so that no exponential is taken. Wider ones go to ``log_message``.
     if narrow[f]:
         first = scope_ptr[f]
         from_slot = first + 1 if slot == first else first
@@ -207,6 +211,8 @@ def receive(
     """
     change = 0.0
     at, card = unary_ptr[i], cards[i]
+    # m[f, i] <- (1 - keep) new + keep old, the best state of the new message at 0; -inf is not mixed. Changes of states
+    # that hardly matter (log b <= -30) do not count.
     for a in range(var_ptr[i], var_ptr[i + 1]):
         slot = var_slot[a]
         if not late[slot]:
@@ -239,6 +245,8 @@ def sweep_part(
 ):  # fmt: skip
     """All messages once, forward and backward along the order; returns the largest change."""
     change, n = 0.0, len(variables)
+    # Gauss-Seidel, forth and back: each visit uses the beliefs already renewed. On a tree, undamped, one sweep is
+    # exact.
     for turn in range(2 * n):
         i = variables[turn] if turn < n else variables[2 * n - 1 - turn]
         late = forward if turn < n else backward

@@ -36,6 +36,7 @@ def stirred(value):
 def cut_lines(text, starts, stops, hashes):
     """Runs between line feeds and their hashes; their number, or one more than there is room for."""
     n, start, h = 0, 0, np.uint64(0)
+    # h = hash of text[start:p]: h <- h MULTIPLIER + byte + 1, so that zero bytes count. One pass.
     for p in range(len(text)):
         if text[p] == _LINE_FEED:
             if n + 1 >= len(starts):
@@ -66,6 +67,9 @@ def look_up_texts(text, starts, stops, hashes, arena, bounds, slots, count, grow
     """
     mask = np.uint64(len(slots) - 1)
     touched = np.empty(_GROUP, np.int64)
+    # Linear probing; a slot matches if the upper halves of the hashes, the lengths and all bytes agree, so that
+    # collisions are harmless. Texts are numbered in the order of their first occurrence; at most half of the slots are
+    # used.
     for i in range(len(starts)):
         if i % _GROUP == 0:
             # Memory is the bottleneck: fetch what a group of texts will need, with loads that do not wait for

@@ -248,7 +248,7 @@ def frank_wolfe_pass(
 
 @kernel()
 def row_products(x, inverse, offsets, starts, out):
-    """Inner products of the rows of each sample, each column times ``inverse`` (one number a column of weights).
+    """Inner products of the rows of each sample, each column times ``inverse`` (one number per column of weights).
 
     Those of sample s are the square table at ``starts[s]``.
     """

@@ -18,6 +18,8 @@ def diagonal_pass(x, w, base, factor, factor_t, offsets, weight, n_labels, width
     Samples whose numbers leave the range of their type are left out.
     """
     longest = 0
+    # h_jk += c sum_t x_tj^2 p_tk (1 - p_tk); for label pairs p = alpha[t - 1, i] factor[i, j] pull[t, j]. Covariances
+    # between positions are left out. O(nnz width + n K width) per sample, O(longest width) memory.
     for s in range(len(weight)):
         longest = max(longest, offsets[s + 1] - offsets[s])
     dtype = w.rows.dtype

@@ -63,6 +63,7 @@ def masked_square(g, n_distinct, distinct, mask, width):
     """Clear what has no weight in the gradient rows; returns their squared norm."""
     chunks = width // LANES
     norm = simd.splat(g, 0.0)
+    # Bit k of a mask byte says whether label k of the chunk has a weight; others must not move.
     for j in range(n_distinct):
         bits = distinct[j] * chunks
         for c in range(chunks):
@@ -81,7 +82,7 @@ def dual_pass(
     """One step of exact size on each sample of ``order``; ``gap[s]`` is what was found there before it.
 
     ``residual`` holds marginals minus truth of every row, ``residual_edge`` those of the label pairs, summed over a
-    sample (``n_labels`` rows a sample, none without edges). Returns the number of samples left out because
+    sample (``n_labels`` rows per sample, none without edges). Returns the number of samples left out because
     their numbers leave the range of the type.
     """
     longest = 0
@@ -104,6 +105,12 @@ def dual_pass(
     seen, n_failed = 0, 0
     inverse_node, inverse_edge = 1.0 / l2_node, 1.0 / l2_edge
     ones = len(x.multi_value) == 0 and len(x.single_value) == 0
+    # Block ascent: mu_s <- (1 - gamma) mu_s + gamma (marginals under w), with w = soft(z, l1) / l2 and
+    # z = -sum_s c_s (features of residual_s). The dual grows by at least c_s (gamma gap - gamma^2 c_s curvature / 2),
+    # curvature = |features of the direction|^2 / l2, so gamma = gap / (c_s curvature), at most 1.
+    # Invariants: residual = mu - truth; ``entropy`` is the mean of the entropies mixed in, by concavity a lower bound
+    # of the entropy of mu, so that the dual value is a valid bound. gap[s] = log Z - <theta, mu> - entropy >= 0. O(nnz
+    # width + n K width) per sample; memory O(longest width + width^2 + most width).
     for turn in range(len(order)):
         s = order[turn]
         lo, hi = offsets[s], offsets[s + 1]
@@ -191,6 +198,7 @@ def dual_pass(
 def marginals_pass(x, w, base, offsets, codes, n_labels, width, residual, residual_edge, entropy):
     """Set residuals and entropies of every sample to those of its marginals under ``w``; the truth if out of range."""
     longest = 0
+    # residual = marginals - truth and entropy = log Z - <theta, marginals>, which makes every gap 0 at this w.
     for s in range(len(offsets) - 1):
         longest = max(longest, offsets[s + 1] - offsets[s])
     dtype = w.rows.dtype

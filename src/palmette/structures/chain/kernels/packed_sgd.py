@@ -1,4 +1,4 @@
-"""Stochastic gradient steps on the log loss of packed chains: weights with a scale, so that shrinking costs nothing."""
+"""Stochastic gradient steps on the log loss of packed chains: a common scale makes shrinking all weights O(1)."""
 
 from __future__ import annotations
 
@@ -52,6 +52,9 @@ def sgd_pass(x, w, base, mask, edge_mask, offsets, codes, order, n_labels, width
     path, cost, zeros = np.empty(0, np.int64), np.empty(0, dtype), np.zeros(width, dtype)
     edge_size = n_labels * width
     total, scale = 0.0, 1.0
+    # Invariant: the weights are scale x w.rows, scale x w.singles and w.edge. A step of -eta gradient is -eta / scale
+    # in stored units. O(nnz width + n K width) per sample, O(longest width + width^2) memory. ``loss_gradient`` takes
+    # log space where scaled products leave their range.
     for turn in range(len(order)):
         s = order[turn]
         lo, hi = offsets[s], offsets[s + 1]

@@ -107,7 +107,7 @@ def mean_score(score, edge, width, node, pair, lo, n, e0):
 def smo_pass(
     x, w, inverse, base, cost, offsets, codes, weight, order, n_labels, width, node, pair, loss, gap, g, inner
 ):  # fmt: skip
-    """Visit the samples of ``order`` once each, with at most ``inner`` steps a visit.
+    """Visit the samples of ``order`` once each, with at most ``inner`` steps per visit.
 
     ``cost`` is flat, its rows padded to ``width``; ``inverse`` has 1 / l2, and 0 where there is no weight. ``loss`` and
     ``gap`` (samples,) are the mean loss of each block and what it lacked before its visit.

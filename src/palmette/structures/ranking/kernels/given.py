@@ -10,6 +10,7 @@ from palmette._kernels.jit import kernel
 @kernel()
 def first_flaw(ranks, offsets):
     """The first row whose rank is out of range or taken by an earlier row of its sample; -1 if there is none."""
+    # A permutation of 0..n - 1 has every rank once: O(n) per sample, one flag per rank.
     for s in range(len(offsets) - 1):
         lo, hi = offsets[s], offsets[s + 1]
         taken = np.zeros(hi - lo, np.bool_)

@@ -20,6 +20,7 @@ def extent(path, at, hi, n_labels):
 def first_flaw(path, offsets, longest):
     """First row whose code is none, goes on with another label, or begins too long a segment; -1 if there is none."""
     n_labels = len(longest)
+    # A segment is measured at its first row only, so each row is read at most twice: O(rows).
     for s in range(len(offsets) - 1):
         lo, hi = offsets[s], offsets[s + 1]
         for t in range(lo, hi):
@@ -37,6 +38,7 @@ def first_flaw(path, offsets, longest):
 def segmentation_scores(node, segment, edge, step, offsets, path, total):
     """Score of every sample's segmentation."""
     n_labels = node.shape[1]
+    # f = sum over segments of segment[t, d, label] + nodes of its rows + edge[label before, label]; O(rows).
     for s in range(len(offsets) - 1):
         lo, hi = offsets[s], offsets[s + 1]
         value, t = 0.0, lo
@@ -78,6 +80,9 @@ def plus_entropy(p, sign, total):
 def segmentation_entropies(segment_marginal, pair_marginal, offsets, out):
     """Entropy of each sample: of the first state, of lengths given states, of states given the ones before them."""
     n_lengths, n_states = segment_marginal.shape[1], segment_marginal.shape[2]
+    # Segments are a Markov chain: H = H(first state) + sum_t H(length | state begins at t) + sum_{t > lo} H(next |
+    # ended at t), each conditional one as a joint minus a single entropy of masses that need not sum to 1. O(n S (D +
+    # S)).
     for s in range(len(offsets) - 1):
         lo, hi = offsets[s], offsets[s + 1]
         total = 0.0

@@ -32,6 +32,7 @@ def sums_of_lengths(whole, after, t, n_lengths, value, top, share):
     for s in range(n_states):
         top[s] = -np.inf
         value[s] = 0.0
+    # Log-sum-exp over lengths for all states at once; share[d, s] = p(length d | state s begins at t). O(D S).
     for d in range(n_lengths):
         for s in range(n_states):
             share[d, s] = whole[d, s] + after[t + d + 1, s]
@@ -75,6 +76,9 @@ def log_suffixes(
     terms = work[0]
     for s in range(n_states):
         after[n, s] = 0.0
+    # value[t, s] = log sum_d exp(whole[t, d, s] + after[t + d + 1, s]);
+    # after[t, i] = log sum_j exp(edge[i, j] + value[t, j]), by products relative to the best state where the tables are
+    # narrow; after[n] = 0. O(n S (D + S)).
     for t in range(n - 1, -1, -1):
         row = share[(lo + t) * keep]
         sums_of_lengths(whole[lo + t], after, t, min(n_lengths, n - t), value[t], terms, row)
@@ -122,6 +126,8 @@ def cross_boundary(edge, factor, by_products, e, value, after, ended, weight, wo
     terms, scaled = work[0], work[1]
     for j in range(n_states):
         begin[j] = 0.0
+    # p(next j | ended i) = factor[i, j] e^(value[j] - top) / sum, or exp(edge[i, j] + value[j] - after[i]);
+    # begin[j] = sum_i ended[i] p(j | i). O(S^2).
     if by_products:
         relative(value, terms)
         for i in range(n_states):
@@ -161,6 +167,9 @@ def sample_expectation(
         begin[s] = np.exp(value[0, s] - log_z)
         for t in range(n + 1):
             ended[t, s] = 0.0
+    # Forward in probabilities: begin[s] that a segment of state s begins at t, ended[t, s] that one ended just before.
+    # segment_out holds p(length | state) until row t is reached, then weight x begin x that. All numbers are in [0, 1].
+    # O(n S (D + S)).
     for t in range(n):
         if t > 0:
             e = first + (t - 1) * step
@@ -185,6 +194,8 @@ def expectations(whole, edge, step, offsets, weight, log_z, segment_out, pair):
     width, forbidden = exponentiate_edges(edge, factor, shift)
     segment_out[:] = 0.0
     pair[:] = 0.0
+    # Memory O(longest S + tables S^2): p(length | state) is kept in ``segment_out`` itself. Where log Z = -inf, the
+    # entries of the sample there mean nothing.
     for s in range(len(offsets) - 1):
         lo, hi = offsets[s], offsets[s + 1]
         first = (lo - s) * step
@@ -226,6 +237,8 @@ def draw_segmentations(whole, edge, step, offsets, uniform, path):
     width, forbidden = exponentiate_edges(edge, factor, shift)
     by_products = narrow(width, forbidden)
     terms, chances = work[0], work[1]
+    # p(state | state before) ~ exp(edge + value[t]), p(length | state) = share. O(n S (D + S)) per sample, then
+    # O(S + D) per segment drawn. Memory: one table of the size of ``whole``.
     for s in range(len(offsets) - 1):
         lo, hi = offsets[s], offsets[s + 1]
         first, keep = (lo - s) * step, lo - lo + 1
