@@ -55,7 +55,7 @@ class Executor(ABC):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *exc_info: object) -> None:
+    def __exit__(self, *exc_info: object) -> None:  # noqa: B027 -- most have nothing to end
         """End what the executor has started."""
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -110,6 +111,11 @@ class Batch:
         """
         rows, offsets = gather(self.offsets, samples)
         return Batch(self.rows[rows], offsets)
+
+    def in_pieces(self, decomposition: Any, seed: int, epoch: int) -> tuple[Batch, np.ndarray]:
+        """The same rows in pieces that a decomposition draws for this epoch, and the sample of each piece."""
+        starts, stops, sample = decomposition.pieces(self.offsets, seed, epoch)
+        return replace(self, offsets=np.append(starts, stops[-1:])), sample
 
     def check(self) -> None:
         """Raise ValueError unless compiled loops can read the batch. Estimators ask it of batches that they are given.

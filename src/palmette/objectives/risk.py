@@ -73,6 +73,8 @@ class Risk:
         self._placed: dict[str, Sized] = {}
         self._chains: dict[np.dtype, PackedChains] = {}
         self._whole = samples.batch  # as it is before any decomposition
+        self._cut: tuple[int, int] | None = None
+        self._cache: dict[str, Any] = {}
 
     @property
     def n_params(self) -> int:
@@ -81,8 +83,8 @@ class Risk:
 
     @property
     def n_samples(self) -> int:
-        """Number of training samples."""
-        return len(self.samples.weight)
+        """Number of training samples, or of their pieces."""
+        return len(self.samples.weight) if self._cut is None else self.in_sequence(_count)
 
     @property
     def smooth(self) -> bool:
@@ -117,19 +119,20 @@ class Risk:
     def in_sequence(self, function: Callable[..., Any], *broadcast: Any) -> Any:
         """``function(problem, state, *broadcast)`` where all samples are: a pass sample by sample, as one call.
 
-        ``problem`` is this one on an executor of its own; ``state`` stays there from call to call.
+        ``problem`` is this one on threads of that place; ``state`` stays there from call to call.
         """
         if "whole" not in self._placed:
             self._placed["whole"] = self.executor.place([self._on(self.samples)])
-        law = self.structure, self.surrogate
-        return self.executor.run(_in_sequence, self._placed["whole"], law, function, *broadcast)[0]
+        own = self.structure, self.surrogate, self._cut
+        return self.executor.run(_in_sequence, self._placed["whole"], own, function, *broadcast)[0]
 
     def _on(self, samples: Samples) -> Risk:
-        """The same problem on an executor of its own."""
-        return self._with(samples=samples, executor=ThreadExecutor(1), _placed={})
+        """The same problem on other samples, with threads of this process."""
+        threads = self.executor if self.executor.shares_memory else ThreadExecutor(1)
+        return self._with(samples=samples, executor=threads, _placed={}, _cut=None, _cache={})
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self._on(self.samples)), "_chains": {}}
+        return {**vars(self), "executor": ThreadExecutor(1), "_placed": {}, "_chains": {}, "_cache": {}}
 
     def close(self) -> None:
         """Release the samples where they were placed."""
@@ -156,14 +159,14 @@ class Risk:
         wanted = there.dtype if dtype is None else np.dtype(dtype)
         return self._chains.setdefault(wanted, there if wanted == there.dtype else there.astype(wanted))
 
-    def in_pieces(self, offsets: np.ndarray, sample: np.ndarray) -> Risk:
-        """The same problem on pieces of the samples: piece k has the rows ``offsets[k]:offsets[k + 1]`` of a sample."""
-        batch = Batch(self.samples.batch.rows, offsets)
-        return self._on(Samples(batch, self.samples.codes, self.samples.weight[sample]))
+    def cut_anew(self, seed: int, epoch: int) -> Risk:
+        """The problem on the pieces of this epoch, if there is a decomposition; they are cut where the samples are."""
+        return self if self.decomposition is None else self._with(_cut=(seed, epoch))
 
-    def with_batch(self, batch: Batch) -> Risk:
-        """The same problem on other inputs of the same samples, for passes sample by sample."""
-        return self._on(self.samples._replace(batch=batch))
+    def pieces(self, seed: int, epoch: int) -> Risk:
+        """The problem on the pieces of this epoch, cut here; compiled loops read the rows of the whole samples."""
+        batch, sample = self.samples.batch.in_pieces(self.decomposition, seed, epoch)
+        return self._on(self.samples._replace(batch=batch, weight=self.samples.weight[sample]))
 
     def loss(self, w: np.ndarray) -> tuple[float, np.ndarray]:
         """Value and (sub)gradient of the data term at ``w``."""
@@ -175,6 +178,8 @@ class Risk:
         The cut that they make is below the data term everywhere. The slack is 0 where maxima are exact; else
         :meth:`refine` may make it smaller.
         """
+        if self._cut is not None:
+            return self.in_sequence(_loss_on_pieces, w)
         return (*self._packed_loss(w), 0.0) if self._is_packed else self._generic_loss(w)
 
     def refine(self) -> bool:
@@ -243,7 +248,21 @@ def shard_best(shard: Shard, state: State, structure: Any, w: np.ndarray) -> np.
 
 
 def _in_sequence(
-    problem: Risk, state: State, law: tuple[Any, Any], function: Callable[..., Any], *broadcast: Any
+    problem: Risk, state: State, own: tuple[Any, Any, Any], function: Callable[..., Any], *broadcast: Any
 ) -> Any:
-    structure, surrogate = law
+    structure, surrogate, cut = own
+    if cut is not None:
+        if problem._cache.get("cut") != cut:
+            problem._cache.update(cut=cut, pieces=problem.pieces(*cut))
+        problem = problem._cache["pieces"]
     return function(problem._with(structure=structure, surrogate=surrogate), state, *broadcast)
+
+
+def _count(problem: Risk, state: State) -> int:
+    return problem.n_samples
+
+
+def _loss_on_pieces(problem: Risk, state: State, w: np.ndarray) -> tuple[float, np.ndarray, float]:
+    if "packed anew" not in problem._cache:  # with pieces in the place of samples
+        problem._cache["packed anew"] = problem._with(_whole=problem.samples.batch, _chains={}, _placed={})
+    return problem._cache["packed anew"].bounded_loss(w)

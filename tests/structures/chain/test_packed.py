@@ -77,7 +77,7 @@ def test_shards_do_not_depend_on_threads(monkeypatch):
 def test_steps_on_pieces_are_the_same_compiled_and_generic(rng, kind, surrogate):
     with make_problem(rng, kind, surrogate=surrogate, l2=0.7 * (surrogate == "log")) as problem:
         problem.decomposition = Decomposition(1.5)
-        pieces = passes.cut_anew(problem, 0, 0)
+        pieces = problem.pieces(0, 0)
         assert (
             pieces.n_samples > problem.n_samples
             and pieces.samples.batch.n_rows == problem.samples.batch.n_rows
