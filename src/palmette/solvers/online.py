@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from palmette.errors import MissingCapability
+from palmette.loops import kind_of
 from palmette.solvers.base import Callback, Recorder, Result, Step, check_settings
 from palmette.structures.positions.linear_scorer import LinearScorer
 from palmette.surrogates.perceptron import PerceptronLoss
@@ -117,7 +118,7 @@ def is_fused(problem: Any) -> bool:
     """Whether the compiled loop for chains serves this problem, of exactly the classes it was written for."""
     structure = problem.structure
     return (
-        vars(type(structure)).get("sequential_kernels") == "chain"
+        kind_of(structure) in ("chain", "multiclass")
         and type(problem.scorer) is LinearScorer
         and getattr(structure, "order", 1) == 1
     )

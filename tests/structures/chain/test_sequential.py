@@ -6,15 +6,16 @@ import numpy as np
 import pytest
 from problems import CLASSES, KINDS, make_problem
 
+from palmette.loops.active_set import ActiveSet
+from palmette.loops.hinge_blocks import GenericBlocks
 from palmette.losses import Hamming, ZeroOne
 from palmette.solvers import stochastic_pass as passes
-from palmette.solvers.active_set import ActiveSet
 from palmette.solvers.frank_wolfe import FrankWolfe
 from palmette.solvers.perceptron import AveragedPerceptron
 from palmette.solvers.stochastic import Stochastic
 from palmette.solvers.stochastic_pass import PassState
 from palmette.structures import Chain, Multiclass
-from palmette.structures.chain.loops.hinge_blocks import GenericBlocks, PackedBlocks
+from palmette.structures.chain.loops.hinge_blocks import PackedBlocks
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -8,25 +8,54 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from palmette._kernels.constants import NEVER, padded
 from palmette.data.batch import Batch, SparseRows
-from palmette.structures.chain.constrained import ConstrainedChain
-from palmette.structures.chain.edge_scorer import EdgeScorer
-from palmette.structures.positions.linear_scorer import LinearScorer
+from palmette.loops.table import kind_of
 
 if TYPE_CHECKING:
     from palmette.data.span_encodings import Transitions
     from palmette.structures.chain.kernels.packed import Weights
+    from palmette.structures.positions.linear_scorer import LinearScorer
 
-LANES = 8  # as palmette._kernels.simd, which is not imported before it is needed
-NEVER = -1e30  # score of a padded label
+LAYOUTS = ("chain", "constrained chain", "multiclass")  # what the structures served are compiled as
 
 
 def can_pack(structure: Any, scorer: Any) -> bool:
     """Whether the compiled loops over packed chains serve this structure and scorer, exactly as they are."""
-    bound = type(structure) is ConstrainedChain and structure.order == 1
-    if not bound and vars(type(structure)).get("sequential_kernels") != "chain":
-        return False
-    return type(scorer) is LinearScorer or (type(scorer) is EdgeScorer and not len(scorer.triples))
+    kind = kind_of(scorer)
+    linear = kind == "linear" or (kind == "edges" and not len(scorer.triples))
+    return linear and kind_of(structure) in LAYOUTS and structure.order == 1
+
+
+def packs(problem: Any) -> bool:
+    """Whether samples can be packed: chains of order 1, scored by weights of features, of edges too."""
+    return can_pack(problem.structure, problem.scorer)
+
+
+def packs_plain(problem: Any) -> bool:
+    """The same without features of edges."""
+    return packs(problem) and kind_of(problem.scorer) == "linear"
+
+
+def packed(problem: Any, dtype: Any = None) -> PackedChains:
+    """The samples of a problem packed, in this precision or in any that there is already."""
+    return problem.pack(dtype)
+
+
+def are_even(problem: Any) -> bool:
+    """Whether the weights of a block have the same strengths, as loops take for granted."""
+    reg = problem.regularizer
+    parts = [part[block] for block in problem.scorer.blocks.values() for part in (reg.l2, reg.l1)]
+    return all(bool(np.all(part == part[0])) for part in parts if len(part))
+
+
+def cost_table(problem: Any, chains: PackedChains) -> np.ndarray:
+    """Cost of each confusion, flat with padded rows; zero where the surrogate has no task loss."""
+    out = np.zeros((chains.n_labels, chains.width), chains.dtype)
+    loss = getattr(problem.surrogate, "task_loss", None)
+    if loss is not None:
+        out[:, : chains.n_labels] = loss.table
+    return out.ravel()
 
 
 class PackedChains:
@@ -52,7 +81,7 @@ class PackedChains:
     ) -> None:
         self.scorer, self.offsets, self.dtype = scorer, batch.offsets, np.dtype(dtype)
         self.n_labels = scorer.n_labels
-        self.width = -(-self.n_labels // LANES) * LANES
+        self.width = padded(self.n_labels)
         self.rules = rules
         self.inputs = self._split(self._place_weights(), *_sparse(batch))
         if rules is not None:
