@@ -271,6 +271,7 @@ def maps_of(axis_ptr, axes, n_outer, block, cards, src_ptr, stride_ptr, strides,
 def map_sizes(axis_ptr, n_outer, block, src_ptr, stride_ptr, strides):
     """Where the maps of the sources begin."""
     map_ptr = np.zeros(len(stride_ptr), np.int64)
+    # A source needs a map of block[c] entries if one of its strides inside the block is not 0.
     for c in range(len(n_outer)):
         for j in range(src_ptr[c], src_ptr[c + 1]):
             moves = False

@@ -55,6 +55,7 @@ def shift_mass(k, step, start, index, value, inverse, mass, w):
 def slack_of(s, head, following, start, index, value, offset, mass, w):
     """The slack that the constraints of sample s ask for, and their mean by mass."""
     top, mean, k = 0.0, 0.0, head[s]
+    # top = max(0, max_k violation), mean = sum_k mass_k violation_k; their difference is what the sample lacks.
     while k != NONE:
         own = violation(k, start, index, value, offset, w)
         top = max(top, own)

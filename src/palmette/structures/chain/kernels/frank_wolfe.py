@@ -115,6 +115,7 @@ def direct_features(x, row, label, amount, width, inverse, g):
     """As ``add_features``; returns by how much ``sum g^2 inverse`` grew. ``inverse`` is 0 where there is no weight."""
     ones = len(x.multi_value) == 0 and len(x.single_value) == 0
     grown = 0.0
+    # Invariant: ``grown`` is the change of sum g^2 inverse so far; (g + d)^2 - g^2 = d (2 g + d). O(nnz of the row).
     for p in range(x.multi_at[row], x.multi_at[row + 1]):
         q = x.multi[p] * width + label
         d = amount if ones else amount * x.multi_value[p]
@@ -134,6 +135,7 @@ def direct_features(x, row, label, amount, width, inverse, g):
 @kernel()
 def step_features(x, row, label, step, width, inverse, g, w):
     """``w -= step g inverse`` for the weights of ``row`` with ``label``, and ``g = 0``: once, however often called."""
+    # g is cleared with the step, so a column that stands in several rows takes it once.
     for p in range(x.multi_at[row], x.multi_at[row + 1]):
         q = x.multi[p] * width + label
         w.rows[q] -= step * g.rows[q] * inverse.rows[q]
@@ -174,6 +176,7 @@ def admit(rival, top, best, path, lo, n, mass, value, n_active):
 
     Returns the number of active labelings, and whether there was no place.
     """
+    # A new labeling has mass 0 and is the best one, so the next pairwise step goes to it.
     if not top > value[best] + TIE * (1.0 + abs(top)):
         return n_active, 0
     if n_active == len(mass):

@@ -93,6 +93,7 @@ def split_columns(indptr, indices, values, place, bias_row, x):
 def keep_columns(indptr, indices, values, place, at, column, value):
     """Occurrences of the columns that have a place, with it; returns their number. Empty outputs are only counted."""
     m = 0
+    # Called twice: with empty outputs to count, then to write. ``at`` gets the pointers of the rows both times.
     for t in range(len(indptr) - 1):
         for p in range(indptr[t], indptr[t + 1]):
             if place[indices[p]] >= 0:

@@ -34,6 +34,7 @@ def apply_rows(z, w, places, n, g, width, pace, l1, inverse_l2):
     step, cut, scale = simd.splat(g, -pace), simd.splat(g, l1), simd.splat(g, inverse_l2)
     direct, zero = simd.mul(step, scale), simd.splat(g, 0.0)
     plain = len(z) == 0
+    # z <- z - pace g, w = soft(z, l1) / l2 = (max(z - l1, 0) + min(z + l1, 0)) / l2. Without L1 only w is stored.
     for j in range(n):
         at, start = places[j] * width, j * width
         if plain:

@@ -106,8 +106,7 @@ def log_loss_value(
 ):
     """The value alone, for chains without edge features."""
     longest = 0
-    # log Z - score of the truth per sample, by the same ``sum_chain`` as the gradient, so that both fail on the same
-    # samples.
+    # log Z - score of the truth per sample, by the same ``sum_chain`` as the gradient: both fail on the same samples.
     for s in range(first, last):
         longest = max(longest, offsets[s + 1] - offsets[s])
     size = longest * width

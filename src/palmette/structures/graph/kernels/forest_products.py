@@ -11,6 +11,7 @@ from palmette._kernels.spread import SAFE_SPREAD, spread
 @kernel()
 def exponentiate_tables(edge, factor, shift, width, forbidden):
     """``factor = exp(edge - shift)``, and of each table its spread and whether an entry is -inf."""
+    # The largest entry of each table becomes 1, -inf exactly 0; a table that forbids everything has the shift 0.
     for e in range(len(edge)):
         top = -np.inf
         for i in range(edge.shape[1]):
