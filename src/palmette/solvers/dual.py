@@ -23,7 +23,7 @@ ALL_EVERY = 3  # ... for the next epoch that visits all
 class DualAscent:
     r"""Block-coordinate ascent in the dual of a chain CRF with L2 (and L1).
 
-    A sample's dual variables are marginals ``mu_i`` (see :class:`palmette.structures.chain.loops.dual_state.DualState`). A visit
+    A sample's dual variables are marginals ``mu_i`` (see ``structures.chain.loops.dual_state``). A visit
     computes its marginals ``p`` under the present weights and moves there by the share
 
         ``gamma = min(1, gap_i l2 / (c_i |E_p psi - E_mu psi|^2))``,  ``gap_i = log Z_i - <theta_i, mu_i> - h_i``,

@@ -104,15 +104,6 @@ class DualState:
 
     def start_from(self, w: np.ndarray) -> None:
         """Move from the truth towards the marginals under ``w``, as far as the dual value grows."""
-        self._store_marginals(w)
-        bound = float(self.weight @ self.entropy)
-        steep = 2.0 * self._conjugate(self._sums())
-        share = min(1.0, bound / steep) if steep > 0.0 else 1.0
-        for part in (self.residual, self.residual_edge, self.entropy):
-            part *= share
-        self.refresh()
-
-    def _store_marginals(self, w: np.ndarray) -> None:
         from palmette.structures.chain.kernels.packed_dual import marginals_pass
 
         chains = self.chains
@@ -120,6 +111,12 @@ class DualState:
             chains.inputs, chains.pack_weights(w), chains.base, chains.offsets, self.codes, chains.n_labels,
             chains.width, self.residual, self.residual_edge, self.entropy,
         )  # fmt: skip
+        bound = float(self.weight @ self.entropy)
+        steep = 2.0 * self._conjugate(self._sums())
+        share = min(1.0, bound / steep) if steep > 0.0 else 1.0
+        for part in (self.residual, self.residual_edge, self.entropy):
+            part *= share
+        self.refresh()
 
     def refresh(self, keep: bool = True) -> tuple[np.ndarray, float]:
         """Recompute the weights from the marginals in double precision, free of what rounding has gathered.
