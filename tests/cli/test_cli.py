@@ -357,7 +357,7 @@ def test_inspect_other_models(run):
 
 BENCHMARK = '''"""Counting."""
 
-from palmette.bench import Benchmark, Side, Target
+from experiments.harness import Benchmark, Side, Target
 
 def count(run):
     with run.phase("count"):

@@ -70,8 +70,8 @@ def optimise(order, head, following, start, index, value, offset, inverse, mass,
     constraint, as far as is best. Returns the sum of what each sample lacked before its first step."""
     lacking = 0.0
     # Invariants: masses are >= 0 and sum to at most 1 per sample (``rest`` is that of ``slack >= 0``);
-    # w = -sum_k mass_k g_k inverse. Moving m from worst to best changes the dual by (top - bottom) m - curvature m^2 /
-    # 2: an exact line search, so the dual never falls. O(nnz of the sample's constraints) per step, nothing allocated.
+    # w = -sum_k mass_k g_k inverse. Moving m from worst to best adds (top - bottom) m - curvature m^2 / 2 to the dual:
+    # an exact line search, so the dual never falls. O(nnz of the sample's constraints) per step, nothing allocated.
     for turn in range(len(order)):
         s = order[turn]
         for step in range(n_steps):

@@ -206,8 +206,8 @@ def frank_wolfe_pass(
     # Invariants: the masses of a sample are >= 0 and sum to 1; w = sum_s weight (true - mean counts) / l2 after every
     # step, and edge_t is the transpose of w.edge. gap[s] = weight (max_y - mean) of augmented scores before the visit.
     # A step is an exact line search, so the dual never falls. A labeling that loses its mass is dropped; a rival that
-    # got none is freed at the end. Per visit one O(n K^2) maximisation, per step O(nnz K + active n). Memory O(longest
-    # width + width^2 + places).
+    # got none is freed at the end. Per visit one O(n K^2) maximisation, per step O(nnz K + active n).
+    # Memory O(longest width + width^2 + places).
     for s in order:
         lo, hi = offsets[s], offsets[s + 1]
         n = hi - lo

@@ -110,8 +110,8 @@ def dual_pass(
     # z = -sum_s c_s (features of residual_s). The dual grows by at least c_s (gamma gap - gamma^2 c_s curvature / 2),
     # curvature = |features of the direction|^2 / l2, so gamma = gap / (c_s curvature), at most 1.
     # Invariants: residual = mu - truth; ``entropy`` is the mean of the entropies mixed in, by concavity a lower bound
-    # of the entropy of mu, so that the dual value is a valid bound. gap[s] = log Z - <theta, mu> - entropy >= 0. O(nnz
-    # width + n K width) per sample; memory O(longest width + width^2 + most width).
+    # of the entropy of mu, so that the dual value is a valid bound. gap[s] = log Z - <theta, mu> - entropy >= 0.
+    # O(nnz width + n K width) per sample; memory O(longest width + width^2 + most width).
     for turn in range(len(order)):
         s = order[turn]
         lo, hi = offsets[s], offsets[s + 1]

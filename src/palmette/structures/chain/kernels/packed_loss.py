@@ -42,9 +42,10 @@ def log_loss_pass(
     even compiled.
     """
     longest = 0
-    # loss += c (log Z - score of the truth), gradient += c (marginals - truth). For pairs sum_t alpha[t - 1, i] pull[t,
-    # j] is gathered, and multiplied by factor[i, j] once by the caller. O(nnz width + n K width) per sample; memory
-    # O(longest width), with edge features O(longest K width). Samples in order: sums are the same in every run.
+    # loss += c (log Z - score of the truth), gradient += c (marginals - truth). For pairs
+    # sum_t alpha[t - 1, i] pull[t, j] is gathered, and multiplied by factor[i, j] once by the caller.
+    # O(nnz width + n K width) per sample; memory O(longest width), with edge features
+    # O(longest K width). Samples in order: sums are the same in every run.
     for s in range(first, last):
         longest = max(longest, offsets[s + 1] - offsets[s])
     size = longest * width

@@ -65,8 +65,9 @@ def inside_products(node, factor, shift, table, lo, hi, e0, order, parent, up, f
         for j in range(n_labels):
             local[t, j] = np.exp(row[j] - top)
             value[t, j] = local[t, j]
-    # value[v] ~ local[v] x messages of its children, divided by its sum; message[v, i] = sum_j factor[i, j] value[v,
-    # j]. Children before parents. log Z = sum of logs of all divisors, largest node scores and shifts. O(nodes K^2).
+    # value[v] ~ local[v] x messages of its children, divided by its sum;
+    # message[v, i] = sum_j factor[i, j] value[v, j]. Children before parents.
+    # log Z = sum of logs of all divisors, largest node scores and shifts. O(nodes K^2).
     for place in range(hi - 1, lo - 1, -1):
         v = order[place]
         own = value[v]
