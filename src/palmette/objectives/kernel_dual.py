@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from palmette._kernels.constants import FREE
-from palmette.executors.threads import ThreadExecutor
+from palmette.contracts.executor import Executor
 from palmette.kernels.gram import Gram
 from palmette.objectives.kernel_edges import EdgePart
 from palmette.objectives.kernel_scorer import bare
@@ -35,7 +35,7 @@ class KernelProblem:
     linear : LinearScorer or another scorer of weights, of rows without columns
     l2 : float
     l2_linear : ndarray
-    executor : ThreadExecutor
+    executor : Executor
     edges : EdgePart, optional
         Edges that are scored by a kernel of their own, with a penalty of their own.
     """
@@ -48,7 +48,7 @@ class KernelProblem:
     linear: Any
     l2: float
     l2_linear: np.ndarray
-    executor: ThreadExecutor
+    executor: Executor
     edges: EdgePart | None = None
 
     @property
