@@ -110,7 +110,7 @@ def test_structures_are_light():
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-CORE = ("surrogates", "loops")
+CORE = ("solvers", "surrogates", "loops")
 
 
 def imports_of(path):

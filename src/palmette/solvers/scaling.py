@@ -28,7 +28,7 @@ from palmette.objectives.problem import first_point
 from palmette.solvers.base import Result
 
 # What does not depend on the coordinates.
-_SAME = {"can_pack", "convex", "decomposition", "samples", "scorer", "structure", "surrogate"}
+_SAME = {"convex", "decomposition", "samples", "scorer", "structure", "surrogate"}
 
 
 class Centring(NamedTuple):

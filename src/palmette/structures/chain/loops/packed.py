@@ -17,19 +17,12 @@ if TYPE_CHECKING:
     from palmette.structures.chain.kernels.packed import Weights
     from palmette.structures.positions.linear_scorer import LinearScorer
 
-LAYOUTS = ("chain", "constrained chain", "multiclass")  # what the structures served are compiled as
-
-
-def can_pack(structure: Any, scorer: Any) -> bool:
-    """Whether the compiled loops over packed chains serve this structure and scorer, exactly as they are."""
-    kind = kind_of(scorer)
-    linear = kind == "linear" or (kind == "edges" and not len(scorer.triples))
-    return linear and kind_of(structure) in LAYOUTS and structure.order == 1
-
 
 def packs(problem: Any) -> bool:
     """Whether samples can be packed: chains of order 1, scored by weights of features, of edges too."""
-    return can_pack(problem.structure, problem.scorer)
+    kind = kind_of(problem.scorer)
+    linear = kind == "linear" or (kind == "edges" and not len(problem.scorer.triples))
+    return linear and problem.structure.order == 1
 
 
 def packs_plain(problem: Any) -> bool:
@@ -39,14 +32,30 @@ def packs_plain(problem: Any) -> bool:
 
 def packed(problem: Any, dtype: Any = None) -> PackedChains:
     """The samples of a problem packed, in this precision or in any that there is already."""
-    return problem.pack(dtype)
+    there = next((chains for chains in problem.memory.values() if isinstance(chains, PackedChains)), None)
+    if there is None:
+        rules = getattr(problem.structure, "rules", None)
+        there = PackedChains(problem.scorer, problem.whole, np.float64 if dtype is None else dtype, rules)
+        problem.memory["packed", there.dtype] = there
+    wanted = there.dtype if dtype is None else np.dtype(dtype)
+    if ("packed", wanted) not in problem.memory:
+        problem.memory["packed", wanted] = there.astype(wanted)
+    return problem.memory["packed", wanted]
 
 
 def are_even(problem: Any) -> bool:
-    """Whether the weights of a block have the same strengths, as loops take for granted."""
-    reg = problem.regularizer
-    parts = [part[block] for block in problem.scorer.blocks.values() for part in (reg.l2, reg.l1)]
-    return all(bool(np.all(part == part[0])) for part in parts if len(part))
+    """Whether the weights of each column have one strength, and so have intercepts and transitions."""
+    scorer, parts = problem.scorer, (problem.regularizer.l2, problem.regularizer.l1)
+    own = [part[scorer.blocks[name]] for name in ("bias", "edge") for part in parts]
+    if not all(np.all(part == part[0]) for part in own if len(part)):
+        return False
+    nodes = [part for part in (part[scorer.blocks["node"]] for part in parts) if np.any(part != part[:1])]
+    column, of_column = scorer.coordinates()[0] if nodes else None, np.empty(scorer.n_columns)
+    for part in nodes:
+        of_column[column] = part
+        if np.any(of_column[column] != part):
+            return False
+    return True
 
 
 def cost_table(problem: Any, chains: PackedChains) -> np.ndarray:
