@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -116,17 +116,6 @@ def require_convex(problem: Problem, solver: str) -> None:
         raise MissingCapability(
             f"{solver} needs a convex loss, and {name_of(problem)} (loss='ramp', or ties='best') is none: use "
             "solver='cccp', or 'subgradient', 'pegasos' or 'stochastic', which descend directly"
-        )
-
-
-def require_parts(problem: Problem, solver: str) -> None:
-    """Refuse a loss that marginals of nodes and edges do not determine."""
-    task_loss: Any = problem.surrogate.task_loss  # type: ignore[attr-defined]
-    if getattr(task_loss, "way", None) != "parts":
-        raise MissingCapability(
-            f"{solver} needs a task loss that is a sum over positions here, not "
-            f"{type(task_loss).__name__}: its dual variables are marginals, which know no other; use "
-            "solver='bundle', or task_loss='hamming' where outputs have labels"
         )
 
 

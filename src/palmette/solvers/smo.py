@@ -7,8 +7,7 @@ from typing import Any
 
 from palmette.errors import MissingCapability
 from palmette.loops import find
-from palmette.loops.block_state import Blocks
-from palmette.objectives.problem import require_parts
+from palmette.loops.block_state import Blocks, require_parts
 from palmette.solvers.block_ascent import BlockAscent
 
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from palmette.executors.shards import cut
 from palmette.loops.table import kind_of
 from palmette.memory import check_size
-from palmette.objectives.shards import cut
 from palmette.structures.chain.loops.packed import PackedChains, packed, packs, packs_plain
 
 if TYPE_CHECKING:

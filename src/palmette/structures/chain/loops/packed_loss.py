@@ -8,8 +8,8 @@ import numpy as np
 
 from palmette.contracts.executor import State, summed
 from palmette.data.batch import SparseRows
+from palmette.executors.shards import MAX_SHARDS, ROWS_A_SHARD, cut
 from palmette.loops.table import kind_of
-from palmette.objectives.shards import MAX_SHARDS, ROWS_A_SHARD, cut
 from palmette.structures.chain.loops.packed import PackedChains, packed, packs
 
 if TYPE_CHECKING:

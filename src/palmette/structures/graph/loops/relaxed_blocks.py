@@ -9,9 +9,8 @@ import numpy as np
 
 from palmette._kernels.constants import TIE
 from palmette.inference.relaxation import relax
-from palmette.loops.block_state import BlockState
+from palmette.loops.block_state import BlockState, require_parts
 from palmette.loops.hinge_blocks import first_best
-from palmette.objectives.problem import require_parts
 from palmette.structures.graph.factor_graphs import add_answer, factor_graph
 from palmette.structures.graph.loops.flat_counts import OneGraph, dot, flatten, require_bounds, without_tree
 from palmette.structures.graph.methods import SMALL_PROGRAM
