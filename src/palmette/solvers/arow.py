@@ -8,10 +8,12 @@ from typing import ClassVar
 import numpy as np
 
 from palmette._kernels.constants import AROW as RULE
+from palmette.registry import register
 from palmette.solvers.base import check_settings
 from palmette.solvers.online import Online
 
 
+@register("solver")
 @dataclass(frozen=True)
 class AROW(Online):
     r"""Keep a variance for every weight, and let those with a large one move most.

@@ -12,6 +12,7 @@ from palmette.errors import MissingCapability
 from palmette.loops import find
 from palmette.loops.dual_ascent import DualVariables
 from palmette.objectives.problem import first_point, name_of, require_convex, require_separable, require_whole
+from palmette.registry import register
 from palmette.solvers.base import Callback, Recorder, Result, check_settings, warn_unconverged
 
 SINGLE_FROM = 1e-5  # the coarsest tol that floats are good enough for: their certificates end near 1e-6
@@ -19,6 +20,7 @@ IDLE = 0.5  # samples whose gap is below this share of the mean wait ...
 ALL_EVERY = 3  # ... for the next epoch that visits all
 
 
+@register("solver")
 @dataclass(frozen=True)
 class DualAscent:
     r"""Block-coordinate ascent in the dual of a chain CRF with L2 (and L1).

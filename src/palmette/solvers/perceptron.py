@@ -10,10 +10,12 @@ import numpy as np
 
 from palmette.errors import MissingCapability
 from palmette.loops.stochastic_pass import DTYPES, PassState, check_choices, stochastic_pass
+from palmette.registry import register
 from palmette.solvers.base import Callback, Recorder, Result, check_settings
 from palmette.surrogates.perceptron import PerceptronLoss
 
 
+@register("solver")
 @dataclass(frozen=True)
 class AveragedPerceptron:
     """Add the true counts and subtract the predicted ones, sample by sample; return the average of all weights.

@@ -8,9 +8,11 @@ from typing import Any
 from palmette.errors import MissingCapability
 from palmette.loops import find
 from palmette.loops.block_state import Blocks, require_parts
+from palmette.registry import register
 from palmette.solvers.block_ascent import BlockAscent
 
 
+@register("solver")
 @dataclass(frozen=True)
 class SMO(BlockAscent):
     r"""Maximise the factored dual of a max-margin Markov network by steps on pairs of labelings.

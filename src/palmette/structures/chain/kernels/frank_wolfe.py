@@ -149,7 +149,7 @@ def step_features(x, row, label, step, width, inverse, g, w):
 
 @kernel()
 def move_mass(x, w, inverse, g, edge_t, lo, n, width, weight, gain, to, fro, limit):
-    """Move mass from labeling ``fro`` to labeling ``to``, as far as is best and at most ``limit``; returns how much.
+    """Move mass from labeling ``fro`` to labeling ``to``, by an exact line search up to ``limit``; returns how much.
 
     ``gain`` is the slope of the dual. The weights follow. The packed ``g`` is zero before and after.
     """

@@ -199,7 +199,6 @@ def dual_pass(
 def marginals_pass(x, w, base, offsets, codes, n_labels, width, residual, residual_edge, entropy):
     """Set residuals and entropies of every sample to those of its marginals under ``w``; the truth if out of range."""
     longest = 0
-    # residual = marginals - truth and entropy = log Z - <theta, marginals>, which makes every gap 0 at this w.
     for s in range(len(offsets) - 1):
         longest = max(longest, offsets[s + 1] - offsets[s])
     dtype = w.rows.dtype
@@ -213,6 +212,7 @@ def marginals_pass(x, w, base, offsets, codes, n_labels, width, residual, residu
         np.zeros(width * width, dtype),
     )
     shift = exponentiate_edges(w.edge, n_labels, width, factor, factor_t) if has_edges else 0.0
+    # residual = marginals - truth and entropy = log Z - <theta, marginals>, which makes every gap 0 at this w.
     for s in range(len(offsets) - 1):
         lo, hi = offsets[s], offsets[s + 1]
         n = hi - lo

@@ -50,7 +50,7 @@ def inside_products(node, factor, shift, table, lo, hi, e0, order, parent, up, f
     """Normalised messages to the roots; returns the log-partition (-inf if nothing is allowed).
 
     ``value[v]`` sums to 1, ``local[v]`` is exp(node) relative to its best label, ``message[v]`` is what the parent of v
-    hears.
+    receives.
     """
     n_labels = node.shape[1]
     log_z = 0.0

@@ -1,8 +1,8 @@
 """Sums on forests: log-partitions and marginals. Tables as in ``forest_max``.
 
 Scaled products where ``fits_products`` proves that no message leaves the range of a double, else log space, as on
-chains. Messages go from the leaves to the roots and back; what a node tells one child is the product of what it heard
-from everybody else, gathered from both sides of the row of children, so that nothing is ever divided.
+chains. Messages go from the leaves to the roots and back; the message to one child is the product of the messages from
+all other neighbours, gathered from both sides of the row of children, so that nothing is ever divided.
 """
 
 from __future__ import annotations
