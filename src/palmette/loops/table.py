@@ -28,7 +28,7 @@ class Loop(Protocol):
         """Whether the loop serves this problem: the only place where its conditions are written."""
 
 
-def kind_of(part: object) -> str | None:
+def compiled_as(part: object) -> str | None:
     """What compiled loops may take a structure, scorer, surrogate or task loss for: ``compiled_as`` of its own class.
 
     A subclass may override anything, so it does not inherit the name; one that changes nothing that loops rely on
@@ -36,7 +36,7 @@ def kind_of(part: object) -> str | None:
 
     >>> class Plain: compiled_as = "plain"
     >>> class Other(Plain): pass
-    >>> kind_of(Plain()), kind_of(Other())
+    >>> compiled_as(Plain()), compiled_as(Other())
     ('plain', None)
     """
     return vars(type(part)).get("compiled_as")
@@ -59,7 +59,7 @@ def register(solver: str, layout: str, target: str) -> None:
 
 def find(solver: str, problem: Any) -> Any:
     """The class of the loop that serves ``problem`` under a solver, or None: then the generic loop runs."""
-    for layout in (kind_of(getattr(problem, "structure", None)), ANY):
+    for layout in (compiled_as(getattr(problem, "structure", None)), ANY):
         target = _TABLE.get((solver, layout or ""))
         if target is not None and (loop := _loaded(target)).accepts(problem):
             return loop
@@ -68,7 +68,7 @@ def find(solver: str, problem: Any) -> Any:
 
 def why_not(solver: str, problem: Any, otherwise: str) -> str:
     """What the loop of this layout cannot take of a problem, empty if it serves; ``otherwise`` without a loop."""
-    target = _TABLE.get((solver, kind_of(problem.structure) or ""))
+    target = _TABLE.get((solver, compiled_as(problem.structure) or ""))
     return otherwise if target is None else _loaded(target).why_not(problem)
 
 

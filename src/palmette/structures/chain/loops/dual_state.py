@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from palmette.executors.shards import cut
-from palmette.loops.table import kind_of
+from palmette.loops.table import compiled_as
 from palmette.memory import check_size
 from palmette.structures.chain.loops.packed import PackedChains, packed, packs, packs_plain
 
@@ -36,7 +36,7 @@ class DualState:
     @staticmethod
     def accepts(problem: Any) -> bool:
         """The log loss of chains of order 1."""
-        return kind_of(problem.surrogate) == "log" and packs(problem)
+        return compiled_as(problem.surrogate) == "log" and packs(problem)
 
     @staticmethod
     def refusal(problem: Any) -> str:

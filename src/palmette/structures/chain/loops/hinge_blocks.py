@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from palmette.loops.active_set import ActiveSet
-from palmette.loops.table import kind_of
+from palmette.loops.table import compiled_as
 from palmette.structures.chain.loops.packed import are_even, cost_table, packed, packs_plain
 
 INNER_STEPS = 5  # pairwise steps a visit, where each scores the sample anew
@@ -35,7 +35,9 @@ class PackedBlocks:
         """Chains of order 1 without edge features, under a hinge whose loss is a table of costs."""
         surrogate = problem.surrogate
         return (
-            packs_plain(problem) and kind_of(surrogate) == "hinge" and kind_of(surrogate.task_loss) == "parts"
+            packs_plain(problem)
+            and compiled_as(surrogate) == "hinge"
+            and compiled_as(surrogate.task_loss) == "parts"
         )
 
     def __init__(self, problem: Any, gram: bool | None = None) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from palmette._kernels.constants import padded
-from palmette.loops.table import kind_of
+from palmette.loops.table import compiled_as
 
 if TYPE_CHECKING:
     from palmette.objectives.kernel_dual import KernelProblem, KernelState
@@ -25,8 +25,8 @@ class CompiledVisits:
         return (
             problem.edges is None
             and problem.structure.order == 1
-            and kind_of(problem.task_loss) == "parts"
-            and kind_of(linear) == "linear"
+            and compiled_as(problem.task_loss) == "parts"
+            and compiled_as(linear) == "linear"
             and not linear.intercept
             and len(linear.pairs) in (0, linear.n_labels**2)
             and bool(np.all(l2 == l2[:1]))

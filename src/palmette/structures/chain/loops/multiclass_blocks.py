@@ -11,7 +11,7 @@ from scipy import sparse
 from palmette._kernels.constants import NEVER, padded
 from palmette.data.batch import SparseRows
 from palmette.loops.block_state import FORGET, BlockState
-from palmette.loops.table import kind_of
+from palmette.loops.table import compiled_as
 
 MASS_BYTES = 2e9  # the most that the masses may take
 # Mean of weight |x|^2 / l2. The larger, the shorter the steps: features that are not scaled (wine: 7e5), say.
@@ -87,11 +87,11 @@ class MulticlassBlocks:
     def why_not(problem: Any) -> str:
         """What the compiled visits cannot take of a problem, or nothing."""
         scorer, surrogate, reg = problem.scorer, problem.surrogate, problem.regularizer
-        if kind_of(surrogate) != "hinge":
+        if compiled_as(surrogate) != "hinge":
             return f"solves the hinge with margin rescaling, not {type(surrogate).__name__}"
-        if kind_of(scorer) != "linear":
+        if compiled_as(scorer) != "linear":
             return "needs Multiclass() and weights of features"
-        if kind_of(surrogate.task_loss) != "parts":
+        if compiled_as(surrogate.task_loss) != "parts":
             return "needs a task loss that is a table of costs"
         if len(scorer.ptr):
             return "needs weights of every label for every feature: use states='all'"

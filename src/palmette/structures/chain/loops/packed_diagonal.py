@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from palmette.data.batch import SparseRows
-from palmette.loops.table import kind_of
+from palmette.loops.table import compiled_as
 from palmette.structures.chain.loops.packed import packed, packs_plain
 
 
@@ -24,7 +24,7 @@ class PackedDiagonal:
     def accepts(problem: Any) -> bool:
         """The log loss of plain chains with sparse features."""
         sparse = isinstance(problem.samples.batch.rows, SparseRows)
-        return sparse and kind_of(problem.surrogate) == "log" and packs_plain(problem)
+        return sparse and compiled_as(problem.surrogate) == "log" and packs_plain(problem)
 
     def __init__(self, problem: Any) -> None:
         self.problem = problem

@@ -9,7 +9,7 @@ import numpy as np
 from palmette.contracts.executor import State, summed
 from palmette.data.batch import SparseRows
 from palmette.executors.shards import MAX_SHARDS, ROWS_A_SHARD, cut
-from palmette.loops.table import kind_of
+from palmette.loops.table import compiled_as
 from palmette.structures.chain.loops.packed import PackedChains, packed, packs
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class PackedLogLoss:
     def accepts(problem: Any) -> bool:
         """The log loss of chains with sparse features."""
         sparse = isinstance(problem.samples.batch.rows, SparseRows)
-        return sparse and kind_of(problem.surrogate) == "log" and packs(problem)
+        return sparse and compiled_as(problem.surrogate) == "log" and packs(problem)
 
     def __init__(self, problem: Any) -> None:
         self.chains, self.executor, placed = packed(problem, float), problem.executor, problem.placed

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from palmette.loops.stochastic_pass import VECTORS, PassState
-from palmette.loops.table import kind_of
+from palmette.loops.table import compiled_as
 from palmette.structures.chain.loops.packed import PackedChains, are_even, cost_table, packed, packs
 
 if TYPE_CHECKING:
@@ -26,8 +26,8 @@ class PackedPass:
     def accepts(problem: Any) -> bool:
         """Log, hinge and perceptron loss, a table of costs, and one penalty for all weights of a column."""
         surrogate = problem.surrogate
-        known = kind_of(surrogate) in ("log", "perceptron") or (
-            kind_of(surrogate) == "hinge" and kind_of(surrogate.task_loss) == "parts"
+        known = compiled_as(surrogate) in ("log", "perceptron") or (
+            compiled_as(surrogate) == "hinge" and compiled_as(surrogate.task_loss) == "parts"
         )
         return known and packs(problem) and are_even(problem)
 
@@ -73,7 +73,11 @@ class PackedPass:
         ``done`` steps have been taken since ``state``."""
         from palmette.structures.chain.kernels import packed_steps as kernels
 
-        samples, reg, kind = self.problem.samples, self.problem.regularizer, kind_of(self.problem.surrogate)
+        samples, reg, kind = (
+            self.problem.samples,
+            self.problem.regularizer,
+            compiled_as(self.problem.surrogate),
+        )
         data = samples.batch.offsets, samples.codes, samples.weight
         size = chains.n_labels, chains.width
         free = not (reg.l2.any() or reg.has_l1 or state.adaptive or state.decay) and state.rate == 1.0

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from palmette.loops.pegasos_epoch import Stretch
-from palmette.loops.table import kind_of
+from palmette.loops.table import compiled_as
 from palmette.structures.chain.loops.packed import cost_table, packed, packs_plain
 
 
@@ -20,12 +20,12 @@ class PackedStretches:
     def accepts(problem: Any) -> bool:
         """Hinge, perceptron loss, and the difference of these; the loss is a table of costs."""
         surrogate = problem.surrogate
-        if kind_of(surrogate) == "difference":
-            if kind_of(surrogate.concave_part) != "perceptron":
+        if compiled_as(surrogate) == "difference":
+            if compiled_as(surrogate.concave_part) != "perceptron":
                 return False
             surrogate = surrogate.convex_part
-        hinge = kind_of(surrogate) == "hinge" and kind_of(surrogate.task_loss) == "parts"
-        return (hinge or kind_of(surrogate) == "perceptron") and packs_plain(problem)
+        hinge = compiled_as(surrogate) == "hinge" and compiled_as(surrogate.task_loss) == "parts"
+        return (hinge or compiled_as(surrogate) == "perceptron") and packs_plain(problem)
 
     def __init__(self, problem: Any) -> None:
         self.problem = problem
@@ -50,7 +50,7 @@ class PackedStretches:
         chains, samples, l2 = self.chains, self.problem.samples, self.problem.regularizer.l2
         v, drift, found = chains.pack_weights(w), chains.zeros(), chains.zeros()
         end, scale, area, offset = pegasos_pass(
-            kind_of(self.problem.surrogate) == "difference", chains.inputs, v, drift, found, self.l2, chains.base,
+            compiled_as(self.problem.surrogate) == "difference", chains.inputs, v, drift, found, self.l2, chains.base,
             chains.mask, chains.edge_mask, chains.offsets, samples.codes, samples.weight, self.cost, order, begin,
             batch, chains.n_labels, chains.width, n_steps, float(np.dot(l2 * w, w)), limit, *self.labels,
         )  # fmt: skip
