@@ -4,28 +4,41 @@ from __future__ import annotations
 
 from functools import cache
 from importlib import import_module
-from typing import Any, Protocol
+from typing import Any, ClassVar
 
 ANY = "*"  # a loop that any structure may be served by: asked last
 
 _TABLE: dict[tuple[str, str], str] = {}
 
 
-class Loop(Protocol):
-    """What every entry of the table is: a class whose objects run one solver's loop on one problem.
+class Loop:
+    """One solver's loop on one problem. Its methods are a protocol of this package, named after what it does.
 
-    The protocols of its methods stand beside the generic loops: ``loops.block_state.Blocks``,
-    ``loops.stochastic_pass.Pass``, ``loops.online_pass.OnlineLoop``, ``loops.pegasos_epoch.Stretches``,
-    ``loops.kernel_visits.Visits``.
+    Parameters
+    ----------
+    problem : Problem
     """
 
-    def __init__(self, problem: Any) -> None: ...
+    compiled: ClassVar[bool] = False
 
-    compiled: bool  # False: it runs in Python, for a structure whose answers need a loop of their own
+    def __init__(self, problem: Any) -> None:
+        self.problem = problem
 
-    @staticmethod
-    def accepts(problem: Any) -> bool:
+    @classmethod
+    def accepts(cls, problem: Any) -> bool:
         """Whether the loop serves this problem: the only place where its conditions are written."""
+        return cls.why_not(problem) == ""
+
+    @classmethod
+    def why_not(cls, problem: Any) -> str | None:
+        """What it cannot take of a problem, for messages; empty if it serves, None if it is for others altogether."""
+        return ""
+
+
+class CompiledLoop(Loop):
+    """A loop that runs outside the interpreter."""
+
+    compiled = True
 
 
 def compiled_as(part: object) -> str | None:
@@ -67,9 +80,10 @@ def find(solver: str, problem: Any) -> Any:
 
 
 def why_not(solver: str, problem: Any, otherwise: str) -> str:
-    """What the loop of this layout cannot take of a problem, empty if it serves; ``otherwise`` without a loop."""
+    """What the loop of this layout cannot take of a problem, empty if it serves; ``otherwise`` where there is none."""
     target = _TABLE.get((solver, compiled_as(problem.structure) or ""))
-    return otherwise if target is None else _loaded(target).why_not(problem)
+    reason = None if target is None else _loaded(target).why_not(problem)
+    return otherwise if reason is None else reason
 
 
 @cache

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from palmette.errors import MissingCapability
-from palmette.loops import find
+from palmette.loops import find, table
 from palmette.loops.dual_ascent import DualVariables
 from palmette.objectives.problem import first_point, name_of, require_convex, require_separable, require_whole
 from palmette.registry import register
@@ -105,7 +105,7 @@ class DualAscent:
 
     def _start(self, problem: Any, w0: np.ndarray | None) -> DualVariables:
         single = self.precision == "single" or (self.precision == "auto" and self.tol >= SINGLE_FROM)
-        start = find("dual", problem).of(problem, np.float32 if single else np.float64)
+        start = find("dual", problem)(problem, np.float32 if single else np.float64)
         if w0 is not None:
             start.start_from(first_point(problem, w0))
         return start
@@ -157,8 +157,6 @@ def check_problem(problem: Any, solver: str) -> None:
 
 def why_not(problem: Any) -> str:
     """What keeps dual ascent from serving a problem; empty if it serves."""
-    loop = find("dual", problem)
-    if loop is not None:
-        return loop.refusal(problem)
     given = getattr(problem.structure, "chain", problem.structure)  # as the user wrote it
-    return f"serves the log loss of chains of order 1, not {name_of(problem)} on {given!r:.80}"
+    served = f"serves the log loss of chains of order 1, not {name_of(problem)} on {given!r:.80}"
+    return table.why_not("dual", problem, served)

@@ -7,17 +7,15 @@ from typing import Any
 import numpy as np
 
 from palmette.loops.pegasos_epoch import Stretch
-from palmette.loops.table import compiled_as
+from palmette.loops.table import CompiledLoop, compiled_as
 from palmette.structures.chain.loops.packed import cost_table, packed, packs_plain
 
 
-class PackedStretches:
+class PackedStretches(CompiledLoop):
     """The compiled loop of Pegasos, for maxima on chains of order 1 without edge features."""
 
-    compiled = True
-
-    @staticmethod
-    def accepts(problem: Any) -> bool:
+    @classmethod
+    def accepts(cls, problem: Any) -> bool:
         """Hinge, perceptron loss, and the difference of these; the loss is a table of costs."""
         surrogate = problem.surrogate
         if compiled_as(surrogate) == "difference":
@@ -28,7 +26,7 @@ class PackedStretches:
         return (hinge or compiled_as(surrogate) == "perceptron") and packs_plain(problem)
 
     def __init__(self, problem: Any) -> None:
-        self.problem = problem
+        super().__init__(problem)
         self.chains = packed(problem, np.float64)
         self.cost = cost_table(problem, self.chains)
         self.l2 = self.chains.pack(problem.regularizer.l2)

@@ -13,6 +13,7 @@ from palmette.inference.elimination import elimination
 from palmette.inference.factor_graph import FactorGraph, Topology, entries
 from palmette.inference.junction_tree import JunctionTree
 from palmette.loops.block_state import BlockState
+from palmette.loops.table import Loop
 from palmette.structures.graph.factor_graphs import factor_graph, labels_of, shape_of
 from palmette.structures.graph.loops.flat_counts import OneGraph, dot
 from palmette.structures.graph.tables import combined
@@ -114,19 +115,14 @@ def states_of(one: OneGraph) -> np.ndarray:
     return JunctionTree.of(shape.topology).best(graph).codes.astype(np.int64)
 
 
-class CliqueBlocks:
+class CliqueBlocks(Loop):
     """Steps on pairs of labelings of graphs that have a junction tree; exact, forests or not."""
 
     variables = CliqueSet
-    compiled = False
-
-    @staticmethod
-    def accepts(problem: Any) -> bool:
-        """Every graph; one that is too wide is refused by name."""
-        return True
 
     def __init__(self, problem: Any, inner: int = INNER_STEPS) -> None:
-        self.problem, self.inner = problem, inner
+        super().__init__(problem)
+        self.inner = inner
         theta = problem.scorer.score(np.zeros(problem.n_params), problem.samples.batch)
         limit = problem.structure.memory_limit
         for s in range(problem.n_samples):
