@@ -169,7 +169,7 @@ def test_groups_are_held_out_together():
     ]
     assert sorted(lengths[1.0]) == sorted(expected)
     assert model.cv_scores_.shape == (1, 4)
-    with pytest.raises(ValueError, match="one entry a sample, 40 in all"):
+    with pytest.raises(ValueError, match="one entry per sample, 40 in all"):
         CRFCV(Chain()).fit(X, y, groups=[1, 2])
     with pytest.raises(ValueError, match=r"cv=9 folds need .* groups, which are 8"):
         CRFCV(Chain(), cv=9).fit(X, y, groups=groups)

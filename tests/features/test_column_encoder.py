@@ -262,7 +262,7 @@ def test_tables_with_further_columns():
         (
             [["ab", "cd"]],
             TypeError,
-            "sentence 0, token 0: expected a tuple of strings, one a column; found str 'ab'",
+            "sentence 0, token 0: expected a tuple of strings, one per column; found str 'ab'",
         ),
         ([[("a", "b"), ("a", 3)]], TypeError, r"sentence 0, token 1: expected a tuple of strings"),
     ],

@@ -39,7 +39,9 @@ def inspect(
     ] = False,
     top: Annotated[
         int | None,
-        typer.Option(help="Strongest weights to print, of each sign (10), or with --why terms a token (5)."),
+        typer.Option(
+            help="Strongest weights to print, of each sign (10), or with --why terms per token (5)."
+        ),
     ] = None,
     json: Json = False,
 ) -> None:

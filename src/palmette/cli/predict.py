@@ -41,7 +41,7 @@ def predict(
 ) -> None:
     """Write the input with the predicted label as a further column; comments and blank lines stay.
 
-    With a model of rankings: one score a line of the input; with --orders QUERY, RANK, LINE, SCORE and the comment.
+    With a model of rankings: one score per line of the input; with --orders QUERY, RANK, LINE, SCORE and the comment.
     """
     if nbest is not None and nbest < 1:
         raise ValueError(f"--nbest must be at least 1, got {nbest}")

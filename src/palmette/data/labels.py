@@ -138,7 +138,7 @@ class LabelCodec:
     def encode_allowed(
         self, Y: Iterable, lengths: Iterable[int]
     ) -> tuple[dict[int, np.ndarray], dict[int, list]]:
-        """Codes of the outputs among `Y` that sequences of each of the `lengths` can have, one output a row.
+        """Codes of the outputs among `Y` that sequences of each of the `lengths` can have, one output per row.
 
         `Y` has outputs as ``predict`` returns them; a string stands for its characters. Outputs with a label that
         this codec does not know cannot be outputs of its model: they come second, by their lengths.

@@ -30,7 +30,7 @@ class Elimination(NamedTuple):
     rest: np.ndarray
     complete: bool
     log2_size: float  # of the largest clique
-    log2_total: float  # of all cliques together, one a variable
+    log2_total: float  # of all cliques together, one per variable
 
     @property
     def width(self) -> int:

@@ -163,7 +163,7 @@ class FactorGraph:
         return self.values[np.repeat(self.start - ptr[:-1], sizes) + np.arange(ptr[-1])]
 
     def table(self, f: int) -> np.ndarray:
-        """The table of factor f, one axis a variable of its scope."""
+        """The table of factor f, one axis per variable of its scope."""
         size = int(self.topology.table_sizes[f])
         return self.values[self.start[f] : self.start[f] + size].reshape(self.topology.shape_of(f))
 

@@ -116,7 +116,7 @@ class Explanation:
     calibrated : bool
         Whether probabilities are those of a CRF; of other learners they only rank.
     contests : tuple of Contest
-        One a position.
+        One per position.
     """
 
     labels: list[Any]
@@ -138,7 +138,7 @@ class Explanation:
     def format(
         self, tokens: Sequence[str] | None = None, top: int = 5, truth: Sequence[Any] | None = None
     ) -> str:
-        """Plain text: a line a position, and below it the `top` strongest terms and the sum of the others.
+        """Plain text: a line per position, and below it the `top` strongest terms and the sum of the others.
 
         Parameters
         ----------
@@ -170,7 +170,7 @@ def _shown(rival: Any) -> str:
 
 
 def _lines(contest: Contest, top: int, words: Sequence[str]) -> list[str]:
-    """The strongest terms, one a line, and the rest in one."""
+    """The strongest terms, one per line, and the rest in one."""
     shown, rest = contest.terms[:top], contest.terms[top:]
     cells = [describe(term, contest.position, words) for term in shown]
     widths = [min(max(map(len, column)), _WIDEST) for column in zip(*cells)]

@@ -143,7 +143,7 @@ class CCCP:
     max_cuts : int
         Of the bundle method.
     inner_iter : int
-        Iterations a round.
+        Iterations per round.
 
     There is no lower bound: ``lower`` and ``gap`` of the result are NaN. ``history`` has a step for each iteration of
     the convex problems, whose objective is above J, and at the end of each round J itself; ``rounds`` tells where.

@@ -487,7 +487,7 @@ def test_answers_refuse():
         model.log_proba(X, [y[0], [-1] * len(X[1]), y[2]])
     with pytest.raises(ValueError, match=r"X\[0\] has 2 documents but y\[0\] has 3 grades"):
         PlackettLuce().fit([np.eye(2)], [[1, 0, 0]])
-    with pytest.raises(ValueError, match="scores must be one finite number a row"):
+    with pytest.raises(ValueError, match="scores must be one finite number per row"):
         PlackettLuceLoss().on(np.array([np.nan, 0.0]), np.array([1, 0]), np.array([0, 2]))
     with pytest.raises(ValueError, match="2 scores need as many grades"):
         PlackettLuceLoss().on(np.zeros(2), np.array([1]), np.array([0, 2]))

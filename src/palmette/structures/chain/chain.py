@@ -24,7 +24,7 @@ from palmette.structures.positions.tables import ChainTables, Restriction, combi
 
 
 class Chain(BaseEstimator):
-    """Linear chains: one label a position, one potential a position and a pair (or triple) of neighbours.
+    """Linear chains: one label per position, one potential per position and a pair (or triple) of neighbours.
 
     The score of a label sequence ``y_1..y_n`` is ``sum_t node[t, y_t] + sum_t edge[t, y_t, y_{t+1}]``, in chains of
     second order ``+ sum_t triple[t, y_t, y_{t+1}, y_{t+2}]``. A position costs labels^2 (second order: labels^3).
@@ -188,7 +188,7 @@ class Chain(BaseEstimator):
         return codes, level, value
 
     def max_marginals(self, theta, *, cost=None, within=None) -> ChainTables:
-        """Best value with each part fixed, one table a part, as in :meth:`marginals`; -inf if impossible."""
+        """Best value with each part fixed, one table per part, as in :meth:`marginals`; -inf if impossible."""
         tables, flagged = self._prepare(theta, cost, within)
         out = tables.zeros(per_part=True)
         if len(tables):

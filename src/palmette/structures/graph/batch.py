@@ -219,7 +219,7 @@ class GraphBatch(Batch):
         Features of the nodes; those of different node types have different columns.
     layout : GraphLayout
     edge_rows : ndarray, SparseRows or None
-        Features of the edges, one row an edge; those of different edge types have different columns.
+        Features of the edges, one row per edge; those of different edge types have different columns.
     """
 
     layout: GraphLayout

@@ -160,7 +160,7 @@ class GraphMaxima(GraphGiven):
         return ranked
 
     def max_marginals(self, theta, *, cost=None, within=None) -> GraphTables:
-        """Best value with each part fixed, one table a part, as in :meth:`marginals`; -inf if impossible."""
+        """Best value with each part fixed, one table per part, as in :meth:`marginals`; -inf if impossible."""
         tables, codes = combined(theta, cost, within), self._contradicts(within)
         self._require_exact(tables, "max_marginals")
         if codes is None:

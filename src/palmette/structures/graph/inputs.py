@@ -211,7 +211,7 @@ def common_labels(graphs: Sequence[GraphInput], known: dict | None = None) -> di
 
 
 def listed_types(given: Any, n: int, what: str, i: int) -> list:
-    """One type a node or edge, as a list; 0 for all if not given."""
+    """One type per node or edge, as a list; 0 for all if not given."""
     if given is None:
         return [0] * n
     if isinstance(given, str | bytes) or not hasattr(given, "__len__"):
@@ -251,7 +251,7 @@ def tree_graph(nodes: Any, parents: Sequence[int]) -> GraphInput:
     """
     parent = np.asarray(parents, np.int64)
     if parent.shape != (n_items(nodes),):
-        raise ValueError(f"parents has shape {parent.shape}, expected one a node, ({n_items(nodes)},)")
+        raise ValueError(f"parents has shape {parent.shape}, expected one per node, ({n_items(nodes)},)")
     child = np.flatnonzero(parent >= 0)
     return GraphInput(nodes, np.column_stack([parent[child], child]))
 

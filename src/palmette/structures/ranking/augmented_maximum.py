@@ -53,7 +53,7 @@ class BoundRankingLoss:
         return self.weighted_best(structure, theta, true, 1.0)
 
     def weighted_best(self, structure: Any, theta: RankingTables, true: np.ndarray, weight: Any) -> Best:
-        """``argmax f + weight D`` of each query; ``weight`` is a number of at least 0, or one a query."""
+        """``argmax f + weight D`` of each query; ``weight`` is a number of at least 0, or one per query."""
         from palmette.structures.ranking.kernels.merge import augmented_ranks
 
         theta.check()

@@ -1,4 +1,4 @@
-"""Grades of relevance outside, one code a document inside; flat tables with query ids as lists of queries.
+"""Grades of relevance outside, one code per document inside; flat tables with query ids as lists of queries.
 
 A document has the code ``rank | grade << 20``. A true output has the grade of every document and its rank in one order
 that is best for these grades; a predicted one has ranks only (grade 0).
@@ -71,7 +71,7 @@ class RankingCodec(LabelCodec):
             found = checked_grades(grades, i)
             if len(found) != n:
                 raise ValueError(
-                    f"query {i}: X[{i}] has {n} documents but y[{i}] has {len(found)} grades; give one a document"
+                    f"query {i}: X[{i}] has {n} documents but y[{i}] has {len(found)} grades; give one per document"
                 )
             if n > MOST_DOCUMENTS:
                 raise ValueError(f"query {i} has {n} documents; at most {MOST_DOCUMENTS} can be ranked")
@@ -82,7 +82,7 @@ class RankingCodec(LabelCodec):
         return codes
 
     def encode_allowed(self, Y: Any, lengths: Iterable[int]) -> tuple[dict[int, np.ndarray], dict[int, list]]:
-        """Codes of the orders among `Y` that rank as many documents as each of the `lengths`, one order a row.
+        """Codes of the orders among `Y` that rank as many documents as each of the `lengths`, one order per row.
 
         There are no labels here that could be unknown, so that second there is nothing.
 
@@ -145,7 +145,7 @@ def checked_grades(grades: Any, query: int) -> np.ndarray:
         number = None
     if number is None or number.ndim != 1:
         raise TypeError(
-            f"y[{query}] must be one number a document, the grade of its relevance, got {grades!r:.60}"
+            f"y[{query}] must be one number per document, the grade of its relevance, got {grades!r:.60}"
         )
     wrong = ~(np.isfinite(number) & (number >= 0) & (number <= HIGHEST_GRADE))
     wrong[~wrong] = number[~wrong] != np.floor(number[~wrong])
@@ -168,7 +168,7 @@ def _queries(Y: Any) -> list:
 
 
 def by_query(X: Any, y: Any, qid: Any, *, split: str = "refuse") -> tuple[list, list, np.ndarray]:
-    """Flat tables with the query of each row, as lists with one entry a query.
+    """Flat tables with the query of each row, as lists with one entry per query.
 
     Parameters
     ----------
@@ -205,7 +205,7 @@ def by_query(X: Any, y: Any, qid: Any, *, split: str = "refuse") -> tuple[list, 
     for name, values in (("y", y), ("qid", qid)):
         if values.shape != (n,):
             raise ValueError(
-                f"{name} has shape {values.shape}, but X has {n} rows: give one entry a row, shape ({n},)"
+                f"{name} has shape {values.shape}, but X has {n} rows: give one entry per row, shape ({n},)"
             )
     if not n:
         return [], [], qid

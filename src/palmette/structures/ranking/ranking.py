@@ -27,9 +27,9 @@ _PERMANENT = (
 class Ranking(BaseEstimator):
     """Rankings of the documents of a query; the score of one is ``f(pi) = sum_d s_d c_{rank(d)}``.
 
-    A sample is a query, a row of its table a document with the score ``s_d = <w, x_d>``, and ``c`` are weights of
-    ranks that do not rise, so that the best ranking is the documents sorted by score. Outputs are given to ``fit`` as
-    grades of relevance, one whole number of at least 0 a document, and ``predict`` returns for each query its documents
+    A sample is a query, a row of its table is a document with the score ``s_d = <w, x_d>``, and ``c`` are weights of
+    ranks that do not rise, so the best ranking is the documents sorted by score. Outputs are given to ``fit`` as
+    grades of relevance, one integer of at least 0 per document, and ``predict`` returns for each query its documents
     (numbers from 0), best first. ``SSVM(Ranking(), loss="ramp")`` with the NDCG loss is the learner to start from.
 
     Parameters
@@ -286,7 +286,7 @@ class Ranking(BaseEstimator):
             weight = np.ones(len(theta))
         weight = np.ascontiguousarray(weight, float)
         if weight.shape != (len(theta),):
-            raise ValueError(f"weight has shape {weight.shape}, expected one a sample, {(len(theta),)}")
+            raise ValueError(f"weight has shape {weight.shape}, expected one per sample, {(len(theta),)}")
         if into is None:
             into = theta.zeros()
         elif into.shapes != theta.shapes:
@@ -330,7 +330,7 @@ class Ranking(BaseEstimator):
 
         codes = np.ascontiguousarray(codes, np.int32)
         if codes.shape != theta.node.shape:
-            raise ValueError(f"codes have shape {codes.shape}, expected one a document, {theta.node.shape}")
+            raise ValueError(f"codes have shape {codes.shape}, expected one per document, {theta.node.shape}")
         ranks = ranks_of(codes)
         row = int(first_flaw(ranks, theta.offsets)) if len(codes) else -1
         if row >= 0:
@@ -338,7 +338,7 @@ class Ranking(BaseEstimator):
             n = int(theta.offsets[sample + 1] - theta.offsets[sample])
             raise ValueError(
                 f"sample {sample}, document {row - theta.offsets[sample]}: its rank {ranks[row]} is taken or not in "
-                f"0..{n - 1}; a ranking gives every document a rank of its own"
+                f"0..{n - 1}; a ranking gives every document a different rank"
             )
         return codes
 

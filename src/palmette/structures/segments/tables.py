@@ -1,4 +1,4 @@
-"""Tables over the parts of segmentations, and how a segmentation is packed into one code a row.
+"""Tables over the parts of segmentations, and how a segmentation is packed into one code per row.
 
 With K labels a segmentation has the codes ``label`` in the first row of a segment and ``K + label`` in the rows inside
 it, so it is an array like any label sequence, and equal codes mean equal segmentations.
@@ -125,7 +125,7 @@ class SegmentTables(ChainTables):
 
         codes = np.ascontiguousarray(codes, np.int32)
         if codes.shape != (len(self.node),):
-            raise ValueError(f"codes have shape {codes.shape}, expected one a row, {(len(self.node),)}")
+            raise ValueError(f"codes have shape {codes.shape}, expected one per row, {(len(self.node),)}")
         row, labels = int(first_flaw(codes, self.offsets, self.longest)), self.n_labels
         if row >= 0:
             before = f", after {codes[row - 1]}" if row else ""

@@ -48,7 +48,7 @@ class Triangulation(NamedTuple):
         return int(self.cliques.table_ptr[-1] + self.cliques.cards[self.alone].sum())
 
     def places(self, codes: np.ndarray) -> np.ndarray:
-        """Where an assignment stands in the marginals: one place a clique, then one for each variable alone."""
+        """Where an assignment stands in the marginals: one place per clique, then one for each variable alone."""
         in_cliques = self.cliques.table_ptr[:-1] + entries(self.cliques, codes)
         first = (
             self.cliques.table_ptr[-1]
