@@ -292,7 +292,7 @@ def test_another_template_than_the_one_of_the_model():
         encoder.transform(ColumnSentences([[("a",)]], other))
     encoder.transform(
         ColumnSentences([[("a",)]], Template.parse("U0:%x[0,0]\n"))
-    )  # a line end is no difference
+    )  # a line end is not a difference
     with pytest.raises(ValueError, match=r"line 2 is '' in the model and 'B' in X"):
         encoder.transform(ColumnSentences([[("a",)]], Template.parse("U0:%x[0,0]\nB")))
 

@@ -66,7 +66,7 @@ class CheckoutFiles:
         Raises
         ------
         ValueError
-            The file does not exist or is no Python file.
+            The file does not exist or is not a Python file.
         """
         path = Path(path)
         if not path.is_file():

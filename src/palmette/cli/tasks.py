@@ -19,7 +19,7 @@ def refuse_options(context: typer.Context, names: Collection[str], task: str) ->
     for parameter in context.command.params:
         source = context.get_parameter_source(str(parameter.name))
         if parameter.name in names and source is not None and source.name == "COMMANDLINE":
-            raise ValueError(f"{parameter.opts[0]} is no option of {task}; leave it out")
+            raise ValueError(f"{parameter.opts[0]} is not an option of {task}; leave it out")
 
 
 def refuse_graded_documents(paths: Iterable[str | None], remedy: str) -> None:

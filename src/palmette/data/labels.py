@@ -289,7 +289,7 @@ def _refuse_confusing(nested: Sequence, classes: list, position: Callable[[int, 
         if kind != _kind(label):
             raise ValueError(
                 f"the label at {where} is {label!r}, a {type(label).__name__}, and the one at {there} is {other!r}, a "
-                f"{type(other).__name__}: Python takes them for equal, so that they would be one label; give all "
+                f"{type(other).__name__}: Python considers them equal, so that they would be one label; give all "
                 "labels the same type"
             )
 

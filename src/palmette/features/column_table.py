@@ -142,7 +142,7 @@ class ColumnTable:
 
 
 def _bad_token(sentences: Sequence[Sequence[Sequence[str]]]) -> Exception:
-    """The error that names the first token which is no tuple of strings, or of another width than the first."""
+    """The error that names the first token which is not a tuple of strings, or of another width than the first."""
     width = None
     for s, sentence in enumerate(sentences):
         for t, token in enumerate(sentence):

@@ -37,7 +37,7 @@ class Topology:
 
     @classmethod
     def from_scopes(cls, cards: Iterable[int], scopes: Sequence[Sequence[int]]) -> Topology:
-        """From lists; refuses what is no graph."""
+        """From lists; refuses what is not a graph."""
         ptr = np.zeros(len(scopes) + 1, np.int64)
         np.cumsum([len(scope) for scope in scopes], out=ptr[1:])
         flat = np.array([v for scope in scopes for v in scope], np.int64)

@@ -150,7 +150,7 @@ class Explanation:
         """
         words = [f"#{t}" for t in range(1, len(self.labels) + 1)] if tokens is None else list(tokens)
         probability = f"probability {math.exp(self.log_probability):.4g}"
-        unsure = "" if self.calibrated else " (not calibrated: the model is no CRF)"
+        unsure = "" if self.calibrated else " (not calibrated: the model is not a CRF)"
         blocks = [f"score {self.score:.4f}, {probability}{unsure}"]
         wide = max((len(str(c.label)) + len(_shown(c.rival)) for c in self.contests), default=0) + 6
         longest = max(map(len, words), default=0)

@@ -231,7 +231,7 @@ class CCCP:
             return np.zeros(problem.n_params), start == "convex"
         if not known:
             raise MissingCapability(
-                f"start='structure': {type(problem.structure).__name__} knows no first weights; use start='convex'"
+                f"start='structure': {type(problem.structure).__name__} provides no first weights; use start='convex'"
             )
         return best_scale(problem, problem.structure.first_weights(problem.scorer, problem.samples)), False
 

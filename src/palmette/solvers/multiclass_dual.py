@@ -117,7 +117,7 @@ class MulticlassDual:
         obstacle = why_not(problem)
         if obstacle:
             raise MissingCapability(
-                f"{self.name} {obstacle}; solver='bundle' serves every convex loss with l2 > 0"
+                f"{self.name} {obstacle}; solver='bundle' supports every convex loss with l2 > 0"
             )
 
 

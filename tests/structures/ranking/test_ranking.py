@@ -193,9 +193,9 @@ def test_codes_keep_grades_and_an_ideal_order(grades):
 @pytest.mark.parametrize(
     ("y", "kind", "message"),
     [
-        ([[0, 1], [0, -1]], ValueError, r"query 1, document 1: y\[1\]\[1\] = -1 is no grade"),
-        ([[0, 1.5], [0, 1]], ValueError, r"query 0, document 1: y\[0\]\[1\] = 1.5 is no grade"),
-        ([[0, 1], [np.nan, 1]], ValueError, r"query 1, document 0: y\[1\]\[0\] = nan is no grade"),
+        ([[0, 1], [0, -1]], ValueError, r"query 1, document 1: y\[1\]\[1\] = -1 is not a grade"),
+        ([[0, 1.5], [0, 1]], ValueError, r"query 0, document 1: y\[0\]\[1\] = 1.5 is not a grade"),
+        ([[0, 1], [np.nan, 1]], ValueError, r"query 1, document 0: y\[1\]\[0\] = nan is not a grade"),
         ([[0, 4000], [0, 1]], ValueError, r"query 0, document 1: .* from 0 \(not relevant\) to 2047"),
         ([[0, 1, 2], [0, 1]], ValueError, r"query 0: X\[0\] has 2 documents but y\[0\] has 3 grades"),
         ([[0, 1], ["a", "b"]], TypeError, r"y\[1\] must be one number per document"),

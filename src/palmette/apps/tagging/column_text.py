@@ -43,7 +43,7 @@ class ColumnText:
     raw : bytes
         The lines as they were read, line ends included.
     kinds : ndarray of uint8
-        For each line: layout (blank or comment), token, or a CoNLL-U line that is no word.
+        For each line: layout (blank or comment), token, or a CoNLL-U line that is not a word.
 
     Examples
     --------

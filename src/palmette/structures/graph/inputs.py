@@ -113,7 +113,7 @@ def _graph_input(x: Any, i: int) -> GraphInput:
 
 
 def checked_edges(graph: GraphInput, i: int) -> np.ndarray:
-    """The edges of sample ``i`` as int64 (n_edges, 2); what is no edge is refused."""
+    """The edges of sample ``i`` as int64 (n_edges, 2); what is not an edge is refused."""
     refuse_masked(graph.edges, f"sample {i}: edges")
     try:
         edges = np.asarray(graph.edges)
@@ -121,7 +121,7 @@ def checked_edges(graph: GraphInput, i: int) -> np.ndarray:
         edges = np.asarray([None])
         for e, edge in enumerate(graph.edges):
             if np.size(edge) != 2:
-                raise ValueError(f"sample {i}: edge {e} = {edge!r:.60} is no pair of nodes") from None
+                raise ValueError(f"sample {i}: edge {e} = {edge!r:.60} is not a pair of nodes") from None
     if not edges.size:
         return np.empty((0, 2), np.int64)
     if edges.ndim != 2 or edges.shape[1] != 2 or edges.dtype.kind not in "iu":

@@ -22,7 +22,7 @@ def _codes(theta: ChainTables, codes) -> np.ndarray:
     wrong = np.flatnonzero((codes < 0) | (codes >= theta.n_labels))
     if len(wrong):
         row = int(wrong[0])
-        raise ValueError(f"codes[{row}] = {codes[row]} is no label; expected 0..{theta.n_labels - 1}")
+        raise ValueError(f"codes[{row}] = {codes[row]} is not a label; expected 0..{theta.n_labels - 1}")
     return codes
 
 
@@ -58,7 +58,7 @@ def _weights(theta: ChainTables, weight) -> np.ndarray:
 
 
 def _check_feasible(values: np.ndarray, theta: Any, structure: Any = None) -> None:
-    bad = np.flatnonzero(~(values > -np.inf))  # NaN is no answer either
+    bad = np.flatnonzero(~(values > -np.inf))  # NaN is not an answer either
     if len(bad):
         raise _infeasible(int(bad[0]), theta, structure)
 

@@ -264,7 +264,7 @@ def _check_partial(codes: np.ndarray, n_codes: int) -> None:
     if len(wrong):
         row = int(wrong[0])
         raise ValueError(
-            f"within.contradicts[{row}] = {codes[row]} is no code; expected 0..{n_codes - 1}, or -1 where unknown"
+            f"within.contradicts[{row}] = {codes[row]} is not a code; expected 0..{n_codes - 1}, or -1 where unknown"
         )
 
 

@@ -81,7 +81,7 @@ class BoundRankingLoss:
     def weighted_cost(self, theta: RankingTables, true: np.ndarray, weight: Any) -> RankingCost | None:
         """``weight D`` but for a constant of each query, for :meth:`Ranking.k_best <palmette.Ranking.k_best>`.
 
-        None where D is no sum over documents, or where the k best of larger queries would take too long.
+        None where D is not a sum over documents, or where the k best of larger queries would take too long.
         """
         if self.kind != GAIN or theta.longest > FEW:
             return None

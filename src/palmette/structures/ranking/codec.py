@@ -121,7 +121,7 @@ def _checked_order(order: Any, i: int) -> np.ndarray:
     found = np.asarray(order)
     if found.ndim != 1 or not np.array_equal(np.sort(found), np.arange(len(found))):
         raise ValueError(
-            f"within[{i}] = {order!r:.60} is no order of documents: it must name each of 0..n-1 once, the best first"
+            f"within[{i}] = {order!r:.60} is not an order of documents: it must list each of 0..n-1 once, best first"
         )
     return found
 
@@ -152,8 +152,8 @@ def checked_grades(grades: Any, query: int) -> np.ndarray:
     if wrong.any():
         d = int(np.flatnonzero(wrong)[0])
         raise ValueError(
-            f"query {query}, document {d}: y[{query}][{d}] = {number[d]:g} is no grade of relevance: grades are whole "
-            f"numbers from 0 (not relevant) to {HIGHEST_GRADE}; number your levels 0, 1, 2, ..."
+            f"query {query}, document {d}: y[{query}][{d}] = {number[d]:g} is not a grade: grades are integers "
+            f"from 0 (not relevant) to {HIGHEST_GRADE}; number your levels 0, 1, 2, ..."
         )
     return number.astype(np.int64)
 
@@ -217,7 +217,7 @@ def by_query(X: Any, y: Any, qid: Any, *, split: str = "refuse") -> tuple[list, 
     if torn and split == "refuse":
         query, found = next(iter(torn.items()))
         raise ValueError(
-            f"query {query!r} stands in {len(found)} places, again from row {found[1][0]} on ({len(torn)} of "
+            f"query {query!r} occurs in {len(found)} places, again from row {found[1][0]} on ({len(torn)} of "
             f"{len(blocks)} queries do): sort the rows by query, or join them with by_query(..., split='merge')"
         )
     places = [np.concatenate(found) for found in blocks.values()]

@@ -19,8 +19,8 @@ from palmette.structures.ranking.search import assignments, best_assignment, sor
 from palmette.structures.ranking.tables import RankingCost, RankingRestriction, RankingTables
 
 _PERMANENT = (
-    "The sum over all rankings is a permanent, which nobody knows how to compute: palmette.PlackettLuce is the "
-    "probabilistic model of rankings, and SSVM and Perceptron need no sums."
+    "Summing over all rankings is intractable (a permanent): use palmette.PlackettLuce, the probabilistic model of "
+    "rankings, or SSVM or Perceptron, which need no sums."
 )
 
 
@@ -123,7 +123,7 @@ class Ranking(BaseEstimator):
         if len(weights) > 1 and weights[0] == weights[-1]:
             raise ValueError(
                 f"position_weights={self.position_weights!r:.60} are {weights[0]:g} at all ranks 1..{len(weights)} of "
-                "the largest query, so that all orders score the same: use weights that fall, such as 0.25"
+                "the largest query, so that all orders score the same: use decreasing weights, such as 0.25"
             )
         return RankingCodec()
 

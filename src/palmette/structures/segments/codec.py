@@ -287,7 +287,7 @@ def _read_tags(y: Sequence, i: int, n: int, outside: Any, where: str) -> list[Se
             found[-1] = found[-1]._replace(stop=t + 1)
         else:
             raise ValueError(
-                f"{place} is {tag!r:.60}, which is no IOB2 label: those are {outside!r}, B-... and I-...; convert "
+                f"{place} is {tag!r:.60}, which is not an IOB2 label: those are {outside!r}, B-... and I-...; convert "
                 "others with palmette.data.convert_spans, or give segments (start, stop, label)"
             )
     return found

@@ -120,7 +120,7 @@ class SegmentTables(ChainTables):
         return SegmentTables(inside, edge, self.offsets, segment=first, longest=self.longest)
 
     def codes(self, codes: np.ndarray) -> np.ndarray:
-        """Given outputs as kernels read them; what is no segmentation is refused, naming the row."""
+        """Given outputs as kernels read them; what is not a segmentation is refused, naming the row."""
         from palmette.structures.segments.kernels.given import first_flaw
 
         codes = np.ascontiguousarray(codes, np.int32)
@@ -130,7 +130,7 @@ class SegmentTables(ChainTables):
         if row >= 0:
             before = f", after {codes[row - 1]}" if row else ""
             raise ValueError(
-                f"codes[{row}] = {codes[row]}{before} is no part of a segmentation: expected a label, 0..{labels - 1}, "
+                f"codes[{row}] = {codes[row]}{before} is not part of a segmentation: expected a label 0..{labels - 1} "
                 f"where a segment begins, {labels} + label in the rows inside, at most {self.longest.tolist()} rows"
             )
         return codes

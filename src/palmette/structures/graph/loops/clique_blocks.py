@@ -126,7 +126,7 @@ class CliqueBlocks:
             except TooWide as error:
                 raise MissingCapability(
                     f"smo keeps the marginals of the cliques of triangulated graphs, and sample {s} is too wide for "
-                    f"that: {error} Use solver='frank_wolfe', which serves the relaxed dual."
+                    f"that: {error} Use solver='frank_wolfe', which solves the relaxed dual."
                 ) from error
 
     def visit(self, state: CliqueSet, order: np.ndarray) -> None:
