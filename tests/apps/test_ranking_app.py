@@ -308,7 +308,7 @@ def test_inspect_names_features_by_their_numbers_in_the_file(run, zero_based):
             "--order is not an option of --task ranking",
         ),
         (["train", "train.txt", "-m", "x", "--radius", 2], "--radius is not an option of --task tagging"),
-        (["train", "train.txt", "--task", "ranking", "-m", "x", "--algorithm", "crf"], "'crf' does not rank"),
+        (["train", "train.txt", "--task", "ranking", "-m", "x", "--algorithm", "crf"], "'crf' is not one of"),
         (
             ["train", "train.txt", "-m", "x", "--algorithm", "ramp"],
             "use --task ranking",
@@ -326,23 +326,20 @@ def test_inspect_names_features_by_their_numbers_in_the_file(run, zero_based):
         ),
         (
             ["inspect", "model", "--why", "test.txt"],
-            "neither 'palmette train' (--task tagging) nor Tagger.save",
+            "--why is not an option of --task ranking; leave it out: it belongs to --task tagging",
         ),
         (
             ["train", "train.txt", "train.txt", "--task", "ranking", "-m", "x"],
             "query 1 is in train.txt:1 already",
         ),
-        (
-            ["predict", "-m", "model", "test.txt", "--nbest", 2],
-            "--nbest is not an option of a model of rankings",
-        ),
+        (["predict", "-m", "model", "test.txt", "--nbest", 2], "--nbest is not an option of --task ranking"),
         (
             ["predict", "-m", "model", "test.txt", "--marginals"],
-            "--marginals is not an option of a model of rankings",
+            "--marginals is not an option of --task ranking",
         ),
         (
             ["evaluate", "-m", "model", "test.txt", "--report", "r.html"],
-            "--report is not an option of a model of rankings",
+            "--report is not an option of --task ranking",
         ),
     ],
 )
@@ -358,9 +355,9 @@ def test_taggers_and_rankers_are_not_mistaken_for_each_other(run, folder):
     for arguments, remedy in (
         (["train", "train.txt", "-m", "x"], "use --task ranking"),
         (["train", "columns.txt", "--dev", "train.txt", "-m", "x"], "use --task ranking"),
-        (["evaluate", "train.txt"], "give the --model that ranks them"),
-        (["evaluate", "-m", "tagger", "train.txt"], "give the --model that ranks them"),
-        (["predict", "-m", "tagger", "train.txt"], "give the --model that ranks them"),
+        (["evaluate", "train.txt"], "give a --model of --task ranking"),
+        (["evaluate", "-m", "tagger", "train.txt"], "give a --model of --task ranking"),
+        (["predict", "-m", "tagger", "train.txt"], "give a --model of --task ranking"),
     ):
         code, out, err = run(*arguments)
         assert code == 2 and not out and not Path("x").exists()
@@ -369,7 +366,10 @@ def test_taggers_and_rankers_are_not_mistaken_for_each_other(run, folder):
             in err
         )
     code, _, err = run("predict", "-m", "tagger", "columns.txt", "--orders")
-    assert code == 2 and "--orders is not an option of a tagger" in err
+    assert (
+        code == 2
+        and "--orders is not an option of --task tagging; leave it out: it belongs to --task ranking" in err
+    )
     with pytest.raises(ModelFileError, match="tagger: this CRF is not a ranker"):
         Ranker.load("tagger")
     ranker = Ranker.load("model")

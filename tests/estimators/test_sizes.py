@@ -10,11 +10,10 @@ import pytest
 
 import palmette
 from palmette import CRF, Chain, Graph, PlackettLuce, Ranking, SemiMarkov, memory
-from palmette.apps.tagging import columns
+from palmette.apps.tagging import columns, labelling
 from palmette.apps.tagging.columns import iter_columns, read_columns
 from palmette.apps.tagging.tagger import Tagger
 from palmette.apps.tagging.templates import Template
-from palmette.cli import predict
 from palmette.errors import DataFileError, ModelFileError, TooLarge, TooWide
 from palmette.features import template_syntax
 from palmette.inference import FactorGraph, JunctionTree
@@ -333,6 +332,6 @@ def test_blocks_of_long_sentences_have_fewer_of_them(monkeypatch):
     blocks = list(iter_columns("-", stream=io.StringIO(text * 10)))
     assert [len(block.table) for block in blocks] == [3, 3, 3, 1]
     assert b"".join(block.raw for block in blocks).decode() == text * 10
-    monkeypatch.setattr(predict, "BYTES_A_BATCH", 100)
+    monkeypatch.setattr(labelling, "BYTES_PER_BATCH", 100)
     sentences = iter_columns("-", stream=io.StringIO(text * 10), sentences_per_block=1)
-    assert [len(batch) for batch in predict._batches(sentences, 1000)] == [3, 3, 3, 1]
+    assert [len(batch) for batch in labelling._batches(sentences, 1000)] == [3, 3, 3, 1]

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from palmette.cli.files import check_writable
+from palmette.apps.options import writable
 from palmette.cli.output import Json, aligned, log, print_result
 
 
@@ -24,7 +24,7 @@ def recipe(
     if report is not None:
         if len(names or ()) != 1:
             raise ValueError(f"--report takes the report of one recipe, but {len(names or ())} were named")
-        check_writable(report, "the report")
+        writable(report, "the report")
     if not names:
         titles = {entry.name: entry.title for entry in list_recipes()}
         rows = [[name, title] for name, title in titles.items()]

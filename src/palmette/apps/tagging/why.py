@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from palmette.cli.files import check_readable
+from palmette.apps.options import readable
+
+if TYPE_CHECKING:
+    from palmette.apps.tagging.tagger import Tagger
 
 
 class Place(NamedTuple):
@@ -34,18 +37,16 @@ def parse_place(text: str) -> Place:
 
 
 def explain_sentences(
-    model: str, where: str, *, against: str | None, against_truth: bool, top: int
-) -> tuple[dict[str, Any], str]:
-    """Explain the sentences that `where` names; returns the object for JSON and the text."""
+    tagger: Tagger, where: str, *, against: str | None, against_truth: bool, top: int
+) -> tuple[list[dict[str, Any]], str]:
+    """Explain the sentences that `where` names; returns the objects for JSON and the text."""
     place = parse_place(where)
-    check_readable([model, place.path])
+    readable(place.path)
 
     from palmette.apps.tagging.columns import read_columns
     from palmette.apps.tagging.report import words_of
-    from palmette.apps.tagging.tagger import Tagger
     from palmette.inspection import Explainer
 
-    tagger = Tagger.load(model)
     text = read_columns(place.path)
     labelled = text.n_columns == tagger.n_columns
     if against_truth and not labelled:
@@ -71,7 +72,7 @@ def explain_sentences(
         head = {"sentence": i + 1, "place": text.location(i), "tokens": words[i], "true": true}
         records.append({**head, **found.to_dict()})
         blocks.append(f"sentence {i + 1} ({text.location(i)}): {found.format(words[i], top, true)}")
-    return {"model": model, "sentences": records}, "\n\n\n".join(blocks)
+    return records, "\n\n\n".join(blocks)
 
 
 def _chosen(number: int | None, n: int, what: str, owner: str) -> range:
