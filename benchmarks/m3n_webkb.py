@@ -12,7 +12,7 @@ are one edge of another kind than a link one way. An edge is weighted by the lar
 
 `SVM` is a multiclass support vector machine on single pages; `RMN` a conditional random field trained with
 tree-reweighted sums; `M3N` a max-margin Markov network trained on the relaxation of its hinge loss, whose maximum is
-rounded off by entropy (`SSVM(loss="soft_hinge")`). Both label per school by maximisation. Penalties of words and of
+rounded off by entropy (`SSVM(loss="soft_hinge")`). Both label a school by maximisation. Penalties of words and of
 edges, and the temperature of the M3N, are chosen for each learner and each test school by the mean error on the other
 three, each left out of the training in turn; the test school chooses nothing. Intervals are of the paired bootstrap
 over pages, within schools. What is not chosen so was settled while looking at test errors: symmetric weights of edges

@@ -119,7 +119,7 @@ def test_a_shell_completes_the_options_of_the_task():
 @pytest.mark.parametrize(
     "arguments, message",
     [
-        (["train", "columns.txt", "-m", "x", "--radius", 4], "--radius is not an option of --task tagging; leave it out"),
+        (["train", "columns.txt", "-m", "x", "--radius", 4], "--radius is not an option of --task tagging"),
         (["train", "columns.txt", "-m", "x", "--radius", 4], "it belongs to --task ranking"),
         (["train", "letor.txt", "-m", "x", "--task", "ranking", "--order", 1], "it belongs to --task tagging"),
         (["train", "letor.txt", "-m", "x", "--task=ranking", "--prune"], "--prune is not an option of --task ranking"),

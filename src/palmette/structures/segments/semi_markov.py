@@ -19,7 +19,7 @@ class SemiMarkov(SegmentInference):
     """Segmentations: every position belongs to one labelled segment of at most ``max_length`` positions.
 
     The score of a segmentation is the sum over its segments of ``segment[start, length, label]`` and the ``node``
-    potentials inside, plus ``edge[label, next label]`` between neighbouring segments. Learners score per segment by the
+    potentials inside, plus ``edge[label, next label]`` between neighbouring segments. Learners score a segment by the
     features of its tokens, of its first and of its last token, by its length, and by ``segment_features``.
 
     Outputs are given to ``fit`` as segments ``(start, stop, label)`` or as IOB2 labels (``B-NP``, ``I-NP``, ``O``), and
