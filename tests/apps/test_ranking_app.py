@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import io
 import itertools
 import json
@@ -16,6 +15,7 @@ from matplotlib.figure import Figure
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
+from experiments.benchmarks import ramp_ranking as benchmark
 from palmette.apps.ranking import PairwiseSVM, Ranker, evaluate_scores, make_ranker, select
 from palmette.apps.ranking.learners import _SOLVERS, ALGORITHMS
 from palmette.apps.ranking.pairwise_svm import pairs
@@ -381,16 +381,7 @@ def test_taggers_and_rankers_are_not_mistaken_for_each_other(run, folder):
 # ------------------------------------------------------------------------------------------- the benchmark
 
 
-@pytest.fixture(scope="module")
-def benchmark():
-    path = Path(__file__).resolve().parents[2] / "benchmarks" / "ramp_ranking.py"
-    spec = importlib.util.spec_from_file_location("ramp_ranking", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def test_every_learner_of_the_benchmark_ranks(benchmark, rng):
+def test_every_learner_of_the_benchmark_ranks(rng):
     X, y = simulated(8, rng)
     learners = {point["learner"] for point in benchmark.points()}
     assert {"ramp", "hinge", "ranking SVM", "Plackett-Luce"} <= learners
@@ -402,7 +393,7 @@ def test_every_learner_of_the_benchmark_ranks(benchmark, rng):
             assert [len(each) for each in scores] == [len(grades) for grades in y], learner
 
 
-def test_summary_of_the_benchmark(benchmark):
+def test_summary_of_the_benchmark():
     value = {"ramp": 0.46, "hinge": 0.2, "ranking SVM": 0.45, "LightGBM": 0.44}
     records = [
         {"fold": fold, "learner": learner, "settings": "", "chosen": "1.0", "validation": v, "seconds": 0.1,

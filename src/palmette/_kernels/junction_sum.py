@@ -23,6 +23,7 @@ from palmette._kernels.junction_blocks import (
 @kernel(fastmath=SUMS)
 def log_sum(table, at, n):
     """``log sum_i exp(table[at + i])``; -inf if all are."""
+    # Shifted by the maximum, so the sum lies in [1, n]: no overflow, and only negligible terms underflow.
     high = table[at]
     for i in range(1, n):
         high = max(high, table[at + i])
@@ -90,8 +91,7 @@ def sum_down(tree, unary, values, factor_start, message, belief, out_start, unar
     """
     base, base_out, digit, table = scratch(tree)
     # p(clique) = belief[separator] exp(sum of sources - message[separator]), at most 1; every source adds up the
-    # entries that it stands in, children's separators among them. Parents before children, so that beliefs are
-    # complete.
+    # entries that it stands in, children's separators among them. Parents before children: beliefs are complete.
     for c in range(len(tree.block) - 1, -1, -1):
         n, n_residual = tree.block[c], tree.residual[c]
         first_block(tree, c, factor_start, base, digit)

@@ -62,6 +62,7 @@ def times_table(x, at, table, n, width, out, to):
 @kernel()
 def exponentiate_row(node, at, width):
     """Replace a row of scores by ``exp(score - largest)``; returns the largest."""
+    # The largest becomes exactly 1, so a row of factors never vanishes; padded scores (NEVER) become 0.
     top = simd.load(node, at)
     for c in range(LANES, width, LANES):
         top = simd.larger(top, simd.load(node, at + c))
@@ -152,6 +153,8 @@ def sum_chain(node, n, n_labels, width, factor, factor_t, alpha, pull):
 @kernel()
 def exponentiate_edges(edge, n_labels, width, factor, factor_t):
     """``factor = exp(edge - shift)`` and its transpose; returns the shift, the largest score of a pair."""
+    # The largest pair becomes 1. Padding of ``factor`` is set to 0 (rows of labels) and must be 0 in the rows beyond,
+    # as the caller's zeros are. O(K width).
     shift = edge[0]
     for i in range(n_labels):
         for j in range(n_labels):

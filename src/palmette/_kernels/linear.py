@@ -67,6 +67,8 @@ def score_edges(indptr, indices, values, ptr, pair, w, lo, hi, edge):
     Weights of column a are ``w[ptr[a]:ptr[a + 1]]``, for the label pairs ``pair[...]``, which are places in a row.
     """
     ones = len(values) == 0
+    # edge[t - lo - 1, ij] += sum_a x[t, a] w[a, ij] over the pairs that column a has weights for. A sample of n rows
+    # has n - 1 edges. O(nnz x pairs per column).
     for t in range(lo + 1, hi):
         row = edge[t - lo - 1]
         for p in range(indptr[t], indptr[t + 1]):
@@ -80,6 +82,7 @@ def score_edges(indptr, indices, values, ptr, pair, w, lo, hi, edge):
 def scatter_edges(indptr, indices, values, ptr, pair, edge, lo, hi, g):
     """Adjoint of ``score_edges``: add ``edge`` x features to ``g``."""
     ones = len(values) == 0
+    # g[a, ij] += sum_t x[t, a] edge[t - lo - 1, ij]; rows in order, so the sum is the same in every run.
     for t in range(lo + 1, hi):
         row = edge[t - lo - 1]
         for p in range(indptr[t], indptr[t + 1]):
@@ -92,6 +95,7 @@ def scatter_edges(indptr, indices, values, ptr, pair, edge, lo, hi, g):
 @kernel()
 def score_batch_edges(indptr, indices, values, ptr, pair, w, offsets, edge):
     """``score_edges`` of every sample; ``edge`` is (edges, label pairs)."""
+    # The edges of sample s stand from lo - s on: every sample before has one row more than edges.
     for s in range(len(offsets) - 1):
         lo, hi = offsets[s], offsets[s + 1]
         score_edges(indptr, indices, values, ptr, pair, w, lo, hi, edge[lo - s : hi - s - 1])

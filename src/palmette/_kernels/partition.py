@@ -12,6 +12,7 @@ def _breadth_first(indptr, neighbour, start, mark, stamp, order):
     mark[start] = stamp
     n_found = 1
     head = 0
+    # ``order`` is queue and result: nodes before ``head`` are done. A node is marked when it is found. O(edges).
     while head < n_found:
         node = order[head]
         head += 1

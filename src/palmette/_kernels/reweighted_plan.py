@@ -23,6 +23,7 @@ def search(root, scope_ptr, scope, var_ptr, var_slot, slot_factor, mark, stamp, 
     order[at] = root
     mark[root] = stamp
     head, end = at, at + 1
+    # ``order`` is queue and result; a variable is marked when it is found, so once. O(slots x arity) of the component.
     while head < end:
         i = order[head]
         head += 1

@@ -300,6 +300,7 @@ def score_of(
 ):
     """Score of an assignment on some components."""
     total = 0.0
+    # Each factor counts once, at the first variable of its scope. O(slots x arity).
     for a in range(len(variables)):
         i = variables[a]
         total += unary[unary_ptr[i] + y[i]]

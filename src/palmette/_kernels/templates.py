@@ -57,6 +57,7 @@ def look_up_pairs(left, right, keys, slots, count, grow, out):
 def fill_pair_slots(keys, slots):
     """Put keys, all different, into an empty table."""
     mask = np.uint64(len(slots) - 1)
+    # The same probing as in ``look_up_pairs``; at most half of the slots are used, so a free one is near.
     for i in range(len(keys)):
         at = stirred(np.uint64(keys[i])) & mask
         while slots[at] >= 0:

@@ -12,6 +12,7 @@ import numpy as np
 from palmette.errors import MissingCapability
 from palmette.objectives.certificate import CutPool
 from palmette.objectives.problem import Problem, first_point, name_of, require_convex
+from palmette.registry import register
 from palmette.solvers.base import (
     Callback,
     Recorder,
@@ -55,6 +56,7 @@ class ProximalState:
     history: tuple[Step, ...] = ()
 
 
+@register("solver")
 @dataclass(frozen=True)
 class Proximal:
     """Minimise ``loss(w) + R(w)`` for a smooth loss and any penalty with a proximal step.

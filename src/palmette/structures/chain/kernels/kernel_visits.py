@@ -53,6 +53,7 @@ def add_gram_rows(gram, small, value, stride, place, part_ptr, label, amount, n,
 @kernel()
 def sample_gram(gram, small, value, scale, stride, slot, unique, lo, n, own):
     """Kernel values between the rows of a sample, into ``own`` (n, n)."""
+    # own[t, r] = k(x_t, x_r), read from the Gram row of x_t; O(n^2).
     for t in range(n):
         first = slot[unique[lo + t]] * stride
         for r in range(n):
@@ -119,6 +120,7 @@ def augmented_node(table, scale, stride, unique, cost, codes, lo, n, n_labels, w
 @kernel()
 def find_labeling(path, mass, s, lo, n, rival):
     """The place of a labeling among the active ones of sample s, -1 if it is not there."""
+    # O(places x n) at worst; most comparisons end at the first differing label.
     for m in range(mass.shape[1]):
         if mass[s, m] == FREE:
             continue
@@ -198,8 +200,7 @@ def kernel_pass(
     # Invariants of a visit: ``node`` and ``edge`` are current, ``table`` lags behind by ``change`` (rows, labels) and
     # gets it at the end as Gram rows, O(parts x distinct rows), which dominates. The masses of a sample sum to 1.
     # gap[s] = weight (max_y - mean) of augmented scores before the visit. ``table`` is in single precision: the caller
-    # computes it anew before every certificate. Memory O(longest^2 + longest width + places^2) besides the tables
-    # given.
+    # computes it anew before every certificate. Memory O(longest^2 + longest width + places^2).
     for s in order:
         lo = offsets[s]
         n = offsets[s + 1] - lo

@@ -50,6 +50,8 @@ def score_row(x, indptr, indices, values, w, n_columns, width, bias, i, g):
 def add_row(x, indptr, indices, values, w, inverse, n_columns, width, bias, i, change):
     """Add ``change[k] x[i, j] inverse[j]`` to the weight of column j and label k."""
     sparse, ones = len(indptr) > 0, len(values) == 0
+    # w[j, :] += change x[i, j] inverse[j], eight labels at a time; chunks without a change are skipped, and most steps
+    # change few labels. O(nnz x changed chunks).
     for c in range(0, width, LANES):
         delta = simd.load(change, c)
         if simd.largest(delta) == 0.0 and simd.largest(simd.mul(delta, simd.splat(change, -1.0))) == 0.0:
@@ -121,8 +123,7 @@ def dual_pass(
     # All labels of a row have the same curvature |x_i|^2 / l2, so the best masses of block i are a projection onto the
     # simplex: of mass + g / (weight curvature), g the augmented scores. The dual never falls.
     # Invariant: w = const + sum_i weight_i (e_target - mass_i) x_i inverse. gap[i] = weight (max_k - mean) before the
-    # step; those of a pass are taken at different w, so their sum is an estimate. O(nnz width) per visit, O(width)
-    # memory.
+    # step; those of a pass are taken at different w, so their sum is an estimate. O(nnz width) per visit.
     for i in order:
         at, true = i * width, codes[i] * width
         for c in range(0, width, LANES):
@@ -183,6 +184,7 @@ def dual_weights(
 def hinge_value(x, indptr, indices, values, w, cost, codes, target, weight, n_columns, n_labels, width, bias):
     """``sum_i weight_i (max_k [f_k + cost] - f(target_i))``."""
     g, total = np.zeros(width), 0.0
+    # Samples in order, so that the sum is the same in every run. The cost of the target is taken off, since g has it.
     for i in range(len(codes)):
         true = codes[i] * width
         for c in range(0, width, LANES):

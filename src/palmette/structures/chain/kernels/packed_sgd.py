@@ -18,6 +18,7 @@ def subtract_rows(x, lo, hi, width, node, mask, pace, w):
     """``w -= pace`` times the gradient of rows lo:hi, whose derivatives by the scores stand in ``node``."""
     chunks = width // LANES
     ones = len(x.multi_value) == 0 and len(x.single_value) == 0
+    # Labels without a weight (mask bit 0) stay as they are; a column in several rows takes the sum of their steps.
     for t in range(lo, hi):
         at = (t - lo) * width
         for p in range(x.multi_at[t], x.multi_at[t + 1]):

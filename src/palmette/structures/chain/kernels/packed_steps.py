@@ -37,6 +37,7 @@ def count_touches(x, offsets, rows, singles, edge_columns):
     """Number of samples in which each multi, single and edge column stands."""
     row_mark, single_mark = np.full(len(rows), -1), np.full(len(singles), -1)
     edge_mark = np.full(len(edge_columns), -1)
+    # Each column counts once per sample: marks hold the last sample that it was seen in. O(occurrences + columns).
     for s in range(len(offsets) - 1):
         lo, hi = offsets[s], offsets[s + 1]
         for p in range(x.multi_at[lo], x.multi_at[hi]):
@@ -118,6 +119,8 @@ def table_gradient(
         truth += node[t * width + codes[lo + t]]
         if t > 0:
             truth += tables[t * size + codes[lo + t - 1] * width + codes[lo + t]]
+    # As ``loss_gradient``. ``sum_in_tables`` leaves marginals in place of scores, so for log space (NaN) node and
+    # tables are set up again. The gradient of an edge stays in its table; ``pairs`` gets the sum, for transitions.
     if surrogate == LOG:
         for c in range(0, n * width, LANES):
             simd.store(theta, c, simd.load(node, c))
@@ -207,7 +210,7 @@ def update_rows(w, squares, drift, l2, l1, places, n, g, mask, width, rate, adap
     chunks = width // LANES
     zero, pace, older = simd.splat(w, 0.0), simd.splat(w, rate), simd.splat(w, age)
     # w <- soft(w - eta (g + l2 w), eta l1), eta = rate or rate / sqrt(sum of squared steps) per weight. Lanes without a
-    # weight (mask bit 0) have step 0 and stay 0. O(n width).
+    # weight (mask bit 0) have step 0 and stay as they are. O(n width).
     for j in range(n):
         row = places[j]
         decay, cut = simd.splat(w, l2[row]), simd.splat(w, l1[row])

@@ -58,6 +58,7 @@ def sum_tables(tables, n, n_labels, width, weight, pairs):
 @kernel()
 def exponentiate_table(tables, at, n_labels, width):
     """Replace scores by ``exp(score - largest)``, 0 in the padding; returns the largest."""
+    # The largest pair becomes 1; padded columns are 0, so that padded labels never count. O(K width).
     largest = tables[at]
     for i in range(n_labels):
         for j in range(n_labels):

@@ -21,6 +21,7 @@ def labeling_scores(node, edge, table, offsets, edge_offsets, edges, path, total
 @kernel()
 def add_counts(table, offsets, edge_offsets, edges, path, weight, node_out, edge_out):
     """Add the counts of one labeling per sample, times its weight."""
+    # The adjoint of ``labeling_scores``: outputs are added to, edges that share a table into that table.
     for s in range(len(offsets) - 1):
         x = weight[s]
         for t in range(offsets[s], offsets[s + 1]):

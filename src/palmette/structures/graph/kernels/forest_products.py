@@ -11,6 +11,7 @@ from palmette._kernels.spread import SAFE_SPREAD, spread
 @kernel()
 def exponentiate_tables(edge, factor, shift, width, forbidden):
     """``factor = exp(edge - shift)``, and of each table its spread and whether an entry is -inf."""
+    # The largest entry of each table becomes 1, -inf exactly 0; a table that forbids everything has the shift 0.
     for e in range(len(edge)):
         top = -np.inf
         for i in range(edge.shape[1]):
@@ -49,7 +50,7 @@ def inside_products(node, factor, shift, table, lo, hi, e0, order, parent, up, f
     """Normalised messages to the roots; returns the log-partition (-inf if nothing is allowed).
 
     ``value[v]`` sums to 1, ``local[v]`` is exp(node) relative to its best label, ``message[v]`` is what the parent of v
-    hears.
+    receives.
     """
     n_labels = node.shape[1]
     log_z = 0.0
@@ -64,8 +65,9 @@ def inside_products(node, factor, shift, table, lo, hi, e0, order, parent, up, f
         for j in range(n_labels):
             local[t, j] = np.exp(row[j] - top)
             value[t, j] = local[t, j]
-    # value[v] ~ local[v] x messages of its children, divided by its sum; message[v, i] = sum_j factor[i, j] value[v,
-    # j]. Children before parents. log Z = sum of logs of all divisors, largest node scores and shifts. O(nodes K^2).
+    # value[v] ~ local[v] x messages of its children, divided by its sum;
+    # message[v, i] = sum_j factor[i, j] value[v, j]. Children before parents.
+    # log Z = sum of logs of all divisors, largest node scores and shifts. O(nodes K^2).
     for place in range(hi - 1, lo - 1, -1):
         v = order[place]
         own = value[v]

@@ -169,6 +169,8 @@ def merge_rows(kind, score, grade, n_grades, gain, discount, position, factor, c
 @kernel()
 def augmented_ranks(kind, score, grade, n_grades, gain, discount, position, factor, cut, offsets, way, ranks):
     """The best rankings of the samples whose way is SORT or MERGE; SORT takes ``discount`` for ``position``."""
+    # SORT: discount = ratio x position, so score + loss = sum_d position[rank] (score - factor ratio gain) + const,
+    # which sorting maximises. O(n log n) per sample; the memory of MERGE is that of ``merge_rows``.
     for s in range(len(offsets) - 1):
         lo, hi = offsets[s], offsets[s + 1]
         if way[s] == MERGE:

@@ -30,6 +30,8 @@ def _without(p, d, dist, rest):
 
     Upward it is for ``p <= 1/2``, else downward, which needs the whole distribution (of ``len(p) + 1`` numbers).
     """
+    # dist[c] = (1 - p) rest[c] + p rest[c - 1]. Solved upward, an error is multiplied by p / (1 - p) <= 1 per step,
+    # solved downward by (1 - p) / p < 1. O(counts), or O(events x counts) where neither is possible.
     last = 0.0
     if p[d] <= 0.5:
         for c in range(len(rest)):

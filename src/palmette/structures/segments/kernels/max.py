@@ -87,6 +87,7 @@ def best_segmentations(whole, edge, step, offsets, path, total):
     longest, n_states = longest_sample(offsets), whole.shape[2]
     value, after = np.empty((longest, n_states)), np.empty((longest + 1, n_states))
     length = np.empty((longest, n_states), np.int32)
+    # O(n S (D + S)) per sample; tables of O(longest S), reused by all samples.
     for s in range(len(offsets) - 1):
         lo, hi = offsets[s], offsets[s + 1]
         first = (lo - s) * step

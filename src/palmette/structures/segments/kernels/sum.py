@@ -108,6 +108,7 @@ def log_partitions(whole, edge, step, offsets, log_z):
     work, share = np.empty((3, n_states)), np.empty((1, whole.shape[1], n_states))
     factor, shift = np.empty(edge.shape), np.empty(len(edge))
     width, forbidden = exponentiate_edges(edge, factor, shift)
+    # Memory O(longest S + D S + tables S^2): with keep = 0 the shares of lengths are overwritten row after row.
     for s in range(len(offsets) - 1):
         lo, hi = offsets[s], offsets[s + 1]
         first = (lo - s) * step
@@ -213,6 +214,7 @@ def choose(chances, uniform):
     total = 0.0
     for j in range(len(chances)):
         total += chances[j]
+    # The first index whose cumulated mass exceeds uniform x total; a rest left by rounding goes to the last one.
     threshold, last = uniform * total, 0
     for j in range(len(chances)):
         if chances[j] > 0.0:
