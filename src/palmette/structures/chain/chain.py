@@ -32,7 +32,8 @@ class Chain(ModelParts, BaseEstimator):
     """Linear chains: one label per position, one potential per position and a pair (or triple) of neighbours.
 
     The score of a label sequence ``y_1..y_n`` is ``sum_t node[t, y_t] + sum_t edge[t, y_t, y_{t+1}]``, in chains of
-    second order ``+ sum_t triple[t, y_t, y_{t+1}, y_{t+2}]``. Inference takes O(K^2) per position for K labels, in second order O(K^3).
+    second order ``+ sum_t triple[t, y_t, y_{t+1}, y_{t+2}]``. With K labels, inference takes O(K^2) per position, in
+    second order O(K^3).
 
     Parameters
     ----------
