@@ -136,8 +136,8 @@ def _from_pairs(pairs: list, classes: tuple) -> Transitions:
         for label in (left, right):
             if label is not None and label not in code:
                 raise ValueError(
-                    f"allowed names {label!r}, not a label; known labels: {list(classes)}. Declare labels that "
-                    "training lacks with classes=..."
+                    f"allowed names {label!r}, which is not a label; known labels: {list(classes)}. Declare labels "
+                    "that training lacks with classes=..."
                 )
         table[code.get(left, n), code.get(right, n)] = True
     start, end = table[n, :n], table[:n, n]
