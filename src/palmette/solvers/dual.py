@@ -156,7 +156,7 @@ def check_problem(problem: Any, solver: str) -> None:
 
 
 def why_not(problem: Any) -> str:
-    """What keeps dual ascent from serving a problem; empty if it serves."""
+    """Why dual ascent does not support a problem; empty if it does."""
     given = getattr(problem.structure, "chain", problem.structure)  # as the user wrote it
-    served = f"serves the log loss of chains of order 1, not {name_of(problem)} on {given!r:.80}"
+    served = f"supports the log loss of chains of order 1, not {name_of(problem)} on {given!r:.80}"
     return table.why_not("dual", problem, served)

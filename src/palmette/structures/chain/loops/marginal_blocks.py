@@ -14,7 +14,7 @@ from palmette.loops.table import Loop
 from palmette.structures.chain.loops.hinge_blocks import PackedBlocks
 from palmette.structures.positions.tables import ChainTables, Restriction
 
-INNER_STEPS = 2  # pairs of labelings a visit
+INNER_STEPS = 2  # pairs of labelings per visit
 
 
 @dataclass(kw_only=True)

@@ -18,7 +18,7 @@ from palmette.structures.graph.factor_graphs import factor_graph, labels_of, sha
 from palmette.structures.graph.loops.flat_counts import OneGraph, dot
 from palmette.structures.graph.tables import combined
 
-INNER_STEPS = 2  # pairs of labelings a visit
+INNER_STEPS = 2  # pairs of labelings per visit
 
 
 class Triangulation(NamedTuple):
@@ -50,7 +50,7 @@ class Triangulation(NamedTuple):
         return int(self.cliques.table_ptr[-1] + self.cliques.cards[self.alone].sum())
 
     def places(self, codes: np.ndarray) -> np.ndarray:
-        """Where an assignment stands in the marginals: one place a clique, then one for each variable alone."""
+        """Where an assignment stands in the marginals: one place per clique, then one for each variable alone."""
         in_cliques = self.cliques.table_ptr[:-1] + entries(self.cliques, codes)
         first = (
             self.cliques.table_ptr[-1]
@@ -133,7 +133,7 @@ class CliqueBlocks(Loop):
             except TooWide as error:
                 raise MissingCapability(
                     f"smo keeps the marginals of the cliques of triangulated graphs, and sample {s} is too wide for "
-                    f"that: {error} Use solver='frank_wolfe', which serves the relaxed dual."
+                    f"that: {error} Use solver='frank_wolfe', which solves the relaxed dual."
                 ) from error
 
     def visit(self, state: CliqueSet, order: np.ndarray) -> None:
