@@ -496,7 +496,7 @@ def test_warmup_leaves_nothing_to_compile(run):
 
 def test_warmup_runs_every_solver_by_name(run, monkeypatch):
     ran = []
-    monkeypatch.setattr("palmette.cli.warmup._solve", lambda *which: ran.append(which))
+    monkeypatch.setattr("palmette.warmup.groups._solve", lambda *which: ran.append(which))
     assert run("warmup", "crf", "ssvm.bundle")[0] == 0
     assert ran == [("crf", solver) for solver in SOLVERS["crf"] if solver != "auto"] + [("ssvm", "bundle")]
     code, _, err = run("warmup", "cr")

@@ -55,14 +55,14 @@ def cliques_of(order, ptr, rest, cards, max_residual):
     """
     n_vars = len(order)
     rank = np.empty(n_vars, np.int64)
-    # The clique of place i is order[i] and rest(i). Its parent is that of ``up``, the neighbour eliminated first, and
-    # rest(i) without up is part of rest(up): if both have n - 1 variables they are equal, and clique i covers that of
-    # up, which joins it (the first that covers it) while the residual has at most max_residual states. O(sum of rest).
     for i in range(n_vars):
         rank[order[i]] = i
     joins = np.full(n_vars, -1, np.int64)  # place of the variable whose clique takes that of place i in
     n_residual = np.ones(n_vars, np.int64)
     closed = np.zeros(n_vars, np.bool_)
+    # The clique of place i is order[i] and rest(i). Its parent is that of ``up``, the neighbour eliminated first, and
+    # rest(i) without up is part of rest(up): if both have n - 1 variables they are equal, and clique i covers that of
+    # up, which joins it (the first that covers it) while the residual has at most max_residual states. O(sum of rest).
     for i in range(n_vars):
         n_residual[i] *= cards[order[i]]
         n = ptr[i + 1] - ptr[i]
@@ -113,8 +113,6 @@ def axes_of(order, ptr, rest, cards, clique_of, top):
     n_shared = np.empty(n_cliques, np.int64)
     parent = np.full(n_cliques, -1, np.int64)
     axis_ptr = np.zeros(n_cliques + 1, np.int64)
-    # Separator and residual each by falling place in the order; the separator's last axis is then the variable that is
-    # eliminated first, whose clique is the parent. O(axes log axes).
     for c in range(n_cliques):
         n_shared[c] = ptr[top[c] + 1] - ptr[top[c]]
         axis_ptr[c + 1] = n_shared[c]
@@ -124,6 +122,8 @@ def axes_of(order, ptr, rest, cards, clique_of, top):
         axis_ptr[c + 1] += axis_ptr[c]
     axes = np.empty(axis_ptr[n_cliques], np.int64)
     at = axis_ptr[:n_cliques].copy()
+    # Separator and residual each by falling place in the order; the separator's last axis is then the variable that is
+    # eliminated first, whose clique is the parent. O(axes log axes).
     for c in range(n_cliques):
         ranks = np.empty(n_shared[c], np.int64)
         for p in range(n_shared[c]):

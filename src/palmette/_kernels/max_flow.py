@@ -22,8 +22,8 @@ def max_flow(node_ptr, arcs, head, capacity, source, sink, least):
     total = 0.0
     # A phase: levels by breadth-first search from the source over residual arcs, then a blocking flow by depth-first
     # search along arcs that go up one level. at[v] never goes back within a phase: arcs before it lead nowhere. The
-    # level of the sink rises with each phase, so there are at most n; O(n^2 arcs) in all, much less on grids. O(n)
-    # memory. Residual capacities of at most ``least`` count as 0, so that rounding errors are not pushed around.
+    # level of the sink rises with each phase, so there are at most n: O(n^2 arcs) in all, O(n) memory.
+    # Residual capacities of at most ``least`` count as 0, so that rounding errors are not pushed around.
     while True:
         level[:] = -1
         level[source] = 0

@@ -16,7 +16,7 @@ def upper_bound(
     """Dual value of any messages: what they prove about the sum over some components."""
     total = 0.0
     # sum_i (what ``believe`` subtracts) + sum_i own_i log sum_k exp(log b_ik + (1 / own_i) sum_f share (new - old
-    # message)). It holds for any messages. -inf proves that no assignment has a finite score. About the work of a sweep.
+    # message)). It holds for any messages. -inf proves that no assignment has a finite score. Work of about a sweep.
     for a in range(len(variables)):
         i = variables[a]
         high = believe(i, unary, unary_ptr, rho, var_ptr, var_slot, slot_factor, msg_ptr, messages, log_b, b)

@@ -9,10 +9,12 @@ from scipy.special import log_softmax
 from sklearn.utils.metaestimators import available_if
 
 from palmette.data.batch import SparseRows
+from palmette.estimators.blocks import node_scores
 from palmette.estimators.kernel_fit import check_kernel_settings, fit_kernel
 from palmette.estimators.kernel_learner import KernelEstimator
 from palmette.estimators.prediction import one_label
 from palmette.estimators.strengths import wanted_tol
+from palmette.registry import register
 from palmette.solvers.dual import why_not
 from palmette.surrogates.log import LogLoss
 
@@ -24,6 +26,7 @@ DUAL_FROM, FEW_WEIGHTS = 1e-6, 2000
 SHORT_STEPS = 50.0
 
 
+@register("learner")
 class CRF(KernelEstimator):
     r"""Conditional random field.
 
@@ -218,5 +221,5 @@ class CRF(KernelEstimator):
     @available_if(one_label)
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Logarithms of the class probabilities, shape (n_samples, n_classes); for ``Multiclass`` only."""
-        scores, _ = self._codes(X, lambda theta: theta.node)
+        scores, _ = self._codes(X, node_scores)
         return log_softmax(scores, axis=1)

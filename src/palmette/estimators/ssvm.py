@@ -15,6 +15,7 @@ from palmette.kernels import Nystroem
 from palmette.losses.base import resolve_loss
 from palmette.losses.rescaling import resolve_rescaling
 from palmette.objectives.problem import is_l1_alone
+from palmette.registry import register
 from palmette.structures.chain.loops.hinge_blocks import is_compiled
 from palmette.structures.chain.loops.multiclass_blocks import FEW_WEIGHTS, suits
 from palmette.surrogates.difference import Difference
@@ -33,6 +34,7 @@ LOSSES = ("hinge", "soft_hinge", "ramp")
 USUAL_TOL = {"hinge": 1e-2, "soft_hinge": 1e-3, "ramp": 1e-3}
 
 
+@register("learner")
 class SSVM(KernelEstimator):
     r"""Structured support vector machine (max-margin Markov network on chains).
 

@@ -12,11 +12,13 @@ import numpy as np
 from palmette.contracts.structure import Best
 from palmette.losses.base import no_way
 from palmette.losses.weighted_maximum import per_sample
+from palmette.registry import register
 from palmette.structures.positions.tables import ChainTables
 
 MOST_PARTS = 1000  # units that the dearest confusion may have
 
 
+@register("loss")
 @dataclass(frozen=True)
 class Hamming:
     """``D(y, y') = sum_t costs[y_t, y'_t]``; by default the number of wrong positions (not their mean).

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from palmette.executors.threads import ThreadExecutor
+from palmette.contracts.executor import Executor
 from palmette.kernels.gram import Gram
 from palmette.losses.hamming import PartsLoss
 from palmette.objectives.kernel_edges import EdgePart
@@ -40,7 +40,7 @@ class KernelProblem:
     linear : LinearScorer or another scorer of weights, of rows without columns
     l2 : float
     l2_linear : ndarray
-    executor : ThreadExecutor
+    executor : Executor
     edges : EdgePart, optional
         Edges that are scored by a kernel of their own, with a penalty of their own.
     """
@@ -53,7 +53,7 @@ class KernelProblem:
     linear: Any
     l2: float
     l2_linear: np.ndarray
-    executor: ThreadExecutor
+    executor: Executor
     edges: EdgePart | None = None
 
     @property

@@ -10,6 +10,7 @@ import numpy as np
 
 from palmette.errors import MissingCapability
 from palmette.objectives.problem import first_point, name_of, require_convex, require_separable, require_whole
+from palmette.registry import register
 from palmette.solvers.base import Callback, Recorder, Result, check_settings, warn_unconverged
 from palmette.structures.chain.loops.dual_state import DualState
 from palmette.structures.positions.linear_scorer import LinearScorer
@@ -22,6 +23,7 @@ ALL_EVERY = 3  # ... for the next epoch that visits all
 State = TypeVar("State", bound=DualState)
 
 
+@register("solver")
 @dataclass(frozen=True)
 class DualAscent:
     r"""Block-coordinate ascent in the dual of a chain CRF with L2 (and L1).

@@ -22,6 +22,7 @@ from palmette.objectives.problem import (
     require_separable,
     require_whole,
 )
+from palmette.registry import register
 from palmette.regularizers.elastic import ElasticNet
 from palmette.solvers.base import Callback, Recorder, Result, Step, contradicted, warn_unconverged
 from palmette.solvers.line_search import Point, strong_wolfe
@@ -72,6 +73,7 @@ class LBFGSState:
     history: tuple[Step, ...] = ()
 
 
+@register("solver")
 @dataclass(frozen=True)
 class LBFGS:
     """Limited-memory BFGS on ``loss(w) + sum_j (l2_j / 2) w_j^2 + l1_j |w_j|``; the loss must be smooth.

@@ -17,6 +17,7 @@ from palmette.objectives.problem import (
     require_separable,
     require_whole,
 )
+from palmette.registry import register
 from palmette.solvers.base import Callback, Recorder, Result, check_settings, warn_unconverged
 from palmette.solvers.block_ascent import Best
 from palmette.structures.chain.loops.multiclass_blocks import LabelMasses, MulticlassBlocks, why_not
@@ -29,6 +30,7 @@ IDLE = 0.25  # samples whose gap is below this share of the mean wait ...
 ALL_EVERY = 3  # ... for the next epoch that visits all
 
 
+@register("solver")
 @dataclass(frozen=True)
 class MulticlassDual:
     """Minimise ``sum_i max_k [f_k + D(y_i, k)] - f(t_i) + (l2/2)|w|^2`` through its dual.

@@ -107,10 +107,21 @@ def online_pass(
     problem: Any, state: OnlineState, order: np.ndarray, rule: int, strength: float, root_cost: bool
 ) -> tuple[float, int]:
     """Visit each sample of ``order``: the sum of the losses and the number of wrong predictions."""
+    settings = rule, float(strength), bool(root_cost)
+    after, *found = problem.in_sequence(pass_here, state, np.asarray(order, np.int64), *settings)
+    vars(state).update(vars(after))
+    return tuple(found)
+
+
+def pass_here(
+    problem: Any, _: Any, state: OnlineState, order: np.ndarray, *settings: Any
+) -> tuple[OnlineState, float, int]:
+    """Visit each sample of ``order``: where that leads, the sum of the losses and the number of wrong predictions."""
+    state = state.copy()
     run = _fused_pass if is_fused(problem) else generic_pass
-    found = run(problem, state, np.asarray(order, np.int64), rule, float(strength), bool(root_cost))
+    loss, n_wrong = run(problem, state, order, *settings)
     state.age += len(order)
-    return found
+    return state, loss, n_wrong
 
 
 def is_fused(problem: Any) -> bool:

@@ -16,6 +16,7 @@ from palmette.objectives.problem import (
     require_separable,
     require_whole,
 )
+from palmette.registry import register
 from palmette.solvers.base import Callback, Recorder, Result, check_settings, warn_unconverged
 from palmette.solvers.descent_state import DescentState
 from palmette.solvers.maxima import INEXACT, warn_inexact
@@ -37,6 +38,7 @@ class PegasosState(DescentState):
     previous: float = np.inf  # best objective one check ago
 
 
+@register("solver")
 @dataclass(frozen=True)
 class Pegasos:
     """Minimise ``J(w) = sum_i loss_i(w) + sum_j (l2_j / 2) w_j^2`` by steps on few samples at a time.

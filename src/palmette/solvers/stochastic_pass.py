@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from palmette.errors import MissingCapability
+from palmette.executors.choose import require_shared_memory
 from palmette.losses.hamming import PartsLoss
 from palmette.structures.chain.loops.packed import PackedChains
-from palmette.structures.graph.batch import GraphBatch
 from palmette.surrogates.hinge import Hinge
 from palmette.surrogates.log import LogLoss
 from palmette.surrogates.perceptron import PerceptronLoss
@@ -108,48 +108,30 @@ def loss_table(problem: Any) -> np.ndarray:
 def stochastic_pass(
     problem: Any, state: PassState, order: np.ndarray, parallel: str | None = None
 ) -> tuple[float, int]:
-    """Take one step on each sample of ``order``.
+    """Take one step on each sample of ``order``, where the samples are.
 
     Returns the sum of the samples' values, each before its step, and the number of samples that called for one.
     """
-    order = np.asarray(order, np.int64)
-    if parallel is not None:
-        return parallel_pass(problem, state, order, parallel)
-    run = fused_pass if is_fused(problem) and has_even_penalties(problem) else generic_pass
-    value, n_updates = run(problem, state, order)
-    state.n_steps += len(order)
-    state.age += len(order)
+    if parallel == "lock_free":
+        require_shared_memory(problem.executor, "parallel='lock_free'", "use parallel='sharded'")
+    after, value, n_updates = problem.in_sequence(pass_here, state, np.asarray(order, np.int64), parallel)
+    vars(state).update(vars(after))
     return value, n_updates
 
 
-def cut_anew(problem: Any, seed: int, epoch: int) -> Any:
-    """The problem on the pieces of this epoch, if there is a decomposition."""
-    if problem.decomposition is None:
-        return problem
-    batch = problem.samples.batch
-    if isinstance(batch, GraphBatch):
-        return problem.with_batch(cut_graphs(problem.decomposition, batch, seed, epoch))
-    starts, stops, sample = problem.decomposition.pieces(batch.offsets, seed, epoch)
-    return problem.in_pieces(np.append(starts, stops[-1:]), sample)
-
-
-def cut_graphs(decomposition: Any, batch: GraphBatch, seed: int, epoch: int) -> GraphBatch:
-    """The graphs of this epoch: edges between pieces are dropped, and cliques whose nodes are not in one piece."""
-    layout = batch.layout
-    # A clique is in one piece if its first node is in one piece with each of the others.
-    stars = []
-    for rows in map(layout.clique_rows, range(len(layout.cliques))):
-        rows = np.where(rows < 0, rows[:, 1:2], rows)  # of factors that have fewer nodes than others
-        star = np.stack([np.repeat(rows[:, :1], rows.shape[1] - 1, axis=1), rows[:, 1:]], axis=2)
-        stars.append(star.reshape(-1, 2))
-    both = np.concatenate([layout.edge_rows, *stars])
-    kept = decomposition.keep_edges(batch.n_rows, both, seed, epoch)
-    cliques, at = [], layout.n_edges
-    for group in layout.cliques:
-        n = group.nodes.shape[1] - 1
-        cliques.append(kept[at : at + n * len(group.nodes)].reshape(-1, n).all(axis=1))
-        at += n * len(group.nodes)
-    return batch.keeping(kept[: layout.n_edges], cliques)
+def pass_here(
+    problem: Any, _: Any, state: PassState, order: np.ndarray, parallel: str | None
+) -> tuple[PassState, float, int]:
+    """One step on each sample of ``order``: where they lead, the sum of values and the number of steps taken."""
+    if parallel is not None:
+        state = replace(state)
+        return state, *parallel_pass(problem, state, order, parallel)
+    fused = is_fused(problem) and has_even_penalties(problem)
+    state = replace(state) if fused else state.copy()  # compiled loops change packed copies
+    value, n_updates = (fused_pass if fused else generic_pass)(problem, state, order)
+    state.n_steps += len(order)
+    state.age += len(order)
+    return state, value, n_updates
 
 
 # -- compiled ---------------------------------------------------------------------------------------------------
@@ -223,13 +205,15 @@ def parallel_pass(problem: Any, state: PassState, order: np.ndarray, mode: str) 
     if mode == "lock_free":
         parts = np.array_split(order, problem.executor.threads)
         first = np.cumsum([0] + [len(part) for part in parts])
-        found = problem.executor.map(lambda i: run(parts[i], *start, done=int(first[i])), range(len(parts)))
+        work = [(part, *start, int(done)) for part, done in zip(parts, first)]
         packed, steps = start, len(order)
     else:
         parts = np.array_split(order, SHARDS)
         own = [[type(part)(*(table.copy() for table in part)) for part in start] for _ in parts]
-        found = problem.executor.map(lambda i: run(parts[i], *own[i]), range(SHARDS))
+        work = [(part, *vectors, 0) for part, vectors in zip(parts, own)]
         packed, steps = start, len(parts[0])
+    found = problem.executor.run(_run_part, problem.executor.place(work), run)
+    if mode == "sharded":
         for name, whole, shards in zip(VECTORS, start, zip(*own)):
             for k, table in enumerate(whole):
                 gain = sum(shard[k] - table for shard in shards)
@@ -239,6 +223,10 @@ def parallel_pass(problem: Any, state: PassState, order: np.ndarray, mode: str) 
     state.n_steps += steps
     state.age += steps
     return float(sum(value for value, _ in found)), int(sum(n for _, n in found))
+
+
+def _run_part(part: tuple, _: Any, run: Callable[..., tuple[float, int]]) -> tuple[float, int]:
+    return run(*part)
 
 
 def touch_counts(problem: Any) -> np.ndarray:

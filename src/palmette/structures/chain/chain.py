@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from importlib import import_module
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from palmette.contracts.model_parts import ModelParts
 from palmette.contracts.structure import Best, Expectation
+from palmette.registry import register
 from palmette.structures.chain.contradiction import with_contradiction, without_flag
 from palmette.structures.positions.checks import (
     _check_feasible,
@@ -20,10 +23,12 @@ from palmette.structures.positions.checks import (
     _weights,
     how_many,
 )
+from palmette.structures.positions.parts import ROW_ENCODERS
 from palmette.structures.positions.tables import ChainTables, Restriction, combine
 
 
-class Chain(BaseEstimator):
+@register("structure")
+class Chain(ModelParts, BaseEstimator):
     """Linear chains: one label a position, one potential a position and a pair (or triple) of neighbours.
 
     The score of a label sequence ``y_1..y_n`` is ``sum_t node[t, y_t] + sum_t edge[t, y_t, y_{t+1}]``, in chains of
@@ -58,6 +63,9 @@ class Chain(BaseEstimator):
     """
 
     layout = "sequences"
+    part_kinds = MappingProxyType(
+        {"codec": ("labels",), "encoder": ROW_ENCODERS, "scorer": ("linear", "edges")}
+    )
     has_edges = True
     # The fused loops of sequential solvers that serve this class. A subclass declares them anew if they serve it too.
     sequential_kernels = "chain"

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
+from palmette.contracts.model_parts import ModelParts
 from palmette.features.choose_encoder import make_encoder
 from palmette.features.encoded import EncodedInputs
+from palmette.registry import register
 from palmette.structures.graph.encoder import GraphEncoder
 from palmette.structures.graph.explain import explain
 from palmette.structures.graph.inference import GraphInference
@@ -25,7 +28,8 @@ CHOICES = {
 }
 
 
-class Graph(GraphInference):
+@register("structure")
+class Graph(ModelParts, GraphInference):
     """Markov networks of any shape: one label a node, potentials on nodes, edges and cliques.
 
     The score of a labeling is ``sum_v node[v, y_v] + sum_e edge[e, y_a, y_b] + sum over cliques``, where edge e joins
@@ -89,6 +93,8 @@ class Graph(GraphInference):
     layout = "sequences"
     has_edges = True
     removable_edges = True
+
+    part_kinds = MappingProxyType({"codec": ("labels",), "encoder": ("graphs",), "scorer": ("graph",)})
 
     def __init__(
         self,
@@ -190,6 +196,21 @@ class Graph(GraphInference):
                 raise ValueError(f"Graph: {name} must be a number, at least {least}, got {given!r}")
         if self.labels is not None and not isinstance(self.labels, Mapping):
             raise TypeError(f"Graph: labels must be a dict {{node type: [labels]}}, got {self.labels!r:.60}")
+
+    def check_model(self, encoder: GraphEncoder, weights: Any, codec: Any) -> None:
+        """Raise ValueError unless features, weights and labels have the same types of nodes, edges and factors."""
+        self._check_settings()
+        self.check_encoder(encoder)
+        if len(weights.allowed) != max(len(encoder.node_types), 1):
+            raise ValueError(
+                f"there are {len(encoder.node_types)} types of nodes, but weights for {len(weights.allowed)}"
+            )
+        if not np.array_equal(weights.symmetric, encoder.symmetric_types):
+            raise ValueError("features and weights have different types of edges")
+        labels = self.factor_labels(encoder, codec.classes_)
+        known = [(t.kind, t.arity, label) for t, label in zip(encoder.factor_types, labels)]
+        if known != [tuple(factor) for factor in weights.factors]:
+            raise ValueError("features and weights have different types of factors")
 
     def check_factors(self, encoder: GraphEncoder, classes: tuple, batch: Any, codes: np.ndarray) -> None:
         """Refuse training labels that an at-most-one factor forbids."""

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from palmette.contracts.model_parts import ModelParts
 from palmette.contracts.structure import Best
 from palmette.errors import InfeasibleError, MissingCapability, warn_caller
 from palmette.features.choose_encoder import admitted
 from palmette.features.encoded import EncodedInputs
 from palmette.metrics.ranking import ndcg
+from palmette.registry import register
 from palmette.structures.ranking.codec import RANK_BITS, RankingCodec, grades_of, ranks_of
 from palmette.structures.ranking.position_weights import discounts
 from palmette.structures.ranking.search import assignments, best_assignment, sorted_rankings
@@ -24,7 +27,8 @@ _PERMANENT = (
 )
 
 
-class Ranking(BaseEstimator):
+@register("structure")
+class Ranking(ModelParts, BaseEstimator):
     """Rankings of the documents of a query; the score of one is ``f(pi) = sum_d s_d c_{rank(d)}``.
 
     A sample is a query, a row of its table a document with the score ``s_d = <w, x_d>``, and ``c`` are weights of
@@ -79,6 +83,8 @@ class Ranking(BaseEstimator):
         _PERMANENT,
     )
 
+    part_kinds = MappingProxyType({"codec": ("ranking",), "scorer": ("ranking",)})
+
     def __init__(self, position_weights: Any = 0.25, ties: str = "given") -> None:
         self.position_weights = position_weights
         self.ties = ties
@@ -92,6 +98,10 @@ class Ranking(BaseEstimator):
         return discounts(self.position_weights, n, "position_weights")
 
     # -- the door: what users give and get ----------------------------------------------------------------------
+
+    def check_model(self, encoder: Any, weights: Any, codec: Any) -> None:
+        """Raise ValueError unless the position weights make sense."""
+        self.weights(1)
 
     def bind(self, classes: Sequence) -> Ranking:
         """This structure, its settings checked."""

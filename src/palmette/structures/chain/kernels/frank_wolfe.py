@@ -152,7 +152,7 @@ def step_features(x, row, label, step, width, inverse, g, w):
 
 @kernel()
 def move_mass(x, w, inverse, g, edge_t, lo, n, width, weight, gain, to, fro, limit):
-    """Move mass from labeling ``fro`` to labeling ``to``, as far as is best and at most ``limit``; returns how much.
+    """Move mass from labeling ``fro`` to labeling ``to``, by an exact line search up to ``limit``; returns how much.
 
     ``gain`` is the slope of the dual. The weights follow. The packed ``g`` is zero before and after.
     """
@@ -209,8 +209,8 @@ def frank_wolfe_pass(
     # Invariants: the masses of a sample are >= 0 and sum to 1; w = sum_s weight (true - mean counts) / l2 after every
     # step, and edge_t is the transpose of w.edge. gap[s] = weight (max_y - mean) of augmented scores before the visit.
     # A step is an exact line search, so the dual never falls. A labeling that loses its mass is dropped; a rival that
-    # got none is freed at the end. Per visit one O(n K^2) maximisation, per step O(nnz K + active n). Memory O(longest
-    # width + width^2 + places).
+    # got none is freed at the end. Per visit one O(n K^2) maximisation, per step O(nnz K + active n).
+    # Memory O(longest width + width^2 + places).
     for s in order:
         lo, hi = offsets[s], offsets[s + 1]
         n = hi - lo

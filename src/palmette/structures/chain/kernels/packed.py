@@ -110,8 +110,8 @@ def keep_columns(indptr, indices, values, place, at, column, value):
 def score_rows(x, w, base, lo, hi, width, node):
     """Node scores of feature rows lo:hi, into ``node`` from 0 on; every row starts as ``base``."""
     ones = len(x.multi_value) == 0 and len(x.single_value) == 0
-    # node[t, :] = base + sum_multi x w.rows[column, :], and one entry more per single column. O(multi x width +
-    # singles) per row. ``base`` is NEVER in the padding, so padded labels never count.
+    # node[t, :] = base + sum_multi x w.rows[column, :], and one entry more per single column.
+    # O(multi x width + singles) per row. ``base`` is NEVER in the padding, so padded labels never count.
     for t in range(lo, hi):
         at = (t - lo) * width
         first, last = x.multi_at[t], x.multi_at[t + 1]

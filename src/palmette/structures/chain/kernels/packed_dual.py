@@ -110,8 +110,8 @@ def dual_pass(
     # z = -sum_s c_s (features of residual_s). The dual grows by at least c_s (gamma gap - gamma^2 c_s curvature / 2),
     # curvature = |features of the direction|^2 / l2, so gamma = gap / (c_s curvature), at most 1.
     # Invariants: residual = mu - truth; ``entropy`` is the mean of the entropies mixed in, by concavity a lower bound
-    # of the entropy of mu, so that the dual value is a valid bound. gap[s] = log Z - <theta, mu> - entropy >= 0. O(nnz
-    # width + n K width) per sample; memory O(longest width + width^2 + most width).
+    # of the entropy of mu, so that the dual value is a valid bound. gap[s] = log Z - <theta, mu> - entropy >= 0.
+    # O(nnz width + n K width) per sample; memory O(longest width + width^2 + most width).
     for turn in range(len(order)):
         s = order[turn]
         lo, hi = offsets[s], offsets[s + 1]
@@ -199,7 +199,6 @@ def dual_pass(
 def marginals_pass(x, w, base, offsets, codes, n_labels, width, residual, residual_edge, entropy):
     """Set residuals and entropies of every sample to those of its marginals under ``w``; the truth if out of range."""
     longest = 0
-    # residual = marginals - truth and entropy = log Z - <theta, marginals>, which makes every gap 0 at this w.
     for s in range(len(offsets) - 1):
         longest = max(longest, offsets[s + 1] - offsets[s])
     dtype = w.rows.dtype
@@ -213,6 +212,7 @@ def marginals_pass(x, w, base, offsets, codes, n_labels, width, residual, residu
         np.zeros(width * width, dtype),
     )
     shift = exponentiate_edges(w.edge, n_labels, width, factor, factor_t) if has_edges else 0.0
+    # residual = marginals - truth and entropy = log Z - <theta, marginals>, which makes every gap 0 at this w.
     for s in range(len(offsets) - 1):
         lo, hi = offsets[s], offsets[s + 1]
         n = hi - lo

@@ -210,7 +210,7 @@ def update_rows(w, squares, drift, l2, l1, places, n, g, mask, width, rate, adap
     chunks = width // LANES
     zero, pace, older = simd.splat(w, 0.0), simd.splat(w, rate), simd.splat(w, age)
     # w <- soft(w - eta (g + l2 w), eta l1), eta = rate or rate / sqrt(sum of squared steps) per weight. Lanes without a
-    # weight (mask bit 0) have step 0 and stay 0. O(n width).
+    # weight (mask bit 0) have step 0 and stay as they are. O(n width).
     for j in range(n):
         row = places[j]
         decay, cut = simd.splat(w, l2[row]), simd.splat(w, l1[row])

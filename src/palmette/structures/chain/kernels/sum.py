@@ -236,8 +236,8 @@ def expectations(node, edge, step, offsets, weight, log_z, node_out, pair):
         edge_spread, forbidden = exponentiate_edges(edge, factor, shift)
         steps = mixing_steps(edge) if forbidden else 0.0
     # ``gathered`` has sums of alpha x message, still to be multiplied by factor; ``by_logs`` has finished marginals.
-    # A shared table (step 0) is finished once per batch, else tables are finished after each sample. Memory O(longest
-    # K) and three sets of tables: O(K^2), or O(longest K^2) where every edge has its own.
+    # A shared table (step 0) is finished once per batch, else tables are finished after each sample. Memory
+    # O(longest K) and three sets of tables: O(K^2), or O(longest K^2) where every edge has its own.
     for s in range(len(offsets) - 1):
         lo, hi = offsets[s], offsets[s + 1]
         first = (lo - s) * step

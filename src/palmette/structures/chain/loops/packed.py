@@ -72,6 +72,21 @@ class PackedChains:
         other.inputs = self.inputs._replace(**values)
         return other
 
+    def slice(self, start: int, stop: int) -> PackedChains:
+        """Samples ``start:stop``; the long arrays are views, and what does not depend on samples is shared."""
+        lo, hi = int(self.offsets[start]), int(self.offsets[stop])
+        part, inputs = copy.copy(self), self.inputs
+        part.offsets = self.offsets[start : stop + 1] - lo
+        for at, *arrays in (("multi_at", "multi", "multi_value"), ("single_at", "single", "single_value"),
+                            ("edge_at", "edge_column", "edge_value")):  # fmt: skip
+            place = getattr(inputs, at)
+            if len(place) > 1:
+                first, last = int(place[lo]), int(place[hi])
+                views = {name: getattr(inputs, name)[first:last] for name in arrays}
+                inputs = inputs._replace(**{at: place[lo : hi + 1] - first}, **views)
+        part.inputs = inputs
+        return part
+
     def _place_weights(self) -> np.ndarray:
         """Note where each weight goes, as in ``rows[row_position] = w[row_weight]``; return where each column does."""
         scorer, k = self.scorer, self.n_labels

@@ -50,7 +50,7 @@ def inside_products(node, factor, shift, table, lo, hi, e0, order, parent, up, f
     """Normalised messages to the roots; returns the log-partition (-inf if nothing is allowed).
 
     ``value[v]`` sums to 1, ``local[v]`` is exp(node) relative to its best label, ``message[v]`` is what the parent of v
-    hears.
+    receives.
     """
     n_labels = node.shape[1]
     log_z = 0.0
@@ -65,8 +65,9 @@ def inside_products(node, factor, shift, table, lo, hi, e0, order, parent, up, f
         for j in range(n_labels):
             local[t, j] = np.exp(row[j] - top)
             value[t, j] = local[t, j]
-    # value[v] ~ local[v] x messages of its children, divided by its sum; message[v, i] = sum_j factor[i, j] value[v,
-    # j]. Children before parents. log Z = sum of logs of all divisors, largest node scores and shifts. O(nodes K^2).
+    # value[v] ~ local[v] x messages of its children, divided by its sum;
+    # message[v, i] = sum_j factor[i, j] value[v, j]. Children before parents.
+    # log Z = sum of logs of all divisors, largest node scores and shifts. O(nodes K^2).
     for place in range(hi - 1, lo - 1, -1):
         v = order[place]
         own = value[v]

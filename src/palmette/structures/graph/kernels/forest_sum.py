@@ -1,8 +1,8 @@
 """Sums on forests: log-partitions and marginals. Tables as in ``forest_max``.
 
 Scaled products where ``fits_products`` proves that no message leaves the range of a double, else log space, as on
-chains. Messages go from the leaves to the roots and back; what a node tells one child is the product of what it heard
-from everybody else, gathered from both sides of the row of children, so that nothing is ever divided.
+chains. Messages go from the leaves to the roots and back; the message to one child is the product of the messages from
+all other neighbours, gathered from both sides of the row of children, so that nothing is ever divided.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def expectations(
     width, forbidden = np.empty(len(edge)), np.empty(len(edge), np.bool_)
     exponentiate_tables(edge, factor, shift, width, forbidden)
     # ``gathered`` has sums of outer products, multiplied by ``factor`` once at the end; samples in log space add
-    # finished marginals to ``pair_out``. Memory O(longest K + tables K^2). Without an allowed labeling nothing is added.
+    # finished marginals to ``pair_out``. Memory O(longest K + tables K^2). log Z = -inf adds nothing.
     for s in which:
         lo, hi, e0, e1 = offsets[s], offsets[s + 1], edge_offsets[s], edge_offsets[s + 1]
         products = fits_products(node, lo, hi, table, e0, e1, n_children, width, forbidden)

@@ -42,14 +42,14 @@ def losses(scores, order, grades, offsets, weight, ties, top, values, gradient):
     gradient : (n_rows,) array, written
     """
     longest = 0
-    # tail[i] = log sum_{j >= i} e^{s_j}, best grade first. -log P is the sum over groups of equal grade of
-    # -log P(the group comes before the rest); the last group and those from place ``top`` on have no factor.
-    # O(n) per query besides the integrals of exact ties, O(longest) memory.
     for q in range(len(values)):
         longest = max(longest, offsets[q + 1] - offsets[q])
     s, tail = np.empty(longest), np.empty(longest + 1)
     own, rate = np.empty(longest), np.empty(longest)
     ratio, sums = np.empty(longest + 1), np.empty(longest + 1)
+    # tail[i] = log sum_{j >= i} e^{s_j}, best grade first. -log P is the sum over groups of equal grade of
+    # -log P(the group comes before the rest); the last group and those from place ``top`` on have no factor.
+    # O(n) per query besides the integrals of exact ties, O(longest) memory.
     for q in range(len(values)):
         lo, n = offsets[q], offsets[q + 1] - offsets[q]
         tail[n] = -np.inf
