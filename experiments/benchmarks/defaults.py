@@ -14,7 +14,7 @@ Times are CPU seconds of `fit`, one thread.
 
 The shares, the geometric mean and `tol` were chosen by scores like these: about ten penalties on parts of most of these
 sets, and a sum of variances beside the mean on four tables as they are. So the table shows what the choice rests on,
-and is no independent test of it.
+and is not an independent test of it.
 
 What follows: the usual penalty is within about 2 points of the best of the four on ten of eleven sets with the
 likelihood and nine with the hinge, and takes the least or nearly the least time of the good ones. It gains most where

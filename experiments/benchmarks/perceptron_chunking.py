@@ -97,7 +97,7 @@ def python_crfsuite(run):
 
 
 def write_vw(path, X, Y, codes):
-    """One line a token, an empty line after each sentence; characters that mean something there are spelled out."""
+    """One line per token, an empty line after each sentence; characters that mean something there are spelled out."""
     spelled = str.maketrans({":": "_c", "|": "_p"})
     with open(path, "w", encoding="utf-8") as file:
         for x, y in zip(X, Y):

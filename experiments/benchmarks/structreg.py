@@ -133,7 +133,7 @@ def plan(task):
 
 @contextmanager
 def no_warnings():
-    """That the epochs are over is no news here."""
+    """The end of the epochs is not reported here."""
     from sklearn.exceptions import ConvergenceWarning
 
     with warnings.catch_warnings():

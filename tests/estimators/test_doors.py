@@ -143,7 +143,7 @@ def test_numbers_of_the_header_are_finite(number):
     with zipfile.ZipFile(file) as old, zipfile.ZipFile(out, "w") as new:
         for name in old.namelist():
             new.writestr(name, old.read(name).replace(b'"n_columns": 3', f'"n_columns": {number}'.encode()))
-    with pytest.raises(ModelFileError, match=f"header.json is not JSON .*{number} is no finite number"):
+    with pytest.raises(ModelFileError, match=f"header.json is not JSON .*{number} is not a finite number"):
         palmette.load(out)
 
 
@@ -353,7 +353,7 @@ def broken(form: str, part: str, how: str):
 @pytest.mark.parametrize(("form", "part", "how"), BROKEN)
 def test_broken_sparse_matrices_are_refused_at_every_door(form, part, how):
     for name, door in DOORS.items():
-        with pytest.raises(ValueError, match=r"is a broken sparse matrix: .*; make it anew from its entries"):
+        with pytest.raises(ValueError, match=r"is a broken sparse matrix: .*; rebuild it from its entries"):
             pytest.fail(f"{name} took it: {door(broken(form, part, how))}")
 
 

@@ -2,7 +2,7 @@ r"""What structure regularisation does to stability, overfitting and convergence
 
 The theory of X. Sun, "Structure regularization for structured prediction" (NIPS 2014, and its full version), as
 functions. ``m`` training samples of ``n`` positions each are cut into pieces of mean size ``n' = size``
-(``alpha = n / n'`` pieces a sample; ``size = n`` cuts nothing), and the weights minimise
+(``alpha = n / n'`` pieces per sample; ``size = n`` cuts nothing), and the weights minimise
 
     ``(1 / (m n)) sum_pieces loss + (lam / 2) |w|^2``.
 

@@ -140,7 +140,7 @@ class LabelCodec:
     def encode_allowed(
         self, Y: Iterable, lengths: Iterable[int]
     ) -> tuple[dict[int, np.ndarray], dict[int, list]]:
-        """Codes of the outputs among `Y` that sequences of each of the `lengths` can have, one output a row.
+        """Codes of the outputs among `Y` that sequences of each of the `lengths` can have, one output per row.
 
         `Y` has outputs as ``predict`` returns them; a string stands for its characters. Outputs with a label that
         this codec does not know cannot be outputs of its model: they come second, by their lengths.
@@ -291,7 +291,7 @@ def _refuse_confusing(nested: Sequence, classes: list, position: Callable[[int, 
         if kind != _kind(label):
             raise ValueError(
                 f"the label at {where} is {label!r}, a {type(label).__name__}, and the one at {there} is {other!r}, a "
-                f"{type(other).__name__}: Python takes them for equal, so that they would be one label; give all "
+                f"{type(other).__name__}: Python considers them equal, so that they would be one label; give all "
                 "labels the same type"
             )
 

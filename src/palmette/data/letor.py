@@ -1,6 +1,6 @@
 """Files of graded documents for ranking: LETOR, SVMlight-rank.
 
-One document a line: its grade of relevance, its query, features by number, a comment::
+One document per line: its grade of relevance, its query, features by number, a comment::
 
     2 qid:10 1:0.031 2:0.667 5:1.0 #docid = 244338
 """

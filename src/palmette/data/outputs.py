@@ -9,7 +9,7 @@ import numpy as np
 
 
 class Outputs(list):
-    """A list with one entry a sample, of any length each.
+    """A list with one entry per sample, of any length each.
 
     It is a list in every respect but one: ``np.concatenate`` of several of them, along axis 0, is a one-dimensional
     array (dtype object) of their entries, whatever the lengths of these are. That is how scikit-learn's

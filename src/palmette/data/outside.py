@@ -31,7 +31,7 @@ def checked_csr(X: Any, where: str) -> Any:
             _check_parts(table, where)
     except (ValueError, IndexError, TypeError, AttributeError) as error:
         raise ValueError(
-            f"{where} is a broken sparse matrix: {error}; make it anew from its entries"
+            f"{where} is a broken sparse matrix: {error}; rebuild it from its entries"
         ) from error
     return table
 

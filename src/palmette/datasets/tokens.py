@@ -24,7 +24,7 @@ def columns(
 ) -> tuple[list[list[tuple[str, ...]]], list[list[str]]]:
     """Tokens and labels of sentences given as lines; the label is the last cell of a line.
 
-    Equal tokens are one tuple, so that a text takes little more than a pointer a token.
+    Equal tokens are one tuple, so that a text takes little more than a pointer per token.
 
     >>> columns([["the DT B-NP", "cat NN I-NP"]], str.split)
     ([[('the', 'DT'), ('cat', 'NN')]], [['B-NP', 'I-NP']])

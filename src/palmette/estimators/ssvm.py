@@ -338,7 +338,7 @@ class SSVM(KernelEstimator):
                 if self._same_samples:  # along a path "auto" may take another solver than before
                     return solver.solve(problem)
                 raise MissingCapability(
-                    f"{type(solver).__name__} goes on from its dual variables, and this model does not have them (it "
+                    f"{type(solver).__name__} continues from its dual variables, and this model does not have them (it "
                     "was loaded, or fitted by another solver or with warm_start=False): use solver='bundle', or fit "
                     "anew"
                 )

@@ -171,7 +171,7 @@ class DenseEncoder(ArrayEncoder):
         try:
             array = np.asarray(sample)
         except ValueError as error:
-            raise ValueError(f"{where} is no 2-D array: {error}") from None
+            raise ValueError(f"{where} is not a 2-D array: {error}") from None
         if array.shape in ((0,), (0, 0)):
             return None
         array = _numbers(array, where)
@@ -221,7 +221,7 @@ class SparseEncoder(ArrayEncoder):
             if isinstance(sample, (list, tuple)) and not sample:
                 return None
             raise TypeError(
-                f"{where} is no sparse matrix but {describe(sample)}; give one kind for all samples"
+                f"{where} is not a sparse matrix but {describe(sample)}; give one kind for all samples"
             )
         if sample.ndim != 2:
             raise ValueError(

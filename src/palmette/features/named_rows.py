@@ -151,7 +151,7 @@ def _lists(positions: list) -> tuple[np.ndarray, Spans]:
     filled = positions if sizes.all() else [names for names in positions if names]
     try:
         spans = spans_of_lines(map("\n".join, filled), int(sizes.sum()))
-    except TypeError:  # bytes, or something that is no name
+    except TypeError:  # bytes, or something that is not a name
         filled = [[attribute_name(name) for name in names] for names in filled]
         spans = None
     return sizes, spans_of(list(chain.from_iterable(filled))) if spans is None else spans

@@ -37,7 +37,7 @@ class Topology:
 
     @classmethod
     def from_scopes(cls, cards: Iterable[int], scopes: Sequence[Sequence[int]]) -> Topology:
-        """From lists; refuses what is no graph."""
+        """From lists; refuses what is not a graph."""
         ptr = np.zeros(len(scopes) + 1, np.int64)
         np.cumsum([len(scope) for scope in scopes], out=ptr[1:])
         flat = np.array([v for scope in scopes for v in scope], np.int64)
@@ -163,7 +163,7 @@ class FactorGraph:
         return self.values[np.repeat(self.start - ptr[:-1], sizes) + np.arange(ptr[-1])]
 
     def table(self, f: int) -> np.ndarray:
-        """The table of factor f, one axis a variable of its scope."""
+        """The table of factor f, one axis per variable of its scope."""
         size = int(self.topology.table_sizes[f])
         return self.values[self.start[f] : self.start[f] + size].reshape(self.topology.shape_of(f))
 

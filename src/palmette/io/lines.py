@@ -18,7 +18,7 @@ from palmette.errors import DataFileError
 from palmette.memory import check_size, in_words
 
 LONGEST_LINE = 2**24
-"""Bytes of a line at most: what is longer is no text of lines, or made to fill the memory."""
+"""Bytes of a line at most: what is longer is not text of lines, or made to fill the memory."""
 
 _AT_ONCE = 2**24
 _DAMAGED = (lzma.LZMAError, gzip.BadGzipFile, zlib.error, EOFError)
@@ -65,7 +65,7 @@ def read_raw_lines(path: str | os.PathLike, stream: IO | None = None) -> Iterato
                 yield raw.encode() if isinstance(raw, str) else raw
     except _DAMAGED as error:
         raise DataFileError(
-            f"{source_name(path)}:{number + 1}: the compressed file is damaged or cut off here ({error}); "
+            f"{source_name(path)}:{number + 1}: the compressed file is damaged or truncated here ({error}); "
             f"fetch it again"
         ) from error
 

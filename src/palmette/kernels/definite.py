@@ -61,7 +61,7 @@ def check_definite(
         which = "the training rows" if n_seen == n else f"{n_seen} of the {n} training rows"
         raise NotPositiveSemidefinite(
             f"{kernel!r} is not positive semi-definite: the most negative eigenvalue of its Gram matrix of {which} "
-            f"is {low:.6g} (the largest is {high:.6g}). Take another kernel, or add a multiple of the identity to it.",
+            f"is {low:.6g} (the largest is {high:.6g}). Use another kernel, or add a multiple of the identity to it.",
             low,
         )
 

@@ -210,7 +210,7 @@ class RBF(ProductKernel):
 
 
 def check_gamma(kernel: Any) -> None:
-    """Refuse a gamma that is no positive number and not "scale"."""
+    """Refuse a gamma that is not a positive number and not "scale"."""
     gamma, name = kernel.gamma, type(kernel).__name__
     if isinstance(gamma, str):
         if gamma != "scale":

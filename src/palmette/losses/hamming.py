@@ -129,7 +129,7 @@ def _cost_table(costs: Any, classes: tuple) -> np.ndarray:
                 table[code[key[0]], code[key[1]]] = cost
             else:
                 raise ValueError(
-                    f"Hamming costs name {key!r}, which is no label; known labels: {list(classes)}"
+                    f"Hamming costs name {key!r}, which is not a label; known labels: {list(classes)}"
                 )
     else:
         table = np.array(costs, dtype=float)

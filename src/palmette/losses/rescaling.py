@@ -222,7 +222,7 @@ def _contradicting(asked: Question) -> RescaledBest:
 
 
 def _labels(asked: Question) -> RescaledBest:
-    """One label a sample: all of them."""
+    """One label per sample: all of them."""
     rows = np.arange(len(asked.true))
     losses = asked.task_loss.table[asked.true]
     gaps = asked.theta.node - asked.truth[:, None]

@@ -188,7 +188,7 @@ def looks_like_chunks(labels: Iterable[str]) -> bool:
 
 
 def format_chunk_table(report: ChunkReport) -> str:
-    """Write a report as conlleval prints it: percentages, then one line a type with the chunks predicted.
+    """Write a report as conlleval prints it: percentages, then one line per type with the chunks predicted.
 
     Examples
     --------

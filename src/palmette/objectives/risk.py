@@ -21,7 +21,7 @@ ROWS_A_BLOCK = 4096  # rows scored and inferred at once: their tables stay in th
 
 
 class Samples(NamedTuple):
-    """Encoded training samples: inputs, true outputs (codes a row) and weights (one a sample)."""
+    """Encoded training samples: inputs, true outputs (codes per row) and weights (one per sample)."""
 
     batch: Batch
     codes: np.ndarray

@@ -11,7 +11,7 @@ from palmette.plot.axes import axes_to_draw_on, label_ticks
 
 
 class MarginalsDisplay:
-    """Heat strip of the label probabilities of one sequence: a column a position, a row a label.
+    """Heat strip of the label probabilities of one sequence: a column per position, a row per label.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class MarginalsDisplay:
         self.labels = list(labels)
         if self.marginals.ndim != 2 or self.marginals.shape[1] != len(self.labels):
             raise ValueError(
-                f"marginals must have a row a position and {len(self.labels)} columns, one a label; "
+                f"marginals must have one row per position and {len(self.labels)} columns, one per label; "
                 f"got shape {self.marginals.shape}"
             )
         n = len(self.marginals)
@@ -67,7 +67,7 @@ class MarginalsDisplay:
         self.y_true = None if y_true is None else list(y_true)
         for name, values in (("tokens", self.tokens), ("y_true", self.y_true)):
             if values is not None and len(values) != n:
-                raise ValueError(f"{name} has {len(values)} entries for {n} positions: give one a position")
+                raise ValueError(f"{name} has {len(values)} entries for {n} positions: give one per position")
 
     @classmethod
     def from_estimator(

@@ -44,7 +44,7 @@ class TransitionsDisplay:
             raise ValueError(f"transitions must be a square table, got shape {self.transitions.shape}")
         self.labels = list(range(len(self.transitions))) if labels is None else list(labels)
         if len(self.labels) != len(self.transitions):
-            raise ValueError(f"{len(self.labels)} labels for {len(self.transitions)} rows: give one a row")
+            raise ValueError(f"{len(self.labels)} labels for {len(self.transitions)} rows: give one per row")
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None, **options: Any) -> TransitionsDisplay:

@@ -61,7 +61,7 @@ class Decomposition(BaseEstimator):
         self.check()
 
     def check(self) -> None:
-        """Refuse a size that is no number of at least 1."""
+        """Refuse a size that is not a number of at least 1."""
         size = self.size
         if isinstance(size, str) and size == "auto":
             return
@@ -110,7 +110,7 @@ class Decomposition(BaseEstimator):
 
         The nodes of every connected component are parted into connected pieces of ``floor(size)`` or one more node.
         Paths whose nodes are numbered in order are cut exactly as :meth:`pieces` cuts chains with these lengths, and
-        other paths by the same law. Elsewhere a piece that finds itself walled in stays smaller: next to the hub of
+        other paths by the same law. Elsewhere a piece that finds itself enclosed stays smaller: next to the hub of
         a star only single nodes are left, for example.
 
         Parameters

@@ -102,7 +102,7 @@ class Best(NamedTuple):
 
 
 def check_dual(problem: Any, solver: str, w0: np.ndarray | None) -> None:
-    """Refuse what has no dual with one distribution a sample."""
+    """Refuse what has no dual with one distribution per sample."""
     require_convex(problem, solver)
     surrogate = getattr(problem, "surrogate", None)
     rescaling = getattr(surrogate, "rescaling", None)

@@ -145,7 +145,7 @@ class CCCP:
     max_cuts : int
         Of the bundle method.
     inner_iter : int
-        Iterations a round.
+        Iterations per round.
 
     There is no lower bound: ``lower`` and ``gap`` of the result are NaN. ``history`` has a step for each iteration of
     the convex problems, whose objective is above J, and at the end of each round J itself; ``rounds`` tells where.
@@ -233,7 +233,7 @@ class CCCP:
             return np.zeros(problem.n_params), start == "convex"
         if not known:
             raise MissingCapability(
-                f"start='structure': {type(problem.structure).__name__} knows no first weights; use start='convex'"
+                f"start='structure': {type(problem.structure).__name__} provides no first weights; use start='convex'"
             )
         return best_scale(problem, problem.structure.first_weights(problem.scorer, problem.samples)), False
 

@@ -165,11 +165,11 @@ def first_state(kind: type[State], solver: Any, problem: Any, w0: np.ndarray | N
 
 
 def why_not(problem: Any) -> str:
-    """What keeps dual ascent from serving a problem; empty if it serves."""
+    """Why dual ascent does not support a problem; empty if it does."""
     reg, blocks = problem.regularizer, problem.scorer.blocks
     if not (problem.can_pack and type(problem.surrogate) is LogLoss):
         given = getattr(problem.structure, "chain", problem.structure)  # as the user wrote it
-        return f"serves the log loss of chains of order 1, not {name_of(problem)} on {given!r:.80}"
+        return f"supports the log loss of chains of order 1, not {name_of(problem)} on {given!r:.80}"
     if type(problem.scorer) is not LinearScorer:
         return "has no room for the marginals of edge features"
     for part in (slice(0, blocks["edge"].start), blocks["edge"]):

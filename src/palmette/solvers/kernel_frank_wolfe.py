@@ -47,7 +47,7 @@ class KernelFrankWolfe:
     tol : float
         Relative duality gap at which the run stops.
     rounds, steps : int
-        Maximisations a visit, and steps after each of them.
+        Maximisations per visit, and steps after each of them.
     skip : float
         Samples whose gap was below this share of the mean are left out, except in every fourth pass.
     check_every : int

@@ -119,14 +119,14 @@ class MulticlassDual:
         obstacle = why_not(problem)
         if obstacle:
             raise MissingCapability(
-                f"{self.name} {obstacle}; solver='bundle' serves every convex loss with l2 > 0"
+                f"{self.name} {obstacle}; solver='bundle' supports every convex loss with l2 > 0"
             )
 
 
 def pull(blocks: MulticlassBlocks) -> float:
     """Strength of the proximal term relative to l2.
 
-    Steps are as long as they should be where the mean curvature is about ``2 sqrt(a) (values a row / samples)^(1/3)``,
+    Steps have the right length if the mean curvature is about ``2 sqrt(a) (values per row / samples)^(1/3)``,
     ``a`` being the mean curvature without it: measured on the Statlog sets for C from 0.01 to 10.
     """
     mean = blocks.mean_curvature

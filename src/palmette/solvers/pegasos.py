@@ -62,7 +62,7 @@ class Pegasos:
     tol : float
         Relative gap at which the run stops. The error falls like 1 / epochs: 1e-2 takes tens of epochs, 1e-4 thousands.
     batch : int
-        Samples a step.
+        Samples per step.
     averaged : bool
         False tries the last weights instead of the average.
     check_every : int

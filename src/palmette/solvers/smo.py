@@ -69,7 +69,7 @@ class SMO(BlockAscent):
             "items",
         ):
             raise MissingCapability(
-                f"smo has no dual variables for {structure!r:.80}: it serves chains of order 1, Multiclass and Graph; "
+                f"smo has no dual variables for {structure!r:.80}: use it with chains of order 1, Multiclass or Graph; "
                 "use solver='frank_wolfe'"
             )
         return ChainMarginals(problem), Marginals

@@ -167,7 +167,7 @@ class Ranker:
         extra = getattr(model, "extra_", None)
         if not isinstance(extra, dict) or extra.get("task") != "ranking":
             raise ModelFileError(
-                f"{source}: this {type(model).__name__} is no ranker: neither 'palmette train --task ranking' nor "
+                f"{source}: this {type(model).__name__} is not a ranker: neither 'palmette train --task ranking' nor "
                 f"Ranker.save wrote it; read it in Python with palmette.load"
             )
         try:

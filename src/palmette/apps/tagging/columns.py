@@ -63,7 +63,7 @@ def read_columns(
     """
     text = _Reader(source_name(path), conllu).read(read_raw(path, stream, work=_WORK))
     if not len(text.table):
-        raise DataFileError(f"{source_name(path)}:1: there are no tokens; expected one a line, in columns")
+        raise DataFileError(f"{source_name(path)}:1: there are no tokens; expected one per line, in columns")
     return text
 
 

@@ -35,7 +35,7 @@ def read_parts(model: Any, source: str) -> dict[str, Any]:
     extra = getattr(model, "extra_", None)
     if not isinstance(extra, dict) or extra.get("task") != "tagging":
         raise ModelFileError(
-            f"{source}: this {type(model).__name__} is no tagger: neither 'palmette train' (--task tagging) nor "
+            f"{source}: this {type(model).__name__} is not a tagger: neither 'palmette train' (--task tagging) nor "
             f"Tagger.save wrote it; read it in Python with palmette.load"
         )
     try:

@@ -1,4 +1,4 @@
-"""One label a sample: the structure without structure."""
+"""One label per sample: the structure without structure."""
 
 from __future__ import annotations
 

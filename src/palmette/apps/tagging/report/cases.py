@@ -83,7 +83,7 @@ class SureError:
 
 
 def surest_errors(true: Labels, predicted: Labels, confidence: Confidence, top: int) -> list[SureError]:
-    """The wrong labels of the highest probability, highest first, at most one a sentence.
+    """The wrong labels of the highest probability, highest first, at most one per sentence.
 
     Examples
     --------

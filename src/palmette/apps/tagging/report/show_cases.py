@@ -135,7 +135,5 @@ def show_sure_errors(errors: Sequence[SureError], words: Sequence[Sequence[str]]
             ]
         )
     header = ["word in context", "true", "predicted", "probability", "of the true", "sentence"]
-    lead = (
-        "Wrong labels with the highest probability, one a sentence. Many tend to be errors of the annotation."
-    )
+    lead = "Wrong labels with the highest probability, one per sentence. Many tend to be errors of the annotation."
     return Part("Surest errors", "errors", [table(header, rows, cls="text")], lead)

@@ -13,7 +13,7 @@ from palmette.structures.chain.loops.hinge_blocks import TIE, PackedBlocks
 from palmette.structures.positions.tables import ChainTables, Restriction
 
 NOTHING = 1e-13  # marginals below are rounding errors of parts that were emptied, as in the kernel
-INNER_STEPS = 2  # pairs of labelings a visit
+INNER_STEPS = 2  # pairs of labelings per visit
 
 
 @dataclass(kw_only=True)

@@ -232,7 +232,7 @@ class PackedChains:
         return np.packbits(there, bitorder="little")
 
     def per_row(self, strengths: np.ndarray) -> Weights:
-        """One number a row, single weight, row of label pairs and edge feature, from one a weight (equal in a row)."""
+        """One number per row, single weight, row of label pairs and edge feature, from numbers equal in a row."""
         from palmette.structures.chain.kernels.packed import Weights
 
         rows, edge = np.zeros(self.n_rows, self.dtype), np.zeros(self.n_labels, self.dtype)

@@ -48,7 +48,7 @@ class Triangulation(NamedTuple):
         return int(self.cliques.table_ptr[-1] + self.cliques.cards[self.alone].sum())
 
     def places(self, codes: np.ndarray) -> np.ndarray:
-        """Where an assignment stands in the marginals: one place a clique, then one for each variable alone."""
+        """Where an assignment stands in the marginals: one place per clique, then one for each variable alone."""
         in_cliques = self.cliques.table_ptr[:-1] + entries(self.cliques, codes)
         first = (
             self.cliques.table_ptr[-1]
@@ -126,7 +126,7 @@ class CliqueBlocks:
             except TooWide as error:
                 raise MissingCapability(
                     f"smo keeps the marginals of the cliques of triangulated graphs, and sample {s} is too wide for "
-                    f"that: {error} Use solver='frank_wolfe', which serves the relaxed dual."
+                    f"that: {error} Use solver='frank_wolfe', which solves the relaxed dual."
                 ) from error
 
     def visit(self, state: CliqueSet, order: np.ndarray) -> None:
