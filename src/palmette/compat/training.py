@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from palmette._kernels.constants import PERCEPTRON
 from palmette.compat.features import lay_out, zero_rows
 from palmette.compat.l2sgd import CRFsuiteSGD
 from palmette.compat.lbfgs import CRFsuiteLBFGS
@@ -38,8 +39,6 @@ class CRFsuitePerceptron(Online):
     name: ClassVar[str] = "ap"
 
     def _rule(self) -> tuple[int, float, bool]:
-        from palmette.structures.chain.kernels.online import PERCEPTRON
-
         return PERCEPTRON, 1.0, False
 
 
