@@ -1,4 +1,4 @@
-"""Labels: any hashable Python objects outside, codes ``0..K-1`` inside."""
+"""Labels: any hashable Python objects for users, codes ``0..K-1`` internally."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every solver takes and returns: a problem, steps, a result with its certificate."""
+"""Common interface of solvers: problem, steps, result with certificate."""
 
 from __future__ import annotations
 

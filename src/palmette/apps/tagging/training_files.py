@@ -1,4 +1,4 @@
-"""Column files as training data: do they belong together, and which template suits them?"""
+"""Column files as training data: checks of consistency, and the choice of the template."""
 
 from __future__ import annotations
 
