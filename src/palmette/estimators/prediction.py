@@ -43,9 +43,9 @@ from palmette.estimators.training import (
     without_empty,
 )
 from palmette.executors.choose import executor_for
+from palmette.executors.shards import cut
 from palmette.features.encoded import EncodedInputs
 from palmette.objectives.risk import ROWS_A_BLOCK
-from palmette.objectives.shards import cut
 
 _NO_SUMS = "Sums over outputs are needed; predict works without them."
 

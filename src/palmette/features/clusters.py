@@ -133,7 +133,7 @@ class WordClusters(BaseEstimator):
         """`fit` and `transform` on the same sentences."""
         return self.fit(X).transform(X)
 
-    def state(self) -> tuple[dict, dict[str, np.ndarray]]:
+    def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Header (JSON values) and arrays, from which `from_state` makes the clusters again."""
         check_is_fitted(self)
         parameters = self.get_params()

@@ -54,7 +54,9 @@ class ConvergenceDisplay:
         self.name = name
 
     @classmethod
-    def from_estimator(cls, estimator: Any, *, name: str | None = None, ax: Any = None, **options: Any):
+    def from_estimator(
+        cls, estimator: Any, *, name: str | None = None, ax: Any = None, **options: Any
+    ) -> Any:
         """Draw the training of a fitted estimator; options are those of :meth:`plot`.
 
         Parameters

@@ -56,7 +56,7 @@ class Decomposition(BaseEstimator):
     # What "auto" compares: the sizes of the paper, and no cuts.
     SIZES = (1.5, 2.5, 3.5, 5.5, 10.5, 15.5, 20.5, float("inf"))
 
-    def __init__(self, size=5.5):
+    def __init__(self, size: Any = 5.5) -> None:
         self.size = size
         self.check()
 

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from palmette.errors import MissingCapability
+from palmette.loops.table import why_not
 from palmette.objectives.linearised import Shifted
 from palmette.objectives.problem import (
     bounded_loss,
@@ -22,8 +23,7 @@ from palmette.registry import register
 from palmette.solvers.base import Callback, Recorder, Result, Step, check_settings, warn_unconverged
 from palmette.solvers.bundle import Bundle
 from palmette.solvers.maxima import silent_inexact
-from palmette.solvers.multiclass_dual import MulticlassDual
-from palmette.structures.chain.loops.multiclass_blocks import suits, why_not
+from palmette.solvers.multiclass_dual import NEEDS, MulticlassDual, suits
 
 STARTS = ("auto", "convex", "structure", "zero")
 ROUGHLY = 0.03  # relative gap to which the convex problem of the start is solved
@@ -207,7 +207,7 @@ class CCCP:
 
     def _inner(self, convex: Any) -> Inner:
         if isinstance(self.inner, str):
-            if self.inner == "dual" and (obstacle := why_not(convex)):
+            if self.inner == "dual" and (obstacle := why_not(MulticlassDual.name, convex, NEEDS)):
                 raise MissingCapability(f"cccp: inner='dual' {obstacle}; use inner='bundle'")
             if self.inner == "dual" or (self.inner == "auto" and suits(convex)):
                 solver = MulticlassDual(self.inner_iter, self.tol, random_state=self.random_state)

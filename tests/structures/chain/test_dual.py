@@ -79,9 +79,7 @@ def test_a_start_near_the_optimum_is_used(rng):
 def test_any_start_has_a_dual_value_of_at_least_zero(rng):
     with make_problem(rng, "names") as problem:
         even(problem)
-        state = DualState(
-            problem.pack(float), problem.samples.codes, problem.samples.weight, (0.7, 0.7), (0.0, 0.0)
-        )
+        state = DualState(problem, float)
         assert state.refresh()[1] == 0.0
         state.start_from(5.0 * rng.normal(size=problem.n_params))
         assert state.refresh()[1] >= 0.0

@@ -91,6 +91,7 @@ class Graph(ModelParts, GraphInference):
     """
 
     layout = "sequences"
+    compiled_as = "graph"
     has_edges = True
     removable_edges = True
 
