@@ -1,4 +1,4 @@
-r"""What structure regularisation does to stability, overfitting and convergence.
+r"""Bounds on stability, overfitting and convergence under structure regularisation.
 
 The theory of X. Sun, "Structure regularization for structured prediction" (NIPS 2014, and its full version), as
 functions. ``m`` training samples of ``n`` positions each are cut into pieces of mean size ``n' = size``

@@ -1,4 +1,4 @@
-"""A stand-in for ``sklearn_crfsuite.CRF``."""
+"""A drop-in replacement for ``sklearn_crfsuite.CRF``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Labels: any hashable Python objects outside, codes ``0..K-1`` inside."""
+"""Labels: any hashable Python objects for users, codes ``0..K-1`` internally."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class _Unknown:
 
 
 UNKNOWN: Final = _Unknown()
-"""Stands for a part that nobody annotated, in the labels given to `fit`; its code is -1."""
+"""Marks a part without annotation in the labels given to `fit`; its code is -1."""
 
 
 @register("codec", "labels")

@@ -1,4 +1,4 @@
-"""Paths of penalties: held-out scores from strong to weak ones, each fit going on where the last one ended."""
+"""Paths of penalties: held-out scores from strong to weak penalties, each fit started from the previous one."""
 
 from __future__ import annotations
 

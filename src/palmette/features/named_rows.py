@@ -1,4 +1,4 @@
-"""From dicts and lists of strings to numbered attributes, piece by piece: no string outlives its piece."""
+"""From dicts and lists of strings to numbered attributes, in blocks: no string outlives its block."""
 
 from __future__ import annotations
 

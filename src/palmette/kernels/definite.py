@@ -1,4 +1,4 @@
-"""Is a Gram matrix positive semi-definite?"""
+"""Test whether a Gram matrix is positive semi-definite."""
 
 from __future__ import annotations
 

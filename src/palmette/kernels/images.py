@@ -1,4 +1,4 @@
-"""Rows that are images, made ready for a kernel: small shifts and strokes should not make them strangers."""
+"""Preprocessing of rows that are images, for kernels that tolerate small shifts and strokes."""
 
 from __future__ import annotations
 

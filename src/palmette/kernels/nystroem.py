@@ -1,4 +1,4 @@
-"""Approximate feature maps of kernels, which lead large data to the linear solvers."""
+"""Approximate feature maps of kernels, so that linear solvers can be used on large data."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ def _counts(Y_true: Sequence[Any], Y_pred: Sequence[Any]) -> ChunkCounts:
     labels = {label for y in Y_true for label in y} - {"O"}
     if labels and not any(isinstance(label, str) and split_label(label)[0] in PLACE for label in labels):
         raise ValueError(
-            f"no label is that of a chunk (B-NP, I-NP, ...), {min(labels, key=str)!r} for one: use 'token_accuracy' or "
+            f"no label marks a chunk (B-NP, I-NP, ...), such as {min(labels, key=str)!r}: use 'token_accuracy' or "
             "'sequence_accuracy' for such labels"
         )
     return chunk_report(Y_true, Y_pred).overall

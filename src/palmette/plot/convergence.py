@@ -1,4 +1,4 @@
-"""How a solver approached the optimum, and how near it provably is."""
+"""Plot of the objective and its proven bound during a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How sure a model is of every label along one sequence."""
+"""Plot of the label probabilities along one sequence."""
 
 from __future__ import annotations
 

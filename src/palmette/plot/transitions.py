@@ -1,4 +1,4 @@
-"""Which label likes to follow which."""
+"""Plot of the transition weights between labels."""
 
 from __future__ import annotations
 

@@ -189,7 +189,7 @@ def check_removable(structure: Any) -> None:
     if not vars(kind).get("removable_edges", False):
         raise MissingCapability(
             f"Decomposition cannot cut a {kind.__name__}: its outputs are no labels joined by edges that can be "
-            f"dropped. Leave regularizer=Decomposition(...) out (a class of yours may declare removable_edges = True)"
+            f"dropped. Leave regularizer=Decomposition(...) out (your own class may declare removable_edges = True)"
         )
 
 

@@ -1,4 +1,4 @@
-"""Column files (CoNLL style): one token a line, columns beside each other, blank lines between sentences."""
+"""Column files (CoNLL style): one token per line, in columns, with blank lines between sentences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How sure a model was: probabilities of its labels and of the true ones, and whether they can be believed."""
+"""Confidence of a model: probabilities of predicted and true labels, and their calibration."""
 
 from __future__ import annotations
 
