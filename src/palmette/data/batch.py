@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -105,6 +105,10 @@ class Batch:
         """
         rows, offsets = gather(self.offsets, samples)
         return Batch(self.rows[rows], offsets)
+
+    def without(self, empty: np.ndarray) -> Batch:
+        """The samples for which ``empty`` is false; the others have no rows, so that rows stay as they are."""
+        return replace(self, offsets=np.concatenate([self.offsets[:1], self.offsets[1:][~empty]]))
 
     def check(self) -> None:
         """Raise ValueError unless compiled loops can read the batch. Estimators ask it of batches that they are given.

@@ -15,8 +15,6 @@ from palmette.features.choose_encoder import encoder_from_state
 from palmette.io.model_file import read_model, write_model
 from palmette.objectives.kernel_scorer import KernelScorer, MappedScorer, weights_scorer
 from palmette.solvers.base import Result, Step
-from palmette.structures.ranking.codec import RankingCodec
-from palmette.structures.segments.codec import SegmentCodec
 from palmette.structures.segments.encoder import SegmentEncoder
 
 _NOT_SAVED = ("callbacks",)  # code of the user's; a loaded model has none
@@ -116,8 +114,7 @@ def load(path: Any, *, segment_features: Any = None, kernel: Any = None, edge_ke
         params = entry(header, "params", dict)
         model = known[kind](**{k: _revived(v, given_again, k) for k, v in params.items()})
         check_settings(model)
-        codec: Any = RankingCodec if hasattr(model.structure, "measure") else SegmentCodec
-        model.codec_ = codec.from_state(header.get("labels"))
+        model.codec_ = model.structure.codec_class.from_state(header.get("labels"))
         model.encoder_ = encoder_from_state(header.get("encoder"), group(arrays, "encoder"))
         if isinstance(model.encoder_, SegmentEncoder):
             model.encoder_.function = getattr(model.structure, "segment_features", None)

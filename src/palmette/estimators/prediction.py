@@ -10,15 +10,12 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from palmette.contracts.structure import require
+from palmette.contracts.structure import Structure, require
 from palmette.data.batch import Batch
-from palmette.data.labels import UNKNOWN
 from palmette.data.outputs import Outputs
 from palmette.data.ragged import Ragged, offsets_from_lengths
-from palmette.data.sequences import check_same_length
 from palmette.estimators.restricted import best_within
 from palmette.estimators.training import (
-    admitted_to,
     bound_structure,
     check_outputs,
     checked_weights,
@@ -26,7 +23,6 @@ from palmette.estimators.training import (
     given_labels,
     numbering,
     positions,
-    telling,
     without_empty,
 )
 from palmette.executors.threads import ThreadExecutor, n_threads
@@ -39,7 +35,7 @@ _NO_SUMS = "Sums over outputs are needed; predict works without them."
 
 def one_label(estimator: Any) -> bool:
     """Whether an output is one label, as for scikit-learn's classifiers."""
-    return getattr(estimator.structure, "layout", None) == "items"
+    return isinstance(estimator.structure, Structure) and estimator.structure.layout == "items"
 
 
 class Predictions:
@@ -195,20 +191,7 @@ class Predictions:
         A true label that the model does not know counts as an error of the model; UNKNOWN positions do not count.
         Of a ``Ranking``: the mean NDCG of the queries (:func:`palmette.metrics.ndcg`).
         """
-        if hasattr(self.structure, "measure"):
-            values = self.structure.measure(self.row_scores(X), given_labels(y, self.structure.layout))
-            return float(np.average(values, weights=checked_weights(sample_weight, len(values))))
-        X = self.encode(X)
-        predicted = self.predict(X)
-        true = given_labels(y, self.structure.layout)
-        if hasattr(self.codec_, "positions"):
-            check_outputs(predicted, true, self.structure)
-            predicted, true = (self.codec_.positions(each, X.lengths.tolist()) for each in (predicted, true))
-        if self.structure.layout == "items":
-            predicted, true = [[label] for label in predicted.tolist()], [[label] for label in true]
-        check_same_length(predicted, true)
-        right = np.array([sum(p == t for p, t in zip(ps, ts)) for ps, ts in zip(predicted, true)], float)
-        total = np.array([sum(label is not UNKNOWN for label in labels) for labels in true], float)
+        right, total = self.structure.measure(self, X, given_labels(y, self.structure.layout))
         weight = checked_weights(sample_weight, len(right))
         if not total @ weight:
             raise ValueError("score needs at least one position: X has no positions with a positive weight")
@@ -238,7 +221,7 @@ class Predictions:
         check_is_fitted(self, "coef_")
         if isinstance(X, EncodedInputs):
             return X.of(self.encoder_)
-        X = admitted_to(self.structure, X)
+        X = self.structure.admit(X)
         batch = self.encoder_.transform(X, allow_empty=True)
         self._note_features(X, reset=False)
         return batch
@@ -271,7 +254,7 @@ class Predictions:
             with numbering(places[slice(*piece)]):
                 return function(batch.slice(*piece), rows)
 
-        with telling(self.structure_):
+        with self.structure_.telling():
             if len(pieces) < 2:  # one sentence should not wait for threads to be set up
                 return [one(piece) for piece in pieces]
             with ThreadExecutor(n_threads(self.n_jobs)) as executor:
@@ -284,7 +267,7 @@ class Predictions:
         if len(pieces) < 2:
             return self._piece_codes(X, answer)
         try:  # each thread encodes its own samples: most of that happens in kernels, while another has the interpreter
-            with ThreadExecutor(n_threads(self.n_jobs)) as executor, telling(self.structure_):
+            with ThreadExecutor(n_threads(self.n_jobs)) as executor, self.structure_.telling():
                 found = executor.map(lambda piece: self._piece_codes(piece, answer), pieces)
         except (TypeError, ValueError):
             self._piece_codes(X, answer)  # names the sample by its place in X
@@ -298,8 +281,7 @@ class Predictions:
         found = self._map(batch, keep, answer)
         if not found:
             # One number a document of a ranking, one for each label elsewhere.
-            labelled = getattr(self.structure, "labelled", True)
-            return np.empty((0, len(self.codec_.classes_)) if labelled else 0), whole.offsets
+            return np.empty((0, len(self.codec_.classes_)) if self.structure.labelled else 0), whole.offsets
         return np.concatenate(found), whole.offsets
 
     def _decode(self, codes: np.ndarray, offsets: np.ndarray) -> Any:

@@ -22,8 +22,6 @@ from palmette.features.kinds import Layout, kind_of
 from palmette.features.named_rows import Stream
 from palmette.features.names import NamesEncoder
 from palmette.features.templates import ColumnSentences
-from palmette.structures.graph.encoder import GraphEncoder
-from palmette.structures.segments.encoder import SegmentEncoder
 
 _OF_ITEMS = ("names", "hashed", "dense", "sparse")  # kinds of features that items have, too
 _LOOKED_AT = 100  # samples read from an iterator to see what it holds
@@ -116,6 +114,9 @@ def check_options(min_count: Any, n_hash: Any) -> None:
 
 def encoder_from_state(header: Any, arrays: Mapping[str, np.ndarray]) -> Encoder:
     """The encoder whose ``state()`` returned `header` and `arrays`."""
+    from palmette.structures.graph.encoder import GraphEncoder
+    from palmette.structures.segments.encoder import SegmentEncoder
+
     if not isinstance(header, dict):
         raise ModelFileError(f"the encoder of a model file must be an object, found {type(header).__name__}")
     kind, layout, n_columns = (header.get(key) for key in ("kind", "layout", "n_columns"))

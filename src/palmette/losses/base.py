@@ -37,8 +37,8 @@ class BoundLoss(Protocol):
     Rescaled maxima (:mod:`palmette.losses.rescaling`) ask for more: ``weighted_best(structure, theta, true, weight)``,
     the maximum of ``f + weight D`` with one weight a sample, and ``largest(structure, theta, true)``, bounds on the
     loss of any output. They are sharper with ``unit`` (of which all losses are multiples), ``least`` (the smallest loss
-    above 0), ``weighted_cost(theta, true, weight)`` (the loss as a cost for ``k_best``) and ``candidates(theta, true)``
-    (the few outputs of one sample among which the best must be).
+    above 0), ``weighted_cost(structure, theta, true, weight)`` (the loss as a cost for ``k_best``) and
+    ``candidates(theta, true)`` (the few outputs of one sample among which the best must be).
     """
 
     way: str
@@ -66,7 +66,7 @@ def resolve_loss(loss: Any, structure: Any, classes: tuple) -> BoundLoss:
         "pairwise": Pairwise,
     }  # fmt: skip
     if isinstance(loss, str) and loss == "auto":
-        loss = getattr(structure, "default_loss", "hamming")
+        loss = structure.default_loss
     if isinstance(loss, str):
         if loss not in named:
             raise ValueError(

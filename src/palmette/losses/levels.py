@@ -17,7 +17,7 @@ AT_ONCE = 3e6  # steps of a batch that take less time than a search
 
 def levels_at_once(asked: Question) -> RescaledBest | None:
     """The rescaled maxima of a small batch, or None where the levels would take longer than a search."""
-    if asked.task_loss.way != "parts" or not hasattr(asked.structure, "best_by_level"):
+    if asked.task_loss.way != "parts" or not asked.structure.can("best_by_level"):
         return None
     largest = asked.task_loss.largest(asked.structure, asked.theta, asked.true)
     unit = spread_of(asked.task_loss, largest).unit

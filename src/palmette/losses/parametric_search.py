@@ -164,5 +164,5 @@ def _probe(
     envelope.exact[samples] &= exact
     values = asked.worth(losses, gaps)
     wins = values > best.values[samples]
-    codes = found.codes[gather(part.theta.offsets, own[wins])[0]]
+    codes = found.codes[gather(part.offsets, own[wins])[0]]
     asked.note(best, samples[wins], codes, losses[wins], values[wins])

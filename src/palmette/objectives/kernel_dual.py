@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from palmette.data.samples import Samples
 from palmette.executors.threads import ThreadExecutor
 from palmette.kernels.gram import Gram
 from palmette.losses.hamming import PartsLoss
 from palmette.objectives.kernel_edges import EdgePart
 from palmette.objectives.kernel_scorer import bare
-from palmette.objectives.risk import Samples
 from palmette.structures.chain.chain import Chain
 from palmette.structures.chain.multiclass import Multiclass
 from palmette.structures.positions.linear_scorer import LinearScorer

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import copy
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from palmette.contracts.structure import require
 from palmette.data.batch import Batch, SparseRows
+from palmette.data.samples import Samples
 from palmette.executors.threads import ThreadExecutor
 from palmette.objectives.shards import ROWS_A_SHARD, cut
 from palmette.structures.chain.loops.packed import PackedChains, can_pack
@@ -17,19 +18,6 @@ from palmette.structures.positions.linear_scorer import LinearScorer
 from palmette.surrogates.log import LogLoss
 
 ROWS_A_BLOCK = 4096  # rows scored and inferred at once: their tables stay in the cache
-
-
-class Samples(NamedTuple):
-    """Encoded training samples: inputs, true outputs (codes a row) and weights (one a sample)."""
-
-    batch: Batch
-    codes: np.ndarray
-    weight: np.ndarray
-
-    def slice(self, start: int, stop: int) -> Samples:
-        """Samples ``start:stop`` as views."""
-        lo, hi = self.batch.offsets[start], self.batch.offsets[stop]
-        return Samples(self.batch.slice(start, stop), self.codes[lo:hi], self.weight[start:stop])
 
 
 class Risk:
@@ -114,7 +102,7 @@ class Risk:
                 self.scorer,
                 self._whole,
                 np.float64 if dtype is None else dtype,
-                getattr(self.structure, "rules", None),
+                self.structure.rules,
             )
             self._chains[there.dtype] = there
         wanted = there.dtype if dtype is None else np.dtype(dtype)
@@ -147,7 +135,7 @@ class Risk:
 
     def refine(self) -> bool:
         """Find maxima to a higher accuracy from now on; False if that is not possible."""
-        return bool(hasattr(self.structure, "refine") and self.structure.refine())
+        return self.structure.refine()
 
     def value(self, w: np.ndarray) -> float:
         """Value of the data term at ``w``, without a gradient where that is cheaper."""

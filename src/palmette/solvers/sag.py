@@ -82,7 +82,7 @@ class SAG:
     def solve(self, problem: Any, w0: np.ndarray | None = None, state: dict | None = None) -> Result:
         """Minimise ``problem`` from ``w0`` (zero by default), or go on from an earlier result's ``state``."""
         check_problem(problem, "sag")
-        if hasattr(problem.structure, "rules"):  # its weights are scaled, and so would be what says "never"
+        if problem.structure.rules is not None:  # its weights are scaled, and so would be what says "never"
             raise MissingCapability(
                 "sag cannot forbid labels (allowed=): use solver='dual', 'lbfgs' or 'stochastic'"
             )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from numbers import Real
 from typing import Any
@@ -24,7 +25,7 @@ class SoftHinge:
     Parameters
     ----------
     task_loss : BoundLoss
-        A sum of costs of label parts, such as the Hamming loss.
+        A sum of costs of label parts, such as the Hamming loss, or the 0/1 loss.
     temperature : float
         Above 0.
 
@@ -49,31 +50,60 @@ class SoftHinge:
     def __post_init__(self) -> None:
         if not (isinstance(self.temperature, Real) and 0.0 < float(self.temperature) < np.inf):
             raise ValueError(f"temperature must be a finite number > 0, got {self.temperature!r}")
-        if not hasattr(self.task_loss, "cost"):
+        if self.task_loss.way not in ("parts", "contradiction"):
             raise MissingCapability(
-                "loss='soft_hinge' needs a task loss that is a sum over label parts, such as 'hamming': use that, or "
-                "loss='hinge'"
+                "loss='soft_hinge' needs a task loss that is a sum over label parts, such as 'hamming', or 'zero_one': "
+                "the sum over outputs weighted by another loss is not known. Use one of these, or loss='hinge'"
             )
 
     def evaluate(self, structure: Any, theta: Any, true: Any, weight: np.ndarray) -> Evaluation:
         """Values and gradient of every sample."""
+        if self.task_loss.way == "contradiction":
+            return self._of_zero_one(structure, theta, true, weight)
         t = self.temperature
         cost = self.task_loss.cost(theta, true)  # type: ignore[attr-defined]
         log_z, counts = structure.expectation(divided(theta, t), cost=divided(cost, t), weight=weight)
         counts = structure.count(theta, true, weight=-weight, into=counts)
         return Evaluation(t * log_z - structure.score(theta, true), counts)
 
+    def _of_zero_one(self, structure: Any, theta: Any, true: Any, weight: np.ndarray) -> Evaluation:
+        """The 0/1 loss: with the probability p of agreeing outputs at temperature t the sum is ``Z e^(1/t) rest``.
+
+        ``rest = 1 - (1 - e^(-1/t)) p`` takes from the agreeing outputs what only the others are to have.
+        """
+        t = self.temperature
+        cold = divided(theta, t)
+        agrees = structure.agreeing(theta, true)
+        log_z = structure.log_partition(cold)
+        p = np.exp(np.minimum(structure.log_partition(cold, within=agrees) - log_z, 0.0))
+        share = -np.expm1(-1.0 / t) * p
+        rest = 1.0 - share
+        counts = structure.expectation(cold, weight=weight / rest).counts
+        less = structure.expectation(cold, within=agrees, weight=weight * share / rest).counts
+        counts = structure.count(theta, true, weight=-weight, into=minus(counts, less))
+        return Evaluation(1.0 + t * (log_z + np.log(rest)) - structure.score(theta, true), counts)
+
 
 def divided(tables: Any, t: float) -> Any:
     """Tables with all numbers divided by t, whatever parts a structure has; whole numbers are places, not scores."""
+    return _by_scores(lambda scores: scores / t, tables)
+
+
+def minus(tables: Any, other: Any) -> Any:
+    """The difference of two tables of the same shapes."""
+    return _by_scores(np.subtract, tables, other)
+
+
+def _by_scores(function: Callable[..., np.ndarray], *tables: Any) -> Any:
+    """A function of the arrays of scores of tables, one after the other."""
     changed: dict[str, Any] = {}
-    for name in (own.name for own in fields(tables)):
-        value = getattr(tables, name)
-        if _holds_scores(value):
-            changed[name] = value / t
-        elif isinstance(value, tuple) and any(map(_holds_scores, value)):
-            changed[name] = tuple(each / t for each in value)
-    return replace(tables, **changed)
+    for name in (own.name for own in fields(tables[0])):
+        values = [getattr(each, name) for each in tables]
+        if _holds_scores(values[0]):
+            changed[name] = function(*values)
+        elif isinstance(values[0], tuple) and any(map(_holds_scores, values[0])):
+            changed[name] = tuple(map(function, *values))
+    return replace(tables[0], **changed)
 
 
 def _holds_scores(value: Any) -> bool:

@@ -8,10 +8,12 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from palmette.contracts.structure import Best, Expectation
+from palmette.contracts.training import Encoded, WeightOptions
 from palmette.structures.chain.contradiction import with_contradiction, without_flag
+from palmette.structures.chain.edge_features import select_columns
+from palmette.structures.chain.edge_scorer import EdgeScorer
 from palmette.structures.positions.checks import (
     _check_feasible,
     _codes,
@@ -20,10 +22,12 @@ from palmette.structures.positions.checks import (
     _weights,
     how_many,
 )
+from palmette.structures.positions.labelled import LabelledPositions, differ
+from palmette.structures.positions.linear_scorer import LinearScorer
 from palmette.structures.positions.tables import ChainTables, Restriction, combine
 
 
-class Chain(BaseEstimator):
+class Chain(LabelledPositions):
     """Linear chains: one label a position, one potential a position and a pair (or triple) of neighbours.
 
     The score of a label sequence ``y_1..y_n`` is ``sum_t node[t, y_t] + sum_t edge[t, y_t, y_{t+1}]``, in chains of
@@ -57,12 +61,11 @@ class Chain(BaseEstimator):
     (array([0, 0], dtype=int32), array([3.]))
     """
 
-    layout = "sequences"
-    has_edges = True
     # The fused loops of sequential solvers that serve this class. A subclass declares them anew if they serve it too.
     sequential_kernels = "chain"
     # Whether single edges can be dropped and leave labels (regularizers.Decomposition); a subclass says so anew, too.
     removable_edges = True
+    scorer_classes = (LinearScorer, EdgeScorer)
 
     def __init__(self, order: int = 1, allowed: Any = None) -> None:
         self.order = order
@@ -83,6 +86,27 @@ class Chain(BaseEstimator):
         from palmette.structures.chain.constrained import ConstrainedChain
 
         return ConstrainedChain(self, classes)
+
+    def make_scorer(self, data: Encoded, options: WeightOptions) -> Any:
+        """Weights of features, labels and label pairs; edge features and triples on top of them.
+
+        Label pairs that the structure forbids have none.
+        """
+        scorer = self._linear_scorer(data, options)
+        chosen = select_columns(options.edge_features, data.encoder)
+        if chosen is not None and not self.has_edges:
+            raise ValueError(f"edge_features need the edges of a Chain; {type(self).__name__} has none")
+        possible = None if self.rules is None else self.rules.transition
+        if possible is not None:
+            scorer = replace(scorer, pairs=np.intersect1d(scorer.pairs, np.flatnonzero(possible)))
+        if chosen is None and self.order == 1:
+            return scorer
+        columns, only_edges = (None, False) if chosen is None else chosen
+        return EdgeScorer.extending(
+            scorer, data.samples.batch, data.samples.codes, states=options.states_of(data.encoder.named),
+            transitions=options.label_pairs, order=self.order, edge_columns=columns, only_edges=only_edges,
+            possible=possible,
+        )  # fmt: skip
 
     def _combine(self, theta, cost, within, sign=1.0) -> ChainTables:
         """Potentials with cost and restriction inside."""
@@ -117,13 +141,6 @@ class Chain(BaseEstimator):
             _kernels("max", tables).best_paths(*tables.arguments, codes, values)
         _check_feasible(values, tables, self)
         return Best(codes // 2 if flagged else codes, sign * values)
-
-    def best_contradicting(self, theta, codes, *, cost=None, within: Restriction | None = None) -> Best:
-        """Highest-scoring labels that differ from ``codes`` somewhere (-1 in ``codes`` cannot be contradicted)."""
-        within = Restriction() if within is None else within
-        if within.contradicts is not None:
-            raise ValueError("within.contradicts names a second annotation to contradict; give one, as codes")
-        return self.best(theta, cost=cost, within=replace(within, contradicts=np.asarray(codes)))
 
     def k_best(self, theta, k: int, *, cost=None, within=None) -> list[list[tuple[np.ndarray, float]]]:
         """The k best distinct outputs of every sample, best first; fewer where fewer exist.
@@ -307,14 +324,8 @@ class Chain(BaseEstimator):
 
             add_triple_scores(tables.triple, tables.triple_step, tables.offsets, codes, values)
         if within is not None and within.contradicts is not None:
-            contra = (within.contradicts >= 0) & (within.contradicts != codes)
-            values[np.add.reduceat(contra.astype(np.int64), theta.offsets[:-1]) == 0] = -np.inf
+            values[~differ(within.contradicts, codes, theta.offsets)] = -np.inf
         return values
-
-    def log_proba(self, theta, codes, *, cost=None, within=None) -> np.ndarray:
-        """Log-probability of given outputs."""
-        given = self.score(theta, codes, cost=cost, within=within)
-        return given - self.log_partition(theta, cost=cost, within=within)
 
     def count(self, theta, codes, *, weight=None, into: ChainTables | None = None) -> ChainTables:
         """Counts of given outputs in theta's shape, each sample's times its ``weight``; added to ``into`` if given."""

@@ -248,8 +248,8 @@ class GraphBatch(Batch):
         return GraphBatch(part.rows, part.offsets, self.layout.take(samples), edge_rows)
 
     def without(self, empty: np.ndarray) -> GraphBatch:
-        """The samples for which ``empty`` is false; they have no nodes, so rows and edges stay."""
-        return self.take(np.flatnonzero(~empty))
+        """The samples for which ``empty`` is false."""
+        return self.take(np.flatnonzero(~empty)) if np.any(empty) else self
 
     def keeping(self, edges: np.ndarray, cliques: Sequence[np.ndarray]) -> GraphBatch:
         """The same nodes with some of the edges and factors; see :meth:`GraphLayout.keeping`."""

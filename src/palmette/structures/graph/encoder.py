@@ -64,6 +64,8 @@ class GraphEncoder(Encoder):
     (4, array([1, 0]))
     """
 
+    of = "graphs"
+
     def __init__(
         self, nodes: Encoder, edges: Encoder | None = None, symmetric: Any = False, own: bool = False
     ) -> None:

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from palmette.contracts.training import Encoded, WeightOptions
+from palmette.data.labels import LabelCodec
 from palmette.features.choose_encoder import make_encoder
 from palmette.features.encoded import EncodedInputs
 from palmette.structures.graph.encoder import GraphEncoder
@@ -15,6 +17,7 @@ from palmette.structures.graph.explain import explain
 from palmette.structures.graph.inference import GraphInference
 from palmette.structures.graph.inputs import GraphInput, graph_inputs
 from palmette.structures.graph.methods import INFERENCE, SUMS
+from palmette.structures.graph.scorer import GraphScorer
 from palmette.structures.graph.type_names import NO_LABEL
 
 CHOICES = {
@@ -86,9 +89,9 @@ class Graph(GraphInference):
     2 forests: best labels and sums by message passing along the trees (exact), all in one call
     """
 
-    layout = "sequences"
-    has_edges = True
     removable_edges = True
+    exact = False
+    scorer_classes = (GraphScorer,)
 
     def __init__(
         self,
@@ -163,7 +166,7 @@ class Graph(GraphInference):
 
     def check_encoder(self, encoder: Any) -> None:
         """Refuse inputs that were encoded for another structure."""
-        if not isinstance(encoder, GraphEncoder):
+        if encoder.of != "graphs":
             raise ValueError(
                 "X was encoded as sequences, but the structure is a Graph: encode X with its encode()"
             )
@@ -172,6 +175,41 @@ class Graph(GraphInference):
                 f"X was encoded with symmetric={encoder.symmetric!r} and own={encoder.own}, but the structure is "
                 f"{self!r}"
             )
+
+    def make_scorer(self, data: Encoded, options: WeightOptions) -> GraphScorer:
+        """Weights of nodes, edges and cliques; features of edges come with the graphs."""
+        if options.edge_features is not None:
+            raise ValueError(
+                "edge_features of the learner choose features of positions for the edges of a Chain; those of a Graph "
+                "come with its inputs: GraphInput(nodes, edges, edge_features)"
+            )
+        encoder: Any = data.encoder
+        batch: Any = data.samples.batch
+        codes, classes = data.samples.codes, data.codec.classes_
+        allowed = self.label_sets(encoder, classes, batch, codes)
+        self.check_factors(encoder, classes, batch, codes)
+        return GraphScorer.for_data(
+            batch, codes, len(classes), states=options.states_of(encoder.named), transitions=options.label_pairs,
+            intercept=options.intercept_of(encoder.named), symmetric=encoder.symmetric_types,
+            n_node_types=max(len(encoder.node_types), 1), allowed=allowed, edge_bias=self.edge_bias,
+            edge_states=options.states_of(encoder.edges is not None and encoder.edges.named),
+            factor_labels=self.factor_labels(encoder, classes),
+        )  # fmt: skip
+
+    def check_model(self, encoder: Any, scorer: Any, codec: LabelCodec) -> None:
+        """Raise ValueError unless the parts of a model from a file have the same types of nodes, edges and factors."""
+        self._check_settings()
+        super().check_model(encoder, scorer, codec)
+        if len(scorer.allowed) != max(len(encoder.node_types), 1):
+            raise ValueError(
+                f"there are {len(encoder.node_types)} types of nodes, but weights for {len(scorer.allowed)}"
+            )
+        if not np.array_equal(scorer.symmetric, encoder.symmetric_types):
+            raise ValueError("features and weights have different types of edges")
+        labels = self.factor_labels(encoder, codec.classes_)
+        known = [(t.kind, t.arity, label) for t, label in zip(encoder.factor_types, labels)]
+        if known != [tuple(factor) for factor in scorer.factors]:
+            raise ValueError("features and weights have different types of factors")
 
     def _check_settings(self) -> None:
         for name, choices in CHOICES.items():

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
+from palmette.contracts.structure import Allowed
 from palmette.data.ragged import gather, offsets_from_lengths
 from palmette.memory import check_size
 
@@ -188,7 +189,7 @@ def _dot(a: np.ndarray, b: np.ndarray) -> float:
 
 
 @dataclass(frozen=True)
-class Restriction:
+class Restriction(Allowed):
     """Which label parts an output may use; ``None`` leaves that kind of part free.
 
     Parameters
@@ -227,6 +228,17 @@ class Restriction:
         node = np.arange(n_labels) == codes[:, None]
         node[codes < 0] = True
         return cls(node=node)
+
+    def __and__(self, other: Restriction) -> Restriction:
+        """What both allow; only one of them may name an annotation to contradict."""
+        if self.contradicts is not None and other.contradicts is not None:
+            raise ValueError("within.contradicts names a second annotation to contradict; give one, as codes")
+        own, more = ({f.name: getattr(each, f.name) for f in fields(each)} for each in (self, other))
+        both = {
+            name: value if more.get(name) is None else more[name] if value is None else value & more[name]
+            for name, value in own.items()
+        }
+        return replace(self, **both)
 
     def check(self, theta: ChainTables) -> None:
         """Compare shapes, kinds and codes with the potentials before any work starts."""

@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from palmette.contracts.training import Encoded, WeightOptions
 from palmette.features.base import Encoder
 from palmette.structures.segments.codec import SegmentCodec
 from palmette.structures.segments.encoder import SegmentEncoder
 from palmette.structures.segments.inference import SegmentInference
+from palmette.structures.segments.scorer import SegmentScorer
 from palmette.structures.segments.tables import check_longest, code_costs
 
 
@@ -56,8 +58,9 @@ class SemiMarkov(SegmentInference):
     array([0, 1], dtype=int32)
     """
 
-    layout = "sequences"
-    has_edges = True
+    label_per_row = False  # users give segments
+    codec_class = SegmentCodec
+    scorer_classes = (SegmentScorer,)
 
     def __init__(self, max_length: Any, segment_features: Callable | None = None, outside: Any = "O") -> None:
         self.max_length = max_length
@@ -87,16 +90,21 @@ class SemiMarkov(SegmentInference):
         """The codec of outputs like ``y``, which belong to sequences of these lengths."""
         return SegmentCodec.from_outputs(y, classes, self.longest, self.outside, lengths)
 
-    def extend_encoder(self, tokens: Encoder) -> Encoder:
+    def make_encoder(self, X: Any, *, min_count: int = 1, n_hash: int | None = None) -> Encoder:
         """The encoder of positions, extended by the features of segments if there are any."""
+        tokens = super().make_encoder(X, min_count=min_count, n_hash=n_hash)
         if self.segment_features is None:
             return tokens
         if not callable(self.segment_features):
             raise TypeError(f"segment_features must be a function or None, got {self.segment_features!r}")
         return SegmentEncoder(tokens, self.segment_features, self._most())
 
+    def _linear_scorer(self, data: Encoded, options: WeightOptions, **own: Any) -> SegmentScorer:
+        return super()._linear_scorer(data, options, longest=data.codec.longest)  # type: ignore[attr-defined]
+
     def check_encoder(self, encoder: Encoder) -> None:
         """Refuse inputs that were encoded without the features of segments, or with others."""
+        super().check_encoder(encoder)
         wanted, found = self.segment_features, getattr(encoder, "function", None)
         most = getattr(encoder, "max_length", self._most())
         if found is not wanted or most < self._most():
@@ -104,6 +112,13 @@ class SemiMarkov(SegmentInference):
                 f"X was encoded with segment_features={found!r} of up to {most} positions, but the structure has "
                 f"{wanted!r} of up to {self._most()}: encode X with the encode() of this estimator"
             )
+
+    def check_model(self, encoder: Encoder, scorer: Any, codec: Any) -> None:
+        """Raise ValueError unless the parts of a model from a file have the same longest segments."""
+        super().check_model(encoder, scorer, codec)
+        longest = self.longest(codec.classes_)
+        if not (np.array_equal(longest, codec.longest) and np.array_equal(longest, scorer.longest)):
+            raise ValueError("structure, labels and weights have different longest segments")
 
     def _most(self) -> int:
         return max(self.max_length.values()) if isinstance(self.max_length, Mapping) else self.max_length
