@@ -32,8 +32,6 @@ from palmette._kernels.jit import kernel
 from palmette.apps.tagging.columns import read_columns
 from palmette.apps.tagging.tagger import Tagger
 from palmette.apps.tagging.templates import Template
-from palmette.cli import warmup
-from palmette.cli.warmup_graphs import run_graphs
 from palmette.inference import FactorGraph, JunctionTree, junction_tree
 from palmette.inference.answers import answer
 from palmette.inference.graph_cut import graph_cut
@@ -42,6 +40,8 @@ from palmette.solvers import LBFGS, Stochastic
 from palmette.structures import RankingCost, RankingTables, SegmentTables, grid_graph, tree_graph
 from palmette.structures.positions.tables import ChainTables
 from palmette.testing.kernel_modules import kernel_modules
+from palmette.warmup import groups
+from palmette.warmup.graphs import run_graphs
 
 if os.environ.get("NUMBA_DISABLE_JIT") != "1":
     pytest.skip("compiled kernels check nothing: set NUMBA_DISABLE_JIT=1", allow_module_level=True)
@@ -180,7 +180,7 @@ def fit(model, X, Y, k):
 def answers(model, X):
     """Every answer of the structure, plain and with a contradiction, which doubles the labels."""
     if len(model.classes_) > 1:
-        warmup._infer(model, X)
+        groups._infer(model, X)
     assert len(model.predict(X)) == len(X)
 
 
@@ -189,7 +189,6 @@ LEARNERS = {
     "dual, L1": lambda **o: CRF(solver="dual", l2=0.5, l1=0.1, tol=1e-7, warm_start=True, **o),
     "lbfgs": lambda **o: CRF(solver="lbfgs", **o),
     "preconditioned": lambda **o: CRF(solver=LBFGS(max_iter=1, precondition=1.0), warm_start=True, **o),
-    "sag": lambda **o: CRF(solver="sag", l2=0.5, l1=0.01, **o),
     "stochastic": lambda **o: CRF(solver=Stochastic(max_iter=2, rate=0.1), l1=0.01, **o),
     "out of range": lambda **o: CRF(solver=Stochastic(max_iter=2, rate=1e4), l2=1e-9, **o),
     "hinge": lambda **o: SSVM(solver=Stochastic(max_iter=2, rate=0.1, precision="double"), **o),

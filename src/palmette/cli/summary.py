@@ -6,6 +6,18 @@ import math
 from typing import Any
 
 
+def fit_facts(model: Any) -> dict[str, Any]:
+    """How far a solver came, and why it stopped."""
+    result = model.result_
+    return {
+        "iterations": result.step.n_iter,
+        "objective": result.primal,
+        "gap": result.gap,
+        "converged": bool(result.converged),
+        "reason": result.reason,
+    }
+
+
 def outcome_rows(record: dict[str, Any]) -> list[list[str]]:
     """Rows for objective, iterations and seconds.
 
@@ -34,3 +46,12 @@ def above_optimum(gap: float, objective: float) -> str:
     gap = max(gap, 0.0)  # below 0 by rounding only
     share = f" ({gap / abs(objective):.1e} of it)" if objective else ""
     return f", at most {gap:.4g}{share} above the optimum"
+
+
+def size_in_words(n_bytes: int) -> str:
+    """The size of a file.
+
+    >>> size_in_words(2048), size_in_words(3 * 2**20)
+    ('2.0 kB', '3.0 MB')
+    """
+    return f"{n_bytes / 2**10:.1f} kB" if n_bytes < 2**20 else f"{n_bytes / 2**20:.1f} MB"

@@ -91,8 +91,10 @@ class Structure(BaseEstimator):
     lacks: ClassVar[Mapping[str, str]] = MappingProxyType({})
     """Why answers are missing and what to use instead, by the name of the answer."""
     words: ClassVar[Words] = Words()
-    codec_class: ClassVar[type[LabelCodec]] = LabelCodec
-    """What reads and writes outputs."""
+    functions: ClassVar[tuple[str, ...]] = ()
+    """Parameters that may be functions. Files hold no code, so they are given again on loading."""
+    part_kinds: ClassVar[Mapping[str, tuple[str, ...]]] = MappingProxyType({})
+    """The registered kinds of "codec", "encoder" and "scorer" that go with this structure; all if not named."""
     order: int = 1
     """How many neighbours back an output remembers."""
     ties: str = "given"
@@ -123,7 +125,7 @@ class Structure(BaseEstimator):
 
     def make_codec(self, y: Any, classes: Any, lengths: np.ndarray) -> LabelCodec:
         """The codec between outputs like ``y`` and codes; ``lengths`` are the numbers of codes of the samples."""
-        return self.codec_class.from_labels(y, classes, layout=self.layout)
+        return LabelCodec.from_labels(y, classes, layout=self.layout)
 
     def make_scorer(self, data: Encoded, options: WeightOptions) -> Any:
         """The layout of the weights for training data: a scorer."""
@@ -136,9 +138,11 @@ class Structure(BaseEstimator):
     def check_outputs(self, codes: np.ndarray, offsets: np.ndarray) -> None:
         """Raise ValueError at the first true output that the structure forbids."""
 
-    def check_model(self, encoder: Encoder, scorer: Any, codec: LabelCodec) -> None:
-        """Raise ValueError unless the parts of a model from a file belong to this structure and to each other."""
-        self.check_encoder(encoder)
+    def restore_encoder(self, encoder: Any) -> None:
+        """Give an encoder from a file what files cannot hold."""
+
+    def check_model(self, encoder: Any, weights: Any, codec: Any) -> None:
+        """Raise ValueError unless the parts of a model agree, so that no compiled loop reads past an array."""
 
     def measure(self, model: Any, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
         """How good the predictions of a model are: what each sample reaches, and what it could reach.

@@ -13,6 +13,7 @@ from palmette.data.outside import refuse_masked
 from palmette.data.ragged import Ragged, offsets_from_lengths
 from palmette.data.sequences import listed
 from palmette.errors import ModelFileError
+from palmette.registry import register
 
 UNKNOWN_CODE: Final = -1
 
@@ -31,6 +32,7 @@ UNKNOWN: Final = _Unknown()
 """Stands for a part that nobody annotated, in the labels given to `fit`; its code is -1."""
 
 
+@register("codec", "labels")
 class LabelCodec:
     """Bijection between labels and the codes ``0..K-1``.
 

@@ -28,6 +28,7 @@ from palmette.executors.threads import ThreadExecutor
 from palmette.features.base import check_lengths
 from palmette.features.encoded import EncodedInputs
 from palmette.objectives.risk import Risk
+from palmette.registry import register
 from palmette.regularizers.elastic import ElasticNet
 from palmette.solvers.perceptron import AveragedPerceptron
 from palmette.solvers.stochastic_pass import PassState
@@ -35,6 +36,7 @@ from palmette.surrogates.perceptron import PerceptronLoss
 from palmette.surrogates.ties import TiedPerceptronLoss
 
 
+@register("learner")
 class Perceptron(StructuredEstimator):
     """Averaged structured perceptron: fast, without a penalty, and able to learn batch by batch.
 

@@ -15,6 +15,7 @@ from palmette.kernels import Nystroem
 from palmette.losses.base import resolve_loss
 from palmette.losses.rescaling import resolve_rescaling
 from palmette.objectives.problem import is_l1_alone
+from palmette.registry import register
 from palmette.structures.chain.loops.hinge_blocks import is_compiled
 from palmette.structures.chain.loops.multiclass_blocks import FEW_WEIGHTS, suits
 from palmette.surrogates.difference import Difference
@@ -28,11 +29,12 @@ from palmette.surrogates.ties import TieLoss
 # neither their order nor their repetition, and both take no time.
 DUAL_FROM, FEW_SAMPLES = 1e-4, 100
 LOSSES = ("hinge", "soft_hinge", "ramp")
-# Relative gap of the objective beyond which held-out scores do not move (benchmarks/defaults.py). The ramp loss has no
-# gap: its procedure ends by the decrease of a round, and ends too soon at 1e-2.
+# Relative gap of the objective beyond which held-out scores do not move (experiments/benchmarks/defaults.py). The ramp
+# loss has no gap: its procedure ends by the decrease of a round, and ends too soon at 1e-2.
 USUAL_TOL = {"hinge": 1e-2, "soft_hinge": 1e-3, "ramp": 1e-3}
 
 
+@register("learner")
 class SSVM(KernelEstimator):
     r"""Structured support vector machine (max-margin Markov network on chains).
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from palmette.features.attributes import describe
 from palmette.features.base import Encoder, check_lengths, place
 from palmette.features.kinds import Layout, kind_of, require_kind, samples_of
 from palmette.features.rows import first_not_finite, sparse_rows
+from palmette.registry import register
 
 
 class ArrayEncoder(Encoder):
@@ -61,7 +63,12 @@ class ArrayEncoder(Encoder):
 
     def state(self) -> tuple[dict, dict[str, np.ndarray]]:
         """Header and (no) arrays."""
-        return {"kind": self.kind, "layout": self.layout, "n_columns": self.n_columns}, {}
+        return {"layout": self.layout, "n_columns": self.n_columns}, {}
+
+    @classmethod
+    def from_state(cls, header: dict, arrays: Mapping[str, np.ndarray]) -> ArrayEncoder:
+        """Encoder from what `state` returned."""
+        return cls(header["layout"], header["n_columns"])
 
     def _encode(self, X: Any, n_columns: int | None, allow_empty: bool) -> Batch:
         X = self._converted(listed(X))
@@ -144,6 +151,7 @@ class ArrayEncoder(Encoder):
         """Row, column and value of the first value that is NaN or infinite."""
 
 
+@register("encoder", "dense")
 class DenseEncoder(ArrayEncoder):
     """Encoder of dense arrays.
 
@@ -190,6 +198,7 @@ class DenseEncoder(ArrayEncoder):
         return int(row), int(column), float(rows[row, column])
 
 
+@register("encoder", "sparse")
 class SparseEncoder(ArrayEncoder):
     """Encoder of SciPy sparse matrices.
 

@@ -21,6 +21,7 @@ class Encoder(ABC):
     """
 
     kind: ClassVar[Kind]
+    layouts: ClassVar[tuple[str, ...]] = ("sequences", "items")
     named: ClassVar[bool] = False
     """Whether the columns are attributes with names: then only pairs of column and label seen in training get a
     weight, and there is no intercept, unless the estimator says otherwise."""
@@ -34,6 +35,16 @@ class Encoder(ABC):
     @abstractmethod
     def n_columns(self) -> int:
         """Number of feature columns."""
+
+    @property
+    def column_counts(self) -> tuple[int, int]:
+        """Columns of rows, and of what a structure has beside them (segments, edges)."""
+        return self.n_columns, 0
+
+    @property
+    def makes_dense_rows(self) -> bool:
+        """Whether the rows of its batches are dense."""
+        return self.kind == "dense"
 
     @property
     def feature_names(self) -> list[str] | None:

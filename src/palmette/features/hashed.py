@@ -17,10 +17,12 @@ from palmette.features.names import named_batch, refuse_nothing
 from palmette.features.rows import renumbered
 from palmette.features.texts import Spans
 from palmette.memory import check_size
+from palmette.registry import register
 
 BYTES_A_COLUMN = 24  # at least: where its weights begin, where they are packed, one weight
 
 
+@register("encoder", "hashed")
 class HashedNamesEncoder(Encoder):
     """Encoder of dicts and lists of strings whose columns are hashes of the attribute names.
 
@@ -82,7 +84,6 @@ class HashedNamesEncoder(Encoder):
     def state(self) -> tuple[dict, dict[str, np.ndarray]]:
         """Header, and the columns of the hashes if some were dropped."""
         header = {
-            "kind": self.kind,
             "layout": self.layout,
             "n_columns": self.n_columns,
             "n_hash": self.n_hash,

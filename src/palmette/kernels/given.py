@@ -10,10 +10,12 @@ from sklearn.base import clone
 from palmette.kernels.base import Kernel, resolve_kernel
 from palmette.kernels.images import Blurred, Directions
 from palmette.kernels.rows import Rows, as_rows
+from palmette.registry import register
 
 _AT_ONCE = 32  # rows whose kernel with themselves is asked for at once: a square of values for a diagonal
 
 
+@register("kernel")
 class Custom(Kernel):
     """``K(X, Y) = function(X, Y)`` of two tables, such as those of ``sklearn.metrics.pairwise``.
 
@@ -60,6 +62,7 @@ class Custom(Kernel):
         return np.concatenate([np.empty(0), *(np.diagonal(self._cross(part, part)) for part in parts)])
 
 
+@register("kernel")
 class Precomputed(Kernel):
     """Kernel values given instead of features, as ``kernel="precomputed"`` in scikit-learn.
 
@@ -94,6 +97,7 @@ class Precomputed(Kernel):
         return np.array(as_dense(X), float)  # the columns are Y already
 
 
+@register("kernel")
 class Transformed(Kernel):
     """A kernel of transformed rows, ``K(f(x), f(y))``: pictures blurred before they are compared, say.
 

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from palmette.registry import register
+
 WIDEST = 1000.0  # pixels of a blur: its window has eight times as many, and wider ones make any image flat
 
 
@@ -46,6 +48,7 @@ class ImageMap(BaseEstimator):
         return rows.reshape(-1, *self.shape)
 
 
+@register("kernel")
 class Blurred(ImageMap):
     """Images blurred by a Gaussian of ``sigma`` pixels, so that pixels near each other count as alike.
 
@@ -71,6 +74,7 @@ class Blurred(ImageMap):
         return images.reshape(len(images), -1)
 
 
+@register("kernel")
 class Directions(ImageMap):
     """How strongly an image changes into each of some directions, place by place, blurred.
 

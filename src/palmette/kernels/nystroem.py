@@ -14,10 +14,12 @@ from sklearn.utils.validation import check_is_fitted
 from palmette.kernels.base import Kernel, resolve_kernel
 from palmette.kernels.definite import check_definite
 from palmette.kernels.rows import Rows, as_rows, distinct
+from palmette.registry import register
 
 _LEAST = 1e-12  # eigenvalues below this, relatively, are rounding
 
 
+@register("kernel")
 class Nystroem(TransformerMixin, BaseEstimator):
     r"""Features whose inner products approximate a kernel: ``phi(x) = K_mm^{-1/2} K(landmarks, x)``.
 

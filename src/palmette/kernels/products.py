@@ -11,6 +11,7 @@ from sklearn.base import clone
 
 from palmette.kernels.base import Kernel, inverse_roots
 from palmette.kernels.rows import Rows, products, squared_norms, variance
+from palmette.registry import register
 
 _SMALL = 2.0**24  # whole numbers below this are exact in single precision
 _RANGE = 50.0  # exponents of a Gaussian below this lose nothing that matters in single precision
@@ -59,6 +60,7 @@ class ProductKernel(Kernel):
         return self.at_itself(squared_norms(X))
 
 
+@register("kernel")
 class Linear(ProductKernel):
     """``K(x, y) = <x, y>``; with ``normalize`` the cosine.
 
@@ -88,6 +90,7 @@ class Linear(ProductKernel):
         return inner
 
 
+@register("kernel")
 class Polynomial(ProductKernel):
     """``K(x, y) = (gamma <x, y> + coef0)^degree``, as scikit-learn's ``polynomial_kernel``.
 
@@ -149,6 +152,7 @@ class Polynomial(ProductKernel):
         return inner
 
 
+@register("kernel")
 class RBF(ProductKernel):
     """``K(x, y) = exp(-gamma |x - y|^2)``, as scikit-learn's ``rbf_kernel``.
 

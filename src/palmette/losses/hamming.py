@@ -11,10 +11,12 @@ import numpy as np
 
 from palmette.contracts.structure import Best
 from palmette.losses.weighted_maximum import per_sample, sums_by
+from palmette.registry import register
 
 MOST_PARTS = 1000  # units that the dearest confusion may have
 
 
+@register("loss")
 @dataclass(frozen=True)
 class Hamming:
     """``D(y, y') = sum_t costs[y_t, y'_t]``; by default the number of wrong positions (not their mean).

@@ -11,8 +11,10 @@ from palmette.contracts.structure import Best
 from palmette.errors import InfeasibleError
 from palmette.losses.hamming import PartsLoss
 from palmette.losses.weighted_maximum import per_sample
+from palmette.registry import register
 
 
+@register("loss")
 @dataclass(frozen=True)
 class ZeroOne:
     """``D(y, y') = 1`` if y' contradicts y anywhere, else 0.

@@ -10,10 +10,12 @@ from sklearn.base import BaseEstimator
 
 from palmette.data.ragged import offsets_from_lengths
 from palmette.errors import MissingCapability
+from palmette.registry import register
 
 _STREAM = 5_512_014  # keeps these draws apart from others of the same seed
 
 
+@register("regularizer")
 class Decomposition(BaseEstimator):
     """Cut every training sample at random into pieces of mean size ``size``, anew in every epoch.
 

@@ -10,12 +10,14 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from palmette.registry import register
 from palmette.regularizers.elastic import ElasticNet
 from palmette.regularizers.grouped import GroupedElasticNet
 
 _TEMPLATE = re.compile(r"[^:=]*")
 
 
+@register("regularizer")
 class GroupLasso(BaseEstimator):
     """Adds ``weight * sum_g sqrt(|g|) |w_g|_2`` to the objective, over groups ``g`` of weights.
 

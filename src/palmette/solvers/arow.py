@@ -7,10 +7,12 @@ from typing import ClassVar
 
 import numpy as np
 
+from palmette.registry import register
 from palmette.solvers.base import check_settings
 from palmette.solvers.online import Online
 
 
+@register("solver")
 @dataclass(frozen=True)
 class AROW(Online):
     r"""Keep a variance for every weight, and let those with a large one move most.

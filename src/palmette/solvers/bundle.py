@@ -20,6 +20,7 @@ from palmette.objectives.problem import (
     require_separable,
     require_whole,
 )
+from palmette.registry import register
 from palmette.solvers.base import Callback, Recorder, Result, Step, warn_unconverged
 from palmette.solvers.maxima import INEXACT, limited, warn_inexact
 
@@ -42,6 +43,7 @@ class BundleState:
     history: tuple[Step, ...] = ()
 
 
+@register("solver")
 @dataclass(frozen=True)
 class Bundle:
     """Minimise ``loss(w) + sum_j (l2_j / 2) w_j^2 + l1_j |w_j|`` by cutting planes; the loss need not be smooth.
@@ -179,6 +181,8 @@ class Bundle:
 
     def _look(self, problem: Problem, run: BundleState, w: np.ndarray) -> tuple[float, float]:
         """The objective found at ``w`` and its slack; its cut improves the bound. One pass."""
+        # Invariant: pool.best <= optimum <= best + slack. A cut lies below the convex data term everywhere, so the
+        # maximum of the dual over all cuts bounds the optimum from below; the difference certifies the end.
         value, gradient, slack = bounded_loss(problem, w)
         run.n_oracle += 1
         run.pool.add(value, gradient, w)

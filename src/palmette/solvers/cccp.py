@@ -18,6 +18,7 @@ from palmette.objectives.problem import (
     require_separable,
     require_whole,
 )
+from palmette.registry import register
 from palmette.solvers.base import Callback, Recorder, Result, Step, check_settings, warn_unconverged
 from palmette.solvers.bundle import Bundle
 from palmette.solvers.maxima import silent_inexact
@@ -112,6 +113,7 @@ class Restarted:
         return replace(result, w=w, step=result.step._replace(primal=value))
 
 
+@register("solver")
 @dataclass(frozen=True)
 class CCCP:
     """Minimise ``A(w) - B(w) + penalty`` for a :class:`~palmette.surrogates.Difference` of convex losses.
@@ -275,6 +277,8 @@ class _Rounds:
                 first.append(step.primal)
             return self.short and first[0] - step.primal >= GAIN * (step.primal - step.lower)
 
+        # Up to a constant the convex problem lies above J and touches it at the present weights, so J falls by at least
+        # what the problem gains. There is no bound on J: the run ends where a round gains little.
         before = self.w, self.value, self.slope, self._convex_value
         self._minimise(enough)
         self._tangent()

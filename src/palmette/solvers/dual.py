@@ -10,6 +10,7 @@ import numpy as np
 
 from palmette.errors import MissingCapability
 from palmette.objectives.problem import first_point, name_of, require_convex, require_separable, require_whole
+from palmette.registry import register
 from palmette.solvers.base import Callback, Recorder, Result, check_settings, warn_unconverged
 from palmette.structures.chain.loops.dual_state import DualState
 from palmette.structures.positions.linear_scorer import LinearScorer
@@ -22,6 +23,7 @@ ALL_EVERY = 3  # ... for the next epoch that visits all
 State = TypeVar("State", bound=DualState)
 
 
+@register("solver")
 @dataclass(frozen=True)
 class DualAscent:
     r"""Block-coordinate ascent in the dual of a chain CRF with L2 (and L1).
@@ -105,6 +107,7 @@ class DualAscent:
         return self._result(w, recorder, reason, state)
 
     def _order(self, run: DualState, epoch: int) -> np.ndarray:
+        # Visits never lower the dual, in any order. Small gaps wait, and every third epoch measures all of them again.
         order = np.random.default_rng([self.random_state, epoch]).permutation(len(run.gap))
         gap = run.gap[order]
         if epoch % ALL_EVERY == 0 or not np.all(np.isfinite(gap)):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from palmette.registry import register
 from palmette.solvers.active_set import ActiveSet
 from palmette.solvers.block_ascent import BlockAscent
 from palmette.structures.chain.loops.hinge_blocks import GenericBlocks, PackedBlocks, is_compiled
@@ -13,6 +14,7 @@ from palmette.structures.graph.loops.flat_counts import require_bounds, without_
 from palmette.structures.graph.loops.relaxed_blocks import RelaxedBlocks, RelaxedSet
 
 
+@register("solver")
 @dataclass(frozen=True)
 class FrankWolfe(BlockAscent):
     """Maximise the dual of ``sum_i hinge_i(w) + sum_j l2_j/2 w_j^2`` block by block.

@@ -10,6 +10,7 @@ import numpy as np
 
 from palmette.errors import MissingCapability
 from palmette.objectives.kernel_dual import KernelProblem, KernelState
+from palmette.registry import register
 from palmette.solvers.base import Callback, Recorder, Result, check_settings, warn_unconverged
 from palmette.solvers.kernel_visits import visit_all
 
@@ -27,6 +28,7 @@ class Certified(NamedTuple):
         return np.concatenate([self.coef, self.linear])
 
 
+@register("solver")
 @dataclass(frozen=True)
 class KernelFrankWolfe:
     """Maximise the dual of a kernelised hinge sample by sample (``SSVM(..., kernel=...)``).

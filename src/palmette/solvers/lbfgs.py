@@ -22,6 +22,7 @@ from palmette.objectives.problem import (
     require_separable,
     require_whole,
 )
+from palmette.registry import register
 from palmette.regularizers.elastic import ElasticNet
 from palmette.solvers.base import Callback, Recorder, Result, Step, contradicted, warn_unconverged
 from palmette.solvers.line_search import Point, strong_wolfe
@@ -72,6 +73,7 @@ class LBFGSState:
     history: tuple[Step, ...] = ()
 
 
+@register("solver")
 @dataclass(frozen=True)
 class LBFGS:
     """Limited-memory BFGS on ``loss(w) + sum_j (l2_j / 2) w_j^2 + l1_j |w_j|``; the loss must be smooth.
@@ -262,6 +264,9 @@ class LBFGS:
         if len(run.curvature) and not promise > 0.0:  # rounding has spoilt the pairs
             run.curvature.clear()
             direction = -run.curvature.times(steepest)
+        # Every place that a search accepts lowers the objective. Where no step along -H g does, the pairs are
+        # forgotten and -g is tried; where no more than rounding was promised, the rest goes by the gradient. The gap
+        # is proven by the subgradient or by the cuts, never by the size of a step.
         search = _orthant_search if reg.has_l1 else _wolfe_search
         while not run.settled:
             first = 1.0 if len(run.curvature) else min(1.0, 1.0 / norm)

@@ -19,6 +19,7 @@ from palmette.objectives.problem import (
     require_separable,
     require_whole,
 )
+from palmette.registry import register
 from palmette.solvers.base import Callback, Recorder, Result, check_settings, warn_unconverged
 from palmette.solvers.maxima import INEXACT, warn_inexact
 
@@ -88,6 +89,7 @@ class Cuts:
             self.offset, self.idle = self.offset[kept], self.idle[kept]
 
 
+@register("solver")
 @dataclass(frozen=True)
 class LinearProgram:
     """Minimise ``sum_i loss_i(w) + sum_j l1_j |w_j|`` where losses are maxima of linear functions, as the hinge is.

@@ -17,6 +17,7 @@ from palmette.objectives.problem import (
     require_separable,
     require_whole,
 )
+from palmette.registry import register
 from palmette.solvers.base import Callback, Recorder, Result, check_settings, warn_unconverged
 from palmette.solvers.block_ascent import Best
 from palmette.structures.chain.loops.multiclass_blocks import LabelMasses, MulticlassBlocks, why_not
@@ -29,6 +30,7 @@ IDLE = 0.25  # samples whose gap is below this share of the mean wait ...
 ALL_EVERY = 3  # ... for the next epoch that visits all
 
 
+@register("solver")
 @dataclass(frozen=True)
 class MulticlassDual:
     """Minimise ``sum_i max_k [f_k + D(y_i, k)] - f(t_i) + (l2/2)|w|^2`` through its dual.
@@ -187,6 +189,9 @@ class _Run:
     def _end_round(self) -> None:
         """Prove a bound, move the centre, and now and then compute the objective."""
         state, blocks = self.state, self.blocks
+        # An accelerated proximal point method: centre <- w + step (w - last). Invariant: the masses are feasible for
+        # the dual without the proximal term, so ``_bound`` holds for the objective itself; with ``_compare`` it gives
+        # the gap that certifies the end, proved once more by the masses alone.
         slope = blocks.slope(state)
         state.note_round(slope, self._cost)
         state.rounds, state.inner = state.rounds + 1, 0

@@ -16,11 +16,13 @@ from palmette.objectives.problem import (
     require_separable,
     require_whole,
 )
+from palmette.registry import register
 from palmette.solvers.base import Result
 from palmette.solvers.block_ascent import Best, BlockAscent, ascend, better
 from palmette.solvers.working_set import WorkingSet, WorkingSetBlocks
 
 
+@register("solver")
 @dataclass(frozen=True)
 class NSlack(BlockAscent):
     """Minimise ``sum_i slack_i + sum_j (l2_j / 2) w_j^2`` with a working set of constraints for each sample.

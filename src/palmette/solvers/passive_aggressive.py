@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from palmette.registry import register
 from palmette.solvers.base import check_settings
 from palmette.solvers.online import Online
 
 
+@register("solver")
 @dataclass(frozen=True)
 class PassiveAggressive(Online):
     r"""Move the weights as little as a margin over the wrong prediction demands; averaged over all steps.

@@ -16,6 +16,7 @@ from palmette.objectives.problem import (
     require_separable,
     require_whole,
 )
+from palmette.registry import register
 from palmette.solvers.base import Callback, Recorder, Result, check_settings, warn_unconverged
 from palmette.solvers.descent_state import DescentState
 from palmette.solvers.maxima import INEXACT, warn_inexact
@@ -37,6 +38,7 @@ class PegasosState(DescentState):
     previous: float = np.inf  # best objective one check ago
 
 
+@register("solver")
 @dataclass(frozen=True)
 class Pegasos:
     """Minimise ``J(w) = sum_i loss_i(w) + sum_j (l2_j / 2) w_j^2`` by steps on few samples at a time.
@@ -157,6 +159,8 @@ class Pegasos:
         return -(-problem.n_samples // int(self.batch))
 
     def _epoch(self, problem: Any, run: PegasosState) -> None:
+        # An epoch visits every sample once, each at the weights of its turn. The sum of their cuts is a cut of the data
+        # term, so epochs prove bounds without further passes; the gap is measured at averages of iterates.
         if run.epoch & (run.epoch - 1) == 0:  # 0, 1, 2, 4, 8, ...: start the average afresh
             run.total, run.age = np.zeros_like(run.w), 0
         order = np.random.default_rng([self.random_state, run.epoch]).permutation(problem.n_samples)

@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 
 from palmette.errors import MissingCapability
+from palmette.registry import register
 from palmette.solvers.base import Callback, Recorder, Result, check_settings
 from palmette.solvers.stochastic_pass import DTYPES, PassState, check_choices, cut_anew, stochastic_pass
 from palmette.surrogates.perceptron import PerceptronLoss
 
 
+@register("solver")
 @dataclass(frozen=True)
 class AveragedPerceptron:
     """Add the true counts and subtract the predicted ones, sample by sample; return the average of all weights.

@@ -7,6 +7,7 @@ from typing import Any
 
 from palmette.contracts.structure import require
 from palmette.errors import MissingCapability
+from palmette.registry import register
 from palmette.solvers.block_ascent import BlockAscent
 from palmette.structures.chain.loops.hinge_blocks import is_compiled
 from palmette.structures.chain.loops.marginal_blocks import (
@@ -19,6 +20,7 @@ from palmette.structures.graph.graph import Graph
 from palmette.structures.graph.loops.clique_blocks import CliqueBlocks, CliqueSet
 
 
+@register("solver")
 @dataclass(frozen=True)
 class SMO(BlockAscent):
     r"""Maximise the factored dual of a max-margin Markov network by steps on pairs of labelings.

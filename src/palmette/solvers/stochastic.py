@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from palmette.contracts.structure import require
 from palmette.objectives.certificate import CutPool
 from palmette.objectives.problem import bounded_loss, is_convex, is_l1_alone, require_separable, who_takes
+from palmette.registry import register
 from palmette.solvers.base import Callback, Recorder, Result, check_settings, contradicted, warn_unconverged
 from palmette.solvers.nonconvex_start import first_weights
 from palmette.solvers.stochastic_pass import DTYPES, PassState, check_choices, cut_anew, stochastic_pass
@@ -22,6 +23,7 @@ HALVINGS = 40  # of the largest weight, after which weights are zero in single p
 RATES = {"adagrad": (0.01, 0.03, 0.1, 0.3, 1.0), "sgd": (0.001, 0.01, 0.1, 1.0)}
 
 
+@register("solver")
 @dataclass(frozen=True)
 class Stochastic:
     """One sample, one step: good weights after few passes, a bound on what is left at the end.

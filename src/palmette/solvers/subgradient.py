@@ -14,6 +14,7 @@ from palmette.objectives.problem import (
     require_separable,
     require_whole,
 )
+from palmette.registry import register
 from palmette.solvers.base import Callback, Recorder, Result, check_settings, warn_unconverged
 from palmette.solvers.descent_state import DescentState
 from palmette.solvers.maxima import INEXACT, warn_inexact
@@ -43,6 +44,7 @@ class SubgradientState(DescentState):
     n_iter: int = 0
 
 
+@register("solver")
 @dataclass(frozen=True)
 class Subgradient:
     """Minimise ``J(w) = loss(w) + sum_j (l2_j / 2) w_j^2`` by steps against whole subgradients, of Polyak's length.

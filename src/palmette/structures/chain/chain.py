@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from importlib import import_module
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from palmette.contracts.structure import Best, Expectation
 from palmette.contracts.training import Encoded, WeightOptions
+from palmette.registry import register
 from palmette.structures.chain.contradiction import with_contradiction, without_flag
 from palmette.structures.chain.edge_features import select_columns
 from palmette.structures.chain.edge_scorer import EdgeScorer
@@ -23,10 +25,11 @@ from palmette.structures.positions.checks import (
     how_many,
 )
 from palmette.structures.positions.labelled import LabelledPositions, differ
-from palmette.structures.positions.linear_scorer import LinearScorer
+from palmette.structures.positions.parts import ROW_ENCODERS
 from palmette.structures.positions.tables import ChainTables, Restriction, combine
 
 
+@register("structure")
 class Chain(LabelledPositions):
     """Linear chains: one label a position, one potential a position and a pair (or triple) of neighbours.
 
@@ -61,11 +64,13 @@ class Chain(LabelledPositions):
     (array([0, 0], dtype=int32), array([3.]))
     """
 
+    part_kinds = MappingProxyType(
+        {"codec": ("labels",), "encoder": ROW_ENCODERS, "scorer": ("linear", "edges")}
+    )
     # The fused loops of sequential solvers that serve this class. A subclass declares them anew if they serve it too.
     sequential_kernels = "chain"
     # Whether single edges can be dropped and leave labels (regularizers.Decomposition); a subclass says so anew, too.
     removable_edges = True
-    scorer_classes = (LinearScorer, EdgeScorer)
 
     def __init__(self, order: int = 1, allowed: Any = None) -> None:
         self.order = order

@@ -9,6 +9,7 @@ import numpy as np
 
 from palmette.data.batch import Batch, SparseRows
 from palmette.data.checks import check_ascending, check_layout, needed
+from palmette.registry import register
 from palmette.structures.positions.layout import (
     all_keys,
     check_weights,
@@ -27,6 +28,7 @@ from palmette.structures.positions.tables import ChainTables
 TABLES_A_BLOCK = 2**18  # numbers in the edge tables of one block: 2 MB
 
 
+@register("scorer", "edges")
 @dataclass(frozen=True)
 class EdgeScorer(LinearScorer):
     """A :class:`LinearScorer` with weights for (column, label pair) and for label triples.
@@ -242,7 +244,7 @@ class EdgeScorer(LinearScorer):
         """Header and arrays for a model file."""
         header, arrays = super().state()
         more = {"edge_ptr": self.edge_ptr, "edge_pair": self.edge_pair, "triples": self.triples}
-        return header | {"kind": "edges"}, arrays | more
+        return header, arrays | more
 
     @classmethod
     def from_state(cls, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> EdgeScorer:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from palmette.registry import register
 from palmette.structures.chain.chain import Chain
 
 
+@register("structure")
 class Multiclass(Chain):
     """One label from a finite set; the special case that links palmette to ordinary classifiers.
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from palmette.contracts.training import Encoded, WeightOptions
-from palmette.data.labels import LabelCodec
 from palmette.features.choose_encoder import make_encoder
 from palmette.features.encoded import EncodedInputs
+from palmette.registry import register
 from palmette.structures.graph.encoder import GraphEncoder
 from palmette.structures.graph.explain import explain
 from palmette.structures.graph.inference import GraphInference
@@ -28,6 +29,7 @@ CHOICES = {
 }
 
 
+@register("structure")
 class Graph(GraphInference):
     """Markov networks of any shape: one label a node, potentials on nodes, edges and cliques.
 
@@ -91,7 +93,8 @@ class Graph(GraphInference):
 
     removable_edges = True
     exact = False
-    scorer_classes = (GraphScorer,)
+
+    part_kinds = MappingProxyType({"codec": ("labels",), "encoder": ("graphs",), "scorer": ("graph",)})
 
     def __init__(
         self,
@@ -196,21 +199,6 @@ class Graph(GraphInference):
             factor_labels=self.factor_labels(encoder, classes),
         )  # fmt: skip
 
-    def check_model(self, encoder: Any, scorer: Any, codec: LabelCodec) -> None:
-        """Raise ValueError unless the parts of a model from a file have the same types of nodes, edges and factors."""
-        self._check_settings()
-        super().check_model(encoder, scorer, codec)
-        if len(scorer.allowed) != max(len(encoder.node_types), 1):
-            raise ValueError(
-                f"there are {len(encoder.node_types)} types of nodes, but weights for {len(scorer.allowed)}"
-            )
-        if not np.array_equal(scorer.symmetric, encoder.symmetric_types):
-            raise ValueError("features and weights have different types of edges")
-        labels = self.factor_labels(encoder, codec.classes_)
-        known = [(t.kind, t.arity, label) for t, label in zip(encoder.factor_types, labels)]
-        if known != [tuple(factor) for factor in scorer.factors]:
-            raise ValueError("features and weights have different types of factors")
-
     def _check_settings(self) -> None:
         for name, choices in CHOICES.items():
             if getattr(self, name) not in choices:
@@ -228,6 +216,21 @@ class Graph(GraphInference):
                 raise ValueError(f"Graph: {name} must be a number, at least {least}, got {given!r}")
         if self.labels is not None and not isinstance(self.labels, Mapping):
             raise TypeError(f"Graph: labels must be a dict {{node type: [labels]}}, got {self.labels!r:.60}")
+
+    def check_model(self, encoder: GraphEncoder, weights: Any, codec: Any) -> None:
+        """Raise ValueError unless features, weights and labels have the same types of nodes, edges and factors."""
+        self._check_settings()
+        self.check_encoder(encoder)
+        if len(weights.allowed) != max(len(encoder.node_types), 1):
+            raise ValueError(
+                f"there are {len(encoder.node_types)} types of nodes, but weights for {len(weights.allowed)}"
+            )
+        if not np.array_equal(weights.symmetric, encoder.symmetric_types):
+            raise ValueError("features and weights have different types of edges")
+        labels = self.factor_labels(encoder, codec.classes_)
+        known = [(t.kind, t.arity, label) for t, label in zip(encoder.factor_types, labels)]
+        if known != [tuple(factor) for factor in weights.factors]:
+            raise ValueError("features and weights have different types of factors")
 
     def check_factors(self, encoder: GraphEncoder, classes: tuple, batch: Any, codes: np.ndarray) -> None:
         """Refuse training labels that an at-most-one factor forbids."""

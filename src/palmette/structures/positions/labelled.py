@@ -8,8 +8,6 @@ import numpy as np
 
 from palmette.contracts.structure import Best, Structure
 from palmette.contracts.training import Encoded, WeightOptions
-from palmette.data.labels import LabelCodec
-from palmette.features.base import Encoder
 from palmette.structures.positions.linear_scorer import LinearScorer
 from palmette.structures.positions.tables import ChainTables, Restriction
 
@@ -20,7 +18,7 @@ class LabelledPositions(Structure):
     has_edges = True
     label_per_row = True
     default_loss = "hamming"
-    scorer_classes: tuple[type, ...] = (LinearScorer,)
+    scorer_class: Any = LinearScorer
 
     def make_scorer(self, data: Encoded, options: WeightOptions) -> Any:
         """Weights of features and labels, of labels, and of label pairs."""
@@ -30,18 +28,10 @@ class LabelledPositions(Structure):
 
     def _linear_scorer(self, data: Encoded, options: WeightOptions, **own: Any) -> Any:
         named = data.encoder.named
-        return self.scorer_classes[0].for_data(  # type: ignore[attr-defined]
+        return self.scorer_class.for_data(
             data.samples.batch, data.samples.codes, len(data.codec.classes_), states=options.states_of(named),
             transitions=options.label_pairs, intercept=options.intercept_of(named), has_edges=self.has_edges, **own,
         )  # fmt: skip
-
-    def check_model(self, encoder: Encoder, scorer: Any, codec: LabelCodec) -> None:
-        """Raise ValueError unless the parts of a model from a file belong to this structure and to each other."""
-        super().check_model(encoder, scorer, codec)
-        if type(scorer) not in self.scorer_classes or type(codec) is not self.codec_class:
-            raise ValueError(
-                f"{self!r:.60}, weights of {type(scorer).__name__} and a {type(codec).__name__} do not belong together"
-            )
 
     def agreeing(self, theta: ChainTables, codes: np.ndarray) -> Restriction:
         """The restriction to outputs with these codes; -1 where any label will do."""

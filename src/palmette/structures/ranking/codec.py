@@ -17,6 +17,7 @@ from palmette.data.outside import checked_csr, refuse_masked
 from palmette.data.ragged import Ragged
 from palmette.data.sequences import listed
 from palmette.errors import ModelFileError
+from palmette.registry import register
 
 RANK_BITS = 20
 MOST_DOCUMENTS = 1 << RANK_BITS
@@ -47,6 +48,7 @@ def order_of(codes: np.ndarray) -> np.ndarray:
     return np.argsort(ranks_of(np.asarray(codes)), kind="stable")
 
 
+@register("codec", "ranking")
 class RankingCodec(LabelCodec):
     """Grades of the documents of queries to codes, and codes to orders of documents.
 
@@ -106,12 +108,12 @@ class RankingCodec(LabelCodec):
 
     def state(self) -> Any:
         """The codec as JSON values."""
-        return {"kind": "ranking"}
+        return None
 
     @classmethod
     def from_state(cls, state: Any) -> RankingCodec:
         """Inverse of :meth:`state`."""
-        if state != {"kind": "ranking"}:
+        if state is not None:
             raise ModelFileError(f"damaged ranking labels in a model file: {state!r:.60}")
         return cls()
 

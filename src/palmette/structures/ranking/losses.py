@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from palmette.losses.base import no_way
+from palmette.registry import register
 from palmette.structures.ranking.augmented_maximum import (
     AVERAGE_PRECISION,
     DISCORDANT,
@@ -22,6 +23,7 @@ from palmette.structures.ranking.ranking import Ranking
 _ALL = np.iinfo(np.int64).max  # a cut-off that cuts nothing
 
 
+@register("loss")
 @dataclass(frozen=True)
 class NDCG:
     """``D = 1 - DCG@k / IDCG@k``, where ``DCG@k = sum over ranks r <= k of gain(grade) discount(r)``, IDCG the highest.
@@ -110,6 +112,7 @@ class _Binary:
             )
 
 
+@register("loss")
 @dataclass(frozen=True)
 class MeanAveragePrecision(_Binary):
     """``D = 1 - AP``, ``AP = 1/R sum over relevant documents at rank r of (relevant ones up to r) / r``.
@@ -141,6 +144,7 @@ class MeanAveragePrecision(_Binary):
         return np.divide(1.0, ideal, out=np.zeros_like(ideal), where=ideal > 0)
 
 
+@register("loss")
 @dataclass(frozen=True)
 class PrecisionAt(_Binary):
     """``D = (min(k, R) - relevant documents among the first k) / k``: the precision at k that the best order has more.
@@ -175,6 +179,7 @@ class PrecisionAt(_Binary):
         return np.full_like(ideal, 1.0 / self.k)
 
 
+@register("loss")
 @dataclass(frozen=True)
 class Pairwise:
     """Share of discordant pairs: documents of different grade of which the less relevant one stands first.

@@ -9,12 +9,14 @@ from sklearn.utils import check_random_state
 
 from palmette.estimators.base import StructuredEstimator
 from palmette.estimators.tuned import Tuned
+from palmette.registry import register
 from palmette.structures.ranking.likely_orders import likely_orders, log_probability
 from palmette.structures.ranking.plackett_luce_loss import PlackettLuceLoss
 from palmette.structures.ranking.ranking import Ranking
 from palmette.structures.ranking.tables import RankingTables
 
 
+@register("learner")
 class PlackettLuce(StructuredEstimator):
     r"""Plackett-Luce model of rankings: orders drawn place by place with probabilities ``~ exp(score)``.
 
@@ -245,6 +247,7 @@ def check_count(name: str, value: Any) -> None:
         raise ValueError(f"{name} must be an integer of at least 1, got {value!r}")
 
 
+@register("learner")
 class PlackettLuceCV(Tuned, PlackettLuce):
     """Plackett-Luce model of rankings whose L2 penalty is chosen by cross-validation over queries.
 

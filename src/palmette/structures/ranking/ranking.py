@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import islice
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from palmette.errors import InfeasibleError, MissingCapability, warn_caller
 from palmette.features.choose_encoder import admitted
 from palmette.features.encoded import EncodedInputs
 from palmette.metrics.ranking import ndcg
+from palmette.registry import register
 from palmette.structures.ranking.codec import RANK_BITS, RankingCodec, grades_of, ranks_of
 from palmette.structures.ranking.position_weights import discounts
 from palmette.structures.ranking.scorer import RankingScorer
@@ -26,6 +28,7 @@ _PERMANENT = (
 )
 
 
+@register("structure")
 class Ranking(Structure):
     """Rankings of the documents of a query; the score of one is ``f(pi) = sum_d s_d c_{rank(d)}``.
 
@@ -75,7 +78,6 @@ class Ranking(Structure):
     compares_rows = True
     default_loss = "ndcg"
     usual_share = 1.0  # by measurement (benchmarks/defaults.py): the loss of a query speaks of many documents
-    codec_class = RankingCodec
     words = Words(
         "orders", "within a query", "within a query",
         "PlackettLuce() or loss='ramp', which documents hard to tell apart do not draw to 0, or a smaller l2",
@@ -85,6 +87,8 @@ class Ranking(Structure):
         ("expectation", "log_partition", "marginals", "entropy", "sample", "log_proba", "min_risk"),
         _PERMANENT,
     )
+
+    part_kinds = MappingProxyType({"codec": ("ranking",), "scorer": ("ranking",)})
 
     def __init__(self, position_weights: Any = 0.25, ties: str = "given") -> None:
         self.position_weights = position_weights
@@ -99,6 +103,10 @@ class Ranking(Structure):
         return discounts(self.position_weights, n, "position_weights")
 
     # -- the door: what users give and get ----------------------------------------------------------------------
+
+    def check_model(self, encoder: Any, weights: Any, codec: Any) -> None:
+        """Raise ValueError unless the position weights make sense."""
+        self.weights(1)
 
     def bind(self, classes: Sequence) -> Ranking:
         """This structure, its settings checked."""
@@ -144,15 +152,6 @@ class Ranking(Structure):
         if options.edge_features is not None:
             raise ValueError("edge_features need the edges of a Chain; Ranking has none")
         return RankingScorer.for_columns(data.samples.batch.n_columns)
-
-    def check_model(self, encoder: Any, scorer: Any, codec: Any) -> None:
-        """Raise ValueError unless the parts of a model from a file are those of a ranking."""
-        super().check_model(encoder, scorer, codec)
-        if type(scorer) is not RankingScorer or type(codec) is not RankingCodec:
-            raise ValueError(
-                f"{self!r:.60}, weights of {type(scorer).__name__} and a {type(codec).__name__} do not belong together"
-            )
-        self.weights(1)
 
     def check_outputs(self, codes: np.ndarray, offsets: np.ndarray) -> None:
         """Say how many queries have grades that tell no two documents apart; they are kept."""

@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 
 from palmette.data.batch import Batch
+from palmette.registry import register
 from palmette.structures.positions.linear_scorer import LinearScorer
 from palmette.structures.positions.tables import ChainTables
 from palmette.structures.ranking.tables import RankingTables
 
 
+@register("scorer", "ranking")
 @dataclass(frozen=True)
 class RankingScorer(LinearScorer):
     """Scores of documents, ``s_d = <w, x_d>``: a linear scorer with a single label, and tables of one number a row."""
@@ -41,4 +43,4 @@ class RankingScorer(LinearScorer):
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Header and arrays for a model file."""
         header, arrays = super().state()
-        return {"kind": "ranking", **header}, arrays
+        return header, arrays

@@ -13,13 +13,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from palmette.data.checks import check_whole, entry
+from palmette.data.checks import check_type, check_whole, entry
 from palmette.data.labels import UNKNOWN, LabelCodec
 from palmette.data.outside import refuse_masked
 from palmette.data.ragged import Ragged
 from palmette.data.sequences import listed
 from palmette.data.span_encodings import split_label
 from palmette.errors import ModelFileError
+from palmette.registry import register
 
 FORMS = ("segments", "iob2")
 
@@ -33,6 +34,7 @@ class Segment(NamedTuple):
     place: str
 
 
+@register("codec", "segments")
 class SegmentCodec(LabelCodec):
     """Bijection between segmentations and codes.
 
@@ -167,10 +169,9 @@ class SegmentCodec(LabelCodec):
 
     @classmethod
     def from_state(cls, state: Any) -> LabelCodec:
-        """Inverse of :meth:`state`; a list stands for plain labels."""
-        if not isinstance(state, dict):
-            return LabelCodec.from_state(state)
+        """Inverse of :meth:`state`."""
         try:
+            check_type("the labels", state, dict)
             labels, outside = LabelCodec.from_state(state.get("labels")), state["outside"]
             longest = [check_whole("longest", n, 1) for n in entry(state, "longest", list)]
             if len(longest) != len(labels) or state.get("form") not in FORMS:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from numbers import Integral
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from palmette.contracts.training import Encoded, WeightOptions
 from palmette.features.base import Encoder
+from palmette.registry import register
+from palmette.structures.positions.parts import ROW_ENCODERS
 from palmette.structures.segments.codec import SegmentCodec
 from palmette.structures.segments.encoder import SegmentEncoder
 from palmette.structures.segments.inference import SegmentInference
@@ -17,6 +20,7 @@ from palmette.structures.segments.scorer import SegmentScorer
 from palmette.structures.segments.tables import check_longest, code_costs
 
 
+@register("structure")
 class SemiMarkov(SegmentInference):
     """Segmentations: every position belongs to one labelled segment of at most ``max_length`` positions.
 
@@ -59,8 +63,12 @@ class SemiMarkov(SegmentInference):
     """
 
     label_per_row = False  # users give segments
-    codec_class = SegmentCodec
-    scorer_classes = (SegmentScorer,)
+    scorer_class = SegmentScorer
+
+    functions = ("segment_features",)
+    part_kinds = MappingProxyType(
+        {"codec": ("segments",), "encoder": (*ROW_ENCODERS, "segments"), "scorer": ("segments",)}
+    )
 
     def __init__(self, max_length: Any, segment_features: Callable | None = None, outside: Any = "O") -> None:
         self.max_length = max_length
@@ -113,16 +121,24 @@ class SemiMarkov(SegmentInference):
                 f"{wanted!r} of up to {self._most()}: encode X with the encode() of this estimator"
             )
 
-    def check_model(self, encoder: Encoder, scorer: Any, codec: Any) -> None:
-        """Raise ValueError unless the parts of a model from a file have the same longest segments."""
-        super().check_model(encoder, scorer, codec)
-        longest = self.longest(codec.classes_)
-        if not (np.array_equal(longest, codec.longest) and np.array_equal(longest, scorer.longest)):
-            raise ValueError("structure, labels and weights have different longest segments")
-
     def _most(self) -> int:
         return max(self.max_length.values()) if isinstance(self.max_length, Mapping) else self.max_length
 
     def code_costs(self, table: np.ndarray) -> np.ndarray:
         """Costs of label confusions as costs of codes; see :func:`palmette.structures.segments.tables.code_costs`."""
         return code_costs(table)
+
+    def restore_encoder(self, encoder: Any) -> None:
+        """Give an encoder from a file its function again."""
+        if isinstance(encoder, SegmentEncoder):
+            encoder.function = self.segment_features
+
+    def check_model(self, encoder: Any, weights: Any, codec: SegmentCodec) -> None:
+        """Raise ValueError unless structure, features, weights and labels know the same longest segments."""
+        longest = self.longest(codec.classes_)
+        if not (np.array_equal(longest, codec.longest) and np.array_equal(longest, weights.longest)):
+            raise ValueError("structure, labels and weights have different longest segments")
+        if isinstance(encoder, SegmentEncoder) and encoder.max_length < longest.max():
+            raise ValueError(
+                f"features know segments of up to {encoder.max_length} positions, labels {longest.max()}"
+            )
