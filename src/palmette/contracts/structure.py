@@ -59,8 +59,9 @@ class Structure(BaseEstimator):
 
     **Answers that a structure may lack** are methods that it then does not have: ``worst``, ``k_best``,
     ``max_marginals`` | ``log_partition``, ``expectation``, ``marginals``, ``entropy``, ``sample``, ``min_risk``,
-    ``log_proba`` | ``best_by_level``, ``relaxed_best``, ``first_weights``. Who needs one says so before the first step
-    (:func:`require`, :meth:`can`), with the reason in :attr:`lacks`.
+    ``log_proba`` | ``best_by_level`` (with ``level_costs``), ``relaxed_best``, ``first_weights``,
+    ``best_equivalent`` (the best of the outputs that no loss can tell from the true one). Who needs one says so before
+    the first step (:func:`require`, :meth:`can`), with the reason in :attr:`lacks`.
 
     **Potentials** have ``len()``, ``offsets`` (rows of the samples), ``dot(counts)``, ``any()`` (whether a difference
     of counts is not 0), ``zeros()``, ``take(samples)``, ``scaled(factor)``, and for losses that cost per code
@@ -84,8 +85,10 @@ class Structure(BaseEstimator):
     """Whether edges can be dropped one by one and leave labels (``Decomposition``); a subclass says so anew."""
     compares_rows: ClassVar[bool] = False
     """Whether only differences between the rows of a sample matter: what all of them share changes no output."""
-    default_loss: ClassVar[str] = "zero_one"
-    """The task loss that fits."""
+    adds_models: ClassVar[bool] = False
+    """Whether potentials of two models on the same inputs can be added, ``theta.plus(other.relabelled(...))``."""
+    default_loss: ClassVar[Any] = "zero_one"
+    """The task loss that fits: a name, or an object with ``bind(structure, classes)``."""
     usual_share: ClassVar[float | None] = None
     """The usual penalty of array columns as a share of their spread; None: that of the learner."""
     lacks: ClassVar[Mapping[str, str]] = MappingProxyType({})
@@ -106,7 +109,7 @@ class Structure(BaseEstimator):
 
     def can(self, *answers: str) -> bool:
         """Whether the structure has all these answers."""
-        return all(callable(getattr(self, name, None)) for name in answers)
+        return can(self, *answers)
 
     # -- what users give and get --------------------------------------------------------------------------------
 
@@ -221,10 +224,6 @@ class Structure(BaseEstimator):
         own = self.contradicting(theta, codes)
         return self.best(theta, cost=cost, within=own if within is None else within & own)
 
-    def best_equivalent(self, theta: Any, true: np.ndarray) -> Best:
-        """The highest-scoring of the outputs that no loss can tell from the true one; here the true one."""
-        return Best(true, self.score(theta, true))
-
     def bounded_best(self, theta: Any, *, cost: Any = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Codes and values of the best outputs found, and proven upper bounds of the maxima."""
         found = self.best(theta, cost=cost)
@@ -243,12 +242,21 @@ class Structure(BaseEstimator):
         return False
 
 
+def can(component: Any, *names: str) -> bool:
+    """Whether a component has all these methods.
+
+    >>> can("text", "upper"), can("text", "upper", "sum")
+    (True, False)
+    """
+    return all(callable(getattr(component, name, None)) for name in names)
+
+
 def require(component: Any, needs: tuple[str, ...], *, user: str, remedy: str) -> None:
     """Raise :class:`MissingCapability` if ``component`` lacks one of the named methods.
 
     >>> require("text", ("upper",), user="Demo", remedy="")
     """
-    missing = [f"{name}()" for name in needs if not callable(getattr(component, name, None))]
+    missing = [f"{name}()" for name in needs if not can(component, name)]
     if missing:
         name = type(component).__name__
         known = getattr(component, "lacks", {})  # why it cannot have some answers, and what to use instead

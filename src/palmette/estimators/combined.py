@@ -18,8 +18,6 @@ from palmette.estimators.training import without_empty
 from palmette.features.encoded import EncodedInputs
 from palmette.features.kinds import samples_of
 from palmette.metrics.accuracy import token_accuracy
-from palmette.structures.chain.chain import Chain
-from palmette.structures.positions.tables import ChainTables, combine
 
 _LEAST = 1e-300  # probability taken for zero: a simple model regularises, it forbids nothing
 
@@ -33,6 +31,8 @@ class CombinedDecoder(BaseEstimator):
     * ``combine="marginals"``: ``f_complex(x, y) + weight sum_t log p_simple(y_t | x)``, the product of the complex
       model and the simple model's probabilities of single labels;
     * ``combine="scores"``: ``f_complex(x, y) + weight f_simple(x, y)``, transitions included; for chains.
+
+    Marginals may be combined on any structure with labels at positions: chains, segments, graphs.
 
     Both are exact: the simple model is added to the potentials of the complex one. Whatever the complex model's
     structure forbids stays forbidden.
@@ -117,7 +117,7 @@ class CombinedDecoder(BaseEstimator):
         return self.models[0].classes_
 
     def _answers(
-        self, X: Any, answer: Callable[[Any, ChainTables], np.ndarray]
+        self, X: Any, answer: Callable[[Any, Any], np.ndarray]
     ) -> tuple[np.ndarray, np.ndarray]:
         weights = self._checked()
         model, *others = self.models
@@ -133,7 +133,7 @@ class CombinedDecoder(BaseEstimator):
         def one(block: Batch, rows: slice) -> np.ndarray:
             theta = model.scorer_.score(model.coef_, block)
             for part in parts:
-                theta = combine(theta, part(theta, rows), None)
+                theta = theta.plus(part(theta, rows))
             return answer(model.structure_, theta)
 
         found = model._run(batch, one)
@@ -168,9 +168,12 @@ class CombinedDecoder(BaseEstimator):
                     f"models[{k}] must be a fitted learner of palmette, got {model!r}: fit it first"
                 )
             name = type(model.structure).__name__
-            if not isinstance(model.structure, Chain):
+            if not model.structure.can("expectation") or not (
+                model.structure.adds_models or self.combine == "marginals"
+            ):
                 raise ValueError(
-                    f"models[{k}] has the structure {name}; CombinedDecoder joins models of chains"
+                    f"models[{k}] has the structure {name}; CombinedDecoder joins models with probabilities of labels, "
+                    "and combine='scores' those of chains"
                 )
             if model.structure.layout == "items" and (k == 0 or self.combine == "scores"):
                 raise ValueError(
@@ -197,7 +200,7 @@ def _places(model: Any, other: Any) -> np.ndarray:
     return np.array([place[label] for label in model.codec_.classes_])
 
 
-Part = Callable[[ChainTables, slice], ChainTables]
+Part = Callable[[Any, slice], Any]
 
 
 def _log_marginals(other: Any, X: Any, batch: Batch, place: np.ndarray, weight: float) -> Part:
@@ -208,7 +211,7 @@ def _log_marginals(other: Any, X: Any, batch: Batch, place: np.ndarray, weight: 
     if len(node) != batch.n_rows:
         raise ValueError(f"the models see different positions: {batch.n_rows} and {len(node)}")
     table = weight * np.log(np.maximum(node[:, place], _LEAST))
-    return lambda theta, rows: theta.position_cost(table[rows])
+    return lambda theta, rows: theta.label_cost(table[rows])
 
 
 def _positions(X: Any) -> Any:
@@ -233,12 +236,8 @@ def _scores(other: Any, X: Any, batch: Batch, place: np.ndarray, weight: float) 
         raise ValueError("the models see different positions; give both the same sequences")
     w = weight * other.coef_  # scores are linear in the weights
 
-    def part(theta: ChainTables, rows: slice) -> ChainTables:
+    def part(theta: Any, rows: slice) -> Any:
         start, stop = np.searchsorted(batch.offsets, (rows.start, rows.stop))
-        scores = other.scorer_.score(w, own.slice(int(start), int(stop)))
-        edge, triple = scores.edge[:, place][:, :, place], scores.triple
-        if triple is not None:
-            triple = triple[:, place][:, :, place][:, :, :, place]
-        return ChainTables(scores.node[:, place], edge, scores.offsets, triple)
+        return other.scorer_.score(w, own.slice(int(start), int(stop))).relabelled(place)
 
     return part

@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from palmette.errors import MissingCapability
+from palmette.errors import InfeasibleError, MissingCapability
 from palmette.losses.base import BoundLoss
 from palmette.surrogates.base import Evaluation
+
+EPSILON = 1e-16  # probability that a sample without other outputs leaves to them
 
 
 @dataclass(frozen=True)
@@ -67,31 +69,32 @@ class SoftHinge:
         return Evaluation(t * log_z - structure.score(theta, true), counts)
 
     def _of_zero_one(self, structure: Any, theta: Any, true: Any, weight: np.ndarray) -> Evaluation:
-        """The 0/1 loss: with the probability p of agreeing outputs at temperature t the sum is ``Z e^(1/t) rest``.
-
-        ``rest = 1 - (1 - e^(-1/t)) p`` takes from the agreeing outputs what only the others are to have.
-        """
+        """The 0/1 loss: outputs that agree with the truth, and the others, whose sum is larger by ``e^(1/t)``."""
         t = self.temperature
         cold = divided(theta, t)
-        agrees = structure.agreeing(theta, true)
-        log_z = structure.log_partition(cold)
-        p = np.exp(np.minimum(structure.log_partition(cold, within=agrees) - log_z, 0.0))
-        share = -np.expm1(-1.0 / t) * p
-        rest = 1.0 - share
-        counts = structure.expectation(cold, weight=weight / rest).counts
-        less = structure.expectation(cold, within=agrees, weight=weight * share / rest).counts
-        counts = structure.count(theta, true, weight=-weight, into=minus(counts, less))
-        return Evaluation(1.0 + t * (log_z + np.log(rest)) - structure.score(theta, true), counts)
+        agrees, others = structure.agreeing(theta, true), structure.contradicting(theta, true)
+        log_z = structure.log_partition(cold, within=agrees)
+        try:
+            rest = structure.log_partition(cold, within=others) + 1.0 / t
+        except InfeasibleError:  # some sample has no other output: what all outputs have beyond the agreeing ones
+            whole = structure.log_partition(cold)
+            rest = whole + np.log(-np.expm1(np.minimum(log_z - whole, -EPSILON))) + 1.0 / t
+            others = None
+        total = np.logaddexp(log_z, rest)
+        share = np.exp(rest - total)
+        less = 1.0 - share
+        if others is None:  # the agreeing ones are among the outputs summed over
+            share = np.exp(whole + 1.0 / t - total)
+            less = less - (share - np.exp(rest - total))
+        counts = structure.expectation(cold, within=agrees, weight=weight * less).counts
+        more = structure.expectation(cold, within=others, weight=weight * share).counts
+        counts = structure.count(theta, true, weight=-weight, into=_by_scores(np.add, counts, more))
+        return Evaluation(t * total - structure.score(theta, true), counts)
 
 
 def divided(tables: Any, t: float) -> Any:
     """Tables with all numbers divided by t, whatever parts a structure has; whole numbers are places, not scores."""
     return _by_scores(lambda scores: scores / t, tables)
-
-
-def minus(tables: Any, other: Any) -> Any:
-    """The difference of two tables of the same shapes."""
-    return _by_scores(np.subtract, tables, other)
 
 
 def _by_scores(function: Callable[..., np.ndarray], *tables: Any) -> Any:

@@ -53,7 +53,7 @@ def queries(seed=0, sizes=(5, 4, 6, 3), n_columns=3):
 def test_every_answer_against_enumeration(weights):
     """Falling weights, ties of weights, and whole ones, whose ties are decided as documented."""
     report = check_structure(Ranking(weights))
-    assert set(report.checked) == {"best", "worst", "k_best", "score", "count"}
+    assert set(report.checked) == {"best", "worst", "best_contradicting", "k_best", "score", "count"}
     assert report.n_cases > 100
 
 

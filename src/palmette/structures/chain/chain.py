@@ -71,6 +71,7 @@ class Chain(LabelledPositions):
     sequential_kernels = "chain"
     # Whether single edges can be dropped and leave labels (regularizers.Decomposition); a subclass says so anew, too.
     removable_edges = True
+    adds_models = True
 
     def __init__(self, order: int = 1, allowed: Any = None) -> None:
         self.order = order

@@ -51,6 +51,11 @@ class LabelledPositions(Structure):
             return super().best_agreeing(theta, codes)
         return Best(np.asarray(codes, np.int32), self.score(theta, codes))
 
+    def level_costs(self, theta: Any) -> tuple[np.ndarray, int]:
+        """What ``best_by_level`` takes: numbers per level in the table of each sample, and steps per number."""
+        states = theta.n_labels if theta.triple is None else theta.n_labels**2
+        return np.diff(theta.offsets) * states, theta.n_labels
+
     def log_proba(self, theta: Any, codes: Any, *, cost: Any = None, within: Any = None) -> np.ndarray:
         """Log-probability of given outputs."""
         given = self.score(theta, codes, cost=cost, within=within)

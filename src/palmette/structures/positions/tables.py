@@ -131,6 +131,21 @@ class ChainTables:
         """A cost for every code at every position, shape (n_rows, n_labels), as tables to add to potentials."""
         return ChainTables(cost, np.empty((0, self.n_labels, self.n_labels)), self.offsets)
 
+    def label_cost(self, cost: np.ndarray) -> ChainTables:
+        """A cost for every label at every position, shape (n_rows, n_labels), as tables to add to potentials."""
+        return self.position_cost(cost)
+
+    def plus(self, cost: ChainTables) -> ChainTables:
+        """These potentials with a cost inside."""
+        return combine(self, cost, None)
+
+    def relabelled(self, place: np.ndarray) -> ChainTables:
+        """The tables of labels in another order: label k has the numbers of label ``place[k]`` here."""
+        triple = self.triple
+        if triple is not None:
+            triple = triple[:, place][:, :, place][:, :, :, place]
+        return ChainTables(self.node[:, place], self.edge[:, place][:, :, place], self.offsets, triple)
+
     def zeros(self, *, per_part: bool = False) -> ChainTables:
         """Zeros in this shape; with ``per_part`` a table for every edge and every triple."""
         if per_part:

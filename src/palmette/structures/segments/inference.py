@@ -75,6 +75,10 @@ class SegmentInference(LabelledPositions):
             for s in range(len(ready))
         ]
 
+    def level_costs(self, theta: SegmentTables) -> tuple[np.ndarray, int]:
+        """What :meth:`best_by_level` takes: numbers per level in the table of each sample, and steps per number."""
+        return np.diff(theta.offsets) * theta.n_labels, theta.n_labels + theta.max_length
+
     def best_by_level(
         self, theta, steps, top, gain, bonus, base
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
