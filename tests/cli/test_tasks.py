@@ -119,10 +119,10 @@ def test_a_shell_completes_the_options_of_the_task():
 @pytest.mark.parametrize(
     "arguments, message",
     [
-        (["train", "columns.txt", "-m", "x", "--radius", 4], "--radius is no option of --task tagging; leave it out"),
+        (["train", "columns.txt", "-m", "x", "--radius", 4], "--radius is not an option of --task tagging"),
         (["train", "columns.txt", "-m", "x", "--radius", 4], "it belongs to --task ranking"),
         (["train", "letor.txt", "-m", "x", "--task", "ranking", "--order", 1], "it belongs to --task tagging"),
-        (["train", "letor.txt", "-m", "x", "--task=ranking", "--prune"], "--prune is no option of --task ranking"),
+        (["train", "letor.txt", "-m", "x", "--task=ranking", "--prune"], "--prune is not an option of --task ranking"),
         (["train", "columns.txt", "-m", "x", "--algorithm", "ramp"], "'ramp' is not one of crf, ssvm, perceptron"),
         (["train", "columns.txt", "-m", "x", "--algorithm", "ramp"], "or use --task ranking"),
         (["train", "columns.txt", "-m", "x", "--task", "folding"], "'folding' is not a task; there are: ranking"),
@@ -275,7 +275,7 @@ def test_a_task_from_outside_the_package_works_end_to_end(run, folder, votes):
     }
     code, _, err = run("train", "columns.txt", "--model", "x", "--unit", 2)
     assert (
-        code == 2 and "--unit is no option of --task tagging; leave it out: it belongs to --task votes" in err
+        code == 2 and "--unit is not an option of --task tagging; leave it out: it belongs to --task votes" in err
     )
 
 
@@ -401,5 +401,5 @@ def test_sigterm_is_as_before_after_training(run, folder):
 
 
 def test_models_of_other_tasks_are_no_taggers(folder):
-    with pytest.raises(ModelFileError, match="is no tagger"):
+    with pytest.raises(ModelFileError, match="is not a tagger"):
         get_task("tagging").open(palmette.load(folder / "ranker"), "ranker")
