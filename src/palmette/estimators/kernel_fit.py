@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import clone
 
+from palmette.contracts.executor import Executor
 from palmette.data.samples import Samples
 from palmette.errors import MissingCapability
 from palmette.estimators.class_weight import class_weighted
@@ -26,7 +27,7 @@ from palmette.estimators.training import (
     layout_weights,
     seed_of,
 )
-from palmette.executors.threads import ThreadExecutor, n_threads
+from palmette.executors.choose import executor_for
 from palmette.features.encoded import EncodedInputs
 from palmette.kernels import Nystroem, resolve_kernel
 from palmette.kernels.definite import EXACT, check_definite
@@ -51,7 +52,7 @@ def refuse_coordinates(model: Any) -> None:
         if value != default:
             raise MissingCapability(
                 f"{name}={value!r} needs weights of features, and kernel={model.kernel!r} has none: leave {name} out, "
-                f"or take kernel=Nystroem(...) or kernel=None"
+                f"or use kernel=Nystroem(...) or kernel=None"
             )
     if model.states not in ("auto", "all"):
         raise MissingCapability(
@@ -90,14 +91,14 @@ def fit_kernel(model: Any, X: Any, y: Any, sample_weight: Any) -> Any:
         return fit_factored(model, kernel, X, y, sample_weight)
     if not model.structure.label_per_row:
         raise MissingCapability(
-            f"kernel={model.kernel!r} scores labels at positions, which {type(model.structure).__name__} has not: "
+            f"kernel={model.kernel!r} scores labels at positions; {type(model.structure).__name__} has none: "
             "use Chain(), Multiclass() or Graph(), or for a Ranking kernel=Nystroem(...)"
         )
     started = time.perf_counter()
     weight = class_weighted(model, y, sample_weight)
     data = encode_training(X, y, model.structure, model.classes, weight, **model._encoding())
     model._note_features(X, reset=True)
-    with ThreadExecutor(n_threads(model.n_jobs)) as executor:
+    with executor_for(model.n_jobs) as executor:
         problem, scorer = kernel_problem(model, kernel, data, executor)
         encoded = time.perf_counter()
         with progress(model, lambda w: model._snapshot(data, *scorer.of_support(w))) as callbacks:
@@ -132,7 +133,7 @@ def _with_nodes(X: Any, tables: list[np.ndarray], encoder: Any) -> list[GraphInp
 
 
 def kernel_problem(
-    model: Any, kernel: Any, data: Encoded, executor: ThreadExecutor
+    model: Any, kernel: Any, data: Encoded, executor: Executor
 ) -> tuple[KernelProblem, KernelScorer]:
     """The dual problem, and the scorer of its distinct rows."""
     samples, budget = data.samples, 1e6 * float(model.cache_size)
@@ -169,9 +170,7 @@ class Compared(NamedTuple):
     gram: Gram
 
 
-def compared(
-    kernel: Any, rows: Any, budget: float, executor: ThreadExecutor, seed: int, least: int
-) -> Compared:
+def compared(kernel: Any, rows: Any, budget: float, executor: Executor, seed: int, least: int) -> Compared:
     """The Gram matrix of rows by a kernel, which has to be positive semi-definite."""
     bound, support, unique, prepared = KernelRows.of(kernel, rows)
     check_definite(bound, prepared, seed)
@@ -191,7 +190,7 @@ def edge_kernel_of(model: Any, linear: Any, data: Encoded) -> Any:
     kernel.check()
     if not linear.has_edges or bool(np.any(getattr(linear, "symmetric", False))):
         raise MissingCapability(
-            f"edge_kernel={model.edge_kernel!r} compares directed edges, which {model.structure!r} has not"
+            f"edge_kernel={model.edge_kernel!r} compares directed edges, which {model.structure!r} does not have"
         )
     n_types = len(getattr(data.encoder, "edge_types", ()))
     if n_types > 1 and getattr(data.samples.batch, "edge_rows", None) is None:

@@ -136,7 +136,7 @@ def encode_outputs(codec: LabelCodec, y: Any, offsets: np.ndarray, layout: str) 
 
 
 def item_labels(y: Any) -> list:
-    """One label a sample, as a list; the shapes and kinds that scikit-learn refuses are refused likewise."""
+    """One label per sample, as a list; the shapes and kinds that scikit-learn refuses are refused likewise."""
     from sklearn.utils.multiclass import check_classification_targets
     from sklearn.utils.validation import column_or_1d
 
@@ -170,7 +170,7 @@ def refuse_unknown(codes: np.ndarray, offsets: np.ndarray, layout: str) -> None:
 
 
 def checked_weights(sample_weight: Any, n_samples: int) -> np.ndarray:
-    """One non-negative weight a sample; ones by default."""
+    """One non-negative weight per sample; ones by default."""
     if sample_weight is None:
         return np.ones(n_samples)
     refuse_masked(sample_weight, "sample_weight")
@@ -181,7 +181,7 @@ def checked_weights(sample_weight: Any, n_samples: int) -> np.ndarray:
         raise ValueError(f"Sample weights must be 1D array or scalar, got shape {weight.shape}")
     if len(weight) != n_samples:
         raise ValueError(
-            f"sample_weight has {len(weight)} entries, but there are {n_samples} samples: one a sample"
+            f"sample_weight has {len(weight)} entries, but there are {n_samples} samples: one per sample"
         )
     bad = np.flatnonzero(~(np.isfinite(weight) & (weight >= 0)))
     if len(bad):

@@ -23,8 +23,6 @@ from palmette.solvers.base import (
     warn_unconverged,
 )
 from palmette.solvers.scaling import ScaledProblem, solve_in_scale
-from palmette.solvers.stochastic_pass import cut_graphs
-from palmette.structures.graph.batch import GraphBatch
 
 WINDOW = 10  # iterations between two lower bounds; epochs over which pieces are compared
 SLOW = f"relative change over {WINDOW} epochs"
@@ -62,7 +60,7 @@ class Proximal:
     """Minimise ``loss(w) + R(w)`` for a smooth loss and any penalty with a proximal step.
 
     An iteration extrapolates from the last two points, ``v = w + b (w - w_last)``, takes the gradient there,
-    extrapolated likewise (exact for quadratics, and one pass over the data an iteration instead of two), and steps
+    extrapolated likewise (exact for quadratics, and one pass over the data per iteration instead of two), and steps
     to ``argmin_z <gradient, z> + (L / 2)|z - v|^2 + R(z)``. Every point visited thus has the exact zeros of the
     penalty. ``L`` follows the curvature met on the way: a step along which the loss bends more is taken again,
     shorter. ``b`` grows as in Nesterov's method and starts again from 0 when the step turns against the movement
@@ -282,19 +280,7 @@ def _in_pieces(problem: Any, seed: int, epoch: int) -> Any:
     """The problem on fresh pieces of its samples."""
     if isinstance(problem, ScaledProblem):
         return ScaledProblem(_in_pieces(problem.given, seed, epoch), problem.factor, problem.centring)
-    samples = problem.samples
-    if isinstance(samples.batch, GraphBatch):
-        graphs = cut_graphs(problem.decomposition, samples.batch, seed, epoch)
-        return type(problem)(
-            problem.structure, problem.scorer, problem.surrogate, samples._replace(batch=graphs), problem.regularizer,
-            problem.executor,
-        )  # fmt: skip
-    starts, stops, sample = problem.decomposition.pieces(samples.batch.offsets, seed, epoch)
-    batch = type(samples.batch)(samples.batch.rows, np.append(starts, stops[-1]))
-    return type(problem)(
-        problem.structure, problem.scorer, problem.surrogate,
-        samples._replace(batch=batch, weight=samples.weight[sample]), problem.regularizer, problem.executor,
-    )  # fmt: skip
+    return problem.cut_anew(seed, epoch)
 
 
 def _settled(history: Sequence[Step], tol: float) -> bool:
