@@ -83,7 +83,7 @@ def fit_factored(model: Any, kernel: Any, X: Any, y: Any, sample_weight: Any) ->
         raise MissingCapability(
             f"edge_kernel={model.edge_kernel!r} goes with loss='hinge' and rescaling='margin' only: leave it out"
         )
-    if hasattr(model.structure, "extend_encoder") or not getattr(model.structure, "labelled", True):
+    if not model.structure.label_per_row:
         raise MissingCapability(
             f"kernel={model.kernel!r} scores labels at positions, but {name} has none: use Chain(), Multiclass() "
             "or kernel=Nystroem(...)"

@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.base import clone
 
 from palmette.contracts.executor import Executor
+from palmette.data.samples import Samples
 from palmette.errors import MissingCapability
 from palmette.estimators.class_weight import class_weighted
 from palmette.estimators.emptiness import tell_empty
@@ -36,7 +37,6 @@ from palmette.losses.rescaling import resolve_rescaling
 from palmette.objectives.kernel_dual import KernelProblem
 from palmette.objectives.kernel_edges import EdgePart
 from palmette.objectives.kernel_scorer import KernelScorer, MappedScorer, bare, edge_inputs
-from palmette.objectives.risk import Samples
 from palmette.solvers.kernel_frank_wolfe import KernelFrankWolfe
 from palmette.solvers.registry import make_solver
 from palmette.structures.graph.batch import GraphBatch
@@ -89,7 +89,7 @@ def fit_kernel(model: Any, X: Any, y: Any, sample_weight: Any) -> Any:
     refuse_coordinates(model)
     if not _has_dual(model):
         return fit_factored(model, kernel, X, y, sample_weight)
-    if hasattr(model.structure, "extend_encoder") or not getattr(model.structure, "labelled", True):
+    if not model.structure.label_per_row:
         raise MissingCapability(
             f"kernel={model.kernel!r} scores labels at positions; {type(model.structure).__name__} has none: "
             "use Chain(), Multiclass() or Graph(), or for a Ranking kernel=Nystroem(...)"
@@ -290,7 +290,7 @@ def fit_mapped(model: Any, kernel: Nystroem, X: Any, y: Any, sample_weight: Any)
     def mapped(scorer: Any) -> MappedScorer:
         return MappedScorer(own, data.samples.batch.n_columns, scorer)
 
-    plain.classes = list(data.codec.classes_) if getattr(model.structure, "labelled", True) else None
+    plain.classes = list(data.codec.classes_) if model.structure.labelled else None
     plain.callbacks = [
         seeing(callback, lambda seen: model._snapshot(data, mapped(seen.scorer_), seen.coef_))
         for callback in model.callbacks or ()

@@ -255,7 +255,7 @@ class SSVM(KernelEstimator):
     @property
     def _loss_name(self) -> str:  # type: ignore[override]
         self._check_loss()
-        ties = getattr(self.structure, "ties", None) == "best"
+        ties = self.structure.ties == "best"
         margin = resolve_rescaling(self.rescaling).is_margin
         if (
             self.loss == "hinge"
@@ -276,7 +276,7 @@ class SSVM(KernelEstimator):
         self._check_loss()
         task_loss = resolve_loss(self.task_loss, self.structure, classes)
         rescaling = resolve_rescaling(self.rescaling)
-        ties = getattr(self.structure, "ties", None) == "best"
+        ties = self.structure.ties == "best"
         if not rescaling.is_margin:
             self._check_rescaling(ties)
         if (
