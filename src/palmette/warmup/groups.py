@@ -128,11 +128,11 @@ def _classify() -> None:
 
 def _rescale() -> None:
     """Maxima over the levels of a loss, of chains of both orders and of segments."""
-    from palmette import SSVM, Chain
+    from palmette import SSVM, Chain, LossOptions
 
     data = list(_data())
     for structure, X, Y in (data[0], (Chain(order=2), *data[0][1:]), data[3]):
-        _fitted(SSVM(structure, rescaling="slack", max_iter=2, n_jobs=1), X, Y)
+        _fitted(SSVM(structure, loss_options=LossOptions(rescaling="slack"), max_iter=2, n_jobs=1), X, Y)
 
 
 def _draw_orders() -> None:
