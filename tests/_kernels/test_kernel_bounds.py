@@ -127,7 +127,7 @@ def test_a_planted_overrun_is_caught(function, at):
 
 @pytest.mark.parametrize("n_labels", LABELS)
 def test_a_table_without_its_padding_is_caught(n_labels):
-    """As features on edges gave it to ``times_table``: one row a label, read four rows at a time."""
+    """As features on edges gave it to ``times_table``: one row per label, read four rows at a time."""
     width = -(-n_labels // 8) * 8
     x, out = np.zeros(width), np.zeros(width)
     lanes.times_table(x, 0, np.zeros(width * width), n_labels, width, out, 0)

@@ -263,7 +263,7 @@ def test_tables_with_further_columns():
         (
             [["ab", "cd"]],
             TypeError,
-            "sentence 0, token 0: expected a tuple of strings, one a column; found str 'ab'",
+            "sentence 0, token 0: expected a tuple of strings, one per column; found str 'ab'",
         ),
         ([[("a", "b"), ("a", 3)]], TypeError, r"sentence 0, token 1: expected a tuple of strings"),
     ],
@@ -293,7 +293,7 @@ def test_another_template_than_the_one_of_the_model():
         encoder.transform(ColumnSentences([[("a",)]], other))
     encoder.transform(
         ColumnSentences([[("a",)]], Template.parse("U0:%x[0,0]\n"))
-    )  # a line end is no difference
+    )  # a line end is not a difference
     with pytest.raises(ValueError, match=r"line 2 is '' in the model and 'B' in X"):
         encoder.transform(ColumnSentences([[("a",)]], Template.parse("U0:%x[0,0]\nB")))
 

@@ -398,7 +398,7 @@ def test_shapes():
         fitted([np.ones((1, 3)), np.ones((2, 3)), np.ones((1, 4))])
     with pytest.raises(ValueError, match=r"X\[1\] has 4 columns but X\[0\] has 3"):
         fitted([sparse.csr_array((1, 3)), sparse.csr_array((1, 4))])
-    with pytest.raises(ValueError, match=r"X\[0\] is no 2-D array"):
+    with pytest.raises(ValueError, match=r"X\[0\] is not a 2-D array"):
         fitted([[[1.0, 2.0], [3.0]]])
     with pytest.raises(ValueError, match=r"X\[0\] has shape \(3,\)"):
         fitted([sparse.coo_array(np.ones(3))])

@@ -45,7 +45,7 @@ class Given:
         if foreign:
             owners = " and ".join(self._owners(lambda option: option.flag == foreign[0]))
             raise ValueError(
-                f"{foreign[0]} is no option of --task {task.name}; leave it out: it belongs to --task {owners}"
+                f"{foreign[0]} is not an option of --task {task.name}; leave it out: it belongs to --task {owners}"
             )
         return {option.name: self._checked(option) for option in own}
 

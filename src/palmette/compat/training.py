@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from palmette._kernels.constants import PERCEPTRON
 from palmette.compat.features import lay_out, zero_rows
 from palmette.compat.l2sgd import CRFsuiteSGD
 from palmette.compat.lbfgs import CRFsuiteLBFGS
@@ -39,8 +40,6 @@ class CRFsuitePerceptron(Online):
     name: ClassVar[str] = "ap"
 
     def _rule(self) -> tuple[int, float, bool]:
-        from palmette.structures.chain.kernels.online import PERCEPTRON
-
         return PERCEPTRON, 1.0, False
 
 
@@ -155,7 +154,7 @@ def _given(X: Any, y: Any, suffix: str) -> tuple[Any, Any]:
     return [X[i] for i in keep], [y[i] for i in keep]
 
 
-def _labels(*outputs: Any) -> list | None:
+def _labels(*outputs: Any) -> list[Any] | None:
     """All labels in order of appearance, as CRFsuite numbers them; None leaves bad ones to the encoder's message."""
     try:
         return list(dict.fromkeys(chain.from_iterable(chain.from_iterable(outputs)))) or None

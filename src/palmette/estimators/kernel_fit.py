@@ -52,7 +52,7 @@ def refuse_coordinates(model: Any) -> None:
         if value != default:
             raise MissingCapability(
                 f"{name}={value!r} needs weights of features, and kernel={model.kernel!r} has none: leave {name} out, "
-                f"or take kernel=Nystroem(...) or kernel=None"
+                f"or use kernel=Nystroem(...) or kernel=None"
             )
     states = settings_of(model, "encoding").states
     if states not in ("auto", "all"):
@@ -70,7 +70,7 @@ def check_kernel_settings(model: Any) -> None:
     if not (isinstance(options.cache_size, Real) and 0.0 < float(options.cache_size) < np.inf):
         raise ValueError(f"cache_size must be a positive number, got {options.cache_size!r}")
     if model.kernel is None and options.edge_kernel is not None:
-        raise ValueError("edge_kernel needs a kernel of nodes beside it: give kernel=Linear(), say")
+        raise ValueError("edge_kernel needs a kernel of nodes too: give kernel=Linear(), for example")
 
 
 def fit_kernel(model: Any, X: Any, y: Any, sample_weight: Any) -> Any:
@@ -86,7 +86,7 @@ def fit_kernel(model: Any, X: Any, y: Any, sample_weight: Any) -> Any:
         return fit_factored(model, kernel, X, y, sample_weight)
     if hasattr(model.structure, "extend_encoder") or not getattr(model.structure, "labelled", True):
         raise MissingCapability(
-            f"kernel={model.kernel!r} scores labels at positions, which {type(model.structure).__name__} has not: "
+            f"kernel={model.kernel!r} scores labels at positions; {type(model.structure).__name__} has none: "
             "use Chain(), Multiclass() or Graph(), or for a Ranking kernel=Nystroem(...)"
         )
     started = time.perf_counter()
@@ -179,7 +179,7 @@ def edge_kernel_of(model: Any, linear: Any, data: Encoded) -> Any:
     kernel.check()
     if not linear.has_edges or bool(np.any(getattr(linear, "symmetric", False))):
         raise MissingCapability(
-            f"edge_kernel={given!r} compares directed edges, which {model.structure!r} has not"
+            f"edge_kernel={given!r} compares directed edges, which {model.structure!r} does not have"
         )
     n_types = len(getattr(data.encoder, "edge_types", ()))
     if n_types > 1 and getattr(data.samples.batch, "edge_rows", None) is None:

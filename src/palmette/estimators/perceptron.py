@@ -31,11 +31,11 @@ from palmette.estimators.training import (
 from palmette.executors.choose import executor_for
 from palmette.features.base import check_lengths
 from palmette.features.encoded import EncodedInputs
+from palmette.loops.stochastic_pass import PassState
 from palmette.objectives.risk import Risk, Samples
 from palmette.registry import register
 from palmette.regularizers.elastic import ElasticNet
 from palmette.solvers.perceptron import AveragedPerceptron
-from palmette.solvers.stochastic_pass import PassState
 from palmette.surrogates.perceptron import PerceptronLoss
 from palmette.surrogates.ties import TiedPerceptronLoss
 

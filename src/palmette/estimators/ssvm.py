@@ -13,12 +13,12 @@ from palmette.estimators.kernel_learner import KernelEstimator
 from palmette.estimators.settings import settings_of
 from palmette.estimators.strengths import wanted_tol
 from palmette.kernels import Nystroem
+from palmette.loops import find
 from palmette.losses.base import resolve_loss
 from palmette.losses.rescaling import Rescaling, resolve_rescaling
 from palmette.objectives.problem import is_l1_alone
 from palmette.registry import register
-from palmette.structures.chain.loops.hinge_blocks import is_compiled
-from palmette.structures.chain.loops.multiclass_blocks import FEW_WEIGHTS, suits
+from palmette.solvers.multiclass_dual import FEW_WEIGHTS, suits
 from palmette.surrogates.difference import Difference
 from palmette.surrogates.hinge import Hinge
 from palmette.surrogates.ramp import ramp_loss
@@ -218,7 +218,8 @@ class SSVM(KernelEstimator):
         # Without a compiled loop a visit costs more than its share of a pass, so whole passes win. Dual variables
         # belong to samples, so that a warm start on others needs a method whose variables are weights.
         others = self.warm_start and not self._same_samples
-        if len(regularizer.l2) <= FEW_WEIGHTS or others or not is_compiled(problem):
+        loop = find("frank_wolfe", problem)
+        if len(regularizer.l2) <= FEW_WEIGHTS or others or not (loop and loop.compiled):
             return "bundle"
         return "frank_wolfe"
 
@@ -238,9 +239,9 @@ class SSVM(KernelEstimator):
                 if self._same_samples:  # along a path "auto" may take another solver than before
                     return solver.solve(problem)
                 raise MissingCapability(
-                    f"{type(solver).__name__} goes on from its dual variables, and this model does not have them (it "
+                    f"{type(solver).__name__} continues from its dual variables, and this model does not have them (it "
                     "was loaded, or fitted by another solver or with warm_start=False): use solver='bundle', or fit "
-                    "anew"
+                    "from scratch"
                 )
             return solver.solve(problem, state=solver.restart(problem, self.result_.state))
         return solver.solve(problem, w0=start)

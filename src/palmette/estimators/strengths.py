@@ -73,7 +73,7 @@ def checked_strength(name: str, value: Any) -> float:
 
 
 def penalties(estimator: Any, scorer: Any, data: Encoded) -> ElasticNet:
-    """One l2 and one l1 a weight, from the blocks' settings. Sets ``l2_`` of the estimator: that of the features."""
+    """One l2 and one l1 per weight, from the blocks' settings. Sets ``l2_`` of the estimator: that of the features."""
     l2, found = np.empty(scorer.n_params), {}
     wanted = {block: own_strength(estimator, f"l2_{_NAMES.get(block, block)}") for block in scorer.blocks}
     relative = any(multiple for _, multiple in wanted.values())

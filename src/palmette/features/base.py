@@ -62,11 +62,11 @@ class Encoder(ABC):
         """An encoder with the columns of this one, followed by the attributes that only `X` has."""
 
     def restricted(self, keep: np.ndarray) -> Encoder:
-        """An encoder with those columns for which `keep` (bool, one a column) is true; named features only."""
+        """An encoder with those columns for which `keep` (bool, one per column) is true; named features only."""
         raise TypeError("columns can be dropped from named features only; those of arrays are the user's own")
 
     @abstractmethod
-    def state(self) -> tuple[dict, dict[str, np.ndarray]]:
+    def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Header (JSON values) and arrays, from which `encoder_from_state` makes the encoder again."""
 
     def check(self, batch: Batch) -> None:

@@ -1,4 +1,4 @@
-"""The door: from whatever users hold to the encoder for it."""
+"""Choice of the encoder for given inputs."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def make_encoder(X: Any, layout: Layout, *, min_count: int = 1, n_hash: int | No
     if isinstance(X, ColumnSentences):
         if layout == "items":
             raise TypeError(
-                "X is ColumnSentences, but the structure has one label a sample: take Chain(), or give the attributes "
+                "X is ColumnSentences, but the structure has one label per sample: use Chain(), or give the attributes "
                 "of each position as a list of strings (Template.apply makes them)"
             )
         if n_hash is not None:

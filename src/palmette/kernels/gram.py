@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from palmette._kernels.constants import padded
 from palmette.contracts.executor import Executor, State
 from palmette.executors.choose import require_shared_memory
 from palmette.kernels.products import ProductKernel
 from palmette.kernels.rows import Rows, squared_norms
 
-LANES = 8  # rows are padded to a multiple of this
 BLOCK = 1024  # rows and columns computed at once
 RESIDENT = 0.75  # share of the memory whose rows stay where the matrix does not fit
 _LARGEST = 1e30  # of single precision, with room for sums
@@ -43,7 +43,7 @@ class Gram:
         require_shared_memory(executor, "A Gram matrix", "use Nystroem features")
         self.kernel, self.rows, self.executor = kernel, rows, executor
         self.n = rows.shape[0]
-        self.stride = -(-self.n // LANES) * LANES
+        self.stride = padded(self.n)
         self.gram, self.small = np.empty(0, np.float32), np.empty(0, np.uint8)
         self.value, self.scale = np.zeros(256, np.float32), np.ones(self.n, np.float32)
         self.slot = np.arange(self.n)

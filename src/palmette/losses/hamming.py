@@ -57,6 +57,7 @@ class PartsLoss:
     table: np.ndarray  # (n_codes, n_codes): cost of predicting column where row is true
 
     way = "parts"
+    compiled_as = "parts"
 
     def cost(self, theta: ChainTables, true: np.ndarray) -> ChainTables:
         """The loss as tables added to the potentials."""
@@ -129,7 +130,7 @@ def _cost_table(costs: Any, classes: tuple) -> np.ndarray:
                 table[code[key[0]], code[key[1]]] = cost
             else:
                 raise ValueError(
-                    f"Hamming costs name {key!r}, which is no label; known labels: {list(classes)}"
+                    f"Hamming costs name {key!r}, which is not a label; known labels: {list(classes)}"
                 )
     else:
         table = np.array(costs, dtype=float)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -28,7 +28,9 @@ from palmette.kernels import (
 from palmette.kernels.images import ImageMap
 from palmette.kernels.rows import Rows, as_rows
 from palmette.registry import find, kind_of, register, revive, stored
-from palmette.structures.positions.linear_scorer import LinearScorer
+
+if TYPE_CHECKING:
+    from palmette.structures.positions.linear_scorer import LinearScorer
 
 VALUES_A_BLOCK = 2**24  # kernel values computed at once in prediction: 64 MB
 

@@ -57,7 +57,7 @@ def require_separable(problem: Problem, solver: str) -> None:
     """Refuse a penalty on groups of weights, for a solver that goes weight by weight."""
     if not problem.regularizer.separable:
         raise MissingCapability(
-            f"{solver} cannot take a group lasso: use solver='proximal', for smooth losses"
+            f"{solver} does not support a group lasso: use solver='proximal', for smooth losses"
         )
 
 
@@ -65,7 +65,7 @@ def require_whole(problem: Problem, solver: str) -> None:
     """Refuse a decomposition, for a solver whose variables or cuts belong to whole samples."""
     if getattr(problem, "decomposition", None) is not None:
         raise MissingCapability(
-            f"{solver} cannot take a Decomposition: use solver='stochastic', or 'proximal' for smooth losses"
+            f"{solver} does not support Decomposition: use solver='stochastic', or 'proximal' for smooth losses"
         )
 
 
@@ -114,7 +114,7 @@ def require_convex(problem: Problem, solver: str) -> None:
     """Refuse a loss that is not convex, for a solver whose steps or bound rely on it."""
     if not is_convex(problem):
         raise MissingCapability(
-            f"{solver} needs a convex loss, and {name_of(problem)} (loss='ramp', or ties='best') is none: use "
+            f"{solver} needs a convex loss, and {name_of(problem)} (loss='ramp', or ties='best') is not convex: use "
             "solver='cccp', or 'subgradient', 'pegasos' or 'stochastic', which descend directly"
         )
 

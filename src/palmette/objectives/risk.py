@@ -9,19 +9,17 @@ import numpy as np
 
 from palmette.contracts.executor import Executor, State
 from palmette.contracts.structure import require
-from palmette.data.batch import Batch, SparseRows
+from palmette.data.batch import Batch
+from palmette.executors.shards import MAX_SHARDS, ROWS_A_SHARD, cut
 from palmette.executors.threads import ThreadExecutor
-from palmette.objectives.shards import MAX_SHARDS, ROWS_A_SHARD, cut
-from palmette.structures.chain.loops.packed import PackedChains, can_pack
-from palmette.structures.chain.loops.packed_loss import PackedLogLoss
-from palmette.structures.positions.linear_scorer import LinearScorer
-from palmette.surrogates.log import LogLoss
+from palmette.loops.batch_loss import BatchLoss
+from palmette.loops.table import find
 
 ROWS_A_BLOCK = 4096  # rows scored and inferred at once: their tables stay in the cache
 
 
 class Samples(NamedTuple):
-    """Encoded training samples: inputs, true outputs (codes a row) and weights (one a sample)."""
+    """Encoded training samples: inputs, true outputs (codes per row) and weights (one per sample)."""
 
     batch: Batch
     codes: np.ndarray
@@ -70,9 +68,9 @@ class Risk:
         self.structure, self.scorer, self.surrogate = structure, scorer, surrogate
         self.samples, self.regularizer, self.executor = samples, regularizer, executor
         self.decomposition = decomposition
-        self._placed: dict[str, Sized] = {}
-        self._chains: dict[np.dtype, PackedChains] = {}
-        self._whole = samples.batch  # as it is before any decomposition
+        self.placed: dict[str, Sized] = {}
+        self.memory: dict[Any, Any] = {}  # what compiled loops make of the whole samples
+        self.whole = samples.batch  # as it is before any decomposition
         self._cut: tuple[int, int] | None = None
         self._cache: dict[str, Any] = {}
 
@@ -108,56 +106,37 @@ class Risk:
 
     def _shards(self) -> Sized:
         """The samples in shards, placed."""
-        if "shards" not in self._placed:
+        if "shards" not in self.placed:
             samples, n_shards = self.samples, self.samples.batch.n_rows // ROWS_A_SHARD
             pieces = cut(samples.batch.offsets, int(np.clip(n_shards, 1, MAX_SHARDS)))
             n_rows = min(getattr(self.scorer, "rows_a_block", ROWS_A_BLOCK), ROWS_A_BLOCK)
             shards = [Shard(self.scorer, _blocks(samples.slice(a, b), n_rows)) for a, b in pieces]
-            self._placed["shards"] = self.executor.place(shards)
-        return self._placed["shards"]
+            self.placed["shards"] = self.executor.place(shards)
+        return self.placed["shards"]
 
     def in_sequence(self, function: Callable[..., Any], *broadcast: Any) -> Any:
         """``function(problem, state, *broadcast)`` where all samples are: a pass sample by sample, as one call.
 
         ``problem`` is this one on threads of that place; ``state`` stays there from call to call.
         """
-        if "whole" not in self._placed:
-            self._placed["whole"] = self.executor.place([self._on(self.samples)])
+        if "whole" not in self.placed:
+            self.placed["whole"] = self.executor.place([self._on(self.samples)])
         own = self.structure, self.surrogate, self._cut
-        return self.executor.run(_in_sequence, self._placed["whole"], own, function, *broadcast)[0]
+        return self.executor.run(_in_sequence, self.placed["whole"], own, function, *broadcast)[0]
 
     def _on(self, samples: Samples) -> Risk:
         """The same problem on other samples, with threads of this process."""
         threads = self.executor if self.executor.shares_memory else ThreadExecutor(1)
-        return self._with(samples=samples, executor=threads, _placed={}, _cut=None, _cache={})
+        return self._with(samples=samples, executor=threads, placed={}, _cut=None, _cache={})
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "executor": ThreadExecutor(1), "_placed": {}, "_chains": {}, "_cache": {}}
+        return {**vars(self), "executor": ThreadExecutor(1), "placed": {}, "memory": {}, "_cache": {}}
 
     def close(self) -> None:
         """Release the samples where they were placed."""
-        for placed in self._placed.values():
+        for placed in self.placed.values():
             self.executor.release(placed)
-        self._placed.clear()
-
-    @property
-    def can_pack(self) -> bool:
-        """Whether the compiled loops over packed chains serve this problem."""
-        return can_pack(self.structure, self.scorer)
-
-    def pack(self, dtype: Any = None) -> PackedChains:
-        """The samples packed for the compiled loops, in this precision or in any that there is already."""
-        there = next(iter(self._chains.values()), None)
-        if there is None:
-            there = PackedChains(
-                self.scorer,
-                self._whole,
-                np.float64 if dtype is None else dtype,
-                getattr(self.structure, "rules", None),
-            )
-            self._chains[there.dtype] = there
-        wanted = there.dtype if dtype is None else np.dtype(dtype)
-        return self._chains.setdefault(wanted, there if wanted == there.dtype else there.astype(wanted))
+        self.placed.clear()
 
     def cut_anew(self, seed: int, epoch: int) -> Risk:
         """The problem on the pieces of this epoch, if there is a decomposition; they are cut where the samples are."""
@@ -180,7 +159,8 @@ class Risk:
         """
         if self._cut is not None:
             return self.in_sequence(_loss_on_pieces, w)
-        return (*self._packed_loss(w), 0.0) if self._is_packed else self._generic_loss(w)
+        compiled = self._compiled()
+        return self._generic_loss(w) if compiled is None else (*compiled.loss(w), 0.0)
 
     def refine(self) -> bool:
         """Find maxima to a higher accuracy from now on; False if that is not possible."""
@@ -188,21 +168,12 @@ class Risk:
 
     def value(self, w: np.ndarray) -> float:
         """Value of the data term at ``w``, without a gradient where that is cheaper."""
-        plain = self._is_packed and type(self.scorer) is LinearScorer
-        if not plain:
-            return self.loss(w)[0]
-        return self._packed_sum().value(w)
+        compiled = self._compiled()
+        return self.loss(w)[0] if compiled is None else compiled.value(w)
 
-    @property
-    def _is_packed(self) -> bool:
-        sparse = isinstance(self.samples.batch.rows, SparseRows)
-        return sparse and type(self.surrogate) is LogLoss and self.can_pack
-
-    def _packed_sum(self) -> PackedLogLoss:
-        return PackedLogLoss(self.structure, self.pack(float), self.samples, self.executor, self._placed)
-
-    def _packed_loss(self, w: np.ndarray) -> tuple[float, np.ndarray]:
-        return self._packed_sum()(w)
+    def _compiled(self) -> BatchLoss | None:
+        loop = find("loss", self)
+        return None if loop is None else loop(self)
 
     def _generic_loss(self, w: np.ndarray) -> tuple[float, np.ndarray, float]:
         return self.executor.fold(shard_loss, self._shards(), self.structure, self.surrogate, w)
@@ -264,5 +235,5 @@ def _count(problem: Risk, state: State) -> int:
 
 def _loss_on_pieces(problem: Risk, state: State, w: np.ndarray) -> tuple[float, np.ndarray, float]:
     if "packed anew" not in problem._cache:  # with pieces in the place of samples
-        problem._cache["packed anew"] = problem._with(_whole=problem.samples.batch, _chains={}, _placed={})
+        problem._cache["packed anew"] = problem._with(whole=problem.samples.batch, memory={}, placed={})
     return problem._cache["packed anew"].bounded_loss(w)

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from palmette.errors import MissingCapability
+from palmette.loops.table import why_not
 from palmette.objectives.linearised import Shifted
 from palmette.objectives.problem import (
     bounded_loss,
@@ -22,8 +23,7 @@ from palmette.registry import register
 from palmette.solvers.base import Callback, Recorder, Result, Step, check_settings, warn_unconverged
 from palmette.solvers.bundle import Bundle
 from palmette.solvers.maxima import silent_inexact
-from palmette.solvers.multiclass_dual import MulticlassDual
-from palmette.structures.chain.loops.multiclass_blocks import suits, why_not
+from palmette.solvers.multiclass_dual import NEEDS, MulticlassDual, suits
 
 STARTS = ("auto", "convex", "structure", "zero")
 ROUGHLY = 0.03  # relative gap to which the convex problem of the start is solved
@@ -145,7 +145,7 @@ class CCCP:
     max_cuts : int
         Of the bundle method.
     inner_iter : int
-        Iterations a round.
+        Iterations per round.
 
     There is no lower bound: ``lower`` and ``gap`` of the result are NaN. ``history`` has a step for each iteration of
     the convex problems, whose objective is above J, and at the end of each round J itself; ``rounds`` tells where.
@@ -207,7 +207,7 @@ class CCCP:
 
     def _inner(self, convex: Any) -> Inner:
         if isinstance(self.inner, str):
-            if self.inner == "dual" and (obstacle := why_not(convex)):
+            if self.inner == "dual" and (obstacle := why_not(MulticlassDual.name, convex, NEEDS)):
                 raise MissingCapability(f"cccp: inner='dual' {obstacle}; use inner='bundle'")
             if self.inner == "dual" or (self.inner == "auto" and suits(convex)):
                 solver = MulticlassDual(self.inner_iter, self.tol, random_state=self.random_state)
@@ -233,7 +233,7 @@ class CCCP:
             return np.zeros(problem.n_params), start == "convex"
         if not known:
             raise MissingCapability(
-                f"start='structure': {type(problem.structure).__name__} knows no first weights; use start='convex'"
+                f"start='structure': {type(problem.structure).__name__} provides no first weights; use start='convex'"
             )
         return best_scale(problem, problem.structure.first_weights(problem.scorer, problem.samples)), False
 

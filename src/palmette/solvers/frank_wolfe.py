@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from palmette.loops import find
+from palmette.loops.block_state import Blocks
+from palmette.loops.hinge_blocks import GenericBlocks
 from palmette.registry import register
-from palmette.solvers.active_set import ActiveSet
 from palmette.solvers.block_ascent import BlockAscent
-from palmette.structures.chain.loops.hinge_blocks import GenericBlocks, PackedBlocks, is_compiled
-from palmette.structures.chain.loops.marginal_blocks import require_parts
-from palmette.structures.graph.loops.flat_counts import require_bounds, without_tree
-from palmette.structures.graph.loops.relaxed_blocks import RelaxedBlocks, RelaxedSet
 
 
 @register("solver")
@@ -38,14 +36,8 @@ class FrankWolfe(BlockAscent):
     """
 
     name = "frank_wolfe"
-    variables = (ActiveSet, RelaxedSet)
 
-    def blocks_of(self, problem: Any) -> tuple[Any, Any]:
-        """The fastest visits that serve a problem, and the kind of variables they work on."""
-        if is_compiled(problem):
-            return PackedBlocks(problem), ActiveSet
-        require_bounds(problem, self.name)
-        if without_tree(problem):
-            require_parts(problem, self.name)
-            return RelaxedBlocks(problem), RelaxedSet
-        return GenericBlocks(problem), ActiveSet
+    def blocks_of(self, problem: Any) -> Blocks:
+        """The fastest visits that serve a problem."""
+        loop = find(self.name, problem) or GenericBlocks
+        return loop(problem)

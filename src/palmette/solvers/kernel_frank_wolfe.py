@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from palmette.errors import MissingCapability
+from palmette.loops.kernel_visits import visit_all, visits_of
 from palmette.objectives.kernel_dual import KernelProblem, KernelState
 from palmette.registry import register
 from palmette.solvers.base import Callback, Recorder, Result, check_settings, warn_unconverged
-from palmette.solvers.kernel_visits import visit_all
 
 
 class Certified(NamedTuple):
@@ -47,7 +47,7 @@ class KernelFrankWolfe:
     tol : float
         Relative duality gap at which the run stops.
     rounds, steps : int
-        Maximisations a visit, and steps after each of them.
+        Maximisations per visit, and steps after each of them.
     skip : float
         Samples whose gap was below this share of the mean are left out, except in every fourth pass.
     check_every : int
@@ -116,7 +116,7 @@ class KernelFrankWolfe:
     @staticmethod
     def _start(problem: KernelProblem, active: KernelState) -> Certified:
         """All scores 0: the objective is the sum of the largest losses, the dual 0."""
-        primal = float(problem.samples.weight @ problem.hinges(active))
+        primal = float(problem.samples.weight @ visits_of(problem).hinges(active))
         size = problem.gram.n * problem.n_labels
         if problem.edges is not None:
             size += problem.edges.gram.n * problem.n_labels**2
@@ -142,7 +142,7 @@ def certified(problem: KernelProblem, active: KernelState, best: Certified) -> C
     penalty = active.penalty(problem)
     weight = problem.samples.weight
     lower = max(best.lower, float(weight @ active.loss) - penalty)
-    primal = float(weight @ problem.hinges(active)) + penalty
+    primal = float(weight @ visits_of(problem).hinges(active)) + penalty
     active.n_oracle += 1.0
     if primal < best.primal:
         return Certified(coef, active.linear.copy(), primal, lower)

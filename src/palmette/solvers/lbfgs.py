@@ -5,13 +5,13 @@ from __future__ import annotations
 import copy
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
 
 from palmette.errors import MissingCapability
+from palmette.loops import find
 from palmette.objectives.certificate import CutPool
 from palmette.objectives.elastic_dual import best_share
 from palmette.objectives.problem import (
@@ -28,7 +28,6 @@ from palmette.solvers.base import Callback, Recorder, Result, Step, contradicted
 from palmette.solvers.line_search import Point, strong_wolfe
 from palmette.solvers.quasi_newton import InverseHessian
 from palmette.solvers.scaling import ScaledProblem, solve_in_scale
-from palmette.structures.chain.loops.packed_diagonal import has_diagonal, hessian_diagonal
 
 WINDOW = 10  # iterations over which the relative decrease is measured, and between two lower bounds
 PRECISION = "machine precision"
@@ -179,7 +178,7 @@ class LBFGS:
                 f"lbfgs needs a smooth loss, and {name_of(problem)} is not: "
                 "use solver='frank_wolfe', 'bundle' or 'stochastic'"
             )
-        if isinstance(self.precondition, Real) and not has_diagonal(problem):
+        if isinstance(self.precondition, Real) and find("diagonal", problem) is None:
             raise MissingCapability(
                 f"precondition={self.precondition!r} needs the log loss of plain chains with sparse features, not "
                 f"{name_of(problem)}: use precondition='auto' or None"
@@ -205,12 +204,15 @@ class LBFGS:
         """Renew the diagonal guess of the inverse Hessian where the time for that has come."""
         due = run.n_iter == 0 if run.warm else run.n_iter in RESCALE_AT
         small = self.precondition == "auto" and problem.n_params <= FEW_WEIGHTS
-        if not due or small or self.precondition is None or not has_diagonal(problem):
+        if not due or small or self.precondition is None:
+            return
+        loop = find("diagonal", problem)
+        if loop is None:
             return
         damping = (1.0 if run.warm else 20.0) if self.precondition == "auto" else float(self.precondition)
         if getattr(problem, "centring", None) is not None:  # whose variances are not known
             return
-        own = problem.diagonal if isinstance(problem, ScaledProblem) else partial(hessian_diagonal, problem)
+        own = problem.diagonal if isinstance(problem, ScaledProblem) else loop(problem)
         run.curvature.rescale(1.0 / (own(run.place.w) + problem.regularizer.l2 + damping))
         run.n_oracle += 1
 

@@ -195,7 +195,7 @@ class LinearProgram:
             raise MissingCapability(
                 f"{name} takes up to {LARGEST} weights and samples together, and there are {problem.n_params} weights "
                 f"and {problem.n_samples} samples: give l2 > 0 (a small one such as l2={1e-2 * float(reg.l1[0]):g}), "
-                "for solver='bundle', or use solver='stochastic', which proves little"
+                "for solver='bundle', or use solver='stochastic', whose bound is loose"
             )
 
 

@@ -55,11 +55,10 @@ class NSlack(BlockAscent):
     """
 
     name = "n_slack"
-    variables = (WorkingSet,)
 
-    def blocks_of(self, problem: Any) -> tuple[Any, Any]:
-        """The visits, and the kind of variables they work on."""
-        return WorkingSetBlocks(problem), WorkingSet
+    def blocks_of(self, problem: Any) -> WorkingSetBlocks:
+        """The visits of samples."""
+        return WorkingSetBlocks(problem)
 
     def solve(self, problem: Any, w0: np.ndarray | None = None, state: dict | None = None) -> Result:
         """Run from ``w = 0``, or go on from the ``state`` of an earlier result."""

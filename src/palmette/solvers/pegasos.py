@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from palmette.contracts.structure import require
+from palmette.loops.pegasos_epoch import run_epoch
 from palmette.objectives.problem import (
     require_no_l1,
     require_penalised,
@@ -21,7 +22,6 @@ from palmette.solvers.base import Callback, Recorder, Result, check_settings, wa
 from palmette.solvers.descent_state import DescentState
 from palmette.solvers.maxima import INEXACT, warn_inexact
 from palmette.solvers.nonconvex_start import first_weights
-from palmette.structures.chain.loops.pegasos_epoch import run_epoch
 
 FRESH, WARM = 1, 10  # epochs that seem to have passed at the start from zero, and from weights worth keeping
 
@@ -62,7 +62,7 @@ class Pegasos:
     tol : float
         Relative gap at which the run stops. The error falls like 1 / epochs: 1e-2 takes tens of epochs, 1e-4 thousands.
     batch : int
-        Samples a step.
+        Samples per step.
     averaged : bool
         False tries the last weights instead of the average.
     check_every : int

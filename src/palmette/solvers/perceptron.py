@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from palmette.errors import MissingCapability
+from palmette.loops.stochastic_pass import DTYPES, PassState, check_choices, stochastic_pass
 from palmette.registry import register
 from palmette.solvers.base import Callback, Recorder, Result, check_settings
-from palmette.solvers.stochastic_pass import DTYPES, PassState, check_choices, stochastic_pass
 from palmette.surrogates.perceptron import PerceptronLoss
 
 

@@ -23,12 +23,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from palmette.data.batch import SparseRows
+from palmette.loops import find
 from palmette.objectives.problem import first_point
 from palmette.solvers.base import Result
-from palmette.structures.chain.loops.packed_diagonal import hessian_diagonal
 
 # What does not depend on the coordinates.
-_SAME = {"can_pack", "convex", "decomposition", "samples", "scorer", "surrogate"}
+_SAME = {"convex", "decomposition", "samples", "scorer", "structure", "surrogate"}
 
 
 class Centring(NamedTuple):
@@ -47,7 +47,7 @@ class ScaledProblem:
     given : Problem
         The problem as a function of ``w``.
     factor : ndarray of shape (n_params,)
-        Positive numbers, one a weight; the same all over a group of weights that are penalised together.
+        Positive numbers, one per weight; the same all over a group of weights that are penalised together.
     centring : Centring, optional
         The intercepts have no penalty, and the factor 1.
     """
@@ -73,7 +73,7 @@ class ScaledProblem:
 
     def diagonal(self, v: np.ndarray) -> np.ndarray:
         """The variances of the model with respect to ``v``, where the given problem has them and nothing is centred."""
-        return self.factor**2 * hessian_diagonal(self.given, self.outward(v))
+        return self.factor**2 * find("diagonal", self.given)(self.given)(self.outward(v))
 
     def outward(self, v: np.ndarray) -> np.ndarray:
         """The weights that belong to ``v``."""

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from palmette.loops.block_state import BlockState
 from palmette.objectives.problem import bounded_loss
-from palmette.solvers.block_ascent import BlockState
 
 NONE = -1  # end of a list, as in the kernel
 IDLE_EPOCHS = 10  # after which a constraint without mass is dropped
-INNER_STEPS = 3  # exchanges of mass a visit of a sample
+INNER_STEPS = 3  # exchanges of mass per visit of a sample
 SWEEPS = 20  # at most, over all working sets after an epoch ...
 SHARE = 0.2  # ... or until these lack only this share of what the samples lacked
 WORTH = 0.1  # a constraint is added if it is violated by this share of what samples lacked in the mean
@@ -36,6 +36,8 @@ class WorkingSet(BlockState):
     start: np.ndarray
     index: np.ndarray
     value: np.ndarray
+
+    solver = "n_slack"
 
     @classmethod
     def at_truth(cls, problem: Any) -> WorkingSet:
@@ -98,6 +100,8 @@ class WorkingSetBlocks:
 
     A constraint is the cut of the sample's loss at the present weights, so any convex loss will do.
     """
+
+    variables = WorkingSet
 
     def __init__(self, problem: Any) -> None:
         self.problem = problem

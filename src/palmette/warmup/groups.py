@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -9,13 +10,27 @@ from functools import partial
 from itertools import chain
 from typing import Any
 
+import numpy as np
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+
+from palmette import CRF, SSVM, Chain, LossOptions, Multiclass, Perceptron, PlackettLuce, SemiMarkov, compat
+from palmette._kernels import jit, ragged
+from palmette.apps.tagging.columns import read_columns
+from palmette.apps.tagging.learners import SOLVERS
+from palmette.apps.tagging.tagger import Tagger
+from palmette.apps.tagging.templates import Template
+from palmette.datasets import make_chains, make_tagging
+from palmette.errors import EmptyModelWarning, MissingCapability
+from palmette.regularizers import Decomposition, GroupLasso
+from palmette.solvers import LBFGS
+from palmette.structures.positions.tables import Restriction
+from palmette.warmup.graphs import run_graphs
+from palmette.warmup.rankings import run_rankings
+
 
 def groups() -> dict[str, Callable[[], None]]:
     """What to run, by the name of its group of kernels."""
-    from palmette.apps.tagging.learners import SOLVERS
-    from palmette.warmup.graphs import run_graphs
-    from palmette.warmup.rankings import run_rankings
-
     solvers = {
         f"{algorithm}.{solver}": partial(_solve, algorithm, solver)
         for algorithm, known in SOLVERS.items()
@@ -41,12 +56,6 @@ def groups() -> dict[str, Callable[[], None]]:
 
 def _data() -> Iterator[tuple[Any, Any, Any]]:
     """Tiny training data of every kind: structure, X, Y."""
-    import numpy as np
-    from scipy import sparse
-
-    from palmette import Chain, Multiclass, SemiMarkov
-    from palmette.datasets import make_chains, make_tagging
-
     X, Y = make_chains(8, 3, 4, random_state=0)
     tokens, tags = make_tagging(8, 3, 20, random_state=0)
     yield Chain(), X, Y
@@ -61,10 +70,6 @@ def _data() -> Iterator[tuple[Any, Any, Any]]:
 
 def _solve(algorithm: str, solver: str) -> None:
     """A solver by its name, on all data that it serves and in both precisions."""
-    from palmette import CRF, SSVM, Perceptron
-    from palmette.errors import MissingCapability
-    from palmette.solvers import LBFGS
-
     kind = {"crf": CRF, "ssvm": SSVM, "perceptron": Perceptron}[algorithm]
     solvers: list[Any] = [solver]
     if solver == "lbfgs":
@@ -79,19 +84,12 @@ def _solve(algorithm: str, solver: str) -> None:
 
 def _drop_in() -> None:
     """The loop of the drop-in for sklearn-crfsuite that no learner of palmette's has."""
-    from palmette.compat import CRF
-
     for _, X, Y in list(_data())[:3]:
-        CRF("l2sgd", max_iterations=1, calibration_max_trials=1).fit(X, Y)
+        compat.CRF("l2sgd", max_iterations=1, calibration_max_trials=1).fit(X, Y)
 
 
 def _regularize() -> None:
     """Random pieces, of graphs too, and groups of features."""
-    import numpy as np
-
-    from palmette import CRF, SSVM, Chain, Perceptron
-    from palmette.regularizers import Decomposition, GroupLasso
-
     for _, X, Y in list(_data())[:3]:
         for learner in (CRF, SSVM, Perceptron):
             _fitted(learner(Chain(), regularizer=Decomposition(1.5), max_iter=2, n_jobs=1), X, Y)
@@ -101,8 +99,6 @@ def _regularize() -> None:
 
 def _fit_rich() -> None:
     """Features on edges, label triples and what only they compile."""
-    from palmette import CRF, Chain, Perceptron
-
     for _, X, Y in list(_data())[:3]:
         for order in (1, 2):
             for learner in (CRF, Perceptron):
@@ -112,24 +108,18 @@ def _fit_rich() -> None:
 
 def _fit_kernels() -> None:
     """Chains whose nodes are scored by a kernel."""
-    from palmette import SSVM
-
     for structure, X, Y in list(_data())[:1]:
         _fitted(SSVM(structure, kernel="rbf", max_iter=2, n_jobs=1), X, Y).predict(X)
 
 
 def _classify() -> None:
     """The dual of the multiclass hinge."""
-    from palmette import SSVM
-
     for structure, X, Y in list(_data())[4:6]:
         _fitted(SSVM(structure, solver="multiclass_dual", max_iter=12, n_jobs=1), X, Y)
 
 
 def _rescale() -> None:
     """Maxima over the levels of a loss, of chains of both orders and of segments."""
-    from palmette import SSVM, Chain, LossOptions
-
     data = list(_data())
     for structure, X, Y in (data[0], (Chain(order=2), *data[0][1:]), data[3]):
         _fitted(SSVM(structure, loss_options=LossOptions(rescaling="slack"), max_iter=2, n_jobs=1), X, Y)
@@ -137,10 +127,6 @@ def _rescale() -> None:
 
 def _draw_orders() -> None:
     """The likelihood of rankings and its probabilities."""
-    import numpy as np
-
-    from palmette import PlackettLuce
-
     X, y = [np.eye(4)], [[2, 1, 1, 0]]
     for ties in ("exact", "breslow"):
         _fitted(PlackettLuce(ties=ties, max_iter=2, n_jobs=1), X, y).predict_top(X, 2)
@@ -148,12 +134,6 @@ def _draw_orders() -> None:
 
 def _tag() -> None:
     """What the commands for column files run by default, on data of usual size too; and features that are hashed."""
-    import io
-
-    from palmette.apps.tagging.columns import read_columns
-    from palmette.apps.tagging.tagger import Tagger
-    from palmette.apps.tagging.templates import Template
-
     text, new = (
         read_columns("-", stream=io.StringIO(lines)) for lines in ("a X D\nb Y N\n\nb Y N\n", "c Z D\n")
     )
@@ -174,10 +154,6 @@ def _tag() -> None:
 
 
 def _fitted(model: Any, X: Any, Y: Any) -> Any:
-    from sklearn.exceptions import ConvergenceWarning
-
-    from palmette.errors import EmptyModelWarning
-
     with warnings.catch_warnings():
         for kind in (ConvergenceWarning, EmptyModelWarning):  # two iterations are meant to be too few
             warnings.simplefilter("ignore", kind)
@@ -185,8 +161,6 @@ def _fitted(model: Any, X: Any, Y: Any) -> Any:
 
 
 def _models() -> Iterator[tuple[Any, Any, Any]]:
-    from palmette import CRF
-
     for structure, X, Y in _data():
         yield _fitted(CRF(structure, max_iter=1, n_jobs=1), X, Y), X, Y
 
@@ -208,10 +182,6 @@ def _infer_all() -> None:
 
 def _infer(model: Any, X: Any) -> None:
     """Every answer of a structure, plain and with a contradiction, which doubles the labels."""
-    import numpy as np
-
-    from palmette.structures.positions.tables import Restriction
-
     structure = model.structure
     theta = model.scorer_.score(model.coef_, model.encoder_.transform(X))
     codes = structure.best(theta).codes
@@ -228,6 +198,4 @@ def _infer(model: Any, X: Any) -> None:
 
 def cache() -> tuple[str, bool]:
     """Folder of the compiled kernels, and whether they stay there."""
-    from palmette._kernels import jit, ragged
-
     return ragged.longest_sample.stats.cache_path or "", jit.CACHED

@@ -29,10 +29,11 @@ from palmette.structures.positions.tables import ChainTables, Restriction, combi
 
 @register("structure")
 class Chain(ModelParts, BaseEstimator):
-    """Linear chains: one label a position, one potential a position and a pair (or triple) of neighbours.
+    """Linear chains: one label per position, one potential per position and a pair (or triple) of neighbours.
 
     The score of a label sequence ``y_1..y_n`` is ``sum_t node[t, y_t] + sum_t edge[t, y_t, y_{t+1}]``, in chains of
-    second order ``+ sum_t triple[t, y_t, y_{t+1}, y_{t+2}]``. A position costs labels^2 (second order: labels^3).
+    second order ``+ sum_t triple[t, y_t, y_{t+1}, y_{t+2}]``. With K labels, inference takes O(K^2) per position, in
+    second order O(K^3).
 
     Parameters
     ----------
@@ -67,8 +68,7 @@ class Chain(ModelParts, BaseEstimator):
         {"codec": ("labels",), "encoder": ROW_ENCODERS, "scorer": ("linear", "edges")}
     )
     has_edges = True
-    # The fused loops of sequential solvers that serve this class. A subclass declares them anew if they serve it too.
-    sequential_kernels = "chain"
+    compiled_as = "chain"
     # Whether single edges can be dropped and leave labels (regularizers.Decomposition); a subclass says so anew, too.
     removable_edges = True
 
@@ -196,7 +196,7 @@ class Chain(ModelParts, BaseEstimator):
         return codes, level, value
 
     def max_marginals(self, theta, *, cost=None, within=None) -> ChainTables:
-        """Best value with each part fixed, one table a part, as in :meth:`marginals`; -inf if impossible."""
+        """Best value with each part fixed, one table per part, as in :meth:`marginals`; -inf if impossible."""
         tables, flagged = self._prepare(theta, cost, within)
         out = tables.zeros(per_part=True)
         if len(tables):
@@ -294,7 +294,9 @@ class Chain(ModelParts, BaseEstimator):
         expected = _expected_losses(self.expectation(theta, cost=cost, within=within).counts.node, risk)
         tables = combine(theta, cost, None)
         node = np.where(np.isneginf(tables.node), -np.inf, expected)
-        edge = np.where(np.isneginf(tables.edge), -np.inf, 0.0)  # what potentials forbid is no answer either
+        edge = np.where(
+            np.isneginf(tables.edge), -np.inf, 0.0
+        )  # what potentials forbid is not an answer either
         triple = tables.triple
         if triple is not None:
             triple = np.where(np.isneginf(triple), -np.inf, 0.0)

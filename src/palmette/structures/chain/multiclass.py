@@ -1,4 +1,4 @@
-"""One label a sample: the structure without structure."""
+"""One label per sample: a chain of length one without edges."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Multiclass(Chain):
 
     layout = "items"
     has_edges = False
-    sequential_kernels = "chain"
+    compiled_as = "multiclass"
 
     def __init__(self) -> None:
         super().__init__()

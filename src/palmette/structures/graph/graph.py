@@ -30,12 +30,12 @@ CHOICES = {
 
 @register("structure")
 class Graph(ModelParts, GraphInference):
-    """Markov networks of any shape: one label a node, potentials on nodes, edges and cliques.
+    """Markov networks of any shape: one label per node, potentials on nodes, edges and cliques.
 
     The score of a labeling is ``sum_v node[v, y_v] + sum_e edge[e, y_a, y_b] + sum over cliques``, where edge e joins
-    the nodes a and b. Every sample has a graph of its own: ``X`` is a list of :class:`~palmette.GraphInput`, of tuples
-    ``(nodes, edges)`` or ``(nodes, edges, edge_features)``, or of dicts; ``y`` has one label a node. Chains, trees and
-    grids are special cases (``chain_graph``, ``tree_graph`` and ``grid_graph`` of :mod:`palmette.data` make them).
+    the nodes a and b. Every sample has its own graph: ``X`` is a list of :class:`~palmette.GraphInput`, of tuples
+    ``(nodes, edges)`` or ``(nodes, edges, edge_features)``, or of dicts; ``y`` has one label per node. Chains, trees,
+    and grids are special cases (``chain_graph``, ``tree_graph`` and ``grid_graph`` of :mod:`palmette.data` make them).
 
     **How answers are found.** Forests: message passing, compiled, all graphs of a batch in one call. Other graphs one
     by one: by a junction tree where its tables fit ``memory_limit``; the best labels of two-label graphs with
@@ -91,6 +91,7 @@ class Graph(ModelParts, GraphInference):
     """
 
     layout = "sequences"
+    compiled_as = "graph"
     has_edges = True
     removable_edges = True
 

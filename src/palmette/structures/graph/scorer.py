@@ -143,7 +143,7 @@ class GraphScorer:
 
     @cached_property
     def rows_a_block(self) -> int:
-        """Rows to score at once, so that one edge table a row stays in the cache."""
+        """Rows to score at once, so that one edge table per row stays in the cache."""
         return 2**62 if self.edge_weights is None else max(1, TABLES_A_BLOCK // self.n_labels**2)
 
     @cached_property
@@ -206,7 +206,7 @@ class GraphScorer:
     # -- score and pull back ------------------------------------------------------------------------------------
 
     def score(self, w: np.ndarray, batch: GraphBatch) -> GraphTables:
-        """Potentials of a batch; with edge features one table an edge."""
+        """Potentials of a batch; with edge features one table per edge."""
         layout, blocks = batch.layout, self.blocks
         node = self.nodes.score(w[blocks["node"]], batch).node
         if self.intercept:

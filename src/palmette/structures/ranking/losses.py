@@ -214,7 +214,7 @@ class Pairwise:
             or any(not isinstance(g, Integral) or g < 1 for g in at)
             or list(at) != sorted(set(at))
         ):
-            raise ValueError(f"Pairwise: levels_at must be rising grades of at least 1, got {at!r}")
+            raise ValueError(f"Pairwise: levels_at must be increasing grades of at least 1, got {at!r}")
         return BoundRankingLoss(DISCORDANT, self, _ALL)
 
     def gains(self, highest: int) -> np.ndarray:
@@ -276,7 +276,7 @@ def _gains(spec: Any, n: int) -> np.ndarray:
         )
     if not np.all(np.isfinite(found)) or found.min() < 0 or np.any(np.diff(found) < 0):
         raise ValueError(
-            f"NDCG: gains must be finite, at least 0 and not fall with the grade, got {found.tolist()!r:.80}: "
+            f"NDCG: gains must be finite, at least 0 and not decrease with the grade, got {found.tolist()!r:.80}: "
             "otherwise the loss would be negative, or not 0 for the best order"
         )
     return found[:n]

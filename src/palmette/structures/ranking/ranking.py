@@ -22,8 +22,8 @@ from palmette.structures.ranking.search import assignments, best_assignment, sor
 from palmette.structures.ranking.tables import RankingCost, RankingRestriction, RankingTables
 
 _PERMANENT = (
-    "The sum over all rankings is a permanent, which nobody knows how to compute: palmette.PlackettLuce is the "
-    "probabilistic model of rankings, and SSVM and Perceptron need no sums."
+    "Summing over all rankings is intractable (a permanent): use palmette.PlackettLuce, the probabilistic model of "
+    "rankings, or SSVM or Perceptron, which need no sums."
 )
 
 
@@ -31,9 +31,9 @@ _PERMANENT = (
 class Ranking(ModelParts, BaseEstimator):
     """Rankings of the documents of a query; the score of one is ``f(pi) = sum_d s_d c_{rank(d)}``.
 
-    A sample is a query, a row of its table a document with the score ``s_d = <w, x_d>``, and ``c`` are weights of
-    ranks that do not rise, so that the best ranking is the documents sorted by score. Outputs are given to ``fit`` as
-    grades of relevance, one whole number of at least 0 a document, and ``predict`` returns for each query its documents
+    A sample is a query, a row of its table is a document with the score ``s_d = <w, x_d>``, and ``c`` are weights of
+    ranks that do not rise, so the best ranking is the documents sorted by score. Outputs are given to ``fit`` as
+    grades of relevance, one integer of at least 0 per document, and ``predict`` returns for each query its documents
     (numbers from 0), best first. ``SSVM(Ranking(), loss="ramp")`` with the NDCG loss is the learner to start from.
 
     Parameters
@@ -133,7 +133,7 @@ class Ranking(ModelParts, BaseEstimator):
         if len(weights) > 1 and weights[0] == weights[-1]:
             raise ValueError(
                 f"position_weights={self.position_weights!r:.60} are {weights[0]:g} at all ranks 1..{len(weights)} of "
-                "the largest query, so that all orders score the same: use weights that fall, such as 0.25"
+                "the largest query, so that all orders score the same: use decreasing weights, such as 0.25"
             )
         return RankingCodec()
 
@@ -296,7 +296,7 @@ class Ranking(ModelParts, BaseEstimator):
             weight = np.ones(len(theta))
         weight = np.ascontiguousarray(weight, float)
         if weight.shape != (len(theta),):
-            raise ValueError(f"weight has shape {weight.shape}, expected one a sample, {(len(theta),)}")
+            raise ValueError(f"weight has shape {weight.shape}, expected one per sample, {(len(theta),)}")
         if into is None:
             into = theta.zeros()
         elif into.shapes != theta.shapes:
@@ -340,7 +340,7 @@ class Ranking(ModelParts, BaseEstimator):
 
         codes = np.ascontiguousarray(codes, np.int32)
         if codes.shape != theta.node.shape:
-            raise ValueError(f"codes have shape {codes.shape}, expected one a document, {theta.node.shape}")
+            raise ValueError(f"codes have shape {codes.shape}, expected one per document, {theta.node.shape}")
         ranks = ranks_of(codes)
         row = int(first_flaw(ranks, theta.offsets)) if len(codes) else -1
         if row >= 0:
@@ -348,7 +348,7 @@ class Ranking(ModelParts, BaseEstimator):
             n = int(theta.offsets[sample + 1] - theta.offsets[sample])
             raise ValueError(
                 f"sample {sample}, document {row - theta.offsets[sample]}: its rank {ranks[row]} is taken or not in "
-                f"0..{n - 1}; a ranking gives every document a rank of its own"
+                f"0..{n - 1}; a ranking gives every document a different rank"
             )
         return codes
 

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from palmette.executors.shards import cut
+from palmette.loops.table import CompiledLoop, compiled_as
 from palmette.memory import check_size
-from palmette.objectives.shards import cut
-from palmette.structures.chain.loops.packed import PackedChains
+from palmette.structures.chain.loops.packed import PackedChains, packed, packs, packs_plain
 
 if TYPE_CHECKING:
     from palmette.structures.chain.kernels.packed import Weights
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 ROWS_AT_ONCE = 4096
 
 
-class DualState:
+class DualState(CompiledLoop):
     r"""Marginals ``mu_i`` of every sample, the weights they imply, and bounds on their entropies.
 
     With ``psi(y)`` the features of an output, the dual of ``sum_i c_i loss_i(w) + R(w)`` is
@@ -29,13 +30,36 @@ class DualState:
     where ``D = 0``.
     """
 
-    OWN: tuple[str, ...] = ("residual", "residual_edge", "entropy", "gap")  # arrays that visits change
+    OWN = ("residual", "residual_edge", "entropy", "gap")  # arrays that visits change
 
-    def __init__(self, chains: PackedChains, codes: np.ndarray, weight: np.ndarray, l2: Any, l1: Any) -> None:
+    @classmethod
+    def why_not(cls, problem: Any) -> str | None:
+        """What it cannot take of a problem, or nothing; None but for the log loss of chains of order 1."""
+        reg, edge = problem.regularizer, problem.scorer.blocks["edge"]
+        if compiled_as(problem.surrogate) != "log" or not packs(problem):
+            return None
+        if not packs_plain(problem):
+            return "has no room for the marginals of edge features"
+        for part in (slice(0, edge.start), edge):
+            for strengths in (reg.l2[part], reg.l1[part]):
+                if len(strengths) and not np.all(strengths == strengths[0]):
+                    return (
+                        "needs one l2 and one l1 for features and intercept, and one for transitions; columns of "
+                        "arrays have an l2 of their own where none is given (give l2=1.0, say)"
+                    )
+        return "" if reg.strongly_convex else "needs l2 > 0 on every weight"
+
+    def __init__(self, problem: Any, dtype: Any) -> None:
         from palmette.structures.chain.kernels.packed import Weights
 
-        self.chains, self.codes, self.weight = chains, codes, weight
-        (self.l2_node, self.l2_edge), (self.l1_node, self.l1_edge) = l2, l1
+        chains = self.chains = packed(problem, dtype)
+        self.codes, weight = problem.samples.codes, problem.samples.weight
+        self.weight = weight
+        reg, edge = problem.regularizer, problem.scorer.blocks["edge"]
+        at_edge = edge.start if edge.stop > edge.start else 0
+        (self.l2_node, self.l2_edge), (self.l1_node, self.l1_edge) = (
+            (float(part[0]), float(part[at_edge])) for part in (reg.l2, reg.l1)
+        )
         n_rows, n_samples = int(chains.offsets[-1]), len(weight)
         has_edges = len(chains.edge_weight) > 0
         dtype, edge_size = chains.dtype, chains.n_labels * chains.width
@@ -74,15 +98,6 @@ class DualState:
 
     def start_from(self, w: np.ndarray) -> None:
         """Move from the truth towards the marginals under ``w``, as far as the dual value grows."""
-        self._store_marginals(w)
-        bound = float(self.weight @ self.entropy)
-        steep = 2.0 * self._conjugate(self._sums())
-        share = min(1.0, bound / steep) if steep > 0.0 else 1.0
-        for part in (self.residual, self.residual_edge, self.entropy):
-            part *= share
-        self.refresh()
-
-    def _store_marginals(self, w: np.ndarray) -> None:
         from palmette.structures.chain.kernels.packed_dual import marginals_pass
 
         chains = self.chains
@@ -90,6 +105,12 @@ class DualState:
             chains.inputs, chains.pack_weights(w), chains.base, chains.offsets, self.codes, chains.n_labels,
             chains.width, self.residual, self.residual_edge, self.entropy,
         )  # fmt: skip
+        bound = float(self.weight @ self.entropy)
+        steep = 2.0 * self._conjugate(self._sums())
+        share = min(1.0, bound / steep) if steep > 0.0 else 1.0
+        for part in (self.residual, self.residual_edge, self.entropy):
+            part *= share
+        self.refresh()
 
     def refresh(self, keep: bool = True) -> tuple[np.ndarray, float]:
         """Recompute the weights from the marginals in double precision, free of what rounding has gathered.
@@ -115,6 +136,10 @@ class DualState:
         if keep:
             _store(self.chains, w, self.w)
         return w, value
+
+    def weights(self) -> np.ndarray:
+        """The present weights."""
+        return self.chains.unpack(self.w)
 
     def estimate(self) -> float:
         """The dual value from the stored weights, up to their rounding."""

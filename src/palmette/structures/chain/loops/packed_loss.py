@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sized
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from palmette.contracts.executor import Executor, State, summed
-from palmette.objectives.shards import MAX_SHARDS, ROWS_A_SHARD, cut
-from palmette.structures.chain.loops.packed import PackedChains
-from palmette.surrogates.log import LogLoss
+from palmette.contracts.executor import State, summed
+from palmette.data.batch import SparseRows
+from palmette.executors.shards import MAX_SHARDS, ROWS_A_SHARD, cut
+from palmette.loops.table import CompiledLoop, compiled_as
+from palmette.structures.chain.loops.packed import PackedChains, packed, packs
 
 if TYPE_CHECKING:
     from palmette.structures.chain.kernels.packed import Weights
@@ -22,40 +22,48 @@ class PackedShard(NamedTuple):
     """A run of packed chains; the samples themselves for those whose numbers leave the range of scaled products."""
 
     structure: Any
+    surrogate: Any
     chains: PackedChains
     samples: Any
 
 
-class PackedLogLoss:
+class PackedLogLoss(CompiledLoop):
     """``sum_i weight_i loss_i(w)`` of the log loss and its gradient, by the compiled pass over packed chains.
 
     The number of shards depends on the data alone, so that sums never depend on the number of threads. They are placed
-    once, and noted in ``placed``.
+    once.
     """
 
-    def __init__(
-        self, structure: Any, chains: PackedChains, samples: Any, executor: Executor, placed: dict[str, Sized]
-    ) -> None:
-        self.chains, self.executor = chains, executor
+    @classmethod
+    def accepts(cls, problem: Any) -> bool:
+        """The log loss of chains with sparse features."""
+        sparse = isinstance(problem.samples.batch.rows, SparseRows)
+        return sparse and compiled_as(problem.surrogate) == "log" and packs(problem)
+
+    def __init__(self, problem: Any) -> None:
+        self.chains, self.executor, placed = packed(problem, float), problem.executor, problem.placed
         if "packed" not in placed:
+            chains, parts = self.chains, (problem.structure, problem.surrogate)
             slot_size = sum(part.nbytes for part in chains.zeros())
             most = int(np.clip(SLOT_MEMORY // slot_size, 2, MAX_SHARDS))
             cuts = cut(chains.offsets, int(np.clip(chains.offsets[-1] // ROWS_A_SHARD, 1, most)))
-            shards = [PackedShard(structure, chains.slice(a, b), samples.slice(a, b)) for a, b in cuts]
-            placed["packed"] = executor.place(shards)
+            shards = [PackedShard(*parts, chains.slice(a, b), problem.samples.slice(a, b)) for a, b in cuts]
+            placed["packed"] = self.executor.place(shards)
         self.placed = placed["packed"]
 
     def value(self, w: np.ndarray) -> float:
-        """The value alone, in a fraction of the time and memory."""
-        packed = self.chains.pack_weights(w)
-        return self.executor.fold(value_of, self.placed, packed, *self.chains.edge_factors(packed))
+        """The value alone, in a fraction of the time and memory without edge features."""
+        if self.chains.edge_features:
+            return self.loss(w)[0]
+        weights = self.chains.pack_weights(w)
+        return self.executor.fold(value_of, self.placed, weights, *self.chains.edge_factors(weights))
 
     def passes(self, w: np.ndarray) -> list[tuple[float, Weights, np.ndarray | None]]:
         """Of every shard the value, the packed gradient, and the gradient of samples that are out of range."""
-        packed = self.chains.pack_weights(w)
-        return self.executor.run(value_and_gradient, self.placed, packed, *self.chains.edge_factors(packed))
+        weights = self.chains.pack_weights(w)
+        return self.executor.run(value_and_gradient, self.placed, weights, *self.chains.edge_factors(weights))
 
-    def __call__(self, w: np.ndarray) -> tuple[float, np.ndarray]:
+    def loss(self, w: np.ndarray) -> tuple[float, np.ndarray]:
         """Value and gradient."""
         gradient = np.zeros(self.chains.scorer.n_params)
         found = self.passes(w)
@@ -123,7 +131,7 @@ def _out_of_range(shard: PackedShard, packed: Weights, failed: np.ndarray) -> tu
     value, gradient = 0.0, np.zeros(scorer.n_params)
     for i in np.flatnonzero(failed):
         one = shard.samples.slice(i, i + 1)
-        found = LogLoss().evaluate(shard.structure, scorer.score(w, one.batch), one.codes, one.weight)
+        found = shard.surrogate.evaluate(shard.structure, scorer.score(w, one.batch), one.codes, one.weight)
         scorer.pull_back(found.counts, one.batch, gradient)
         value += float(found.values @ one.weight)
     return value, gradient
