@@ -170,7 +170,7 @@ class Chain(ModelParts, BaseEstimator):
         bonus: np.ndarray,
         base: np.ndarray,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """``argmax_y gain[c] (f(y) - base) + bonus[c]`` where c, a whole number, is what y costs in all.
+        """``argmax_y gain[c] (f(y) - base) + bonus[c]`` where c, an integer, is what y costs in all.
 
         Parameters
         ----------
