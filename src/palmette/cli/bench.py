@@ -24,9 +24,7 @@ def bench(
             "only sides whose name has one of these."
         ),
     ] = "",
-    out: Annotated[
-        Path | None, typer.Option(help="Of a study: the file of its runs.")
-    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Of a study: the file of its runs.")] = None,
     run: Annotated[bool, typer.Option(help="Of a study: make the runs that are missing.")] = True,
     plot: Annotated[Path | None, typer.Option(help="Of a study: draw its curves (.png, .svg, .pdf).")] = None,
     json: Json = False,

@@ -11,7 +11,9 @@ from palmette.estimators.regularisation import regularizers
 from palmette.estimators.strengths import column_variances
 from palmette.estimators.training import Encoded
 
-RANKINGS = "PlackettLuce() or loss='ramp', which do not collapse to 0 on documents that are hard to separate, or a smaller l2"
+RANKINGS = (
+    "PlackettLuce() or loss='ramp', which do not collapse to 0 on overlapping documents, or a smaller l2"
+)
 
 
 def tell_empty(model: Any, data: Encoded, result: Any, **names: str) -> None:
