@@ -13,7 +13,7 @@ from palmette.kernels.base import Kernel, inverse_roots
 from palmette.kernels.rows import Rows, products, squared_norms, variance
 from palmette.registry import register
 
-_SMALL = 2.0**24  # whole numbers below this are exact in single precision
+_SMALL = 2.0**24  # integers below this are exact in single precision
 _RANGE = 50.0  # exponents of a Gaussian below this lose nothing that matters in single precision
 
 
@@ -77,7 +77,7 @@ class Linear(ProductKernel):
     array([[3., 2.]], dtype=float32)
     """
 
-    def __init__(self, normalize=False):
+    def __init__(self, normalize: bool = False) -> None:
         self.normalize = normalize
 
     @property
@@ -112,7 +112,9 @@ class Polynomial(ProductKernel):
     array([[1.]], dtype=float32)
     """
 
-    def __init__(self, degree=3, gamma="scale", coef0=1.0, normalize=False):
+    def __init__(
+        self, degree: int = 3, gamma: Any = "scale", coef0: float = 1.0, normalize: bool = False
+    ) -> None:
         self.degree = degree
         self.gamma = gamma
         self.coef0 = coef0
@@ -169,7 +171,7 @@ class RBF(ProductKernel):
     array([[1.   , 0.135]], dtype=float32)
     """
 
-    def __init__(self, gamma="scale", normalize=False):
+    def __init__(self, gamma: Any = "scale", normalize: bool = False) -> None:
         self.gamma = gamma
         self.normalize = normalize
 
