@@ -57,7 +57,7 @@ def _why(model: Any, data: Encoded, result: Any, names: dict[str, str]) -> tuple
             f"Try {words.hinge_remedy}, {check}",
         )
     return (
-        "no weights are better than none by more than tol, at this penalty",
+        "no weights improve the objective of w = 0 by more than tol, at this penalty",
         f"Try a smaller {penalties}, {check}",
     )
 

@@ -143,7 +143,7 @@ class SSVM(KernelEstimator):
 
     @property
     def usual_tol(self) -> float:
-        """The relative suboptimality wanted where ``tol`` is None."""
+        """The relative suboptimality to reach where ``tol`` is None."""
         return USUAL_TOL.get(self.loss, 1e-3)
 
     def _check_loss(self) -> None:
