@@ -66,7 +66,7 @@ class CRF(KernelEstimator):
         "auto": dual ascent for chains of order 1 with sparse features and more than 2,000 weights, down to ``tol=1e-6``
         and unless ``x^2 > 50 l2``; "stochastic" with a decomposition, "proximal" with a group lasso; else L-BFGS.
     tol, max_iter : float, default=1e-4; int, optional
-        Relative suboptimality wanted (``result_.reason`` says what was reached); iterations or epochs at most.
+        Relative suboptimality to reach (``result_.reason`` says what was reached); iterations or epochs at most.
     encoding, kernel_options : Encoding, KernelOptions, optional
         Rare features, hashing and which weights exist; memory for kernels.
     edge_features : None, "all", list of str, callable, or list of int, default=None

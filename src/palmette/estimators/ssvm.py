@@ -75,7 +75,7 @@ class SSVM(KernelEstimator):
         "auto" is "frank_wolfe" or "multiclass_dual" where these have a compiled loop and weights are many, otherwise
         "bundle"; "cccp" for the ramp loss, "lbfgs" for the soft hinge. The guide on solvers lists all.
     tol : float, optional
-        Relative suboptimality wanted; ``result_.reason`` says what was reached. 1e-2 for the hinge, else 1e-3.
+        Relative suboptimality to reach; ``result_.reason`` says what was reached. 1e-2 for the hinge, else 1e-3.
     loss_options, kernel_options, encoding : LossOptions, KernelOptions, Encoding, optional
         Rescaling and temperature; kernel of edges and memory; rare features, hashing and which weights exist.
     regularizer, max_iter, edge_features, fit_intercept, classes, class_weight, n_jobs, random_state, verbose, \
