@@ -44,7 +44,7 @@ class Stochastic:
     max_iter : int
         Epochs.
     tol : float
-        Relative suboptimality wanted: the run stops when the proven gap, or the relative decrease over two checks
+        Relative suboptimality to reach: the run stops when the proven gap, or the relative decrease over two checks
         (``check_every`` epochs apart each), reaches it. With L1, ``converged`` is true only where the gap proves it: a
         slow decrease says little there. Nor is it where the proven gap is above 1 %.
     check_every : int
@@ -62,7 +62,7 @@ class Stochastic:
     and the run stops when it changes by less than ``tol``, relatively, from one epoch to the next.
 
     A loss that is not convex (ramp) is minimised directly: ``lower`` and ``gap`` are NaN then, and the decrease stops
-    the run. Without ``w0`` it starts at weights that the structure knows (``Ranking``), or at those that 20 epochs on
+    the run. Without ``w0`` it starts at weights provided by the structure (``Ranking``), or at those that 20 epochs on
     the convex part of the loss lead to.
     """
 
@@ -216,7 +216,7 @@ def _advice(problem: Any, reason: str) -> str:
     if reason == "max_iter":
         known = "Increase max_iter or tol"
         return f"{known}, or {other}" if proves and problem.regularizer.has_l1 else known
-    known = "A small decrease proves little with l1, or against a gap above 1 %"
+    known = "A small decrease is not reliable with l1, or with a gap above 1 %"
     return f"{known}: {other}" if proves else known
 
 
