@@ -53,7 +53,7 @@ def _why(model: Any, data: Encoded, result: Any, names: dict[str, str]) -> tuple
     check = f"and check that features differ {words.between_labels}"
     if words.hinge_remedy and getattr(model, "loss", None) == "hinge":
         return (
-            "no weights are better than none by more than tol, by the hinge",
+            "no weights improve the hinge loss of w = 0 by more than tol",
             f"Try {words.hinge_remedy}, {check}",
         )
     return (

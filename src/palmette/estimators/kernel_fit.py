@@ -12,7 +12,6 @@ import numpy as np
 from sklearn.base import clone
 
 from palmette.contracts.executor import Executor
-from palmette.data.samples import Samples
 from palmette.errors import MissingCapability
 from palmette.estimators.class_weight import class_weighted
 from palmette.estimators.emptiness import tell_empty
@@ -205,7 +204,7 @@ def linear_part(model: Any, data: Encoded) -> Any:
     plain = copy.copy(model)
     plain.fit_intercept, plain.encoding = False, replace(settings_of(model, "encoding"), states="all")
     samples = data.samples
-    stripped = replace(data, samples=Samples(bare(samples.batch), samples.codes, samples.weight))
+    stripped = replace(data, samples=samples._replace(batch=bare(samples.batch)))
     return layout_weights(plain, stripped)
 
 

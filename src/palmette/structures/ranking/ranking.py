@@ -80,7 +80,7 @@ class Ranking(Structure):
     usual_share = 1.0  # by measurement (benchmarks/defaults.py): the loss of a query speaks of many documents
     words = Words(
         "orders", "within a query", "within a query",
-        "PlackettLuce() or loss='ramp', which documents hard to tell apart do not draw to 0, or a smaller l2",
+        "PlackettLuce() or loss='ramp', which do not collapse to 0 on overlapping documents, or a smaller l2",
     )  # fmt: skip
     # What is missing, and why; said by whoever needs it.
     lacks = dict.fromkeys(
