@@ -13,9 +13,9 @@ import palmette
 from palmette import CRF, SSVM, Chain, Graph, KernelOptions, LossOptions, Multiclass
 from palmette.datasets import make_chains
 from palmette.errors import MissingCapability
-from palmette.estimators.factored_fit import factorise
 from palmette.kernels import RBF, Linear, Nystroem, Polynomial
 from palmette.kernels.definite import NotPositiveSemidefinite
+from palmette.kernels.exact_factor import factorise
 from palmette.losses import Hamming
 
 LEARNERS = [

@@ -74,7 +74,7 @@ class EdgeScorer(LinearScorer):
         )
         empty = np.empty(0, np.int64)
         possible = np.ones((n, n), bool) if possible is None else possible
-        fields = {name: getattr(plain, name) for name in LinearScorer.__dataclass_fields__}
+        fields = {name: getattr(plain, name) for name in (f.name for f in fields(LinearScorer))}
         edge_ptr, edge_pair, triples = empty, empty.astype(np.int32), empty
         if edge_columns is not None:
             if only_edges:
@@ -263,7 +263,7 @@ class EdgeScorer(LinearScorer):
         """Inverse of :meth:`state`."""
         plain = LinearScorer.from_state(header, arrays)
         return cls(
-            **{name: getattr(plain, name) for name in LinearScorer.__dataclass_fields__},
+            **{name: getattr(plain, name) for name in (f.name for f in fields(LinearScorer))},
             edge_ptr=needed(arrays, "edge_ptr"),
             edge_pair=needed(arrays, "edge_pair"),
             triples=needed(arrays, "triples"),
