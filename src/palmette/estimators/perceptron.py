@@ -121,8 +121,8 @@ class Perceptron(KernelEstimator):
             raise MissingCapability(f"partial_fit needs solver='perceptron', got {self.solver!r}: use fit")
         if self.kernel is not None:
             raise MissingCapability(
-                f"partial_fit sees one batch at a time, and kernel={self.kernel!r} compares with all training rows: use "
-                "fit, or a pipeline of palmette.kernels.Nystroem and Perceptron"
+                f"partial_fit sees one batch at a time, and kernel={self.kernel!r} compares with all training rows: "
+                "use fit, or a pipeline of palmette.kernels.Nystroem and Perceptron"
             )
         encoding = settings_of(self, "encoding")
         if encoding.min_count != 1:
