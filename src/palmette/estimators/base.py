@@ -103,7 +103,8 @@ class StructuredEstimator(Guidance, Predictions, PersistenceMixin, BaseEstimator
             result = replace(result, n_unconverged=tally.n_unconverged)
         found, w = kept(result.w)
         self._keep(given, found, result if w is result.w else replace(result, w=w))
-        advise_scaling(data, result)
+        if data is given:  # the scales of features of a kernel are not the user's
+            advise_scaling(data, result)
         tell_empty(self, data, result)
         self.fit_seconds_ = {"encode": encoded - started, "solve": time.perf_counter() - encoded}
         return self
