@@ -17,7 +17,7 @@ from palmette.data.labels import LabelCodec
 from palmette.errors import ModelFileError
 from palmette.estimators.crf import CRF
 from palmette.features.names import NamesEncoder
-from palmette.solvers.base import Result, Step
+from palmette.contracts.solver import Result, Step
 from palmette.structures import Chain
 from palmette.structures.positions.linear_scorer import LinearScorer
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from palmette.data.ragged import offsets_from_lengths
 from palmette.objectives.risk import Samples
-from palmette.solvers.base import Step
+from palmette.contracts.solver import Step
 
 
 class LabelScore(NamedTuple):

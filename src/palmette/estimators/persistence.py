@@ -14,7 +14,7 @@ from palmette.estimators.model_checks import check_model, check_settings
 from palmette.features.choose_encoder import encoder_from_state
 from palmette.io.model_file import read_model, write_model
 from palmette.objectives.kernel_scorer import KernelScorer, MappedScorer, weights_scorer
-from palmette.solvers.base import Result, Step
+from palmette.contracts.solver import Result, Step
 from palmette.structures.ranking.codec import RankingCodec
 from palmette.structures.segments.codec import SegmentCodec
 from palmette.structures.segments.encoder import SegmentEncoder

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from palmette.solvers.base import Recorder, Result, Step
+from palmette.contracts.solver import Result, Step
+from palmette.solvers.driver import Recorder
 from palmette.solvers.registry import HOME, solver_class
 
 if TYPE_CHECKING:

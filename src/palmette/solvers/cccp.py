@@ -4,22 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
+from palmette.contracts.solver import Callback, Interrupted, Result, Step
 from palmette.errors import MissingCapability
 from palmette.objectives.linearised import Shifted
-from palmette.objectives.problem import (
-    bounded_loss,
-    first_point,
-    name_of,
-    require_penalised,
-    require_separable,
-    require_whole,
-)
-from palmette.solvers.base import Callback, Recorder, Result, Step, check_settings, warn_unconverged
+from palmette.objectives.problem import bounded_loss, check_needs, first_point
 from palmette.solvers.bundle import Bundle
+from palmette.solvers.driver import ESTIMATE, Driven, Recorder, conclude
 from palmette.solvers.maxima import silent_inexact
 from palmette.solvers.multiclass_dual import MulticlassDual
 from palmette.structures.chain.loops.multiclass_blocks import suits, why_not
@@ -113,7 +107,7 @@ class Restarted:
 
 
 @dataclass(frozen=True)
-class CCCP:
+class CCCP(Driven):
     """Minimise ``A(w) - B(w) + penalty`` for a :class:`~palmette.surrogates.Difference` of convex losses.
 
     In round t the concave part is replaced by its tangent at ``w_t``, which is above it:
@@ -159,49 +153,52 @@ class CCCP:
     random_state: int = 0
     callbacks: Sequence[Callback] = field(default=())
 
+    name: ClassVar[str] = "cccp"
+    needs: ClassVar = ("difference", "separable", "whole")
+    positive: ClassVar = ("max_iter", "max_cuts", "inner_iter")
+    unit: ClassVar[str] = "rounds"
+
     def __post_init__(self) -> None:
-        check_settings(self, positive=("max_iter", "max_cuts", "inner_iter"), not_negative=("tol",))
+        super().__post_init__()
         if self.start not in STARTS:
             raise ValueError(f"CCCP: start must be one of {', '.join(STARTS)}, got {self.start!r}")
 
-    def solve(self, problem: Any, w0: np.ndarray | None = None) -> Result:
-        """Minimise from ``w0``, or from ``start``."""
-        self._check(problem)
+    def solve(self, problem: Any, w0: np.ndarray | None = None, state: np.ndarray | None = None) -> Result:
+        """Minimise from ``w0``, or from ``start``; ``state``, the weights of an earlier result, is another ``w0``."""
+        check_needs(problem, self.name, self.needs)
+        if isinstance(self.inner, str | Bundle | MulticlassDual):
+            check_needs(problem, self.name, ("l2",))
         convex = problem.with_surrogate(problem.surrogate.convex_part)
         concave = problem.with_surrogate(problem.surrogate.concave_part)
         rounds = _Rounds(convex, concave, self._inner(convex), Recorder(self.callbacks), short=self.recycle)
-        rounds.begin(*self._first(problem, w0))
-        reason = "callback" if rounds.stopped else ""
         n_rounds, least = 0, 0.0
-        while not reason:
-            before = rounds.value
-            rounds.next()
-            n_rounds += 1
-            least = least or NOTHING * abs(rounds.value)
-            if rounds.stopped:
-                reason = "callback"
-            elif before - rounds.value <= max(self.tol * abs(rounds.value), least):
-                reason = "relative decrease over 1 round"
-            elif n_rounds == self.max_iter:
-                reason = "max_iter"
-                warn_unconverged(
-                    f"cccp stopped after {n_rounds} rounds at objective {rounds.value:.6g} (tol={self.tol:g}). "
-                    "Increase max_iter or tol."
-                )
-        history = tuple(rounds.recorder.history)
-        converged = reason.startswith("relative")
-        return Result(rounds.w, history[-1], history, converged, reason, rounds=tuple(rounds.ends))
+        try:
+            rounds.begin(*self._first(problem, w0 if state is None else state))
+            reason = "callback" if rounds.stopped else ""
+            while not reason:
+                before = rounds.value
+                rounds.next()
+                n_rounds += 1
+                least = least or NOTHING * abs(rounds.value)
+                if rounds.stopped:
+                    reason = "callback"
+                elif before - rounds.value <= max(self.tol * abs(rounds.value), least):
+                    reason = ESTIMATE + "relative decrease over 1 round"
+                elif n_rounds == self.max_iter:
+                    reason = "max_iter"
+        except KeyboardInterrupt as stop:
+            if not rounds.recorder.history:
+                raise
+            raise Interrupted(self._result(problem, rounds, "interrupted", n_rounds)) from stop
+        return self._result(problem, rounds, reason, n_rounds)
 
-    def _check(self, problem: Any) -> None:
-        if not hasattr(problem.surrogate, "concave_part"):
-            raise MissingCapability(
-                f"cccp minimises differences of convex losses, such as loss='ramp', and {name_of(problem)} is none: "
-                "use another solver"
-            )
-        require_separable(problem, "cccp")
-        require_whole(problem, "cccp")
-        if isinstance(self.inner, str | Bundle | MulticlassDual):
-            require_penalised(problem, "cccp")
+    def _result(self, problem: Any, rounds: _Rounds, reason: str, n_rounds: int) -> Result:
+        ends = tuple(rounds.ends)
+        return conclude(self, problem, rounds.w, rounds.recorder, reason, rounds.w, ends, n_rounds)
+
+    def remedy(self, problem: Any, reason: str) -> str:
+        """What helps a run that did not converge."""
+        return "Increase max_iter or tol."
 
     def _inner(self, convex: Any) -> Inner:
         if isinstance(self.inner, str):
@@ -304,7 +301,12 @@ class _Rounds:
         problem = Shifted(self.convex, self.slope)
         known = None if self._convex_value is None else self._convex_value - float(self.slope @ self.w)
         with silent_inexact():  # the end of a round claims nothing
-            result = self.inner.solve(problem, self.w, known, callback)
+            try:
+                result = self.inner.solve(problem, self.w, known, callback)
+            except Interrupted as stop:
+                if known is None or stop.result.primal <= known:  # then it is no worse for the loss itself
+                    self.w = stop.result.w
+                raise
         self.w, self._convex_value = result.w, result.primal + float(self.slope @ result.w)
 
 

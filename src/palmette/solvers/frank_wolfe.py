@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from palmette.solvers.active_set import ActiveSet
 from palmette.solvers.block_ascent import BlockAscent
@@ -35,8 +35,8 @@ class FrankWolfe(BlockAscent):
         Relative duality gap at which the run stops.
     """
 
-    name = "frank_wolfe"
-    variables = (ActiveSet, RelaxedSet)
+    name: ClassVar[str] = "frank_wolfe"
+    variables: ClassVar = (ActiveSet, RelaxedSet)
 
     def blocks_of(self, problem: Any) -> tuple[Any, Any]:
         """The fastest visits that serve a problem, and the kind of variables they work on."""

@@ -18,7 +18,7 @@ from palmette.objectives.problem import (
 )
 from palmette.solvers.base import Callback, Recorder, Result, check_settings, warn_unconverged
 from palmette.solvers.descent_state import DescentState
-from palmette.solvers.maxima import INEXACT, warn_inexact
+from palmette.solvers.maxima import INEXACT
 from palmette.solvers.nonconvex_start import first_weights
 from palmette.structures.chain.loops.pegasos_epoch import run_epoch
 
@@ -131,9 +131,7 @@ class Pegasos:
                 run.previous = run.best
         run.history = tuple(recorder.history)
         step = run.history[-1]
-        if reason == INEXACT:
-            warn_inexact("pegasos", f"{run.epoch} epochs", step, self.tol)
-        if reason == "max_iter":
+        if reason in ("max_iter", INEXACT):
             bound = "" if run.pool is None else f" with relative gap {step.gap / abs(step.primal):.2e}"
             warn_unconverged(
                 f"pegasos stopped after {run.epoch} epochs at objective {step.primal:.6g}{bound} (tol={self.tol:g}). "

@@ -8,7 +8,7 @@ from dataclasses import fields, is_dataclass, replace
 from numbers import Integral, Real
 from typing import Any
 
-from palmette.solvers.base import Callback
+from palmette.contracts.solver import Callback
 
 HOME = {
     "dual": ("palmette.solvers.dual", "DualAscent"),

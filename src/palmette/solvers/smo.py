@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from palmette.contracts.structure import require
 from palmette.errors import MissingCapability
@@ -50,8 +50,8 @@ class SMO(BlockAscent):
 
     max_iter: int = 5000
 
-    name = "smo"
-    variables = (Marginals, CliqueSet)
+    name: ClassVar[str] = "smo"
+    variables: ClassVar = (Marginals, CliqueSet)
 
     def blocks_of(self, problem: Any) -> tuple[Any, Any]:
         """The fastest steps that serve a problem, and the kind of variables they work on."""

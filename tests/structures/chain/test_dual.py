@@ -12,7 +12,7 @@ from palmette import CRF
 from palmette.errors import MissingCapability
 from palmette.regularizers import Decomposition
 from palmette.regularizers.elastic import ElasticNet
-from palmette.solvers.base import Step
+from palmette.contracts.solver import Step
 from palmette.solvers.bundle import Bundle
 from palmette.solvers.dual import DualAscent
 from palmette.solvers.lbfgs import LBFGS

@@ -98,7 +98,7 @@ def test_frank_wolfe_resumes_where_it_stopped(rng):
         stop_at = {9: None}
         rest = FrankWolfe(tol=1e-12, callbacks=[stop]).solve(problem, state=first.state)
         whole = FrankWolfe(tol=1e-12, callbacks=[stop]).solve(problem)
-        np.testing.assert_allclose(rest.state["active"].w, whole.state["active"].w, atol=1e-13)
+        np.testing.assert_allclose(rest.state.active.w, whole.state.active.w, atol=1e-13)
 
 
 @pytest.mark.parametrize("rule", ["adagrad", "sgd"])
