@@ -2,7 +2,7 @@
 
 VENV := .venv
 BIN := $(VENV)/bin
-BENCHMARKS ?= $(sort $(filter-out _%,$(basename $(notdir $(wildcard benchmarks/*.py)))))
+BENCHMARKS ?= $(sort $(filter-out _%,$(basename $(notdir $(wildcard experiments/benchmarks/*.py)))))
 REPEAT ?= 3
 
 # One cache of compiled kernels for all test processes and later runs.

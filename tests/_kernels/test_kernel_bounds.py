@@ -189,7 +189,6 @@ LEARNERS = {
     "dual, L1": lambda **o: CRF(solver="dual", l2=0.5, l1=0.1, tol=1e-7, warm_start=True, **o),
     "lbfgs": lambda **o: CRF(solver="lbfgs", **o),
     "preconditioned": lambda **o: CRF(solver=LBFGS(max_iter=1, precondition=1.0), warm_start=True, **o),
-    "sag": lambda **o: CRF(solver="sag", l2=0.5, l1=0.01, **o),
     "stochastic": lambda **o: CRF(solver=Stochastic(max_iter=2, rate=0.1), l1=0.01, **o),
     "out of range": lambda **o: CRF(solver=Stochastic(max_iter=2, rate=1e4), l2=1e-9, **o),
     "hinge": lambda **o: SSVM(solver=Stochastic(max_iter=2, rate=0.1, precision="double"), **o),

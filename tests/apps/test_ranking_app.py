@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import io
 import itertools
 import json
@@ -16,6 +15,7 @@ from matplotlib.figure import Figure
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
+from experiments.benchmarks import ramp_ranking as benchmark
 from palmette.apps.ranking import PairwiseSVM, Ranker, evaluate_scores, make_ranker, select
 from palmette.apps.ranking.learners import _SOLVERS, ALGORITHMS
 from palmette.apps.ranking.pairwise_svm import pairs
@@ -308,7 +308,7 @@ def test_inspect_names_features_by_their_numbers_in_the_file(run, zero_based):
             "--order is no option of --task ranking",
         ),
         (["train", "train.txt", "-m", "x", "--radius", 2], "--radius is no option of --task tagging"),
-        (["train", "train.txt", "--task", "ranking", "-m", "x", "--algorithm", "crf"], "'crf' does not rank"),
+        (["train", "train.txt", "--task", "ranking", "-m", "x", "--algorithm", "crf"], "'crf' is not one of"),
         (
             ["train", "train.txt", "-m", "x", "--algorithm", "ramp"],
             "use --task ranking",
@@ -326,20 +326,20 @@ def test_inspect_names_features_by_their_numbers_in_the_file(run, zero_based):
         ),
         (
             ["inspect", "model", "--why", "test.txt"],
-            "neither 'palmette train' (--task tagging) nor Tagger.save",
+            "--why is no option of --task ranking; leave it out: it belongs to --task tagging",
         ),
         (
             ["train", "train.txt", "train.txt", "--task", "ranking", "-m", "x"],
             "query 1 is in train.txt:1 already",
         ),
-        (["predict", "-m", "model", "test.txt", "--nbest", 2], "--nbest is no option of a model of rankings"),
+        (["predict", "-m", "model", "test.txt", "--nbest", 2], "--nbest is no option of --task ranking"),
         (
             ["predict", "-m", "model", "test.txt", "--marginals"],
-            "--marginals is no option of a model of rankings",
+            "--marginals is no option of --task ranking",
         ),
         (
             ["evaluate", "-m", "model", "test.txt", "--report", "r.html"],
-            "--report is no option of a model of rankings",
+            "--report is no option of --task ranking",
         ),
     ],
 )
@@ -355,9 +355,9 @@ def test_taggers_and_rankers_are_not_mistaken_for_each_other(run, folder):
     for arguments, remedy in (
         (["train", "train.txt", "-m", "x"], "use --task ranking"),
         (["train", "columns.txt", "--dev", "train.txt", "-m", "x"], "use --task ranking"),
-        (["evaluate", "train.txt"], "give the --model that ranks them"),
-        (["evaluate", "-m", "tagger", "train.txt"], "give the --model that ranks them"),
-        (["predict", "-m", "tagger", "train.txt"], "give the --model that ranks them"),
+        (["evaluate", "train.txt"], "give a --model of --task ranking"),
+        (["evaluate", "-m", "tagger", "train.txt"], "give a --model of --task ranking"),
+        (["predict", "-m", "tagger", "train.txt"], "give a --model of --task ranking"),
     ):
         code, out, err = run(*arguments)
         assert code == 2 and not out and not Path("x").exists()
@@ -366,7 +366,10 @@ def test_taggers_and_rankers_are_not_mistaken_for_each_other(run, folder):
             in err
         )
     code, _, err = run("predict", "-m", "tagger", "columns.txt", "--orders")
-    assert code == 2 and "--orders is no option of a tagger" in err
+    assert (
+        code == 2
+        and "--orders is no option of --task tagging; leave it out: it belongs to --task ranking" in err
+    )
     with pytest.raises(ModelFileError, match="tagger: this CRF is no ranker"):
         Ranker.load("tagger")
     ranker = Ranker.load("model")
@@ -378,16 +381,7 @@ def test_taggers_and_rankers_are_not_mistaken_for_each_other(run, folder):
 # ------------------------------------------------------------------------------------------- the benchmark
 
 
-@pytest.fixture(scope="module")
-def benchmark():
-    path = Path(__file__).resolve().parents[2] / "benchmarks" / "ramp_ranking.py"
-    spec = importlib.util.spec_from_file_location("ramp_ranking", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def test_every_learner_of_the_benchmark_ranks(benchmark, rng):
+def test_every_learner_of_the_benchmark_ranks(rng):
     X, y = simulated(8, rng)
     learners = {point["learner"] for point in benchmark.points()}
     assert {"ramp", "hinge", "ranking SVM", "Plackett-Luce"} <= learners
@@ -399,7 +393,7 @@ def test_every_learner_of_the_benchmark_ranks(benchmark, rng):
             assert [len(each) for each in scores] == [len(grades) for grades in y], learner
 
 
-def test_summary_of_the_benchmark(benchmark):
+def test_summary_of_the_benchmark():
     value = {"ramp": 0.46, "hinge": 0.2, "ranking SVM": 0.45, "LightGBM": 0.44}
     records = [
         {"fold": fold, "learner": learner, "settings": "", "chosen": "1.0", "validation": v, "seconds": 0.1,

@@ -7,21 +7,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from experiments.harness.nested import choose, inner_error, paired_difference, training_sets
+from experiments.harness.webkb import linqs_collection
 from palmette.apps.webgraph import (
     Collection,
     Site,
     Vocabulary,
     build_school,
-    choose,
-    inner_error,
-    linqs_collection,
     merge_edges,
     normal_url,
     page_learner,
     page_words,
-    paired_difference,
     read_page,
-    training_sets,
 )
 from palmette.apps.webgraph.page import _PIECE, _pieces
 

@@ -183,7 +183,6 @@ def test_train_with_every_option_of_structure_and_penalties(run, folder):
     [
         (["--order", "3"], "the order of a chain must be 1 or 2, got 3"),
         (["--order", "2", "--solver", "dual"], "solver='dual' does not serve chains of second order"),
-        (["--constrained", "--solver", "sag"], "solver='sag' does not serve labels that are constrained"),
         (["--cut-size", "0.5"], "--cut-size takes a number of at least 1, or auto, got '0.5'"),
         (["--cut-size", "all"], "--cut-size takes a number of at least 1, or auto, got 'all'"),
         (["--cut-size", "2", "--solver", "lbfgs"], "or use stochastic or proximal"),
@@ -358,7 +357,7 @@ def test_inspect_other_models(run):
 
 BENCHMARK = '''"""Counting."""
 
-from palmette.bench import Benchmark, Side, Target
+from experiments.harness import Benchmark, Side, Target
 
 def count(run):
     with run.phase("count"):

@@ -402,7 +402,7 @@ def test_warm_start(tagging):
 @pytest.mark.parametrize(
     ("learner", "solver"),
     [
-        *((CRF, name) for name in ("dual", "sag", "lbfgs", "bundle", "stochastic", "proximal")),
+        *((CRF, name) for name in ("dual", "lbfgs", "bundle", "stochastic", "proximal")),
         *((SSVM, name) for name in ("frank_wolfe", "bundle", "stochastic")),
     ],
 )

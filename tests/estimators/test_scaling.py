@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,8 +11,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
+from experiments.benchmarks import scaling as BENCHMARK
 from palmette import CRF, SSVM, Chain, Graph, Multiclass, PlackettLuce, SemiMarkov
-from palmette.bench import load_beside
 from palmette.data.batch import Batch, SparseRows
 from palmette.errors import EmptyModelWarning
 from palmette.executors.threads import ThreadExecutor
@@ -26,7 +25,6 @@ from palmette.solvers import LBFGS
 from palmette.solvers.scaling import ScaledProblem, column_squares, in_scale
 from palmette.structures import GraphInput
 
-BENCHMARK = load_beside(Path(__file__).resolve().parents[2] / "benchmarks" / "scaling.py", "scaling")
 PROBLEMS = {name: (x, y) for name, x, y in BENCHMARK.problems()}
 
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import subprocess
 import sys
 
 import pytest
 
-from palmette.bench import (
+from experiments.harness import (
     Benchmark,
     BenchmarkFailed,
     Report,
@@ -24,9 +23,11 @@ from palmette.bench import (
     run_benchmark,
     run_suite,
 )
-from palmette.bench.compare import compare
-from palmette.bench.machine import machine, versions
-from palmette.bench.measure import Measurement, Phase, peak_memory_mb
+from experiments.harness.compare import compare
+from experiments.harness.measure import Measurement, Phase, peak_memory_mb
+from experiments.harness.runner import ROOT, child_environment
+from palmette.cli import main
+from palmette.recipes.machine import machine, versions
 
 HEADER = '''
 """Two ways to spend time.
@@ -37,7 +38,7 @@ import os
 import sys
 import time
 
-from palmette.bench import Benchmark, Side, Target
+from experiments.harness import Benchmark, Side, Target
 
 
 def quick(run):
@@ -178,8 +179,10 @@ def test_a_missing_peer_is_found_before_any_run(bench_file):
 
 
 def test_the_child_prints_json_alone(bench_file):
-    command = [sys.executable, "-m", "palmette.bench.child", str(bench_file()), "theirs"]
-    done = subprocess.run(command, capture_output=True, text=True, env=os.environ, check=True)
+    command = [sys.executable, "-m", "experiments.harness.child", str(bench_file()), "theirs"]
+    done = subprocess.run(
+        command, capture_output=True, text=True, env=child_environment({}, [ROOT]), check=True
+    )
     assert Measurement.from_dict(json.loads(done.stdout)).phases == {"work": Phase(30.0, 20.0)}
 
 
@@ -194,12 +197,18 @@ def test_unknown_name(bench_file):
         run_suite(["tiny", "nonsense"], log=lambda line: pytest.fail(line))
 
 
-def test_without_a_source_checkout(tmp_path, monkeypatch):
+def test_without_a_source_checkout(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("palmette.__file__", str(tmp_path / "site" / "palmette" / "__init__.py"))
-    assert benchmark_names() == []
-    with pytest.raises(ValueError, match="benchmarks come with a source checkout"):
-        find_benchmark("crf_chunking")
+    for ask in (benchmark_names, lambda: find_benchmark("crf_chunking")):
+        with pytest.raises(
+            ValueError, match="no benchmarks here: they are in experiments/benchmarks of a source"
+        ):
+            ask()
+    for arguments in (["bench"], ["bench", "crf_chunking"]):
+        assert main(arguments) == 2
+        out, err = capsys.readouterr()
+        assert out == "" and err.count("\n") == 1 and "in experiments/ of a source checkout" in err
 
 
 @pytest.mark.parametrize(

@@ -8,24 +8,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.utils import Bunch
 
-from palmette import CRF, Chain, Perceptron
-from palmette.data import tag_words
-from palmette.recipes import Context
-from palmette.recipes.tagging import (
-    BioColumns,
-    Neighbours,
-    System,
-    TagColumn,
+from experiments.harness.tagging import (
     TaggingTask,
     run_task,
     score_accuracy,
     score_words,
-    train,
     word_segmentation,
 )
-from palmette.recipes.tagging.bio_columns import signs, stem
-from palmette.recipes.tagging.segmentation_columns import CharacterColumns, LexiconColumns, kind
-from palmette.recipes.tagging.task import first
+from experiments.harness.tagging.task import first
+from palmette import CRF, Chain, Perceptron
+from palmette.apps.tagging.systems import BioColumns, Neighbours, System, TagColumn, train
+from palmette.apps.tagging.systems.bio_columns import signs, stem
+from palmette.apps.tagging.systems.segmentation_columns import CharacterColumns, LexiconColumns, kind
+from palmette.data import tag_words
+from palmette.recipes import Context
 
 WORDS = st.lists(st.text("abc", min_size=1, max_size=7), min_size=1, max_size=6)
 LINES = st.lists(WORDS, min_size=1, max_size=12)
@@ -153,7 +149,7 @@ def test_all_candidates_are_tested_if_asked():
     tested, *compared = context.tables[1:]
     assert [row[0] for row in tested.rows] == ["bad", "bad", "good"]
     assert [table.title for table in compared] == ["bad against bad", "good against bad"]
-    assert context.verdicts[0].met and "good" in context.verdicts[0].target.metric
+    assert context.verdicts[0].met and "good" in context.verdicts[0].metric
 
 
 # ------------------------------------------------------------------------------------------- real data
@@ -176,11 +172,9 @@ def test_a_lexicon_helps_to_find_words():
 
 @pytest.mark.data
 def test_names_in_abstracts():
-    from palmette.bench.files import CheckoutFiles
+    from experiments.recipes import jnlpba as recipe
     from palmette.datasets import load_jnlpba, load_ud_ewt
 
-    files = CheckoutFiles("recipes", "recipe")
-    recipe = files.load(files.find("jnlpba"))
     data, test = first(load_jnlpba("fit"), 300), first(load_jnlpba("dev"), 100)
     tags = TagColumn(lambda subset: first(load_ud_ewt(subset), 300))
     clusters = recipe.CLUSTERS.__class__((8, 16, 32), n_components=8)

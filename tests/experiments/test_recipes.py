@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from palmette.recipes import Context, list_recipes, run_recipe
+from palmette.recipes import Context, find_recipe, list_recipes, run_recipe
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -56,9 +56,27 @@ def test_unknown_recipe(folder):
 def test_without_a_source_checkout(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("palmette.__file__", str(tmp_path / "site" / "palmette" / "__init__.py"))
-    assert list_recipes() == []
-    with pytest.raises(ValueError, match="recipes come with a source checkout of palmette"):
-        run_recipe("sums")
+    for ask in (list_recipes, lambda: run_recipe("sums")):
+        with pytest.raises(
+            ValueError, match="no recipes here: they are in experiments/recipes of a source checkout"
+        ):
+            ask()
+
+
+def test_a_recipe_of_the_current_folder_needs_no_checkout(folder, monkeypatch):
+    monkeypatch.setattr("palmette.__file__", str(folder / "site" / "palmette" / "__init__.py"))
+    assert [recipe.name for recipe in list_recipes()] == ["sums"]
+    assert run_recipe("sums", quick=True).tables
+
+
+def test_names_have_underscores_and_are_found_with_hyphens(folder):
+    names = [recipe.name for recipe in list_recipes()]
+    assert {"noisy_multiclass", "ocr_m3n", "pos_brown"} <= set(names) and not any(
+        "-" in name for name in names
+    )
+    assert find_recipe("pos-brown") == find_recipe("pos_brown")
+    (folder / "my-own.py").write_text(SUMS)
+    assert find_recipe("my_own") == find_recipe("my-own")
 
 
 @pytest.mark.parametrize(
@@ -126,7 +144,9 @@ def test_nan_misses_every_target():
 # ------------------------------------------------------------------------------- those of the repository
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "recipes").glob("*.py")), ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "experiments" / "recipes").glob("*.py")), ids=lambda path: path.stem
+)
 def test_recipe_is_short_and_explained(path):
     text = path.read_text(encoding="utf-8")
     assert text.startswith('"""') and len(text.splitlines()) <= 200

@@ -13,19 +13,18 @@ import numpy as np
 import pytest
 from sklearn.utils import Bunch
 
+from experiments.benchmarks import structreg
+from experiments.harness import Study, StudyTable, load_benchmark, load_declared, run_study
+from experiments.harness.store import RunStore
+from experiments.harness.study import default_store
 from palmette import CRF, Chain, Perceptron
-from palmette.bench import Study, StudyTable, load_benchmark, load_declared, run_study
-from palmette.bench.files import CheckoutFiles
-from palmette.bench.store import RunStore
-from palmette.bench.study import default_store
 from palmette.cli import main
 from palmette.datasets import make_tagging
 from palmette.metrics import Tally, compare, tally_accuracy
 from palmette.regularizers import Decomposition
 from palmette.solvers import Stochastic
 
-FILE = Path(__file__).resolve().parents[2] / "benchmarks" / "structreg.py"
-structreg = CheckoutFiles("benchmarks", "benchmark").load(FILE)
+FILE = Path(structreg.__file__)
 
 
 # ---------------------------------------------------------------------------------------------- the store
@@ -180,7 +179,7 @@ def test_a_report_is_text_and_curves(tmp_path, monkeypatch):
 
 STUDY = '''"""Counting."""
 
-from palmette.bench import Study, StudyTable
+from experiments.harness import Study, StudyTable
 
 def summarise(records):
     return [StudyTable("Counts", ["", "count"], [[str(r["n"]), str(r["count"])] for r in records])]
@@ -188,7 +187,7 @@ def summarise(records):
 BENCHMARK = Study("counting", __doc__, [{"n": n} for n in range(3)], lambda p: {"count": p["n"]}, summarise)
 '''
 COMPARISON = '''"""Two."""
-from palmette.bench import Benchmark, Side
+from experiments.harness import Benchmark, Side
 BENCHMARK = Benchmark("two", __doc__, {"a": Side(print), "b": Side(print)}, "work")
 '''
 
@@ -267,9 +266,9 @@ def test_structreg_has_the_runs_it_should_have():
 
 
 def test_structreg_is_light_to_import():
-    load = f"from palmette.bench import load_declared; load_declared({str(FILE)!r})"
+    load = f"from experiments.harness import load_declared; load_declared({str(FILE)!r})"
     code = f"import sys; {load}; print('numba' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", code], cwd=FILE.parents[2], capture_output=True, text=True)
     assert done.stdout.strip() == "False", done.stderr
 
 

@@ -7,22 +7,21 @@ import pytest
 from sklearn.base import BaseEstimator
 from sklearn.utils import Bunch
 
-from palmette import CRF, Chain, Perceptron
-from palmette.data import convert_spans
-from palmette.features import WordClusters
-from palmette.metrics import chunk_report, token_accuracy, word_report
-from palmette.recipes import Context
-from palmette.recipes.tagging import (
-    System,
+from experiments.harness.tagging import (
     TaggingTask,
     run_task,
     score_accuracy,
     score_chunks,
     score_tags,
     score_words,
-    train,
 )
-from palmette.recipes.tagging.task import first
+from experiments.harness.tagging.task import first
+from palmette import CRF, Chain, Perceptron
+from palmette.apps.tagging.systems import System, train
+from palmette.data import convert_spans
+from palmette.features import WordClusters
+from palmette.metrics import chunk_report, token_accuracy, word_report
+from palmette.recipes import Context
 from palmette.structures.positions.tables import ChainTables
 
 WORDS = "U0:%x[0,0]\nB"
@@ -234,13 +233,13 @@ def test_a_quick_run_is_small():
     assert [row[1] for row in development.rows] == ["", "", "max_iter=1"]
     assert [row[2] for row in tested.rows][:2] == [1, 1]
     assert len(context.evaluations[0].true) == 10
-    assert context.verdicts[0].target.bound == 50.0
+    assert context.verdicts[0].bound == 50.0
 
 
 def test_a_task_without_candidates_reports_the_baseline():
     context = Context()
     run_task(context, task(Loader(), candidates=(), target=10.0))
-    assert len(context.tables) == 2 and context.verdicts[0].target.metric == "words: F1 %"
+    assert len(context.tables) == 2 and context.verdicts[0].metric == "words: F1 %"
 
 
 def test_the_same_system_is_no_better_than_itself():

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import pickle
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,8 +15,8 @@ from sklearn.metrics import pairwise
 from sklearn.model_selection import GridSearchCV
 
 import palmette
+from experiments.benchmarks import m3n_ocr as study
 from palmette import CRF, SSVM, Chain, Graph, GraphInput, Multiclass
-from palmette.bench.files import CheckoutFiles
 from palmette.datasets import make_chains
 from palmette.errors import MissingCapability, ModelFileError
 from palmette.estimators.kernel_fit import kernel_problem
@@ -532,11 +531,8 @@ def test_an_edge_kernel_of_nodes_does_not_ignore_types_of_edges(rng):
 
 # -- the study of letters ---------------------------------------------------------------------------------------------
 
-FILE = Path(__file__).resolve().parents[2] / "benchmarks" / "m3n_ocr.py"
-
 
 def test_learners_of_the_study_learn(rng):
-    study = CheckoutFiles("benchmarks", "benchmark").load(FILE)
     pictures = (rng.random((3, 128)) < 0.5).astype(float)
     words = study.Words(
         [pictures[[0, 1]], pictures[[1, 2, 0]], pictures[[2]]], [list("ab"), list("bca"), ["c"]]
@@ -552,7 +548,6 @@ def test_learners_of_the_study_learn(rng):
 
 
 def test_summary_of_the_study():
-    study = CheckoutFiles("benchmarks", "benchmark").load(FILE)
     assert len(study.BENCHMARK.points) == len({tuple(point.items()) for point in study.BENCHMARK.points})
     found = {
         "words": 0.5, "inner": 0.1, "settings": {"C": 1.0}, "seconds": 1.0, "gap": 0.01, "n_support": 10,

@@ -19,6 +19,8 @@ from palmette.testing import CHECKS
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 GUIDES = sorted((ROOT / "docs").glob("*.md"))
+RECORDS = sorted((ROOT / "docs" / "decisions").glob("0*.md"))
+FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 FENCE = re.compile(r"^```.*$", re.MULTILINE)
 MOST_LINES = 60
 
@@ -156,10 +158,38 @@ def test_code_in_the_guide_runs(path, tmp_path, monkeypatch):
     assert outcome.attempted > 0 or not path.stem.startswith("guide")
 
 
-@pytest.mark.parametrize("path", [ROOT / "README.md", *GUIDES], ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path", [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *GUIDES, *RECORDS], ids=lambda path: path.stem
+)
 def test_links_lead_somewhere(path):
-    links = re.findall(r"\]\((?!https?:|#)([^)#]+)", path.read_text(encoding="utf-8"))
-    assert [link for link in links if not (path.parent / link).exists()] == []
+    wrong = []
+    for link in re.findall(r"\]\((?!https?:)([^)\s]+)\)", FENCED.sub("", path.read_text(encoding="utf-8"))):
+        name, _, anchor = link.partition("#")
+        target = path.parent / name if name else path
+        if not target.exists() or (anchor and anchor not in anchors(target)):
+            wrong.append(link)
+    assert wrong == []
+
+
+def anchors(path: Path) -> set[str]:
+    """The anchors of a page's headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.*)$", FENCED.sub("", path.read_text(encoding="utf-8")), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_records_of_decisions_are_dated_and_listed():
+    index = (ROOT / "docs" / "decisions" / "README.md").read_text(encoding="utf-8")
+    assert [path.stem[:4] for path in RECORDS] == [f"{number:04d}" for number in range(1, len(RECORDS) + 1)]
+    for path in RECORDS:
+        text = path.read_text(encoding="utf-8")
+        title = re.match(
+            rf"# {int(path.stem[:4])}\. (.+)\n\n\* Date: (\d{{4}}-\d\d-\d\d)\n\* Status: \w", text
+        )
+        assert title, f"{path.name} has no title, date and status"
+        assert f"| [{path.stem[:4]}]({path.name}) | {title[2]} | {title[1]} |" in index
+        assert all(f"**{field}.** " in text for field in ("Context", "Decision", "Why", "Consequences")), (
+            path.name
+        )
 
 
 def test_index_lists_every_guide():

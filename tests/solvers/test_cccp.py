@@ -335,7 +335,7 @@ def test_l1_alone_is_left_to_stochastic_steps(rng):
 # ---------------------------------------------------------------------------------------- settings, refusals
 
 
-@pytest.mark.parametrize("solver", ["bundle", "frank_wolfe", "smo", "lbfgs", "proximal", "dual", "sag"])
+@pytest.mark.parametrize("solver", ["bundle", "frank_wolfe", "smo", "lbfgs", "proximal", "dual"])
 def test_solvers_of_convex_losses_refuse(solver):
     X, y = make_chains(3, random_state=0)
     with pytest.raises(MissingCapability, match=f"{solver} needs a convex loss.*use solver='cccp'"):

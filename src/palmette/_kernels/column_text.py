@@ -67,6 +67,8 @@ def cut_cells(text, starts, ends, comment, conllu, tabs, kinds, state, offsets, 
     """
     n_columns = len(cell_starts)
     n_tokens = 0
+    # One pass over the bytes, nothing allocated. Invariants: offsets[state[1]] is where the open sentence begins, and
+    # n_tokens tokens of these lines are cut. Cells of a token that turns out to be no word are overwritten by the next.
     for i in range(len(starts)):
         start, end = starts[i], ends[i]
         kinds[i] = LAYOUT

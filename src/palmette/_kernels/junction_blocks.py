@@ -12,6 +12,7 @@ from palmette._kernels.junction_plan import FACTOR, UNARY
 @kernel()
 def first_block(tree, c, factor_start, base, digit):
     """Where each source of clique c begins, and the digits of the outer axes at zero."""
+    # base[j] is where the entry 0 of clique c reads source j; all digits are 0. O(sources + outer axes).
     for j in range(tree.src_ptr[c], tree.src_ptr[c + 1]):
         if tree.kind[j] == UNARY:
             at = tree.unary_ptr[tree.number[j]]
@@ -28,6 +29,8 @@ def first_block(tree, c, factor_start, base, digit):
 def next_block(tree, c, base, digit):
     """Move the sources on to the next block."""
     n_sources = tree.src_ptr[c + 1] - tree.src_ptr[c]
+    # An odometer over the outer axes, the last one fastest: an axis that is full goes back to 0 and carries. Invariant:
+    # base[j] = start of source j + sum_a digit[a] stride[j, a]; amortised O(sources) per block.
     for a in range(tree.n_outer[c] - 1, -1, -1):
         card = tree.cards[tree.axes[tree.axis_ptr[c] + a]]
         digit[a] += 1
@@ -70,6 +73,7 @@ def add_up(tree, c, n, base, unary, values, message, table):
     """Set ``table[:n]`` to the sums of the sources over the first n entries of a block."""
     constant = 0.0
     lo, hi = tree.src_ptr[c], tree.src_ptr[c + 1]
+    # table[i] = sum_j source_j[base_j + map_j[i]]; sources without a map are constant in the block. O(n sources).
     for j in range(lo, hi):
         if tree.map_ptr[j] == tree.map_ptr[j + 1]:
             constant += source_of(tree.kind[j], unary, values, message)[base[j - lo]]
@@ -88,6 +92,7 @@ def slice_at(tree, c, codes, factor_start, unary, values, message, base, digit, 
     """Set ``table`` to the sums of the sources over the residual of clique c, its separator given by ``codes``."""
     lo = tree.src_ptr[c]
     first_block(tree, c, factor_start, base, digit)
+    # The separator's states move every source by sum_a stride x state; what is left is one run of the residual.
     for j in range(lo, tree.src_ptr[c + 1]):
         for a in range(tree.n_shared[c]):
             base[j - lo] += tree.strides[tree.stride_ptr[j] + a] * codes[tree.axes[tree.axis_ptr[c] + a]]
@@ -97,6 +102,7 @@ def slice_at(tree, c, codes, factor_start, unary, values, message, base, digit, 
 @kernel()
 def set_residual(tree, c, entry, codes):
     """Write the states that an entry of the residual stands for."""
+    # C order, the last axis fastest: entry = (...(k_0 card_1 + k_1) card_2 + ...); digits are taken off from the last.
     for a in range(tree.axis_ptr[c + 1] - 1, tree.axis_ptr[c] + tree.n_shared[c] - 1, -1):
         card = tree.cards[tree.axes[a]]
         codes[tree.axes[a]] = entry % card

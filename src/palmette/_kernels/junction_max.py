@@ -22,6 +22,9 @@ def max_up(tree, unary, values, factor_start, message):
     """Fill in the messages to parents; returns the best value."""
     base, _, digit, table = scratch(tree)
     value = 0.0
+    # message_c[separator] = max over the residual of the sum of the sources, among them the messages of the children,
+    # which have lower numbers. A block holds whole runs of the residual, one run per entry of the message.
+    # O(clique table x sources) per clique; memory is one block: clique tables are never stored.
     for c in range(len(tree.block)):
         n, n_residual = tree.block[c], tree.residual[c]
         first_block(tree, c, factor_start, base, digit)
@@ -44,6 +47,7 @@ def max_up(tree, unary, values, factor_start, message):
 def decode(tree, unary, values, factor_start, message, codes):
     """The assignment that the messages of ``max_up`` lead to; the lowest entry of a residual wins a tie."""
     base, _, digit, table = scratch(tree)
+    # Parents before children: the separator is decided when a clique is reached, and its residual takes the best entry.
     for c in range(len(tree.block) - 1, -1, -1):
         slice_at(tree, c, codes, factor_start, unary, values, message, base, digit, table)
         best = 0
@@ -60,6 +64,9 @@ def max_down(tree, unary, values, factor_start, message, value, belief, out_star
     ``belief`` gets those of separators; it and the outputs must be -inf.
     """
     base, base_out, digit, table = scratch(tree)
+    # belief_c[separator] is the max-marginal of the separator (the best value at a root); an entry of the clique has
+    # belief + (sum of sources - message), and every source gets the maximum over the entries that it stands in.
+    # Children come after their parent, so their beliefs are complete. Same cost as ``max_up``.
     for c in range(len(tree.block) - 1, -1, -1):
         n, n_residual = tree.block[c], tree.residual[c]
         first_block(tree, c, factor_start, base, digit)

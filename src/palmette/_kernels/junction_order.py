@@ -33,6 +33,7 @@ def neighbours(n_vars, scope_ptr, scope):
                 if p != q:
                     raw[at[scope[p]]] = scope[q]
                     at[scope[p]] += 1
+    # Duplicates are dropped in place, the lists moving forward. O(sum of squared factor sizes) time and memory.
     adj_ptr = np.zeros(n_vars + 1, np.int64)
     seen = np.full(n_vars, -1, np.int64)
     n = 0
@@ -124,6 +125,10 @@ def eliminate(adj_ptr, adj, cards, tie, rule, widest):
     touched = np.full(n_vars, -1, np.int64)
     changed = np.empty(n_vars, np.int64)
     n_done = 0
+    # Invariants: pool[start[v]:start[v] + degree[v]] are the neighbours of v that are left (room[v] places; a full list
+    # moves to the end with twice the room); fill and size are those of the present graph; the heap has an entry with
+    # the present key of every variable that is left, besides stale ones. Ties go by ``tie``, then by number. Per
+    # elimination: neighbours are joined pairwise, and common neighbours of a new edge lose it from their fill.
     while n_done < n_vars:
         first, second, _, v = heapq.heappop(heap)
         now = _key(rule, fill[v], size[v])

@@ -60,6 +60,9 @@ def cliques_of(order, ptr, rest, cards, max_residual):
     joins = np.full(n_vars, -1, np.int64)  # place of the variable whose clique takes that of place i in
     n_residual = np.ones(n_vars, np.int64)
     closed = np.zeros(n_vars, np.bool_)
+    # The clique of place i is order[i] and rest(i). Its parent is that of ``up``, the neighbour eliminated first, and
+    # rest(i) without up is part of rest(up): if both have n - 1 variables they are equal, and clique i covers that of
+    # up, which joins it (the first that covers it) while the residual has at most max_residual states. O(sum of rest).
     for i in range(n_vars):
         n_residual[i] *= cards[order[i]]
         n = ptr[i + 1] - ptr[i]
@@ -119,6 +122,8 @@ def axes_of(order, ptr, rest, cards, clique_of, top):
         axis_ptr[c + 1] += axis_ptr[c]
     axes = np.empty(axis_ptr[n_cliques], np.int64)
     at = axis_ptr[:n_cliques].copy()
+    # Separator and residual each by falling place in the order; the separator's last axis is then the variable that is
+    # eliminated first, whose clique is the parent. O(axes log axes).
     for c in range(n_cliques):
         ranks = np.empty(n_shared[c], np.int64)
         for p in range(n_shared[c]):
@@ -144,6 +149,7 @@ def blocks_of(axis_ptr, axes, n_shared, cards, max_block):
     block = np.empty(n_cliques, np.int64)
     residual = np.empty(n_cliques, np.int64)
     message = np.empty(n_cliques, np.int64)
+    # A block is the residual, and axes of the separator from the last on while it has at most max_block entries.
     for c in range(n_cliques):
         residual[c] = 1
         for p in range(axis_ptr[c] + n_shared[c], axis_ptr[c + 1]):
@@ -169,7 +175,7 @@ def sources_of(order, scope_ptr, scope, cards, clique_of, parent, axis_ptr, axes
     kind, number : ndarrays of int64
         What a source is: a variable, a factor, or the child that sends the message.
     stride_ptr, strides : ndarrays of int64
-        The strides of source j are ``strides[stride_ptr[j]:stride_ptr[j + 1]]``, one an axis of its clique.
+        The strides of source j are ``strides[stride_ptr[j]:stride_ptr[j + 1]]``, one per axis of its clique.
     """
     n_vars, n_cliques, n_factors = len(order), len(parent), len(scope_ptr) - 1
     rank = np.empty(n_vars, np.int64)
@@ -177,6 +183,9 @@ def sources_of(order, scope_ptr, scope, cards, clique_of, parent, axis_ptr, axes
         rank[order[i]] = i
     home = np.empty(n_factors, np.int64)
     src_ptr = np.zeros(n_cliques + 1, np.int64)
+    # A factor belongs to the clique that eliminates its first variable: all others are still neighbours then, so the
+    # clique has all its axes. Sources are placed by counting sort; their strides are those of C order over the scope
+    # (factors) or over the child's separator (messages), 0 on axes that a source does not depend on.
     for v in range(n_vars):
         src_ptr[clique_of[v] + 1] += 1
     for f in range(n_factors):
@@ -262,6 +271,7 @@ def maps_of(axis_ptr, axes, n_outer, block, cards, src_ptr, stride_ptr, strides,
 def map_sizes(axis_ptr, n_outer, block, src_ptr, stride_ptr, strides):
     """Where the maps of the sources begin."""
     map_ptr = np.zeros(len(stride_ptr), np.int64)
+    # A source needs a map of block[c] entries if one of its strides inside the block is not 0.
     for c in range(len(n_outer)):
         for j in range(src_ptr[c], src_ptr[c + 1]):
             moves = False

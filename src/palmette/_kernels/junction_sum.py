@@ -23,6 +23,7 @@ from palmette._kernels.junction_blocks import (
 @kernel(fastmath=SUMS)
 def log_sum(table, at, n):
     """``log sum_i exp(table[at + i])``; -inf if all are."""
+    # Shifted by the maximum, so the sum lies in [1, n]: no overflow, and only negligible terms underflow.
     high = table[at]
     for i in range(1, n):
         high = max(high, table[at + i])
@@ -48,6 +49,9 @@ def sum_up(tree, unary, values, factor_start, message):
     """Fill in the messages to parents, in logarithms; returns the log-partition."""
     base, _, digit, table = scratch(tree)
     log_z = 0.0
+    # message_c[separator] = log sum over the residual of exp(sum of the sources), children before parents. Each run of
+    # the residual is shifted by its maximum, so its sum lies in [1, n_residual]; -inf stays exact.
+    # O(clique table x sources) per clique; memory is one block: clique tables are never stored.
     for c in range(len(tree.block)):
         n, n_residual = tree.block[c], tree.residual[c]
         first_block(tree, c, factor_start, base, digit)
@@ -86,6 +90,8 @@ def sum_down(tree, unary, values, factor_start, message, belief, out_start, unar
     separator times the probabilities of the residual given it: nothing is divided, and what underflows has no mass.
     """
     base, base_out, digit, table = scratch(tree)
+    # p(clique) = belief[separator] exp(sum of sources - message[separator]), at most 1; every source adds up the
+    # entries that it stands in, children's separators among them. Parents before children: beliefs are complete.
     for c in range(len(tree.block) - 1, -1, -1):
         n, n_residual = tree.block[c], tree.residual[c]
         first_block(tree, c, factor_start, base, digit)
@@ -126,8 +132,10 @@ def sum_down(tree, unary, values, factor_start, message, belief, out_start, unar
 
 @kernel()
 def draw(tree, unary, values, factor_start, message, uniform, codes):
-    """Independent samples, one a row of ``uniform`` (numbers in [0, 1), one a variable), given the messages."""
+    """Independent samples, one per row of ``uniform`` (numbers in [0, 1), one per variable), given the messages."""
     base, _, digit, table = scratch(tree)
+    # Parents before children: p(residual | separator) ~ exp(sum of sources). One uniform number per clique, that of its
+    # first residual variable. O(sum of residuals x sources) per sample.
     for s in range(len(uniform)):
         for c in range(len(tree.block) - 1, -1, -1):
             n = tree.residual[c]

@@ -25,6 +25,9 @@ def support(cards, unary_ptr, scope_ptr, scope, unary, values, start):
     found = np.empty(most, np.bool_)
     stale = np.ones(n_factors, np.bool_)
     again = True
+    # Arc consistency: a state stays allowed while every factor has a finite entry with it and allowed states of its
+    # other variables. Invariant: states taken out occur in no assignment of finite score. Every further round follows
+    # the loss of a state, so it ends; only factors of such variables are read again. O(states + factors) memory.
     while again:
         again = False
         for f in range(n_factors):

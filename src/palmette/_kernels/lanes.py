@@ -22,6 +22,8 @@ def times_table(x, at, table, n, width, out, to):
 
     So ``table`` has ``width`` rows, like the tables of all edges; one of n rows only would be read past its end.
     """
+    # O(n width): the columns in chunks of 16 (or 8), each with four independent sums, so that additions do not wait
+    # for each other. Entries of x from n to the next multiple of four must be 0 or meet rows of zeros.
     c = 0
     while c < width:
         a, b = simd.splat(out, 0.0), simd.splat(out, 0.0)
@@ -60,6 +62,7 @@ def times_table(x, at, table, n, width, out, to):
 @kernel()
 def exponentiate_row(node, at, width):
     """Replace a row of scores by ``exp(score - largest)``; returns the largest."""
+    # The largest becomes exactly 1, so a row of factors never vanishes; padded scores (NEVER) become 0.
     top = simd.load(node, at)
     for c in range(LANES, width, LANES):
         top = simd.larger(top, simd.load(node, at + c))
@@ -99,6 +102,10 @@ def sum_chain(node, n, n_labels, width, factor, factor_t, alpha, pull):
     """
     smallest = 1e-30 if node.itemsize == 4 else 1e-290
     log_z, product = 0.0, 1.0
+    # alpha[t, j] = node[t, j] sum_i alpha[t - 1, i] factor[i, j] / z_t with node = exp(score - largest); node is
+    # divided by z_t, too, as the backward pass needs it. log Z = sum of largest scores + log prod_t z_t; the product
+    # goes into log Z before it leaves the range. z_t near the smallest number of the type means that digits were lost:
+    # NaN, and callers take log space. O(n width K), nothing allocated. Padded labels are 0 throughout, exp(NEVER).
     for t in range(n):
         at = t * width
         log_z += exponentiate_row(node, at, width)
@@ -146,6 +153,8 @@ def sum_chain(node, n, n_labels, width, factor, factor_t, alpha, pull):
 @kernel()
 def exponentiate_edges(edge, n_labels, width, factor, factor_t):
     """``factor = exp(edge - shift)`` and its transpose; returns the shift, the largest score of a pair."""
+    # The largest pair becomes 1. Padding of ``factor`` is set to 0 (rows of labels) and must be 0 in the rows beyond,
+    # as the caller's zeros are. O(K width).
     shift = edge[0]
     for i in range(n_labels):
         for j in range(n_labels):
@@ -164,6 +173,7 @@ def exponentiate_edges(edge, n_labels, width, factor, factor_t):
 @kernel()
 def add_pairs(alpha, pull, n, n_labels, width, weight, pairs):
     """``pairs[i, j] += weight sum_t alpha[t - 1, i] pull[t, j]``, four positions at a time."""
+    # Four outer products per pass over ``pairs``, so that it is loaded and stored a quarter as often. O(n K width).
     t = 1
     while t < n:
         a, b = (t - 1) * width, t * width
@@ -204,6 +214,9 @@ def best_chain(node, n, n_labels, width, edge, edge_t, path):
 
     ``node`` is overwritten by the best score of what follows from each position and label.
     """
+    # node[t, i] += max_j (edge[i, j] + node[t + 1, j]), eight i at a time along row j of the transpose; two running
+    # maxima do not wait for each other. O(n K width). Padded labels are written but never read.
+    # The path is then read off from the first row on; a strictly better label replaces a lower one.
     for t in range(n - 2, -1, -1):
         at, following = t * width, (t + 1) * width
         for c in range(0, width, LANES):

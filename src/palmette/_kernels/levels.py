@@ -26,6 +26,7 @@ def shift_by(own, node, reach, out):
 def worth_most(values, gain, bonus, base):
     """Row and total of ``values`` (rows, totals) that are worth most, and that worth; row -1 if nothing is there."""
     row, total, most = -1, 0, -np.inf
+    # Only a strictly better worth replaces: ties go to the lowest row, then to the lowest total. O(rows x totals).
     for i in range(values.shape[0]):
         for c in range(values.shape[1]):
             if values[i, c] > -np.inf:

@@ -15,6 +15,7 @@ def score_rows(indptr, indices, values, ptr, label, w, lo, hi, node):
     """Add ``<w, features>`` of feature rows lo:hi to the rows ``node[0:hi - lo]``."""
     n_labels = node.shape[1]
     all_labels, ones = len(ptr) == 0, len(values) == 0
+    # node[t, k] += sum_a x[t, a] w[a, k], over the labels that column a has weights for. O(nnz x labels per column).
     for t in range(lo, hi):
         row = node[t - lo]
         for p in range(indptr[t], indptr[t + 1]):
@@ -34,6 +35,7 @@ def scatter_rows(indptr, indices, values, ptr, label, node, lo, hi, g):
     """Adjoint of ``score_rows``: add ``node`` x features to ``g``."""
     n_labels = node.shape[1]
     all_labels, ones = len(ptr) == 0, len(values) == 0
+    # g[a, k] += sum_t x[t, a] node[t, k]; rows in order, so the sum is the same in every run.
     for t in range(lo, hi):
         row = node[t - lo]
         for p in range(indptr[t], indptr[t + 1]):
@@ -65,6 +67,8 @@ def score_edges(indptr, indices, values, ptr, pair, w, lo, hi, edge):
     Weights of column a are ``w[ptr[a]:ptr[a + 1]]``, for the label pairs ``pair[...]``, which are places in a row.
     """
     ones = len(values) == 0
+    # edge[t - lo - 1, ij] += sum_a x[t, a] w[a, ij] over the pairs that column a has weights for. A sample of n rows
+    # has n - 1 edges. O(nnz x pairs per column).
     for t in range(lo + 1, hi):
         row = edge[t - lo - 1]
         for p in range(indptr[t], indptr[t + 1]):
@@ -78,6 +82,7 @@ def score_edges(indptr, indices, values, ptr, pair, w, lo, hi, edge):
 def scatter_edges(indptr, indices, values, ptr, pair, edge, lo, hi, g):
     """Adjoint of ``score_edges``: add ``edge`` x features to ``g``."""
     ones = len(values) == 0
+    # g[a, ij] += sum_t x[t, a] edge[t - lo - 1, ij]; rows in order, so the sum is the same in every run.
     for t in range(lo + 1, hi):
         row = edge[t - lo - 1]
         for p in range(indptr[t], indptr[t + 1]):
@@ -90,6 +95,7 @@ def scatter_edges(indptr, indices, values, ptr, pair, edge, lo, hi, g):
 @kernel()
 def score_batch_edges(indptr, indices, values, ptr, pair, w, offsets, edge):
     """``score_edges`` of every sample; ``edge`` is (edges, label pairs)."""
+    # The edges of sample s stand from lo - s on: every sample before has one row more than edges.
     for s in range(len(offsets) - 1):
         lo, hi = offsets[s], offsets[s + 1]
         score_edges(indptr, indices, values, ptr, pair, w, lo, hi, edge[lo - s : hi - s - 1])

@@ -20,6 +20,9 @@ def loopy_parts(
     other, out, sums = np.empty(widest[1]), np.empty(widest[1]), np.empty(widest[1])
     wanted = np.empty(widest[0] * widest[1])
     keep = np.zeros(len(cards))
+    # m <- (1 - keep) new + keep m by sweeps forth and back until the largest change is at most ``tol``: a stationary
+    # point of Bethe's free energy, exact on trees and no bound elsewhere. change[part] > tol: it did not converge.
+    # Memory: one factor's codes and rows. A variable without a possible state gives log Z = -inf.
     for part in range(len(part_ptr) - 1):
         variables = order[part_ptr[part] : part_ptr[part + 1]]
         n_slots, n_factors = 0, 0

@@ -20,6 +20,10 @@ def max_flow(node_ptr, arcs, head, capacity, source, sink, least):
     at = np.empty(n, np.int64)
     path = np.empty(n + 1, np.int64)
     total = 0.0
+    # A phase: levels by breadth-first search from the source over residual arcs, then a blocking flow by depth-first
+    # search along arcs that go up one level. at[v] never goes back within a phase: arcs before it lead nowhere. The
+    # level of the sink rises with each phase, so there are at most n: O(n^2 arcs) in all, O(n) memory.
+    # Residual capacities of at most ``least`` count as 0, so that rounding errors are not pushed around.
     while True:
         level[:] = -1
         level[source] = 0
@@ -81,6 +85,7 @@ def reaches_sink(node_ptr, arcs, head, capacity, sink, least, side):
     side[sink] = 1
     queue[0] = sink
     begin, end = 0, 1
+    # Backward breadth-first search from the sink over residual arcs; after ``max_flow`` the sides are a minimum cut.
     while begin < end:
         v = queue[begin]
         begin += 1

@@ -12,6 +12,7 @@ def _breadth_first(indptr, neighbour, start, mark, stamp, order):
     mark[start] = stamp
     n_found = 1
     head = 0
+    # ``order`` is queue and result: nodes before ``head`` are done. A node is marked when it is found. O(edges).
     while head < n_found:
         node = order[head]
         head += 1
@@ -37,8 +38,8 @@ def grow_pieces(
     the adjoining node with the fewest free neighbours, which would otherwise be left alone, until it has its size or
     no node is left; ``priority`` in [0, 1) breaks ties.
 
-    ``piece`` is -1 everywhere, ``mark`` too; ``free[v]`` is the degree of v; ``order`` and ``frontier`` (one entry a
-    node) and ``ends`` (three a node) are scratch.
+    ``piece`` is -1 everywhere, ``mark`` too; ``free[v]`` is the degree of v; ``order`` and ``frontier`` (one entry per
+    node) and ``ends`` (three per node) are scratch.
     """
     n_pieces = 0
     stamp = 0
@@ -58,6 +59,9 @@ def grow_pieces(
         position = 0
         wanted = 0
         n_left = n_nodes
+        # Invariants: free[v] counts the neighbours of v without a piece; ``ends`` is a stack of nodes with at most one
+        # (nodes that have got a piece are popped); ``frontier`` has the free nodes that adjoin the growing piece, so
+        # that pieces are connected. ``wanted`` carries over at most one size. O(edges + nodes x frontier).
         while n_left > 0:
             while n_ends > 0 and piece[ends[n_ends - 1]] >= 0:
                 n_ends -= 1

@@ -15,6 +15,8 @@ def upper_bound(
 ):  # fmt: skip
     """Dual value of any messages: what they prove about the sum over some components."""
     total = 0.0
+    # sum_i (what ``believe`` subtracts) + sum_i own_i log sum_k exp(log b_ik + (1 / own_i) sum_f share (new - old
+    # message)). It holds for any messages. -inf proves that no assignment has a finite score. Work of about a sweep.
     for a in range(len(variables)):
         i = variables[a]
         high = believe(i, unary, unary_ptr, rho, var_ptr, var_slot, slot_factor, msg_ptr, messages, log_b, b)
@@ -70,6 +72,8 @@ def fit_marginals(at, shape, mu, wanted, allowed, sums):
     for e in range(size):
         free = free and allowed[e] > -np.inf
     error = np.inf
+    # Iterative proportional fitting: axis by axis mu *= wanted / sum, which keeps zeros. O(size x axes) per round.
+    # ``error`` is the largest deviation that the round met.
     for _ in range(30 if free else 5000):
         error = 0.0
         stride = size
@@ -139,6 +143,8 @@ def marginals(
     slot_factor, msg_ptr, messages, log_b, shape, wanted, sums, mu_unary, mu_factor,
 ):  # fmt: skip
     """Locally consistent marginals near the beliefs of the messages; returns the largest inconsistency left."""
+    # mu_i ~ b_i; mu_f ~ exp(scale_f table_f + sum_i (log b_i - m[f, i])), fitted to the mu_i. Each factor is handled
+    # once, by the first of its variables.
     for a in range(len(variables)):
         i = variables[a]
         total = 0.0
@@ -200,6 +206,8 @@ def lower_bound(
 ):  # fmt: skip
     """``<theta, mu> + H_rho(mu)`` over some components, theta divided by the temperature."""
     total = 0.0
+    # sum_f (<mu_f, table_f> / T + rho_f H(mu_f)) + sum_i (<mu_i, unary_i> + (1 - sum_{f of i} rho_f) H(mu_i)), unary
+    # already divided by T. Each factor once, by the first of its variables. Entries with mu = 0 are skipped (0 x -inf).
     for a in range(len(variables)):
         i = variables[a]
         count = 1.0

@@ -14,6 +14,8 @@ SPREAD = 300.0
 def exponentiate(scope_ptr, table_ptr, values, start, scale, table, top, narrow):
     """``table = exp(scale_f values - top_f)``; ``narrow`` says for which factors of two variables products are
     exact."""
+    # Entries of a narrow table lie in [e^-SPREAD, 1], and forbidden ones are 0, so products of two such numbers do not
+    # underflow. Tables that are not narrow are not written: ``log_message`` reads ``values``.
     for f in range(len(start)):
         size = table_ptr[f + 1] - table_ptr[f]
         high, low = -np.inf, np.inf
@@ -36,6 +38,7 @@ def believe(i, unary, unary_ptr, rho, var_ptr, var_slot, slot_factor, msg_ptr, m
     """Belief of variable i from the messages to it, its best state 0; returns what was subtracted (-inf:
     impossible)."""
     at, card = unary_ptr[i], unary_ptr[i + 1] - unary_ptr[i]
+    # log b_i = unary_i + sum_f rho_f m[f, i], shifted so that its best state is 0; b = exp(log b). O(card x factors).
     for k in range(card):
         log_b[at + k] = unary[at + k]
     for a in range(var_ptr[i], var_ptr[i + 1]):
@@ -83,6 +86,8 @@ def log_message(
         codes[s - begin] = 0
     e = start[f]
     more = True
+    # Streaming log-sum-exp over the table, the last variable fastest: total[k] = sum of exp(v - peak[k]) over the
+    # entries with state k so far. O(size x arity), O(card) allocated.
     while more:
         v = values[e] * scale
         for s in range(begin, end):
@@ -114,6 +119,8 @@ def new_message(
     unary_ptr, msg_ptr, messages, inverse, log_b, b, codes, other, out,
 ):  # fmt: skip
     """The message of f to ``slot`` that the other messages and beliefs ask for, into ``out``."""
+    # Pairs: out = log(table @ exp(log b_j - m[f, j])) + top, products of numbers within e^-300..e^300, hence exact to
+    # rounding; b and inverse = e^-m are kept, so that no exponential is taken. Wider ones go to ``log_message``.
     if narrow[f]:
         first = scope_ptr[f]
         from_slot = first + 1 if slot == first else first
@@ -174,6 +181,7 @@ def damping(variables, most, rho, var_ptr, var_slot, slot_factor, keep):
 @kernel()
 def gather(variables, var_ptr, var_slot, msg_ptr, messages, x):
     """Messages of some components one after the other; what is forbidden counts as 0. Returns their number."""
+    # Variables in order, slots within: the same order as in ``scatter``. -inf is left out of the extrapolation.
     n = 0
     for a in range(len(variables)):
         for c in range(var_ptr[variables[a]], var_ptr[variables[a] + 1]):
@@ -207,6 +215,8 @@ def receive(
     """
     change = 0.0
     at, card = unary_ptr[i], cards[i]
+    # m[f, i] <- (1 - keep) new + keep old, the best state of the new message at 0; -inf is not mixed. Changes of states
+    # that hardly matter (log b <= -30) do not count.
     for a in range(var_ptr[i], var_ptr[i + 1]):
         slot = var_slot[a]
         if not late[slot]:
@@ -239,6 +249,7 @@ def sweep_part(
 ):  # fmt: skip
     """All messages once, forward and backward along the order; returns the largest change."""
     change, n = 0.0, len(variables)
+    # Gauss-Seidel, forth and back: each visit uses the beliefs already renewed. Undamped on a tree, one sweep is exact.
     for turn in range(2 * n):
         i = variables[turn] if turn < n else variables[2 * n - 1 - turn]
         late = forward if turn < n else backward

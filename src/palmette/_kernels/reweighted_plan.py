@@ -23,6 +23,7 @@ def search(root, scope_ptr, scope, var_ptr, var_slot, slot_factor, mark, stamp, 
     order[at] = root
     mark[root] = stamp
     head, end = at, at + 1
+    # ``order`` is queue and result; a variable is marked when it is found, so once. O(slots x arity) of the component.
     while head < end:
         i = order[head]
         head += 1
@@ -44,6 +45,7 @@ def components(scope_ptr, scope, var_ptr, var_slot, slot_factor, order, part_ptr
     n = len(order)
     mark = np.full(n, -1, np.int64)
     n_parts, at = 0, 0
+    # Two searches per component: the first finds it and its hub, the second orders it from there. O(slots x arity).
     for i in range(n):
         if mark[i] >= 0:
             continue
@@ -65,7 +67,7 @@ def components(scope_ptr, scope, var_ptr, var_slot, slot_factor, order, part_ptr
 def shares(order, part_ptr, n_parts, effort, scope_ptr, scope, var_ptr, var_slot, slot_factor, share, own):
     """``share[slot]``: how much of its factor hangs on this variable; ``own[i]``: the entropy of i alone.
 
-    Every variable is a root once where that costs less than ``effort`` steps a component, else some are, evenly.
+    Every variable is a root once where that takes less than ``effort`` steps per component, else some are, evenly.
     """
     n = len(order)
     mark = np.full(n, -1, np.int64)
@@ -85,6 +87,9 @@ def shares(order, part_ptr, n_parts, effort, scope_ptr, scope, var_ptr, var_slot
             n_slots += var_ptr[i + 1] - var_ptr[i]
         n_roots = max(1, min(size, effort // n_slots))
         weight = 1.0 / n_roots
+        # Per root: as_child[i] counts the factors where i is not the parent. A factor gets the least 1 / as_child of
+        # its children, so used[i], the sum over these factors, is at most 1, as the bound needs; own[i] = 1 - used[i].
+        # Means over the roots. O(slots x arity) per root, O(n) memory.
         for turn in range(n_roots):
             root = order[begin + turn * size // n_roots]
             stamp -= 1

@@ -90,6 +90,8 @@ def max_message(
                 shares[(s - begin) * widest + k] = 0.0
     for k in range(cards[scope[slot]]):
         out[k] = -np.inf
+    # out[k] = max over entries with state k of table_f + sum_{j != i} (part_j B_j - M[f, j]), the last variable
+    # fastest; O(size x arity). Pairs have taken the tight loops above.
     e = start[f]
     more = True
     while more:
@@ -115,6 +117,7 @@ def sweep_max(
 ):  # fmt: skip
     """One pass over the variables, forward (step 1) or backward (-1), renewing messages from factors met before."""
     n = len(variables)
+    # Gauss-Seidel along the order. Messages are shifted so that their best state is 0, which changes no comparison.
     for turn in range(n):
         i = variables[turn] if step > 0 else variables[n - 1 - turn]
         for a in range(var_ptr[i], var_ptr[i + 1]):
@@ -148,6 +151,8 @@ def prove(
     bound = 0.0
     for a in range(len(variables)):
         add_up(variables[a], unary, unary_ptr, var_ptr, var_slot, msg_ptr, messages, total)
+    # A reparametrisation is maximised part by part: every factor at the last of its variables, every variable once. The
+    # sum of the maxima is at least the score of any assignment, for any messages. -inf proves that none is possible.
     for a in range(len(variables)):
         i = variables[a]
         at = unary_ptr[i]
@@ -185,6 +190,8 @@ def decode(
 ):  # fmt: skip
     """Best state of each variable given those before it, the messages standing for those after it."""
     widest = len(shares) // len(codes)
+    # Variables in order: y_i = argmax of unary + factors with those before fixed, the others maximised by their shares;
+    # factors without a fixed variable count by their message. The lowest state wins a tie. O(table sizes x arity).
     for a in range(len(variables)):
         i = variables[a]
         at = unary_ptr[i]
@@ -256,6 +263,8 @@ def improve(
     scores, y
 ):  # fmt: skip
     """Change one variable at a time while the score rises."""
+    # Coordinate ascent: the score never falls, and a state changes only for a real gain (1e-12, relative).
+    # O(slots x (arity + states)) per round.
     for _ in range(max_rounds):
         changed = False
         for a in range(len(variables)):
@@ -291,6 +300,7 @@ def score_of(
 ):
     """Score of an assignment on some components."""
     total = 0.0
+    # Each factor counts once, at the first variable of its scope. O(slots x arity).
     for a in range(len(variables)):
         i = variables[a]
         total += unary[unary_ptr[i] + y[i]]
@@ -326,6 +336,9 @@ def bounded_max_part(
     )
     bound = np.inf
     reference, idle, sweep = np.inf, 0, 0
+    # Invariants: ``value`` is the score of y, ``bound`` the least bound proven, ``kept`` its messages, and
+    # value <= maximum <= bound. That they meet (tol) certifies y; after ``stall`` sweeps without progress of the bound
+    # it ends unproven. Memory: a copy of the messages and two of the beliefs.
     while sweep < max_iter:
         for turn in range(2):
             sweep_max(

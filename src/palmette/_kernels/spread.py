@@ -14,6 +14,7 @@ MOST_STEPS = 6  # label pairs that mix later are treated as if they never did
 def spread(row):
     """Largest minus smallest finite entry, and whether an entry is -inf."""
     low, high, forbidden = np.inf, -np.inf, False
+    # Over finite entries only; a row without any has the spread 0.
     for x in row:
         if x == -np.inf:
             forbidden = True

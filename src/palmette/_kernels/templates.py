@@ -35,6 +35,8 @@ def look_up_pairs(left, right, keys, slots, count, grow, out):
     Returns the number of keys. With ``grow`` there must be room for every pair in keys, and twice in slots.
     """
     mask = np.uint64(len(slots) - 1)
+    # Linear probing from the stirred key; ``slots`` is at most half full, so probes are short and always end. Keys are
+    # numbered in the order of their first occurrence. Nothing is allocated.
     for t in range(len(left)):
         found = np.int32(-1)
         if left[t] >= 0 and right[t] >= 0:
@@ -55,6 +57,7 @@ def look_up_pairs(left, right, keys, slots, count, grow, out):
 def fill_pair_slots(keys, slots):
     """Put keys, all different, into an empty table."""
     mask = np.uint64(len(slots) - 1)
+    # The same probing as in ``look_up_pairs``; at most half of the slots are used, so a free one is near.
     for i in range(len(keys)):
         at = stirred(np.uint64(keys[i])) & mask
         while slots[at] >= 0:
@@ -82,6 +85,7 @@ def append_cells(cells, hashes, powers, offsets, row, outside_hashes, outside_po
     ``powers`` is the multiplier to the length of the text. With ``skip`` an attribute that reaches outside is absent.
     """
     reach = len(outside_hashes) // 2
+    # hash(ab) = hash(a) MULTIPLIER^|b| + hash(b), modulo 2^64: no text is ever built. O(tokens).
     for s in range(len(offsets) - 1):
         first, last = offsets[s], offsets[s + 1] - 1
         for t in range(first, last + 1):

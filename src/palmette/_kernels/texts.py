@@ -36,6 +36,7 @@ def stirred(value):
 def cut_lines(text, starts, stops, hashes):
     """Runs between line feeds and their hashes; their number, or one more than there is room for."""
     n, start, h = 0, 0, np.uint64(0)
+    # h = hash of text[start:p]: h <- h MULTIPLIER + byte + 1, so that zero bytes count. One pass.
     for p in range(len(text)):
         if text[p] == _LINE_FEED:
             if n + 1 >= len(starts):
@@ -66,6 +67,8 @@ def look_up_texts(text, starts, stops, hashes, arena, bounds, slots, count, grow
     """
     mask = np.uint64(len(slots) - 1)
     touched = np.empty(_GROUP, np.int64)
+    # Linear probing; a slot matches if the upper halves of the hashes, the lengths and all bytes agree, so that
+    # collisions are harmless. Texts are numbered by their first occurrence; at most half of the slots are used.
     for i in range(len(starts)):
         if i % _GROUP == 0:
             # Memory is the bottleneck: fetch what a group of texts will need, with loads that do not wait for
@@ -112,6 +115,7 @@ def look_up_texts(text, starts, stops, hashes, arena, bounds, slots, count, grow
 def fill_slots(hashes, slots):
     """Put texts with these hashes, all different, into an empty table."""
     mask = np.uint64(len(slots) - 1)
+    # The same probing as in ``look_up_texts``, without comparing texts: they are all different.
     for i in range(len(hashes)):
         h = stirred(hashes[i])
         at = h & mask
@@ -125,6 +129,7 @@ def drop_missing(indptr, columns):
     """Take the columns below 0 out of sparse rows, in place."""
     used = 0
     start = indptr[0]
+    # used <= p at all times, so nothing is overwritten before it is read; indptr[r + 1] is read before it is replaced.
     for r in range(len(indptr) - 1):
         stop = indptr[r + 1]
         indptr[r] = used

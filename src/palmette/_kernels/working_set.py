@@ -27,6 +27,7 @@ def difference(a, b, start, index, value, inverse):
     p, p_end = (start[a], start[a + 1]) if a != ZERO else (0, 0)
     q, q_end = (start[b], start[b + 1]) if b != ZERO else (0, 0)
     total = 0.0
+    # A merge of two sorted lists of entries: O(nnz_a + nnz_b).
     while p < p_end or q < q_end:
         if q == q_end or (p < p_end and index[p] < index[q]):
             total += value[p] * value[p] * inverse[index[p]]
@@ -54,6 +55,7 @@ def shift_mass(k, step, start, index, value, inverse, mass, w):
 def slack_of(s, head, following, start, index, value, offset, mass, w):
     """The slack that the constraints of sample s ask for, and their mean by mass."""
     top, mean, k = 0.0, 0.0, head[s]
+    # top = max(0, max_k violation), mean = sum_k mass_k violation_k; their difference is what the sample lacks.
     while k != NONE:
         own = violation(k, start, index, value, offset, w)
         top = max(top, own)
@@ -65,8 +67,11 @@ def slack_of(s, head, following, start, index, value, offset, mass, w):
 @kernel()
 def optimise(order, head, following, start, index, value, offset, inverse, mass, w, n_steps):
     """Visit the samples of ``order``: up to ``n_steps`` times, move mass from the least to the most violated
-    constraint, as far as is best. Returns the sum of what each sample lacked before its first step."""
+    constraint, by an exact line search. Returns the sum of what each sample lacked before its first step."""
     lacking = 0.0
+    # Invariants: masses are >= 0 and sum to at most 1 per sample (``rest`` is that of ``slack >= 0``);
+    # w = -sum_k mass_k g_k inverse. Moving m from worst to best adds (top - bottom) m - curvature m^2 / 2 to the dual:
+    # an exact line search, so the dual never falls. O(nnz of the sample's constraints) per step, nothing allocated.
     for turn in range(len(order)):
         s = order[turn]
         for step in range(n_steps):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import sys
 import warnings
 from collections.abc import Sequence
 from typing import Any
 
-OK, MISSED, BAD_INPUT, INTERRUPTED, BROKEN_PIPE = 0, 1, 2, 130, 141
+OK, MISSED, BAD_INPUT, BROKEN_PIPE = 0, 1, 2, 141
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -23,8 +24,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        0 if all went well, 1 if a benchmark or recipe missed a target, 2 for bad input, 130 after Ctrl-C,
-        141 if the reader of the output went away.
+        0 if all went well, 1 if a benchmark or recipe missed a target, 2 for bad input, 130 after Ctrl-C, 143 after
+        SIGTERM in training, 141 if the reader of the output went away.
 
     Notes
     -----
@@ -49,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return BROKEN_PIPE
         except KeyboardInterrupt:
             print("interrupted", file=sys.stderr)
-            return INTERRUPTED
+            return 128 + signal.SIGINT
         except Exception as error:
             message = _message(error)
             if message is None or settings["debug"]:

@@ -7,12 +7,15 @@ from typing import Annotated
 import typer
 
 from palmette.cli import bench, data, demo, evaluate, infer, inspect, predict, recipe, train, warmup
+from palmette.cli.tasks import Commands, add_task_command
 
 app = typer.Typer(
     name="palmette",
     help="Structured prediction: train taggers, label text, measure.",
-    epilog="Exit codes: 0 done, 1 a target was missed, 2 bad input. Results on stdout, the rest on stderr.",
+    epilog="Exit codes: 0 done, 1 a target was missed, 2 bad input, 128 + n ended by signal n. "
+    "Results on stdout, the rest on stderr.",
     add_completion=False,
+    cls=Commands,
 )
 
 
@@ -39,16 +42,8 @@ def palmette(
         context.obj["debug"] = True
 
 
-for command in (
-    train.train,
-    predict.predict,
-    evaluate.evaluate,
-    inspect.inspect,
-    infer.infer,
-    bench.bench,
-    recipe.recipe,
-    demo.demo,
-    warmup.warmup,
-):
-    app.command()(command)
+for function in (train.train, predict.predict, evaluate.evaluate, inspect.inspect):
+    add_task_command(app, function)
+for function in (infer.infer, bench.bench, recipe.recipe, demo.demo, warmup.warmup):
+    app.command()(function)
 app.add_typer(data.app, name="data")

@@ -11,27 +11,15 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import IO
 
+from palmette.apps.options import readable
 from palmette.cli.output import log
 
 
 def check_readable(paths: Iterable[str | None]) -> None:
     """Raise an error that names the first file that cannot be read; ``-`` and None always can."""
     for path in paths:
-        if path is None or path == "-":
-            continue
-        if os.path.isdir(path):
-            raise IsADirectoryError(f"{path} is a folder; name a file in it")
-        with open(path, "rb"):
-            pass
-
-
-def check_writable(path: str, what: str) -> None:
-    """Raise an error if a file cannot be written where it shall be, before there is something to lose."""
-    from palmette.io.atomic import checked_target
-
-    folder = checked_target(path, what).parent
-    if not os.access(folder, os.W_OK):
-        raise PermissionError(f"cannot write {what} to {path}: no permission to write in {folder}")
+        if path is not None:
+            readable(path)
 
 
 def attempt(save: Callable[[str], object], path: str) -> OSError | None:
@@ -43,18 +31,20 @@ def attempt(save: Callable[[str], object], path: str) -> OSError | None:
     return None
 
 
-def saved(save: Callable[[str], object], path: str, trouble: OSError | None) -> tuple[str, int]:
+def saved(
+    save: Callable[[str], object], path: str, trouble: OSError | None, *, ask: bool = True
+) -> tuple[str, int]:
     """Where a model was saved in the end, and the exit code.
 
-    After ``trouble`` at ``path`` a terminal is asked for another path. Without one, or without an answer, the model
-    goes to the temporary folder, and the exit code says that it is not where it should be.
+    After ``trouble`` at ``path`` a terminal is asked for another path, if ``ask`` is true. Without one, or without an
+    answer, the model goes to the temporary folder, and the exit code says that it is not where it should be.
     """
     from palmette.cli import BAD_INPUT, OK
 
     if trouble is None:
         return path, OK
     log(f"error: cannot write the model: {_named(trouble, path)}; it is trained and not lost")
-    while sys.stdin.isatty() and sys.stderr.isatty():
+    while ask and sys.stdin.isatty() and sys.stderr.isatty():
         print("another path (empty: the temporary folder): ", end="", file=sys.stderr, flush=True)
         other = sys.stdin.readline().strip()
         if not other:

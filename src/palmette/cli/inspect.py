@@ -1,4 +1,4 @@
-"""``palmette inspect``: what a model file holds, and why its labels win."""
+"""``palmette inspect``: what a model file holds."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
+from palmette.apps.task import Inspection, all_tasks
 from palmette.cli.files import check_readable
 from palmette.cli.output import Json, aligned, print_result
-from palmette.cli.tasks import task_of
-from palmette.cli.why import explain_sentences
+from palmette.cli.tasks import Given, TaskName, task_for, task_of
 
 # What names a weight of each kind.
 _NAMED_BY = {
@@ -21,50 +21,38 @@ _NAMED_BY = {
 
 
 def inspect(
+    context: typer.Context,
+    given: Given,
     model: Annotated[str, typer.Argument(help="A model file.")],
-    why: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE[:SENTENCE[:TOKEN]]",
-            help="Explain the labels that the model gives to a column file, to one of its sentences or tokens "
-            "(counted from 1); - is standard input.",
-        ),
-    ] = None,
-    against: Annotated[
-        str | None,
-        typer.Option(metavar="LABEL", help="With --why: compare with this label, not the runner-up."),
-    ] = None,
-    against_truth: Annotated[
-        bool, typer.Option("--against-truth", help="With --why: compare wrong labels with the true ones.")
-    ] = False,
+    task: TaskName = None,
     top: Annotated[
         int | None,
-        typer.Option(help="Strongest weights to print, of each sign (10), or with --why terms a token (5)."),
+        typer.Option(help="Strongest weights to print, of each sign (10); of an explanation, its terms."),
     ] = None,
     json: Json = False,
 ) -> None:
-    """Print the facts of a model and its strongest weights, or with --why what made its labels win."""
+    """Print the facts of a model and its strongest weights, or what the options of its task ask for."""
     if top is not None and top < 0:
         raise ValueError(f"--top must be at least 0, got {top}")
-    if why is None and (against is not None or against_truth):
-        raise ValueError("--against and --against-truth say what --why compares with; give --why FILE too")
-    if against is not None and against_truth:
-        raise ValueError("--against and --against-truth exclude each other; give one of them")
-    if why is not None:
-        top = 5 if top is None else top
-        print_result(
-            json, *explain_sentences(model, why, against=against, against_truth=against_truth, top=top)
-        )
-        return
     check_readable([model])
 
     from palmette.estimators import load
 
     loaded = load(model)
-    record = {**_facts(loaded), **_task_facts(loaded, model)}
-    names = _feature_names(record) if record["task"] == "ranking" else None
-    record.update(_weights(loaded, 10 if top is None else top, names))
-    print_result(json, record, _text(record))
+    own = Inspection({})
+    if given or task_of(loaded) in all_tasks():
+        kind = task_for(loaded, model, task)
+        options = given.of(kind) | {"model": model}
+        application = kind.open(loaded, model)
+        answer = kind.answer(application, options, top)
+        if answer is not None:
+            print_result(json, *answer)
+            return
+        own = kind.inspect(application)
+    no_facts = dict.fromkeys(name for each in all_tasks().values() for name in each.fact_names)
+    record = {**_facts(loaded), "task": task_of(loaded), **no_facts, **own.facts}
+    record.update(_weights(loaded, 10 if top is None else top, own.feature_names))
+    print_result(json, record, _text(record, own))
 
 
 def _facts(model: Any) -> dict[str, Any]:
@@ -95,37 +83,6 @@ def _settings(model: Any) -> dict[str, str]:
         for name, value in model.get_params(deep=False).items()
         if repr(value) != repr(default[name])
     }
-
-
-def _task_facts(model: Any, path: str) -> dict[str, Any]:
-    """How a tagger or a ranker reads its files; None for other models."""
-    facts: dict[str, Any] = dict.fromkeys(
-        ["task", "n_columns", "label_column", "separator", "template", "scale", "reading"]
-    )
-    task = task_of(model)
-    if task == "tagging":
-        from palmette.apps.tagging.tagger import Tagger
-
-        tagger = Tagger.from_model(model, path)
-        facts |= {
-            "task": task,
-            "n_columns": tagger.n_columns,
-            "label_column": tagger.label_column,
-            "separator": tagger.separator,
-            "template": tagger.template.text,
-        }
-    elif task == "ranking":
-        from palmette.apps.ranking import Ranker
-
-        ranker = Ranker.from_model(model, path)
-        facts |= {"task": task, "scale": ranker.scale, "reading": ranker.reading}
-    return facts
-
-
-def _feature_names(record: dict[str, Any]) -> list[str]:
-    """Features of a ranker, by their numbers in the files."""
-    first = 0 if record["reading"].get("zero_based") else 1
-    return [f"feature {first + column}" for column in range(record["n_features"])]
 
 
 def _weights(model: Any, top: int, names: list[str] | None) -> dict[str, Any]:
@@ -160,7 +117,7 @@ def _few(labels: list[str]) -> str:
     return f"{len(labels)}: {' '.join(labels[:30])}{' ...' if len(labels) > 30 else ''}"
 
 
-def _text(record: dict[str, Any]) -> str:
+def _text(record: dict[str, Any], own: Inspection) -> str:
     labels = record["labels"]
     gap = "" if record["gap"] != record["gap"] else f" (gap {record['gap']:.3g})"
     rows = [
@@ -168,7 +125,7 @@ def _text(record: dict[str, Any]) -> str:
             "model",
             f"{record['class']}({', '.join(f'{name}={value}' for name, value in record['settings'].items())})",
         ],
-        *([] if record["task"] == "ranking" else [["labels", _few(labels)]]),
+        *([["labels", _few(labels)]] if own.shows_labels else []),
         ["features", f"{record['n_features']:,} ({record['feature_kind']})"],
         ["weights", f"{record['n_weights']:,}, {record['n_nonzero_weights']:,} of them not 0"],
         ["objective", f"{record['objective']:.8g}{gap} after {record['iterations']} iterations"],
@@ -176,24 +133,11 @@ def _text(record: dict[str, Any]) -> str:
     ]
     if record["cut_size"] is not None:
         rows.insert(1, ["cut size", f"{record['cut_size']:g}"])
-    if record["task"] == "tagging":
-        between = "tabs" if record["separator"] == "\t" else "blanks"
-        n_columns, label = record["n_columns"], record["label_column"]
-        rows.append(["input", f"{n_columns} columns separated by {between}, the label in column {label}"])
-    if record["task"] == "ranking":
-        scale = "scaled to [0, 1] within each query" if record["scale"] == "query" else "as they are"
-        options = ", ".join(f"{name}={value!r}" for name, value in record["reading"].items())
-        rows.append(
-            ["input", f"GRADE qid:QUERY 1:VALUE ..., features {scale}" + f" ({options})" * bool(options)]
-        )
-    parts = [aligned(rows)]
+    parts = [aligned([*rows, *own.rows])]
     for what, keys in _NAMED_BY.items():
         for sign, found in record[what].items():
             if found:
                 lines = [[f"{w['weight']:+.4f}", *(w[key] for key in keys)] for w in found]
                 title = f"strongest {sign} {what.replace('_', ' ')}"
                 parts.append(f"{title}\n{aligned(lines, indent='  ')}")
-    if record["template"] is not None:
-        lines = [line for line in record["template"].splitlines() if line and not line.startswith("# ")]
-        parts.append("template\n" + "\n".join(f"  {line}" for line in lines))
-    return "\n\n".join(parts)
+    return "\n\n".join([*parts, *own.sections])

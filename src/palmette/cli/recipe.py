@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from palmette.cli.files import check_writable
+from palmette.apps.options import writable
 from palmette.cli.output import Json, aligned, log, print_result
 
 
@@ -19,24 +19,21 @@ def recipe(
     json: Json = False,
 ) -> None:
     """Run experiments end to end; exit code 1 if one misses its targets."""
-    from palmette.recipes import list_recipes, run_recipe
+    from palmette.recipes import find_recipe, list_recipes, run_recipe
 
     if report is not None:
         if len(names or ()) != 1:
             raise ValueError(f"--report takes the report of one recipe, but {len(names or ())} were named")
-        check_writable(report, "the report")
+        writable(report, "the report")
     if not names:
         titles = {entry.name: entry.title for entry in list_recipes()}
         rows = [[name, title] for name, title in titles.items()]
-        print_result(json, {"available": titles}, aligned(rows) if rows else "no recipes")
+        print_result(json, {"available": titles}, aligned(rows))
         return
-    known = {entry.name for entry in list_recipes()}
-    for name in names:
-        if name not in known:
-            raise ValueError(f"no recipe {name!r}; there are: {', '.join(sorted(known)) or 'none'}")
-    outcomes = {name: run_recipe(name, quick=quick, log=log) for name in names}
+    chosen = [find_recipe(name).name for name in names]  # all of them, before the first one runs
+    outcomes = {name: run_recipe(name, quick=quick, log=log) for name in chosen}
     if report is not None:
-        outcomes[names[0]].write_report(report)
+        outcomes[chosen[0]].write_report(report)
     ok = all(outcome.passed for outcome in outcomes.values())
     record = {"ok": ok, "recipes": {name: outcome.to_dict() for name, outcome in outcomes.items()}}
     print_result(json, record, "\n\n".join(outcome.format() for outcome in outcomes.values()))

@@ -34,3 +34,12 @@ def above_optimum(gap: float, objective: float) -> str:
     gap = max(gap, 0.0)  # below 0 by rounding only
     share = f" ({gap / abs(objective):.1e} of it)" if objective else ""
     return f", at most {gap:.4g}{share} above the optimum"
+
+
+def size_in_words(n_bytes: int) -> str:
+    """The size of a file.
+
+    >>> size_in_words(2048), size_in_words(3 * 2**20)
+    ('2.0 kB', '3.0 MB')
+    """
+    return f"{n_bytes / 2**10:.1f} kB" if n_bytes < 2**20 else f"{n_bytes / 2**20:.1f} MB"

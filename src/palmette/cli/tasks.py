@@ -1,43 +1,200 @@
-"""What a model file is for, and which options belong to which task."""
+"""Commands whose options depend on the task: their functions have those that all tasks share."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
-from typing import Any
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Annotated, Any, get_type_hints
 
 import typer
+from typer.core import TyperGroup
+
+from palmette.apps.options import Option
+from palmette.apps.task import Task, all_tasks, get_task
+
+TaskName = Annotated[
+    str | None,
+    typer.Option(
+        "--task",
+        metavar="TASK",
+        help="One of the tasks below; with --help its options are shown too.",
+        autocompletion=lambda incomplete: [name for name in all_tasks() if name.startswith(incomplete)],
+    ),
+]
+
+
+class Given:
+    """The options of tasks that stand on the command line."""
+
+    def __init__(self, command: str, values: Mapping[str, Any]) -> None:
+        self._command, self._values = command, values
+
+    def __bool__(self) -> bool:
+        return bool(self._values)
+
+    def of(self, task: Task) -> dict[str, Any]:
+        """Checked values of all options of a task by name; an option of another task is refused."""
+        own = task.options.get(self._command, ())
+        for flag in self._values.keys() - {option.flag for option in own}:
+            raise ValueError(
+                f"{flag} is no option of --task {task.name}; leave it out: it belongs to --task "
+                f"{' and '.join(self._owners(lambda option, flag=flag: option.flag == flag))}"
+            )
+        return {option.name: self._checked(option) for option in own}
+
+    def _checked(self, option: Option) -> Any:
+        value = self._values.get(option.flag, option.default)
+        try:
+            return option.checked(value)
+        except ValueError as error:
+            others = self._owners(lambda other: other.flag == option.flag and value in other.choices)
+            raise ValueError(f"{error}; or use --task {' or '.join(others)}") if others else error from None
+
+    def _owners(self, has: Callable[[Option], bool]) -> list[str]:
+        return [
+            name for name, task in all_tasks().items() if any(map(has, task.options.get(self._command, ())))
+        ]
+
+
+_functions: dict[str, Callable[..., None]] = {}
+
+
+def add_task_command(app: typer.Typer, function: Callable[..., None]) -> None:
+    """Add a command that `Commands` makes when it is called; until then only its help is known."""
+    _functions[function.__name__] = function
+    app.command(function.__name__, help=inspect.getdoc(function))(lambda: None)
+
+
+class Commands(TyperGroup):
+    """The commands, of which some are made for the task that is named behind them."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find a command and its arguments; also what shell completion asks."""
+        name, command, rest = super().resolve_command(ctx, args)
+        if name in _functions:
+            command = command_for(_functions[name], _named_task(rest))
+        return name, command, rest
+
+
+def _named_task(arguments: Sequence[str]) -> str | None:
+    """The last value of ``--task``."""
+    found = None
+    for argument, following in zip(arguments, [*arguments[1:], None]):
+        if argument == "--":
+            break
+        if argument == "--task":
+            found = following
+        elif argument.startswith("--task="):
+            found = argument.removeprefix("--task=")
+    return found
+
+
+def command_for(function: Callable[..., None], named: str | None) -> Any:
+    """The command of a function, which takes ``given: Given`` beside its own options.
+
+    It takes the options of all tasks, so that one of another task can be told from a mistake, and a model file can
+    tell its task later. Its help shows those of the task that is named.
+    """
+    name, known = function.__name__, all_tasks()
+    task = get_task(named)
+    options = {option.flag: option for each in known.values() for option in each.options.get(name, ())}
+    own = {option.flag: option for option in task.options.get(name, ())}
+    options |= own
+    hints = get_type_hints(function, include_extras=True)
+    common = [
+        parameter.replace(annotation=hints[parameter.name])
+        for parameter in inspect.signature(function).parameters.values()
+        if parameter.name != "given"
+    ]
+    taken = {f"--{parameter.name.replace('_', '-')}" for parameter in common}
+    for flag in taken & own.keys():
+        raise ValueError(
+            f"{flag} of task {task.name} is an option of 'palmette {name}' already; choose another name"
+        )
+    parameters = {f"_{i}": option for i, option in enumerate(options.values()) if option.flag not in taken}
+
+    def command(**values: Any) -> None:
+        told = {option.flag: values.pop(parameter) for parameter, option in parameters.items()}
+        context: typer.Context = values["context"]
+        on_line = {
+            option.flag: told[option.flag]
+            for parameter, option in parameters.items()
+            if getattr(context.get_parameter_source(parameter), "name", "") == "COMMANDLINE"
+        }
+        function(**values, given=Given(name, on_line))
+
+    command.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [*common, *(_parameter(key, each, named, own) for key, each in parameters.items())]
+    )
+    command.__annotations__ = {
+        each.name: each.annotation for each in command.__signature__.parameters.values()
+    }  # type: ignore[attr-defined]
+    made = typer.Typer(add_completion=False)
+    about = f"\n\n{task.about.get(name, '')}\n\nFiles of {task.name}: {task.files}" if named else ""
+    made.command(name, help=f"{inspect.getdoc(function)}{about}", epilog=_epilog(name, known.values()))(
+        command
+    )
+    return typer.main.get_command(made)
+
+
+def _parameter(name: str, option: Option, named: str | None, own: Mapping[str, Option]) -> inspect.Parameter:
+    metavar = option.metavar or ("|".join(option.choices) if option.choices else None)
+    shown = typer.Option(
+        option.flag,
+        help=option.help,
+        metavar=metavar,
+        hidden=named is None or option.flag not in own,
+        rich_help_panel=f"Options of --task {named}",
+        autocompletion=(lambda incomplete: [c for c in option.choices if c.startswith(incomplete)])
+        if option.choices
+        else None,
+    )
+    kind: Any = bool if option.type is bool else option.type | None
+    return inspect.Parameter(
+        name, inspect.Parameter.KEYWORD_ONLY, default=option.default, annotation=Annotated[kind, shown]
+    )
+
+
+def _epilog(command: str, tasks: Iterable[Task]) -> str:
+    lines = [f"{task.name}: {task.summary}{' (the default)' * task.is_default}" for task in tasks]
+    return "\n\n".join(
+        [f"Tasks, each with options of its own (palmette {command} --task TASK --help):", *lines]
+    )
 
 
 def task_of(model: Any) -> str | None:
-    """The task that a loaded model was trained for by ``palmette train``, such as "tagging"; None for other models."""
+    """The name of the task that a loaded model was trained for by ``palmette train``; None for other models."""
     extra = getattr(model, "extra_", None)
     return extra.get("task") if isinstance(extra, dict) else None
 
 
-def refuse_options(context: typer.Context, names: Collection[str], task: str) -> None:
-    """Raise an error that names the first option on the command line that a task does not have."""
-    for parameter in context.command.params:
-        source = context.get_parameter_source(str(parameter.name))
-        if parameter.name in names and source is not None and source.name == "COMMANDLINE":
-            raise ValueError(f"{parameter.opts[0]} is no option of {task}; leave it out")
+def task_for(model: Any, source: str, named: str | None) -> Task:
+    """The task of a loaded model; without one the task that was named, or the default."""
+    own = task_of(model)
+    if own is None:
+        return get_task(named)
+    if own not in all_tasks():
+        raise ValueError(
+            f"{source}: a model of task {own!r}, which is not registered; import the module that registers it"
+        )
+    if named not in (None, own):
+        raise ValueError(f"{source} is a model of --task {own}, not of --task {named}; leave --task out")
+    return get_task(own)
 
 
-def refuse_graded_documents(paths: Iterable[str | None], remedy: str) -> None:
-    """Raise an error for a LETOR file where columns are read: it would be taken for one sentence of many labels.
+def refuse_files_of_others(task: Task, paths: Iterable[str | None], remedy: str) -> None:
+    """Raise an error for a file that is plainly one of another task.
 
     Standard input is not looked at, since it can be read only once.
     """
     from palmette.errors import DataFileError
-    from palmette.io.lines import read_raw_lines
 
+    others = [other for other in all_tasks().values() if other.name != task.name]
     for path in paths:
         if path is None or path == "-":
             continue
-        lines = enumerate(map(bytes.split, read_raw_lines(path)), 1)
-        first = ((number, cells) for number, cells in lines if cells and not cells[0].startswith(b"#"))
-        number, cells = next(first, (0, []))
-        if len(cells) > 1 and cells[1].startswith(b"qid:"):
-            raise DataFileError(
-                f"{path}:{number}: {cells[1].decode(errors='replace')[:40]} is the query of a graded document, and "
-                f"columns of tokens are wanted; {remedy}"
-            )
+        for other in others:
+            found = other.recognise(path)
+            if found is not None:
+                wanted = task.files.split(",")[0]
+                raise DataFileError(f"{found}, and {wanted} are wanted; {remedy} --task {other.name}")

@@ -55,7 +55,7 @@ class CRF(KernelEstimator):
         ``edge_features`` and ``warm_start``, which speak of weights, are refused.
     cache_size : float, default=2000
         Megabytes for the Gram matrix and its factor, 16 bytes for each pair of distinct rows.
-    solver : {"auto", "dual", "lbfgs", "sag", "stochastic", "bundle"} or solver object
+    solver : {"auto", "dual", "lbfgs", "stochastic", "bundle"} or solver object
         "auto": dual ascent for chains of order 1 with sparse features (none of them on edges), more than 2,000
         weights and L2 (and L1), down to ``tol=1e-6``, unless a feature value is large, ``x^2 > 50 l2``; "stochastic"
         with a decomposition, "proximal" with a group lasso; otherwise L-BFGS (OWL-QN with l1). The other solvers of

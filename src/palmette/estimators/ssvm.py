@@ -28,8 +28,8 @@ from palmette.surrogates.ties import TieLoss
 # neither their order nor their repetition, and both take no time.
 DUAL_FROM, FEW_SAMPLES = 1e-4, 100
 LOSSES = ("hinge", "soft_hinge", "ramp")
-# Relative gap of the objective beyond which held-out scores do not move (benchmarks/defaults.py). The ramp loss has no
-# gap: its procedure ends by the decrease of a round, and ends too soon at 1e-2.
+# Relative gap of the objective beyond which held-out scores do not move (experiments/benchmarks/defaults.py). The ramp
+# loss has no gap: its procedure ends by the decrease of a round, and ends too soon at 1e-2.
 USUAL_TOL = {"hinge": 1e-2, "soft_hinge": 1e-3, "ramp": 1e-3}
 
 

@@ -14,8 +14,8 @@ from palmette.estimators.training import Encoded
 from palmette.regularizers.elastic import ElasticNet
 from palmette.structures.ranking.codec import RankingCodec
 
-# The usual penalty as a share of the spread of the columns, by measurement (benchmarks/defaults.py): learners have
-# their own (`usual_share`); that of a ranking is larger, since the loss of a query speaks of many documents.
+# The usual penalty as a share of the spread of the columns, by measurement (experiments/benchmarks/defaults.py):
+# learners have their own (`usual_share`); that of a ranking is larger, since a query's loss speaks of many documents.
 RANKING_SHARE = 1.0
 ROWS_AT_ONCE = 4096
 OF_POSITIONS = ("node", "begin", "end")  # blocks whose features are the columns of positions

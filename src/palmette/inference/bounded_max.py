@@ -72,6 +72,7 @@ def run_sequential(
     codes = np.zeros(topology.n_vars, np.int64)
     bound = 0.0
     exact = True
+    # Components are independent: their bounds add up, and the whole is exact if value and bound meet in each.
     for p in range(slots.n_parts):
         report = np.empty(3)
         bounded_max_part(

@@ -30,7 +30,7 @@ class Elimination(NamedTuple):
     rest: np.ndarray
     complete: bool
     log2_size: float  # of the largest clique
-    log2_total: float  # of all cliques together, one a variable
+    log2_total: float  # of all cliques together, one per variable
 
     @property
     def width(self) -> int:
@@ -77,6 +77,8 @@ def _search(topology: Topology, steps: float) -> Elimination:
         trials.append((WEIGHTED_FILL, no_ties))
     rng = np.random.default_rng(0)
     spent = 0.0
+    # Greedy orders compete by the total size of their cliques; a complete order beats one that was given up. ``spent``
+    # counts steps of the kernel, not seconds, so that the order is the same on every machine.
     while trials or spent < min(_STEPS_PER_STATE * 2.0**best.log2_size, steps if best.complete else QUICK):
         rule, tie = trials.pop(0) if trials else (MIN_FILL, rng.random(len(cards)))
         found, work = _greedy(adj_ptr, adj, cards, tie, rule)

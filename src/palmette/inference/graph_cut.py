@@ -12,7 +12,7 @@ _SLACK = 1e-12
 
 
 def is_submodular(graph: FactorGraph) -> bool:
-    """Whether a cut finds the maximum: at most two states a variable, pairs only, ``t[0,0] + t[1,1] >= t[0,1] +
+    """Whether a cut finds the maximum: at most two states per variable, pairs only, ``t[0,0] + t[1,1] >= t[0,1] +
     t[1,0]``.
 
     Examples

@@ -90,6 +90,7 @@ def reduced(graph: FactorGraph) -> Reduction:
     constant = float(graph.unary[ptr[:-1] + fixed][~left].sum())
     unary = [graph.unary[ptr[i] + states[i]] for i in variables]
     wide: dict[tuple[int, ...], np.ndarray] = {}
+    # Invariant: constant + unary + tables in ``wide`` = score of every assignment of the states that are left.
     for f in range(topology.n_factors):
         scope = topology.scope_of(f)
         table = graph.table(f)[np.ix_(*(states[i] for i in scope))]

@@ -82,6 +82,9 @@ def relax(
     temperature = min(first, 3.0 * max(warm.temperature, 5.0 * _COLDEST * first))
     warm.smooth = start_messages(Slots.of(topology), warm.smooth)
     sweeps = 0
+    # Invariant: value <= relaxed maximum <= bound. ``value`` belongs to the best feasible point met (marginals or an
+    # assignment), ``bound`` is the least one that messages prove; that they meet (``closed``) certifies the end.
+    # Marginals at temperature T lack about T x entropy, so T falls. ``smooth`` has messages in units of scores.
     while not closed() and np.isfinite(bound) and sweeps < max_iter and temperature > _COLDEST * first:
         scaled = warm.smooth / (temperature * weight)
         run = reweighted_parts(

@@ -73,6 +73,9 @@ def simplex_qp(rows: np.ndarray, b: np.ndarray, start: np.ndarray | None = None)
     newton = _ActiveSet(rows, lengths, b, _first_point(lengths, b, start))
     patience = 20 + len(b)
     best_value, best_gap, stalls = -np.inf, np.inf, 0
+    # Invariant: ``a`` is on the simplex and its value falls by rounding only. At a stationary point of its support
+    # (``settled``) the most violating coordinate enters. gap = max_k r_k - a.r bounds what is missing (concavity) and
+    # certifies the end; below 4 x noise it is rounding. O(n m) per iteration besides the factorisation.
     for _ in range(20 * len(b) + 50):
         a, r = newton.a, newton.gradient()
         value, entering = 0.5 * (a @ (b + r)), int(np.argmax(r))
@@ -246,6 +249,7 @@ class _ActiveSet:
 def _pairwise_steps(rows: np.ndarray, a: np.ndarray, r: np.ndarray, noise: float) -> np.ndarray:
     """Move weight from the worst supported to the best coordinate by exact steps."""
     a, r = a.copy(), r.copy()
+    # Each step is an exact line search along e_up - e_down: the value never falls. O(n m) per step.
     for _ in range(2 * len(a) + 20):
         up, down = int(np.argmax(r)), int(np.argmin(np.where(a > 0.0, r, np.inf)))
         slope = r[up] - r[down]

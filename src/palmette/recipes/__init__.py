@@ -1,7 +1,7 @@
 """Recipes: whole experiments, each one readable file from data to table and figure.
 
-A recipe is a file ``recipes/<name>.py`` of the source checkout (or of the current folder). Its docstring says what
-it does, the first line being the title, and its function ``run(context)`` does it::
+A recipe is a file ``recipes/<name>.py`` in ``experiments/`` of the source checkout, or in the current folder. Its
+docstring says what it does, the first line being the title, and its function ``run(context)`` does it::
 
     '''Sums: how fast they grow.'''
 
@@ -15,6 +15,16 @@ it does, the first line being the title, and its function ``run(context)`` does 
 
 from palmette.recipes.context import Context, Figure, Table, Verdict
 from palmette.recipes.report import RecipeReport
-from palmette.recipes.runner import Recipe, list_recipes, run_recipe
+from palmette.recipes.runner import Recipe, find_recipe, list_recipes, run_recipe
 
-__all__ = ["Context", "Figure", "Recipe", "RecipeReport", "Table", "Verdict", "list_recipes", "run_recipe"]
+__all__ = [
+    "Context",
+    "Figure",
+    "Recipe",
+    "RecipeReport",
+    "Table",
+    "Verdict",
+    "find_recipe",
+    "list_recipes",
+    "run_recipe",
+]

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import io
 import math
+import operator
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from palmette.bench.spec import Target
 from palmette.plot.axes import MISSING, has_matplotlib
+from palmette.recipes.tables import aligned_table
 
 if TYPE_CHECKING:
     from palmette.apps.tagging.report import EvaluationReport
 
 Cell = str | int | float | None
+_OPERATORS = {"<=": operator.le, ">=": operator.ge}
 
 
 @dataclass(frozen=True)
@@ -41,14 +43,7 @@ class Table:
 
     def format(self) -> str:
         """Plain text: names to the left, the rest to the right."""
-        rows = [list(self.header), *self.cells()]
-        widths = [max(map(len, column)) for column in zip(*rows)]
-        rows.insert(1, ["-" * width for width in widths])
-        lines = [
-            "  ".join([row[0].ljust(widths[0]), *(cell.rjust(w) for cell, w in zip(row[1:], widths[1:]))])
-            for row in rows
-        ]
-        return "\n".join([self.title, *(line.rstrip() for line in lines)])
+        return f"{self.title}\n{aligned_table(self.header, self.cells())}"
 
     def to_dict(self) -> dict[str, Any]:
         """Keys ``title``, ``header``, ``rows``."""
@@ -65,22 +60,29 @@ class Figure:
 
 @dataclass(frozen=True)
 class Verdict:
-    """A target and the value that was reached."""
+    """A bound on a value, and the value that was reached."""
 
-    target: Target
+    metric: str
+    op: str
+    bound: float
     value: float
+
+    def __post_init__(self) -> None:
+        if self.op not in _OPERATORS:
+            raise ValueError(f"target {self.metric!r}: op must be '<=' or '>=', got {self.op!r}")
 
     @property
     def met(self) -> bool:
-        """Whether the value satisfies the bound."""
-        return self.target.met(self.value)
+        """Whether the value satisfies the bound; NaN never does."""
+        return bool(_OPERATORS[self.op](self.value, self.bound))
 
     def to_dict(self) -> dict[str, Any]:
         """Keys ``metric``, ``op``, ``bound``, ``value``, ``met``."""
-        return {**self.target.to_dict(), "value": self.value, "met": self.met}
+        return {**asdict(self), "met": self.met}
 
     def __str__(self) -> str:
-        return f"{'met' if self.met else 'MISSED'}: {self.target}: {_shown(self.value)}"
+        outcome = "met" if self.met else "MISSED"
+        return f"{outcome}: {self.metric} {self.op} {self.bound:g}: {_shown(self.value)}"
 
 
 class Context:
@@ -149,7 +151,7 @@ class Context:
 
     def add_target(self, metric: str, value: float, op: str, bound: float) -> None:
         """Check a value against a bound; ``op`` is ``"<="`` or ``">="``."""
-        self.verdicts.append(Verdict(Target(metric, op, bound), float(value)))
+        self.verdicts.append(Verdict(metric, op, bound, float(value)))
 
     def add_note(self, text: str) -> None:
         """Add a line of text to the report."""

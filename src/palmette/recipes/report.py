@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from palmette.io import write_atomically
 from palmette.page import Html, contents, page, table, tag
 from palmette.recipes.context import Figure, Table, Verdict
+from palmette.recipes.tables import markdown_table
 
 if TYPE_CHECKING:
     from palmette.apps.tagging.report import EvaluationReport
@@ -107,9 +108,7 @@ class RecipeReport:
         """The report as Markdown; ``pictures`` are the files of the figures."""
         blocks = [f"# {self.name}", self.doc.strip()]
         for each in self.tables:
-            align = ["---", *["---:"] * (len(each.header) - 1)]
-            lines = ["| " + " | ".join(row) + " |" for row in [each.header, align, *each.cells()]]
-            blocks += [f"## {each.title}", "\n".join(lines)]
+            blocks += [f"## {each.title}", markdown_table(each.header, each.cells())]
         blocks += [f"![{figure.title}]({name})" for figure, name in zip(self.figures, pictures)]
         for report in self.evaluations:
             blocks += [f"## {report.title}", f"```\n{report.evaluation.format()}\n```"]

@@ -8,12 +8,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from palmette.bench.files import CheckoutFiles
-from palmette.bench.machine import machine, versions
 from palmette.recipes.context import Context
+from palmette.recipes.files import ExperimentFiles, load_file
+from palmette.recipes.machine import machine, versions
 from palmette.recipes.report import RecipeReport
 
-_FILES = CheckoutFiles("recipes", "recipe")
+_FILES = ExperimentFiles("recipes", "recipe")
 
 
 @dataclass(frozen=True)
@@ -34,8 +34,25 @@ class Recipe:
 
 
 def list_recipes() -> list[Recipe]:
-    """The recipes of the source checkout and of the current folder, by name; nothing is imported."""
+    """The recipes of the source checkout and of the current folder, by name; nothing is imported.
+
+    Raises
+    ------
+    ValueError
+        There are none.
+    """
     return [_described(path) for path in _FILES.paths().values()]
+
+
+def find_recipe(name: str) -> Recipe:
+    """The recipe of a name, in which hyphens count as underscores.
+
+    Raises
+    ------
+    ValueError
+        There is no such recipe.
+    """
+    return _described(_FILES.find(name))
 
 
 def run_recipe(name: str, quick: bool = False, log: Callable[[str], None] | None = None) -> RecipeReport:
@@ -44,7 +61,7 @@ def run_recipe(name: str, quick: bool = False, log: Callable[[str], None] | None
     Parameters
     ----------
     name : str
-        Name of its file without ``.py``.
+        Name of its file without ``.py``; hyphens count as underscores.
     quick : bool, default=False
         A small version that takes less than a minute.
     log : callable, optional
@@ -61,8 +78,8 @@ def run_recipe(name: str, quick: bool = False, log: Callable[[str], None] | None
     DatasetUnavailable
         The recipe needs data that is not here and could not be fetched.
     """
-    recipe = _described(_FILES.find(name))
-    run = getattr(_FILES.load(recipe.path), "run", None)
+    recipe = find_recipe(name)
+    run = getattr(load_file(recipe.path), "run", None)
     if not callable(run):
         raise ValueError(f"{recipe.path} does not define run(context), which does the work of a recipe")
     context = Context(quick=quick, log=log)
@@ -71,7 +88,7 @@ def run_recipe(name: str, quick: bool = False, log: Callable[[str], None] | None
     if not (context.tables or context.figures):
         raise ValueError(f"{recipe.path}: run(context) added neither a table nor a figure to the report")
     return RecipeReport(
-        name=name, title=recipe.title, doc=recipe.doc, quick=quick, seconds=time.perf_counter() - started,
+        name=recipe.name, title=recipe.title, doc=recipe.doc, quick=quick, seconds=time.perf_counter() - started,
         tables=tuple(context.tables), figures=tuple(context.figures), evaluations=tuple(context.evaluations),
         verdicts=tuple(context.verdicts), notes=tuple(context.notes), versions=versions(["scikit-learn"]),
         machine=machine(),

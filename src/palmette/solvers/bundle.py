@@ -147,6 +147,8 @@ class Bundle(Driven):
 
     def _look(self, problem: Problem, run: BundleState, w: np.ndarray) -> tuple[float, float]:
         """The objective found at ``w`` and its slack; its cut improves the bound. One pass."""
+        # Invariant: pool.best <= optimum <= best + slack. A cut lies below the convex data term everywhere, so the
+        # maximum of the dual over all cuts bounds the optimum from below; the difference certifies the end.
         value, gradient, slack = bounded_loss(problem, w)
         run.n_oracle += 1
         run.pool.add(value, gradient, w)

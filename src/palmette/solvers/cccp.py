@@ -272,6 +272,8 @@ class _Rounds:
                 first.append(step.primal)
             return self.short and first[0] - step.primal >= GAIN * (step.primal - step.lower)
 
+        # Up to a constant the convex problem lies above J and touches it at the present weights, so J falls by at least
+        # what the problem gains. There is no bound on J: the run ends where a round gains little.
         before = self.w, self.value, self.slope, self._convex_value
         self._minimise(enough)
         self._tangent()

@@ -105,6 +105,7 @@ class DualAscent:
         return self._result(w, recorder, reason, state)
 
     def _order(self, run: DualState, epoch: int) -> np.ndarray:
+        # Visits never lower the dual, in any order. Small gaps wait, and every third epoch measures all of them again.
         order = np.random.default_rng([self.random_state, epoch]).permutation(len(run.gap))
         gap = run.gap[order]
         if epoch % ALL_EVERY == 0 or not np.all(np.isfinite(gap)):

@@ -241,6 +241,9 @@ class LBFGS(Driven):
         if len(run.curvature) and not promise > 0.0:  # rounding has spoilt the pairs
             run.curvature.clear()
             direction = -run.curvature.times(steepest)
+        # Every place that a search accepts lowers the objective. Where no step along -H g does, the pairs are
+        # forgotten and -g is tried; where no more than rounding was promised, the rest goes by the gradient. The gap
+        # is proven by the subgradient or by the cuts, never by the size of a step.
         search = _orthant_search if reg.has_l1 else _wolfe_search
         while not run.settled:
             first = 1.0 if len(run.curvature) else min(1.0, 1.0 / norm)

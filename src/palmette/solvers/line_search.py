@@ -57,6 +57,9 @@ def strong_wolfe(
     """
     short, long = start, None
     best: Point | None = None
+    # Invariant: ``short`` is the start, or has enough decrease and still falls; ``long`` has too little decrease or
+    # rises again. Once there is a long one, a step that meets the conditions lies between them, and every trial takes a
+    # tenth off the interval at least.
     for n in range(1, max_evaluations + 1):
         point = at(step)
         enough = point.value < start.value and point.value <= start.value + decrease * step * start.slope

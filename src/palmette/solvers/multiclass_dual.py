@@ -187,6 +187,9 @@ class _Run:
     def _end_round(self) -> None:
         """Prove a bound, move the centre, and now and then compute the objective."""
         state, blocks = self.state, self.blocks
+        # An accelerated proximal point method: centre <- w + step (w - last). Invariant: the masses are feasible for
+        # the dual without the proximal term, so ``_bound`` holds for the objective itself; with ``_compare`` it gives
+        # the gap that certifies the end, proved once more by the masses alone.
         slope = blocks.slope(state)
         state.note_round(slope, self._cost)
         state.rounds, state.inner = state.rounds + 1, 0

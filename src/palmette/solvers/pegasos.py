@@ -155,6 +155,8 @@ class Pegasos:
         return -(-problem.n_samples // int(self.batch))
 
     def _epoch(self, problem: Any, run: PegasosState) -> None:
+        # An epoch visits every sample once, each at the weights of its turn. The sum of their cuts is a cut of the data
+        # term, so epochs prove bounds without further passes; the gap is measured at averages of iterates.
         if run.epoch & (run.epoch - 1) == 0:  # 0, 1, 2, 4, 8, ...: start the average afresh
             run.total, run.age = np.zeros_like(run.w), 0
         order = np.random.default_rng([self.random_state, run.epoch]).permutation(problem.n_samples)

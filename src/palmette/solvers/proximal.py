@@ -207,6 +207,9 @@ def _grown(momentum: float) -> tuple[float, float]:
 def _step(problem: Problem, run: ProximalState) -> bool:
     """Go on by one accepted step; false where none decreases the objective."""
     reg = problem.regularizer
+    # z = prox(v - slope / L, L), one pass per attempt. Accepted if the loss bends by at most L along the move, else L
+    # grows beyond the curvature met. ``best`` never rises; false where a step without momentum gains nothing, or no L
+    # fits. The end is certified elsewhere: by the subgradient at the point, or by the cuts.
     for _ in range(_ATTEMPTS):
         momentum, carry = _grown(run.momentum)
         v = run.w + carry * (run.w - run.last_w)

@@ -88,6 +88,8 @@ class InverseHessian:
         n = len(self)
         if not n:
             return g.copy()
+        # Pairs stand in a ring buffer; R and Y'Y are read in the order of age. Two passes over the pairs,
+        # O(memory x weights), and O(memory^2) for the triangular systems.
         order = np.arange(self._seen - n, self._seen) % self.memory  # old to new
         both = np.ix_(order, order)
         upper, yy = np.triu(self._sy[both]), self._yy[both]

@@ -13,7 +13,6 @@ from palmette.contracts.solver import Callback
 HOME = {
     "dual": ("palmette.solvers.dual", "DualAscent"),
     "lbfgs": ("palmette.solvers.lbfgs", "LBFGS"),
-    "sag": ("palmette.solvers.sag", "SAG"),
     "cccp": ("palmette.solvers.cccp", "CCCP"),
     "bundle": ("palmette.solvers.bundle", "Bundle"),
     "one_slack": ("palmette.solvers.cutting_planes", "OneSlack"),
@@ -35,7 +34,7 @@ HOME = {
 _CONVEX = ("bundle", "n_slack", "one_slack", "pegasos", "stochastic", "subgradient")
 # The solvers that serve each loss; a test fits with all of them, and sees all others refuse.
 SERVING = {
-    "log": ("auto", *_CONVEX, "dual", "lbfgs", "proximal", "sag"),
+    "log": ("auto", *_CONVEX, "dual", "lbfgs", "proximal"),
     "hinge": ("auto", *_CONVEX, "frank_wolfe", "linear_program", "multiclass_dual", "smo"),
     "rescaled hinge": ("auto", *_CONVEX, "linear_program"),
     "soft_hinge": ("auto", *_CONVEX, "lbfgs", "proximal"),
@@ -45,7 +44,7 @@ SERVING = {
     "Plackett-Luce": ("auto", *_CONVEX, "lbfgs", "proximal"),
 }
 _ONE_LABEL = ("multiclass_dual",)  # an output is a single label
-_LABELLED = ("dual", "sag", "smo")  # an output is one label a position
+_LABELLED = ("dual", "smo")  # an output is one label a position
 
 
 def serving(loss: str, structure: Any) -> list[str]:

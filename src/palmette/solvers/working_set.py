@@ -110,6 +110,9 @@ class WorkingSetBlocks:
 
         known = state.gap[np.isfinite(state.gap)]
         enough = WORTH * float(known.mean()) if len(known) else 0.0
+        # One oracle call per sample adds its most violated constraint if it is worth it. Then the dual over all
+        # constraints is raised without the oracle, until little of the gaps is lacking or SWEEPS are done. Masses stay
+        # feasible, so the dual value is a lower bound at any time.
         for s in order:
             self._visit(state, int(s), enough)
         every = np.arange(self.problem.n_samples)

@@ -11,7 +11,7 @@ from problems import KINDS, make_problem
 from palmette.errors import MissingCapability
 from palmette.objectives.risk import Risk
 from palmette.regularizers import Decomposition
-from palmette.solvers import LBFGS, SAG, DualAscent
+from palmette.solvers import LBFGS, DualAscent
 from palmette.solvers import stochastic_pass as passes
 from palmette.solvers.perceptron import AveragedPerceptron
 from palmette.solvers.stochastic import Stochastic
@@ -275,5 +275,3 @@ def test_dual_ascent_solves_constrained_chains(rng, l1, precision):
         best = LBFGS(tol=1e-9).solve(problem)
         assert result.reason == "gap"
         assert best.primal - 1e-4 <= result.primal <= best.primal * (1.0 + 2e-5)
-        with pytest.raises(MissingCapability, match="sag cannot forbid labels"):
-            SAG().solve(problem)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
+from palmette.apps.interrupted import handing_over
 from palmette.apps.ranking.evaluation import RankingEvaluation, evaluate_scores
 from palmette.apps.ranking.learners import make_ranker
 from palmette.apps.tuning import check_folds, check_tuning, fit_tuned
@@ -92,6 +93,11 @@ class Ranker:
         Returns
         -------
         Ranker
+
+        Raises
+        ------
+        TrainingInterrupted
+            After Ctrl-C, a KeyboardInterrupt whose ``application`` is the ranker with the best weights so far.
         """
         learner = make_ranker(algorithm, tuned=tune is not None, **options)
         check_tuning(learner, tune, dev is not None)
@@ -107,16 +113,20 @@ class Ranker:
                 "give data with grades"
             )
         X = scaled(queries.X, scale)
-        if tune is None:
-            learner.fit(X, queries.y)
-        else:
-            encoded, held = learner.encode(X), None
-            if tune == "dev" and dev is not None:
-                tables = scaled([widened(table, queries.n_features) for table in dev.X], scale)
-                held = Part(EncodedInputs(encoded.encoder.transform(tables), encoded.encoder), dev.y, None)
-            way = {"held": held} if tune == "dev" else {"n_folds": int(tune)}
-            fit_tuned(learner, Part(encoded, queries.y, None), **way)
-        return cls(learner, queries.n_features, scale, dict(reading or {}), dict(learner.fit_seconds_))
+        ranker = cls(learner, queries.n_features, scale, dict(reading or {}))
+        with handing_over(ranker):
+            if tune is None:
+                learner.fit(X, queries.y)
+            else:
+                encoded, held = learner.encode(X), None
+                if tune == "dev" and dev is not None:
+                    tables = scaled([widened(table, queries.n_features) for table in dev.X], scale)
+                    held = Part(
+                        EncodedInputs(encoded.encoder.transform(tables), encoded.encoder), dev.y, None
+                    )
+                way = {"held": held} if tune == "dev" else {"n_folds": int(tune)}
+                fit_tuned(learner, Part(encoded, queries.y, None), **way)
+        return replace(ranker, seconds=dict(learner.fit_seconds_))
 
     def scores(self, queries: Queries) -> list[np.ndarray]:
         """Scores of the documents of each query, higher is better."""

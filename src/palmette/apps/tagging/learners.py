@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from palmette.features.templates import Template
 
 SOLVERS = {
-    "crf": ("auto", "dual", "lbfgs", "sag", "stochastic", "bundle", "proximal"),
+    "crf": ("auto", "dual", "lbfgs", "stochastic", "bundle", "proximal"),
     "ssvm": (
         "auto",
         "frank_wolfe",
@@ -125,9 +125,9 @@ def check_together(learner: Any, template: Template | None = None, constrained: 
         )
     edges = template is not None and template.has_edge_features
     pairs = {  # what label pairs may be asked for, and the solvers that cannot serve it
-        "chains of second order": (structure.order == 2, ("dual", "sag")),
-        "labels that are constrained": (constrained or structure.allowed is not None, ("sag",)),
-        "lines of a template such as B01:%x[0,0]": (edges, ("dual", "sag")),
+        "chains of second order": (structure.order == 2, ("dual",)),
+        "labels that are constrained": (constrained or structure.allowed is not None, ()),
+        "lines of a template such as B01:%x[0,0]": (edges, ("dual",)),
     }
     asked = {what: unable for what, (there, unable) in pairs.items() if there}
     for what, unable in asked.items():

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from palmette.apps.interrupted import handing_over
 from palmette.apps.tagging.column_text import ColumnText, Sentence
 from palmette.apps.tagging.evaluation import Evaluation, evaluate_labels
 from palmette.apps.tagging.held_out import HeldOut
@@ -139,6 +140,8 @@ class Tagger:
             Files with different columns, a template that reads a missing column or the label, invalid spans.
         ValueError
             An option that the algorithm does not have, or a bad value of one.
+        TrainingInterrupted
+            After Ctrl-C, a KeyboardInterrupt whose ``application`` is the tagger with the best weights so far.
         """
         learner = make_learner(algorithm, **options)
         check_together(learner, template, constrained)
@@ -182,12 +185,13 @@ class Tagger:
             watcher = HeldOut(held_out.X, held_out.y, watch)
             learner.set_params(callbacks=[*(learner.callbacks or ()), watcher])
         seconds = {"features": time.perf_counter() - started}
-        if tune is None:
-            learner.fit(encoded, labels)
-        else:
-            way = {"held": held_out} if tune == "dev" else {"n_folds": int(tune), "groups": numbers}
-            score = None if numbers is not None and tune != "dev" else tagger.score
-            fit_tuned(learner, Part(encoded, labels, None), **way, score=score)
+        with handing_over(tagger):
+            if tune is None:
+                learner.fit(encoded, labels)
+            else:
+                way = {"held": held_out} if tune == "dev" else {"n_folds": int(tune), "groups": numbers}
+                score = None if numbers is not None and tune != "dev" else tagger.score
+                fit_tuned(learner, Part(encoded, labels, None), **way, score=score)
         if prune:
             learner.prune()
         return replace(tagger, seconds=seconds | learner.fit_seconds_)

@@ -2,7 +2,6 @@
 
 from palmette.apps.webgraph.edges import Edges, merge_edges
 from palmette.apps.webgraph.learners import FittedPages, PageLearner, page_learner
-from palmette.apps.webgraph.nested import Difference, choose, inner_error, paired_difference, training_sets
 from palmette.apps.webgraph.page import Link, Page, read_page
 from palmette.apps.webgraph.school import School, build_school
 from palmette.apps.webgraph.sites import (
@@ -10,8 +9,6 @@ from palmette.apps.webgraph.sites import (
     RICH_WORDS,
     Collection,
     Site,
-    linqs_collection,
-    load_schools,
     page_collection,
 )
 from palmette.apps.webgraph.urls import normal_url
@@ -21,7 +18,6 @@ __all__ = [
     "PAPER_WORDS",
     "RICH_WORDS",
     "Collection",
-    "Difference",
     "Edges",
     "FittedPages",
     "Link",
@@ -31,16 +27,10 @@ __all__ = [
     "Site",
     "Vocabulary",
     "build_school",
-    "choose",
-    "inner_error",
-    "linqs_collection",
-    "load_schools",
     "merge_edges",
     "normal_url",
     "page_collection",
     "page_learner",
     "page_words",
-    "paired_difference",
     "read_page",
-    "training_sets",
 ]

@@ -1,20 +1,16 @@
-"""The two collections of WebKB as graphs of pages, ready for learners."""
+"""Collections of sites as graphs of pages, ready for learners."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from palmette.apps.webgraph.edges import merge_edges
-from palmette.apps.webgraph.school import OTHER, School, build_school
+from palmette.apps.webgraph.school import School
 from palmette.apps.webgraph.words import Vocabulary, page_words
-
-CLASSES = ("course", "faculty", "project", "student")
-"""Classes of pages; all else is ``"other"``."""
 
 PAPER_WORDS = ("text", "incoming")
 RICH_WORDS = ("text", "incoming", "title", "headings", "outgoing", "heading before")
@@ -81,36 +77,10 @@ class Collection:
         return {site.name: vocabulary.matrix(site.words) for site in self.sites}
 
 
-def load_schools(names: Sequence[str] = ("cornell", "texas", "washington", "wisconsin")) -> list[School]:
-    """Read the pages of schools of ``webkb-cmu``; staff and departments count as other."""
-    from palmette.datasets import load_webkb_cmu
-
-    data: Any = load_webkb_cmu(names)
-    schools = []
-    for name in names:
-        rows = np.flatnonzero(data.schools == name)
-        labels = [data.target[i] if data.target[i] in CLASSES else OTHER for i in rows]
-        schools.append(build_school(name, [data.data[i] for i in rows], [data.urls[i] for i in rows], labels))
-    return schools
-
-
 def page_collection(schools: Sequence[School], kinds: Sequence[str], neighbours: bool) -> Collection:
     """Graphs with words of some `kinds` and, if wanted, edges between neighbouring links."""
     sites = []
     for school in schools:
         edges = merge_edges(len(school.pages), school.links, school.neighbours if neighbours else None)
         sites.append(Site(school.name, page_words(school, kinds), school.labels, edges.pairs, edges.features))
-    return Collection(tuple(sites))
-
-
-def linqs_collection() -> Collection:
-    """The graphs of ``webkb-linqs``: 1,703 words, links."""
-    from palmette.datasets import load_webkb_linqs
-
-    data: Any = load_webkb_linqs()
-    sites = []
-    for name, rows, labels, links in zip(data.schools, data.data, data.target, data.links):
-        words = [{str(k) for k in row.indices} for row in rows]
-        edges = merge_edges(len(labels), links)
-        sites.append(Site(name, words, labels, edges.pairs, edges.features))
     return Collection(tuple(sites))

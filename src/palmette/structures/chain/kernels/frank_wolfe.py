@@ -118,6 +118,7 @@ def direct_features(x, row, label, amount, width, inverse, g):
     """As ``add_features``; returns by how much ``sum g^2 inverse`` grew. ``inverse`` is 0 where there is no weight."""
     ones = len(x.multi_value) == 0 and len(x.single_value) == 0
     grown = 0.0
+    # Invariant: ``grown`` is the change of sum g^2 inverse so far; (g + d)^2 - g^2 = d (2 g + d). O(nnz of the row).
     for p in range(x.multi_at[row], x.multi_at[row + 1]):
         q = x.multi[p] * width + label
         d = amount if ones else amount * x.multi_value[p]
@@ -137,6 +138,7 @@ def direct_features(x, row, label, amount, width, inverse, g):
 @kernel()
 def step_features(x, row, label, step, width, inverse, g, w):
     """``w -= step g inverse`` for the weights of ``row`` with ``label``, and ``g = 0``: once, however often called."""
+    # g is cleared with the step, so a column that stands in several rows takes it once.
     for p in range(x.multi_at[row], x.multi_at[row + 1]):
         q = x.multi[p] * width + label
         w.rows[q] -= step * g.rows[q] * inverse.rows[q]
@@ -150,7 +152,7 @@ def step_features(x, row, label, step, width, inverse, g, w):
 
 @kernel()
 def move_mass(x, w, inverse, g, edge_t, lo, n, width, weight, gain, to, fro, limit):
-    """Move mass from labeling ``fro`` to labeling ``to``, as far as is best and at most ``limit``; returns how much.
+    """Move mass from labeling ``fro`` to labeling ``to``, by an exact line search up to ``limit``; returns how much.
 
     ``gain`` is the slope of the dual. The weights follow. The packed ``g`` is zero before and after.
     """
@@ -177,6 +179,7 @@ def admit(rival, top, best, path, lo, n, mass, value, n_active):
 
     Returns the number of active labelings, and whether there was no place.
     """
+    # A new labeling has mass 0 and is the best one, so the next pairwise step goes to it.
     if not top > value[best] + TIE * (1.0 + abs(top)):
         return n_active, 0
     if n_active == len(mass):
@@ -206,8 +209,8 @@ def frank_wolfe_pass(
     # Invariants: the masses of a sample are >= 0 and sum to 1; w = sum_s weight (true - mean counts) / l2 after every
     # step, and edge_t is the transpose of w.edge. gap[s] = weight (max_y - mean) of augmented scores before the visit.
     # A step is an exact line search, so the dual never falls. A labeling that loses its mass is dropped; a rival that
-    # got none is freed at the end. Per visit one O(n K^2) maximisation, per step O(nnz K + active n). Memory O(longest
-    # width + width^2 + places).
+    # got none is freed at the end. Per visit one O(n K^2) maximisation, per step O(nnz K + active n).
+    # Memory O(longest width + width^2 + places).
     for s in order:
         lo, hi = offsets[s], offsets[s + 1]
         n = hi - lo
@@ -248,7 +251,7 @@ def frank_wolfe_pass(
 
 @kernel()
 def row_products(x, inverse, offsets, starts, out):
-    """Inner products of the rows of each sample, each column times ``inverse`` (one number a column of weights).
+    """Inner products of the rows of each sample, each column times ``inverse`` (one number per column of weights).
 
     Those of sample s are the square table at ``starts[s]``.
     """

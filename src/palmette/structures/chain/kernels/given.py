@@ -20,6 +20,7 @@ def path_score(node, edge, first, step, lo, hi, path):
 @kernel()
 def path_scores(node, edge, step, offsets, path, total):
     """Score of every sample's path."""
+    # The edges of sample s stand from lo - s on (each sample before has one row more than edges); step 0: one table.
     for s in range(len(offsets) - 1):
         lo, hi = offsets[s], offsets[s + 1]
         total[s] = path_score(node, edge, (lo - s) * step, step, lo, hi, path)

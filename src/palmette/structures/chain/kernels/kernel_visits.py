@@ -28,6 +28,8 @@ def add_gram_rows(gram, small, value, stride, place, part_ptr, label, amount, n,
 
     ``p`` runs over ``part_ptr[t]:part_ptr[t + 1]``; ``stride`` is a multiple of eight.
     """
+    # table[label_p, :] += amount_p Gram[place_t, :], tile by tile, so that a tile of the table stays in the cache.
+    # O(parts x stride); the bytes of a Gram row are decoded once per tile and row.
     for start in range(0, stride, TILE):
         stop = min(start + TILE, stride)
         for t in range(n):
@@ -51,6 +53,7 @@ def add_gram_rows(gram, small, value, stride, place, part_ptr, label, amount, n,
 @kernel()
 def sample_gram(gram, small, value, scale, stride, slot, unique, lo, n, own):
     """Kernel values between the rows of a sample, into ``own`` (n, n)."""
+    # own[t, r] = k(x_t, x_r), read from the Gram row of x_t; O(n^2).
     for t in range(n):
         first = slot[unique[lo + t]] * stride
         for r in range(n):
@@ -68,6 +71,8 @@ def compare_labelings(path, m, stop, mass, s, lo, n, own, edge_weight, width, re
     Nodes with the same label count by the kernel of their rows, edges with the same pair of labels ``edge_weight``.
     ``reach`` (n, width) and ``seen`` (width, width) are flat, and zero before and after.
     """
+    # <m, b> = sum_{t, r} [m_t = b_r] own[t, r] + edge_weight x (number of equal label pairs). Prepared once:
+    # reach[r, k] = sum_t [m_t = k] own[t, r]. O(n^2 + labelings x n) instead of O(labelings x n^2).
     for t in range(n):
         k = path[m, lo + t]
         for r in range(n):
@@ -115,6 +120,7 @@ def augmented_node(table, scale, stride, unique, cost, codes, lo, n, n_labels, w
 @kernel()
 def find_labeling(path, mass, s, lo, n, rival):
     """The place of a labeling among the active ones of sample s, -1 if it is not there."""
+    # O(places x n) at worst; most comparisons end at the first differing label.
     for m in range(mass.shape[1]):
         if mass[s, m] == FREE:
             continue
@@ -136,6 +142,9 @@ def pairwise_steps(score, inner, mass, moved, s, factor, steps):
     ``moved`` collects the changes.
     """
     n_places = mass.shape[1]
+    # Moving mass m changes the dual by weight (rise m - curvature m^2 / 2), so m = rise / curvature, cut at the mass of
+    # the worst. Scores follow from kernels of labelings: score -= factor m (inner[:, best] - inner[:, worst]).
+    # O(places) per step. Masses stay >= 0 and their sum is kept; scores within TINY are equal, the lowest place wins.
     for _ in range(steps):
         best, worst = -1, -1
         for m in range(n_places):
@@ -188,6 +197,10 @@ def kernel_pass(
     label, amount = np.empty(longest * n_labels, np.int64), np.empty(longest * n_labels, np.float32)
     buffer = np.empty(TILE, np.float32)
     crowded = 0
+    # Invariants of a visit: ``node`` and ``edge`` are current, ``table`` lags behind by ``change`` (rows, labels) and
+    # gets it at the end as Gram rows, O(parts x distinct rows), which dominates. The masses of a sample sum to 1.
+    # gap[s] = weight (max_y - mean) of augmented scores before the visit. ``table`` is in single precision: the caller
+    # computes it anew before every certificate. Memory O(longest^2 + longest width + places^2).
     for s in order:
         lo = offsets[s]
         n = offsets[s + 1] - lo
@@ -270,6 +283,7 @@ def hinge_values(table, scale, stride, unique, offsets, codes, cost, n_labels, w
     node, edge_t = np.zeros(longest * width), np.zeros(width * width)
     transpose(edge, n_labels, width, edge_t)
     rival = np.empty(longest, np.int32)
+    # O(n K^2) per sample; scores of a distinct row are shared by all its occurrences.
     for s in range(len(offsets) - 1):
         lo = offsets[s]
         n = offsets[s + 1] - lo

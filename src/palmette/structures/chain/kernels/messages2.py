@@ -47,8 +47,7 @@ def forward_products(
     # alpha[1, i, j] ~ local[0, i] pair[0, i, j] local[1, j];
     # alpha[t, i, j] ~ (sum_h alpha[t - 1, h, i] triple[t - 2, h, i, j]) pair[t - 1, i, j] local[t, j].
     # Each alpha[t] is divided by its sum scale[t], so log Z is the sum of the logs of the scales, the largest node
-    # scores and the shifts. All factors are at most 1; the caller has proved by ``fits_products`` that none that
-    # matters underflows.
+    # scores and the shifts. All factors are at most 1; ``fits_products`` has proved that none that matters underflows.
     for t in range(hi - lo):
         row = node[lo + t]
         top = row[0]

@@ -20,6 +20,7 @@ TIE = 1e-12  # a gap below this share of the scores is rounding
 def score_row(x, indptr, indices, values, w, n_columns, width, bias, i, g):
     """Add the scores of row i to ``g``."""
     sparse, ones = len(indptr) > 0, len(values) == 0
+    # g[k] += bias[k] + sum_j x[i, j] w[j, k], eight labels at a time; O(nnz width). Padded weights are 0.
     for c in range(0, width, LANES):
         even = simd.load(g, c)
         if bias:
@@ -49,6 +50,8 @@ def score_row(x, indptr, indices, values, w, n_columns, width, bias, i, g):
 def add_row(x, indptr, indices, values, w, inverse, n_columns, width, bias, i, change):
     """Add ``change[k] x[i, j] inverse[j]`` to the weight of column j and label k."""
     sparse, ones = len(indptr) > 0, len(values) == 0
+    # w[j, :] += change x[i, j] inverse[j], eight labels at a time; chunks without a change are skipped, and most steps
+    # change few labels. O(nnz x changed chunks).
     for c in range(0, width, LANES):
         delta = simd.load(change, c)
         if simd.largest(delta) == 0.0 and simd.largest(simd.mul(delta, simd.splat(change, -1.0))) == 0.0:
@@ -77,6 +80,8 @@ def simplex_step(g, top, mass, at, n_labels, rate, change, place, value):
     Only coordinates within 1 of the largest can be positive; they are sorted, and those above the threshold ``t`` for
     which ``sum_k max(v_k - t, 0) = 1`` stay.
     """
+    # The threshold lies in [highest - 1, highest), so smaller coordinates end at 0. The m others are kept sorted by
+    # insertion: O(labels + m^2). Nothing is allocated.
     highest = -np.inf
     for k in range(n_labels):
         change[k] = mass[at + k] + rate * (g[k] - top)  # shifted, so that large rates lose no digits
@@ -115,6 +120,10 @@ def dual_pass(
     """
     g, change = np.zeros(width), np.zeros(width)
     place, value = np.zeros(width, np.int64), np.zeros(width)
+    # All labels of a row have the same curvature |x_i|^2 / l2, so the best masses of block i are a projection onto the
+    # simplex: of mass + g / (weight curvature), g the augmented scores. The dual never falls.
+    # Invariant: w = const + sum_i weight_i (e_target - mass_i) x_i inverse. gap[i] = weight (max_k - mean) before the
+    # step; those of a pass are taken at different w, so their sum is an estimate. O(nnz width) per visit.
     for i in order:
         at, true = i * width, codes[i] * width
         for c in range(0, width, LANES):
@@ -160,6 +169,7 @@ def dual_weights(
 ):
     """Weights (from 0) and mean costs that the masses imply."""
     change = np.zeros(width)
+    # w += sum_i weight_i (e_target_i - mass_i) x_i inverse, in the order of the samples: the same numbers in every run.
     for i in range(len(codes)):
         own = 0.0
         for k in range(n_labels):
@@ -174,6 +184,7 @@ def dual_weights(
 def hinge_value(x, indptr, indices, values, w, cost, codes, target, weight, n_columns, n_labels, width, bias):
     """``sum_i weight_i (max_k [f_k + cost] - f(target_i))``."""
     g, total = np.zeros(width), 0.0
+    # Samples in order, so that the sum is the same in every run. The cost of the target is taken off, since g has it.
     for i in range(len(codes)):
         true = codes[i] * width
         for c in range(0, width, LANES):

@@ -66,6 +66,8 @@ def split_columns(indptr, indices, values, place, bias_row, x):
     (``place < 0``: their weight is ``-1 - place``). A ``bias_row`` of at least 0 stands in every row."""
     ones = len(values) == 0
     m, s = 0, 0
+    # One pass, rows in order; m and s count the occurrences written, for which the caller has made room by
+    # ``count_kinds``. Columns without a weight are dropped.
     for t in range(len(indptr) - 1):
         for p in range(indptr[t], indptr[t + 1]):
             at = place[indices[p]]
@@ -91,6 +93,7 @@ def split_columns(indptr, indices, values, place, bias_row, x):
 def keep_columns(indptr, indices, values, place, at, column, value):
     """Occurrences of the columns that have a place, with it; returns their number. Empty outputs are only counted."""
     m = 0
+    # Called twice: with empty outputs to count, then to write. ``at`` gets the pointers of the rows both times.
     for t in range(len(indptr) - 1):
         for p in range(indptr[t], indptr[t + 1]):
             if place[indices[p]] >= 0:
@@ -107,6 +110,8 @@ def keep_columns(indptr, indices, values, place, at, column, value):
 def score_rows(x, w, base, lo, hi, width, node):
     """Node scores of feature rows lo:hi, into ``node`` from 0 on; every row starts as ``base``."""
     ones = len(x.multi_value) == 0 and len(x.single_value) == 0
+    # node[t, :] = base + sum_multi x w.rows[column, :], and one entry more per single column.
+    # O(multi x width + singles) per row. ``base`` is NEVER in the padding, so padded labels never count.
     for t in range(lo, hi):
         at = (t - lo) * width
         first, last = x.multi_at[t], x.multi_at[t + 1]
@@ -129,6 +134,8 @@ def score_rows(x, w, base, lo, hi, width, node):
 def scatter_rows(x, lo, hi, width, node, rows, singles):
     """Adjoint of ``score_rows``: add ``node`` x features to ``rows`` and ``singles``."""
     ones = len(x.multi_value) == 0 and len(x.single_value) == 0
+    # rows[column, :] += sum_t x node[t, :], rows in order, so that sums are the same in every run. ``node`` is 0 in the
+    # padding, as marginals are.
     for t in range(lo, hi):
         at = (t - lo) * width
         for p in range(x.multi_at[t], x.multi_at[t + 1]):
@@ -155,6 +162,8 @@ def number_distinct(x, lo, hi, seen, mark, distinct, local):
     """
     n = 0
     first = x.multi_at[lo]
+    # Invariant: mark[row] >= seen exactly for the columns met in this call, and mark[row] - seen is their number.
+    # ``seen`` grows by what was found, so marks never have to be cleared. O(occurrences).
     for p in range(first, x.multi_at[hi]):
         row = x.multi[p]
         if mark[row] < seen:
@@ -171,6 +180,7 @@ def gather_gradient(x, lo, hi, width, node, n_distinct, local, g):
     ones = len(x.multi_value) == 0 and len(x.single_value) == 0
     for j in range(0, n_distinct * width, LANES):
         simd.store(g, j, simd.splat(g, 0.0))
+    # g[local column, :] = sum_t x node[t, :], one row per distinct column: a step changes each row of weights once.
     first = x.multi_at[lo]
     for t in range(lo, hi):
         at = (t - lo) * width

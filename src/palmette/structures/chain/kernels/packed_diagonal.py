@@ -24,6 +24,8 @@ def diagonal_pass(x, w, base, factor, factor_t, offsets, weight, n_labels, width
     size = longest * width
     node, alpha, pull = np.empty(size, dtype), np.empty(size, dtype), np.empty(size, dtype)
     one = simd.splat(h.rows, 1.0)
+    # h_jk += c sum_t x_tj^2 p_tk (1 - p_tk); for label pairs p = alpha[t - 1, i] factor[i, j] pull[t, j]. Covariances
+    # between positions are left out. O(nnz width + n K width) per sample, O(longest width) memory.
     for s in range(len(weight)):
         lo, hi = offsets[s], offsets[s + 1]
         score_rows(x, w, base, lo, hi, width, node)

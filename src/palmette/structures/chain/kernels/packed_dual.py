@@ -34,6 +34,7 @@ def apply_rows(z, w, places, n, g, width, pace, l1, inverse_l2):
     step, cut, scale = simd.splat(g, -pace), simd.splat(g, l1), simd.splat(g, inverse_l2)
     direct, zero = simd.mul(step, scale), simd.splat(g, 0.0)
     plain = len(z) == 0
+    # z <- z - pace g, w = soft(z, l1) / l2 = (max(z - l1, 0) + min(z + l1, 0)) / l2. Without L1 only w is stored.
     for j in range(n):
         at, start = places[j] * width, j * width
         if plain:
@@ -63,6 +64,7 @@ def masked_square(g, n_distinct, distinct, mask, width):
     """Clear what has no weight in the gradient rows; returns their squared norm."""
     chunks = width // LANES
     norm = simd.splat(g, 0.0)
+    # Bit k of a mask byte says whether label k of the chunk has a weight; others must not move.
     for j in range(n_distinct):
         bits = distinct[j] * chunks
         for c in range(chunks):
@@ -81,7 +83,7 @@ def dual_pass(
     """One step of exact size on each sample of ``order``; ``gap[s]`` is what was found there before it.
 
     ``residual`` holds marginals minus truth of every row, ``residual_edge`` those of the label pairs, summed over a
-    sample (``n_labels`` rows a sample, none without edges). Returns the number of samples left out because
+    sample (``n_labels`` rows per sample, none without edges). Returns the number of samples left out because
     their numbers leave the range of the type.
     """
     longest = 0
@@ -104,6 +106,12 @@ def dual_pass(
     seen, n_failed = 0, 0
     inverse_node, inverse_edge = 1.0 / l2_node, 1.0 / l2_edge
     ones = len(x.multi_value) == 0 and len(x.single_value) == 0
+    # Block ascent: mu_s <- (1 - gamma) mu_s + gamma (marginals under w), with w = soft(z, l1) / l2 and
+    # z = -sum_s c_s (features of residual_s). The dual grows by at least c_s (gamma gap - gamma^2 c_s curvature / 2),
+    # curvature = |features of the direction|^2 / l2, so gamma = gap / (c_s curvature), at most 1.
+    # Invariants: residual = mu - truth; ``entropy`` is the mean of the entropies mixed in, by concavity a lower bound
+    # of the entropy of mu, so that the dual value is a valid bound. gap[s] = log Z - <theta, mu> - entropy >= 0.
+    # O(nnz width + n K width) per sample; memory O(longest width + width^2 + most width).
     for turn in range(len(order)):
         s = order[turn]
         lo, hi = offsets[s], offsets[s + 1]
@@ -204,6 +212,7 @@ def marginals_pass(x, w, base, offsets, codes, n_labels, width, residual, residu
         np.zeros(width * width, dtype),
     )
     shift = exponentiate_edges(w.edge, n_labels, width, factor, factor_t) if has_edges else 0.0
+    # residual = marginals - truth and entropy = log Z - <theta, marginals>, which makes every gap 0 at this w.
     for s in range(len(offsets) - 1):
         lo, hi = offsets[s], offsets[s + 1]
         n = hi - lo

@@ -1,4 +1,4 @@
-"""Pegasos on packed chains: weights with a scale, so that shrinking all of them costs nothing."""
+"""Pegasos on packed chains: weights with a common scale, so that shrinking all of them is O(1)."""
 
 from __future__ import annotations
 
@@ -45,6 +45,11 @@ def pegasos_pass(
     chunks = width // LANES
     ones = len(x.multi_value) == 0 and len(x.single_value) == 0
     scale, area, offset, last = 1.0, 0.0, 0.0, begin
+    # w = scale v, norm = sum l2 v^2, so that shrinking and projection change the scale only. Scores are those of v, so
+    # costs are divided by the scale: argmax (scale f + cost) = argmax (f + cost / scale). n_steps >= 1, hence rate < 1.
+    # drift += area x change with area = sum of the scales so far: area v - drift is the sum of all iterates.
+    # ``gradient`` and ``offset`` add up the cuts of the samples, each at the weights of its visit.
+    # O(nnz K + n K^2) per sample to predict, O(nnz of wrong positions) to update; memory O(longest width + width^2).
     for first in range(begin, len(order), batch):
         last = min(first + batch, len(order))
         transpose(v.edge, n_labels, width, edge_t)

@@ -30,6 +30,10 @@ def perceptron_pass(
     chunks = width // LANES
     ones = len(x.multi_value) == 0 and len(x.single_value) == 0
     total, n_mistakes = 0.0, 0
+    # w += c (counts(true) - counts(predicted)) after a mistake; drift += (age + turn) change, so that the average of
+    # the weights over the steps is w - drift / age at the end. Labels without a weight (mask bit 0) stay as they are.
+    # O(nnz width + n K width) per sample to predict, O(nnz of wrong positions) to update;
+    # O(longest width + width^2) memory, with edge features O(longest K width).
     for turn in range(len(order)):
         s = order[turn]
         lo, hi = offsets[s], offsets[s + 1]

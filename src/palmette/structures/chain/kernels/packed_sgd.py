@@ -1,4 +1,4 @@
-"""Stochastic gradient steps on the log loss of packed chains: weights with a scale, so that shrinking costs nothing."""
+"""Stochastic gradient steps on the log loss of packed chains: a common scale makes shrinking all weights O(1)."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ def subtract_rows(x, lo, hi, width, node, mask, pace, w):
     """``w -= pace`` times the gradient of rows lo:hi, whose derivatives by the scores stand in ``node``."""
     chunks = width // LANES
     ones = len(x.multi_value) == 0 and len(x.single_value) == 0
+    # Labels without a weight (mask bit 0) stay as they are; a column in several rows takes the sum of their steps.
     for t in range(lo, hi):
         at = (t - lo) * width
         for p in range(x.multi_at[t], x.multi_at[t + 1]):
@@ -52,6 +53,9 @@ def sgd_pass(x, w, base, mask, edge_mask, offsets, codes, order, n_labels, width
     path, cost, zeros = np.empty(0, np.int64), np.empty(0, dtype), np.zeros(width, dtype)
     edge_size = n_labels * width
     total, scale = 0.0, 1.0
+    # Invariant: the weights are scale x w.rows, scale x w.singles and w.edge. A step of -eta gradient is -eta / scale
+    # in stored units. O(nnz width + n K width) per sample, O(longest width + width^2) memory. ``loss_gradient`` takes
+    # log space where scaled products leave their range.
     for turn in range(len(order)):
         s = order[turn]
         lo, hi = offsets[s], offsets[s + 1]

@@ -1,4 +1,4 @@
-"""Stochastic (sub)gradient steps on packed chains: score one, infer one, update, in one compiled loop.
+"""Stochastic (sub)gradient steps on packed chains: score a sample, infer, update, in one compiled loop.
 
 The penalty of a weight is spread over the samples that touch it, so the sum over samples is exactly the
 objective and yet a step touches only the columns of its sample: no lazy bookkeeping is needed.
@@ -37,6 +37,7 @@ def count_touches(x, offsets, rows, singles, edge_columns):
     """Number of samples in which each multi, single and edge column stands."""
     row_mark, single_mark = np.full(len(rows), -1), np.full(len(singles), -1)
     edge_mark = np.full(len(edge_columns), -1)
+    # Each column counts once per sample: marks hold the last sample that it was seen in. O(occurrences + columns).
     for s in range(len(offsets) - 1):
         lo, hi = offsets[s], offsets[s + 1]
         for p in range(x.multi_at[lo], x.multi_at[hi]):
@@ -63,6 +64,10 @@ def sum_in_logs(node, n, n_labels, width, edge, step, pairs):
     """
     forward, backward = np.empty((n, n_labels)), np.zeros((n, n_labels))
     terms = np.empty(n_labels)
+    # forward[t, j] = node[t, j] + log sum_i exp(forward[t - 1, i] + edge[i, j]);
+    # backward[t, i] = log sum_j exp(edge[i, j] + node[t + 1, j] + backward[t + 1, j]), 0 at the last position;
+    # marginals are exp(forward + backward - log Z). O(n K^2) exponentials in double precision, O(n K) memory.
+    # ``pairs`` may be ``edge`` itself (step > 0): each entry is read before it is written.
     for t in range(n):
         for j in range(n_labels):
             value = 0.0
@@ -114,6 +119,8 @@ def table_gradient(
         truth += node[t * width + codes[lo + t]]
         if t > 0:
             truth += tables[t * size + codes[lo + t - 1] * width + codes[lo + t]]
+    # As ``loss_gradient``. ``sum_in_tables`` leaves marginals in place of scores, so for log space (NaN) node and
+    # tables are set up again. The gradient of an edge stays in its table; ``pairs`` gets the sum, for transitions.
     if surrogate == LOG:
         for c in range(0, n * width, LANES):
             simd.store(theta, c, simd.load(node, c))
@@ -161,6 +168,8 @@ def loss_gradient(
     """
     fill(pairs, n_labels * width, 0.0)
     truth = true_score(node, w.edge, codes, lo, n, width)
+    # LOG: log Z - f(true) with the gradient marginals - truth, in log space where products leave their range (NaN).
+    # HINGE: max_y [f + cost] - f(true), PERCEPTRON: the same without cost; gradient = maximiser - truth. O(n K width).
     if surrogate == LOG:
         for c in range(0, n * width, LANES):
             simd.store(theta, c, simd.load(node, c))
@@ -194,12 +203,14 @@ def loss_gradient(
 @kernel()
 def update_rows(w, squares, drift, l2, l1, places, n, g, mask, width, rate, adaptive, age):
     """One (proximal) step on the rows ``places[0:n]``, whose gradients stand in ``g``; ``l2`` and ``l1`` have one
-    number a row.
+    number per row.
 
     ``drift`` gathers ``age * change``, from which the average over steps follows without touching other weights.
     """
     chunks = width // LANES
     zero, pace, older = simd.splat(w, 0.0), simd.splat(w, rate), simd.splat(w, age)
+    # w <- soft(w - eta (g + l2 w), eta l1), eta = rate or rate / sqrt(sum of squared steps) per weight. Lanes without a
+    # weight (mask bit 0) have step 0 and stay as they are. O(n width).
     for j in range(n):
         row = places[j]
         decay, cut = simd.splat(w, l2[row]), simd.splat(w, l1[row])
@@ -281,6 +292,10 @@ def stochastic_pass(
         tables = np.empty(longest * edge_size, dtype)
         g_edge, edge_mark = np.zeros(len(w.edge_features)), np.full(len(x.edge_ptr), -1)
     total, n_updates, seen = 0.0, 0, 0
+    # Each column of the sample is updated once, with the gradient summed over its occurrences and its share of the
+    # penalty; transitions are touched by every sample. drift += (age + turn) change gives the average over steps.
+    # O(nnz width + n K width) per sample; memory O((longest + width + most) width), most = multi columns of a sample;
+    # with edge features O(longest K width). Marks by ``seen`` and ``turn`` need no clearing.
     for turn in range(len(order)):
         s = order[turn]
         lo, hi = offsets[s], offsets[s + 1]

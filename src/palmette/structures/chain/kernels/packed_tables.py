@@ -1,4 +1,4 @@
-"""Packed chains with features on their edges: one table of label pairs an edge.
+"""Packed chains with features on their edges: one table of label pairs per edge.
 
 The table of the edge that enters position t stands at ``t * n_labels * width``; position 0 has none. What the plain
 loops of ``palmette._kernels.lanes`` do with one table for all edges is done here with these.
@@ -19,6 +19,7 @@ def score_edges(x, w, lo, n, n_labels, width, tables):
     """Scores of the label pairs at the edges of rows lo:lo + n: transitions plus the features of the right row."""
     size = n_labels * width
     ones = len(x.edge_value) == 0
+    # tables[t, i, j] = w.edge[i, j] + sum_a x[t, a] w[a, (i, j)]; O(n K width + nnz x pairs per column).
     for t in range(1, n):
         at = t * size
         for c in range(0, size, LANES):
@@ -57,6 +58,7 @@ def sum_tables(tables, n, n_labels, width, weight, pairs):
 @kernel()
 def exponentiate_table(tables, at, n_labels, width):
     """Replace scores by ``exp(score - largest)``, 0 in the padding; returns the largest."""
+    # The largest pair becomes 1; padded columns are 0, so that padded labels never count. O(K width).
     largest = tables[at]
     for i in range(n_labels):
         for j in range(n_labels):
@@ -102,6 +104,8 @@ def sum_in_tables(node, n, n_labels, width, tables, alpha, pull):
     smallest = 1e-30 if node.itemsize == 4 else 1e-290
     size = n_labels * width
     log_z, product = 0.0, 1.0
+    # As ``lanes.sum_chain``: alpha[t, j] = node[t, j] sum_i alpha[t - 1, i] tables[t, i, j] / z_t, each table relative
+    # to its largest entry, which goes into log Z. NaN where z_t nears the smallest number of the type. O(n K width).
     for t in range(n):
         at = t * width
         log_z += exponentiate_row(node, at, width)
@@ -126,6 +130,8 @@ def sum_in_tables(node, n, n_labels, width, tables, alpha, pull):
             log_z += np.log(product)
             product = 1.0
     log_z += np.log(product)
+    # beta[t, i] = sum_j tables[t + 1, i, j] pull[t + 1, j], pull[t] = node x beta (node was divided by z_t). Marginals
+    # alpha beta and alpha tables pull replace node and tables; those of a position must sum to 1, else NaN.
     for t in range(n - 1, -1, -1):
         at = t * width
         if t == n - 1:
@@ -155,8 +161,10 @@ def sum_in_tables(node, n, n_labels, width, tables, alpha, pull):
 
 @kernel()
 def best_in_tables(node, n, n_labels, width, tables, path):
-    """As ``lanes.best_chain``, with one table an edge."""
+    """As ``lanes.best_chain``, with one table per edge."""
     size = n_labels * width
+    # node[t, i] += max_j (tables[t + 1, i, j] + node[t + 1, j]); O(n K width). Padded j never win: their node scores
+    # are NEVER. Ties go to the lowest labels, from the first row on.
     for t in range(n - 2, -1, -1):
         at, following, table = t * width, (t + 1) * width, (t + 1) * size
         for i in range(n_labels):

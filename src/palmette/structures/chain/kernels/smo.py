@@ -62,6 +62,7 @@ def worst_supported(score, edge, width, node, pair, lo, n, e0, ahead, path):
 def smallest_part(node, pair, to, fro, lo, n, e0):
     """The smallest marginal of the parts that ``fro`` has and ``to`` has not."""
     least = np.inf
+    # The mass that can move without making a marginal negative: parts that both labelings have do not change.
     for t in range(n):
         a, b = to[lo + t], fro[lo + t]
         if a != b:
@@ -93,6 +94,7 @@ def mean_score(score, edge, width, node, pair, lo, n, e0):
     """Score of a sample's marginals."""
     total = 0.0
     n_labels = node.shape[1]
+    # <score, marginals> + <edge, pair marginals>; rows of label i are skipped where it has no mass. O(n K^2).
     for t in range(n):
         for i in range(n_labels):
             if node[lo + t, i] > 0.0:
@@ -107,7 +109,7 @@ def mean_score(score, edge, width, node, pair, lo, n, e0):
 def smo_pass(
     x, w, inverse, base, cost, offsets, codes, weight, order, n_labels, width, node, pair, loss, gap, g, inner
 ):  # fmt: skip
-    """Visit the samples of ``order`` once each, with at most ``inner`` steps a visit.
+    """Visit the samples of ``order`` once each, with at most ``inner`` steps per visit.
 
     ``cost`` is flat, its rows padded to ``width``; ``inverse`` has 1 / l2, and 0 where there is no weight. ``loss`` and
     ``gap`` (samples,) are the mean loss of each block and what it lacked before its visit.

@@ -27,8 +27,7 @@ def fits_products(node, lo, hi, edge_spread, edge_forbidden):
     """Whether scaled products are exact for the sample in rows lo:hi."""
     widest, any_forbidden = 0.0, edge_forbidden
     # Without -inf the logs of alpha[t] differ by at most node spread + edge spread, those of beta by an edge spread,
-    # and the two add up, since sum alpha beta = 1. With -inf all n rows add up, each with log K for the number of
-    # paths.
+    # and the two add up, since sum alpha beta = 1. With -inf all n rows add up, each with log K for its paths.
     for t in range(lo, hi):
         width, forbidden = spread(node[t])
         widest = max(widest, width)
@@ -237,8 +236,8 @@ def expectations(node, edge, step, offsets, weight, log_z, node_out, pair):
         edge_spread, forbidden = exponentiate_edges(edge, factor, shift)
         steps = mixing_steps(edge) if forbidden else 0.0
     # ``gathered`` has sums of alpha x message, still to be multiplied by factor; ``by_logs`` has finished marginals.
-    # A shared table (step 0) is finished once per batch, else tables are finished after each sample. Memory O(longest
-    # K) and three sets of tables: O(K^2), or O(longest K^2) where every edge has its own.
+    # A shared table (step 0) is finished once per batch, else tables are finished after each sample. Memory
+    # O(longest K) and three sets of tables: O(K^2), or O(longest K^2) where every edge has its own.
     for s in range(len(offsets) - 1):
         lo, hi = offsets[s], offsets[s + 1]
         first = (lo - s) * step
@@ -263,6 +262,7 @@ def expectations(node, edge, step, offsets, weight, log_z, node_out, pair):
 @kernel()
 def finish_pairs(gathered, factor, by_logs, n, pair, first):
     """Write the pair marginals of n tables to ``pair`` from ``first`` on, and clear what they were gathered in."""
+    # pair = alpha x factor x message (products) + finished marginals (logs); factor is multiplied once per table.
     for e in range(n):
         for i in range(pair.shape[1]):
             for j in range(pair.shape[2]):
@@ -281,8 +281,7 @@ def draw_paths(node, edge, step, offsets, uniform, path):
     beta = np.empty((longest, n_labels))
     terms = np.empty(n_labels)
     # p(y_t | y_{t-1}) ~ exp(edge[t - 1, y_{t-1}, y_t] + node[t, y_t] + beta[t, y_t]); O(n K^2) for beta, O(n K) per
-    # draw. The label is the first whose cumulated mass exceeds uniform x total; a rest left by rounding goes to the
-    # last one.
+    # draw. The label is the first whose cumulated mass exceeds uniform x total; a rounding rest goes to the last.
     for s in range(len(offsets) - 1):
         lo, hi = offsets[s], offsets[s + 1]
         first = (lo - s) * step

@@ -17,6 +17,8 @@ def inside_logs(node, edge, table, lo, hi, e0, order, parent, up, flip, value, m
     for t in range(hi - lo):
         for i in range(n_labels):
             value[t, i] = node[lo + t, i]
+    # Children before parents: message[v, i] = log sum_j exp(edge[i, j] + value[v, j]), value[p] += message[v], so that
+    # value[v] is complete when v is reached. log Z = sum over roots of log sum_i exp(value). O(nodes K^2).
     for place in range(hi - 1, lo - 1, -1):
         v = order[place]
         p = parent[lo + v]
@@ -41,6 +43,9 @@ def outside_logs(
     n_labels = node.shape[1]
     terms = np.empty(n_labels)
     tree = 0.0
+    # Parents before children: outside[c, j] = log sum_i exp(edge[i, j] + node[v, i] + outside[v, i] + messages of the
+    # other children of v): ``prefix`` (children before c) + ``rest`` (after c), so that nothing is subtracted.
+    # value + outside gives node marginals relative to ``tree``, log Z of the node's own tree. O(nodes K^2).
     for place in range(lo, hi):
         v = order[place]
         if parent[lo + v] < 0:

@@ -21,6 +21,8 @@ def inside_maxima(node, edge, table, lo, hi, e0, order, parent, up, flip, value,
     for t in range(hi - lo):
         for i in range(n_labels):
             value[t, i] = node[lo + t, i]
+    # Children before parents: message[v, i] = max_j (edge[i, j] + value[v, j]), value[p] += message[v]; O(nodes K^2).
+    # Invariant: value[v] is complete when v is reached, since all its children come later in ``order``.
     for place in range(hi - 1, lo - 1, -1):
         v = order[place]
         p = parent[lo + v]
@@ -51,6 +53,8 @@ def best_labels(node, edge, table, offsets, edge_offsets, order, parent, up, fli
     n_labels = node.shape[1]
     longest = longest_sample(offsets)
     value, message = np.empty((longest, n_labels)), np.empty((longest, n_labels))
+    # Roots take their best label, then each node the best one given its parent's; only a strictly better label
+    # replaces a lower one. The total is the sum over the trees. O(nodes K^2) per sample, O(longest K) memory.
     for s in which:
         lo, hi, e0 = offsets[s], offsets[s + 1], edge_offsets[s]
         inside_maxima(node, edge, table, lo, hi, e0, order, parent, up, flip, value, message)
@@ -103,6 +107,9 @@ def max_marginals(
     outside, rest = np.empty((longest, n_labels)), np.empty((longest, n_labels))
     prefix = np.empty(n_labels)
     tree = np.empty(longest)
+    # outside[c, j] = max_i (edge[i, j] + node[v, i] + outside[v, i] + messages of the other children of v), gathered
+    # from both sides: ``prefix`` (children before c) + ``rest`` (after c). Roots begin with the best of all other
+    # trees. Node: outside + value; pair: without + edge + value. O(nodes K^2) per sample, O(longest K) memory.
     for s in which:
         lo, hi, e0 = offsets[s], offsets[s + 1], edge_offsets[s]
         inside_maxima(node, edge, table, lo, hi, e0, order, parent, up, flip, value, message)

@@ -22,6 +22,8 @@ def forest_orders(edges, edge_offsets, offsets, forest, order, parent, up, first
     longest, most = longest_sample(offsets), longest_sample(edge_offsets)
     start, place = np.empty(longest + 1, np.int64), np.empty(longest + 1, np.int64)
     neighbour, through = np.empty(2 * most, np.int64), np.empty(2 * most, np.int64)
+    # Neighbour lists by counting sort, then breadth first; parent is -2 for nodes not met yet, -1 for roots. An edge to
+    # a node met before, other than the edge to the parent, closes a cycle. O(nodes + edges) per sample.
     for s in range(len(offsets) - 1):
         lo, n = offsets[s], offsets[s + 1] - offsets[s]
         e0, m = edge_offsets[s], edge_offsets[s + 1] - edge_offsets[s]

@@ -11,6 +11,7 @@ from palmette._kernels.spread import SAFE_SPREAD, spread
 @kernel()
 def exponentiate_tables(edge, factor, shift, width, forbidden):
     """``factor = exp(edge - shift)``, and of each table its spread and whether an entry is -inf."""
+    # The largest entry of each table becomes 1, -inf exactly 0; a table that forbids everything has the shift 0.
     for e in range(len(edge)):
         top = -np.inf
         for i in range(edge.shape[1]):
@@ -35,6 +36,8 @@ def fits_products(node, lo, hi, table, e0, e1, n_children, width, forbidden):
         widest = max(widest, width[table[e]])
         any_forbidden |= forbidden[table[e]]
     worst, total = 0.0, 0.0
+    # A message spreads at most like its table, so value[v] spreads by at most own + n_children widest, outside[v] by
+    # one table more, and another one covers its scale (sum value outside = 1).
     for t in range(lo, hi):
         own, _ = spread(node[t])
         worst = max(worst, own + (n_children[t] + 2.0) * widest)
@@ -47,7 +50,7 @@ def inside_products(node, factor, shift, table, lo, hi, e0, order, parent, up, f
     """Normalised messages to the roots; returns the log-partition (-inf if nothing is allowed).
 
     ``value[v]`` sums to 1, ``local[v]`` is exp(node) relative to its best label, ``message[v]`` is what the parent of v
-    hears.
+    receives.
     """
     n_labels = node.shape[1]
     log_z = 0.0
@@ -62,6 +65,9 @@ def inside_products(node, factor, shift, table, lo, hi, e0, order, parent, up, f
         for j in range(n_labels):
             local[t, j] = np.exp(row[j] - top)
             value[t, j] = local[t, j]
+    # value[v] ~ local[v] x messages of its children, divided by its sum;
+    # message[v, i] = sum_j factor[i, j] value[v, j]. Children before parents.
+    # log Z = sum of logs of all divisors, largest node scores and shifts. O(nodes K^2).
     for place in range(hi - 1, lo - 1, -1):
         v = order[place]
         own = value[v]
@@ -109,6 +115,10 @@ def outside_products(
     Pair marginals are these products times ``factor``, multiplied once per table by the caller.
     """
     n_labels = node_out.shape[1]
+    # Parents before children: outside[c, j] ~ sum_i factor[i, j] without[i], where without = local[v] outside[v] x the
+    # messages of the other children of v (``prefix`` before c, ``rest`` after c, so that nothing is divided).
+    # Invariant: outside[v] is scaled so that value[v] outside[v] is the node marginal and sums to 1; by the same scale
+    # without[i] factor[i, j] value[c, j] is the pair marginal. O(nodes K^2), nothing allocated.
     for place in range(lo, hi):
         v = order[place]
         if parent[lo + v] < 0:

@@ -1,8 +1,8 @@
 """Sums on forests: log-partitions and marginals. Tables as in ``forest_max``.
 
 Scaled products where ``fits_products`` proves that no message leaves the range of a double, else log space, as on
-chains. Messages go from the leaves to the roots and back; what a node tells one child is the product of what it heard
-from everybody else, gathered from both sides of the row of children, so that nothing is ever divided.
+chains. Messages go from the leaves to the roots and back; the message to one child is the product of the messages from
+all other neighbours, gathered from both sides of the row of children, so that nothing is ever divided.
 """
 
 from __future__ import annotations
@@ -35,6 +35,8 @@ def log_partitions(
     factor, shift = np.empty(edge.shape), np.empty(len(edge))
     width, forbidden = np.empty(len(edge)), np.empty(len(edge), np.bool_)
     exponentiate_tables(edge, factor, shift, width, forbidden)
+    # Each sample by products where proved exact, else in logs; the tables that it reads decide, so its answer does not
+    # depend on its batch. O(nodes K^2) per sample. Memory O(longest K + tables K^2).
     for s in which:
         lo, hi, e0, e1 = offsets[s], offsets[s + 1], edge_offsets[s], edge_offsets[s + 1]
         if fits_products(node, lo, hi, table, e0, e1, n_children, width, forbidden):
@@ -62,6 +64,8 @@ def expectations(
     factor, shift, gathered = np.empty(edge.shape), np.empty(len(edge)), np.zeros(edge.shape)
     width, forbidden = np.empty(len(edge)), np.empty(len(edge), np.bool_)
     exponentiate_tables(edge, factor, shift, width, forbidden)
+    # ``gathered`` has sums of outer products, multiplied by ``factor`` once at the end; samples in log space add
+    # finished marginals to ``pair_out``. Memory O(longest K + tables K^2). log Z = -inf adds nothing.
     for s in which:
         lo, hi, e0, e1 = offsets[s], offsets[s + 1], edge_offsets[s], edge_offsets[s + 1]
         products = fits_products(node, lo, hi, table, e0, e1, n_children, width, forbidden)
@@ -103,6 +107,8 @@ def draw_labels(
     longest = longest_sample(offsets)
     value, message = np.empty((longest, n_labels)), np.empty((longest, n_labels))
     terms = np.empty(n_labels)
+    # p(y_v | y_parent) ~ exp(edge[y_parent, y_v] + value[v, y_v]), parents first. O(nodes K^2) per sample for value,
+    # O(nodes K) per draw. A rest left by rounding goes to the last possible label.
     for s in which:
         lo, hi, e0 = offsets[s], offsets[s + 1], edge_offsets[s]
         if not inside_logs(node, edge, table, lo, hi, e0, order, parent, up, flip, value, message) > -np.inf:

@@ -124,6 +124,8 @@ def assign_otherwise(cost, first, banned, u, v, column_of, row_of):
     """Change a solution: rows before ``first`` keep their columns, row ``first`` may not have a ``banned`` one."""
     n = len(u)
     open_column = np.ones(n, np.bool_)
+    # Taking columns away keeps the duals feasible, and only row ``first`` is without a column: one augmenting path,
+    # O(n^2), instead of a new solution, O(n^3).
     for i in range(first):
         open_column[column_of[i]] = False
     row_of[column_of[first]] = -1

@@ -28,6 +28,9 @@ def rung(x, rate, ratio):
     """
     now = math.exp(x)
     total, product, curvature = x - now, 1.0, now
+    # Factors are multiplied before one logarithm is taken, and moved to ``total`` before the product underflows; no
+    # factor alone comes near that, since slower clocks are left to the caller (LATE). For y > 700 the factor is 1 and
+    # its derivative 0, to rounding.
     for d in range(len(rate)):
         y = rate[d] * now
         if y > 700.0:
@@ -49,6 +52,8 @@ def _near_the_mode(rate, n_late, ratio):
     """A point near the maximum of the integrand, which is log-concave in x: Newton steps inside a bracket."""
     lo, hi = 0.0, math.log1p(float(n_late + len(rate)))  # the slope is >= 0 at the first, <= 0 at the second
     x = 0.5 * (lo + hi)
+    # Invariant: the mode lies in [lo, hi], since the slope falls in x. A Newton step out of the bracket is replaced by
+    # bisection. Half a standard deviation (step^2 curvature < 1/4) is near enough: the sums run over both sides.
     for _ in range(20):
         rung(x, rate, ratio)
         slope = 1.0 + n_late - math.exp(x) + ratio[: len(rate)].sum()
@@ -67,6 +72,8 @@ def _near_the_mode(rate, n_late, ratio):
 def _march(first, step, rate, n_late, height, ratio, sums):
     """Add the integrand (over ``e^height``) and its products with the ratios at ``first + i step``, i = 0, 1, ..."""
     x, top = first, -np.inf
+    # Ends where the integrand is negligible against its largest value so far and against e^height; log-concavity then
+    # bounds the rest. O(clocks) per point.
     while True:
         value = rung(x, rate, ratio) + n_late * x - height
         top = max(top, value)
@@ -110,6 +117,9 @@ def log_before(a, expected, rate, ratio, sums):
     sums[:] = 0.0
     _march(middle, step, rate, n_late, height, ratio, sums)
     _march(middle - step, -step, rate, n_late, height, ratio, sums)
+    # Invariant: step x sums are the trapezoidal sums. Adding the points in between halves the step; where the rule has
+    # converged, the sums double. Halving at least squares the error, so agreement to 1e-8 leaves rounding only.
+    # O(clocks x points), nothing allocated.
     while True:
         whole, slopes = sums[n], sums[:n].sum()
         _march(middle + 0.5 * step, step, rate, n_late, height, ratio, sums)

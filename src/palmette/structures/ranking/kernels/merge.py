@@ -45,6 +45,8 @@ def count_states(grade, n_grades, offsets, cut, out):
         number = np.zeros(top + 1)  # of states by how many documents are placed
         number[0] = 1.0
         below = np.empty(top + 2)
+        # number'[p] = sum_{q <= sizes[g]} number[p - q]: states with p documents placed, by a window of running sums.
+        # O(grades x top) per sample; floats, since products of sizes may overflow integers.
         for g in range(n_grades):
             if sizes[g] > 0:
                 table *= min(sizes[g], top) + 1
@@ -98,6 +100,11 @@ def merge_rows(kind, score, grade, n_grades, gain, discount, position, factor, c
     for i in range(n - 1, -1, -1):
         rest[i] = rest[i + 1] + score[order[i]] * position[i]
     value[0], total, state = 0.0, 0, 0
+    # value[state] = max_g (value[state - e_g] + score[document] position[r] + factor gained(g, r)), r = placed - 1, the
+    # document being the last one placed of group g, by falling score. States are counted lexicographically, so that
+    # state - e_g comes before. More than ``cut`` are never placed; at ``cut`` the rest follows in score order, O(n) per
+    # such state. O(states x groups) time; value and back take 10 bytes per entry of prod_g (min(size, cut) + 1).
+    # Ties go to the higher grade (groups by falling grade), then to the first state found.
     while True:
         if total > 0:
             r = total - 1
@@ -162,6 +169,8 @@ def merge_rows(kind, score, grade, n_grades, gain, discount, position, factor, c
 @kernel()
 def augmented_ranks(kind, score, grade, n_grades, gain, discount, position, factor, cut, offsets, way, ranks):
     """The best rankings of the samples whose way is SORT or MERGE; SORT takes ``discount`` for ``position``."""
+    # SORT: discount = ratio x position, so score + loss = sum_d position[rank] (score - factor ratio gain) + const,
+    # which sorting maximises. O(n log n) per sample; the memory of MERGE is that of ``merge_rows``.
     for s in range(len(offsets) - 1):
         lo, hi = offsets[s], offsets[s + 1]
         if way[s] == MERGE:
@@ -191,6 +200,8 @@ def ranking_losses(kind, grade, n_grades, gain, discount, cut, offsets, ranks, i
 
     Both are added up rank by rank, so that a ranking as good as the ideal one has exactly the same number.
     """
+    # The ideal ranking goes through the grades from the highest on: g is that of rank r, ``used`` how many of it are
+    # taken. O(n) per sample, O(n grades) for discordant pairs.
     for s in range(len(offsets) - 1):
         lo, hi = offsets[s], offsets[s + 1]
         n = hi - lo

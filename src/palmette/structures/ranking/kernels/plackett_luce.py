@@ -47,6 +47,9 @@ def losses(scores, order, grades, offsets, weight, ties, top, values, gradient):
     s, tail = np.empty(longest), np.empty(longest + 1)
     own, rate = np.empty(longest), np.empty(longest)
     ratio, sums = np.empty(longest + 1), np.empty(longest + 1)
+    # tail[i] = log sum_{j >= i} e^{s_j}, best grade first. -log P is the sum over groups of equal grade of
+    # -log P(the group comes before the rest); the last group and those from place ``top`` on have no factor.
+    # O(n) per query besides the integrals of exact ties, O(longest) memory.
     for q in range(len(values)):
         lo, n = offsets[q], offsets[q + 1] - offsets[q]
         tail[n] = -np.inf
@@ -94,6 +97,8 @@ def _stage(s, rest, whole, ties, own):
 
     ``whole`` is the log weight of the group and the rest.
     """
+    # One document: log(e^s + e^rest) - s. Breslow: m whole - sum s - log m!. Efron: the denominators are
+    # e^rest + (1 - place / m) e^group, place = 0..m - 1. ``own`` = 1 - (share of each document in the denominators).
     m = len(s)
     if m == 1:
         own[0] = math.exp(rest - whole)

@@ -16,6 +16,7 @@ def _distribution(p, skip, dist):
     """Probabilities of 0, 1, ... of independent events, but for the event ``skip``, as far as ``dist`` goes."""
     dist[:] = 0.0
     dist[0] = 1.0
+    # P_d(c) = (1 - p_d) P_{d-1}(c) + p_d P_{d-1}(c - 1), in place from the top; O(events x counts). All terms are >= 0.
     for d in range(len(p)):
         if d != skip:
             for c in range(len(dist) - 1, 0, -1):
@@ -29,6 +30,8 @@ def _without(p, d, dist, rest):
 
     Upward it is for ``p <= 1/2``, else downward, which needs the whole distribution (of ``len(p) + 1`` numbers).
     """
+    # dist[c] = (1 - p) rest[c] + p rest[c - 1]. Solved upward, an error is multiplied by p / (1 - p) <= 1 per step,
+    # solved downward by (1 - p) / p < 1. O(counts), or O(events x counts) where neither is possible.
     last = 0.0
     if p[d] <= 0.5:
         for c in range(len(rest)):
@@ -66,6 +69,9 @@ def rank_probabilities(scores, offsets, out):
         order = np.argsort(-s)
         y, p, dist, rest = np.empty(n), np.empty(n), np.empty(n + 1), np.empty(k)
         rung, begun, origin, x = 0, 0, 0.0, 0.0
+        # result[d, rung + c] += step y e^{-y} P(c of the others have rung by x), over the m = begun - rung documents in
+        # between. O(m k) per point for the distribution, O(m) per document to take it out again (O(m k) where division
+        # is not stable). Memory O(n).
         while rung < k:
             if rung == begun:
                 origin, x = s[order[begun]], first

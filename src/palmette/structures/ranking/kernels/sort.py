@@ -14,6 +14,8 @@ def falling_order(values):
     """Positions by falling values, earlier ones first among equals."""
     n = len(values)
     order, other = np.arange(n), np.empty(n, np.int64)
+    # Stable merge sort from the bottom up: runs of RUN by insertion, then runs of ``width`` are merged pairwise, equal
+    # values from the left run first. O(n log n), 2 n integers.
     for start in range(0, n, RUN):
         for i in range(start + 1, min(start + RUN, n)):
             own, j = order[i], i
@@ -54,6 +56,7 @@ def sort_rows(keys, scores, position, ranks):
     place = np.empty(n, np.int64)  # of each document in the order of scores
     for r in range(n):
         place[by_score[r]] = r
+    # Within ranks of equal weight the order of scores is restored; it does not change the value.
     for r in range(1, n):  # insertion, among ranks of equal weight
         own, i = order[r], r
         while i > 0 and position[i - 1] == position[r] and place[order[i - 1]] > place[own]:

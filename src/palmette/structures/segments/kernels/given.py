@@ -20,6 +20,7 @@ def extent(path, at, hi, n_labels):
 def first_flaw(path, offsets, longest):
     """First row whose code is none, goes on with another label, or begins too long a segment; -1 if there is none."""
     n_labels = len(longest)
+    # A segment is measured at its first row only, so each row is read at most twice: O(rows).
     for s in range(len(offsets) - 1):
         lo, hi = offsets[s], offsets[s + 1]
         for t in range(lo, hi):
@@ -37,6 +38,7 @@ def first_flaw(path, offsets, longest):
 def segmentation_scores(node, segment, edge, step, offsets, path, total):
     """Score of every sample's segmentation."""
     n_labels = node.shape[1]
+    # f = sum over segments of segment[t, d, label] + nodes of its rows + edge[label before, label]; O(rows).
     for s in range(len(offsets) - 1):
         lo, hi = offsets[s], offsets[s + 1]
         value, t = 0.0, lo
@@ -55,6 +57,7 @@ def segmentation_scores(node, segment, edge, step, offsets, path, total):
 def add_counts(offsets, step, path, weight, node_out, edge_out, segment_out):
     """Add ``weight`` x indicator of each segmentation's rows, segments and pairs of neighbouring segments."""
     n_labels = node_out.shape[1]
+    # The adjoint of ``segmentation_scores``: outputs are added to; with step 0 all pairs go to table 0. O(rows).
     for s in range(len(offsets) - 1):
         lo, hi = offsets[s], offsets[s + 1]
         t = lo
@@ -78,6 +81,8 @@ def plus_entropy(p, sign, total):
 def segmentation_entropies(segment_marginal, pair_marginal, offsets, out):
     """Entropy of each sample: of the first state, of lengths given states, of states given the ones before them."""
     n_lengths, n_states = segment_marginal.shape[1], segment_marginal.shape[2]
+    # Segments are a Markov chain: H = H(first state) + sum_t H(length | state begins at t) + sum_{t > lo} H(next |
+    # ended at t), each conditional one as a joint minus a single entropy of masses (sum below 1). O(n S (D + S)).
     for s in range(len(offsets) - 1):
         lo, hi = offsets[s], offsets[s + 1]
         total = 0.0

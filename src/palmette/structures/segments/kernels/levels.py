@@ -20,6 +20,9 @@ def level_suffixes(whole, edge, first, step, lo, hi, cost, value, after):
     n, n_totals = hi - lo, value.shape[2]
     for s in range(n_states):
         after[n, s, 0] = 0.0
+    # value[t, s, c + paid] = max_d (whole[t, d, s] + after[t + d + 1, s, c]), paid = the costs of the rows t..t + d;
+    # after[t, i, c] = max_j (edge[t - 1, i, j] + value[t, j, c]), after[n, :, 0] = 0. O(n S (D + S) C) for C totals.
+    # ``value`` and ``after`` are -inf at the start. Costs are >= 0, so a length that is too dear ends the loop.
     for t in range(n - 1, -1, -1):
         for s in range(n_states):
             paid = cost[lo + t, s]
@@ -40,6 +43,8 @@ def level_suffixes(whole, edge, first, step, lo, hi, cost, value, after):
 def best_by_level(whole, edge, step, offsets, cost, top, gain, bonus, base, path, level, worth):
     """Segmentations worth most of every sample, their total cost and their worth (-inf if all are above ``top``)."""
     n_lengths, n_states = whole.shape[1], whole.shape[2]
+    # Memory O(n S C) per sample, C = top[s] + 1. Read off from the first row on: ``total`` is what rows t.. cost. Ties
+    # go to the lowest first state, then the lowest total, then the shortest segments and the lowest states.
     for s in range(len(offsets) - 1):
         lo, hi = offsets[s], offsets[s + 1]
         n = hi - lo

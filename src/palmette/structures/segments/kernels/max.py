@@ -5,7 +5,7 @@
 ``first + (t - 1) * step`` for the boundary before its row t (counted from lo).
 Codes of an output: the state in the first row of a segment, ``n_states + state`` in the rows inside.
 
-A segment costs O(lengths x states), a boundary O(states^2): ``value[t]`` holds what begins at row t, ``after[t]`` what
+O(lengths x states + states^2) per row: ``value[t]`` holds what begins at row t, ``after[t]`` what
 may follow a segment that ends just before it. Outputs are decided from the first row on, the lower state first, then
 the shorter segment, so among equally good ones the lexicographically lowest wins.
 """
@@ -28,6 +28,8 @@ def best_suffixes(whole, edge, first, step, lo, hi, value, after, length):
     n = hi - lo
     for s in range(n_states):
         after[n, s] = 0.0
+    # value[t, s] = max_d (whole[t, d, s] + after[t + d + 1, s]); after[t, i] = max_j (edge[t - 1, i, j] + value[t, j]),
+    # after[n] = 0. O(n S (D + S)). Strictly better only: ties go to the shortest segment. Tables belong to the caller.
     for t in range(n - 1, -1, -1):
         for s in range(n_states):
             value[t, s] = -np.inf
@@ -62,6 +64,7 @@ def best_segmentation(whole, edge, first, step, lo, hi, value, after, length, pa
     n_states = whole.shape[2]
     best_suffixes(whole, edge, first, step, lo, hi, value, after, length)
     total, state, t = -np.inf, 0, 0
+    # Invariant: rows before t are decided and the best continuation is max_j (edge[state, j] + value[t, j]).
     while t < hi - lo:
         best, pick = -np.inf, 0
         for j in range(n_states):
@@ -84,6 +87,7 @@ def best_segmentations(whole, edge, step, offsets, path, total):
     longest, n_states = longest_sample(offsets), whole.shape[2]
     value, after = np.empty((longest, n_states)), np.empty((longest + 1, n_states))
     length = np.empty((longest, n_states), np.int32)
+    # O(n S (D + S)) per sample; tables of O(longest S), reused by all samples.
     for s in range(len(offsets) - 1):
         lo, hi = offsets[s], offsets[s + 1]
         first = (lo - s) * step
@@ -95,6 +99,7 @@ def merge_states(row, value, head, best_value, best_state, best_rank):
     """The best of ``row[j] + value[j, rank]`` over states and ranks, best first; -inf where none is left."""
     n_states, k = value.shape
     head[:] = 0
+    # k best of S sorted lists: head[j] counts what is taken of list j. O(k S); ties go to the lowest state.
     for r in range(k):
         best, pick = -np.inf, -1
         for j in range(n_states):
@@ -114,6 +119,7 @@ def merge_lengths(whole, after, t, state, head, best_value, best_length, best_ra
     """The best of ``whole[d, state] + after[t + d + 1, state, rank]`` over lengths and ranks, best first."""
     n_lengths, k = len(head), after.shape[2]
     head[:] = 0
+    # As ``merge_states`` over the lengths; ties go to the shortest segment. ``head`` has the lengths that fit. O(k D).
     for r in range(k):
         best, pick = -np.inf, -1
         for d in range(n_lengths):
@@ -144,6 +150,8 @@ def k_best_segmentations(whole, edge, step, offsets, k, path, total):
     state_rank = np.zeros((longest + 1, n_states, k), np.int32)
     heads, length_heads = np.empty(n_states, np.int64), np.empty(n_lengths, np.int64)
     no_edge = np.zeros(n_states)
+    # The recurrences of ``best_suffixes`` on sorted lists of k. O(n S (D + S) k) per sample, O(longest S k) memory.
+    # after[0, 0] merges the first states without an edge: the k best of all.
     for s in range(len(offsets) - 1):
         lo, hi = offsets[s], offsets[s + 1]
         n = hi - lo
@@ -178,6 +186,8 @@ def max_marginals(whole, edge, step, offsets, segment_out, edge_out):
     length = np.empty((longest, n_states), np.int32)
     begin, ended = np.empty((longest, n_states)), np.empty((longest + 1, n_states))  # best before row t
     segment_out[:] = -np.inf
+    # begin[t, j] = max_i (ended[t, i] + edge[t - 1, i, j]), ended[t + d + 1, i] = max (begin[t, i] + whole[t, d, i]).
+    # Segment: begin + whole + after; boundary: ended + edge + value. O(n S (D + S)) per sample, O(longest S) memory.
     for s in range(len(offsets) - 1):
         lo, hi = offsets[s], offsets[s + 1]
         n = hi - lo

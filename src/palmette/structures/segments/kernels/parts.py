@@ -19,6 +19,7 @@ def whole_scores(node, segment, longest, offsets, whole):
     """
     n_lengths, n_labels = segment.shape[1], segment.shape[2]
     inside = np.empty(n_labels)
+    # inside[k] = sum of node[t..t + d, k], extended row by row from each start t. O(rows D K), O(K) allocated.
     for s in range(len(offsets) - 1):
         hi = offsets[s + 1]
         for t in range(offsets[s], hi):
@@ -38,6 +39,7 @@ def sum_over_rows(segment, offsets, node):
     n_lengths, n_labels = segment.shape[1], segment.shape[2]
     rest = np.empty(n_labels)
     node[:] = 0.0
+    # From the longest segment of start t down: rest[k] = sum over those that reach row t + d. O(rows D K).
     for s in range(len(offsets) - 1):
         hi = offsets[s + 1]
         for t in range(offsets[s], hi):
@@ -54,6 +56,7 @@ def best_over_rows(segment, offsets, node):
     n_lengths, n_labels = segment.shape[1], segment.shape[2]
     rest = np.empty(n_labels)
     node[:] = -np.inf
+    # As ``sum_over_rows`` with maxima: rest[k] = best of the segments from t that reach row t + d. O(rows D K).
     for s in range(len(offsets) - 1):
         hi = offsets[s + 1]
         for t in range(offsets[s], hi):
@@ -68,6 +71,7 @@ def best_over_rows(segment, offsets, node):
 def add_boundaries(begin, end, length, offsets, segment):
     """Add ``begin[t, k] + length[d, k] + end[t + d, k]`` to every segment that lies inside its sample."""
     n_lengths, n_labels = segment.shape[1], segment.shape[2]
+    # The segment of rows t..t + d has begin[t], end[t + d] and length[d]; those beyond the sample are not touched.
     for s in range(len(offsets) - 1):
         hi = offsets[s + 1]
         for t in range(offsets[s], hi):

@@ -32,6 +32,7 @@ def sums_of_lengths(whole, after, t, n_lengths, value, top, share):
     for s in range(n_states):
         top[s] = -np.inf
         value[s] = 0.0
+    # Log-sum-exp over lengths for all states at once; share[d, s] = p(length d | state s begins at t). O(D S).
     for d in range(n_lengths):
         for s in range(n_states):
             share[d, s] = whole[d, s] + after[t + d + 1, s]
@@ -75,6 +76,9 @@ def log_suffixes(
     terms = work[0]
     for s in range(n_states):
         after[n, s] = 0.0
+    # value[t, s] = log sum_d exp(whole[t, d, s] + after[t + d + 1, s]);
+    # after[t, i] = log sum_j exp(edge[i, j] + value[t, j]), by products relative to the best state where the tables are
+    # narrow; after[n] = 0. O(n S (D + S)).
     for t in range(n - 1, -1, -1):
         row = share[(lo + t) * keep]
         sums_of_lengths(whole[lo + t], after, t, min(n_lengths, n - t), value[t], terms, row)
@@ -104,6 +108,7 @@ def log_partitions(whole, edge, step, offsets, log_z):
     work, share = np.empty((3, n_states)), np.empty((1, whole.shape[1], n_states))
     factor, shift = np.empty(edge.shape), np.empty(len(edge))
     width, forbidden = exponentiate_edges(edge, factor, shift)
+    # Memory O(longest S + D S + tables S^2): with keep = 0 the shares of lengths are overwritten row after row.
     for s in range(len(offsets) - 1):
         lo, hi = offsets[s], offsets[s + 1]
         first = (lo - s) * step
@@ -122,6 +127,8 @@ def cross_boundary(edge, factor, by_products, e, value, after, ended, weight, wo
     terms, scaled = work[0], work[1]
     for j in range(n_states):
         begin[j] = 0.0
+    # p(next j | ended i) = factor[i, j] e^(value[j] - top) / sum, or exp(edge[i, j] + value[j] - after[i]);
+    # begin[j] = sum_i ended[i] p(j | i). O(S^2).
     if by_products:
         relative(value, terms)
         for i in range(n_states):
@@ -161,6 +168,9 @@ def sample_expectation(
         begin[s] = np.exp(value[0, s] - log_z)
         for t in range(n + 1):
             ended[t, s] = 0.0
+    # Forward in probabilities: begin[s] that a segment of state s begins at t, ended[t, s] that one ended just before.
+    # segment_out holds p(length | state) until row t is reached, then weight x begin x that. All numbers are in [0, 1].
+    # O(n S (D + S)).
     for t in range(n):
         if t > 0:
             e = first + (t - 1) * step
@@ -185,6 +195,8 @@ def expectations(whole, edge, step, offsets, weight, log_z, segment_out, pair):
     width, forbidden = exponentiate_edges(edge, factor, shift)
     segment_out[:] = 0.0
     pair[:] = 0.0
+    # Memory O(longest S + tables S^2): p(length | state) is kept in ``segment_out`` itself. Where log Z = -inf, the
+    # entries of the sample there mean nothing.
     for s in range(len(offsets) - 1):
         lo, hi = offsets[s], offsets[s + 1]
         first = (lo - s) * step
@@ -202,6 +214,7 @@ def choose(chances, uniform):
     total = 0.0
     for j in range(len(chances)):
         total += chances[j]
+    # The first index whose cumulated mass exceeds uniform x total; a rest left by rounding goes to the last one.
     threshold, last = uniform * total, 0
     for j in range(len(chances)):
         if chances[j] > 0.0:
@@ -226,6 +239,8 @@ def draw_segmentations(whole, edge, step, offsets, uniform, path):
     width, forbidden = exponentiate_edges(edge, factor, shift)
     by_products = narrow(width, forbidden)
     terms, chances = work[0], work[1]
+    # p(state | state before) ~ exp(edge + value[t]), p(length | state) = share. O(n S (D + S)) per sample, then
+    # O(S + D) per segment drawn. Memory: one table of the size of ``whole``.
     for s in range(len(offsets) - 1):
         lo, hi = offsets[s], offsets[s + 1]
         first, keep = (lo - s) * step, lo - lo + 1

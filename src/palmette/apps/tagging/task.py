@@ -1,0 +1,140 @@
+"""The task of tagging on the command line: column files, a tagger, the table of CoNLL."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import IO, TYPE_CHECKING, Any
+
+from palmette.apps.tagging.options import OPTIONS
+from palmette.apps.task import Inspection, Options, Result, Task, Training, register_task
+
+if TYPE_CHECKING:
+    from palmette.apps.tagging.column_text import ColumnText
+    from palmette.apps.tagging.evaluation import Evaluation
+    from palmette.apps.tagging.report import EvaluationReport
+    from palmette.apps.tagging.tagger import Tagger
+
+
+_ABOUT = {
+    "predict": "The input comes out with the predicted label as a further column; comments and blank lines stay.",
+    "evaluate": "Token accuracy and, for chunk labels, the table of CoNLL; with --report also a page about it. "
+    "Without --model the last two columns are the true and the predicted label.",
+    "inspect": "With --why: what made the labels of sentences win.",
+}
+
+
+class _Tagging(Task):
+    """Label the tokens of sentences."""
+
+    name = "tagging"
+    summary = "label every token of a sentence"
+    files = "columns of tokens, one token per line, blank lines between sentences"
+    fact_names = ("n_columns", "label_column", "separator", "template")
+    about = _ABOUT
+    is_default = True
+    options = OPTIONS
+
+    def prepare(self, options: Options, tune: str | int | None, has_dev: bool) -> Training:
+        from palmette.apps.tagging.training import TaggingTraining
+
+        return TaggingTraining(options, tune, has_dev)
+
+    def open(self, model: Any, source: str) -> Tagger:
+        from palmette.apps.tagging.tagger import Tagger
+
+        return Tagger.from_model(model, source)
+
+    def predict(self, application: Tagger, data: str, out: IO[str], options: Options) -> None:
+        """Write the input with the predicted label as a further column; comments and blank lines stay."""
+        from palmette.apps.tagging.labelling import write_labelled
+
+        if options["nbest"] is not None and options["marginals"]:
+            raise ValueError("--nbest and --marginals exclude each other; give one of them")
+        write_labelled(application, data, out, nbest=options["nbest"], marginals=options["marginals"])
+
+    def evaluate(
+        self, application: Tagger | None, data: str, options: Options, log: Callable[[str], None]
+    ) -> Result:
+        """Token accuracy and, for chunk labels, the table of CoNLL; with ``report`` also a page about it."""
+        from palmette.apps.tagging.columns import read_columns
+        from palmette.apps.tagging.evaluation import evaluate_labels
+
+        report, column = options["report"], options["label_column"]
+        if application is not None and column is not None:
+            raise ValueError(
+                "--label-column and --model exclude each other: the model knows its label column"
+            )
+        text = read_columns(data)
+        evaluation: Evaluation
+        if report is not None:
+            page = _page(text, application, options["model"], column)
+            page.write(report)
+            log(f"report: {report}")
+            evaluation = page.evaluation
+        elif application is None:
+            evaluation = evaluate_labels(*_two_columns(text, column))
+        else:
+            evaluation = application.evaluate(text)
+        return {**evaluation.to_dict(), "report": report}, evaluation.format()
+
+    def inspect(self, application: Tagger) -> Inspection:
+        between = "tabs" if application.separator == "\t" else "blanks"
+        n_columns, label = application.n_columns, application.label_column
+        lines = [
+            line for line in application.template.text.splitlines() if line and not line.startswith("# ")
+        ]
+        return Inspection(
+            {
+                "n_columns": n_columns,
+                "label_column": label,
+                "separator": application.separator,
+                "template": application.template.text,
+            },
+            [["input", f"{n_columns} columns separated by {between}, the label in column {label}"]],
+            ["template\n" + "\n".join(f"  {line}" for line in lines)],
+        )
+
+    def answer(self, application: Tagger, options: Options, top: int | None) -> Result | None:
+        """With ``why``: which features made labels win."""
+        why, against, against_truth = (options[name] for name in ("why", "against", "against_truth"))
+        if why is None:
+            if against is not None or against_truth:
+                raise ValueError(
+                    "--against and --against-truth say what --why compares with; give --why FILE too"
+                )
+            return None
+        if against is not None and against_truth:
+            raise ValueError("--against and --against-truth exclude each other; give one of them")
+        from palmette.apps.tagging.why import explain_sentences
+
+        top = 5 if top is None else top
+        found, text = explain_sentences(
+            application, why, against=against, against_truth=against_truth, top=top
+        )
+        return {"model": options["model"], "sentences": found}, text
+
+
+def _page(text: ColumnText, tagger: Tagger | None, model: str, label_column: int | None) -> EvaluationReport:
+    from palmette.apps.tagging.report import report_on_labels, report_on_tagger, words_of
+
+    name = os.path.basename(text.source)
+    if tagger is not None:
+        return report_on_tagger(tagger, text, title=f"{os.path.basename(model)} on {name}")
+    true, predicted = _two_columns(text, label_column)
+    return report_on_labels(
+        true, predicted, words=words_of(text), title=name, source=text.source, place=text.location
+    )
+
+
+def _two_columns(text: ColumnText, label_column: int | None) -> tuple[list[list[str]], list[list[str]]]:
+    """True and predicted labels of a file that has both."""
+    if text.n_columns < 2:
+        raise ValueError(
+            f"{text.location()}: only one column; expected the true and the predicted label as the last "
+            f"two, or give --model"
+        )
+    return text.labels(-2 if label_column is None else label_column), text.labels(-1)
+
+
+register_task(_Tagging())

@@ -1,0 +1,100 @@
+"""One training of a tagger from column files, as the command line asks for it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from palmette.apps.tagging.columns import read_columns
+from palmette.apps.tagging.evaluation import Evaluation
+from palmette.apps.tagging.learners import check_together, make_learner
+from palmette.apps.tagging.tagger import Tagger
+from palmette.apps.tagging.training_files import common_columns
+from palmette.apps.task import Callback, Options, Training, Watch
+from palmette.apps.tuning import check_folds, check_tuning
+from palmette.features.templates import Template
+from palmette.regularizers import Decomposition, GroupLasso
+from palmette.structures import Chain
+
+
+class TaggingTraining(Training):
+    """Learn a tagger from column files."""
+
+    def __init__(self, options: Options, tune: str | int | None, has_dev: bool) -> None:
+        given = dict(options)
+        self.algorithm = given.pop("algorithm")
+        self.own = {
+            name: given.pop(name)
+            for name in ("label_column", "encoding", "invalid", "clusters", "constrained", "prune")
+        }
+        path = given.pop("template")
+        template = None if path is None else Template.load(path)
+        self.own |= {"template": template, "tune": tune}
+        penalties = _regularizers(*(given.pop(name) for name in ("cut_size", "group_lasso", "group_by")))
+        structure = Chain(given.pop("order"))
+        self.options = {**given, "structure": structure, "regularizer": penalties}
+        self.tune = tune
+        learner = make_learner(self.algorithm, **self.options)
+        check_together(learner, template, self.own["constrained"])
+        check_tuning(learner, tune, has_dev)
+
+    def read(self, data: Sequence[str], dev: str | None) -> None:
+        """Read the column files."""
+        self.texts = [read_columns(path) for path in data]
+        check_folds(self.tune, self._n_sentences(), "sentences", "--folds")
+        self.held_out = None if dev is None else read_columns(dev)
+        common_columns(self.texts if self.held_out is None else [*self.texts, self.held_out])
+
+    def _n_sentences(self) -> int:
+        return sum(len(text.table) for text in self.texts)
+
+    def size(self) -> str:
+        """The number of sentences."""
+        return f"{self._n_sentences():,} sentences"
+
+    def fit(self, callbacks: Sequence[Callback], watch: Watch) -> Tagger:
+        """Learn a tagger."""
+        return Tagger.train(
+            self.texts, algorithm=self.algorithm, dev=self.held_out, watch=watch, callbacks=list(callbacks),
+            **self.own, **self.options,
+        )  # fmt: skip
+
+    def evaluate(self, application: Tagger) -> Evaluation:
+        """Labels against those of the held-out file."""
+        assert self.held_out is not None
+        return application.evaluate(self.held_out)
+
+    def facts(self, application: Tagger) -> dict[str, Any]:
+        """Sizes of the data and of the model."""
+        model = application.model
+        return {
+            "sentences": self._n_sentences(),
+            "tokens": sum(text.table.n_tokens for text in self.texts),
+            "labels": len(model.codec_.classes_),
+            "features": model.encoder_.n_columns,
+            "cut_size": getattr(getattr(model, "decomposition_", None), "size", None),
+        }
+
+    def rows(self, application: Tagger) -> list[list[str]]:
+        """The same in words."""
+        facts = self.facts(application)
+        cut_size = facts.pop("cut_size")
+        rows = [["data", ", ".join(f"{number:,} {what}" for what, number in facts.items())]]
+        return rows if cut_size is None else [*rows, ["cut size", f"{cut_size:g}"]]
+
+
+def _regularizers(cut_size: str | None, group_lasso: float | None, group_by: str | None) -> list[Any] | None:
+    """What cuts sentences and drops groups of features."""
+    if group_by is not None and group_lasso is None:
+        raise ValueError(
+            "--group-by says what the groups of --group-lasso are; give --group-lasso WEIGHT too"
+        )
+    parts: list[Any] = []
+    if cut_size is not None:
+        try:
+            parts.append(Decomposition(cut_size if cut_size == "auto" else float(cut_size)))
+        except ValueError:
+            raise ValueError(f"--cut-size takes a number of at least 1, or auto, got {cut_size!r}") from None
+    if group_lasso is not None:
+        parts.append(GroupLasso(group_lasso, group_by or "template"))
+    return parts or None
