@@ -16,6 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import palmette
 from palmette import SSVM, Chain, Multiclass, Ranking
+from palmette.contracts.solver import Result
 from palmette.contracts.structure import Best
 from palmette.datasets import make_chains
 from palmette.errors import MissingCapability
@@ -25,9 +26,8 @@ from palmette.objectives import risk
 from palmette.objectives.linearised import Shifted
 from palmette.regularizers import ElasticNet
 from palmette.solvers import CCCP, Bundle, FrankWolfe, MulticlassDual, Pegasos, Stochastic, Subgradient
-from palmette.contracts.solver import Result
-from palmette.solvers.driver import Recorder
 from palmette.solvers.cccp import MovedTargets, RecycledCuts, Restarted, objective
+from palmette.solvers.driver import Recorder
 from palmette.surrogates import Difference, PerceptronLoss
 
 seeds = st.integers(0, 2**32 - 1)

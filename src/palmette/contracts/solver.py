@@ -101,6 +101,8 @@ class Progress(NamedTuple):
         Why there is no further step, though nothing says that the run has arrived.
     checked : bool
         False where ``lower`` is good enough for the history, but no proof to end with.
+    passes : float
+        Over the data, which the history counts and a resumed run does not.
     """
 
     primal: float
@@ -108,6 +110,7 @@ class Progress(NamedTuple):
     estimate: str = ""
     failure: str = ""
     checked: bool = True
+    passes: float = 0.0
 
 
 @dataclass(kw_only=True)
@@ -121,14 +124,6 @@ class RunState:
     def copy(self) -> Self:
         """An independent copy."""
         return copy.deepcopy(self)
-
-
-class Interrupted(KeyboardInterrupt):
-    """Ctrl-C during a run; ``result`` has the best weights so far (``reason="interrupted"``)."""
-
-    def __init__(self, result: Result) -> None:
-        super().__init__("interrupted")
-        self.result = result
 
 
 class Solver(Protocol):
@@ -152,5 +147,6 @@ class Solver(Protocol):
     def solve(self, problem: Problem, w0: np.ndarray | None = None, state: Any = None) -> Result:
         """Minimise from ``w0`` (n_params,), or go on from the ``state`` of an earlier result, which stays as it is.
 
-        Ctrl-C raises :class:`Interrupted` with the result so far.
+        A ``KeyboardInterrupt`` during a run has the result so far as its attribute ``result``
+        (``reason="interrupted"``).
         """

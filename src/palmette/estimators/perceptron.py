@@ -31,6 +31,7 @@ from palmette.features.base import check_lengths
 from palmette.features.encoded import EncodedInputs
 from palmette.objectives.risk import Risk, Samples
 from palmette.regularizers.elastic import ElasticNet
+from palmette.solvers.driver import outcome
 from palmette.solvers.perceptron import AveragedPerceptron
 from palmette.solvers.stochastic_pass import PassState
 from palmette.surrogates.perceptron import PerceptronLoss
@@ -182,9 +183,11 @@ class Perceptron(StructuredEstimator):
                 solver = AveragedPerceptron(
                     1, random_state=seed_of(self.random_state), callbacks=tuple(callbacks)
                 )
-                result = solver.solve(problem, state={"pass": state, "history": history})
+                result, stop = outcome(solver.solve, problem, None, {"pass": state, "history": history})
         self._pass_state = result.state["pass"]
         self._keep(data, scorer, replace(result, state=None))
+        if stop is not None:
+            raise stop
         return self
 
     def _encode_more(self, X: Any, y: Any, sample_weight: Any) -> Encoded:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from palmette.contracts.solver import Result, Step
 from palmette.data.checks import check_array, check_finite, check_type, entry, group, needed
 from palmette.data.labels import LabelCodec
 from palmette.errors import ModelFileError
@@ -14,7 +15,6 @@ from palmette.estimators.model_checks import check_model, check_settings
 from palmette.features.choose_encoder import encoder_from_state
 from palmette.io.model_file import read_model, write_model
 from palmette.objectives.kernel_scorer import KernelScorer, MappedScorer, weights_scorer
-from palmette.contracts.solver import Result, Step
 from palmette.structures.ranking.codec import RankingCodec
 from palmette.structures.segments.codec import SegmentCodec
 from palmette.structures.segments.encoder import SegmentEncoder

@@ -8,12 +8,12 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from palmette.contracts.solver import Callback, Interrupted, Result, Step
+from palmette.contracts.solver import Callback, Result, Step
 from palmette.errors import MissingCapability
 from palmette.objectives.linearised import Shifted
 from palmette.objectives.problem import bounded_loss, check_needs, first_point
 from palmette.solvers.bundle import Bundle
-from palmette.solvers.driver import ESTIMATE, Driven, Recorder, conclude
+from palmette.solvers.driver import ESTIMATE, Driven, Recorder, conclude, outcome
 from palmette.solvers.maxima import silent_inexact
 from palmette.solvers.multiclass_dual import MulticlassDual
 from palmette.structures.chain.loops.multiclass_blocks import suits, why_not
@@ -187,9 +187,9 @@ class CCCP(Driven):
                 elif n_rounds == self.max_iter:
                     reason = "max_iter"
         except KeyboardInterrupt as stop:
-            if not rounds.recorder.history:
-                raise
-            raise Interrupted(self._result(problem, rounds, "interrupted", n_rounds)) from stop
+            if rounds.recorder.history:
+                stop.result = self._result(problem, rounds, "interrupted", n_rounds)  # type: ignore[attr-defined]
+            raise
         return self._result(problem, rounds, reason, n_rounds)
 
     def _result(self, problem: Any, rounds: _Rounds, reason: str, n_rounds: int) -> Result:
@@ -303,12 +303,11 @@ class _Rounds:
         problem = Shifted(self.convex, self.slope)
         known = None if self._convex_value is None else self._convex_value - float(self.slope @ self.w)
         with silent_inexact():  # the end of a round claims nothing
-            try:
-                result = self.inner.solve(problem, self.w, known, callback)
-            except Interrupted as stop:
-                if known is None or stop.result.primal <= known:  # then it is no worse for the loss itself
-                    self.w = stop.result.w
-                raise
+            result, stop = outcome(self.inner.solve, problem, self.w, known, callback)
+        if stop is not None:
+            if known is None or result.primal <= known:  # then it is no worse for the loss itself
+                self.w = result.w
+            raise stop
         self.w, self._convex_value = result.w, result.primal + float(self.slope @ result.w)
 
 

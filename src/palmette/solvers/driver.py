@@ -23,7 +23,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from palmette.contracts.problem import Problem
-from palmette.contracts.solver import Callback, Interrupted, Progress, Result, RunState, Step
+from palmette.contracts.solver import Callback, Progress, Result, RunState, Step
 from palmette.errors import MissingCapability, warn_caller
 from palmette.objectives.problem import check_needs, first_point
 from palmette.solvers.maxima import INEXACT, NOT_KNOWN, REMEDY
@@ -96,7 +96,7 @@ class Driven:
         Returns
         -------
         Result
-            With the best point met. Ctrl-C raises ``Interrupted`` with the result so far.
+            With the best point met. A ``KeyboardInterrupt`` has the result so far as its attribute ``result``.
         """
         check_needs(problem, self.name, self.needs)
         if not self.takes_start and w0 is not None and np.any(w0):
@@ -172,13 +172,27 @@ def drive(solver: Any, problem: Any, w0: np.ndarray | None, state: Any) -> Resul
             reason = _reason(solver, work, run, done, _told(recorder, run, done, weights), last)
         final = solver.finish(work, run, reason)
         if final is not None:
-            recorder.correct(primal=float(final.primal), lower=float(final.lower), n_oracle=run.n_oracle)
+            recorder.correct(
+                primal=float(final.primal), lower=float(final.lower), n_oracle=run.n_oracle + final.passes
+            )
         run.history = tuple(recorder.history)
     except KeyboardInterrupt as stop:
         if not recorder.history:
             recorder.history.append(Step(0, run.n_oracle, 0.0, np.nan, np.nan))
-        raise Interrupted(conclude(solver, problem, weights(), recorder, "interrupted", None)) from stop
+        stop.result = conclude(solver, problem, weights(), recorder, "interrupted", None)  # type: ignore[attr-defined]
+        raise
     return conclude(solver, problem, weights(), recorder, reason, run)
+
+
+def outcome(run: Callable[..., Result], *args: Any) -> tuple[Result, KeyboardInterrupt | None]:
+    """The result of a run; with the interrupt that ended it, to be raised again once the result is kept."""
+    try:
+        return run(*args), None
+    except KeyboardInterrupt as stop:
+        result = getattr(stop, "result", None)
+        if result is None:  # before the first step
+            raise
+        return result, stop
 
 
 def _told(recorder: Recorder, run: RunState, done: Progress, weights: Callable[[], np.ndarray]) -> bool:

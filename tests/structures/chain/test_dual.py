@@ -9,10 +9,10 @@ import pytest
 from problems import KINDS, make_problem
 
 from palmette import CRF
+from palmette.contracts.solver import Step
 from palmette.errors import MissingCapability
 from palmette.regularizers import Decomposition
 from palmette.regularizers.elastic import ElasticNet
-from palmette.contracts.solver import Step
 from palmette.solvers.bundle import Bundle
 from palmette.solvers.dual import DualAscent
 from palmette.solvers.lbfgs import LBFGS
