@@ -34,9 +34,9 @@ from palmette.kernels import (
     Precomputed,
     Transformed,
 )
+from palmette.loops.kernel_visits import GenericVisits, visits_of
 from palmette.regularizers import Decomposition
 from palmette.solvers import KernelFrankWolfe
-from palmette.solvers.kernel_visits import compiled_visits, generic_visits
 from palmette.structures import grid_graph
 
 LABELS = ["a", "b", "c"]
@@ -178,15 +178,17 @@ def test_compiled_and_generic_visits_take_the_same_steps(kernel, cache_size, rng
 
     with ThreadExecutor(1) as executor:
         problem = problem_of(X, Y, executor, kernel=kernel, edge_weight=2.0, cache_size=cache_size)
-        assert problem.is_compiled and problem.gram.way == ("full" if cache_size == 1.0 else "bytes")
+        compiled, generic = visits_of(problem), GenericVisits(problem)
+        assert compiled.compiled and problem.gram.way == ("full" if cache_size == 1.0 else "bytes")
         one, two = KernelState.at_truth(problem, 6), KernelState.at_truth(problem, 6)
         for epoch in range(4):
             order = np.random.default_rng(epoch).permutation(problem.n_samples)
-            assert compiled_visits(problem, one, order, 2, 4) == generic_visits(problem, two, order, 2, 4)
+            assert compiled.visit(one, order, 2, 4) == generic.visit(two, order, 2, 4)
             np.testing.assert_array_equal(np.where(one.mass > 0, one.mass, -1) > 0, two.mass > 0)
             for name in ("mass", "loss", "linear", "table"):
                 np.testing.assert_allclose(getattr(one, name), getattr(two, name), atol=2e-5)
             np.testing.assert_allclose(one.gap, two.gap, atol=2e-4)
+            np.testing.assert_allclose(compiled.hinges(one), generic.hinges(one), atol=1e-5)
         table = one.table.copy()
         one.refresh(problem)
         np.testing.assert_allclose(one.table, table, atol=1e-4)

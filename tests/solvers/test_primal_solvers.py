@@ -18,13 +18,14 @@ from sklearn.exceptions import ConvergenceWarning
 
 from palmette import SSVM, Chain, Graph, GraphInput, Multiclass, SemiMarkov
 from palmette.errors import MissingCapability
+from palmette.loops import find
+from palmette.loops.pegasos_epoch import run_epoch
 from palmette.objectives.linearised import Shifted
 from palmette.regularizers import Decomposition, ElasticNet
 from palmette.solvers import LBFGS, Bundle, NSlack, OneSlack, Pegasos, Subgradient
 from palmette.solvers.block_ascent import dual_value
 from palmette.solvers.cccp import CCCP
 from palmette.solvers.working_set import WorkingSetBlocks
-from palmette.structures.chain.loops.pegasos_epoch import is_compiled, run_epoch
 from palmette.surrogates import Difference, PerceptronLoss
 
 SQUARE = [(0, 1), (1, 2), (2, 3), (3, 0)]
@@ -213,10 +214,10 @@ def test_epochs_are_those_of_the_definition(seed, kind, batch, limit, direct):
         w, order = rng.normal(size=problem.n_params), rng.permutation(problem.n_samples)
         found = run_epoch(problem, w, order, batch, 5, limit)
         expected = plain_epoch(problem, w, order, batch, 5, limit)
-        assert is_compiled(problem)
+        assert find("pegasos", problem).compiled
         np.testing.assert_allclose(found.w, expected[0], atol=1e-10)
         np.testing.assert_allclose(found.total, expected[1], atol=1e-9)
-        with mock.patch("palmette.structures.chain.loops.pegasos_epoch.is_compiled", lambda problem: False):
+        with mock.patch("palmette.loops.pegasos_epoch.find", lambda *_: None):
             generic = run_epoch(problem, w, order, batch, 5, limit)
         np.testing.assert_allclose(generic.w, expected[0], atol=1e-10)
         np.testing.assert_allclose(generic.total, expected[1], atol=1e-9)

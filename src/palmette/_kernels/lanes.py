@@ -10,10 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from palmette._kernels import simd
+from palmette._kernels.constants import LANES
 from palmette._kernels.jit import kernel
-from palmette._kernels.simd import LANES
-
-NEVER = -1e30  # score of a padded label
 
 
 @kernel()

@@ -15,7 +15,7 @@ from numba.core import cgutils
 from numba.core.datamodel import models, register_default
 from numba.extending import intrinsic
 
-LANES = 8
+from palmette._kernels.constants import LANES
 
 
 class VectorType(types.Type):

@@ -9,7 +9,7 @@ import operator
 
 import numpy as np
 
-LANES = 8
+from palmette._kernels.constants import LANES
 
 
 def load(array, index):

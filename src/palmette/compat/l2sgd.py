@@ -12,6 +12,7 @@ import numpy as np
 
 from palmette.contracts.solver import Callback, Result
 from palmette.solvers.driver import Recorder
+from palmette.structures.chain.loops import packed as packing
 
 Pass = Callable[[Any, np.ndarray, float, int], float]
 
@@ -65,7 +66,7 @@ class CRFsuiteSGD:
             ``primal`` is the objective of the result; the steps before the last have those of their epochs.
             ``state`` lists per epoch what `details` names.
         """
-        chains, n = problem.pack(np.float64), problem.n_samples
+        chains, n = packing.packed(problem, np.float64), problem.n_samples
         l2 = float(problem.regularizer.l2.max(initial=0.0))
         visit = self._visit(problem, chains, l2 / n)
         rng = np.random.default_rng(self.random_state)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, ClassVar
@@ -12,6 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from palmette._kernels.constants import PERCEPTRON
 from palmette.compat.features import lay_out, zero_rows
 from palmette.compat.l2sgd import CRFsuiteSGD
 from palmette.compat.lbfgs import CRFsuiteLBFGS
@@ -21,7 +23,7 @@ from palmette.estimators.crf import CRF
 from palmette.estimators.emptiness import tell_empty
 from palmette.estimators.perceptron import Perceptron
 from palmette.estimators.training import Encoded, encode_outputs, encode_training
-from palmette.executors.threads import ThreadExecutor, n_threads
+from palmette.executors.choose import executor_for
 from palmette.objectives.risk import Risk, Samples
 from palmette.regularizers.elastic import ElasticNet
 from palmette.solvers.arow import AROW
@@ -37,8 +39,6 @@ class CRFsuitePerceptron(Online):
     name: ClassVar[str] = "ap"
 
     def _rule(self) -> tuple[int, float, bool]:
-        from palmette.structures.chain.kernels.online import PERCEPTRON
-
         return PERCEPTRON, 1.0, False
 
 
@@ -90,10 +90,11 @@ def train(
     l2, l1 = (np.full(scorer.n_params, s) for s in (2.0 * params.get("c2", 0.0), params.get("c1", 0.0)))
     penalty = ElasticNet(l2, l1)
     keeper = Keeper(log, predict, held_out, classes, verbose)
-    with ThreadExecutor(n_threads(-1)) as executor, warnings.catch_warnings():
+    with executor_for(-1) as executor, warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the limit is the user's, the log tells
-        problem = Risk(data.structure, scorer, model._surrogate(classes), data.samples, penalty, executor)
-        result = replace(solver, callbacks=(*solver.callbacks, keeper)).solve(problem)
+        surrogate = model._surrogate(classes)
+        with closing(Risk(data.structure, scorer, surrogate, data.samples, penalty, executor)) as problem:
+            result = replace(solver, callbacks=(*solver.callbacks, keeper)).solve(problem)
     if isinstance(solver, CRFsuiteLBFGS | CRFsuiteSGD):
         for entry, detail in zip(log.iterations, result.state):
             entry |= zip(solver.details, detail)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -39,6 +40,11 @@ class SparseRows:
         if step != 1:
             raise ValueError(f"only contiguous rows can be sliced, got step {step}")
         return SparseRows(self.indptr[start : stop + 1], self.indices, self.values, self.n_columns)
+
+    def __reduce__(self) -> tuple:
+        lo, hi = int(self.indptr[0]), int(self.indptr[-1])  # a slice takes along what is its own
+        own = self.indptr - lo, self.indices[lo:hi], self.values[lo:hi], self.n_columns
+        return SparseRows, own
 
     def check(self, name: str = "rows") -> None:
         """Raise ValueError unless compiled loops can read the rows: types, sizes, every index in its range."""
@@ -105,6 +111,11 @@ class Batch:
         """
         rows, offsets = gather(self.offsets, samples)
         return Batch(self.rows[rows], offsets)
+
+    def in_pieces(self, decomposition: Any, seed: int, epoch: int) -> tuple[Batch, np.ndarray]:
+        """The same rows in pieces that a decomposition draws for this epoch, and the sample of each piece."""
+        starts, stops, sample = decomposition.pieces(self.offsets, seed, epoch)
+        return replace(self, offsets=np.append(starts, stops[-1:])), sample
 
     def check(self) -> None:
         """Raise ValueError unless compiled loops can read the batch. Estimators ask it of batches that they are given.

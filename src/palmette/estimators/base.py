@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import time
+from contextlib import closing
 from dataclasses import replace
 from typing import Any
 
@@ -36,7 +37,7 @@ from palmette.estimators.training import (
     seed_of,
     telling,
 )
-from palmette.executors.threads import ThreadExecutor, n_threads
+from palmette.executors.choose import executor_for
 from palmette.features.encoded import EncodedInputs
 from palmette.objectives.risk import Risk
 from palmette.solvers.driver import outcome
@@ -85,9 +86,14 @@ class StructuredEstimator(Guidance, Predictions, PersistenceMixin, BaseEstimator
             penalty = groups.bind(penalty, scorer, data.encoder)
         simple, weights = simplified(data, scorer)
         structure = simple.structure if decomposition is None else structure_of_pieces(simple.structure)
-        with ThreadExecutor(n_threads(self.n_jobs)) as executor, telling(structure) as tally:
-            surrogate = self._surrogate(tuple(data.codec.classes_))
-            problem = Risk(structure, weights, surrogate, simple.samples, penalty, executor, decomposition)
+        surrogate = self._surrogate(tuple(data.codec.classes_))
+        with (
+            executor_for(self.n_jobs) as executor,
+            telling(structure) as tally,
+            closing(
+                Risk(structure, weights, surrogate, simple.samples, penalty, executor, decomposition)
+            ) as problem,
+        ):
             check_task_loss(problem)
             with progress(self, lambda w: self._snapshot(data, scorer, w)) as callbacks:
                 solver = make_solver(

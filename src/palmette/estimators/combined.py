@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import chain
 from numbers import Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -14,6 +14,7 @@ from palmette.data.batch import Batch
 from palmette.data.outside import checked_csr
 from palmette.data.sequences import listed
 from palmette.estimators.base import StructuredEstimator
+from palmette.estimators.blocks import Answer, best_codes, marginals
 from palmette.estimators.training import without_empty
 from palmette.features.encoded import EncodedInputs
 from palmette.features.kinds import samples_of
@@ -80,12 +81,12 @@ class CombinedDecoder(BaseEstimator):
 
     def predict(self, X: Any) -> list[list[Any]]:
         """Best output of every sample; ``[]`` for an empty sequence."""
-        codes, offsets = self._answers(X, lambda structure, theta: structure.best(theta).codes)
+        codes, offsets = self._answers(X, best_codes)
         return self.models[0]._decode(codes, offsets)
 
     def predict_marginals(self, X: Any) -> list[np.ndarray]:
         """Probability of every label at every position under ``p(y) ~ exp(f_complex + weight ...)``."""
-        node, offsets = self._answers(X, lambda structure, theta: structure.expectation(theta).counts.node)
+        node, offsets = self._answers(X, marginals)
         return [node[a:b] for a, b in zip(offsets[:-1], offsets[1:])]
 
     def score(self, X: Any, y: Any) -> float:
@@ -116,27 +117,22 @@ class CombinedDecoder(BaseEstimator):
         """The labels, as the complex model has them."""
         return self.models[0].classes_
 
-    def _answers(
-        self, X: Any, answer: Callable[[Any, ChainTables], np.ndarray]
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def _answers(self, X: Any, answer: Answer) -> tuple[np.ndarray, np.ndarray]:
         weights = self._checked()
         model, *others = self.models
         own, *inputs = self._inputs(X)
         whole = model._transform(own)
-        batch, _ = without_empty(whole)
+        batch, keep = without_empty(whole)
         make = _log_marginals if self.combine == "marginals" else _scores
         parts = [
             make(other, given, batch, _places(model, other), weight)
             for other, given, weight in zip(others, inputs, weights)
         ]
 
-        def one(block: Batch, rows: slice) -> np.ndarray:
-            theta = model.scorer_.score(model.coef_, block)
-            for part in parts:
-                theta = combine(theta, part(theta, rows), None)
-            return answer(model.structure_, theta)
-
-        found = model._run(batch, one)
+        found = model._run(
+            batch, np.flatnonzero(keep), _combined, answer,
+            own=lambda samples, rows: ([part(samples, rows) for part in parts],),
+        )  # fmt: skip
         empty = np.empty((0, len(model.classes_)))
         return (np.concatenate(found) if found else empty), whole.offsets
 
@@ -197,7 +193,41 @@ def _places(model: Any, other: Any) -> np.ndarray:
     return np.array([place[label] for label in model.codec_.classes_])
 
 
-Part = Callable[[ChainTables, slice], ChainTables]
+def _combined(structure: Any, theta: Any, parts: list[Any], answer: Answer) -> np.ndarray:
+    """The answer on the potentials of a block and what the simple models add to them."""
+    for part in parts:
+        theta = combine(theta, part.potentials(theta), None)
+    return answer(structure, theta)
+
+
+class LogMarginals(NamedTuple):
+    """Weighted log-probabilities of the labels at the rows of a block."""
+
+    table: np.ndarray
+
+    def potentials(self, theta: ChainTables) -> ChainTables:
+        """What they add to the potentials of the block."""
+        return theta.position_cost(self.table)
+
+
+class OtherScores(NamedTuple):
+    """The rows of a block as another model sees them, its weights, and its codes of the labels."""
+
+    batch: Batch
+    scorer: Any
+    w: np.ndarray
+    place: np.ndarray
+
+    def potentials(self, theta: ChainTables) -> ChainTables:
+        """What they add to the potentials of the block."""
+        scores, place = self.scorer.score(self.w, self.batch), self.place
+        edge, triple = scores.edge[:, place][:, :, place], scores.triple
+        if triple is not None:
+            triple = triple[:, place][:, :, place][:, :, :, place]
+        return ChainTables(scores.node[:, place], edge, scores.offsets, triple)
+
+
+Part = Callable[[slice, slice], LogMarginals | OtherScores]
 
 
 def _log_marginals(other: Any, X: Any, batch: Batch, place: np.ndarray, weight: float) -> Part:
@@ -208,7 +238,7 @@ def _log_marginals(other: Any, X: Any, batch: Batch, place: np.ndarray, weight: 
     if len(node) != batch.n_rows:
         raise ValueError(f"the models see different positions: {batch.n_rows} and {len(node)}")
     table = weight * np.log(np.maximum(node[:, place], _LEAST))
-    return lambda theta, rows: theta.position_cost(table[rows])
+    return lambda _, rows: LogMarginals(table[rows])
 
 
 def _positions(X: Any) -> Any:
@@ -233,12 +263,4 @@ def _scores(other: Any, X: Any, batch: Batch, place: np.ndarray, weight: float) 
         raise ValueError("the models see different positions; give both the same sequences")
     w = weight * other.coef_  # scores are linear in the weights
 
-    def part(theta: ChainTables, rows: slice) -> ChainTables:
-        start, stop = np.searchsorted(batch.offsets, (rows.start, rows.stop))
-        scores = other.scorer_.score(w, own.slice(int(start), int(stop)))
-        edge, triple = scores.edge[:, place][:, :, place], scores.triple
-        if triple is not None:
-            triple = triple[:, place][:, :, place][:, :, :, place]
-        return ChainTables(scores.node[:, place], edge, scores.offsets, triple)
-
-    return part
+    return lambda samples, _: OtherScores(own.slice(samples.start, samples.stop), other.scorer_, w, place)

@@ -9,6 +9,7 @@ from scipy.special import log_softmax
 from sklearn.utils.metaestimators import available_if
 
 from palmette.data.batch import SparseRows
+from palmette.estimators.blocks import node_scores
 from palmette.estimators.kernel_fit import check_kernel_settings, fit_kernel
 from palmette.estimators.kernel_learner import KernelEstimator
 from palmette.estimators.prediction import one_label
@@ -218,5 +219,5 @@ class CRF(KernelEstimator):
     @available_if(one_label)
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Logarithms of the class probabilities, shape (n_samples, n_classes); for ``Multiclass`` only."""
-        scores, _ = self._codes(X, lambda theta: theta.node)
+        scores, _ = self._codes(X, node_scores)
         return log_softmax(scores, axis=1)

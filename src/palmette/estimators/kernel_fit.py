@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import clone
 
+from palmette.contracts.executor import Executor
 from palmette.errors import MissingCapability
 from palmette.estimators.class_weight import class_weighted
 from palmette.estimators.emptiness import tell_empty
@@ -25,7 +26,7 @@ from palmette.estimators.training import (
     layout_weights,
     seed_of,
 )
-from palmette.executors.threads import ThreadExecutor, n_threads
+from palmette.executors.choose import executor_for
 from palmette.features.encoded import EncodedInputs
 from palmette.kernels import Nystroem, resolve_kernel
 from palmette.kernels.definite import EXACT, check_definite
@@ -98,7 +99,7 @@ def fit_kernel(model: Any, X: Any, y: Any, sample_weight: Any) -> Any:
     weight = class_weighted(model, y, sample_weight)
     data = encode_training(X, y, model.structure, model.classes, weight, **model._encoding())
     model._note_features(X, reset=True)
-    with ThreadExecutor(n_threads(model.n_jobs)) as executor:
+    with executor_for(model.n_jobs) as executor:
         problem, scorer = kernel_problem(model, kernel, data, executor)
         encoded = time.perf_counter()
         with progress(model, lambda w: model._snapshot(data, *scorer.of_support(w))) as callbacks:
@@ -135,7 +136,7 @@ def _with_nodes(X: Any, tables: list[np.ndarray], encoder: Any) -> list[GraphInp
 
 
 def kernel_problem(
-    model: Any, kernel: Any, data: Encoded, executor: ThreadExecutor
+    model: Any, kernel: Any, data: Encoded, executor: Executor
 ) -> tuple[KernelProblem, KernelScorer]:
     """The dual problem, and the scorer of its distinct rows."""
     samples, budget = data.samples, 1e6 * float(model.cache_size)
@@ -172,9 +173,7 @@ class Compared(NamedTuple):
     gram: Gram
 
 
-def compared(
-    kernel: Any, rows: Any, budget: float, executor: ThreadExecutor, seed: int, least: int
-) -> Compared:
+def compared(kernel: Any, rows: Any, budget: float, executor: Executor, seed: int, least: int) -> Compared:
     """The Gram matrix of rows by a kernel, which has to be positive semi-definite."""
     bound, support, unique, prepared = KernelRows.of(kernel, rows)
     check_definite(bound, prepared, seed)

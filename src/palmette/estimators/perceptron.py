@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import replace
 from typing import Any
 
@@ -26,14 +27,14 @@ from palmette.estimators.training import (
     seed_of,
     telling,
 )
-from palmette.executors.threads import ThreadExecutor
+from palmette.executors.choose import executor_for
 from palmette.features.base import check_lengths
 from palmette.features.encoded import EncodedInputs
+from palmette.loops.stochastic_pass import PassState
 from palmette.objectives.risk import Risk, Samples
 from palmette.regularizers.elastic import ElasticNet
 from palmette.solvers.driver import outcome
 from palmette.solvers.perceptron import AveragedPerceptron
-from palmette.solvers.stochastic_pass import PassState
 from palmette.surrogates.perceptron import PerceptronLoss
 from palmette.surrogates.ties import TiedPerceptronLoss
 
@@ -166,16 +167,14 @@ class Perceptron(StructuredEstimator):
             state = self._carried(state, scorer)
         decomposition = settle_size(self, decomposition, data)
         structure = data.structure if decomposition is None else structure_of_pieces(data.structure)
-        with ThreadExecutor(1) as executor, telling(structure):
-            problem = Risk(
-                structure,
-                scorer,
-                self._surrogate(()),
-                data.samples,
-                self._regularizer(scorer, data),
-                executor,
-                decomposition,
-            )
+        penalty = self._regularizer(scorer, data)
+        with (
+            executor_for(1) as executor,
+            telling(structure),
+            closing(
+                Risk(structure, scorer, self._surrogate(()), data.samples, penalty, executor, decomposition)
+            ) as problem,
+        ):
             if state is None:
                 state = PassState.new(problem, None, adaptive=False)
             history = self.result_.history if hasattr(self, "result_") else ()

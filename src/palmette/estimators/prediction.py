@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import chain
 from typing import Any
 
@@ -16,6 +16,20 @@ from palmette.data.labels import UNKNOWN
 from palmette.data.outputs import Outputs
 from palmette.data.ragged import Ragged, offsets_from_lengths
 from palmette.data.sequences import check_same_length
+from palmette.estimators.blocks import (
+    Answer,
+    Own,
+    Scored,
+    answer_block,
+    answer_piece,
+    best_codes,
+    best_values,
+    blocks_of,
+    k_best,
+    log_proba,
+    marginals,
+    node_scores,
+)
 from palmette.estimators.restricted import best_within
 from palmette.estimators.training import (
     admitted_to,
@@ -24,12 +38,11 @@ from palmette.estimators.training import (
     checked_weights,
     encode_outputs,
     given_labels,
-    numbering,
     positions,
     telling,
     without_empty,
 )
-from palmette.executors.threads import ThreadExecutor, n_threads
+from palmette.executors.choose import executor_for
 from palmette.features.encoded import EncodedInputs
 from palmette.objectives.risk import ROWS_A_BLOCK
 from palmette.objectives.shards import cut
@@ -88,7 +101,7 @@ class Predictions:
         ([['t', 'a']], [['a', 'n']])
         """
         if within is None:
-            codes, offsets = self._codes(X, lambda theta: self.structure_.best(theta).codes)
+            codes, offsets = self._codes(X, best_codes)
         else:
             codes, offsets = best_within(self, X, within)
         return self._decode(codes, offsets)
@@ -105,7 +118,7 @@ class Predictions:
         (``Multiclass``: one array of shape (n_samples, n_classes)).
         """
         require(self.structure, ("expectation",), user="predict_marginals", remedy=_NO_SUMS)
-        node, offsets = self._codes(X, lambda theta: self.structure_.expectation(theta).counts.node)
+        node, offsets = self._codes(X, marginals)
         if self.structure.layout == "items":
             return node
         return [node[a:b] for a, b in zip(offsets[:-1], offsets[1:])]
@@ -116,9 +129,7 @@ class Predictions:
             raise ValueError(f"n must be an integer of at least 1, got {n!r}")
         require(self.structure, ("k_best",), user="predict_nbest", remedy="Use predict.")
         batch, keep = without_empty(self._transform(X))
-        found = chain.from_iterable(
-            self._map(batch, keep, lambda theta: self.structure_.k_best(theta, int(n)))
-        )
+        found = chain.from_iterable(self._run(batch, np.flatnonzero(keep), k_best, int(n)))
         decode = self._decode_item if self.structure.layout == "items" else self.codec_.decode
         return [
             [(decode(codes), value) for codes, value in next(found)] if kept else [([], 0.0)] for kept in keep
@@ -142,14 +153,14 @@ class Predictions:
         >>> model.decision_function([[-1.0], [3.0]]).round(2)
         array([-1.,  3.])
         """
-        scores, _ = self._codes(X, lambda theta: theta.node)
+        scores, _ = self._codes(X, node_scores)
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
     def predict_score(self, X: Any) -> np.ndarray:
         """Score ``max_y f(x, y)`` of the best output of every sample, shape (n_samples,); 0 for an empty sequence."""
         batch, keep = without_empty(self._transform(X))
         out = np.zeros(len(keep))
-        found = self._map(batch, keep, lambda theta: self.structure_.best(theta).values)
+        found = self._run(batch, np.flatnonzero(keep), best_values)
         out[keep] = np.concatenate(found) if found else []
         return out
 
@@ -160,23 +171,19 @@ class Predictions:
         -------
         list of arrays of shape (n_positions, n_classes); of a ``Ranking`` (n_documents,), by which it sorts.
         """
-        node, offsets = self._codes(X, lambda theta: theta.node)
+        node, offsets = self._codes(X, node_scores)
         return [node[a:b] for a, b in zip(offsets[:-1], offsets[1:])]
 
     def log_proba(self, X: Any, y: Any) -> np.ndarray:
         """Log-probability of given outputs under ``p(y) ~ exp f(x, y)``, shape (n_samples,)."""
         require(self.structure, ("log_proba",), user="log_proba", remedy=_NO_SUMS)
-        return self._of_outputs(X, y, lambda theta, codes: self.structure_.log_proba(theta, codes))
+        return self._of_outputs(X, y, log_proba)
 
-    def _of_outputs(self, X: Any, y: Any, answer: Callable[[Any, np.ndarray], np.ndarray]) -> np.ndarray:
-        """A number for each sample and its given output, from potentials and codes; 0 for an empty sample."""
+    def _of_outputs(self, X: Any, y: Any, answer: Answer, *arguments: Any) -> np.ndarray:
+        """``answer(structure, theta, codes, *arguments)`` of given outputs, a number per sample; 0 for an empty one."""
         batch, codes, keep = self._with_outputs(X, y)
         out = np.zeros(len(keep))
-        found = self._run(
-            batch,
-            lambda block, rows: answer(self.scorer_.score(self.coef_, block), codes[rows]),
-            np.flatnonzero(keep),
-        )
+        found = self._run(batch, np.flatnonzero(keep), answer, *arguments, own=lambda _, rows: (codes[rows],))
         out[keep] = np.concatenate(found) if found else []
         return out
 
@@ -251,56 +258,56 @@ class Predictions:
         if self.structure.layout == "items" and hasattr(X, "shape"):
             validate_data(self, X, reset=reset, skip_check_array=True)
 
-    def _map(self, batch: Batch, keep: np.ndarray, answer: Callable[[Any], Any]) -> list[Any]:
-        """Answers of the structure for blocks of samples, in order; ``keep`` says which samples of X those are."""
-        places = np.flatnonzero(keep)
-        return self._run(batch, lambda block, _: answer(self.scorer_.score(self.coef_, block)), places)
+    @property
+    def _scored(self) -> Scored:
+        return Scored(self.structure_, self.scorer_, self.coef_)
 
     def _run(
-        self, batch: Batch, function: Callable[[Batch, slice], Any], places: np.ndarray | None = None
+        self, batch: Batch, places: np.ndarray, answer: Answer, *arguments: Any, own: Own | None = None
     ) -> list[Any]:
-        """``function`` of every block of samples and of its rows, in order, on all threads.
+        """``answer(structure, theta, *own(samples, rows), *arguments)`` of every block of samples, in order.
 
-        ``places`` are the numbers of the samples in X, for messages; by default those in ``batch``.
+        ``places`` are the numbers of the samples in X, for messages.
         """
-        places = np.arange(len(batch)) if places is None else places
-        pieces = _blocks(batch, getattr(self.scorer_, "rows_a_block", ROWS_A_BLOCK))
+        blocks = blocks_of(self._scored, batch, places, own)
+        if len(blocks) < 2:  # one sentence should not wait for threads to be set up
+            with telling(self.structure_):
+                return [answer_block(block, {}, self._scored, answer, *arguments) for block in blocks]
+        return self._placed_run(blocks, answer_block, self._scored, answer, *arguments)
 
-        def one(piece: tuple[int, int]) -> Any:
-            rows = slice(int(batch.offsets[piece[0]]), int(batch.offsets[piece[1]]))
-            with numbering(places[slice(*piece)]):
-                return function(batch.slice(*piece), rows)
+    def _placed_run(self, shards: Sequence[Any], function: Answer, *broadcast: Any) -> list[Any]:
+        with executor_for(self.n_jobs) as executor, telling(self.structure_):
+            placed = executor.place(shards)
+            try:
+                return executor.run(function, placed, *broadcast)
+            finally:
+                executor.release(placed)
 
-        with telling(self.structure_):
-            if len(pieces) < 2:  # one sentence should not wait for threads to be set up
-                return [one(piece) for piece in pieces]
-            with ThreadExecutor(n_threads(self.n_jobs)) as executor:
-                return executor.map(one, pieces)
-
-    def _codes(self, X: Any, answer: Callable[[Any], np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    def _codes(self, X: Any, answer: Answer, *arguments: Any) -> tuple[np.ndarray, np.ndarray]:
         """Row-wise answers of all samples, and the offsets of the samples, empty ones included."""
         check_is_fitted(self, "coef_")
         pieces = _pieces(X) if self.encoder_.named and self.structure.layout == "sequences" else [X]
         if len(pieces) < 2:
-            return self._piece_codes(X, answer)
-        try:  # each thread encodes its own samples: most of that happens in kernels, while another has the interpreter
-            with ThreadExecutor(n_threads(self.n_jobs)) as executor, telling(self.structure_):
-                found = executor.map(lambda piece: self._piece_codes(piece, answer), pieces)
-        except (TypeError, ValueError):
-            self._piece_codes(X, answer)  # names the sample by its place in X
-            raise
-        lengths = np.concatenate([np.diff(offsets) for _, offsets in found])
-        return np.concatenate([codes for codes, _ in found if len(codes)]), offsets_from_lengths(lengths)
-
-    def _piece_codes(self, X: Any, answer: Callable[[Any], np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-        whole = self._transform(X)
-        batch, keep = without_empty(whole)
-        found = self._map(batch, keep, answer)
+            found, offsets = self._whole_codes(X, answer, *arguments)
+        else:
+            broadcast = self.structure, self.encoder_, self._scored, answer, *arguments
+            try:  # samples are encoded where they are: most of that happens in kernels
+                parts = self._placed_run(pieces, answer_piece, *broadcast)
+            except (TypeError, ValueError):
+                self._whole_codes(X, answer, *arguments)  # names the sample by its place in X
+                raise
+            found = [codes for answers, _ in parts for codes in answers]
+            offsets = offsets_from_lengths(np.concatenate([lengths for _, lengths in parts]))
         if not found:
             # One number a document of a ranking, one for each label elsewhere.
             labelled = getattr(self.structure, "labelled", True)
-            return np.empty((0, len(self.codec_.classes_)) if labelled else 0), whole.offsets
-        return np.concatenate(found), whole.offsets
+            return np.empty((0, len(self.codec_.classes_)) if labelled else 0), offsets
+        return np.concatenate(found), offsets
+
+    def _whole_codes(self, X: Any, answer: Answer, *arguments: Any) -> tuple[list[np.ndarray], np.ndarray]:
+        whole = self._transform(X)
+        batch, keep = without_empty(whole)
+        return self._run(batch, np.flatnonzero(keep), answer, *arguments), whole.offsets
 
     def _decode(self, codes: np.ndarray, offsets: np.ndarray) -> Any:
         if self.structure.layout == "items":
@@ -319,9 +326,3 @@ def _pieces(X: Any) -> list[Any]:
     if offsets[-1] < 2 * ROWS_A_BLOCK:
         return [X]
     return [X[a:b] for a, b in cut(offsets, int(offsets[-1]) // ROWS_A_BLOCK)]
-
-
-def _blocks(batch: Batch, n_rows: int) -> list[tuple[int, int]]:
-    if not len(batch):
-        return []
-    return cut(batch.offsets, max(1, batch.n_rows // min(n_rows, ROWS_A_BLOCK)))

@@ -58,17 +58,27 @@ def _of_each(model: Any, batch: Batch, given: list, places: np.ndarray, n_sample
                 "each sample, or allowed outputs only"
             )
 
-    def best(theta: Any, s: int, place: int) -> np.ndarray:
-        try:
-            return model.structure_.best(theta.take(np.array([s])), within=given[place]).codes
-        except InfeasibleError as error:
-            raise InfeasibleError(
-                f"sample {place} ({len_of(theta, s)} positions): no output satisfies within[{place}]; allow more there"
-            ) from error
-        except (TypeError, ValueError) as error:
-            raise type(error)(f"within[{place}]: {error}") from error
+    answers = model._run(
+        batch, places, _best_of_each, own=lambda some, _: (places[some], [given[i] for i in places[some]])
+    )
+    return np.concatenate([np.empty(0, np.int32), *answers])
 
-    return _by_sample(model, batch, places, best)
+
+def _best_of_each(structure: Any, theta: Any, places: np.ndarray, given: list) -> np.ndarray:
+    return np.concatenate(
+        [_best_of_one(structure, theta, s, *each) for s, each in enumerate(zip(places, given))]
+    )
+
+
+def _best_of_one(structure: Any, theta: Any, s: int, place: int, within: Any) -> np.ndarray:
+    try:
+        return structure.best(theta.take(np.array([s])), within=within).codes
+    except InfeasibleError as error:
+        raise InfeasibleError(
+            f"sample {place} ({len_of(theta, s)} positions): no output satisfies within[{place}]; allow more there"
+        ) from error
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"within[{place}]: {error}") from error
 
 
 def _among(model: Any, batch: Batch, given: list, places: np.ndarray) -> np.ndarray:
@@ -91,10 +101,21 @@ def _among(model: Any, batch: Batch, given: list, places: np.ndarray) -> np.ndar
     # In the order of codes, so that the first of equally good ones is the one that all answers prefer.
     found = {n: np.unique(codes, axis=0) for n, codes in found.items()}
 
-    def best(theta: Any, s: int, place: int) -> np.ndarray:
+    answers = model._run(
+        batch, places, _best_among, found, unknown, len(given), own=lambda some, _: (places[some],)
+    )
+    return np.concatenate([np.empty(0, np.int32), *answers])
+
+
+def _best_among(
+    structure: Any, theta: Any, places: np.ndarray, found: dict, unknown: dict, n_given: int
+) -> np.ndarray:
+    """Of every sample the best of the candidates that have its length."""
+    codes = []
+    for s, place in enumerate(places):
         n = len_of(theta, s)
         candidates = found.get(n, np.empty((0, n), np.int32))
-        values = _scores(model.structure_, theta, s, candidates)
+        values = _scores(structure, theta, s, candidates)
         if not np.any(values > -np.inf):
             strange = unknown.get(n, [])
             why = "is possible here" if len(values) or strange else "has this length"
@@ -102,12 +123,11 @@ def _among(model: Any, batch: Batch, given: list, places: np.ndarray) -> np.ndar
                 shown = ", ".join(f"{y!r:.60}" for y in strange[:3]) + (", ..." if len(strange) > 3 else "")
                 why += f" (passed over for labels that the model does not know: {shown})"
             raise InfeasibleError(
-                f"sample {place} ({n} positions): none of the {len(given)} outputs of within {why}; add one that fits, "
+                f"sample {place} ({n} positions): none of the {n_given} outputs of within {why}; add one that fits, "
                 "or predict this sample without within"
             )
-        return candidates[int(np.argmax(values))]
-
-    return _by_sample(model, batch, places, best)
+        codes.append(candidates[int(np.argmax(values))])
+    return np.concatenate(codes)
 
 
 def _scores(structure: Any, theta: Any, s: int, candidates: np.ndarray) -> np.ndarray:
@@ -119,17 +139,6 @@ def _scores(structure: Any, theta: Any, s: int, candidates: np.ndarray) -> np.nd
         for part in parts
     ]
     return np.concatenate([np.empty(0), *scores])
-
-
-def _by_sample(model: Any, batch: Batch, places: np.ndarray, best: Any) -> np.ndarray:
-    """Codes of all samples from ``best(potentials of a block, sample in it, number of the sample in X)``."""
-
-    def one(block: Batch, rows: slice) -> np.ndarray:
-        theta = model.scorer_.score(model.coef_, block)
-        first = int(np.searchsorted(batch.offsets, rows.start))
-        return np.concatenate([best(theta, s, int(places[first + s])) for s in range(len(block))])
-
-    return np.concatenate([np.empty(0, np.int32), *model._run(batch, one)])
 
 
 def len_of(theta: Any, s: int) -> int:

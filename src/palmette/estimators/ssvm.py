@@ -12,11 +12,11 @@ from palmette.estimators.kernel_fit import check_kernel_settings, fit_kernel
 from palmette.estimators.kernel_learner import KernelEstimator
 from palmette.estimators.strengths import wanted_tol
 from palmette.kernels import Nystroem
+from palmette.loops import find
 from palmette.losses.base import resolve_loss
 from palmette.losses.rescaling import resolve_rescaling
 from palmette.objectives.problem import is_l1_alone
-from palmette.structures.chain.loops.hinge_blocks import is_compiled
-from palmette.structures.chain.loops.multiclass_blocks import FEW_WEIGHTS, suits
+from palmette.solvers.multiclass_dual import FEW_WEIGHTS, suits
 from palmette.surrogates.difference import Difference
 from palmette.surrogates.hinge import Hinge
 from palmette.surrogates.ramp import ramp_loss
@@ -316,7 +316,8 @@ class SSVM(KernelEstimator):
         # Without a compiled loop a visit costs more than its share of a pass, so whole passes win. Dual variables
         # belong to samples, so that a warm start on others needs a method whose variables are weights.
         others = self.warm_start and not self._same_samples
-        if len(regularizer.l2) <= FEW_WEIGHTS or others or not is_compiled(problem):
+        loop = find("frank_wolfe", problem)
+        if len(regularizer.l2) <= FEW_WEIGHTS or others or not (loop and loop.compiled):
             return "bundle"
         return "frank_wolfe"
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from numbers import Integral
 from threading import Lock
 from typing import Any
+
+from palmette.contracts.executor import Executor, ShardFunction, State
 
 
 def n_threads(n_jobs: int | None) -> int:
@@ -65,20 +69,35 @@ class _OneBlasThread:
 _one_blas_thread = _OneBlasThread()
 
 
-class ThreadExecutor:
-    """Runs one function on many shards.
+@dataclass
+class PlacedHere:
+    """Shards in this process, and their states."""
 
-    The work never depends on the number of threads: whoever cuts shards does so by the data alone, and sums the
-    results in order. BLAS is held to one thread meanwhile, so that shards do not compete for the cores.
+    shards: list[Any]
+    states: list[State]
 
+    def __len__(self) -> int:
+        return len(self.shards)
+
+
+class ThreadExecutor(Executor):
+    """Runs functions on shards in threads of this process; a single shard runs in the thread of the caller.
+
+    BLAS is held to one thread meanwhile, so that shards do not compete for the cores.
+
+    >>> def scaled(shard, state, factor):
+    ...     return factor * sum(shard)
     >>> with ThreadExecutor(2) as executor:
-    ...     executor.map(abs, [-1, 2, -3])
-    [1, 2, 3]
+    ...     placed = executor.place([[1, 2], [3]])
+    ...     executor.run(scaled, placed, 10), executor.fold(scaled, placed, 10)
+    ([30, 30], 60)
     """
+
+    shares_memory = True
 
     def __init__(self, threads: int = 1) -> None:
         self.threads = threads
-        self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
+        self._pool: ThreadPoolExecutor | None = None
 
     def __enter__(self) -> ThreadExecutor:
         _one_blas_thread.enter()
@@ -88,9 +107,30 @@ class ThreadExecutor:
         _one_blas_thread.leave()
         if self._pool is not None:
             self._pool.shutdown()
+            self._pool = None
 
-    def map(self, function: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
-        """Apply ``function`` to every item; the list of results in the order of the items."""
-        if self._pool is None or len(items) < 2:
-            return [function(item) for item in items]
-        return list(self._pool.map(function, items))
+    def place(self, shards: Sequence[Any]) -> PlacedHere:
+        """The shards as they are, each with an empty state."""
+        return PlacedHere(list(shards), [{} for _ in shards])
+
+    def run(self, function: ShardFunction, placed: Any, *broadcast: Any) -> list[Any]:
+        """``function(shard, state, *broadcast)`` of every shard; results in the order of the shards."""
+        pairs = list(zip(placed.shards, placed.states))
+        if self.threads < 2 or len(pairs) < 2:
+            return [function(shard, state, *broadcast) for shard, state in pairs]
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(self.threads)
+        return list(self._pool.map(lambda pair: function(*pair, *broadcast), pairs))
+
+    def collect(self, placed: Any) -> list[State]:
+        """Copies of the states."""
+        return copy.deepcopy(placed.states)
+
+    def restore(self, placed: Any, states: Sequence[State]) -> None:
+        """Copies of collected states in place of the present ones."""
+        placed.states[:] = copy.deepcopy(list(states))
+
+    def release(self, placed: Any) -> None:
+        """Forget shards and states."""
+        placed.shards.clear()
+        placed.states.clear()

@@ -77,23 +77,27 @@ class Measured:
 
     def __call__(self, model: Any) -> BoundValues:
         """The bounds at the weights of ``model``; 0 for samples without positions."""
-        structure, (hinge, less) = model.structure_, (self.ramp.convex_part, self.ramp.concave_part)
-
-        def one(block: Any, rows: slice) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-            theta, true, weight = (
-                model.scorer_.score(model.coef_, block),
-                self._codes[rows],
-                np.ones(len(block)),
-            )
-            found = hinge.evaluate(structure, theta, true, weight)
-            convex = found.values + found.slack
-            # The truth itself has value 0 in both maxima, so that rounding alone takes the second one below.
-            ramp = convex - np.maximum(less.evaluate(structure, theta, true, weight).values, 0.0)
-            loss = self.ramp.task_loss.value(structure, theta, true, structure.best(theta).codes)
-            return convex, ramp, loss
-
         out = np.zeros((3, len(self._keep)))
-        found = model._run(self._batch, one)
+        found = model._run(
+            self._batch,
+            np.flatnonzero(self._keep),
+            _bounds,
+            self.ramp,
+            own=lambda _, rows: (self._codes[rows],),
+        )
         if found:
             out[:, self._keep] = np.concatenate(found, axis=1)
         return BoundValues(*out)
+
+
+def _bounds(
+    structure: Any, theta: Any, true: np.ndarray, ramp: Any
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Hinge, ramp and task loss of every sample."""
+    weight = np.ones(len(theta))
+    found = ramp.convex_part.evaluate(structure, theta, true, weight)
+    convex = found.values + found.slack
+    # The truth itself has value 0 in both maxima, so that rounding alone takes the second one below.
+    less = np.maximum(ramp.concave_part.evaluate(structure, theta, true, weight).values, 0.0)
+    loss = ramp.task_loss.value(structure, theta, true, structure.best(theta).codes)
+    return convex, convex - less, loss

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from palmette.executors.threads import ThreadExecutor
+from palmette._kernels.constants import padded
+from palmette.contracts.executor import Executor, State
+from palmette.executors.choose import require_shared_memory
 from palmette.kernels.products import ProductKernel
 from palmette.kernels.rows import Rows, squared_norms
 
-LANES = 8  # rows are padded to a multiple of this
 BLOCK = 1024  # rows and columns computed at once
 RESIDENT = 0.75  # share of the memory whose rows stay where the matrix does not fit
 _LARGEST = 1e30  # of single precision, with room for sums
@@ -38,12 +39,11 @@ class Gram:
         Place of every row, -1 while it is nowhere.
     """
 
-    def __init__(
-        self, kernel: Any, rows: Rows, budget: float, executor: ThreadExecutor, least: int = 1
-    ) -> None:
+    def __init__(self, kernel: Any, rows: Rows, budget: float, executor: Executor, least: int = 1) -> None:
+        require_shared_memory(executor, "A Gram matrix", "use Nystroem features")
         self.kernel, self.rows, self.executor = kernel, rows, executor
         self.n = rows.shape[0]
-        self.stride = -(-self.n // LANES) * LANES
+        self.stride = padded(self.n)
         self.gram, self.small = np.empty(0, np.float32), np.empty(0, np.uint8)
         self.value, self.scale = np.zeros(256, np.float32), np.ones(self.n, np.float32)
         self.slot = np.arange(self.n)
@@ -102,14 +102,8 @@ class Gram:
             return
         parts = [slice(i, min(i + BLOCK, self.n)) for i in range(0, self.n, BLOCK)]
 
-        def one(pair: tuple[slice, slice]) -> None:
-            a, b = pair
-            found = block(a, b)
-            out[a, b] = found
-            if a is not b:
-                out[b, a] = found.T
-
-        self.executor.map(one, [(a, b) for i, a in enumerate(parts) for b in parts[i:]])
+        pairs = [(a, b) for i, a in enumerate(parts) for b in parts[i:]]
+        self.executor.run(_fill_block, self.executor.place(pairs), out, block)
         self._whole = None
 
     def _numbers_bytes(self) -> bool:
@@ -182,17 +176,28 @@ class Gram:
         """``K coef``, shape (n, columns of coef); the same for any number of threads."""
         parts = [slice(i, min(i + BLOCK // 4, self.n)) for i in range(0, self.n, BLOCK // 4)]
         single = coef.astype(np.float32)
-        out = np.empty((self.n, coef.shape[1]), np.float32)
         if self.way == "bytes":  # both factors stand outside of the sum
-            scaled, small = self.scale[:, None] * single, self.small.reshape(self.n, self.stride)
+            single = self.scale[:, None] * single
+        return np.concatenate(self.executor.run(_rows_times, self.executor.place(parts), self, single))
 
-            def one(part: slice) -> None:
-                out[part] = self.value.take(small[part, : self.n]) @ scaled
-                out[part] *= self.scale[part, None]
-        else:
-
-            def one(part: slice) -> None:
-                out[part] = self.block(part) @ single
-
-        self.executor.map(one, parts)
+    def rows_times(self, part: slice, coef: np.ndarray) -> np.ndarray:
+        """Some rows of ``K coef``; if inner products are bytes, ``coef`` is multiplied by ``scale`` already."""
+        if self.way != "bytes":
+            return self.block(part) @ coef
+        out = self.value.take(self.small.reshape(self.n, self.stride)[part, : self.n]) @ coef
+        out *= self.scale[part, None]
         return out
+
+
+def _fill_block(
+    pair: tuple[slice, slice], _: State, out: np.ndarray, block: Callable[[slice, slice], np.ndarray]
+) -> None:
+    a, b = pair
+    found = block(a, b)
+    out[a, b] = found
+    if a is not b:
+        out[b, a] = found.T
+
+
+def _rows_times(part: slice, _: State, gram: Gram, coef: np.ndarray) -> np.ndarray:
+    return gram.rows_times(part, coef)

@@ -55,6 +55,7 @@ class PartsLoss:
     table: np.ndarray  # (n_codes, n_codes): cost of predicting column where row is true
 
     way = "parts"
+    compiled_as = "parts"
 
     def cost(self, theta: ChainTables, true: np.ndarray) -> ChainTables:
         """The loss as tables added to the potentials."""

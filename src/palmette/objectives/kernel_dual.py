@@ -8,18 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from palmette.executors.threads import ThreadExecutor
+from palmette._kernels.constants import FREE
+from palmette.contracts.executor import Executor
 from palmette.kernels.gram import Gram
-from palmette.losses.hamming import PartsLoss
 from palmette.objectives.kernel_edges import EdgePart
 from palmette.objectives.kernel_scorer import bare
 from palmette.objectives.risk import Samples
-from palmette.structures.chain.chain import Chain
-from palmette.structures.chain.multiclass import Multiclass
-from palmette.structures.positions.linear_scorer import LinearScorer
 from palmette.surrogates.hinge import Hinge
-
-FREE = -1.0  # mass of an unused place, as in the kernel
 
 
 @dataclass(frozen=True)
@@ -40,7 +35,7 @@ class KernelProblem:
     linear : LinearScorer or another scorer of weights, of rows without columns
     l2 : float
     l2_linear : ndarray
-    executor : ThreadExecutor
+    executor : Executor
     edges : EdgePart, optional
         Edges that are scored by a kernel of their own, with a penalty of their own.
     """
@@ -53,7 +48,7 @@ class KernelProblem:
     linear: Any
     l2: float
     l2_linear: np.ndarray
-    executor: ThreadExecutor
+    executor: Executor
     edges: EdgePart | None = None
 
     @property
@@ -72,25 +67,9 @@ class KernelProblem:
         return bare(self.samples.batch)
 
     @cached_property
-    def is_compiled(self) -> bool:
-        """Whether the compiled loop for chains serves this problem, of exactly the classes it was written for."""
-        structure, linear = self.structure, self.linear
-        return (
-            type(structure) in (Chain, Multiclass)
-            and self.edges is None
-            and getattr(structure, "rules", None) is None
-            and getattr(structure, "order", 1) == 1
-            and type(self.task_loss) is PartsLoss
-            and type(linear) is LinearScorer
-            and not linear.intercept
-            and len(linear.pairs) in (0, linear.n_labels**2)
-            and bool(np.all(self.l2_linear == self.l2_linear[:1]))
-        )
-
-    @property
-    def edge_weight(self) -> float:
-        """Weight of the kernel of transitions relative to that of nodes."""
-        return self.l2 / float(self.l2_linear[0]) if len(self.l2_linear) else 0.0
+    def surrogate(self) -> Hinge:
+        """The loss of a sample."""
+        return Hinge(self.task_loss)
 
     def theta(self, state: KernelState, sample: int | None = None) -> Any:
         """Potentials of all samples or of one."""
@@ -106,42 +85,6 @@ class KernelProblem:
         if sample is not None:
             edges = self.edges.of_sample(sample)
         return self.edges.added(theta, self.edges.scores(state.edge_table, edges))
-
-    def hinges(self, state: KernelState) -> np.ndarray:
-        """Hinge of every sample, unweighted; from above where maxima are not found for certain."""
-        if self.is_compiled:
-            from palmette.structures.chain.kernels.kernel_visits import hinge_values
-
-            out = np.empty(self.n_samples)
-            hinge_values(
-                state.table.ravel(), self.gram.scale, self.gram.stride, self.unique, self.samples.batch.offsets,
-                self.samples.codes, self.task_loss.table, self.n_labels, self.width, self.padded(state.linear), out,
-            )  # fmt: skip
-            return out
-        # By the surrogate, which takes the maximum of a relaxation where the best labels are not known exactly.
-        theta, codes = self.theta(state), self.samples.codes
-        found = Hinge(self.task_loss).evaluate(self.structure, theta, codes, self.samples.weight)
-        return np.maximum(found.values + found.slack, 0.0)
-
-    # -- the compiled loop's shape of transitions ---------------------------------------------------------------
-
-    @property
-    def width(self) -> int:
-        """Labels, padded to a multiple of eight."""
-        return -(-self.n_labels // 8) * 8
-
-    def padded(self, linear: np.ndarray) -> np.ndarray:
-        """Transitions as a flat padded table."""
-        out = np.zeros((self.width, self.width))
-        if len(linear):
-            out[: self.n_labels, : self.n_labels] = linear.reshape(self.n_labels, self.n_labels)
-        return out.ravel()
-
-    def unpadded(self, edge: np.ndarray) -> np.ndarray:
-        """Inverse of :meth:`padded`."""
-        if not len(self.l2_linear):
-            return np.empty(0)
-        return edge.reshape(self.width, self.width)[: self.n_labels, : self.n_labels].ravel()
 
 
 @dataclass

@@ -176,6 +176,17 @@ def check_needs(problem: Any, solver: str, needs: Sequence[str]) -> None:
             raise MissingCapability(f"{solver} {refusal}")
 
 
+def require_parts(problem: Problem, solver: str) -> None:
+    """Refuse a loss that marginals of nodes and edges do not determine."""
+    task_loss: Any = problem.surrogate.task_loss  # type: ignore[attr-defined]
+    if getattr(task_loss, "way", None) != "parts":
+        raise MissingCapability(
+            f"{solver} needs a task loss that is a sum over positions here, not "
+            f"{type(task_loss).__name__}: its dual variables are marginals, which know no other; use "
+            "solver='bundle', or task_loss='hamming' where outputs have labels"
+        )
+
+
 def first_point(problem: Problem, w0: np.ndarray | None) -> np.ndarray:
     """A checked copy of ``w0``, or zeros."""
     if w0 is None:

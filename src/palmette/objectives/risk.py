@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import copy
+from collections.abc import Callable, Sized
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from palmette.contracts.executor import Executor, State
 from palmette.contracts.structure import require
-from palmette.data.batch import Batch, SparseRows
+from palmette.data.batch import Batch
 from palmette.executors.threads import ThreadExecutor
-from palmette.objectives.shards import ROWS_A_SHARD, cut
-from palmette.structures.chain.loops.packed import PackedChains, can_pack
-from palmette.structures.chain.loops.packed_loss import MAX_SHARDS, PackedLogLoss
-from palmette.structures.positions.linear_scorer import LinearScorer
-from palmette.surrogates.log import LogLoss
+from palmette.loops.batch_loss import BatchLoss
+from palmette.loops.table import find
+from palmette.objectives.shards import MAX_SHARDS, ROWS_A_SHARD, cut
 
 ROWS_A_BLOCK = 4096  # rows scored and inferred at once: their tables stay in the cache
 
@@ -32,6 +31,13 @@ class Samples(NamedTuple):
         return Samples(self.batch.slice(start, stop), self.codes[lo:hi], self.weight[start:stop])
 
 
+class Shard(NamedTuple):
+    """A run of samples in blocks, and the layout of the weights."""
+
+    scorer: Any
+    blocks: list[Samples]
+
+
 class Risk:
     """``sum_i weight_i loss_i(w)`` with its gradient: what solvers see of data, structure and surrogate.
 
@@ -42,14 +48,15 @@ class Risk:
     samples : Samples
     regularizer : ElasticNet
         Kept beside the data term; solvers treat it on their own.
-    executor : ThreadExecutor
+    executor : Executor
+        Samples are placed there at the first use, and released by :meth:`close`.
     decomposition : Decomposition, optional
         Cuts the samples anew each epoch; sequential solvers take their steps on the pieces.
     """
 
     def __init__(
         self, structure: Any, scorer: Any, surrogate: Any, samples: Samples, regularizer: Any,
-        executor: ThreadExecutor, decomposition: Any = None,
+        executor: Executor, decomposition: Any = None,
     ) -> None:  # fmt: skip
         name = type(surrogate).__name__
         require(
@@ -61,13 +68,11 @@ class Risk:
         self.structure, self.scorer, self.surrogate = structure, scorer, surrogate
         self.samples, self.regularizer, self.executor = samples, regularizer, executor
         self.decomposition = decomposition
-        n_rows = samples.batch.n_rows
-        shards = cut(samples.batch.offsets, int(np.clip(n_rows // ROWS_A_SHARD, 1, MAX_SHARDS)))
-        self._shards = [self._blocks(samples.slice(a, b)) for a, b in shards]
-        self._slots: list[np.ndarray] = []
-        self._packed: PackedLogLoss | None = None
-        self._chains: dict[np.dtype, PackedChains] = {}
-        self._whole = samples.batch  # as it is before any decomposition
+        self.placed: dict[str, Sized] = {}
+        self.memory: dict[Any, Any] = {}  # what compiled loops make of the whole samples
+        self.whole = samples.batch  # as it is before any decomposition
+        self._cut: tuple[int, int] | None = None
+        self._cache: dict[str, Any] = {}
 
     @property
     def n_params(self) -> int:
@@ -76,8 +81,8 @@ class Risk:
 
     @property
     def n_samples(self) -> int:
-        """Number of training samples."""
-        return len(self.samples.weight)
+        """Number of training samples, or of their pieces."""
+        return len(self.samples.weight) if self._cut is None else self.in_sequence(_count)
 
     @property
     def smooth(self) -> bool:
@@ -91,47 +96,56 @@ class Risk:
 
     def with_surrogate(self, surrogate: Any) -> Risk:
         """The same samples under another loss."""
-        other = copy.copy(self)
         require(self.structure, surrogate.needs, user=type(surrogate).__name__, remedy="Choose another loss.")
-        other.surrogate, other._slots, other._packed = surrogate, [], None
+        return self._with(surrogate=surrogate)
+
+    def _with(self, **changes: Any) -> Risk:
+        other = object.__new__(type(self))
+        vars(other).update(vars(self), **changes)
         return other
 
-    def _blocks(self, shard: Samples) -> list[Samples]:
-        n_rows = min(getattr(self.scorer, "rows_a_block", ROWS_A_BLOCK), ROWS_A_BLOCK)
-        pieces = cut(shard.batch.offsets, max(1, shard.batch.n_rows // n_rows))
-        return [shard.slice(a, b) for a, b in pieces]
+    def _shards(self) -> Sized:
+        """The samples in shards, placed."""
+        if "shards" not in self.placed:
+            samples, n_shards = self.samples, self.samples.batch.n_rows // ROWS_A_SHARD
+            pieces = cut(samples.batch.offsets, int(np.clip(n_shards, 1, MAX_SHARDS)))
+            n_rows = min(getattr(self.scorer, "rows_a_block", ROWS_A_BLOCK), ROWS_A_BLOCK)
+            shards = [Shard(self.scorer, _blocks(samples.slice(a, b), n_rows)) for a, b in pieces]
+            self.placed["shards"] = self.executor.place(shards)
+        return self.placed["shards"]
 
-    @property
-    def can_pack(self) -> bool:
-        """Whether the compiled loops over packed chains serve this problem."""
-        return can_pack(self.structure, self.scorer)
+    def in_sequence(self, function: Callable[..., Any], *broadcast: Any) -> Any:
+        """``function(problem, state, *broadcast)`` where all samples are: a pass sample by sample, as one call.
 
-    def pack(self, dtype: Any = None) -> PackedChains:
-        """The samples packed for the compiled loops, in this precision or in any that there is already."""
-        there = next(iter(self._chains.values()), None)
-        if there is None:
-            there = PackedChains(
-                self.scorer,
-                self._whole,
-                np.float64 if dtype is None else dtype,
-                getattr(self.structure, "rules", None),
-            )
-            self._chains[there.dtype] = there
-        wanted = there.dtype if dtype is None else np.dtype(dtype)
-        return self._chains.setdefault(wanted, there if wanted == there.dtype else there.astype(wanted))
+        ``problem`` is this one on threads of that place; ``state`` stays there from call to call.
+        """
+        if "whole" not in self.placed:
+            self.placed["whole"] = self.executor.place([self._on(self.samples)])
+        own = self.structure, self.surrogate, self._cut
+        return self.executor.run(_in_sequence, self.placed["whole"], own, function, *broadcast)[0]
 
-    def in_pieces(self, offsets: np.ndarray, sample: np.ndarray) -> Risk:
-        """The same problem on pieces of the samples: piece k has the rows ``offsets[k]:offsets[k + 1]`` of a sample."""
-        pieces = copy.copy(self)
-        batch = Batch(self.samples.batch.rows, offsets)
-        pieces.samples = Samples(batch, self.samples.codes, self.samples.weight[sample])
-        return pieces
+    def _on(self, samples: Samples) -> Risk:
+        """The same problem on other samples, with threads of this process."""
+        threads = self.executor if self.executor.shares_memory else ThreadExecutor(1)
+        return self._with(samples=samples, executor=threads, placed={}, _cut=None, _cache={})
 
-    def with_batch(self, batch: Batch) -> Risk:
-        """The same problem on other inputs of the same samples, for passes sample by sample."""
-        other = copy.copy(self)
-        other.samples = self.samples._replace(batch=batch)
-        return other
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "executor": ThreadExecutor(1), "placed": {}, "memory": {}, "_cache": {}}
+
+    def close(self) -> None:
+        """Release the samples where they were placed."""
+        for placed in self.placed.values():
+            self.executor.release(placed)
+        self.placed.clear()
+
+    def cut_anew(self, seed: int, epoch: int) -> Risk:
+        """The problem on the pieces of this epoch, if there is a decomposition; they are cut where the samples are."""
+        return self if self.decomposition is None else self._with(_cut=(seed, epoch))
+
+    def pieces(self, seed: int, epoch: int) -> Risk:
+        """The problem on the pieces of this epoch, cut here; compiled loops read the rows of the whole samples."""
+        batch, sample = self.samples.batch.in_pieces(self.decomposition, seed, epoch)
+        return self._on(self.samples._replace(batch=batch, weight=self.samples.weight[sample]))
 
     def loss(self, w: np.ndarray) -> tuple[float, np.ndarray]:
         """Value and (sub)gradient of the data term at ``w``."""
@@ -143,7 +157,10 @@ class Risk:
         The cut that they make is below the data term everywhere. The slack is 0 where maxima are exact; else
         :meth:`refine` may make it smaller.
         """
-        return (*self._packed_loss(w), 0.0) if self._is_packed else self._generic_loss(w)
+        if self._cut is not None:
+            return self.in_sequence(_loss_on_pieces, w)
+        compiled = self._compiled()
+        return self._generic_loss(w) if compiled is None else (*compiled.loss(w), 0.0)
 
     def refine(self) -> bool:
         """Find maxima to a higher accuracy from now on; False if that is not possible."""
@@ -151,60 +168,19 @@ class Risk:
 
     def value(self, w: np.ndarray) -> float:
         """Value of the data term at ``w``, without a gradient where that is cheaper."""
-        plain = self._is_packed and type(self.scorer) is LinearScorer
-        if not plain:
-            return self.loss(w)[0]
-        value, left_out = self._packed_sum().value(w, self.executor)
-        return value + sum(self.samples.weight[i] * self.sample_loss(int(i), w)[0] for i in left_out)
+        compiled = self._compiled()
+        return self.loss(w)[0] if compiled is None else compiled.value(w)
 
-    @property
-    def _is_packed(self) -> bool:
-        sparse = isinstance(self.samples.batch.rows, SparseRows)
-        return sparse and type(self.surrogate) is LogLoss and self.can_pack
-
-    def _packed_sum(self) -> PackedLogLoss:
-        if self._packed is None:
-            self._packed = PackedLogLoss(self.pack(float), self.samples.codes, self.samples.weight)
-        return self._packed
-
-    def _packed_loss(self, w: np.ndarray) -> tuple[float, np.ndarray]:
-        value, gradient, left_out = self._packed_sum()(w, self.executor)
-        for i in left_out:  # out of the range of scaled products: in log space
-            own, counts, batch = self.sample_loss(int(i), w)
-            value += self.samples.weight[i] * own
-            self.scorer.pull_back(counts, batch, gradient)
-        return value, gradient
+    def _compiled(self) -> BatchLoss | None:
+        loop = find("loss", self)
+        return None if loop is None else loop(self)
 
     def _generic_loss(self, w: np.ndarray) -> tuple[float, np.ndarray, float]:
-        if not self._slots:
-            self._slots = [np.empty(self.n_params) for _ in self._shards]
-        found = self.executor.map(lambda i: self._shard_loss(i, w), range(len(self._shards)))
-        gradient = self._slots[0].copy()
-        for slot in self._slots[1:]:
-            gradient += slot
-        value, slack = np.sum(found, axis=0).tolist()
-        return value, gradient, slack
-
-    def _shard_loss(self, i: int, w: np.ndarray) -> tuple[float, float]:
-        slot = self._slots[i]
-        slot[:] = 0.0
-        value = slack = 0.0
-        for block in self._shards[i]:
-            theta = self.scorer.score(w, block.batch)
-            found = self.surrogate.evaluate(self.structure, theta, block.codes, block.weight)
-            self.scorer.pull_back(found.counts, block.batch, slot)
-            value += float(found.values @ block.weight)
-            slack += float(np.sum(found.slack * block.weight))
-        return value, slack
+        return self.executor.fold(shard_loss, self._shards(), self.structure, self.surrogate, w)
 
     def best_codes(self, w: np.ndarray) -> np.ndarray:
         """Codes of the best outputs at ``w``, block by block as :meth:`loss` goes, so that ties fall alike."""
-        found = [
-            self.structure.best(self.scorer.score(w, block.batch)).codes
-            for shard in self._shards
-            for block in shard
-        ]
-        return np.concatenate(found)
+        return np.concatenate(self.executor.run(shard_best, self._shards(), self.structure, w))
 
     def sample_loss(self, i: int, w: np.ndarray) -> tuple[float, Any, Batch]:
         """One sample: its unweighted value, its weighted gradient in theta's shape, and its inputs."""
@@ -212,3 +188,52 @@ class Risk:
         theta = self.scorer.score(w, one.batch)
         found = self.surrogate.evaluate(self.structure, theta, one.codes, one.weight)
         return float(found.values[0]), found.counts, one.batch
+
+
+def _blocks(samples: Samples, n_rows: int) -> list[Samples]:
+    pieces = cut(samples.batch.offsets, max(1, samples.batch.n_rows // n_rows))
+    return [samples.slice(a, b) for a, b in pieces]
+
+
+def shard_loss(
+    shard: Shard, state: State, structure: Any, surrogate: Any, w: np.ndarray
+) -> tuple[float, np.ndarray, float]:
+    """Value, (sub)gradient and slack of a shard; the memory of the gradient stays with the shard."""
+    gradient = state.setdefault("gradient", np.empty(len(w)))
+    gradient[:] = 0.0
+    value = slack = 0.0
+    for block in shard.blocks:
+        theta = shard.scorer.score(w, block.batch)
+        found = surrogate.evaluate(structure, theta, block.codes, block.weight)
+        shard.scorer.pull_back(found.counts, block.batch, gradient)
+        value += float(found.values @ block.weight)
+        slack += float(np.sum(found.slack * block.weight))
+    return value, gradient, slack
+
+
+def shard_best(shard: Shard, state: State, structure: Any, w: np.ndarray) -> np.ndarray:
+    """Codes of the best outputs of a shard."""
+    return np.concatenate(
+        [structure.best(shard.scorer.score(w, block.batch)).codes for block in shard.blocks]
+    )
+
+
+def _in_sequence(
+    problem: Risk, state: State, own: tuple[Any, Any, Any], function: Callable[..., Any], *broadcast: Any
+) -> Any:
+    structure, surrogate, cut = own
+    if cut is not None:
+        if problem._cache.get("cut") != cut:
+            problem._cache.update(cut=cut, pieces=problem.pieces(*cut))
+        problem = problem._cache["pieces"]
+    return function(problem._with(structure=structure, surrogate=surrogate), state, *broadcast)
+
+
+def _count(problem: Risk, state: State) -> int:
+    return problem.n_samples
+
+
+def _loss_on_pieces(problem: Risk, state: State, w: np.ndarray) -> tuple[float, np.ndarray, float]:
+    if "packed anew" not in problem._cache:  # with pieces in the place of samples
+        problem._cache["packed anew"] = problem._with(whole=problem.samples.batch, memory={}, placed={})
+    return problem._cache["packed anew"].bounded_loss(w)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 ROWS_A_SHARD = 4096  # fewer rows are not worth a thread
+MAX_SHARDS = 8
 
 
 def cut(offsets: np.ndarray, n_pieces: int) -> list[tuple[int, int]]:

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from palmette._kernels.constants import AROW as RULE
 from palmette.solvers.base import check_settings
 from palmette.solvers.online import Online
 
@@ -59,6 +60,4 @@ class AROW(Online):
         return np.full(n_params, float(self.variance))
 
     def _rule(self) -> tuple[int, float, bool]:
-        from palmette.structures.chain.kernels.online import AROW as RULE
-
         return RULE, self.gamma, False

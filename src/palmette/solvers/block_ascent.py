@@ -3,81 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields, replace
-from typing import Any, ClassVar, NamedTuple, Protocol, Self
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from palmette.contracts.solver import Callback, Progress, RunState
 from palmette.errors import MissingCapability
+from palmette.loops.block_state import Blocks, BlockState
 from palmette.objectives.problem import refine
 from palmette.solvers.driver import Driven
 from palmette.solvers.maxima import limited
 
-FORGET = 0.2  # share of the present weights in their running mean
 IDLE = 0.25  # samples whose gap is below this share of the mean wait ...
 ALL_EVERY = 3  # ... for the next epoch that visits all
 STALE = 1.5  # gaps met during an epoch exceed those of the mean of the weights by about this factor
-
-
-@dataclass(kw_only=True)
-class BlockState:
-    """Dual variables of a run (in subclasses), the weights they imply, and what goes with them from epoch to epoch.
-
-    ``w = -(1 / l2) sum_i weight_i (mean counts of block i - true counts)`` at all times.
-    """
-
-    w: np.ndarray
-    loss: np.ndarray  # (samples,): mean task loss of each block
-    gap: np.ndarray  # (samples,): what each block lacked when it was last visited
-    trail: np.ndarray  # running mean of the weights at the ends of the epochs, times ``trail_share``
-    trail_share: float = 0.0
-    epoch: int = 0
-    n_oracle: float = 0.0
-
-    @staticmethod
-    def at_zero(problem: Any) -> dict[str, Any]:
-        """What every block lacks at ``w = 0``, where all mass is on the truth."""
-        n = problem.n_samples
-        w = np.zeros(problem.n_params)
-        return {"w": w, "loss": np.zeros(n), "gap": np.full(n, np.inf), "trail": np.zeros_like(w)}
-
-    def copy(self) -> Self:
-        """An independent copy."""
-        values = {f.name: getattr(self, f.name) for f in fields(self)}
-        own: dict[str, Any] = {k: v.copy() for k, v in values.items() if isinstance(v, np.ndarray)}
-        return replace(self, **own)
-
-    def note(self) -> None:
-        """Take the present weights into the running mean."""
-        self.trail += FORGET * (self.w - self.trail)
-        self.trail_share += FORGET * (1.0 - self.trail_share)
-
-    def mean(self) -> np.ndarray:
-        """Mean of the weights of the last epochs: the dual settles first, and it evens out what the last visits did."""
-        return self.trail / self.trail_share
-
-    def restart(self) -> None:
-        """Forget what belongs to an earlier run: its epochs, gaps and mean."""
-        self.trail[:], self.trail_share, self.epoch, self.n_oracle = 0.0, 0.0, 0, 0.0
-        self.gap[:] = np.inf
-
-    def fits(self, problem: Any) -> bool:
-        """Whether these variables belong to the samples of ``problem``."""
-        return len(self.gap) == problem.n_samples and len(self.w) == problem.n_params
-
-
-class Blocks(Protocol):
-    """How a solver visits samples."""
-
-    def visit(self, state: Any, order: np.ndarray) -> None:
-        """Take the steps of the samples of ``order``, and note what their blocks lacked in ``state.gap``."""
-
-    def refresh(self, state: Any) -> None:
-        """Compute weights and losses from the dual variables: what visits added up has rounding errors."""
-
-    def value(self, w: np.ndarray) -> tuple[float, float]:
-        """The data term at ``w`` by the maxima found, and what they may add to it."""
 
 
 class Best(NamedTuple):
@@ -116,11 +56,10 @@ class Ascent(RunState):
 
 
 class Work(NamedTuple):
-    """A problem, how its samples are visited, and the kind of dual variables that these visits work on."""
+    """A problem, and how its samples are visited."""
 
     problem: Any
     blocks: Blocks
-    kind: Any
 
 
 def dual_value(problem: Any, state: BlockState) -> float:
@@ -156,7 +95,7 @@ def _order(seed: int, state: BlockState) -> np.ndarray:
 
 @dataclass(frozen=True)
 class BlockAscent(Driven):
-    """Base of the solvers of the dual: a subclass names itself, its variables, and the visits that serve a problem."""
+    """Base of the solvers of the dual: a subclass names itself and the visits that serve a problem."""
 
     max_iter: int = 2000
     tol: float = 1e-4
@@ -169,23 +108,22 @@ class BlockAscent(Driven):
     positive: ClassVar = ("max_iter", "check_every")
     not_negative: ClassVar = ("tol", "random_state")
     unit: ClassVar[str] = "epochs"
-    variables: ClassVar[tuple[type, ...]]
 
-    def blocks_of(self, problem: Any) -> tuple[Any, Any]:
-        """The fastest visits that serve a problem, and the kind of variables they work on."""
+    def blocks_of(self, problem: Any) -> Blocks:
+        """The fastest visits that serve a problem."""
         raise NotImplementedError
 
     def prepare(self, problem: Any) -> Work:
         """The problem with its visits."""
-        return Work(problem, *self.blocks_of(problem))
+        return Work(problem, self.blocks_of(problem))
 
     def begin(self, work: Work, w0: np.ndarray | None) -> Ascent:
         """The true labelings: ``w = 0``."""
-        return Ascent.of(work.kind.at_truth(work.problem))
+        return Ascent.of(work.blocks.variables.at_truth(work.problem))
 
     def step(self, work: Work, run: Ascent, last: int) -> Progress:
         """An epoch, and a look at objective and bound where that is worth it."""
-        (problem, blocks, _), state = work, run.active
+        (problem, blocks), state = work, run.active
         order = _order(self.random_state, state)
         blocks.visit(state, order)
         state.epoch += 1
@@ -225,7 +163,7 @@ class BlockAscent(Driven):
 
     def can_restart(self, state: Any) -> bool:
         """Whether ``state`` is one of this solver's."""
-        return isinstance(state, Ascent) and isinstance(state.active, self.variables)
+        return isinstance(state, Ascent) and state.active.solver == self.name
 
     def restart(self, problem: Any, state: Ascent) -> Ascent:
         """The dual variables of an earlier run as the start of this one; only the penalty may have changed."""
@@ -235,6 +173,6 @@ class BlockAscent(Driven):
                 "use solver='bundle' or 'stochastic' to start from given weights"
             )
         active = state.active.copy()
-        self.blocks_of(problem)[0].refresh(active)
+        self.blocks_of(problem).refresh(active)
         active.restart()
         return Ascent.of(active)

@@ -10,13 +10,13 @@ import numpy as np
 
 from palmette.contracts.solver import Callback, Result, Step
 from palmette.errors import MissingCapability
+from palmette.loops.table import why_not
 from palmette.objectives.linearised import Shifted
 from palmette.objectives.problem import bounded_loss, check_needs, first_point
 from palmette.solvers.bundle import Bundle
 from palmette.solvers.driver import ESTIMATE, Driven, Recorder, conclude, outcome
 from palmette.solvers.maxima import silent_inexact
-from palmette.solvers.multiclass_dual import MulticlassDual
-from palmette.structures.chain.loops.multiclass_blocks import suits, why_not
+from palmette.solvers.multiclass_dual import NEEDS, MulticlassDual, suits
 
 STARTS = ("auto", "convex", "structure", "zero")
 ROUGHLY = 0.03  # relative gap to which the convex problem of the start is solved
@@ -202,7 +202,7 @@ class CCCP(Driven):
 
     def _inner(self, convex: Any) -> Inner:
         if isinstance(self.inner, str):
-            if self.inner == "dual" and (obstacle := why_not(convex)):
+            if self.inner == "dual" and (obstacle := why_not(MulticlassDual.name, convex, NEEDS)):
                 raise MissingCapability(f"cccp: inner='dual' {obstacle}; use inner='bundle'")
             if self.inner == "dual" or (self.inner == "auto" and suits(convex)):
                 solver = MulticlassDual(self.inner_iter, self.tol, random_state=self.random_state)

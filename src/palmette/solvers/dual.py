@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
 from palmette.errors import MissingCapability
+from palmette.loops import find
+from palmette.loops.dual_ascent import DualVariables
 from palmette.objectives.problem import first_point, name_of, require_convex, require_separable, require_whole
 from palmette.solvers.base import Callback, Recorder, Result, check_settings, warn_unconverged
-from palmette.structures.chain.loops.dual_state import DualState
-from palmette.structures.positions.linear_scorer import LinearScorer
-from palmette.surrogates.log import LogLoss
 
 SINGLE_FROM = 1e-5  # the coarsest tol that floats are good enough for: their certificates end near 1e-6
 IDLE = 0.5  # samples whose gap is below this share of the mean wait ...
 ALL_EVERY = 3  # ... for the next epoch that visits all
-
-State = TypeVar("State", bound=DualState)
 
 
 @dataclass(frozen=True)
@@ -62,7 +59,7 @@ class DualAscent:
     def solve(self, problem: Any, w0: np.ndarray | None = None, state: dict | None = None) -> Result:
         """Minimise ``problem``, from the marginals under ``w0`` if given, or on from an earlier result's ``state``."""
         check_problem(problem, "dual")
-        run = first_state(DualState, self, problem, w0) if state is None else state["run"].copy()
+        run = self._start(problem, w0) if state is None else state["run"].copy()
         recorder = Recorder(self.callbacks, () if state is None else state["history"])
         epoch = 0 if state is None else state["epoch"]
         n_oracle = 0.0 if state is None else state["n_oracle"]
@@ -82,7 +79,7 @@ class DualAscent:
                 primal = problem.value(w) + problem.regularizer.value(w)
                 lower = min(lower, primal)  # which rounding may exceed
                 missing = primal - lower
-            stop = recorder.record(epoch, n_oracle, lower + missing, lower, lambda: run.chains.unpack(run.w))
+            stop = recorder.record(epoch, n_oracle, lower + missing, lower, run.weights)
             if out_of_range:
                 reason = "out of range"
             elif promising and missing <= self.tol * abs(primal):
@@ -104,7 +101,14 @@ class DualAscent:
                 reason = "gap"
         return self._result(w, recorder, reason, state)
 
-    def _order(self, run: DualState, epoch: int) -> np.ndarray:
+    def _start(self, problem: Any, w0: np.ndarray | None) -> DualVariables:
+        single = self.precision == "single" or (self.precision == "auto" and self.tol >= SINGLE_FROM)
+        start = find("dual", problem).of(problem, np.float32 if single else np.float64)
+        if w0 is not None:
+            start.start_from(first_point(problem, w0))
+        return start
+
+    def _order(self, run: DualVariables, epoch: int) -> np.ndarray:
         # Visits never lower the dual, in any order. Small gaps wait, and every third epoch measures all of them again.
         order = np.random.default_rng([self.random_state, epoch]).permutation(len(run.gap))
         gap = run.gap[order]
@@ -139,7 +143,7 @@ def check_precision(solver: Any) -> None:
 
 
 def check_problem(problem: Any, solver: str) -> None:
-    """Refuse what dual ascent and its relatives cannot solve."""
+    """Refuse what dual ascent cannot solve."""
     require_convex(problem, solver)
     require_separable(problem, solver)
     require_whole(problem, solver)
@@ -149,34 +153,10 @@ def check_problem(problem: Any, solver: str) -> None:
         raise MissingCapability(f"{solver} {refusal}: use solver={others}")
 
 
-def first_state(kind: type[State], solver: Any, problem: Any, w0: np.ndarray | None) -> State:
-    """The dual variables of ``problem`` where a run begins, in the precision of the solver."""
-    single = solver.precision == "single" or (solver.precision == "auto" and solver.tol >= SINGLE_FROM)
-    chains = problem.pack(np.float32 if single else np.float64)
-    reg, edge = problem.regularizer, problem.scorer.blocks["edge"]
-    at_edge = edge.start if edge.stop > edge.start else 0
-    strengths = [(float(part[0]), float(part[at_edge])) for part in (reg.l2, reg.l1)]
-    state = kind(chains, problem.samples.codes, problem.samples.weight, *strengths)
-    if w0 is not None:
-        state.start_from(first_point(problem, w0))
-    return state
-
-
 def why_not(problem: Any) -> str:
     """What keeps dual ascent from serving a problem; empty if it serves."""
-    reg, blocks = problem.regularizer, problem.scorer.blocks
-    if not (problem.can_pack and type(problem.surrogate) is LogLoss):
-        given = getattr(problem.structure, "chain", problem.structure)  # as the user wrote it
-        return f"serves the log loss of chains of order 1, not {name_of(problem)} on {given!r:.80}"
-    if type(problem.scorer) is not LinearScorer:
-        return "has no room for the marginals of edge features"
-    for part in (slice(0, blocks["edge"].start), blocks["edge"]):
-        for strengths in (reg.l2[part], reg.l1[part]):
-            if len(strengths) and not np.all(strengths == strengths[0]):
-                return (
-                    "needs one l2 and one l1 for features and intercept, and one for transitions; columns of arrays "
-                    "have an l2 of their own where none is given (give l2=1.0, say)"
-                )
-    if not reg.strongly_convex:
-        return "needs l2 > 0 on every weight"
-    return ""
+    loop = find("dual", problem)
+    if loop is not None:
+        return loop.refusal(problem)
+    given = getattr(problem.structure, "chain", problem.structure)  # as the user wrote it
+    return f"serves the log loss of chains of order 1, not {name_of(problem)} on {given!r:.80}"

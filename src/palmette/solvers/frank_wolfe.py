@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from palmette.solvers.active_set import ActiveSet
+from palmette.loops import find
+from palmette.loops.block_state import Blocks
+from palmette.loops.hinge_blocks import GenericBlocks
 from palmette.solvers.block_ascent import BlockAscent
-from palmette.structures.chain.loops.hinge_blocks import GenericBlocks, PackedBlocks, is_compiled
-from palmette.structures.chain.loops.marginal_blocks import require_parts
-from palmette.structures.graph.loops.flat_counts import require_bounds, without_tree
-from palmette.structures.graph.loops.relaxed_blocks import RelaxedBlocks, RelaxedSet
 
 
 @dataclass(frozen=True)
@@ -36,14 +34,8 @@ class FrankWolfe(BlockAscent):
     """
 
     name: ClassVar[str] = "frank_wolfe"
-    variables: ClassVar = (ActiveSet, RelaxedSet)
 
-    def blocks_of(self, problem: Any) -> tuple[Any, Any]:
-        """The fastest visits that serve a problem, and the kind of variables they work on."""
-        if is_compiled(problem):
-            return PackedBlocks(problem), ActiveSet
-        require_bounds(problem, self.name)
-        if without_tree(problem):
-            require_parts(problem, self.name)
-            return RelaxedBlocks(problem), RelaxedSet
-        return GenericBlocks(problem), ActiveSet
+    def blocks_of(self, problem: Any) -> Blocks:
+        """The fastest visits that serve a problem."""
+        loop = find(self.name, problem) or GenericBlocks
+        return loop(problem)

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from palmette.errors import MissingCapability
+from palmette.loops.kernel_visits import visit_all, visits_of
 from palmette.objectives.kernel_dual import KernelProblem, KernelState
 from palmette.solvers.base import Callback, Recorder, Result, check_settings, warn_unconverged
-from palmette.solvers.kernel_visits import visit_all
 
 
 class Certified(NamedTuple):
@@ -114,7 +114,7 @@ class KernelFrankWolfe:
     @staticmethod
     def _start(problem: KernelProblem, active: KernelState) -> Certified:
         """All scores 0: the objective is the sum of the largest losses, the dual 0."""
-        primal = float(problem.samples.weight @ problem.hinges(active))
+        primal = float(problem.samples.weight @ visits_of(problem).hinges(active))
         size = problem.gram.n * problem.n_labels
         if problem.edges is not None:
             size += problem.edges.gram.n * problem.n_labels**2
@@ -140,7 +140,7 @@ def certified(problem: KernelProblem, active: KernelState, best: Certified) -> C
     penalty = active.penalty(problem)
     weight = problem.samples.weight
     lower = max(best.lower, float(weight @ active.loss) - penalty)
-    primal = float(weight @ problem.hinges(active)) + penalty
+    primal = float(weight @ visits_of(problem).hinges(active)) + penalty
     active.n_oracle += 1.0
     if primal < best.primal:
         return Certified(coef, active.linear.copy(), primal, lower)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from numbers import Real
 from typing import Any, ClassVar, NamedTuple
 
@@ -13,6 +12,7 @@ import numpy as np
 from palmette.contracts.problem import Problem
 from palmette.contracts.solver import Callback, Step
 from palmette.errors import MissingCapability
+from palmette.loops import find
 from palmette.objectives.certificate import CutPool
 from palmette.objectives.elastic_dual import best_share
 from palmette.objectives.problem import first_point, name_of
@@ -21,7 +21,6 @@ from palmette.solvers.driver import Driven, Progress, RunState, same_problem
 from palmette.solvers.line_search import Point, strong_wolfe
 from palmette.solvers.quasi_newton import InverseHessian
 from palmette.solvers.scaling import ScaledProblem, in_scale
-from palmette.structures.chain.loops.packed_diagonal import has_diagonal, hessian_diagonal
 
 WINDOW = 10  # iterations over which the relative decrease is measured, and between two lower bounds
 PRECISION = "machine precision"
@@ -123,7 +122,7 @@ class LBFGS(Driven):
 
     def check(self, problem: Any) -> None:
         """Refuse a diagonal guess where there is none."""
-        if isinstance(self.precondition, Real) and not has_diagonal(problem):
+        if isinstance(self.precondition, Real) and find("diagonal", problem) is None:
             raise MissingCapability(
                 f"precondition={self.precondition!r} needs the log loss of plain chains with sparse features, not "
                 f"{name_of(problem)}: use precondition='auto' or None"
@@ -190,12 +189,15 @@ class LBFGS(Driven):
         """Renew the diagonal guess of the inverse Hessian where the time for that has come."""
         due = run.n_iter == 0 if run.warm else run.n_iter in RESCALE_AT
         small = self.precondition == "auto" and problem.n_params <= FEW_WEIGHTS
-        if not due or small or self.precondition is None or not has_diagonal(problem):
+        if not due or small or self.precondition is None:
+            return
+        loop = find("diagonal", problem)
+        if loop is None:
             return
         damping = (1.0 if run.warm else 20.0) if self.precondition == "auto" else float(self.precondition)
         if getattr(problem, "centring", None) is not None:  # whose variances are not known
             return
-        own = problem.diagonal if isinstance(problem, ScaledProblem) else partial(hessian_diagonal, problem)
+        own = problem.diagonal if isinstance(problem, ScaledProblem) else loop(problem)
         run.curvature.rescale(1.0 / (own(run.place.w) + problem.regularizer.l2 + damping))
         run.n_oracle += 1
 

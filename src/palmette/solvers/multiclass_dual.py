@@ -9,6 +9,9 @@ from typing import Any
 import numpy as np
 
 from palmette.errors import MissingCapability
+from palmette.loops import find
+from palmette.loops.block_state import BlockState
+from palmette.loops.table import why_not
 from palmette.objectives.problem import (
     first_point,
     require_convex,
@@ -19,8 +22,9 @@ from palmette.objectives.problem import (
 )
 from palmette.solvers.base import Callback, Recorder, Result, check_settings, warn_unconverged
 from palmette.solvers.block_ascent import Best
-from palmette.structures.chain.loops.multiclass_blocks import LabelMasses, MulticlassBlocks, why_not
 
+NEEDS = "needs Multiclass() and weights of features"
+FEW_WEIGHTS = 500  # up to here the bundle method is quick, too
 EPOCHS_A_ROUND = 6
 PATIENCE = (
     40  # the proximal term is halved after 40, 80, 160, ... rounds: errors of its problems then weigh less
@@ -92,7 +96,7 @@ class MulticlassDual:
         """
         self._check(problem)
         target = np.asarray(problem.samples.codes if targets is None else targets, np.int64)
-        blocks = MulticlassBlocks(problem, target)
+        blocks = find(self.name, problem)(problem, target)
         if state is not None and w0 is None and state["active"].belongs_to(problem, target):
             return _Run(self, problem, blocks, **state).go()
         active = blocks.at_target() if state is None else state["active"].copy()
@@ -105,8 +109,9 @@ class MulticlassDual:
 
     def usable(self, problem: Any, state: Any) -> Any:
         """``state`` if it has dual variables in the shape of ``problem``, else None."""
-        known = isinstance(state, dict) and isinstance(state.get("active"), LabelMasses)
-        return state if known and state["active"].fits(problem) else None
+        active = state.get("active") if isinstance(state, dict) else None
+        known = isinstance(active, BlockState) and active.solver == self.name
+        return state if known and active.fits(problem) else None
 
     def _check(self, problem: Any) -> None:
         require_convex(problem, self.name)
@@ -114,14 +119,20 @@ class MulticlassDual:
         require_whole(problem, self.name)
         require_no_l1(problem, self.name)
         require_penalised(problem, self.name)
-        obstacle = why_not(problem)
+        obstacle = why_not(self.name, problem, NEEDS)
         if obstacle:
             raise MissingCapability(
                 f"{self.name} {obstacle}; solver='bundle' serves every convex loss with l2 > 0"
             )
 
 
-def pull(blocks: MulticlassBlocks) -> float:
+def suits(problem: Any) -> bool:
+    """Whether the dual serves a problem and its steps are not too short, where few weights leave the choice."""
+    loop = find(MulticlassDual.name, problem)
+    return loop is not None and (len(problem.regularizer.l2) > FEW_WEIGHTS or loop.quick(problem))
+
+
+def pull(blocks: Any) -> float:
     """Strength of the proximal term relative to l2.
 
     Steps are as long as they should be where the mean curvature is about ``2 sqrt(a) (values a row / samples)^(1/3)``,
@@ -136,7 +147,7 @@ class _Run:
     """Where one run stands."""
 
     def __init__(
-        self, solver: MulticlassDual, problem: Any, blocks: MulticlassBlocks, active: LabelMasses, history: tuple,
+        self, solver: MulticlassDual, problem: Any, blocks: Any, active: Any, history: tuple,
         best: Best,
     ) -> None:  # fmt: skip
         self.solver, self.problem, self.blocks, self.best = solver, problem, blocks, best

@@ -44,11 +44,10 @@ class NSlack(BlockAscent):
 
     name: ClassVar[str] = "n_slack"
     needs: ClassVar = ("samples", "convex", "separable", "whole", "no_l1", "l2")
-    variables: ClassVar = (WorkingSet,)
 
-    def blocks_of(self, problem: Any) -> tuple[Any, Any]:
-        """The visits, and the kind of variables they work on."""
-        return WorkingSetBlocks(problem), WorkingSet
+    def blocks_of(self, problem: Any) -> WorkingSetBlocks:
+        """The visits of samples."""
+        return WorkingSetBlocks(problem)
 
     def begin(self, work: Work, w0: np.ndarray | None) -> Ascent:
         """No constraint: ``w = 0``, whose objective is looked at, and no loss is negative."""

@@ -3,38 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 
 from palmette.errors import MissingCapability
-from palmette.solvers.base import Callback, Recorder, Result, Step, check_settings
-from palmette.structures.positions.linear_scorer import LinearScorer
+from palmette.loops.online_pass import OnlineState, online_pass
+from palmette.solvers.base import Callback, Recorder, Result, check_settings
 from palmette.surrogates.perceptron import PerceptronLoss
-
-
-@dataclass
-class OnlineState:
-    """Weights and what goes with them from step to step; plain data, so that a run can be resumed.
-
-    The weights before the first step and after each of the steps 1, ..., age - 1 average to ``w - drift / age``.
-    """
-
-    w: np.ndarray
-    drift: np.ndarray  # sum of (the step's number) x (its change of the weights)
-    variance: np.ndarray  # per weight, for AROW; empty for the others
-    age: int = 1
-    epoch: int = 0
-    history: tuple[Step, ...] = ()
-
-    def copy(self) -> OnlineState:
-        """An independent copy."""
-        return replace(self, w=self.w.copy(), drift=self.drift.copy(), variance=self.variance.copy())
-
-    def weights(self, averaged: bool) -> np.ndarray:
-        """The averaged or the present weights."""
-        return self.w - self.drift / self.age if averaged else self.w.copy()
 
 
 @dataclass(frozen=True)
@@ -101,68 +78,3 @@ class Online:
         converged = reason in ("no mistakes", "mean loss")
         w = current.weights(self.averaged)
         return Result(w, current.history[-1], current.history, converged, reason, current)
-
-
-def online_pass(
-    problem: Any, state: OnlineState, order: np.ndarray, rule: int, strength: float, root_cost: bool
-) -> tuple[float, int]:
-    """Visit each sample of ``order``: the sum of the losses and the number of wrong predictions."""
-    run = _fused_pass if is_fused(problem) else generic_pass
-    found = run(problem, state, np.asarray(order, np.int64), rule, float(strength), bool(root_cost))
-    state.age += len(order)
-    return found
-
-
-def is_fused(problem: Any) -> bool:
-    """Whether the compiled loop for chains serves this problem, of exactly the classes it was written for."""
-    structure = problem.structure
-    return (
-        vars(type(structure)).get("sequential_kernels") == "chain"
-        and type(problem.scorer) is LinearScorer
-        and getattr(structure, "order", 1) == 1
-    )
-
-
-def _fused_pass(
-    problem: Any, state: OnlineState, order: np.ndarray, rule: int, strength: float, root_cost: bool
-) -> tuple[float, int]:
-    from palmette.structures.chain.kernels.online import online_pass as run
-
-    samples, scorer = problem.samples, problem.scorer
-    return run(
-        rule, strength, root_cost, *scorer.raw(samples.batch), samples.batch.offsets, samples.codes, samples.weight,
-        scorer.n_labels, order, state.w, state.drift, state.variance, state.age,
-    )  # fmt: skip
-
-
-def generic_pass(
-    problem: Any, state: OnlineState, order: np.ndarray, rule: int, strength: float, root_cost: bool
-) -> tuple[float, int]:
-    """The same steps through one-sample shards, for structures without a compiled loop."""
-    from palmette.structures.chain.kernels.online import AROW, PERCEPTRON, step_size
-
-    total, n_wrong = 0.0, 0
-    for turn, i in enumerate(order):
-        weight = problem.samples.weight[i]
-        value, counts, batch = problem.sample_loss(int(i), state.w)
-        n_errors = 0.5 * float(np.abs(counts.node).sum()) / weight if weight else 0.0
-        if n_errors == 0.0:
-            continue
-        n_wrong += 1
-        margin = n_errors if rule == AROW else np.sqrt(n_errors) if root_cost else 1.0
-        cost = n_errors / batch.n_rows if rule == PERCEPTRON else value + margin
-        total += weight * cost
-        delta = np.zeros(problem.n_params)
-        problem.scorer.pull_back(counts, batch, delta)
-        delta /= -weight
-        direction = delta * state.variance if rule == AROW else delta
-        norm = float(delta @ direction)
-        if norm == 0.0:
-            continue
-        own = strength / weight if rule == AROW else strength * weight
-        change = step_size(rule, cost, norm, own) * direction
-        state.w += change
-        state.drift += (state.age + turn) * change
-        if rule == AROW:
-            state.variance /= 1.0 + state.variance * delta**2 / own
-    return total, n_wrong

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from palmette._kernels.constants import PA, PA_I, PA_II
 from palmette.solvers.base import check_settings
 from palmette.solvers.online import Online
 
@@ -61,6 +62,4 @@ class PassiveAggressive(Online):
             raise ValueError(f"PassiveAggressive: variant must be 0, 1 or 2, got {self.variant!r}")
 
     def _rule(self) -> tuple[int, float, bool]:
-        from palmette.structures.chain.kernels.online import PA, PA_I, PA_II
-
         return (PA, PA_I, PA_II)[self.variant], self.C, self.error_sensitive

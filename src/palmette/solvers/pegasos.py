@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from palmette.contracts.structure import require
+from palmette.loops.pegasos_epoch import run_epoch
 from palmette.objectives.problem import (
     require_no_l1,
     require_penalised,
@@ -20,7 +21,6 @@ from palmette.solvers.base import Callback, Recorder, Result, check_settings, wa
 from palmette.solvers.descent_state import DescentState
 from palmette.solvers.maxima import INEXACT
 from palmette.solvers.nonconvex_start import first_weights
-from palmette.structures.chain.loops.pegasos_epoch import run_epoch
 
 FRESH, WARM = 1, 10  # epochs that seem to have passed at the start from zero, and from weights worth keeping
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from palmette.errors import MissingCapability
+from palmette.loops.stochastic_pass import DTYPES, PassState, check_choices, stochastic_pass
 from palmette.solvers.base import Callback, Recorder, Result, check_settings
-from palmette.solvers.stochastic_pass import DTYPES, PassState, check_choices, cut_anew, stochastic_pass
 from palmette.surrogates.perceptron import PerceptronLoss
 
 
@@ -63,7 +63,7 @@ class AveragedPerceptron:
         recorder = Recorder(self.callbacks, () if state is None else state["history"])
         reason = "max_iter"
         for _ in range(self.max_iter):
-            pieces = cut_anew(problem, self.random_state, current.epoch)
+            pieces = problem.cut_anew(self.random_state, current.epoch)
             order = np.random.default_rng([self.random_state, current.epoch]).permutation(pieces.n_samples)
             loss, mistakes = stochastic_pass(pieces, current, order, self.parallel)
             current.epoch += 1

@@ -14,8 +14,6 @@ from palmette.objectives.certificate import CutPool
 from palmette.objectives.problem import first_point
 from palmette.solvers.driver import Driven, Progress, RunState, same_problem
 from palmette.solvers.scaling import ScaledProblem, in_scale
-from palmette.solvers.stochastic_pass import cut_graphs
-from palmette.structures.graph.batch import GraphBatch
 
 WINDOW = 10  # iterations between two lower bounds; epochs over which pieces are compared
 SLOW = f"relative change over {WINDOW} epochs"
@@ -248,19 +246,7 @@ def _in_pieces(problem: Any, seed: int, epoch: int) -> Any:
     """The problem on fresh pieces of its samples."""
     if isinstance(problem, ScaledProblem):
         return ScaledProblem(_in_pieces(problem.given, seed, epoch), problem.factor, problem.centring)
-    samples = problem.samples
-    if isinstance(samples.batch, GraphBatch):
-        graphs = cut_graphs(problem.decomposition, samples.batch, seed, epoch)
-        return type(problem)(
-            problem.structure, problem.scorer, problem.surrogate, samples._replace(batch=graphs), problem.regularizer,
-            problem.executor,
-        )  # fmt: skip
-    starts, stops, sample = problem.decomposition.pieces(samples.batch.offsets, seed, epoch)
-    batch = type(samples.batch)(samples.batch.rows, np.append(starts, stops[-1]))
-    return type(problem)(
-        problem.structure, problem.scorer, problem.surrogate,
-        samples._replace(batch=batch, weight=samples.weight[sample]), problem.regularizer, problem.executor,
-    )  # fmt: skip
+    return problem.cut_anew(seed, epoch)
 
 
 def _settled(history: Sequence[Step | Progress], tol: float) -> bool:

@@ -21,10 +21,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from palmette.data.batch import SparseRows
-from palmette.structures.chain.loops.packed_diagonal import hessian_diagonal
+from palmette.loops import find
 
 # What does not depend on the coordinates.
-_SAME = {"can_pack", "convex", "decomposition", "samples", "scorer", "surrogate"}
+_SAME = {"convex", "decomposition", "samples", "scorer", "structure", "surrogate"}
 
 
 class Centring(NamedTuple):
@@ -69,7 +69,7 @@ class ScaledProblem:
 
     def diagonal(self, v: np.ndarray) -> np.ndarray:
         """The variances of the model with respect to ``v``, where the given problem has them and nothing is centred."""
-        return self.factor**2 * hessian_diagonal(self.given, self.outward(v))
+        return self.factor**2 * find("diagonal", self.given)(self.given)(self.outward(v))
 
     def outward(self, v: np.ndarray) -> np.ndarray:
         """The weights that belong to ``v``."""

@@ -5,18 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from palmette.contracts.structure import require
 from palmette.errors import MissingCapability
+from palmette.loops import find
+from palmette.loops.block_state import Blocks
+from palmette.objectives.problem import require_parts
 from palmette.solvers.block_ascent import BlockAscent
-from palmette.structures.chain.loops.hinge_blocks import is_compiled
-from palmette.structures.chain.loops.marginal_blocks import (
-    ChainMarginals,
-    Marginals,
-    PackedMarginals,
-    require_parts,
-)
-from palmette.structures.graph.graph import Graph
-from palmette.structures.graph.loops.clique_blocks import CliqueBlocks, CliqueSet
 
 
 @dataclass(frozen=True)
@@ -51,23 +44,14 @@ class SMO(BlockAscent):
     max_iter: int = 5000
 
     name: ClassVar[str] = "smo"
-    variables: ClassVar = (Marginals, CliqueSet)
 
-    def blocks_of(self, problem: Any) -> tuple[Any, Any]:
-        """The fastest steps that serve a problem, and the kind of variables they work on."""
+    def blocks_of(self, problem: Any) -> Blocks:
+        """The fastest steps that serve a problem."""
         require_parts(problem, self.name)
-        structure = problem.structure
-        if is_compiled(problem):
-            return PackedMarginals(problem), Marginals
-        if type(structure) is Graph:
-            return CliqueBlocks(problem), CliqueSet
-        require(structure, ("worst",), user=self.name, remedy="Use solver='frank_wolfe'.")
-        if getattr(structure, "order", None) != 1 or getattr(structure, "layout", None) not in (
-            "sequences",
-            "items",
-        ):
+        loop = find(self.name, problem)
+        if loop is None:
             raise MissingCapability(
-                f"smo has no dual variables for {structure!r:.80}: it serves chains of order 1, Multiclass and Graph; "
-                "use solver='frank_wolfe'"
+                f"smo has no dual variables for {problem.structure!r:.80}: it serves chains of order 1, Multiclass and "
+                "Graph; use solver='frank_wolfe'"
             )
-        return ChainMarginals(problem), Marginals
+        return loop(problem)

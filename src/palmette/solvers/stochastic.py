@@ -11,11 +11,11 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from palmette.contracts.structure import require
+from palmette.loops.stochastic_pass import DTYPES, PassState, check_choices, stochastic_pass
 from palmette.objectives.certificate import CutPool
 from palmette.objectives.problem import bounded_loss, is_convex, is_l1_alone, require_separable, who_takes
 from palmette.solvers.base import Callback, Recorder, Result, check_settings, contradicted, warn_unconverged
 from palmette.solvers.nonconvex_start import first_weights
-from palmette.solvers.stochastic_pass import DTYPES, PassState, check_choices, cut_anew, stochastic_pass
 
 FIRST_EPOCHS = 20  # on the convex part of a loss that is not convex, where no weights are given
 HALVINGS = 40  # of the largest weight, after which weights are zero in single precision anyway
@@ -140,7 +140,7 @@ class Stochastic:
         while not reason:
             if self.averaged and epoch & (epoch - 1) == 0:
                 current.restart_average()
-            pieces = cut_anew(problem, self.random_state, epoch)
+            pieces = problem.cut_anew(self.random_state, epoch)
             if self.rule == "sgd":
                 current.decay = 1.0 / pieces.n_samples  # by epochs, however many pieces one has
             value, _ = stochastic_pass(pieces, current, self._order(pieces, epoch), self.parallel)

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from palmette.loops.block_state import BlockState
 from palmette.objectives.problem import bounded_loss
-from palmette.solvers.block_ascent import BlockState
 
 NONE = -1  # end of a list, as in the kernel
 IDLE_EPOCHS = 10  # after which a constraint without mass is dropped
@@ -36,6 +36,8 @@ class WorkingSet(BlockState):
     start: np.ndarray
     index: np.ndarray
     value: np.ndarray
+
+    solver = "n_slack"
 
     @classmethod
     def at_truth(cls, problem: Any) -> WorkingSet:
@@ -98,6 +100,8 @@ class WorkingSetBlocks:
 
     A constraint is the cut of the sample's loss at the present weights, so any convex loss will do.
     """
+
+    variables = WorkingSet
 
     def __init__(self, problem: Any) -> None:
         self.problem = problem

@@ -46,6 +46,7 @@ class Difference:
 
     convex = False
     smooth = False
+    compiled_as = "difference"
 
     @property
     def task_loss(self) -> Any:

@@ -23,6 +23,7 @@ class Hinge:
 
     smooth = False
     convex = True
+    compiled_as = "hinge"
     needs = ("best", "score", "count")
 
     def evaluate(self, structure: Any, theta: Any, true: Any, weight: np.ndarray) -> Evaluation:

@@ -16,6 +16,7 @@ class LogLoss:
 
     smooth = True
     convex = True
+    compiled_as = "log"
     needs = ("expectation", "score", "count")
 
     def evaluate(self, structure: Any, theta: Any, true: Any, weight: np.ndarray) -> Evaluation:

@@ -17,6 +17,7 @@ class PerceptronLoss:
 
     smooth = False
     convex = True
+    compiled_as = "perceptron"
     needs = ("best", "score", "count")
 
     def evaluate(

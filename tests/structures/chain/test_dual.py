@@ -18,6 +18,7 @@ from palmette.solvers.dual import DualAscent
 from palmette.solvers.lbfgs import LBFGS
 from palmette.structures import Chain, Multiclass
 from palmette.structures.chain.loops.dual_state import DualState
+from palmette.structures.chain.loops.packed import packed
 
 
 def even(problem, l2=0.7, l1=0.0):
@@ -80,7 +81,7 @@ def test_any_start_has_a_dual_value_of_at_least_zero(rng):
     with make_problem(rng, "names") as problem:
         even(problem)
         state = DualState(
-            problem.pack(float), problem.samples.codes, problem.samples.weight, (0.7, 0.7), (0.0, 0.0)
+            packed(problem, float), problem.samples.codes, problem.samples.weight, (0.7, 0.7), (0.0, 0.0)
         )
         assert state.refresh()[1] == 0.0
         state.start_from(5.0 * rng.normal(size=problem.n_params))

@@ -14,8 +14,9 @@ import palmette
 from palmette import CRF, Chain, Multiclass, Perceptron
 from palmette.datasets import make_tagging
 from palmette.errors import MissingCapability
+from palmette.loops import find
+from palmette.loops.online_pass import GenericOnline, OnlineState, online_pass
 from palmette.solvers import AROW, PassiveAggressive
-from palmette.solvers.online import OnlineState, generic_pass, is_fused, online_pass
 
 RULES = [
     PassiveAggressive(variant=0),
@@ -48,12 +49,12 @@ def mistaken(problem, w):
 @pytest.mark.parametrize("solver", RULES)
 def test_steps_are_the_same_compiled_and_generic(rng, kind, structure, solver):
     with make_problem(rng, kind, structure, "perceptron") as problem:
-        assert is_fused(problem)
+        assert find("online", problem).compiled
         one, two = new_state(solver, problem), new_state(solver, problem)
         for _ in range(3):
             order = rng.permutation(problem.n_samples)
             found = online_pass(problem, one, order, *solver._rule())
-            expected = generic_pass(problem, two, order, *solver._rule())
+            expected = GenericOnline(problem).run(two, order, *solver._rule())
             two.age += len(order)
             assert found == (pytest.approx(expected[0], rel=1e-10), expected[1])
         for name in ("w", "drift", "variance", "age"):

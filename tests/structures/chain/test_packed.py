@@ -9,29 +9,32 @@ import pytest
 from problems import KINDS, make_problem
 
 from palmette.errors import MissingCapability
+from palmette.loops import find
+from palmette.loops import stochastic_pass as passes
+from palmette.loops.stochastic_pass import GenericPass, PassState
 from palmette.objectives.risk import Risk
 from palmette.regularizers import Decomposition
 from palmette.solvers import LBFGS, DualAscent
-from palmette.solvers import stochastic_pass as passes
 from palmette.solvers.perceptron import AveragedPerceptron
 from palmette.solvers.stochastic import Stochastic
-from palmette.solvers.stochastic_pass import PassState
 from palmette.structures import Chain, Multiclass
 from palmette.structures.chain.loops import packed_loss
+from palmette.structures.chain.loops.packed import packed
+from palmette.structures.chain.loops.packed_loss import PackedLogLoss
+from palmette.structures.chain.loops.packed_pass import PackedPass
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("structure", [Chain(), Multiclass()])
 def test_weights_are_packed_and_unpacked(rng, kind, structure):
     with make_problem(rng, kind, structure) as problem:
-        chains = problem.pack(np.float64)
+        chains = packed(problem, np.float64)
         w = rng.normal(size=problem.n_params)
-        packed = chains.pack(w)
-        np.testing.assert_array_equal(chains.unpack(packed), w)
+        np.testing.assert_array_equal(chains.unpack(chains.pack(w)), w)
         assert np.unpackbits(chains.mask).sum() == len(chains.row_weight)
-        assert problem.pack(np.float64) is chains
+        assert packed(problem, np.float64) is chains
         np.testing.assert_allclose(
-            problem.pack(np.float32).unpack(problem.pack(np.float32).pack(w)), w, rtol=1e-6
+            packed(problem, np.float32).unpack(packed(problem, np.float32).pack(w)), w, rtol=1e-6
         )
 
 
@@ -41,7 +44,7 @@ def test_packed_loss_is_the_generic_one(rng, kind, structure):
     with make_problem(rng, kind, structure) as problem:
         for scale in (0.0, 1.0, 30.0):
             w = scale * rng.normal(size=problem.n_params)
-            value, gradient = problem._packed_loss(w)
+            value, gradient = PackedLogLoss(problem).loss(w)
             expected, expected_gradient, _ = problem._generic_loss(w)
             assert value == pytest.approx(expected, rel=1e-10)
             np.testing.assert_allclose(gradient, expected_gradient, atol=1e-9 * max(1.0, scale))
@@ -51,14 +54,14 @@ def test_samples_out_of_range_are_summed_in_log_space(rng):
     with make_problem(rng, "names") as problem:
         w = rng.normal(size=problem.n_params)
         w[problem.scorer.blocks["edge"]] *= 3000.0
-        value, gradient = problem._packed_loss(w)
-        assert len(problem._packed(w, problem.executor)[2]) > 0
+        value, gradient = PackedLogLoss(problem).loss(w)
+        assert any(others is not None for *_, others in PackedLogLoss(problem).passes(w))
         expected, expected_gradient, _ = problem._generic_loss(w)
         assert value == pytest.approx(expected, rel=1e-10)
         np.testing.assert_allclose(gradient, expected_gradient, atol=1e-8)
         state, twin = (PassState.new(problem, w, adaptive=False, rate=0.1) for _ in range(2))
         order = np.arange(problem.n_samples)
-        found, wanted = passes.fused_pass(problem, state, order), passes.generic_pass(problem, twin, order)
+        found, wanted = PackedPass(problem).run(state, order), GenericPass(problem).run(twin, order)
         assert found[0] == pytest.approx(wanted[0], rel=1e-10)
         np.testing.assert_allclose(state.w, twin.w, atol=1e-8)
 
@@ -77,7 +80,7 @@ def test_shards_do_not_depend_on_threads(monkeypatch):
 def test_steps_on_pieces_are_the_same_compiled_and_generic(rng, kind, surrogate):
     with make_problem(rng, kind, surrogate=surrogate, l2=0.7 * (surrogate == "log")) as problem:
         problem.decomposition = Decomposition(1.5)
-        pieces = passes.cut_anew(problem, 0, 0)
+        pieces = problem.pieces(0, 0)
         assert (
             pieces.n_samples > problem.n_samples
             and pieces.samples.batch.n_rows == problem.samples.batch.n_rows
@@ -85,8 +88,8 @@ def test_steps_on_pieces_are_the_same_compiled_and_generic(rng, kind, surrogate)
         states = [PassState.new(problem, None, adaptive=False, rate=1.0) for _ in range(2)]
         order = rng.permutation(pieces.n_samples)
         found, wanted = (
-            passes.fused_pass(pieces, states[0], order),
-            passes.generic_pass(pieces, states[1], order),
+            PackedPass(pieces).run(states[0], order),
+            GenericPass(pieces).run(states[1], order),
         )
         assert found[0] == pytest.approx(wanted[0], rel=1e-10) and found[1] == wanted[1]
         np.testing.assert_allclose(states[0].w, states[1].w, atol=1e-10)
@@ -184,9 +187,9 @@ def with_edge_features(problem):
 def test_edge_features_have_the_generic_loss(rng, kind, scale):
     with make_problem(rng, kind) as plain:
         problem = with_edge_features(plain)
-        assert problem.can_pack
+        assert find("loss", problem) is PackedLogLoss
         w = scale * rng.normal(size=problem.n_params)
-        value, gradient = problem._packed_loss(w)
+        value, gradient = PackedLogLoss(problem).loss(w)
         expected, expected_gradient, _ = problem._generic_loss(w)
         assert value == pytest.approx(expected, rel=1e-9)
         np.testing.assert_allclose(gradient, expected_gradient, atol=1e-8)
@@ -202,8 +205,8 @@ def test_edge_features_take_the_generic_steps(rng, kind, surrogate, scale):
         order = rng.permutation(problem.n_samples)
         states = [PassState.new(problem, w, adaptive=surrogate == "log") for _ in range(2)]
         found, wanted = (
-            passes.fused_pass(problem, states[0], order),
-            passes.generic_pass(problem, states[1], order),
+            PackedPass(problem).run(states[0], order),
+            GenericPass(problem).run(states[1], order),
         )
         assert found[0] == pytest.approx(wanted[0], rel=1e-9) and found[1] == wanted[1]
         np.testing.assert_allclose(states[0].w, states[1].w, atol=1e-8)
@@ -241,10 +244,10 @@ def allowed_weights(problem, w):
 @pytest.mark.parametrize("kind", KINDS)
 def test_constrained_chains_pack(rng, kind):
     with constrained_problem(rng, kind) as problem:
-        assert problem.can_pack
+        assert find("loss", problem) is PackedLogLoss
         for scale in (0.0, 1.0, 5.0):
             w = allowed_weights(problem, scale * rng.normal(size=problem.n_params))
-            value, gradient = problem._packed_loss(w)
+            value, gradient = PackedLogLoss(problem).loss(w)
             expected, expected_gradient, _ = problem._generic_loss(w)
             assert value == pytest.approx(expected, rel=1e-10)
             np.testing.assert_allclose(gradient, expected_gradient, atol=1e-9)
@@ -262,7 +265,7 @@ def test_steps_on_constrained_chains_are_the_generic_ones(rng, kind, surrogate, 
         rate = 1.0 if surrogate == "perceptron" else 0.05
         state, twin = (PassState.new(problem, w, adaptive=adaptive, rate=rate) for _ in range(2))
         order = np.arange(problem.n_samples)
-        found, wanted = passes.fused_pass(problem, state, order), passes.generic_pass(problem, twin, order)
+        found, wanted = PackedPass(problem).run(state, order), GenericPass(problem).run(twin, order)
         assert found[0] == pytest.approx(wanted[0], rel=1e-9)
         np.testing.assert_allclose(state.w, twin.w, atol=1e-8)
 

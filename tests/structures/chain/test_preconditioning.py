@@ -14,11 +14,12 @@ from sklearn.exceptions import ConvergenceWarning
 from toy_problems import BinaryLogistic, make
 
 from palmette.errors import MissingCapability
+from palmette.loops import find
 from palmette.regularizers.elastic import ElasticNet
 from palmette.solvers.lbfgs import LBFGS
 from palmette.solvers.quasi_newton import InverseHessian
 from palmette.structures import Chain, Multiclass
-from palmette.structures.chain.loops.packed_diagonal import has_diagonal, hessian_diagonal
+from palmette.structures.chain.loops.packed_diagonal import PackedDiagonal
 
 SPARSE = ["sparse", "names"]
 
@@ -30,7 +31,7 @@ def test_variances_of_independent_outputs_are_the_diagonal_of_the_hessian(rng):
         second = [
             (problem.loss(w + step * e)[1] - problem.loss(w - step * e)[1]) @ e / (2 * step) for e in columns
         ]
-        np.testing.assert_allclose(hessian_diagonal(problem, w), second, atol=1e-7)
+        np.testing.assert_allclose(PackedDiagonal(problem)(w), second, atol=1e-7)
 
 
 @pytest.mark.parametrize("kind", SPARSE)
@@ -53,7 +54,7 @@ def test_variances_of_chains_are_those_of_their_marginals(rng, kind):
         expected[: len(column)] = square[column, label]
         expected[scorer.blocks["bias"]] = node.sum(0) if scorer.intercept else 0.0
         expected[scorer.blocks["edge"]] = edge.sum(0).ravel()[scorer.pairs]
-        np.testing.assert_allclose(hessian_diagonal(problem, w), expected, atol=1e-12)
+        np.testing.assert_allclose(PackedDiagonal(problem)(w), expected, atol=1e-12)
 
 
 @given(st.integers(0, 2**32 - 1))
@@ -138,6 +139,6 @@ def test_bad_dampings_and_problems(rng):
     ):
         LBFGS(precondition=5.0).solve(make(BinaryLogistic, rng))
     with make_problem(rng, "dense") as problem:
-        assert not has_diagonal(problem)
+        assert find("diagonal", problem) is None
     with make_problem(rng, "names", surrogate="hinge") as problem:
-        assert not has_diagonal(problem)
+        assert find("diagonal", problem) is None

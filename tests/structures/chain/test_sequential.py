@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 from problems import CLASSES, KINDS, make_problem
 
+from palmette.loops import find
+from palmette.loops.active_set import ActiveSet
+from palmette.loops.hinge_blocks import GenericBlocks
+from palmette.loops.stochastic_pass import GenericPass, PassState, stochastic_pass
 from palmette.losses import Hamming, ZeroOne
-from palmette.solvers import stochastic_pass as passes
-from palmette.solvers.active_set import ActiveSet
+from palmette.regularizers.elastic import ElasticNet
 from palmette.solvers.frank_wolfe import FrankWolfe
 from palmette.solvers.perceptron import AveragedPerceptron
 from palmette.solvers.stochastic import Stochastic
-from palmette.solvers.stochastic_pass import PassState
 from palmette.structures import Chain, Multiclass
-from palmette.structures.chain.loops.hinge_blocks import GenericBlocks, PackedBlocks
+from palmette.structures.chain.loops.hinge_blocks import PackedBlocks
+
+
+def by_column(problem):
+    """The penalty of a problem with another strength for each column."""
+    scorer, reg = problem.scorer, problem.regularizer
+    factor = np.ones(problem.n_params)
+    factor[scorer.blocks["node"]] = 1.0 + 0.5 * np.arange(scorer.n_columns)[scorer.coordinates()[0]]
+    return ElasticNet(factor * reg.l2, factor * reg.l1)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -23,14 +35,14 @@ from palmette.structures.chain.loops.hinge_blocks import GenericBlocks, PackedBl
 @pytest.mark.parametrize("adaptive", [True, False])
 def test_stochastic_steps_are_the_same_compiled_and_generic(rng, kind, structure, surrogate, adaptive):
     with make_problem(rng, kind, structure, surrogate, l1=0.05) as problem:
+        problem.regularizer = by_column(problem)
         states = []
-        for run in (passes.stochastic_pass, passes.generic_pass):
+        assert find("stochastic", problem).compiled
+        for run in (partial(stochastic_pass, problem), GenericPass(problem).run):
             state = PassState.new(problem, None, adaptive=adaptive, rate=0.3)
             state.decay = 0.1
             order = np.arange(problem.n_samples)
-            value, updates = run(problem, state, order)
-            if run is passes.generic_pass:
-                state.age = state.n_steps = len(order)
+            value, updates = run(state, order)
             states.append((value, updates, state))
         (v1, u1, a), (v2, u2, b) = states
         assert v1 == pytest.approx(v2, rel=1e-12) and u1 == u2
@@ -52,6 +64,7 @@ def test_frank_wolfe_visits_are_the_same_compiled_and_generic(rng, kind, structu
             pairs = {(CLASSES[i], CLASSES[j]) for word in words for i, j in zip(word, word[1:])}
             assert len(pairs) < 9
             problem.structure = Chain(allowed=sorted(pairs)).bind(CLASSES)
+        problem.regularizer = by_column(problem)
         one, two = ActiveSet.at_truth(problem, 2), ActiveSet.at_truth(problem, 2)
         compiled, generic = PackedBlocks(problem, gram), GenericBlocks(problem)
         generic.inner = compiled.inner
@@ -141,7 +154,7 @@ def test_averaged_perceptron_is_the_mean_of_its_steps(rng):
         state = PassState.new(problem, None, adaptive=False)
         visited = []
         for i in range(problem.n_samples):
-            passes.stochastic_pass(problem, state, np.array([i]))
+            stochastic_pass(problem, state, np.array([i]))
             visited.append(state.w.copy())
         np.testing.assert_allclose(state.weights(True), np.mean(visited, axis=0), atol=1e-12)
 

@@ -19,7 +19,6 @@ from palmette.estimators.training import encode_training, layout_weights
 from palmette.executors.threads import ThreadExecutor
 from palmette.losses import Hamming
 from palmette.objectives.risk import Risk
-from palmette.solvers.stochastic_pass import cut_anew
 from palmette.structures import Agreement, AtMostOne, Parity, chain_graph, grid_graph, tree_graph
 from palmette.structures.paths_as_chains import simplified
 from palmette.surrogates import Hinge, LogLoss
@@ -337,7 +336,7 @@ def test_dropped_edges_have_no_gradient_and_nodes_stay(make):
     learner = CRF(Graph(), regularizer=Decomposition(2.0))
     problem = problem_of(learner, with_features, Y, LogLoss())
     problem.decomposition = learner.regularizer
-    cut = cut_anew(problem, seed=0, epoch=1)
+    cut = problem.pieces(seed=0, epoch=1)
     before, after = problem.samples.batch, cut.samples.batch
     assert 0 < after.layout.n_edges < before.layout.n_edges
     np.testing.assert_array_equal(before.rows, after.rows)
@@ -345,7 +344,7 @@ def test_dropped_edges_have_no_gradient_and_nodes_stay(make):
     assert len(after.edge_rows) == after.layout.n_edges
     nothing = Decomposition(1.0)
     problem.decomposition = nothing
-    alone = cut_anew(problem, seed=0, epoch=0)
+    alone = problem.pieces(seed=0, epoch=0)
     w, gradient = np.random.default_rng(0).normal(size=problem.n_params), np.zeros(problem.n_params)
     for i in range(alone.n_samples):
         _, counts, batch = alone.sample_loss(i, w)
@@ -379,10 +378,10 @@ def test_cliques_across_pieces_are_dropped():
     X, Y = rich_graphs()
     problem = problem_of(CRF(Graph()), X, Y, LogLoss())
     problem.decomposition = Decomposition(1.0)
-    cut = cut_anew(problem, seed=0, epoch=0)
+    cut = problem.pieces(seed=0, epoch=0)
     assert [len(group.nodes) for group in cut.samples.batch.layout.cliques] == [0, 0]
     problem.decomposition = Decomposition(100.0)
-    whole = cut_anew(problem, seed=0, epoch=0)
+    whole = problem.pieces(seed=0, epoch=0)
     assert [len(group.nodes) for group in whole.samples.batch.layout.cliques] == [3, 3]
 
 

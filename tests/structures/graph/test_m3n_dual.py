@@ -8,11 +8,12 @@ from m3n_reference import dual_optimum, problem_of
 from problems import make_problem
 
 from palmette import SSVM, Clique, Graph, GraphInput
+from palmette.loops import find
+from palmette.loops.hinge_blocks import GenericBlocks
 from palmette.losses import Hamming
 from palmette.solvers.frank_wolfe import FrankWolfe
 from palmette.solvers.smo import SMO
 from palmette.structures import Chain, Multiclass, Parity
-from palmette.structures.chain.loops.hinge_blocks import GenericBlocks, is_compiled
 from palmette.structures.graph.loops.clique_blocks import CliqueSet
 from palmette.structures.graph.loops.relaxed_blocks import RelaxedSet
 
@@ -151,16 +152,22 @@ def test_graphs_that_are_chains_have_the_weights_of_chains(rng, solver):
         assert np.array_equal(graph.coef_, chain.coef_)  # the same steps
 
 
+def compiled(problem):
+    """Whether a compiled loop serves Frank-Wolfe."""
+    loop = find("frank_wolfe", problem)
+    return loop is not None and loop.compiled
+
+
 def test_only_paths_in_order_are_taken_for_chains(rng):
     X, Y = paths(rng)
     inputs = [as_graph(x) for x in X]
-    assert is_compiled(problem_of(SSVM(Graph()), inputs, Y))
-    assert not is_compiled(problem_of(SSVM(Graph(symmetric=True)), inputs, Y))
+    assert compiled(problem_of(SSVM(Graph()), inputs, Y))
+    assert not compiled(problem_of(SSVM(Graph(symmetric=True)), inputs, Y))
     k = next(i for i, x in enumerate(X) if len(x) > 1)
     turned = GraphInput(X[k], inputs[k].edges[:, ::-1])
-    assert not is_compiled(problem_of(SSVM(Graph()), [*inputs[:k], turned, *inputs[k + 1 :]], Y))
+    assert not compiled(problem_of(SSVM(Graph()), [*inputs[:k], turned, *inputs[k + 1 :]], Y))
     open_ended = GraphInput(X[k], inputs[k].edges[1:])
-    assert not is_compiled(problem_of(SSVM(Graph()), [*inputs[:k], open_ended, *inputs[k + 1 :]], Y))
+    assert not compiled(problem_of(SSVM(Graph()), [*inputs[:k], open_ended, *inputs[k + 1 :]], Y))
 
 
 def test_generic_visits_serve_forests_as_compiled_ones_do(rng):

@@ -17,11 +17,11 @@ from palmette.datasets import load_conll2000, make_tagging
 from palmette.errors import MissingCapability, ModelFileError
 from palmette.estimators.training import encode_training, layout_weights
 from palmette.executors.threads import ThreadExecutor
+from palmette.loops import find
 from palmette.losses import Hamming, ZeroOne, resolve_loss
 from palmette.metrics import chunk_report
 from palmette.objectives.risk import Risk
 from palmette.regularizers.elastic import ElasticNet
-from palmette.solvers.stochastic_pass import is_fused
 from palmette.structures.segments.codec import SegmentCodec
 from palmette.surrogates import Hinge, LogLoss, PerceptronLoss
 from palmette.testing import check_structured_estimator
@@ -279,7 +279,7 @@ def test_one_sample_at_a_time_adds_up_to_all(places, rng, surrogate):
         loss = Hamming({"city": 2.0}) if surrogate == "hinge" else ZeroOne()
         made = Hinge(resolve_loss(loss, SemiMarkov(3), ("O", "city", "water")))
     with problem_of("with segments", *places, made) as problem:
-        assert not is_fused(problem)
+        assert find("stochastic", problem) is None
         w = rng.normal(size=problem.n_params)
         value, gradient = problem.loss(w)
         total, summed = 0.0, np.zeros_like(w)

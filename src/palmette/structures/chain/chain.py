@@ -59,8 +59,7 @@ class Chain(BaseEstimator):
 
     layout = "sequences"
     has_edges = True
-    # The fused loops of sequential solvers that serve this class. A subclass declares them anew if they serve it too.
-    sequential_kernels = "chain"
+    compiled_as = "chain"
     # Whether single edges can be dropped and leave labels (regularizers.Decomposition); a subclass says so anew, too.
     removable_edges = True
 

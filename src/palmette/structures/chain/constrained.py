@@ -38,6 +38,8 @@ class ConstrainedChain(Chain):
     [[1, 0, 1]]
     """
 
+    compiled_as = "constrained chain"
+
     def __init__(self, chain: Chain, classes: Sequence) -> None:
         super().__init__(chain.order, chain.allowed)
         self.chain = chain

@@ -48,6 +48,8 @@ class EdgeScorer(LinearScorer):
     edge_pair: np.ndarray
     triples: np.ndarray
 
+    compiled_as = "edges"
+
     @classmethod
     def extending(
         cls, plain: LinearScorer, batch: Batch, codes: np.ndarray, *, states: str, transitions: str, order: int,

@@ -29,7 +29,7 @@ class Multiclass(Chain):
 
     layout = "items"
     has_edges = False
-    sequential_kernels = "chain"
+    compiled_as = "multiclass"
 
     def __init__(self) -> None:
         super().__init__()

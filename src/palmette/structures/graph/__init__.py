@@ -1,1 +1,6 @@
-"""Labelled graphs of any shape."""
+"""Labelled graphs of any shape, and the dual blocks that are written for them."""
+
+from palmette.loops.table import register
+
+register("frank_wolfe", "graph", "palmette.structures.graph.loops.relaxed_blocks:RelaxedBlocks")
+register("smo", "graph", "palmette.structures.graph.loops.clique_blocks:CliqueBlocks")

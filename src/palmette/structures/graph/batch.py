@@ -251,6 +251,24 @@ class GraphBatch(Batch):
         """The samples for which ``empty`` is false; they have no nodes, so rows and edges stay."""
         return self.take(np.flatnonzero(~empty))
 
+    def in_pieces(self, decomposition: Any, seed: int, epoch: int) -> tuple[GraphBatch, np.ndarray]:
+        """The same graphs without edges between pieces, and without cliques whose nodes are not in one piece."""
+        layout = self.layout
+        # A clique is in one piece if its first node is in one piece with each of the others.
+        stars = []
+        for rows in map(layout.clique_rows, range(len(layout.cliques))):
+            rows = np.where(rows < 0, rows[:, 1:2], rows)  # of factors that have fewer nodes than others
+            star = np.stack([np.repeat(rows[:, :1], rows.shape[1] - 1, axis=1), rows[:, 1:]], axis=2)
+            stars.append(star.reshape(-1, 2))
+        both = np.concatenate([layout.edge_rows, *stars])
+        kept = decomposition.keep_edges(self.n_rows, both, seed, epoch)
+        cliques, at = [], layout.n_edges
+        for group in layout.cliques:
+            n = group.nodes.shape[1] - 1
+            cliques.append(kept[at : at + n * len(group.nodes)].reshape(-1, n).all(axis=1))
+            at += n * len(group.nodes)
+        return self.keeping(kept[: layout.n_edges], cliques), np.arange(len(self))
+
     def keeping(self, edges: np.ndarray, cliques: Sequence[np.ndarray]) -> GraphBatch:
         """The same nodes with some of the edges and factors; see :meth:`GraphLayout.keeping`."""
         edge_rows = self.edge_rows

@@ -87,6 +87,7 @@ class Graph(GraphInference):
     """
 
     layout = "sequences"
+    compiled_as = "graph"
     has_edges = True
     removable_edges = True
 

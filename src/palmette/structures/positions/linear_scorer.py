@@ -47,6 +47,8 @@ class LinearScorer:
     intercept: bool
     has_edges: bool
 
+    compiled_as = "linear"
+
     @classmethod
     def for_data(
         cls, batch: Batch, codes: np.ndarray, n_labels: int, *, states: str, transitions: str, intercept: bool,

@@ -170,12 +170,7 @@ class PlackettLuce(StructuredEstimator):
         ndarray of shape (n_queries,)
             0 for an empty query.
         """
-        surrogate = self._surrogate()
-
-        def log_likelihood(theta: Any, codes: np.ndarray) -> np.ndarray:
-            return 0.0 - surrogate.evaluate(self.structure_, theta, codes, np.ones(len(theta))).values
-
-        return self._of_outputs(X, y, log_likelihood)
+        return self._of_outputs(X, y, _log_likelihood, self._surrogate())
 
     def predict_top(self, X: Any, k: int = 1) -> list[np.ndarray]:
         """Probability of every document to be among the first k of its query.
@@ -187,7 +182,7 @@ class PlackettLuce(StructuredEstimator):
             fewer.
         """
         check_count("k", k)
-        found, offsets = self._codes(X, lambda theta: first_ranks(theta, k).sum(axis=1))
+        found, offsets = self._codes(X, _among_first, k)
         return [np.minimum(found[a:b], 1.0) for a, b in zip(offsets[:-1], offsets[1:])]
 
     def predict_marginals(self, X: Any) -> list[np.ndarray]:
@@ -261,3 +256,11 @@ class PlackettLuceCV(Tuned, PlackettLuce):
     >>> model.l2_ in model.l2s_, model.cv_scores_.shape
     (True, (3, 3))
     """
+
+
+def _log_likelihood(structure: Any, theta: Any, codes: np.ndarray, surrogate: Any) -> np.ndarray:
+    return 0.0 - surrogate.evaluate(structure, theta, codes, np.ones(len(theta))).values
+
+
+def _among_first(structure: Any, theta: Any, k: int) -> np.ndarray:
+    return first_ranks(theta, k).sum(axis=1)

@@ -14,15 +14,12 @@ from __future__ import annotations
 import numpy as np
 
 from palmette._kernels import simd
+from palmette._kernels.constants import FREE, LANES, TIE
 from palmette._kernels.jit import SUMS, kernel
 from palmette._kernels.lanes import best_chain, transpose
 from palmette._kernels.ragged import longest_sample
-from palmette._kernels.simd import LANES
 from palmette.structures.chain.kernels.packed import score_rows, true_score
 from palmette.structures.chain.kernels.packed_steps import add_cost
-
-FREE = -1.0  # mass of an unused place in the list of active labelings
-TIE = 1e-10  # an exact step makes two labelings equally good; rounding must not choose between them
 
 
 @kernel()

@@ -12,14 +12,12 @@ from __future__ import annotations
 import numpy as np
 
 from palmette._kernels import simd
+from palmette._kernels.constants import FREE, LANES, TIE_SINGLE
 from palmette._kernels.jit import kernel
 from palmette._kernels.lanes import best_chain, transpose
 from palmette._kernels.ragged import longest_sample
-from palmette._kernels.simd import LANES
 
-FREE = -1.0  # mass of an unused place in the list of active labelings
 TILE = 2048  # columns of the table that are changed at once: they stay in the cache
-TINY = 1e-6  # scores closer than this, relatively, are equal: single precision must not choose between them
 
 
 @kernel()
@@ -144,19 +142,19 @@ def pairwise_steps(score, inner, mass, moved, s, factor, steps):
     n_places = mass.shape[1]
     # Moving mass m changes the dual by weight (rise m - curvature m^2 / 2), so m = rise / curvature, cut at the mass of
     # the worst. Scores follow from kernels of labelings: score -= factor m (inner[:, best] - inner[:, worst]).
-    # O(places) per step. Masses stay >= 0 and their sum is kept; scores within TINY are equal, the lowest place wins.
+    # O(places) per step. Masses stay >= 0 and their sum is kept; scores within TIE_SINGLE are equal: the lowest place.
     for _ in range(steps):
         best, worst = -1, -1
         for m in range(n_places):
             if mass[s, m] == FREE:
                 continue
-            tie = TINY * (1.0 + abs(score[m]))
+            tie = TIE_SINGLE * (1.0 + abs(score[m]))
             if best < 0 or score[m] > score[best] + tie:
                 best = m
             if mass[s, m] > 0.0 and (worst < 0 or score[m] < score[worst] - tie):
                 worst = m
         rise = score[best] - score[worst]
-        if best == worst or rise <= TINY * (1.0 + abs(score[best])):
+        if best == worst or rise <= TIE_SINGLE * (1.0 + abs(score[best])):
             break
         curvature = factor * (inner[best, best] + inner[worst, worst] - 2.0 * inner[best, worst])
         step = mass[s, worst]
@@ -240,7 +238,7 @@ def kernel_pass(
                     compare_labelings(
                         path, free, n_places, mass, s, lo, n, own, edge_weight, width, reach, seen, inner
                     )
-            elif turn > 0 and top - mean <= TINY * (1.0 + abs(top)):
+            elif turn > 0 and top - mean <= TIE_SINGLE * (1.0 + abs(top)):
                 break
             moved[:] = 0.0
             pairwise_steps(score, inner, mass, moved, s, factor, steps)

@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from palmette._kernels import simd
+from palmette._kernels.constants import LANES
 from palmette._kernels.jit import SUMS, kernel
-from palmette._kernels.simd import LANES
 
 TIE = 1e-12  # a gap below this share of the scores is rounding
 

@@ -1,35 +1,19 @@
 """Mistake-driven learners on chains: predict a sample and, if it is wrong, move the weights, in one compiled loop.
 
-``rule`` says how far: see ``step_size``. Inputs and weights as in ``chain_sample``.
+``rule`` says how far: see ``palmette._kernels.online_step``. Inputs and weights as in ``chain_sample``.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from palmette._kernels.constants import AROW, PERCEPTRON
 from palmette._kernels.jit import kernel
+from palmette._kernels.online_step import step_size
 from palmette._kernels.ragged import longest_sample
 from palmette._kernels.sample_scores import expand_edges, score_sample, weights_of
 from palmette.structures.chain.kernels.given import path_score
 from palmette.structures.chain.kernels.max import best_path
-
-PERCEPTRON, PA, PA_I, PA_II, AROW = 0, 1, 2, 3, 4
-
-
-@kernel()
-def step_size(rule, cost, norm, strength):
-    """How far to go along the difference of true and predicted counts, whose squared norm is ``norm``."""
-    # PA: the least step with zero loss after it; PA-I caps it at ``strength``; PA-II and AROW damp it (for AROW
-    # ``norm`` is delta^T Sigma delta). The caller skips norm = 0.
-    if rule == PERCEPTRON:
-        return strength
-    if rule == PA:
-        return cost / norm
-    if rule == PA_I:
-        return min(strength, cost / norm)
-    if rule == PA_II:
-        return cost / (norm + 0.5 / strength)
-    return cost / (norm + strength)
 
 
 @kernel()

@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from palmette._kernels import simd
+from palmette._kernels.constants import LANES
 from palmette._kernels.jit import kernel
-from palmette._kernels.simd import LANES
 
 
 class Inputs(NamedTuple):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from palmette._kernels import simd
+from palmette._kernels.constants import LANES
 from palmette._kernels.jit import kernel
 from palmette._kernels.lanes import add_pairs, exponentiate_edges, sum_chain
-from palmette._kernels.simd import LANES
 from palmette.structures.chain.kernels.packed import (
     fill,
     gather_gradient,

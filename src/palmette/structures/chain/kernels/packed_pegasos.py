@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from palmette._kernels.constants import LANES, SMALLEST_SCALE
 from palmette._kernels.jit import kernel
 from palmette._kernels.lanes import best_chain, transpose
 from palmette._kernels.ragged import longest_sample
-from palmette._kernels.simd import LANES
 from palmette.structures.chain.kernels.packed import score_rows
-
-TINY = 1e-3  # scale at which weights are to be multiplied out
 
 
 @kernel()
@@ -114,6 +112,6 @@ def pegasos_pass(
         if scale * scale * norm > limit:
             scale = np.sqrt(limit / norm)
         area += scale
-        if scale < TINY:
+        if scale < SMALLEST_SCALE:
             break
     return last, scale, area, offset

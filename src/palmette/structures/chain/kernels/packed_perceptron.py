@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from palmette._kernels.constants import LANES
 from palmette._kernels.jit import kernel
 from palmette._kernels.lanes import best_chain, transpose
 from palmette._kernels.ragged import longest_sample
-from palmette._kernels.simd import LANES
 from palmette.structures.chain.kernels.packed import score_rows, true_score
 from palmette.structures.chain.kernels.packed_tables import best_in_tables, score_edges
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from palmette._kernels import simd
+from palmette._kernels.constants import LANES
 from palmette._kernels.jit import kernel
 from palmette._kernels.lanes import scale_row
 from palmette._kernels.ragged import longest_sample
-from palmette._kernels.simd import LANES
 from palmette.structures.chain.kernels.packed import score_rows
 from palmette.structures.chain.kernels.packed_steps import LOG, loss_gradient
 

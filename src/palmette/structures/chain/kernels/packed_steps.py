@@ -10,10 +10,10 @@ from __future__ import annotations
 import numpy as np
 
 from palmette._kernels import simd
+from palmette._kernels.constants import LANES
 from palmette._kernels.jit import kernel
 from palmette._kernels.lanes import add_pairs, best_chain, exponentiate_edges, scale_row, sum_chain, transpose
 from palmette._kernels.ragged import longest_sample
-from palmette._kernels.simd import LANES
 from palmette.structures.chain.kernels.packed import (
     fill,
     gather_gradient,

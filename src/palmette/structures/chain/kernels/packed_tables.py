@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from palmette._kernels import simd
+from palmette._kernels.constants import LANES
 from palmette._kernels.jit import kernel
 from palmette._kernels.lanes import exponentiate_row, scale_row, times_row
-from palmette._kernels.simd import LANES
 
 
 @kernel()

@@ -9,15 +9,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from palmette._kernels.constants import NOTHING, TIE
 from palmette._kernels.jit import kernel
 from palmette._kernels.lanes import best_chain, transpose
 from palmette._kernels.ragged import longest_sample
 from palmette.structures.chain.kernels.frank_wolfe import labeling_score, loss_difference, move_mass
 from palmette.structures.chain.kernels.packed import score_rows
 from palmette.structures.chain.kernels.packed_steps import add_cost
-
-TIE = 1e-10  # values closer than this are equal
-NOTHING = 1e-13  # marginals below are rounding errors of parts that were emptied
 
 
 @kernel()

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from palmette.loops.table import kind_of
 from palmette.memory import check_size
 from palmette.objectives.shards import cut
-from palmette.structures.chain.loops.packed import PackedChains
+from palmette.structures.chain.loops.packed import PackedChains, packed, packs, packs_plain
 
 if TYPE_CHECKING:
     from palmette.structures.chain.kernels.packed import Weights
@@ -29,7 +30,36 @@ class DualState:
     where ``D = 0``.
     """
 
-    OWN: tuple[str, ...] = ("residual", "residual_edge", "entropy", "gap")  # arrays that visits change
+    OWN = ("residual", "residual_edge", "entropy", "gap")  # arrays that visits change
+    compiled = True
+
+    @staticmethod
+    def accepts(problem: Any) -> bool:
+        """The log loss of chains of order 1."""
+        return kind_of(problem.surrogate) == "log" and packs(problem)
+
+    @staticmethod
+    def refusal(problem: Any) -> str:
+        """What it cannot take of the penalty and features of such a problem; empty if nothing."""
+        reg, edge = problem.regularizer, problem.scorer.blocks["edge"]
+        if not packs_plain(problem):
+            return "has no room for the marginals of edge features"
+        for part in (slice(0, edge.start), edge):
+            for strengths in (reg.l2[part], reg.l1[part]):
+                if len(strengths) and not np.all(strengths == strengths[0]):
+                    return (
+                        "needs one l2 and one l1 for features and intercept, and one for transitions; columns of "
+                        "arrays have an l2 of their own where none is given (give l2=1.0, say)"
+                    )
+        return "" if reg.strongly_convex else "needs l2 > 0 on every weight"
+
+    @classmethod
+    def of(cls, problem: Any, dtype: Any) -> Self:
+        """All marginals at the truth, in this precision."""
+        reg, edge = problem.regularizer, problem.scorer.blocks["edge"]
+        at_edge = edge.start if edge.stop > edge.start else 0
+        strengths = [(float(part[0]), float(part[at_edge])) for part in (reg.l2, reg.l1)]
+        return cls(packed(problem, dtype), problem.samples.codes, problem.samples.weight, *strengths)
 
     def __init__(self, chains: PackedChains, codes: np.ndarray, weight: np.ndarray, l2: Any, l1: Any) -> None:
         from palmette.structures.chain.kernels.packed import Weights
@@ -74,15 +104,6 @@ class DualState:
 
     def start_from(self, w: np.ndarray) -> None:
         """Move from the truth towards the marginals under ``w``, as far as the dual value grows."""
-        self._store_marginals(w)
-        bound = float(self.weight @ self.entropy)
-        steep = 2.0 * self._conjugate(self._sums())
-        share = min(1.0, bound / steep) if steep > 0.0 else 1.0
-        for part in (self.residual, self.residual_edge, self.entropy):
-            part *= share
-        self.refresh()
-
-    def _store_marginals(self, w: np.ndarray) -> None:
         from palmette.structures.chain.kernels.packed_dual import marginals_pass
 
         chains = self.chains
@@ -90,6 +111,12 @@ class DualState:
             chains.inputs, chains.pack_weights(w), chains.base, chains.offsets, self.codes, chains.n_labels,
             chains.width, self.residual, self.residual_edge, self.entropy,
         )  # fmt: skip
+        bound = float(self.weight @ self.entropy)
+        steep = 2.0 * self._conjugate(self._sums())
+        share = min(1.0, bound / steep) if steep > 0.0 else 1.0
+        for part in (self.residual, self.residual_edge, self.entropy):
+            part *= share
+        self.refresh()
 
     def refresh(self, keep: bool = True) -> tuple[np.ndarray, float]:
         """Recompute the weights from the marginals in double precision, free of what rounding has gathered.
@@ -115,6 +142,10 @@ class DualState:
         if keep:
             _store(self.chains, w, self.w)
         return w, value
+
+    def weights(self) -> np.ndarray:
+        """The present weights."""
+        return self.chains.unpack(self.w)
 
     def estimate(self) -> float:
         """The dual value from the stored weights, up to their rounding."""

@@ -1,4 +1,4 @@
-"""Visits of samples in the dual of the structured hinge: compiled for chains, generic for all else."""
+"""Visits of samples in the dual of the structured hinge, by compiled loops over packed chains."""
 
 from __future__ import annotations
 
@@ -6,22 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from palmette.solvers.active_set import FREE, ActiveSet, block_losses, dual_weights
-from palmette.solvers.stochastic_pass import has_even_penalties, is_fused, loss_table
-from palmette.structures.positions.linear_scorer import LinearScorer
+from palmette.loops.active_set import ActiveSet
+from palmette.loops.table import kind_of
+from palmette.structures.chain.loops.packed import are_even, cost_table, packed, packs_plain
 
-TIE = 1e-10  # values closer than this are equal, as in the kernel
 INNER_STEPS = 5  # pairwise steps a visit, where each scores the sample anew
 INNER_GRAM = (
     4  # with inner products of rows: fewer, since the search for the best labeling costs as much as steps
 )
-INNER_GENERIC = 2  # where each asks a structure for the score of every active labeling
 GRAM_BYTES = 256e6  # the most that inner products of rows may take
-
-
-def is_compiled(problem: Any) -> bool:
-    """Whether the compiled loops over packed chains serve a problem; they know no edge features."""
-    return is_fused(problem) and type(problem.scorer) is LinearScorer
 
 
 class PackedBlocks:
@@ -34,17 +27,25 @@ class PackedBlocks:
         has all labels and they take little memory.
     """
 
+    variables = ActiveSet
+    compiled = True
+
+    @staticmethod
+    def accepts(problem: Any) -> bool:
+        """Chains of order 1 without edge features, under a hinge whose loss is a table of costs."""
+        surrogate = problem.surrogate
+        return (
+            packs_plain(problem) and kind_of(surrogate) == "hinge" and kind_of(surrogate.task_loss) == "parts"
+        )
+
     def __init__(self, problem: Any, gram: bool | None = None) -> None:
         self.problem = problem
-        self.chains = problem.pack(np.float64)
-        chains = self.chains
-        self.cost = np.zeros((chains.n_labels, chains.width))
-        self.cost[:, : chains.n_labels] = loss_table(problem)
-        self.cost = self.cost.ravel()
+        chains = self.chains = packed(problem, np.float64)
+        self.cost = cost_table(problem, chains)
         self.inverse = chains.pack(1.0 / problem.regularizer.l2)
         self.scratch = chains.zeros()
         lengths = np.diff(chains.offsets)
-        can = not len(problem.scorer.ptr) and has_even_penalties(problem)
+        can = not len(problem.scorer.ptr) and are_even(problem)
         self._gram: tuple | None = None
         if can if gram is None else gram:
             starts = np.concatenate([[0], np.cumsum(lengths**2)])
@@ -99,74 +100,3 @@ class PackedBlocks:
             samples.weight, chains.n_labels, chains.width,
         )  # fmt: skip
         return float(total), 0.0
-
-
-class GenericBlocks:
-    """The same visits through one-sample shards, for structures or losses without a compiled loop."""
-
-    def __init__(self, problem: Any, inner: int = INNER_GENERIC) -> None:
-        self.problem, self.inner = problem, inner
-
-    def visit(self, active: ActiveSet, order: np.ndarray) -> None:
-        """Visit the samples of ``order``."""
-        if sum(self._visit(active, int(s)) for s in order):
-            active.grow()
-
-    def refresh(self, active: ActiveSet) -> None:
-        """Compute weights and losses from the masses."""
-        active.w, active.loss = dual_weights(self.problem, active), block_losses(self.problem, active)
-
-    def value(self, w: np.ndarray) -> tuple[float, float]:
-        """The data term at ``w``, by exact maxima."""
-        return self.problem.value(w), 0.0
-
-    def _visit(self, active: ActiveSet, s: int) -> bool:
-        problem = self.problem
-        structure, scorer, task_loss = problem.structure, problem.scorer, problem.surrogate.task_loss
-        one = problem.samples.slice(s, s + 1)
-        rows = slice(problem.samples.batch.offsets[s], problem.samples.batch.offsets[s + 1])
-        weight, l2 = float(one.weight[0]), problem.regularizer.l2
-        mass, path = active.mass[s], active.path[:, rows]
-        full = False
-        for visit in range(self.inner):
-            theta = scorer.score(active.w, one.batch)
-            n = int(np.sum(mass != FREE))
-            losses = [task_loss.value(structure, theta, one.codes, path[m])[0] for m in range(n)]
-            values = [structure.score(theta, path[m])[0] + losses[m] for m in range(n)]
-            if visit == 0:
-                rival, (top,) = task_loss.augmented_best(structure, theta, one.codes)
-                active.gap[s] = weight * max(top - float(mass[:n] @ values), 0.0)
-                if top > values[first_best(values)] + TIE * (1.0 + abs(top)):
-                    full = n == len(mass)
-                    if not full:
-                        path[n], mass[n] = rival, 0.0
-                        values.append(top)
-                        losses.append(task_loss.value(structure, theta, one.codes, path[n])[0])
-            best, worst = first_best(values), first_best([-v for v in values])
-            rise = weight * (values[best] - values[worst])
-            if best == worst or rise <= weight * TIE * (1.0 + abs(values[best])):
-                break
-            counts = structure.count(theta, path[best], weight=one.weight)
-            counts = structure.count(theta, path[worst], weight=-one.weight, into=counts)
-            direction = np.zeros(problem.n_params)
-            scorer.pull_back(counts, one.batch, direction)
-            curvature = float(np.sum(direction * direction / l2))
-            step = min(mass[worst], rise / curvature) if curvature > 0 else mass[worst]
-            active.w -= step * direction / l2
-            active.loss[s] += step * (losses[best] - losses[worst])
-            mass[best] += step
-            mass[worst] -= step
-            if mass[worst] <= 0.0:  # the last active labeling takes its place
-                last = int(np.sum(mass != FREE)) - 1
-                path[worst], mass[worst], mass[last] = path[last], mass[last], FREE
-        mass[mass == 0.0] = FREE
-        return full
-
-
-def first_best(values: list[float]) -> int:
-    """Position of the maximum, the first of those that are equal up to rounding."""
-    best = 0
-    for m, value in enumerate(values):
-        if value > values[best] + TIE * (1.0 + abs(value)):
-            best = m
-    return best

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from palmette.errors import MissingCapability
-from palmette.solvers.block_ascent import BlockState
-from palmette.structures.chain.loops.hinge_blocks import TIE, PackedBlocks
+from palmette._kernels.constants import NOTHING, TIE
+from palmette.contracts.structure import require
+from palmette.loops.block_state import BlockState
+from palmette.structures.chain.loops.hinge_blocks import PackedBlocks
 from palmette.structures.positions.tables import ChainTables, Restriction
 
-NOTHING = 1e-13  # marginals below are rounding errors of parts that were emptied, as in the kernel
 INNER_STEPS = 2  # pairs of labelings a visit
 
 
@@ -22,6 +22,8 @@ class Marginals(BlockState):
 
     node: np.ndarray  # (rows, labels)
     pair: np.ndarray  # (edges, labels, labels)
+
+    solver = "smo"
 
     @classmethod
     def at_truth(cls, problem: Any) -> Marginals:
@@ -42,6 +44,18 @@ class Marginals(BlockState):
 
 class ChainMarginals:
     """Steps through the answers of a structure whose outputs are labels of nodes with edges between neighbours."""
+
+    variables = Marginals
+    compiled = False
+
+    @staticmethod
+    def accepts(problem: Any) -> bool:
+        """Structures of which a chain of order 1 is all that is asked: their own answers are used."""
+        structure = problem.structure
+        chain = structure.layout in ("sequences", "items") and getattr(structure, "order", None) == 1
+        if chain:
+            require(structure, ("worst",), user="smo", remedy="Use solver='frank_wolfe'.")
+        return chain
 
     def __init__(self, problem: Any, inner: int = INNER_STEPS) -> None:
         self.problem, self.inner = problem, inner
@@ -112,6 +126,9 @@ class ChainMarginals:
 class PackedMarginals(ChainMarginals):
     """The same steps by the compiled loop over packed chains."""
 
+    compiled = True
+    accepts = staticmethod(PackedBlocks.accepts)
+
     def __init__(self, problem: Any, inner: int = INNER_STEPS) -> None:
         super().__init__(problem, inner)
         self._packed = PackedBlocks(self.problem, gram=False)
@@ -132,13 +149,3 @@ class PackedMarginals(ChainMarginals):
     def value(self, w: np.ndarray) -> tuple[float, float]:
         """The data term at ``w``, by exact maxima."""
         return self._packed.value(w)
-
-
-def require_parts(problem: Any, solver: str) -> None:
-    """Refuse a loss that marginals of nodes and edges do not determine."""
-    if getattr(problem.surrogate.task_loss, "way", None) != "parts":
-        raise MissingCapability(
-            f"{solver} needs a task loss that is a sum over positions here, not "
-            f"{type(problem.surrogate.task_loss).__name__}: its dual variables are marginals, which know no other; use "
-            "solver='bundle', or task_loss='hamming' where outputs have labels"
-        )

@@ -8,55 +8,14 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from palmette._kernels.constants import NEVER, padded
 from palmette.data.batch import SparseRows
-from palmette.losses.hamming import PartsLoss
-from palmette.solvers.block_ascent import BlockState
-from palmette.structures.chain.multiclass import Multiclass
-from palmette.structures.positions.linear_scorer import LinearScorer
-from palmette.surrogates.hinge import Hinge
+from palmette.loops.block_state import FORGET, BlockState
+from palmette.loops.table import kind_of
 
-LANES = 8  # labels are padded to a multiple of this, as in the kernel
-NEVER = -1e30  # cost of a padded label
 MASS_BYTES = 2e9  # the most that the masses may take
-FEW_WEIGHTS = 500  # up to here the bundle method is quick, too
 # Mean of weight |x|^2 / l2. The larger, the shorter the steps: features that are not scaled (wine: 7e5), say.
 STEEP = 1000.0
-FORGET = 0.2  # share of the last round in running means
-
-
-def padded(n_labels: int) -> int:
-    """Length of a row of labels in the kernel."""
-    return -(-n_labels // LANES) * LANES
-
-
-def why_not(problem: Any) -> str:
-    """What the compiled visits cannot take of a problem, or nothing."""
-    scorer = problem.scorer
-    if type(problem.surrogate) is not Hinge:
-        return f"solves the hinge with margin rescaling, not {type(problem.surrogate).__name__}"
-    if type(problem.structure) is not Multiclass or type(scorer) is not LinearScorer:
-        return "needs Multiclass() and weights of features"
-    if type(problem.surrogate.task_loss) is not PartsLoss:
-        return "needs a task loss that is a table of costs"
-    if len(scorer.ptr):
-        return "needs weights of every label for every feature: use states='all'"
-    if not problem.regularizer.quadratic:
-        return "needs l2 > 0 on every weight and no l1"
-    l2 = problem.regularizer.l2.reshape(-1, scorer.n_labels)
-    if np.any(l2 != l2[:, :1]):
-        return "needs an l2 that is the same for all labels"
-    if 8 * problem.n_samples * padded(scorer.n_labels) > MASS_BYTES:
-        return f"would take more than {MASS_BYTES / 1e9:g} GB, a number for each sample and label"
-    return ""
-
-
-def suits(problem: Any) -> bool:
-    """Whether the dual serves a problem and its steps are not too short, where few weights leave the choice."""
-    if why_not(problem):
-        return False
-    if len(problem.regularizer.l2) > FEW_WEIGHTS:
-        return True
-    return MulticlassBlocks(problem, problem.samples.codes.astype(np.int64)).mean_curvature <= STEEP
 
 
 @dataclass(kw_only=True)
@@ -77,6 +36,8 @@ class LabelMasses(BlockState):
     inner: int = 0  # epochs of the present round
     rounds: int = 0
     pull: float = 0.0  # strength of the proximal term relative to l2
+
+    solver = "multiclass_dual"
 
     def fits(self, problem: Any) -> bool:
         """Whether these variables have the shape of ``problem``."""
@@ -113,6 +74,40 @@ class MulticlassBlocks:
     target : ndarray of int64, shape (n_samples,)
         The label whose score is subtracted from the augmented maximum.
     """
+
+    variables = LabelMasses
+    compiled = True
+
+    @staticmethod
+    def accepts(problem: Any) -> bool:
+        """Whether nothing speaks against it."""
+        return not MulticlassBlocks.why_not(problem)
+
+    @staticmethod
+    def why_not(problem: Any) -> str:
+        """What the compiled visits cannot take of a problem, or nothing."""
+        scorer, surrogate, reg = problem.scorer, problem.surrogate, problem.regularizer
+        if kind_of(surrogate) != "hinge":
+            return f"solves the hinge with margin rescaling, not {type(surrogate).__name__}"
+        if kind_of(scorer) != "linear":
+            return "needs Multiclass() and weights of features"
+        if kind_of(surrogate.task_loss) != "parts":
+            return "needs a task loss that is a table of costs"
+        if len(scorer.ptr):
+            return "needs weights of every label for every feature: use states='all'"
+        if not reg.quadratic:
+            return "needs l2 > 0 on every weight and no l1"
+        l2 = reg.l2.reshape(-1, scorer.n_labels)
+        if np.any(l2 != l2[:, :1]):
+            return "needs an l2 that is the same for all labels"
+        if 8 * problem.n_samples * padded(scorer.n_labels) > MASS_BYTES:
+            return f"would take more than {MASS_BYTES / 1e9:g} GB, a number for each sample and label"
+        return ""
+
+    @classmethod
+    def quick(cls, problem: Any) -> bool:
+        """Whether its steps are not too short."""
+        return cls(problem, problem.samples.codes.astype(np.int64)).mean_curvature <= STEEP
 
     def __init__(self, problem: Any, target: np.ndarray) -> None:
         self.problem, self.target = problem, target

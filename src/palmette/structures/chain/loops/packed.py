@@ -8,25 +8,63 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from palmette._kernels.constants import NEVER, padded
 from palmette.data.batch import Batch, SparseRows
-from palmette.structures.chain.constrained import ConstrainedChain
-from palmette.structures.chain.edge_scorer import EdgeScorer
-from palmette.structures.positions.linear_scorer import LinearScorer
+from palmette.loops.table import kind_of
 
 if TYPE_CHECKING:
     from palmette.data.span_encodings import Transitions
     from palmette.structures.chain.kernels.packed import Weights
-
-LANES = 8  # as palmette._kernels.simd, which is not imported before it is needed
-NEVER = -1e30  # score of a padded label
+    from palmette.structures.positions.linear_scorer import LinearScorer
 
 
-def can_pack(structure: Any, scorer: Any) -> bool:
-    """Whether the compiled loops over packed chains serve this structure and scorer, exactly as they are."""
-    bound = type(structure) is ConstrainedChain and structure.order == 1
-    if not bound and vars(type(structure)).get("sequential_kernels") != "chain":
+def packs(problem: Any) -> bool:
+    """Whether samples can be packed: chains of order 1, scored by weights of features, of edges too."""
+    kind = kind_of(problem.scorer)
+    linear = kind == "linear" or (kind == "edges" and not len(problem.scorer.triples))
+    return linear and problem.structure.order == 1
+
+
+def packs_plain(problem: Any) -> bool:
+    """The same without features of edges."""
+    return packs(problem) and kind_of(problem.scorer) == "linear"
+
+
+def packed(problem: Any, dtype: Any = None) -> PackedChains:
+    """The samples of a problem packed, in this precision or in any that there is already."""
+    there = next((chains for chains in problem.memory.values() if isinstance(chains, PackedChains)), None)
+    if there is None:
+        rules = getattr(problem.structure, "rules", None)
+        there = PackedChains(problem.scorer, problem.whole, np.float64 if dtype is None else dtype, rules)
+        problem.memory["packed", there.dtype] = there
+    wanted = there.dtype if dtype is None else np.dtype(dtype)
+    if ("packed", wanted) not in problem.memory:
+        problem.memory["packed", wanted] = there.astype(wanted)
+    return problem.memory["packed", wanted]
+
+
+def are_even(problem: Any) -> bool:
+    """Whether the weights of each column have one strength, and so have intercepts and transitions."""
+    scorer, parts = problem.scorer, (problem.regularizer.l2, problem.regularizer.l1)
+    own = [part[scorer.blocks[name]] for name in ("bias", "edge") for part in parts]
+    if not all(np.all(part == part[0]) for part in own if len(part)):
         return False
-    return type(scorer) is LinearScorer or (type(scorer) is EdgeScorer and not len(scorer.triples))
+    nodes = [part for part in (part[scorer.blocks["node"]] for part in parts) if np.any(part != part[:1])]
+    column, of_column = scorer.coordinates()[0] if nodes else None, np.empty(scorer.n_columns)
+    for part in nodes:
+        of_column[column] = part
+        if np.any(of_column[column] != part):
+            return False
+    return True
+
+
+def cost_table(problem: Any, chains: PackedChains) -> np.ndarray:
+    """Cost of each confusion, flat with padded rows; zero where the surrogate has no task loss."""
+    out = np.zeros((chains.n_labels, chains.width), chains.dtype)
+    loss = getattr(problem.surrogate, "task_loss", None)
+    if loss is not None:
+        out[:, : chains.n_labels] = loss.table
+    return out.ravel()
 
 
 class PackedChains:
@@ -52,7 +90,7 @@ class PackedChains:
     ) -> None:
         self.scorer, self.offsets, self.dtype = scorer, batch.offsets, np.dtype(dtype)
         self.n_labels = scorer.n_labels
-        self.width = -(-self.n_labels // LANES) * LANES
+        self.width = padded(self.n_labels)
         self.rules = rules
         self.inputs = self._split(self._place_weights(), *_sparse(batch))
         if rules is not None:
@@ -71,6 +109,21 @@ class PackedChains:
         }
         other.inputs = self.inputs._replace(**values)
         return other
+
+    def slice(self, start: int, stop: int) -> PackedChains:
+        """Samples ``start:stop``; the long arrays are views, and what does not depend on samples is shared."""
+        lo, hi = int(self.offsets[start]), int(self.offsets[stop])
+        part, inputs = copy.copy(self), self.inputs
+        part.offsets = self.offsets[start : stop + 1] - lo
+        for at, *arrays in (("multi_at", "multi", "multi_value"), ("single_at", "single", "single_value"),
+                            ("edge_at", "edge_column", "edge_value")):  # fmt: skip
+            place = getattr(inputs, at)
+            if len(place) > 1:
+                first, last = int(place[lo]), int(place[hi])
+                views = {name: getattr(inputs, name)[first:last] for name in arrays}
+                inputs = inputs._replace(**{at: place[lo : hi + 1] - first}, **views)
+        part.inputs = inputs
+        return part
 
     def _place_weights(self) -> np.ndarray:
         """Note where each weight goes, as in ``rows[row_position] = w[row_weight]``; return where each column does."""

@@ -2,90 +2,154 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from palmette.executors.threads import ThreadExecutor
-from palmette.objectives.shards import ROWS_A_SHARD, cut
-from palmette.structures.chain.loops.packed import PackedChains
+from palmette.contracts.executor import State, summed
+from palmette.data.batch import SparseRows
+from palmette.loops.table import kind_of
+from palmette.objectives.shards import MAX_SHARDS, ROWS_A_SHARD, cut
+from palmette.structures.chain.loops.packed import PackedChains, packed, packs
 
-SLOT_MEMORY = 64e6  # bytes of gradient slots, of which there are 2 to 8
-MAX_SHARDS = 8
+if TYPE_CHECKING:
+    from palmette.structures.chain.kernels.packed import Weights
+
+SLOT_MEMORY = 64e6  # bytes of gradients of shards, of which there are 2 to 8
+
+
+class PackedShard(NamedTuple):
+    """A run of packed chains; the samples themselves for those whose numbers leave the range of scaled products."""
+
+    structure: Any
+    surrogate: Any
+    chains: PackedChains
+    samples: Any
 
 
 class PackedLogLoss:
     """``sum_i weight_i loss_i(w)`` of the log loss and its gradient, by the compiled pass over packed chains.
 
-    The number of shards depends on the data alone, so that sums never depend on the number of threads.
+    The number of shards depends on the data alone, so that sums never depend on the number of threads. They are placed
+    once.
     """
 
-    def __init__(self, chains: PackedChains, codes: np.ndarray, weight: np.ndarray) -> None:
-        self.chains, self.codes, self.weight = chains, codes, weight
-        slot_size = sum(part.nbytes for part in chains.zeros())
-        most = int(np.clip(SLOT_MEMORY // slot_size, 2, MAX_SHARDS))
-        self._shards = cut(chains.offsets, int(np.clip(chains.offsets[-1] // ROWS_A_SHARD, 1, most)))
-        self._slots: list[Any] = []
+    compiled = True
 
-    def value(self, w: np.ndarray, executor: ThreadExecutor) -> tuple[float, np.ndarray]:
-        """The value alone, in a fraction of the time and memory, and the samples left out of it."""
-        from palmette.structures.chain.kernels.packed_loss import log_loss_value
+    @staticmethod
+    def accepts(problem: Any) -> bool:
+        """The log loss of chains with sparse features."""
+        sparse = isinstance(problem.samples.batch.rows, SparseRows)
+        return sparse and kind_of(problem.surrogate) == "log" and packs(problem)
 
-        chains = self.chains
-        packed = chains.pack_weights(w)
-        factor, transposed, shift = chains.edge_factors(packed)
-        failed = np.zeros(len(self.weight), bool)
-        values = executor.map(
-            lambda shard: log_loss_value(
-                chains.inputs, packed, chains.base, factor, transposed, shift, chains.offsets, self.codes, self.weight,
-                *shard, chains.n_labels, chains.width, failed,
-            ),
-            self._shards,
-        )  # fmt: skip
-        return float(np.sum(values)), np.flatnonzero(failed)
+    def __init__(self, problem: Any) -> None:
+        self.chains, self.executor, placed = packed(problem, float), problem.executor, problem.placed
+        if "packed" not in placed:
+            chains, parts = self.chains, (problem.structure, problem.surrogate)
+            slot_size = sum(part.nbytes for part in chains.zeros())
+            most = int(np.clip(SLOT_MEMORY // slot_size, 2, MAX_SHARDS))
+            cuts = cut(chains.offsets, int(np.clip(chains.offsets[-1] // ROWS_A_SHARD, 1, most)))
+            shards = [PackedShard(*parts, chains.slice(a, b), problem.samples.slice(a, b)) for a, b in cuts]
+            placed["packed"] = self.executor.place(shards)
+        self.placed = placed["packed"]
 
-    def __call__(self, w: np.ndarray, executor: ThreadExecutor) -> tuple[float, np.ndarray, np.ndarray]:
-        """Value, gradient, and the samples left out of both because their numbers leave the range."""
-        from palmette.structures.chain.kernels.packed_loss import log_loss_pass
+    def value(self, w: np.ndarray) -> float:
+        """The value alone, in a fraction of the time and memory without edge features."""
+        if self.chains.edge_features:
+            return self.loss(w)[0]
+        weights = self.chains.pack_weights(w)
+        return self.executor.fold(value_of, self.placed, weights, *self.chains.edge_factors(weights))
 
-        chains = self.chains
-        packed = chains.pack_weights(w)
-        factor, transposed, shift = chains.edge_factors(packed)
-        failed = np.zeros(len(self.weight), bool)
-        if not self._slots:
-            self._slots = [chains.zeros() for _ in self._shards]
+    def passes(self, w: np.ndarray) -> list[tuple[float, Weights, np.ndarray | None]]:
+        """Of every shard the value, the packed gradient, and the gradient of samples that are out of range."""
+        weights = self.chains.pack_weights(w)
+        return self.executor.run(value_and_gradient, self.placed, weights, *self.chains.edge_factors(weights))
 
-        def one(i: int) -> float:
-            first, last = self._shards[i]
-            for part in self._slots[i]:
-                part.fill(0.0)
-            return log_loss_pass(
-                chains.inputs, packed, chains.base, factor, transposed, shift, chains.offsets, self.codes, self.weight,
-                first, last, chains.n_labels, chains.width, self._slots[i], failed, chains.edge_features,
-            )  # fmt: skip
+    def loss(self, w: np.ndarray) -> tuple[float, np.ndarray]:
+        """Value and gradient."""
+        gradient = np.zeros(self.chains.scorer.n_params)
+        found = self.passes(w)
+        for _, slot, others in found:
+            self.chains.unpack(slot, gradient)
+            if others is not None:
+                gradient += others
+        return summed([value for value, *_ in found]), gradient
 
-        values = executor.map(one, range(len(self._shards)))
-        gradient = np.zeros(chains.scorer.n_params)
-        plain = chains.edge_features is None
-        for slot in self._slots:
-            if plain:
-                np.multiply(slot.edge, factor[: len(slot.edge)], out=slot.edge)
-            chains.unpack(slot, gradient)
-        if plain:
-            self._subtract_true_pairs(gradient, failed)
-        return float(np.sum(values)), gradient, np.flatnonzero(failed)
 
-    def _subtract_true_pairs(self, gradient: np.ndarray, failed: np.ndarray) -> None:
-        chains = self.chains
-        if not len(chains.edge_weight):
-            return
-        if failed.any() or not hasattr(self, "_true_pairs"):
-            pairs = true_pairs(chains, self.codes, np.where(failed, 0.0, self.weight))
-            if not failed.any():
-                self._true_pairs = pairs
-        else:
-            pairs = self._true_pairs
-        gradient[chains.edge_weight] -= pairs[chains.edge_pair]
+def value_of(
+    shard: PackedShard,
+    state: State,
+    packed: Weights,
+    factor: np.ndarray,
+    transposed: np.ndarray,
+    shift: float,
+) -> float:
+    """The value of a shard."""
+    from palmette.structures.chain.kernels.packed_loss import log_loss_value
+
+    chains, (_, codes, weight) = shard.chains, shard.samples
+    failed = np.zeros(len(weight), bool)
+    value = log_loss_value(
+        chains.inputs, packed, chains.base, factor, transposed, shift, chains.offsets, codes, weight, 0, len(weight),
+        chains.n_labels, chains.width, failed,
+    )  # fmt: skip
+    return value + _out_of_range(shard, packed, failed)[0]
+
+
+def value_and_gradient(
+    shard: PackedShard,
+    state: State,
+    packed: Weights,
+    factor: np.ndarray,
+    transposed: np.ndarray,
+    shift: float,
+) -> tuple[float, Weights, np.ndarray | None]:
+    """The value of a shard, its packed gradient, and the gradient of samples that are out of range, if any."""
+    from palmette.structures.chain.kernels.packed_loss import log_loss_pass
+
+    chains, (_, codes, weight) = shard.chains, shard.samples
+    if "slot" not in state:
+        state["slot"] = chains.zeros()
+    slot = state["slot"]
+    for part in slot:
+        part.fill(0.0)
+    failed = np.zeros(len(weight), bool)
+    value = log_loss_pass(
+        chains.inputs, packed, chains.base, factor, transposed, shift, chains.offsets, codes, weight, 0, len(weight),
+        chains.n_labels, chains.width, slot, failed, chains.edge_features,
+    )  # fmt: skip
+    if chains.edge_features is None:
+        np.multiply(slot.edge, factor[: len(slot.edge)], out=slot.edge)
+        _subtract_true_pairs(shard, state, slot.edge, failed)
+    more, others = _out_of_range(shard, packed, failed)
+    return value + more, slot, others
+
+
+def _out_of_range(shard: PackedShard, packed: Weights, failed: np.ndarray) -> tuple[float, np.ndarray | None]:
+    """Value and gradient, in log space, of samples whose numbers leave the range of scaled products."""
+    if not failed.any():
+        return 0.0, None
+    scorer, w = shard.chains.scorer, shard.chains.unpack(packed)
+    value, gradient = 0.0, np.zeros(scorer.n_params)
+    for i in np.flatnonzero(failed):
+        one = shard.samples.slice(i, i + 1)
+        found = shard.surrogate.evaluate(shard.structure, scorer.score(w, one.batch), one.codes, one.weight)
+        scorer.pull_back(found.counts, one.batch, gradient)
+        value += float(found.values @ one.weight)
+    return value, gradient
+
+
+def _subtract_true_pairs(shard: PackedShard, state: State, edge: np.ndarray, failed: np.ndarray) -> None:
+    chains, samples = shard.chains, shard.samples
+    if not len(chains.edge_weight):
+        return
+    if failed.any():
+        pairs = true_pairs(chains, samples.codes, np.where(failed, 0.0, samples.weight))
+    elif "pairs" in state:
+        pairs = state["pairs"]
+    else:
+        pairs = state["pairs"] = true_pairs(chains, samples.codes, samples.weight)
+    edge[chains.edge_position] -= pairs[chains.edge_pair]
 
 
 def true_pairs(chains: PackedChains, codes: np.ndarray, weight: np.ndarray) -> np.ndarray:

@@ -7,16 +7,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from palmette._kernels.constants import NOTHING, TIE
 from palmette.errors import MissingCapability, TooWide
 from palmette.inference.elimination import elimination
 from palmette.inference.factor_graph import FactorGraph, Topology, entries
 from palmette.inference.junction_tree import JunctionTree
-from palmette.solvers.block_ascent import BlockState
-from palmette.structures.chain.loops.hinge_blocks import TIE
-from palmette.structures.chain.loops.marginal_blocks import INNER_STEPS, NOTHING
+from palmette.loops.block_state import BlockState
 from palmette.structures.graph.factor_graphs import factor_graph, labels_of, shape_of
 from palmette.structures.graph.loops.flat_counts import OneGraph, dot
 from palmette.structures.graph.tables import combined
+
+INNER_STEPS = 2  # pairs of labelings a visit
 
 
 class Triangulation(NamedTuple):
@@ -80,6 +81,8 @@ class CliqueSet(BlockState):
     mu: list[np.ndarray] = field(default_factory=list)
     counts: list[np.ndarray] = field(default_factory=list)  # flat, in the shape of the potentials
 
+    solver = "smo"
+
     @classmethod
     def at_truth(cls, problem: Any) -> CliqueSet:
         """All mass on the true labelings: ``w = 0``."""
@@ -113,6 +116,14 @@ def states_of(one: OneGraph) -> np.ndarray:
 
 class CliqueBlocks:
     """Steps on pairs of labelings of graphs that have a junction tree; exact, forests or not."""
+
+    variables = CliqueSet
+    compiled = False
+
+    @staticmethod
+    def accepts(problem: Any) -> bool:
+        """Every graph; one that is too wide is refused by name."""
+        return True
 
     def __init__(self, problem: Any, inner: int = INNER_STEPS) -> None:
         self.problem, self.inner = problem, inner

@@ -9,7 +9,6 @@ import numpy as np
 
 from palmette.errors import MissingCapability
 from palmette.structures.graph.factor_graphs import shape_of
-from palmette.structures.graph.graph import Graph
 from palmette.structures.graph.methods import NOT_EXACT
 
 
@@ -65,8 +64,6 @@ class OneGraph:
 def without_tree(problem: Any) -> list[int]:
     """The samples of a problem on graphs whose best labels are not known exactly whatever the weights."""
     structure = problem.structure
-    if type(structure) is not Graph:
-        return []
     theta = problem.scorer.score(np.zeros(problem.n_params), problem.samples.batch)
     others = np.flatnonzero(~theta.layout.forest).tolist()
     if structure.inference in NOT_EXACT:
@@ -79,7 +76,7 @@ def without_tree(problem: Any) -> list[int]:
 def require_bounds(problem: Any, solver: str) -> None:
     """Refuse maxima that are neither exact nor bounds, with which a dual proves nothing."""
     structure = problem.structure
-    if type(structure) is Graph and structure.oracle != "relaxed":
+    if structure.oracle != "relaxed":
         found = without_tree(problem)
         if found:
             raise MissingCapability(

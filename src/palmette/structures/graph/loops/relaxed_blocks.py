@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from palmette._kernels.constants import TIE
 from palmette.inference.relaxation import relax
-from palmette.solvers.block_ascent import BlockState
-from palmette.structures.chain.loops.hinge_blocks import TIE, first_best
+from palmette.loops.block_state import BlockState
+from palmette.loops.hinge_blocks import first_best
+from palmette.objectives.problem import require_parts
 from palmette.structures.graph.factor_graphs import add_answer, factor_graph
-from palmette.structures.graph.loops.flat_counts import OneGraph, dot, flatten, without_tree
+from palmette.structures.graph.loops.flat_counts import OneGraph, dot, flatten, require_bounds, without_tree
 from palmette.structures.graph.methods import SMALL_PROGRAM
 from palmette.structures.graph.tables import combined
 
@@ -24,6 +26,8 @@ class RelaxedSet(BlockState):
 
     vertices: list[list[np.ndarray]] = field(default_factory=list)  # flat counts
     mass: list[list[float]] = field(default_factory=list)
+
+    solver = "frank_wolfe"
 
     @classmethod
     def at_truth(cls, problem: Any) -> RelaxedSet:
@@ -50,7 +54,17 @@ class RelaxedBlocks:
     bound is that of the relaxed dual, the primal value that of the relaxed hinge, which is never below the exact one.
     """
 
+    variables = RelaxedSet
+    compiled = False
+
+    @staticmethod
+    def accepts(problem: Any) -> bool:
+        """Graphs of which some are too wide for exact maxima."""
+        return bool(without_tree(problem))
+
     def __init__(self, problem: Any, inner: int = INNER_RELAXED) -> None:
+        require_bounds(problem, "frank_wolfe")
+        require_parts(problem, "frank_wolfe")
         self.problem, self.inner = problem, inner
         self._relaxed = set(without_tree(problem))
 

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from palmette.solvers.block_ascent import BlockState
-
-FREE = -1.0  # mass of an unused place, as in the kernel
+from palmette._kernels.constants import FREE
+from palmette.loops.block_state import BlockState
 
 
 @dataclass(kw_only=True)
@@ -18,6 +17,8 @@ class ActiveSet(BlockState):
 
     path: np.ndarray  # (places, rows) int32: active labelings; any output where a place is unused
     mass: np.ndarray  # (samples, places): their weights, FREE behind the last
+
+    solver = "frank_wolfe"
 
     @classmethod
     def at_truth(cls, problem: Any, places: int = 4) -> ActiveSet:

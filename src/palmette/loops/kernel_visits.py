@@ -1,44 +1,57 @@
-"""Visits of samples in the dual of a kernelised hinge: a compiled loop for chains, and the same for any structure."""
+"""Visits of samples in the dual of a kernelised hinge: by a compiled loop where there is one, else generic."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from palmette.objectives.kernel_dual import FREE, KernelProblem, KernelState
+from palmette._kernels.constants import FREE, TIE_SINGLE
+from palmette.loops.table import find
 
-TINY = 1e-6  # scores closer than this, relatively, are equal, as in the kernel
+if TYPE_CHECKING:
+    from palmette.objectives.kernel_dual import KernelProblem, KernelState
+
+
+class Visits(Protocol):
+    """A loop of the table for the dual of a kernelised hinge."""
+
+    def visit(self, state: KernelState, order: np.ndarray, rounds: int, steps: int) -> int:
+        """Visit the samples of ``order`` once each; returns how often no place was free for a new labeling."""
+
+    def hinges(self, state: KernelState) -> np.ndarray:
+        """Hinge of every sample, unweighted; from above where maxima are not found for certain."""
+
+
+def visits_of(problem: KernelProblem) -> Visits:
+    """The fastest visits that serve a problem."""
+    return (find("kernel_frank_wolfe", problem) or GenericVisits)(problem)
 
 
 def visit_all(problem: KernelProblem, state: KernelState, order: np.ndarray, rounds: int, steps: int) -> int:
     """Visit the samples of ``order`` once each; returns how often no place was free for a new labeling."""
-    visit = compiled_visits if problem.is_compiled else generic_visits
+    visits = visits_of(problem)
     runs = problem.gram.runs(order, problem.samples.batch.offsets, problem.unique)
-    return sum(visit(problem, state, run, rounds, steps) for run in runs)
+    return sum(visits.visit(state, run, rounds, steps) for run in runs)
 
 
-def compiled_visits(
-    problem: KernelProblem, state: KernelState, order: np.ndarray, rounds: int, steps: int
-) -> int:
-    """The loop over chains."""
-    from palmette.structures.chain.kernels.kernel_visits import kernel_pass
+class GenericVisits:
+    """Visits through potentials of one sample, for any structure and loss."""
 
-    gram, samples, edge = problem.gram, problem.samples, problem.padded(state.linear)
-    crowded = kernel_pass(
-        gram.gram, gram.small, gram.value, gram.scale, gram.stride, gram.slot, problem.unique, samples.batch.offsets,
-        samples.codes, samples.weight, problem.task_loss.table, order, problem.n_labels, problem.width, problem.l2,
-        problem.edge_weight, state.table.ravel(), edge, state.path, state.mass, state.loss, state.gap, rounds, steps,
-    )  # fmt: skip
-    state.linear = problem.unpadded(edge)
-    return int(crowded)
+    def __init__(self, problem: KernelProblem) -> None:
+        self.problem = problem
 
+    def visit(self, state: KernelState, order: np.ndarray, rounds: int, steps: int) -> int:
+        """Visit the samples of ``order`` once each; returns how often no place was free for a new labeling."""
+        return sum(_Visit(self.problem, state, int(s)).run(rounds, steps) for s in order)
 
-def generic_visits(
-    problem: KernelProblem, state: KernelState, order: np.ndarray, rounds: int, steps: int
-) -> int:
-    """The same visits through potentials of one sample, for any structure and loss."""
-    return sum(_Visit(problem, state, int(s)).run(rounds, steps) for s in order)
+    def hinges(self, state: KernelState) -> np.ndarray:
+        """Hinge of every sample, by the surrogate: where the best labels are not known exactly, of a relaxation."""
+        samples = self.problem.samples
+        found = self.problem.surrogate.evaluate(
+            self.problem.structure, self.problem.theta(state), samples.codes, samples.weight
+        )
+        return np.maximum(found.values + found.slack, 0.0)
 
 
 class _Visit:
@@ -110,7 +123,7 @@ class _Visit:
                     new = int(free[0])
                     state.path[new, self.rows], mass[new], score[new] = rival, 0.0, top
                     self._enter(new)
-            elif turn > 0 and top - mean <= TINY * (1.0 + abs(top)):
+            elif turn > 0 and top - mean <= TIE_SINGLE * (1.0 + abs(top)):
                 break
             self._apply(self._steps(score, steps))
         mass[mass == 0.0] = FREE
@@ -124,7 +137,7 @@ class _Visit:
             best = _first_best(score)
             worst = _first_best(np.where(mass > 0.0, -score, -np.inf))
             rise = score[best] - score[worst]
-            if best == worst or rise <= TINY * (1.0 + abs(score[best])):
+            if best == worst or rise <= TIE_SINGLE * (1.0 + abs(score[best])):
                 break
             curvature = self.factor * (inner[best, best] + inner[worst, worst] - 2.0 * inner[best, worst])
             step = min(mass[worst], rise / curvature) if curvature > 0.0 else mass[worst]
@@ -174,7 +187,7 @@ def _first_best(values: np.ndarray) -> int:
     """Position of the maximum, the first of those that are equal up to rounding."""
     best = -1
     for m, value in enumerate(values):
-        if value > -np.inf and (best < 0 or value > values[best] + TINY * (1.0 + abs(value))):
+        if value > -np.inf and (best < 0 or value > values[best] + TIE_SINGLE * (1.0 + abs(value))):
             best = m
     return best
 

@@ -1,0 +1,92 @@
+"""What a model answers for a block of samples, where the samples are: functions that an executor can take anywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from palmette.contracts.executor import State
+from palmette.data.batch import Batch
+from palmette.estimators.training import admitted_to, numbering, without_empty
+from palmette.objectives.risk import ROWS_A_BLOCK
+from palmette.objectives.shards import cut
+
+Answer = Callable[..., Any]  # of a structure, potentials and more; module-level
+Own = Callable[[slice, slice], tuple[Any, ...]]  # of the samples and of the rows of a block
+
+
+class Scored(NamedTuple):
+    """What potentials are made from."""
+
+    structure: Any
+    scorer: Any
+    coef: np.ndarray
+
+
+class Block(NamedTuple):
+    """Some samples, their numbers in X, and what else belongs to them."""
+
+    batch: Batch
+    places: np.ndarray
+    own: tuple[Any, ...]
+
+
+def blocks_of(scored: Scored, batch: Batch, places: np.ndarray, own: Own | None = None) -> list[Block]:
+    """Samples in blocks whose tables stay in the cache; ``own(samples, rows)`` is what else belongs to them."""
+    if not len(batch):
+        return []
+    n_rows = min(getattr(scored.scorer, "rows_a_block", ROWS_A_BLOCK), ROWS_A_BLOCK)
+    blocks = []
+    for a, b in cut(batch.offsets, max(1, batch.n_rows // n_rows)):
+        rows = slice(int(batch.offsets[a]), int(batch.offsets[b]))
+        blocks.append(Block(batch.slice(a, b), places[a:b], () if own is None else own(slice(a, b), rows)))
+    return blocks
+
+
+def answer_block(block: Block, state: State, scored: Scored, answer: Answer, *arguments: Any) -> Any:
+    """The answer for a block."""
+    with numbering(block.places):
+        theta = scored.scorer.score(scored.coef, block.batch)
+        return answer(scored.structure, theta, *block.own, *arguments)
+
+
+def answer_piece(
+    X: Any, state: State, structure: Any, encoder: Any, scored: Scored, answer: Answer, *arguments: Any
+) -> tuple[list[Any], np.ndarray]:
+    """The answers for inputs that are encoded here, and the lengths of the samples."""
+    whole = encoder.transform(admitted_to(structure, X), allow_empty=True)
+    batch, keep = without_empty(whole)
+    blocks = blocks_of(scored, batch, np.flatnonzero(keep))
+    return [answer_block(block, {}, scored, answer, *arguments) for block in blocks], whole.lengths
+
+
+def best_codes(structure: Any, theta: Any) -> np.ndarray:
+    """Codes of the best outputs."""
+    return structure.best(theta).codes
+
+
+def best_values(structure: Any, theta: Any) -> np.ndarray:
+    """Scores of the best outputs."""
+    return structure.best(theta).values
+
+
+def k_best(structure: Any, theta: Any, n: int) -> list[Any]:
+    """The n best outputs of every sample."""
+    return structure.k_best(theta, n)
+
+
+def marginals(structure: Any, theta: Any) -> np.ndarray:
+    """Probabilities of labels at positions."""
+    return structure.expectation(theta).counts.node
+
+
+def node_scores(structure: Any, theta: Any) -> np.ndarray:
+    """Scores of labels at positions."""
+    return theta.node
+
+
+def log_proba(structure: Any, theta: Any, codes: np.ndarray) -> np.ndarray:
+    """Log-probabilities of given outputs."""
+    return structure.log_proba(theta, codes)

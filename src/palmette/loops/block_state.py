@@ -1,0 +1,74 @@
+"""Dual variables with one block a sample, and how their solvers visit samples."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar, Protocol, Self
+
+import numpy as np
+
+FORGET = 0.2  # share of the present weights in their running mean
+
+
+@dataclass(kw_only=True)
+class BlockState:
+    """Dual variables of a run (in subclasses), the weights they imply, and what goes with them from epoch to epoch.
+
+    ``w = -(1 / l2) sum_i weight_i (mean counts of block i - true counts)`` at all times.
+    """
+
+    w: np.ndarray
+    loss: np.ndarray  # (samples,): mean task loss of each block
+    gap: np.ndarray  # (samples,): what each block lacked when it was last visited
+    trail: np.ndarray  # running mean of the weights at the ends of the epochs, times ``trail_share``
+    trail_share: float = 0.0
+    epoch: int = 0
+    n_oracle: float = 0.0
+
+    solver: ClassVar[str]  # the name of the solver that they belong to
+
+    @staticmethod
+    def at_zero(problem: Any) -> dict[str, Any]:
+        """What every block lacks at ``w = 0``, where all mass is on the truth."""
+        n = problem.n_samples
+        w = np.zeros(problem.n_params)
+        return {"w": w, "loss": np.zeros(n), "gap": np.full(n, np.inf), "trail": np.zeros_like(w)}
+
+    def copy(self) -> Self:
+        """An independent copy."""
+        values = {f.name: getattr(self, f.name) for f in fields(self)}
+        own: dict[str, Any] = {k: v.copy() for k, v in values.items() if isinstance(v, np.ndarray)}
+        return replace(self, **own)
+
+    def note(self) -> None:
+        """Take the present weights into the running mean."""
+        self.trail += FORGET * (self.w - self.trail)
+        self.trail_share += FORGET * (1.0 - self.trail_share)
+
+    def mean(self) -> np.ndarray:
+        """Mean of the weights of the last epochs: the dual settles first, and it evens out what the last visits did."""
+        return self.trail / self.trail_share
+
+    def restart(self) -> None:
+        """Forget what belongs to an earlier run: its epochs, gaps and mean."""
+        self.trail[:], self.trail_share, self.epoch, self.n_oracle = 0.0, 0.0, 0, 0.0
+        self.gap[:] = np.inf
+
+    def fits(self, problem: Any) -> bool:
+        """Whether these variables belong to the samples of ``problem``."""
+        return len(self.gap) == problem.n_samples and len(self.w) == problem.n_params
+
+
+class Blocks(Protocol):
+    """How a solver of the dual visits samples: generic, or a loop of the table."""
+
+    variables: type[Any]  # a BlockState; ``at_truth(problem)`` makes those of ``w = 0``
+
+    def visit(self, state: Any, order: np.ndarray) -> None:
+        """Take the steps of the samples of ``order``, and note what their blocks lacked in ``state.gap``."""
+
+    def refresh(self, state: Any) -> None:
+        """Compute weights and losses from the dual variables: what visits added up has rounding errors."""
+
+    def value(self, w: np.ndarray) -> tuple[float, float]:
+        """The data term at ``w`` by the maxima found, and what they may add to it."""

@@ -1,0 +1,87 @@
+"""Visits of samples in the dual of the structured hinge, through one-sample shards."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from palmette._kernels.constants import FREE, TIE
+from palmette.loops.active_set import ActiveSet, block_losses, dual_weights
+
+INNER_GENERIC = (
+    2  # pairwise steps a visit, each of which asks a structure for the score of every active labeling
+)
+
+
+class GenericBlocks:
+    """The same visits through one-sample shards, for structures or losses without a compiled loop."""
+
+    variables = ActiveSet
+
+    def __init__(self, problem: Any, inner: int = INNER_GENERIC) -> None:
+        self.problem, self.inner = problem, inner
+
+    def visit(self, active: ActiveSet, order: np.ndarray) -> None:
+        """Visit the samples of ``order``."""
+        if sum(self._visit(active, int(s)) for s in order):
+            active.grow()
+
+    def refresh(self, active: ActiveSet) -> None:
+        """Compute weights and losses from the masses."""
+        active.w, active.loss = dual_weights(self.problem, active), block_losses(self.problem, active)
+
+    def value(self, w: np.ndarray) -> tuple[float, float]:
+        """The data term at ``w``, by exact maxima."""
+        return self.problem.value(w), 0.0
+
+    def _visit(self, active: ActiveSet, s: int) -> bool:
+        problem = self.problem
+        structure, scorer, task_loss = problem.structure, problem.scorer, problem.surrogate.task_loss
+        one = problem.samples.slice(s, s + 1)
+        rows = slice(problem.samples.batch.offsets[s], problem.samples.batch.offsets[s + 1])
+        weight, l2 = float(one.weight[0]), problem.regularizer.l2
+        mass, path = active.mass[s], active.path[:, rows]
+        full = False
+        for visit in range(self.inner):
+            theta = scorer.score(active.w, one.batch)
+            n = int(np.sum(mass != FREE))
+            losses = [task_loss.value(structure, theta, one.codes, path[m])[0] for m in range(n)]
+            values = [structure.score(theta, path[m])[0] + losses[m] for m in range(n)]
+            if visit == 0:
+                rival, (top,) = task_loss.augmented_best(structure, theta, one.codes)
+                active.gap[s] = weight * max(top - float(mass[:n] @ values), 0.0)
+                if top > values[first_best(values)] + TIE * (1.0 + abs(top)):
+                    full = n == len(mass)
+                    if not full:
+                        path[n], mass[n] = rival, 0.0
+                        values.append(top)
+                        losses.append(task_loss.value(structure, theta, one.codes, path[n])[0])
+            best, worst = first_best(values), first_best([-v for v in values])
+            rise = weight * (values[best] - values[worst])
+            if best == worst or rise <= weight * TIE * (1.0 + abs(values[best])):
+                break
+            counts = structure.count(theta, path[best], weight=one.weight)
+            counts = structure.count(theta, path[worst], weight=-one.weight, into=counts)
+            direction = np.zeros(problem.n_params)
+            scorer.pull_back(counts, one.batch, direction)
+            curvature = float(np.sum(direction * direction / l2))
+            step = min(mass[worst], rise / curvature) if curvature > 0 else mass[worst]
+            active.w -= step * direction / l2
+            active.loss[s] += step * (losses[best] - losses[worst])
+            mass[best] += step
+            mass[worst] -= step
+            if mass[worst] <= 0.0:  # the last active labeling takes its place
+                last = int(np.sum(mass != FREE)) - 1
+                path[worst], mass[worst], mass[last] = path[last], mass[last], FREE
+        mass[mass == 0.0] = FREE
+        return full
+
+
+def first_best(values: list[float]) -> int:
+    """Position of the maximum, the first of those that are equal up to rounding."""
+    best = 0
+    for m, value in enumerate(values):
+        if value > values[best] + TIE * (1.0 + abs(value)):
+            best = m
+    return best
