@@ -110,7 +110,11 @@ def test_grid_searches_stop():
 
     X, y = points()
     interrupt = Interrupt(5)
-    search = GridSearchCV(CRF(Multiclass(), callbacks=[interrupt]), {"l2": [0.1, 1.0, 10.0]}, cv=2)
+
+    def callback(step):  # which clones share
+        interrupt(step)
+
+    search = GridSearchCV(CRF(Multiclass(), callbacks=[callback]), {"l2": [0.1, 1.0, 10.0]}, cv=2)
     with pytest.raises(KeyboardInterrupt):
         search.fit(X, y)
     assert interrupt.seen == 5 and not hasattr(search, "best_estimator_")

@@ -92,7 +92,8 @@ def test_tol_zero_ends_at_machine_precision(rng):
 def test_max_iter_warns_with_gap_and_remedy(rng):
     problem = make(MulticlassHinge, rng)
     with pytest.warns(
-        ConvergenceWarning, match=r"bundle stopped after 3 iterations \(max_iter\).* with relative gap .* Increase"
+        ConvergenceWarning,
+        match=r"bundle stopped after 3 iterations \(max_iter\).* with relative gap .* Increase",
     ):
         result = Bundle(max_iter=3, tol=1e-9).solve(problem)
     assert not result.converged and result.reason == "max_iter" and result.step.n_iter == 3

@@ -259,11 +259,11 @@ def test_stochastic_steps_have_zeros_and_claim_nothing_they_cannot_prove():
     _, optimum = reference(problem)
     with (
         problem.executor,
-        pytest.warns(ConvergenceWarning, match="A small decrease proves little with l1.*'bundle'"),
+        pytest.warns(ConvergenceWarning, match="A small decrease proves little against a gap.*'bundle'"),
     ):
         result = Stochastic(tol=1e-2).solve(problem)
     value = problem.loss(result.w)[0] + problem.regularizer.value(result.w)
-    assert not result.converged and result.reason.startswith("relative decrease")
+    assert not result.converged and result.reason.startswith("estimate: relative decrease")
     assert np.count_nonzero(result.w == 0.0) > 0
     assert result.primal == pytest.approx(value, rel=1e-12)
     assert result.lower <= optimum <= result.primal * (1 + 1e-9)

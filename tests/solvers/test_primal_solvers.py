@@ -20,7 +20,6 @@ from palmette import SSVM, Chain, Graph, GraphInput, Multiclass, SemiMarkov
 from palmette.errors import MissingCapability
 from palmette.loops import find
 from palmette.loops.pegasos_epoch import run_epoch
-from palmette.objectives.linearised import Shifted
 from palmette.regularizers import Decomposition, ElasticNet
 from palmette.solvers import LBFGS, Bundle, NSlack, OneSlack, Pegasos, Subgradient
 from palmette.solvers.block_ascent import dual_value
@@ -402,6 +401,14 @@ def test_what_they_cannot_take_is_refused_before_the_first_step(rng, solver):
             solver.solve(problem)
 
 
+class WholeLoss:
+    """A problem without losses of single samples."""
+
+    def __init__(self, problem):
+        self.loss, self.regularizer = problem.loss, problem.regularizer
+        self.n_params, self.smooth = problem.n_params, problem.smooth
+
+
 def test_states_and_starts_of_other_problems_are_refused(rng):
     with problem_of_kind(rng, "dense") as problem, problem_of_kind(rng, "multiclass") as other:
         for solver in SOLVERS[:4]:
@@ -412,8 +419,7 @@ def test_states_and_starts_of_other_problems_are_refused(rng):
                 solver.solve(problem, w0=np.zeros(1))
         with pytest.raises(MissingCapability, match="n_slack cannot start from given weights"):
             NSlack().solve(problem, w0=np.ones(problem.n_params))
-        shifted = Shifted(problem, np.zeros(problem.n_params))
         for solver in (NSlack(), Pegasos()):
             with pytest.raises(MissingCapability, match="sample_loss"):
-                solver.solve(shifted)
-        assert Subgradient(tol=1e-2).solve(shifted).reason == "gap"
+                solver.solve(WholeLoss(problem))
+        assert Subgradient(tol=1e-2).solve(WholeLoss(problem)).reason == "gap"

@@ -11,6 +11,8 @@ from palmette.contracts.problem import Problem
 from palmette.contracts.structure import require
 from palmette.errors import MissingCapability
 from palmette.surrogates.hinge import Hinge
+from palmette.surrogates.log import LogLoss
+from palmette.surrogates.perceptron import PerceptronLoss
 
 
 def bounded_loss(problem: Problem, w: np.ndarray) -> tuple[float, np.ndarray, float]:
@@ -138,6 +140,32 @@ def _margin_hinge(problem: Any) -> str:
     return ""
 
 
+def _log(problem: Any) -> str:
+    if isinstance(problem.surrogate, LogLoss):
+        return ""
+    others = "'lbfgs' or 'stochastic'" if problem.smooth else "'bundle', 'frank_wolfe' or 'stochastic'"
+    given = getattr(problem.structure, "chain", problem.structure)  # as the user wrote it
+    return f"serves the log loss of chains of order 1, not {name_of(problem)} on {given!r:.80}: use solver={others}"
+
+
+def _kernel(problem: Any) -> str:
+    if hasattr(problem, "gram"):
+        return ""
+    return (
+        "solves the dual of SSVM(..., kernel=...), from its start or from the state of an earlier result; use "
+        "solver='frank_wolfe' for weights of features"
+    )
+
+
+def _mistakes(problem: Any) -> str:
+    if isinstance(problem.surrogate, PerceptronLoss):
+        return ""
+    return (
+        f"learns from mistakes and minimises the perceptron loss only, not {name_of(problem)}: use the Perceptron "
+        "learner, or solver='stochastic'"
+    )
+
+
 def _difference(problem: Any) -> str:
     if hasattr(problem.surrogate, "concave_part"):
         return ""
@@ -158,6 +186,9 @@ NEEDS: dict[str, Callable[[Any], str]] = {
     "l1_alone": _l1_alone,
     "polyhedral": _polyhedral,
     "margin_hinge": _margin_hinge,
+    "log": _log,
+    "kernel": _kernel,
+    "mistakes": _mistakes,
     "difference": _difference,
 }
 
@@ -198,28 +229,3 @@ def first_point(problem: Problem, w0: np.ndarray | None) -> np.ndarray:
     if len(bad):
         raise ValueError(f"w0[{bad[0]}] is {w[bad[0]]}; a start must be finite")
     return w
-
-
-def require_convex(problem: Any, solver: str) -> None:
-    """One need."""
-    check_needs(problem, solver, ("convex",))
-
-
-def require_separable(problem: Any, solver: str) -> None:
-    """One need."""
-    check_needs(problem, solver, ("separable",))
-
-
-def require_whole(problem: Any, solver: str) -> None:
-    """One need."""
-    check_needs(problem, solver, ("whole",))
-
-
-def require_no_l1(problem: Any, solver: str) -> None:
-    """One need."""
-    check_needs(problem, solver, ("no_l1",))
-
-
-def require_penalised(problem: Any, solver: str) -> None:
-    """One need."""
-    check_needs(problem, solver, ("l2",))

@@ -11,6 +11,7 @@ import numpy as np
 from palmette.contracts.solver import Callback, Progress, RunState
 from palmette.errors import MissingCapability
 from palmette.loops.block_state import Blocks, BlockState
+from palmette.objectives.linearised import plain
 from palmette.objectives.problem import refine
 from palmette.solvers.driver import Driven
 from palmette.solvers.maxima import limited
@@ -55,35 +56,46 @@ class Ascent(RunState):
         self.n_iter, self.n_oracle = self.active.epoch, self.active.n_oracle
 
 
-class Work(NamedTuple):
-    """A problem, and how its samples are visited."""
+class Work:
+    """A problem, how its samples are visited, and a linear term, which moves the weights and nothing else.
 
-    problem: Any
-    blocks: Blocks
+    With ``loss(w) - <slope, w>`` the weights that dual variables imply are those without it plus ``slope / l2``; visits
+    and dual value are as before.
+    """
+
+    def __init__(self, problem: Any, blocks: Blocks) -> None:
+        self.problem, self.blocks = problem, blocks
+        self.slope: np.ndarray | None = getattr(problem, "slope", None)
+
+    def refresh(self, state: BlockState) -> None:
+        """Compute weights and losses from the dual variables: what visits added up has rounding errors."""
+        self.blocks.refresh(state)
+        if self.slope is not None:
+            state.w = state.w + self.slope / self.problem.regularizer.l2
+
+    def checked(self, state: BlockState, best: Best) -> Best:
+        """The better of ``best`` and the present state, by full passes; rounding errors of the weights are removed."""
+        # Weak duality: dual value <= optimum <= objective, at any masses and any weights. The dual value is computed
+        # from the masses alone, the objective by full passes; gaps met during visits are estimates and certify nothing.
+        self.refresh(state)
+        lower = max(best.lower, dual_value(self.problem, state))
+        for w in (state.w.copy(), state.mean()):
+            best = self.better(w, best)
+            state.n_oracle += 1
+        return best._replace(lower=lower)
+
+    def better(self, w: np.ndarray, best: Best) -> Best:
+        """The point ``w`` if it is better, or the best so far."""
+        value, slack = self.blocks.value(w)
+        found = value + self.problem.regularizer.value(w)
+        if self.slope is not None:
+            found -= float(self.slope @ w)
+        return best._replace(w=w, found=found, slack=slack) if found < best.found else best
 
 
 def dual_value(problem: Any, state: BlockState) -> float:
     """Lower bound on the optimum that the dual variables prove."""
     return float(problem.samples.weight @ state.loss - problem.regularizer.l2_value(state.w))
-
-
-def checked(problem: Any, blocks: Blocks, state: BlockState, best: Best) -> Best:
-    """The better of ``best`` and the present state, by full passes; rounding errors of the weights are removed."""
-    # Weak duality: dual value <= optimum <= objective, at any masses and any weights. The dual value is computed from
-    # the masses alone, the objective by full passes; gaps met during visits are estimates and certify nothing.
-    blocks.refresh(state)
-    lower = max(best.lower, dual_value(problem, state))
-    for w in (state.w.copy(), state.mean()):
-        best = better(problem, blocks, w, best)
-        state.n_oracle += 1
-    return best._replace(lower=lower)
-
-
-def better(problem: Any, blocks: Blocks, w: np.ndarray, best: Best) -> Best:
-    """The point ``w`` if it is better, or the best so far."""
-    value, slack = blocks.value(w)
-    found = value + problem.regularizer.value(w)
-    return best._replace(w=w, found=found, slack=slack) if found < best.found else best
 
 
 def _order(seed: int, state: BlockState) -> np.ndarray:
@@ -115,17 +127,20 @@ class BlockAscent(Driven):
 
     def prepare(self, problem: Any) -> Work:
         """The problem with its visits."""
-        return Work(problem, self.blocks_of(problem))
+        return Work(problem, self.blocks_of(plain(problem)))
 
     def begin(self, work: Work, w0: np.ndarray | None) -> Ascent:
-        """The true labelings: ``w = 0``."""
-        return Ascent.of(work.blocks.variables.at_truth(work.problem))
+        """All mass on the true labelings: ``w = 0`` without a linear term."""
+        active = work.blocks.variables.at_truth(plain(work.problem))
+        if work.slope is not None:
+            active.w = work.slope / work.problem.regularizer.l2
+        return Ascent.of(active)
 
     def step(self, work: Work, run: Ascent, last: int) -> Progress:
         """An epoch, and a look at objective and bound where that is worth it."""
-        (problem, blocks), state = work, run.active
+        problem, state = work.problem, run.active
         order = _order(self.random_state, state)
-        blocks.visit(state, order)
+        work.blocks.visit(state, order)
         state.epoch += 1
         state.n_oracle += len(order) / problem.n_samples
         state.note()
@@ -133,10 +148,10 @@ class BlockAscent(Driven):
         promising = gaps <= STALE * self.tol * (dual + gaps)
         early = state.epoch & (state.epoch - 1) == 0  # 1, 2, 4, 8, ...
         if promising or early or state.epoch % self.check_every == 0:
-            run.best = checked(problem, blocks, state, run.best)
+            run.best = work.checked(state, run.best)
         elif state.epoch == last:
             # on a copy: a resumed run goes on as if it had not been checked
-            run.best = checked(problem, blocks, state.copy(), run.best)
+            run.best = work.checked(state.copy(), run.best)
         run.count()
         best = run.best
         closed = best.primal - best.lower <= self.tol * abs(best.primal)
@@ -149,7 +164,7 @@ class BlockAscent(Driven):
             return False
         if not refine(work.problem):
             return True
-        run.best = better(work.problem, work.blocks, best.w, best._replace(found=np.inf))
+        run.best = work.better(best.w, best._replace(found=np.inf))
         run.active.n_oracle += 1
         return False
 
@@ -173,6 +188,6 @@ class BlockAscent(Driven):
                 "use solver='bundle' or 'stochastic' to start from given weights"
             )
         active = state.active.copy()
-        self.blocks_of(problem).refresh(active)
+        self.prepare(problem).refresh(active)
         active.restart()
         return Ascent.of(active)

@@ -82,7 +82,7 @@ class Bundle(Driven):
         w = first_point(problem, w0)
         return BundleState(w=w, pool=CutPool(problem.regularizer, self.max_cuts), best_w=w)
 
-    def resumed(self, problem: Problem, state: BundleState) -> BundleState:
+    def resumed(self, problem: Problem, state: BundleState, w0: np.ndarray | None = None) -> BundleState:
         """A copy of the state of an earlier run, to go on from."""
         same_problem(
             problem, state.pool.regularizer, state.pool.size == self.max_cuts, ", or to another max_cuts"
@@ -105,7 +105,7 @@ class Bundle(Driven):
 
     def finish(self, problem: Problem, run: BundleState, reason: str) -> Progress | None:
         """With L1, a last look at the point with exact zeros."""
-        if not problem.regularizer.has_l1 or reason == "gap" or reason.startswith(ESTIMATE):
+        if not problem.regularizer.has_l1 or reason in ("gap", "interrupted") or reason.startswith(ESTIMATE):
             return None  # where it is there already
         self._thin_out(problem, run)
         return self._progress(run)

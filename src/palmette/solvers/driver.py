@@ -118,7 +118,7 @@ class Driven:
         """The state of a new run."""
         raise NotImplementedError
 
-    def resumed(self, problem: Any, state: Any) -> Any:
+    def resumed(self, problem: Any, state: Any, w0: np.ndarray | None = None) -> Any:
         """A copy of the state of an earlier run, to go on from."""
         return state.copy()
 
@@ -135,7 +135,10 @@ class Driven:
         return False
 
     def finish(self, problem: Any, run: Any, reason: str) -> Progress | None:
-        """A last look at what is returned, where that is worth a pass; a resumed run goes on as if there was none."""
+        """A last look at what is returned, where that is worth a pass; a resumed run goes on as if there was none.
+
+        An ``"interrupted"`` run may be in the middle of a step.
+        """
         return None
 
     def remedy(self, problem: Any, reason: str) -> str:
@@ -158,7 +161,7 @@ def drive(solver: Any, problem: Any, w0: np.ndarray | None, state: Any) -> Resul
     outward = getattr(work, "outward", lambda w: w)
     if w0 is not None and work is not problem and hasattr(work, "inward"):
         w0 = work.inward(first_point(problem, w0))
-    run = solver.begin(work, w0) if state is None else solver.resumed(work, state)
+    run = solver.begin(work, w0) if state is None else solver.resumed(work, state, w0)
     recorder = Recorder(solver.callbacks, run.history)
     run.history = recorder.history  # which steps may look at
     reason, last = "", run.n_iter + solver.max_iter
@@ -170,18 +173,22 @@ def drive(solver: Any, problem: Any, w0: np.ndarray | None, state: Any) -> Resul
         while not reason:
             done = solver.step(work, run, last)
             reason = _reason(solver, work, run, done, _told(recorder, run, done, weights), last)
-        final = solver.finish(work, run, reason)
-        if final is not None:
-            recorder.correct(
-                primal=float(final.primal), lower=float(final.lower), n_oracle=run.n_oracle + final.passes
-            )
+        _corrected(recorder, run, solver.finish(work, run, reason))
         run.history = tuple(recorder.history)
     except KeyboardInterrupt as stop:
         if not recorder.history:
             recorder.history.append(Step(0, run.n_oracle, 0.0, np.nan, np.nan))
+        _corrected(recorder, run, solver.finish(work, run, "interrupted"))
         stop.result = conclude(solver, problem, weights(), recorder, "interrupted", None)  # type: ignore[attr-defined]
         raise
     return conclude(solver, problem, weights(), recorder, reason, run)
+
+
+def _corrected(recorder: Recorder, run: RunState, final: Progress | None) -> None:
+    """Replace the numbers of the last step by those of a last look."""
+    if final is not None:
+        n_oracle = run.n_oracle + final.passes
+        recorder.correct(primal=float(final.primal), lower=float(final.lower), n_oracle=n_oracle)
 
 
 def outcome(run: Callable[..., Result], *args: Any) -> tuple[Result, KeyboardInterrupt | None]:

@@ -201,7 +201,7 @@ class LBFGS(Driven):
         run.curvature.rescale(1.0 / (own(run.place.w) + problem.regularizer.l2 + damping))
         run.n_oracle += 1
 
-    def resumed(self, problem: Problem, state: LBFGSState) -> LBFGSState:
+    def resumed(self, problem: Problem, state: LBFGSState, w0: np.ndarray | None = None) -> LBFGSState:
         """A copy of the state of an earlier run, to go on from."""
         same = self._memory(problem) == state.curvature.memory
         same_problem(problem, state.pool.regularizer, same, ", or to another memory")

@@ -148,7 +148,7 @@ class LinearProgram(Driven):
         cuts, slacks = Cuts(problem.n_params, problem.n_samples), np.full(problem.n_samples, -np.inf)
         return ProgramState(w=w, best_w=w, slacks=slacks, cuts=cuts, regularizer=problem.regularizer)
 
-    def resumed(self, problem: Any, state: ProgramState) -> ProgramState:
+    def resumed(self, problem: Any, state: ProgramState, w0: np.ndarray | None = None) -> ProgramState:
         """A copy of the state of an earlier run, to go on from."""
         same = state.cuts.n_params == problem.n_params and state.cuts.n_samples == problem.n_samples
         same_problem(problem, state.regularizer, same)
@@ -171,7 +171,7 @@ class LinearProgram(Driven):
 
     def finish(self, problem: Any, run: ProgramState, reason: str) -> Progress | None:
         """Add what the maxima of the loss may lack."""
-        slack = bounded_loss(problem, run.best_w)[2]
+        slack = 0.0 if reason == "interrupted" else bounded_loss(problem, run.best_w)[2]
         return Progress(run.best + slack, run.lower) if slack > 0.0 else None
 
     def weights(self, problem: Any, run: ProgramState) -> np.ndarray:

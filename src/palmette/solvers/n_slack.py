@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from palmette.solvers.block_ascent import Ascent, BlockAscent, Work, better
-from palmette.solvers.working_set import WorkingSet, WorkingSetBlocks
+from palmette.solvers.block_ascent import Ascent, BlockAscent, Work
+from palmette.solvers.working_set import WorkingSetBlocks
 
 
 @dataclass(frozen=True)
@@ -50,8 +50,8 @@ class NSlack(BlockAscent):
         return WorkingSetBlocks(problem)
 
     def begin(self, work: Work, w0: np.ndarray | None) -> Ascent:
-        """No constraint: ``w = 0``, whose objective is looked at, and no loss is negative."""
+        """No constraint; the objective of the first weights is looked at, and no loss is negative."""
         run = super().begin(work, w0)
-        run.best = better(work.problem, work.blocks, run.best.w, run.best._replace(lower=0.0))
+        run.best = work.better(run.best.w, run.best._replace(lower=0.0))
         run.active.n_oracle = 1.0
         return run

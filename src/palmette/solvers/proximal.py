@@ -109,7 +109,7 @@ class Proximal(Driven):
             last_w=w, last_gradient=gradient, curvature=steepness or 1.0,  # so that the first step is about one long
         )  # fmt: skip
 
-    def resumed(self, problem: Problem, state: ProximalState) -> ProximalState:
+    def resumed(self, problem: Problem, state: ProximalState, w0: np.ndarray | None = None) -> ProximalState:
         """A copy of the state of an earlier run, to go on from."""
         same_problem(problem, state.pool.regularizer)
         return state.copy()

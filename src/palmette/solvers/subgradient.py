@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from palmette.contracts.problem import Problem
 from palmette.contracts.solver import Callback
-from palmette.objectives.problem import check_needs
 from palmette.solvers.descent_state import DescentState
 from palmette.solvers.driver import Driven, Progress
 from palmette.solvers.nonconvex_start import first_weights
@@ -94,7 +93,6 @@ class Subgradient(Driven):
     callbacks: Sequence[Callback] = field(default=())
 
     name: ClassVar[str] = "subgradient"
-    needs: ClassVar = ("separable", "whole", "no_l1")
     positive: ClassVar = ("max_iter", "check_every")
 
     def __post_init__(self) -> None:
@@ -104,11 +102,14 @@ class Subgradient(Driven):
         if self.sphere and self.radius is None:
             raise ValueError("Subgradient: sphere=True needs the radius of the sphere, got radius=None")
 
-    def check(self, problem: Any) -> None:
+    @property
+    def needs(self) -> tuple[str, ...]:  # type: ignore[override]
         """Without a radius, steps divide by the penalty."""
-        check_needs(problem, self.name, ("l2",) if self.radius is None else ())
+        return ("separable", "whole", "no_l1", *(("l2",) if self.radius is None else ()))
 
-    def resumed(self, problem: Problem, state: SubgradientState) -> SubgradientState:
+    def resumed(
+        self, problem: Problem, state: SubgradientState, w0: np.ndarray | None = None
+    ) -> SubgradientState:
         """A copy of the state of an earlier run, to go on from."""
         return state.resumed(problem)
 

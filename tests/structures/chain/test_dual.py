@@ -159,7 +159,7 @@ def test_names_the_kind_of_chain_it_does_not_serve(chain):
 
 
 def test_warns_when_it_runs_out_of_epochs(rng):
-    with make_problem(rng, "names") as problem, pytest.warns(match="dual ascent stopped after 2 epochs"):
+    with make_problem(rng, "names") as problem, pytest.warns(match="dual stopped after 2 epochs"):
         result = DualAscent(tol=1e-9, max_iter=2).solve(even(problem))
     assert not result.converged and np.isfinite(result.gap)
 
