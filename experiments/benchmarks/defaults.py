@@ -14,7 +14,7 @@ Times are CPU seconds of `fit`, one thread.
 
 The shares, the geometric mean and `tol` were chosen by scores like these: about ten penalties on parts of most of these
 sets, and a sum of variances beside the mean on four tables as they are. So the table shows what the choice rests on,
-and is no independent test of it.
+and is not an independent test of it.
 
 What follows: the usual penalty is within about 2 points of the best of the four on ten of eleven sets with the
 likelihood and nine with the hinge, and takes the least or nearly the least time of the good ones. It gains most where
@@ -83,12 +83,11 @@ def grids():
     """Discs before a background, 6 x 6 pixels with eight noisy numbers each; three labels."""
     import numpy as np
 
+    from experiments.harness.grids import grid_edges
     from palmette import Graph, GraphInput
 
     rng = np.random.default_rng(0)
-    means, number = rng.standard_normal((3, 8)), np.arange(36).reshape(6, 6)
-    sides = [(number[:, :-1], number[:, 1:]), (number[:-1], number[1:])]
-    edges = np.vstack([np.column_stack([a.ravel(), b.ravel()]) for a, b in sides])
+    means, (edges, _) = rng.standard_normal((3, 8)), grid_edges(6, 6)
     down, across = np.mgrid[:6, :6]
     X, y = [], []
     for _ in range(60):

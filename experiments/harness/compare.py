@@ -62,7 +62,7 @@ def judge(benchmark: Benchmark, best: dict[str, Measurement]) -> list[Verdict]:
             metrics = own | compare(ours, best[peer])
             if target.metric not in metrics:
                 raise ValueError(
-                    f"benchmark {benchmark.name!r}: target {target.metric!r} is no metric of "
+                    f"benchmark {benchmark.name!r}: target {target.metric!r} is not a metric of "
                     f"{benchmark.ours!r} against {peer!r}; there are: {', '.join(metrics)}"
                 )
             value = metrics[target.metric]

@@ -72,7 +72,7 @@ def run_suite(
             continue
         _check_installed(each)
         if only or out is not None or not run:
-            raise ValueError(f"benchmark {each.name!r} is no study: it keeps no runs to choose from")
+            raise ValueError(f"benchmark {each.name!r} is not a study: it keeps no runs to choose from")
 
     def report(path: Path, each: Benchmark | Study) -> Report | StudyReport:
         if isinstance(each, Study):

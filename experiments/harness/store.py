@@ -1,4 +1,4 @@
-"""Runs that are kept: one JSON object a line, appended as each run ends."""
+"""Runs that are kept: one JSON object per line, appended as each run ends."""
 
 from __future__ import annotations
 

@@ -35,6 +35,7 @@ _HOME = {
     "GraphInput": "palmette.structures",
     "UNKNOWN": "palmette.data",
     "as_sequences": "palmette.data",
+    "register": "palmette.registry",
 }
 _PACKAGES = (
     "bounds", "compat", "data", "datasets", "errors", "inference", "inspection", "kernels", "losses", "metrics", "plot",
@@ -44,12 +45,13 @@ _PACKAGES = (
 __all__ = [
     "CRF", "CRFCV", "SSVM", "SSVMCV", "UNKNOWN", "Chain", "Clique", "CombinedDecoder", "Decomposition", "Graph",
     "GraphInput", "GroupLasso", "Multiclass", "Perceptron", "PlackettLuce", "PlackettLuceCV", "Ranking", "SemiMarkov",
-    "as_sequences", "load",
+    "as_sequences", "load", "register",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
     from palmette.data import UNKNOWN, as_sequences
     from palmette.estimators import CRF, CRFCV, SSVM, SSVMCV, CombinedDecoder, Perceptron, load
+    from palmette.registry import register
     from palmette.regularizers import Decomposition, GroupLasso
     from palmette.structures import Chain, Clique, Graph, GraphInput, Multiclass, Ranking, SemiMarkov
     from palmette.structures.ranking.plackett_luce import PlackettLuce, PlackettLuceCV

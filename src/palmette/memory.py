@@ -86,7 +86,7 @@ def _machine_memory() -> int:
         known.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
     for path in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
         with contextlib.suppress(OSError, ValueError), open(path) as file:
-            known.append(int(file.read()))  # "max" is no number
+            known.append(int(file.read()))  # "max" is not a number
     with contextlib.suppress(ImportError, ValueError, OSError):
         import resource
 

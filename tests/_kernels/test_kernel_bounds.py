@@ -32,8 +32,6 @@ from palmette._kernels.jit import kernel
 from palmette.apps.tagging.columns import read_columns
 from palmette.apps.tagging.tagger import Tagger
 from palmette.apps.tagging.templates import Template
-from palmette.cli import warmup
-from palmette.cli.warmup_graphs import run_graphs
 from palmette.inference import FactorGraph, JunctionTree, junction_tree
 from palmette.inference.answers import answer
 from palmette.inference.graph_cut import graph_cut
@@ -42,6 +40,8 @@ from palmette.solvers import LBFGS, Stochastic
 from palmette.structures import RankingCost, RankingTables, SegmentTables, grid_graph, tree_graph
 from palmette.structures.positions.tables import ChainTables
 from palmette.testing.kernel_modules import kernel_modules
+from palmette.warmup import groups
+from palmette.warmup.graphs import run_graphs
 
 if os.environ.get("NUMBA_DISABLE_JIT") != "1":
     pytest.skip("compiled kernels check nothing: set NUMBA_DISABLE_JIT=1", allow_module_level=True)
@@ -125,7 +125,7 @@ def test_a_planted_overrun_is_caught(function, at):
 
 @pytest.mark.parametrize("n_labels", LABELS)
 def test_a_table_without_its_padding_is_caught(n_labels):
-    """As features on edges gave it to ``times_table``: one row a label, read four rows at a time."""
+    """As features on edges gave it to ``times_table``: one row per label, read four rows at a time."""
     width = -(-n_labels // 8) * 8
     x, out = np.zeros(width), np.zeros(width)
     lanes.times_table(x, 0, np.zeros(width * width), n_labels, width, out, 0)
@@ -180,7 +180,7 @@ def fit(model, X, Y, k):
 def answers(model, X):
     """Every answer of the structure, plain and with a contradiction, which doubles the labels."""
     if len(model.classes_) > 1:
-        warmup._infer(model, X)
+        groups._infer(model, X)
     assert len(model.predict(X)) == len(X)
 
 

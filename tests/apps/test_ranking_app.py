@@ -120,7 +120,7 @@ def test_data_that_teaches_nothing_is_refused(tmp_path, text, message):
         ("ramp", {"top": 0}, "top must be at least 1, got 0"),
         ("ramp", {"n_jobs": 0}, "n_jobs must be a non-zero integer or None, got 0"),
         ("ssvm", {"max_iter": 1.5}, "max_iter must be at least 1, got 1.5"),
-        ("ssvm", {"solver": "cccp"}, "solver='cccp' does not serve ssvm; choose one of bundle"),
+        ("ssvm", {"solver": "cccp"}, "solver='cccp' does not support ssvm; choose one of bundle"),
         ("ramp", {"radius": 2.0, "l2": 1.0}, "radius=2 and l2=1.0 exclude each other"),
         ("ramp", {"radius": 2.0, "solver": "cccp"}, "radius=2 and solver=cccp exclude each other"),
     ],
@@ -305,9 +305,9 @@ def test_inspect_names_features_by_their_numbers_in_the_file(run, zero_based):
     [
         (
             ["train", "train.txt", "--task", "ranking", "-m", "x", "--order", 1],
-            "--order is no option of --task ranking",
+            "--order is not an option of --task ranking",
         ),
-        (["train", "train.txt", "-m", "x", "--radius", 2], "--radius is no option of --task tagging"),
+        (["train", "train.txt", "-m", "x", "--radius", 2], "--radius is not an option of --task tagging"),
         (["train", "train.txt", "--task", "ranking", "-m", "x", "--algorithm", "crf"], "'crf' is not one of"),
         (
             ["train", "train.txt", "-m", "x", "--algorithm", "ramp"],
@@ -326,20 +326,20 @@ def test_inspect_names_features_by_their_numbers_in_the_file(run, zero_based):
         ),
         (
             ["inspect", "model", "--why", "test.txt"],
-            "--why is no option of --task ranking; leave it out: it belongs to --task tagging",
+            "--why is not an option of --task ranking; leave it out: it belongs to --task tagging",
         ),
         (
             ["train", "train.txt", "train.txt", "--task", "ranking", "-m", "x"],
             "query 1 is in train.txt:1 already",
         ),
-        (["predict", "-m", "model", "test.txt", "--nbest", 2], "--nbest is no option of --task ranking"),
+        (["predict", "-m", "model", "test.txt", "--nbest", 2], "--nbest is not an option of --task ranking"),
         (
             ["predict", "-m", "model", "test.txt", "--marginals"],
-            "--marginals is no option of --task ranking",
+            "--marginals is not an option of --task ranking",
         ),
         (
             ["evaluate", "-m", "model", "test.txt", "--report", "r.html"],
-            "--report is no option of --task ranking",
+            "--report is not an option of --task ranking",
         ),
     ],
 )
@@ -368,9 +368,9 @@ def test_taggers_and_rankers_are_not_mistaken_for_each_other(run, folder):
     code, _, err = run("predict", "-m", "tagger", "columns.txt", "--orders")
     assert (
         code == 2
-        and "--orders is no option of --task tagging; leave it out: it belongs to --task ranking" in err
+        and "--orders is not an option of --task tagging; leave it out: it belongs to --task ranking" in err
     )
-    with pytest.raises(ModelFileError, match="tagger: this CRF is no ranker"):
+    with pytest.raises(ModelFileError, match="tagger: this CRF is not a ranker"):
         Ranker.load("tagger")
     ranker = Ranker.load("model")
     ranker.model.save("damaged", extra={"task": "ranking", "n_features": 3, "scale": "query", "reading": {}})

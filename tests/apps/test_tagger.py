@@ -181,7 +181,7 @@ def test_tokens_of_the_wrong_width(tagger):
         (
             "crf",
             {"solver": "frank_wolfe"},
-            "solver='frank_wolfe' does not serve crf; choose",
+            "solver='frank_wolfe' does not support crf; choose",
         ),
         ("ssvm", {"max_iter": 0}, "max_iter must be at least 1, got 0"),
         ("ssvm", {"n_jobs": 0}, "n_jobs must be a number of threads"),
@@ -190,7 +190,7 @@ def test_tokens_of_the_wrong_width(tagger):
         (
             "perceptron",
             {"solver": "lbfgs"},
-            "solver='lbfgs' does not serve perceptron; choose one of perceptron",
+            "solver='lbfgs' does not support perceptron; choose one of perceptron",
         ),
         ("crf", {"min_count": 0}, "min_count must be an integer of at least 1"),
         ("crf", {"n_hash": -5}, "n_hash must be an integer from 1"),
@@ -236,7 +236,7 @@ def test_labels_can_be_constrained_to_valid_spans(tmp_path):
 
 def test_a_model_that_is_no_tagger(tmp_path):
     CRF(Multiclass()).fit([[0.0], [1.0]], [0, 1]).save(tmp_path / "model")
-    with pytest.raises(ModelFileError, match="this CRF is no tagger"):
+    with pytest.raises(ModelFileError, match="this CRF is not a tagger"):
         Tagger.load(tmp_path / "model")
 
 

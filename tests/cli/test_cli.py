@@ -182,13 +182,13 @@ def test_train_with_every_option_of_structure_and_penalties(run, folder):
     "options, message",
     [
         (["--order", "3"], "the order of a chain must be 1 or 2, got 3"),
-        (["--order", "2", "--solver", "dual"], "solver='dual' does not serve chains of second order"),
+        (["--order", "2", "--solver", "dual"], "solver='dual' does not support chains of second order"),
         (["--cut-size", "0.5"], "--cut-size takes a number of at least 1, or auto, got '0.5'"),
         (["--cut-size", "all"], "--cut-size takes a number of at least 1, or auto, got 'all'"),
         (["--cut-size", "2", "--solver", "lbfgs"], "or use stochastic or proximal"),
         (["--cut-size", "2", "--algorithm", "perceptron", "--solver", "arow"], "or use perceptron"),
         (["--group-lasso", "-1"], "GroupLasso: weight must be a finite number >= 0, got -1.0"),
-        (["--group-lasso", "1", "--algorithm", "ssvm"], "SSVM cannot take a GroupLasso"),
+        (["--group-lasso", "1", "--algorithm", "ssvm"], "SSVM does not support a GroupLasso"),
         (["--group-lasso", "1", "--solver", "dual"], "or use proximal"),
         (["--group-lasso", "1", "--hash", "9"], "group by attribute (--group-by attribute)"),
         (["--group-by", "attribute"], "give --group-lasso WEIGHT too"),
@@ -496,7 +496,7 @@ def test_warmup_leaves_nothing_to_compile(run):
 
 def test_warmup_runs_every_solver_by_name(run, monkeypatch):
     ran = []
-    monkeypatch.setattr("palmette.cli.warmup._solve", lambda *which: ran.append(which))
+    monkeypatch.setattr("palmette.warmup.groups._solve", lambda *which: ran.append(which))
     assert run("warmup", "crf", "ssvm.bundle")[0] == 0
     assert ran == [("crf", solver) for solver in SOLVERS["crf"] if solver != "auto"] + [("ssvm", "bundle")]
     code, _, err = run("warmup", "cr")
@@ -562,9 +562,9 @@ def test_data_fetch_finds_what_is_here(run):
         (["train", "train.txt", "--model", "m", "--template", "odd"], "odd:1: cannot read 'hello'"),
         (["predict", "--model", "absent", "test.txt"], "absent: No such file or directory"),
         (["predict", "--model", "model", "absent.txt"], "absent.txt: No such file or directory"),
-        (["predict", "--model", "train.txt", "test.txt"], "train.txt: this is no model file"),
-        (["predict", "--model", "cut", "test.txt"], "cut: this is no model file, or it is truncated"),
-        (["predict", "--model", "table", "test.txt"], "table: this CRF is no tagger"),
+        (["predict", "--model", "train.txt", "test.txt"], "train.txt: this is not a model file"),
+        (["predict", "--model", "cut", "test.txt"], "cut: this is not a model file, or it is truncated"),
+        (["predict", "--model", "table", "test.txt"], "table: this CRF is not a tagger"),
         (["predict", "--model", "model", "one.txt"], "one.txt:1: expected 3 columns as in training"),
         (["predict", "--model", "model", "test.txt", "--nbest", "0"], "--nbest must be at least 1, got 0"),
         (["predict", "--model", "model", "--nbest", "2", "--marginals", "test.txt"], "exclude each other"),
@@ -579,7 +579,7 @@ def test_data_fetch_finds_what_is_here(run):
         ),
         (["evaluate", "one.txt"], "one.txt:1: only one column"),
         (["evaluate", "--model", "model", "--label-column", "1", "test.txt"], "exclude each other"),
-        (["inspect", "cut"], "cut: this is no model file, or it is truncated"),
+        (["inspect", "cut"], "cut: this is not a model file, or it is truncated"),
         (["inspect", "model", "--top", "-1"], "--top must be at least 0, got -1"),
         (["bench", "absent"], "no benchmark 'absent'"),
         (["data", "where", "absent"], "unknown data set 'absent'; known:"),

@@ -245,7 +245,7 @@ def test_as_sequences_without_groups_is_one_sequence():
 
 def test_as_sequences_refuses():
     X = np.zeros((4, 2))
-    with pytest.raises(ValueError, match="group 7 comes back at row 3"):
+    with pytest.raises(ValueError, match="group 7 occurs again at row 3"):
         as_sequences(X, groups=[7, 7, 8, 7])
     with pytest.raises(ValueError, match="X has 4 rows but groups has 3"):
         as_sequences(X, groups=[7, 7, 8])

@@ -185,7 +185,7 @@ def test_what_is_no_encoding(labels):
             (2, 1),
         ),
         ("IOBES", [["B-X", "O", "I-X"]], r"position 1: 'O' after 'B-X' .* \(3 in all\)", (0, 1)),
-        ("IOB2", [["O", "NN"]], "sentence 0, position 1: 'NN' is no label of the encoding IOB2", (0, 1)),
+        ("IOB2", [["O", "NN"]], "sentence 0, position 1: 'NN' is not a label of the encoding IOB2", (0, 1)),
         ("BMES6", [["B", "M", "E"]], "position 1: 'M' after 'B'", (0, 1)),
     ],
 )
@@ -198,7 +198,7 @@ def test_errors_name_sentence_position_and_labels(encoding, Y, message, where):
 
 
 def test_foreign_labels_are_refused_even_by_repair():
-    with pytest.raises(SpanError, match="'E-X' is no label of the encoding IOB2"):
+    with pytest.raises(SpanError, match="'E-X' is not a label of the encoding IOB2"):
         convert_spans([["B-X", "E-X"]], "IOB2", "IOBES", invalid="repair")
 
 
@@ -217,7 +217,7 @@ def test_bad_arguments(arguments, error, message):
 
 
 def test_unknown_label_of_a_table():
-    with pytest.raises(ValueError, match=r"labels\[1\]: 'X-B' is no label"):
+    with pytest.raises(ValueError, match=r"labels\[1\]: 'X-B' is not a label"):
         allowed_transitions(["O", "X-B"], "IOB2")
 
 

@@ -72,10 +72,10 @@ def test_restrictions_of_the_wrong_kind(structure):
 
     codes = np.full(rows, -1)
     codes[2] = n_codes
-    message = f"within.contradicts[2] = {n_codes} is no code; expected 0..{n_codes - 1}, or -1"
+    message = f"within.contradicts[2] = {n_codes} is not a code; expected 0..{n_codes - 1}, or -1"
     assert message in complaint(ValueError, contradicts=codes)
     codes[2] = -2
-    assert "within.contradicts[2] = -2 is no code" in complaint(ValueError, contradicts=codes)
+    assert "within.contradicts[2] = -2 is not a code" in complaint(ValueError, contradicts=codes)
     for wrong in (0.5, "a", True):
         found = complaint(TypeError, contradicts=np.full(rows, wrong))
         assert "within.contradicts has dtype" in found and "expected integer codes" in found

@@ -174,7 +174,7 @@ def test_structured_outputs_have_other_names(model):
     with pytest.raises(AttributeError, match=r"has no decision_function: .*predict_score\(X\)"):
         _ = model.decision_function
     instead = (
-        "PlackettLuce is the"
+        "PlackettLuce, the"
         if isinstance(model, SSVM) and isinstance(model.structure, Ranking)
         else "predict_marg"
     )
@@ -352,6 +352,6 @@ def test_class_weights_that_are_refused(three):
         ValueError, match=r"class_weight\['x'\] must be a finite number of at least 0, got -1"
     ):
         CRF(Multiclass(), class_weight={"x": -1}).fit(X, y)
-    with pytest.raises(ValueError, match="has 'w', which is no label of y, and y has"):
+    with pytest.raises(ValueError, match="has 'w', which is not a label of y, and y has"):
         CRF(Multiclass(), class_weight={"x": 1, "y": 1, "w": 2}).fit(X, y)
     CRF(Multiclass(), class_weight={"x": 1, "y": 1, "z": 1, "w": 2}).fit(X, y)  # w may be in other folds

@@ -112,10 +112,11 @@ NAMES = [[["a"], ["b"]], [["b"], ["c"]]]
         (lambda h, a: h["scorer"].update(n_columns=2**62), "n_columns must be a whole number from 0 to 2147483647"),
         (lambda h, a: h["scorer"].update(n_columns=-1), "n_columns must be a whole number from 0"),
         (lambda h, a: h["encoder"].update(n_columns="3"), "n_columns must be a whole number from 1"),
-        (lambda h, a: h["params"]["structure"].update(options=[]), "'options' of the structure must be of type dict"),
+        (lambda h, a: h["params"]["structure"].update(options=[]), "'options' of the parameter structure must be"),
         (lambda h, a: h.update(params=[]), "params must be of type dict, found list"),
-        (lambda h, a: h.pop("labels"), "the labels of a model file must be a list"),
-        (lambda h, a: h.update(scorer=3), "'scorer' of the header must be of type dict, found int 3"),
+        (lambda h, a: h["codec"].pop("state"), "the labels of a model file must be a list"),
+        (lambda h, a: h["codec"].update(kind="os.system"), "there is a codec of the kind 'os.system', which is"),
+        (lambda h, a: h.update(scorer=3), "the scorer of a model file must be an object, found int"),
         (lambda h, a: h["result"].pop("reason"), "the result has no entry 'reason'"),
         (lambda h, a: a.update(history=np.empty((0, 5))), r"history has shape \(0, 5\)"),
         (lambda h, a: a.update(history=a["history"] * np.nan), "history of iterations"),
@@ -142,7 +143,7 @@ def test_numbers_of_the_header_are_finite(number):
     with zipfile.ZipFile(file) as old, zipfile.ZipFile(out, "w") as new:
         for name in old.namelist():
             new.writestr(name, old.read(name).replace(b'"n_columns": 3', f'"n_columns": {number}'.encode()))
-    with pytest.raises(ModelFileError, match=f"header.json is not JSON .*{number} is no finite number"):
+    with pytest.raises(ModelFileError, match=f"header.json is not JSON .*{number} is not a finite number"):
         palmette.load(out)
 
 
@@ -352,7 +353,7 @@ def broken(form: str, part: str, how: str):
 @pytest.mark.parametrize(("form", "part", "how"), BROKEN)
 def test_broken_sparse_matrices_are_refused_at_every_door(form, part, how):
     for name, door in DOORS.items():
-        with pytest.raises(ValueError, match=r"is a broken sparse matrix: .*; make it anew from its entries"):
+        with pytest.raises(ValueError, match=r"is a broken sparse matrix: .*; rebuild it from its entries"):
             pytest.fail(f"{name} took it: {door(broken(form, part, how))}")
 
 
@@ -409,7 +410,7 @@ def test_any_csr_matrix_is_sound_or_refused(pointers, columns, in_order, in_rang
 @pytest.mark.parametrize("learner", [CRF(Chain()), SSVM(Chain(), kernel=RBF(0.5)), Perceptron(Chain())])
 def test_learners_refuse_a_matrix_that_would_end_the_process(learner):
     X = broken("csr", "indptr", "wild inside")
-    with pytest.raises(ValueError, match=r"X\[1\] is a broken sparse matrix: X\[1\].indptr falls from"):
+    with pytest.raises(ValueError, match=r"X\[1\] is a broken sparse matrix: X\[1\].indptr decreases from"):
         learner.fit([sparse.csr_array(TABLE), X], [LABELS, LABELS])
 
 
@@ -433,7 +434,7 @@ I64, I32 = np.int64, np.int32
         ("indices", np.array([0, 1, 1, -1], I32), r"rows.indices\[3\] is -1"),
         ("indices", np.array([0, 1, 1, 2]), "rows.indices must be a 1-D array of int32, found int64"),
         ("indptr", np.array([0, 1, 2, 3, 9]), "rows.indptr goes from 0 to 9, but there are 4 entries"),
-        ("indptr", np.array([0, 3, 1, 3, 4]), "rows.indptr falls from 3 to 1 at row 1"),
+        ("indptr", np.array([0, 3, 1, 3, 4]), "rows.indptr decreases from 3 to 1 at row 1"),
         ("indptr", np.array([-1, 1, 2, 3, 4]), "rows.indptr goes from -1"),
         ("indptr", np.array([[0, 1, 2, 3, 4]]), "rows.indptr must be a 1-D array"),
         ("values", np.ones(2), "rows.values has 2 entries, expected 4"),
@@ -459,7 +460,7 @@ def test_sparse_rows_made_by_hand(part, value, message):
     ("rows", "offsets", "message"),
     [
         (np.zeros((4, 2)), [0, 2, 5], "offsets goes from 0 to 5, but there are 4 entries"),
-        (np.zeros((4, 2)), [0, 5, 4], "offsets falls from 5 to 4 at row 1"),
+        (np.zeros((4, 2)), [0, 5, 4], "offsets decreases from 5 to 4 at row 1"),
         (np.zeros((4, 2)), [1, 2, 4], "offsets goes from 1"),
         (np.zeros((4, 2)), [], "offsets"),
         (np.zeros((4, 2), np.float32), [0, 2, 4], "rows must be a 2-D array of float64, found float32"),
@@ -502,8 +503,8 @@ def test_graphs_made_by_hand():
         ({"edges": [[0, 1], [0, 0], [1, 2]]}, r"edges\[1\] = \[0, 0\]"),
         ({"edges": [[0, 1], [0, 2**40], [1, 2]]}, r"edges\[1\]"),
         ({"edge_offsets": [0, 2, 9]}, "edge_offsets goes from 0 to 9, but there are 3 entries"),
-        ({"edge_offsets": [0, 5, 3]}, "edge_offsets falls from 5 to 3"),
-        ({"offsets": [0, 7, 5]}, "offsets falls from 7 to 5"),
+        ({"edge_offsets": [0, 5, 3]}, "edge_offsets decreases from 5 to 3"),
+        ({"offsets": [0, 7, 5]}, "offsets decreases from 7 to 5"),
         ({"offsets": []}, "offsets has 0 entries"),
         ({"node_type": [0]}, "offsets goes from 0 to 5, but there are 1 entries"),
         ({"edge_type": [0]}, "edge_type has 1 entries, expected 3"),
@@ -582,7 +583,7 @@ def test_tables_of_columns_made_by_hand():
         ({"codes": (np.array([0, 1], I32),)}, "offsets goes from 0 to 3, but there are 2 entries"),
         ({"codes": (np.array([0.0, 1.0, 2.0]),)}, r"codes\[0\] must be a 1-D array of int32"),
         ({"codes": table.codes * 2}, "2 columns of codes and 1 of cells"),
-        ({"offsets": np.array([0, 9, 3])}, "offsets falls from 9 to 3"),
+        ({"offsets": np.array([0, 9, 3])}, "offsets decreases from 9 to 3"),
     ):
         broken_table = ColumnSentences(replace(table, **change), template)
         with pytest.raises(ValueError, match=message):

@@ -147,7 +147,7 @@ def test_fits_inside_a_fit_are_silent():
 
 
 def test_batches_of_a_stream_are_silent():
-    """No mistake so far is no failure: there is more to come."""
+    """No mistake so far is not a failure: there is more to come."""
     model = Perceptron(Chain())
     assert not told(lambda: model.partial_fit(WORDS[2:], TAGS[2:], classes=["a", "b"]))
     assert not model.coef_.any()

@@ -258,7 +258,7 @@ def test_columns_for_a_model_that_reads_something_else():
         CRF(Chain()).fit(rows, labels).predict(iter(lists))
     with pytest.raises(TypeError, match=r"X must be a list of sequences.*found ColumnTable"):
         CRF(Chain()).fit(lists, labels).predict(inputs.table)
-    with pytest.raises(TypeError, match=r"one label a sample: take Chain\(\), or give the attributes"):
+    with pytest.raises(TypeError, match=r"one label per sample: use Chain\(\), or give the attributes"):
         CRF(Multiclass()).fit(inputs, ["A", "B"])
 
 

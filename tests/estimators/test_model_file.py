@@ -162,7 +162,9 @@ def test_no_zip_at_all(tmp_path):
     for content in (b"", b"hello", b"PK\x03\x04", pickle.dumps({"a": 1})):
         path = tmp_path / "m.palmette"
         path.write_bytes(content)
-        with pytest.raises(ModelFileError, match=r"m\.palmette: this is no model file, or it is truncated"):
+        with pytest.raises(
+            ModelFileError, match=r"m\.palmette: this is not a model file, or it is truncated"
+        ):
             read_model(path)
 
 
@@ -219,8 +221,8 @@ def test_strange_formats(version):
         ({"arrays": {}}, "'arrays' must be of type list"),
         ({"arrays": ["w"]}, "does not describe an array"),
         ({"arrays": [{"name": "w"}]}, "does not describe an array"),
-        ({"arrays": [{"name": "../w", "dtype": "<f8", "shape": [1]}]}, "no array name"),
-        ({"arrays": [{"name": ["w"], "dtype": "<f8", "shape": [1]}]}, "no array name"),
+        ({"arrays": [{"name": "../w", "dtype": "<f8", "shape": [1]}]}, "not an array name"),
+        ({"arrays": [{"name": ["w"], "dtype": "<f8", "shape": [1]}]}, "not an array name"),
         ({"arrays": [{"name": "w", "dtype": "<f8", "shape": [1000]}] * 2}, "occurs twice"),
         ({"arrays": [{"name": "v", "dtype": "<f8", "shape": [1000]}]}, r"arrays/v\.npy is missing"),
         ({"arrays": [{"name": "w", "dtype": "<f8", "shape": [1000]}]}, r"unknown member 'arrays/mask\.npy'"),

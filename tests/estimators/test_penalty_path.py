@@ -169,7 +169,7 @@ def test_groups_are_held_out_together():
     ]
     assert sorted(lengths[1.0]) == sorted(expected)
     assert model.cv_scores_.shape == (1, 4)
-    with pytest.raises(ValueError, match="one entry a sample, 40 in all"):
+    with pytest.raises(ValueError, match="one entry per sample, 40 in all"):
         CRFCV(Chain()).fit(X, y, groups=[1, 2])
     with pytest.raises(ValueError, match=r"cv=9 folds need .* groups, which are 8"):
         CRFCV(Chain(), cv=9).fit(X, y, groups=groups)
@@ -285,7 +285,7 @@ def test_scoring_weights_and_refusals():
         CRFCV(Multiclass(), l2s=[-1.0]).fit(X, y)
     with pytest.raises(ValueError, match=r"score of fold 0 is nan at l2=30"):
         CRFCV(Multiclass(), l2s=L2S, scoring=lambda *_: np.nan).fit(X, y)
-    with pytest.raises(ValueError, match="both numbers and multiples of the usual penalty, '3x' for one"):
+    with pytest.raises(ValueError, match="mixes numbers and multiples of the usual penalty such as '3x'"):
         CRFCV(Multiclass(), l2s=[1.0, "3x"]).fit(X, y)
     for text in ("1.2.3x", ".x", "3", "-1x", "0x"):
         with pytest.raises(ValueError, match="l2s must be a number >= 0, or a multiple of the usual penalty"):

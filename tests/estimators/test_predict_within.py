@@ -68,7 +68,7 @@ def test_the_best_of_a_list_is_found(model, chains):
         assert own in words
         best = max(value for _, value in allowed)
         assert dict((tuple(y), value) for y, value in allowed)[tuple(own)] == pytest.approx(best, abs=1e-9)
-    # all outputs allowed is no restriction
+    # all outputs allowed is not a restriction
     assert model.predict(samples, within=[w for n in range(1, 6) for w in every_output(n)]) == model.predict(
         samples
     )
@@ -201,7 +201,7 @@ def test_orders():
     first = np.where(np.isin(np.arange(offsets[-1]), offsets[:-1]), 0, -1)
     found = model.predict(X, within=RankingRestriction.fixed(first, offsets))
     assert all(order[0] == 0 for order in found)
-    with pytest.raises(ValueError, match=r"within\[1\] = \[0, 0, 2\] is no order of documents"):
+    with pytest.raises(ValueError, match=r"within\[1\] = \[0, 0, 2\] is not an order of documents"):
         model.predict(X, within=[[0, 1, 2], [0, 0, 2]])
 
 

@@ -287,7 +287,7 @@ def test_a_missed_target():
 
 
 def test_a_target_on_an_unknown_metric():
-    with pytest.raises(ValueError, match=r"target 'train wall ratio' is no metric .*work wall ratio"):
+    with pytest.raises(ValueError, match=r"target 'train wall ratio' is not a metric .*work wall ratio"):
         report([measurement()], [measurement()], targets=[Target("train wall ratio", "<=", 1.0)])
 
 

@@ -226,7 +226,7 @@ def test_bench_runs_a_study(bench, tmp_path):
         (["counting", "--only", "7"], "no run with '7'"),
         (["counting", "--plot", "a.png"], "has no curves to draw"),
         (["two", "--plot", "a.png"], "--plot draws the curves of one study, got two"),
-        (["two", "--only", "a"], "'two' is no study"),
+        (["two", "--only", "a"], "'two' is not a study"),
         (["counting", "--out", "."], "it is a folder"),
     ],
 )

@@ -18,6 +18,7 @@ from palmette.features.columns import ColumnEncoder
 from palmette.features.hashed import HashedNamesEncoder
 from palmette.features.hashed_columns import HashedColumnEncoder
 from palmette.features.names import NamesEncoder
+from palmette.registry import stored
 
 macros = st.one_of(
     st.builds("%{}[{},{}]".format, st.sampled_from("xXhH"), st.integers(-2, 2), st.integers(0, 1)),
@@ -178,7 +179,7 @@ def test_columns_can_be_dropped_and_encoders_stored(template, data, new, drawn):
     table = ColumnTable.from_sentences(new)
     for some in (
         less,
-        encoder_from_state(*less.state()),
+        encoder_from_state(*stored(less)),
         pickle.loads(pickle.dumps(less)),
         copy.deepcopy(less),
     ):
@@ -197,7 +198,7 @@ def test_hashed_columns_are_those_of_hashed_names(template, data, n_hash):
     np.testing.assert_array_equal(found.rows.indptr, expected.rows.indptr)
     keep = np.arange(n_hash) % 2 == 0
     for some, other in ((encoder, strings), (encoder.restricted(keep), strings.restricted(keep))):
-        again = encoder_from_state(*some.state())
+        again = encoder_from_state(*stored(some))
         assert again.n_columns == some.n_columns == other.n_columns
         rows = again.transform(ColumnTable.from_sentences(data)).rows
         np.testing.assert_array_equal(rows.indices, other.transform(by_strings(template, data)).rows.indices)
@@ -262,7 +263,7 @@ def test_tables_with_further_columns():
         (
             [["ab", "cd"]],
             TypeError,
-            "sentence 0, token 0: expected a tuple of strings, one a column; found str 'ab'",
+            "sentence 0, token 0: expected a tuple of strings, one per column; found str 'ab'",
         ),
         ([[("a", "b"), ("a", 3)]], TypeError, r"sentence 0, token 1: expected a tuple of strings"),
     ],
@@ -292,7 +293,7 @@ def test_another_template_than_the_one_of_the_model():
         encoder.transform(ColumnSentences([[("a",)]], other))
     encoder.transform(
         ColumnSentences([[("a",)]], Template.parse("U0:%x[0,0]\n"))
-    )  # a line end is no difference
+    )  # a line end is not a difference
     with pytest.raises(ValueError, match=r"line 2 is '' in the model and 'B' in X"):
         encoder.transform(ColumnSentences([[("a",)]], Template.parse("U0:%x[0,0]\nB")))
 
@@ -323,7 +324,7 @@ def test_nothing_to_learn_from():
 def test_damaged_state_is_refused(change):
     encoder = ColumnEncoder(Template.parse("U0:%x[0,0]\nU1:%x[-1,0]/%x[0,0]"))
     encoder.fit_transform(ColumnTable.from_sentences([[("a",), ("b",)], [("a",)]]))
-    header, arrays = encoder.state()
+    header, arrays = stored(encoder)
     assert encoder_from_state(header, arrays).feature_names == encoder.feature_names
     damaged = {name: array for name, array in (arrays | change).items() if array is not None}
     with pytest.raises(ModelFileError, match="damaged"):

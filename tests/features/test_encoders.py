@@ -17,6 +17,7 @@ from scipy import sparse
 from palmette.data import Batch, SparseRows, listed
 from palmette.errors import ModelFileError
 from palmette.features import encoder_from_state, make_encoder
+from palmette.registry import stored
 
 names = st.text("ab:é ", max_size=3)
 numbers = st.one_of(st.booleans(), st.integers(-2, 2), st.floats(-3, 3), st.floats(-3, 3).map(np.float64))
@@ -397,7 +398,7 @@ def test_shapes():
         fitted([np.ones((1, 3)), np.ones((2, 3)), np.ones((1, 4))])
     with pytest.raises(ValueError, match=r"X\[1\] has 4 columns but X\[0\] has 3"):
         fitted([sparse.csr_array((1, 3)), sparse.csr_array((1, 4))])
-    with pytest.raises(ValueError, match=r"X\[0\] is no 2-D array"):
+    with pytest.raises(ValueError, match=r"X\[0\] is not a 2-D array"):
         fitted([[[1.0, 2.0], [3.0]]])
     with pytest.raises(ValueError, match=r"X\[0\] has shape \(3,\)"):
         fitted([sparse.coo_array(np.ones(3))])
@@ -557,7 +558,7 @@ def test_inputs_are_not_modified(rng):
 def test_state_round_trip_of_names(feature_names, layout):
     X = [feature_names] if layout == "items" else [[feature_names]]
     encoder, batch = fitted(X, layout)
-    header, arrays = encoder.state()
+    header, arrays = stored(encoder)
     assert arrays["vocabulary"].dtype == np.uint8 and arrays["vocabulary_offsets"].dtype == np.int64
     back = encoder_from_state(header, arrays)
     assert (back.kind, back.layout, back.feature_names) == ("names", layout, encoder.feature_names)
@@ -571,13 +572,13 @@ def test_state_round_trip_of_names(feature_names, layout):
 
 def test_lone_surrogates_survive():
     encoder, _ = fitted([[["\ud800", "é"]]])
-    assert encoder_from_state(*encoder.state()).feature_names == ["\ud800", "é"]
+    assert encoder_from_state(*stored(encoder)).feature_names == ["\ud800", "é"]
 
 
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
 def test_state_round_trip_of_arrays(kind):
     encoder, batch = fitted(NONEMPTY[kind])
-    header, arrays = encoder.state()
+    header, arrays = stored(encoder)
     assert arrays == {}
     back = encoder_from_state(header, arrays)
     assert (back.kind, back.layout, back.n_columns) == (kind, "sequences", 3)

@@ -144,7 +144,7 @@ def test_bad_networks_name_the_line(old, new, message):
 def test_files_that_are_no_networks(tmp_path):
     path = tmp_path / "packed.uai"
     path.write_bytes(b"MARKOV\n2 2\xff")
-    with pytest.raises(DataFileError, match=r"packed.uai:2: the byte 0xff is no text"):
+    with pytest.raises(DataFileError, match=r"packed.uai:2: the byte 0xff is not text"):
         read_network(path)
     with pytest.raises(DataFileError, match=r"states in all, more than"):
         parse_network("MARKOV 2 2 99999999999 0")

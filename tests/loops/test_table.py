@@ -11,7 +11,7 @@ import pytest
 from problems import make_problem
 
 import palmette
-from palmette.loops import ANY, find, kind_of, register, table
+from palmette.loops import ANY, compiled_as, find, register, table
 from palmette.loops.hinge_blocks import GenericBlocks
 from palmette.solvers.frank_wolfe import FrankWolfe
 from palmette.solvers.smo import SMO
@@ -83,7 +83,11 @@ def test_a_subclass_inherits_no_compiled_loop(rng):
     class Other(Chain):
         pass
 
-    assert (kind_of(Chain()), kind_of(Multiclass()), kind_of(Other())) == ("chain", "multiclass", None)
+    assert (compiled_as(Chain()), compiled_as(Multiclass()), compiled_as(Other())) == (
+        "chain",
+        "multiclass",
+        None,
+    )
     with make_problem(rng, "dense", Other(), "hinge") as problem:
         assert type(FrankWolfe().blocks_of(problem)) is GenericBlocks
         assert not SMO().blocks_of(problem).compiled
@@ -110,7 +114,7 @@ def test_structures_are_light():
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-CORE = ("solvers", "surrogates", "loops")
+CORE = ("solvers", "objectives", "surrogates", "loops")
 
 
 def imports_of(path):

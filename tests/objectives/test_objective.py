@@ -88,7 +88,7 @@ def test_a_pair_without_a_way_is_refused_before_the_first_step():
             resolve_loss(loss, OnlyBest(), ("a",))
     with pytest.raises(ValueError, match="task_loss='f1' is unknown"):
         resolve_loss("f1", Chain(), ("a",))
-    with pytest.raises(ValueError, match="'z', which is no label"):
+    with pytest.raises(ValueError, match="'z', which is not a label"):
         resolve_loss(Hamming({"z": 1.0}), Chain(), ("a",))
 
 

@@ -167,7 +167,7 @@ def test_marginals_name_the_tokens_and_skip_unknown_labels(ax):
 @pytest.mark.parametrize(
     "options, message",
     [
-        ({"labels": ["a"]}, r"1 columns, one a label; got shape \(2, 2\)"),
+        ({"labels": ["a"]}, r"1 columns, one per label; got shape \(2, 2\)"),
         ({"tokens": ["x"]}, "tokens has 1 entries for 2 positions"),
         ({"y_true": ["a", "b", "a"]}, "y_true has 3 entries for 2 positions"),
     ],

@@ -141,18 +141,18 @@ def test_partial_fit_on_pieces(tagging):
         (
             CRF,
             {"solver": "lbfgs", "regularizer": Decomposition(2)},
-            "LBFGS cannot take.*Decomposition.*'stochastic'",
+            "LBFGS does not support.*Decomposition.*'stochastic'",
         ),
         (
             CRF,
             {"solver": LBFGS(), "regularizer": GroupLasso(1.0)},
-            "LBFGS cannot take.*GroupLasso.*'proximal'",
+            "LBFGS does not support.*GroupLasso.*'proximal'",
         ),
         (CRF, {"solver": Stochastic(), "regularizer": GroupLasso(1.0)}, "GroupLasso.*'proximal'"),
         (
             SSVM,
             {"solver": "bundle", "regularizer": Decomposition(2)},
-            "Bundle cannot take.*use solver='stochastic'$",
+            "Bundle does not support.*use solver='stochastic'$",
         ),
         (
             SSVM,
@@ -160,8 +160,8 @@ def test_partial_fit_on_pieces(tagging):
             "proximal needs a smooth loss.*use CRF, or solver='stochastic' without",
         ),
         (Perceptron, {"solver": "arow", "regularizer": Decomposition(2)}, "use solver='perceptron'"),
-        (Perceptron, {"regularizer": GroupLasso(1.0)}, "Perceptron cannot take a GroupLasso"),
-        (SSVM, {"regularizer": GroupLasso(1.0)}, "SSVM cannot take a GroupLasso"),
+        (Perceptron, {"regularizer": GroupLasso(1.0)}, "Perceptron does not support a GroupLasso"),
+        (SSVM, {"regularizer": GroupLasso(1.0)}, "SSVM does not support a GroupLasso"),
         (
             CRF,
             {"structure": SemiMarkov(max_length=2), "regularizer": Decomposition(2)},

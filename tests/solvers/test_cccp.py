@@ -220,7 +220,7 @@ def test_starts(rng):
     X, y, _ = noisy_points(rng)
     convex = SSVM(Multiclass(), loss="ramp", solver=CCCP(start="convex")).fit(X, y)
     assert SSVM(Multiclass(), loss="ramp", tol=CCCP().tol).fit(X, y).objective_ == convex.objective_
-    with pytest.raises(MissingCapability, match="start='structure': Multiclass knows no first weights"):
+    with pytest.raises(MissingCapability, match="start='structure': Multiclass provides no first weights"):
         SSVM(Multiclass(), loss="ramp", solver=CCCP(start="structure")).fit(X, y)
 
 

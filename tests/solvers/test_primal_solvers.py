@@ -397,7 +397,7 @@ def test_what_they_cannot_take_is_refused_before_the_first_step(rng, solver):
         with pytest.raises(MissingCapability, match=f"weight {n - 1} has none"):
             solver.solve(problem)
         problem.regularizer, problem.decomposition = sound, Decomposition(2)
-        with pytest.raises(MissingCapability, match="cannot take a Decomposition"):
+        with pytest.raises(MissingCapability, match="does not support Decomposition"):
             solver.solve(problem)
 
 

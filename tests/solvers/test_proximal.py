@@ -238,7 +238,7 @@ def test_bad_states_and_settings(rng):
         Proximal().solve(problem, w0=np.zeros(3))
     with pytest.raises(MissingCapability, match="proximal needs a smooth loss, and MulticlassHinge is not"):
         Proximal().solve(make(MulticlassHinge, rng))
-    with pytest.raises(MissingCapability, match="bundle cannot take a group lasso"):
+    with pytest.raises(MissingCapability, match="bundle does not support a group lasso"):
         Bundle().solve(problem)
     for wrong in ({"max_iter": 0}, {"tol": -1.0}, {"tol": np.nan}):
         with pytest.raises(ValueError, match="Proximal"):

@@ -194,12 +194,12 @@ TWO = ChainTables(np.zeros((3, 2)), np.zeros((1, 2, 2)), np.array([0, 2, 3]))
             r"edge tables have shape \(0, 2, 2\)",
         ),
         (lambda c: c.k_best(TWO, 0), "k must be at least 1, got 0"),
-        (lambda c: c.score(TWO, [0, 1]), r"codes have shape \(2,\), expected one a row, \(3,\)"),
-        (lambda c: c.score(TWO, [0, -1, 0]), r"codes\[1\] = -1 is no label; expected 0..1"),
-        (lambda c: c.count(TWO, [0, 1, 2]), r"codes\[2\] = 2 is no label; expected 0..1"),
+        (lambda c: c.score(TWO, [0, 1]), r"codes have shape \(2,\), expected one per row, \(3,\)"),
+        (lambda c: c.score(TWO, [0, -1, 0]), r"codes\[1\] = -1 is not a label; expected 0..1"),
+        (lambda c: c.count(TWO, [0, 1, 2]), r"codes\[2\] = 2 is not a label; expected 0..1"),
         (
             lambda c: c.count(TWO, [0, 1, 1], weight=[1.0]),
-            r"weight has shape \(1,\), expected one a sample, \(2,\)",
+            r"weight has shape \(1,\), expected one per sample, \(2,\)",
         ),
         (lambda c: c.expectation(TWO, weight=np.ones(3)), r"weight has shape \(3,\)"),
         (

@@ -55,7 +55,7 @@ def max_margin_bound(
     norm: float, gamma: float, *, m: int, r_edge: float, q: int, l: int, k: int, delta: float = 0.05,
     constant: float = CONSTANT,
 ) -> float:  # fmt: skip
-    r"""By how much the loss a label can exceed that with margin in training, with probability ``1 - delta`` (6.1).
+    r"""By how much the loss per label can exceed that with margin in training, with probability ``1 - delta`` (6.1).
 
     ``sqrt((K/m) (R^2 norm^2 q^2 / gamma^2 (ln m + ln l + ln q + ln k) + ln(1/delta)))``
 
@@ -64,7 +64,7 @@ def max_margin_bound(
     norm : float
         Bound on ``|w|``, fixed before the data is seen.
     gamma : float
-        Margin a label of the loss in training.
+        Margin per label of the loss in training.
     m : int
         Training samples, at least 2.
     r_edge : float
@@ -196,7 +196,7 @@ def _edges(theta: Any) -> list[np.ndarray]:
     return np.split(theta.edge, (theta.offsets - np.arange(len(theta.offsets)))[1:-1])
 
 
-def _ratio(norm, gamma, m, r_edge, q, l, k, delta) -> float:
+def _ratio(norm: Any, gamma: Any, m: Any, r_edge: Any, q: Any, l: Any, k: Any, delta: Any) -> float:
     """``rho``, after a look at every argument."""
     for name, value, least in (
         ("norm", norm, 0.0), ("gamma", gamma, 0.0), ("r_edge", r_edge, 0.0), ("m", m, 2), ("q", q, 1), ("l", l, 1),

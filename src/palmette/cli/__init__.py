@@ -82,7 +82,7 @@ def _message(error: Exception) -> str | None:
     if hasattr(error, "format_message"):  # the usage errors of Typer
         context = getattr(error, "ctx", None)
         hint = f" (try '{context.command_path} --help')" if context else ""
-        return error.format_message().rstrip() + hint
+        return str(error.format_message()).rstrip() + hint
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
         return f"{os.fspath(error.filename)}: {error.strerror}"
     if isinstance(error, ImportError) and (error.name or "").startswith("palmette"):

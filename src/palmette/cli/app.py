@@ -44,6 +44,6 @@ def palmette(
 
 for function in (train.train, predict.predict, evaluate.evaluate, inspect.inspect):
     add_task_command(app, function)
-for function in (infer.infer, bench.bench, recipe.recipe, demo.demo, warmup.warmup):
-    app.command()(function)
+for plain in (infer.infer, bench.bench, recipe.recipe, demo.demo, warmup.warmup):
+    app.command()(plain)
 app.add_typer(data.app, name="data")

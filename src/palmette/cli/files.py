@@ -22,48 +22,44 @@ def check_readable(paths: Iterable[str | None]) -> None:
             readable(path)
 
 
-def attempt(save: Callable[[str], object], path: str) -> OSError | None:
-    """Save a model; what prevented it, if something did. What took hours to train must not be lost to a full disk."""
-    try:
-        save(path)
-    except OSError as error:
-        return error
-    return None
+def saved(save: Callable[[str], object], path: str, *, ask: bool = True) -> tuple[str, int]:
+    """Save a model: where it is in the end, and the exit code. What took hours to train must not be lost.
 
-
-def saved(
-    save: Callable[[str], object], path: str, trouble: OSError | None, *, ask: bool = True
-) -> tuple[str, int]:
-    """Where a model was saved in the end, and the exit code.
-
-    After ``trouble`` at ``path`` a terminal is asked for another path, if ``ask`` is true. Without one, or without an
-    answer, the model goes to the temporary folder, and the exit code says that it is not where it should be.
+    If it cannot be written to ``path`` (a full disk), a terminal is asked for another path, if ``ask`` is true. Without
+    one, or without an answer, the model goes to the temporary folder, and the exit code says that it is not where it
+    should be.
     """
     from palmette.cli import BAD_INPUT, OK
 
-    if trouble is None:
+    trouble = _trouble(save, path)
+    if not trouble:
         return path, OK
-    log(f"error: cannot write the model: {_named(trouble, path)}; it is trained and not lost")
+    log(f"error: cannot write the model: {trouble}; it is trained and not lost")
     while ask and sys.stdin.isatty() and sys.stderr.isatty():
         print("another path (empty: the temporary folder): ", end="", file=sys.stderr, flush=True)
         other = sys.stdin.readline().strip()
         if not other:
             break
-        again = attempt(save, other)
-        if again is None:
+        again = _trouble(save, other)
+        if not again:
             return other, OK
-        log(f"error: cannot write the model: {_named(again, other)}")
+        log(f"error: cannot write the model: {again}")
     other = os.path.join(tempfile.mkdtemp(prefix="palmette-"), os.path.basename(path))
-    again = attempt(save, other)
-    if again is not None:
+    again = _trouble(save, other)
+    if again:
         shutil.rmtree(os.path.dirname(other), ignore_errors=True)
-        raise OSError(f"cannot write the model: {_named(trouble, path)}; {_named(again, other)}") from again
+        raise OSError(f"cannot write the model: {trouble}; {again}")
     log(f"the model was written to {other} instead: move it to where you want it")
     return other, BAD_INPUT
 
 
-def _named(error: OSError, path: str) -> str:
-    return f"{path}: {error.strerror}" if error.strerror else str(error)
+def _trouble(save: Callable[[str], object], path: str) -> str:
+    """Save a model; what prevented it, if something did."""
+    try:
+        save(path)
+    except OSError as error:
+        return f"{path}: {error.strerror}" if error.strerror else str(error)
+    return ""
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""``palmette inspect``: what a model file holds."""
+"""``palmette inspect``: content of a model file."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import typer
 from palmette.apps.task import Inspection, all_tasks
 from palmette.cli.files import check_readable
 from palmette.cli.output import Json, aligned, print_result
+from palmette.cli.summary import fit_facts
 from palmette.cli.tasks import Given, TaskName, task_for, task_of
 
 # What names a weight of each kind.
@@ -56,7 +57,7 @@ def inspect(
 
 
 def _facts(model: Any) -> dict[str, Any]:
-    result, coef = model.result_, model.coef_
+    coef = model.coef_
     return {
         "class": type(model).__name__,
         "structure": type(model.structure).__name__,
@@ -67,11 +68,7 @@ def _facts(model: Any) -> dict[str, Any]:
         "n_features": model.encoder_.n_columns,
         "n_weights": len(coef),
         "n_nonzero_weights": int((coef != 0).sum()),
-        "objective": result.primal,
-        "gap": result.gap,
-        "iterations": result.step.n_iter,
-        "converged": bool(result.converged),
-        "reason": result.reason,
+        **fit_facts(model),
     }
 
 

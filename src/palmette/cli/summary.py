@@ -6,6 +6,18 @@ import math
 from typing import Any
 
 
+def fit_facts(model: Any) -> dict[str, Any]:
+    """How far a solver came, and why it stopped."""
+    result = model.result_
+    return {
+        "iterations": result.step.n_iter,
+        "objective": result.primal,
+        "gap": result.gap,
+        "converged": bool(result.converged),
+        "reason": result.reason,
+    }
+
+
 def outcome_rows(record: dict[str, Any]) -> list[list[str]]:
     """Rows for objective, iterations and seconds.
 

@@ -12,13 +12,19 @@ from typer.core import TyperGroup
 from palmette.apps.options import Option
 from palmette.apps.task import Task, all_tasks, get_task
 
+
+def _completion(words: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
+    """What a shell offers for the beginning of a word."""
+    return lambda incomplete: [word for word in words() if word.startswith(incomplete)]
+
+
 TaskName = Annotated[
     str | None,
     typer.Option(
         "--task",
         metavar="TASK",
         help="One of the tasks below; with --help its options are shown too.",
-        autocompletion=lambda incomplete: [name for name in all_tasks() if name.startswith(incomplete)],
+        autocompletion=_completion(lambda: all_tasks()),
     ),
 ]
 
@@ -35,10 +41,11 @@ class Given:
     def of(self, task: Task) -> dict[str, Any]:
         """Checked values of all options of a task by name; an option of another task is refused."""
         own = task.options.get(self._command, ())
-        for flag in self._values.keys() - {option.flag for option in own}:
+        foreign = [flag for flag in self._values if flag not in {option.flag for option in own}]
+        if foreign:
+            owners = " and ".join(self._owners(lambda option: option.flag == foreign[0]))
             raise ValueError(
-                f"{flag} is no option of --task {task.name}; leave it out: it belongs to --task "
-                f"{' and '.join(self._owners(lambda option, flag=flag: option.flag == flag))}"
+                f"{foreign[0]} is not an option of --task {task.name}; leave it out: it belongs to --task {owners}"
             )
         return {option.name: self._checked(option) for option in own}
 
@@ -113,52 +120,41 @@ def command_for(function: Callable[..., None], named: str | None) -> Any:
         )
     parameters = {f"_{i}": option for i, option in enumerate(options.values()) if option.flag not in taken}
 
-    def command(**values: Any) -> None:
-        told = {option.flag: values.pop(parameter) for parameter, option in parameters.items()}
-        context: typer.Context = values["context"]
-        on_line = {
-            option.flag: told[option.flag]
-            for parameter, option in parameters.items()
-            if getattr(context.get_parameter_source(parameter), "name", "") == "COMMANDLINE"
-        }
-        function(**values, given=Given(name, on_line))
+    def command(context: typer.Context, **values: Any) -> None:
+        told = {option.flag: (key, values.pop(key)) for key, option in parameters.items()}
+        on_line = {flag: value for flag, (key, value) in told.items() if _is_on_line(context, key)}
+        function(context=context, **values, given=Given(name, on_line))
 
-    command.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-        [*common, *(_parameter(key, each, named, own) for key, each in parameters.items())]
-    )
-    command.__annotations__ = {
-        each.name: each.annotation for each in command.__signature__.parameters.values()
-    }  # type: ignore[attr-defined]
-    made = typer.Typer(add_completion=False)
+    made_of = [*common, *(_parameter(key, option, named, own) for key, option in parameters.items())]
+    command.__signature__ = inspect.Signature(made_of)  # type: ignore[attr-defined]
+    command.__annotations__ = {each.name: each.annotation for each in made_of}
     about = f"\n\n{task.about.get(name, '')}\n\nFiles of {task.name}: {task.files}" if named else ""
-    made.command(name, help=f"{inspect.getdoc(function)}{about}", epilog=_epilog(name, known.values()))(
+    listed = [f"{each.name}: {each.summary}{' (the default)' * each.is_default}" for each in known.values()]
+    first = f"Tasks, each with options of its own (palmette {name} --task TASK --help):"
+    made = typer.Typer(add_completion=False)
+    made.command(name, help=f"{inspect.getdoc(function)}{about}", epilog="\n\n".join([first, *listed]))(
         command
     )
     return typer.main.get_command(made)
 
 
+def _is_on_line(context: typer.Context, name: str) -> bool:
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
+
+
 def _parameter(name: str, option: Option, named: str | None, own: Mapping[str, Option]) -> inspect.Parameter:
-    metavar = option.metavar or ("|".join(option.choices) if option.choices else None)
     shown = typer.Option(
         option.flag,
         help=option.help,
-        metavar=metavar,
+        metavar=option.metavar or "|".join(option.choices) or None,
         hidden=named is None or option.flag not in own,
         rich_help_panel=f"Options of --task {named}",
-        autocompletion=(lambda incomplete: [c for c in option.choices if c.startswith(incomplete)])
-        if option.choices
-        else None,
+        autocompletion=_completion(lambda: option.choices) if option.choices else None,
     )
     kind: Any = bool if option.type is bool else option.type | None
     return inspect.Parameter(
         name, inspect.Parameter.KEYWORD_ONLY, default=option.default, annotation=Annotated[kind, shown]
-    )
-
-
-def _epilog(command: str, tasks: Iterable[Task]) -> str:
-    lines = [f"{task.name}: {task.summary}{' (the default)' * task.is_default}" for task in tasks]
-    return "\n\n".join(
-        [f"Tasks, each with options of its own (palmette {command} --task TASK --help):", *lines]
     )
 
 

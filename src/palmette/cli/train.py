@@ -8,12 +8,12 @@ from typing import Annotated, Any
 import typer
 
 from palmette.apps.options import writable
-from palmette.apps.task import Application, Training, get_task
-from palmette.cli.files import attempt, check_readable, saved
+from palmette.apps.task import Application, get_task
+from palmette.cli.files import check_readable, saved
 from palmette.cli.output import Json, aligned, log, print_result
 from palmette.cli.progress import progress, timed
 from palmette.cli.signals import in_words, number_of, terminable
-from palmette.cli.summary import count_of_weights, outcome_rows, size_in_words
+from palmette.cli.summary import count_of_weights, fit_facts, outcome_rows, size_in_words
 from palmette.cli.tasks import Given, TaskName, refuse_files_of_others
 
 
@@ -37,7 +37,7 @@ def train(
     seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
     json: Json = False,
 ) -> None:
-    """Learn a model from files. Ctrl-C and SIGTERM save the best weights so far beside it."""
+    """Learn a model from files. Ctrl-C and SIGTERM save the best weights so far in a file next to it."""
     kind = get_task(task)
     settings = {"solver": solver, "tol": tol, "max_iter": max_iter, "n_jobs": jobs, "random_state": seed}
     options = given.of(kind) | settings
@@ -51,31 +51,38 @@ def train(
     application: Application | None = None
     evaluation = None
     try:
-        with terminable(), progress() as shown, timed(seconds, "total"):
-            with timed(seconds, "import"):  # bad options are refused before the data is read
-                training = kind.prepare(options, way, dev is not None)
-            with timed(seconds, "read"):
-                shown.stage(f"reading {', '.join(data)}")
-                training.read(data, dev)
-            shown.stage(f"learning from {training.size()}")
-            application = training.fit([shown], shown.held_out)
-            seconds |= application.seconds
-            if dev is not None:
-                shown.stage(f"scoring {dev}")
-                with timed(seconds, "evaluate"):
-                    evaluation = training.evaluate(application)
+        with terminable(), timed(seconds, "total"):
+            with progress() as shown:
+                with timed(seconds, "import"):  # bad options are refused before the data is read
+                    training = kind.prepare(options, way, dev is not None)
+                with timed(seconds, "read"):
+                    shown.stage(f"reading {', '.join(data)}")
+                    training.read(data, dev)
+                shown.stage(f"learning from {training.size()}")
+                application = training.fit([shown], shown.held_out)
+                seconds |= application.seconds
+                if dev is not None:
+                    shown.stage(f"scoring {dev}")
+                    with timed(seconds, "evaluate"):
+                        evaluation = training.evaluate(application)
             with timed(seconds, "save"):
-                trouble = attempt(application.save, model)
+                path, code = saved(application.save, model)
     except KeyboardInterrupt as stop:
         _save_partial(getattr(stop, "application", application), model, in_words(number_of(stop)))
         raise typer.Exit(128 + number_of(stop)) from stop
-    model, code = saved(application.save, model, trouble)
+    from palmette.apps.tuning import tuning_record
+
     record = {
         "task": kind.name,
         "algorithm": training.algorithm,
-        "model": model,
-        "model_bytes": os.path.getsize(model),
-        **_facts(training, application),
+        "model": path,
+        "model_bytes": os.path.getsize(path),
+        **training.facts(application),
+        **fit_facts(application.model),
+        "weights": len(application.model.coef_),
+        "nonzero_weights": int(application.model.coef_.astype(bool).sum()),
+        "l2": getattr(application.model, "l2_", None),
+        "tuning": tuning_record(application.model),
         "seconds": seconds,
         "dev": None if evaluation is None else evaluation.to_dict(),
     }
@@ -107,33 +114,13 @@ def _save_partial(application: Application | None, model: str, stopped: str) -> 
         log(f"{stopped}: nothing was learnt yet, and nothing is saved")
         return
     stem, suffix = os.path.splitext(model)
-    path = f"{stem}.partial{suffix}"
-    path, _ = saved(application.save, path, attempt(application.save, path), ask=False)
+    path, _ = saved(application.save, f"{stem}.partial{suffix}", ask=False)
     result = getattr(application.model, "result_", None)
     reached = ""
     if result is not None:
         gap = f"gap {result.gap:.3g}" if result.gap == result.gap else "no bound on the gap"
         reached = f" after {result.step.n_iter} iterations ({gap})"
     log(f"{stopped}{reached}: the best weights so far are saved in {path}")
-
-
-def _facts(training: Training, application: Application) -> dict[str, Any]:
-    from palmette.apps.tuning import tuning_record
-
-    model = application.model
-    result = model.result_
-    return {
-        **training.facts(application),
-        "weights": len(model.coef_),
-        "nonzero_weights": int((model.coef_ != 0).sum()),
-        "iterations": result.step.n_iter,
-        "objective": result.primal,
-        "gap": result.gap,
-        "converged": bool(result.converged),
-        "reason": result.reason,
-        "l2": getattr(model, "l2_", None),
-        "tuning": tuning_record(model),
-    }
 
 
 def _summary(record: dict[str, Any], about: list[list[str]], held_out: list[list[str]]) -> str:

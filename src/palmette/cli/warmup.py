@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from functools import partial
-from itertools import chain
-from typing import Annotated, Any
+from contextlib import contextmanager
+from typing import Annotated
 
 import typer
 
@@ -22,49 +19,22 @@ def warmup(
     json: Json = False,
 ) -> None:
     """Fill the cache of compiled kernels: run every solver of every learner and every answer once, on tiny data."""
+    from palmette.warmup.groups import cache, groups
+
     started = time.perf_counter()
-    chosen = _chosen(_groups(), names or [])
+    chosen = _chosen(groups(), names or [])
     log("compiling; this takes a few minutes where nothing is cached yet")
-    groups = {}
+    ran = {}
     for name, work in chosen.items():
         with _measured() as record:
             work()
-        groups[name] = record
-    folder, kept = _cache()
+        ran[name] = record
+    folder, kept = cache()
     total = {"seconds": time.perf_counter() - started, "cache": folder, "kept": kept}
-    rows = [[name, f"{r['seconds']:6.2f} s", f"{r['compiled']:3} compiled"] for name, r in groups.items()]
+    rows = [[name, f"{r['seconds']:6.2f} s", f"{r['compiled']:3} compiled"] for name, r in ran.items()]
     where = f"kept in {folder}" if kept else "NOT KEPT: set NUMBA_CACHE_DIR to a writable folder"
     text = f"{aligned(rows)}\n{total['seconds']:.1f} s in all; compiled kernels are {where}"
-    print_result(json, {"groups": groups, **total}, text)
-
-
-def _groups() -> dict[str, Callable[[], None]]:
-    """What to run, by the name of its group of kernels."""
-    from palmette.apps.tagging.learners import SOLVERS
-    from palmette.cli.warmup_graphs import run_graphs
-    from palmette.cli.warmup_rankings import run_rankings
-
-    solvers = {
-        f"{algorithm}.{solver}": partial(_solve, algorithm, solver)
-        for algorithm, known in SOLVERS.items()
-        for solver in known
-        if solver != "auto"  # which is one of the others, by the size of the data
-    }
-    return {
-        "tagging": _tag,
-        **solvers,
-        "compat": _drop_in,
-        "regularizers": _regularize,
-        "edges": _fit_rich,
-        "kernels": _fit_kernels,
-        "multiclass": _classify,
-        "rescaling": _rescale,
-        "graphs": run_graphs,
-        "rankings": run_rankings,
-        "plackett_luce": _draw_orders,
-        "predictions": _predict_all,
-        "inference": _infer_all,
-    }
+    print_result(json, {"groups": ran, **total}, text)
 
 
 def _chosen(groups: dict[str, Callable[[], None]], names: list[str]) -> dict[str, Callable[[], None]]:
@@ -79,193 +49,6 @@ def _chosen(groups: dict[str, Callable[[], None]], names: list[str]) -> dict[str
     }
 
 
-def _data() -> Iterator[tuple[Any, Any, Any]]:
-    """Tiny training data of every kind: structure, X, Y."""
-    import numpy as np
-    from scipy import sparse
-
-    from palmette import Chain, Multiclass, SemiMarkov
-    from palmette.datasets import make_chains, make_tagging
-
-    X, Y = make_chains(8, 3, 4, random_state=0)
-    tokens, tags = make_tagging(8, 3, 20, random_state=0)
-    yield Chain(), X, Y
-    yield Chain(), [sparse.csr_matrix(x) for x in X], Y
-    yield Chain(), tokens, tags
-    yield SemiMarkov(2), tokens, [[(t, t + 1, tag) for t, tag in enumerate(row)] for row in tags]
-    items, labels = np.concatenate(X), np.concatenate(Y)
-    yield Multiclass(), items, labels
-    yield Multiclass(), sparse.csr_matrix(items), labels
-    yield Multiclass(), list(chain(*tokens)), list(chain(*tags))
-
-
-def _solve(algorithm: str, solver: str) -> None:
-    """A solver by its name, on all data that it serves and in both precisions."""
-    from palmette import CRF, SSVM, Perceptron
-    from palmette.errors import MissingCapability
-    from palmette.solvers import LBFGS
-
-    kind = {"crf": CRF, "ssvm": SSVM, "perceptron": Perceptron}[algorithm]
-    solvers: list[Any] = [solver]
-    if solver == "lbfgs":
-        solvers.append(LBFGS(max_iter=1, precondition=1.0))  # as it is on large data
-    for structure, X, Y in _data():
-        for each in solvers:
-            for tol in (1e-4, 1e-6):  # some compute in single precision where that is enough
-                model = kind(structure, solver=each, tol=tol, max_iter=2, n_jobs=1, warm_start=True)
-                with suppress(MissingCapability):  # dual ascent, for one, serves chains only
-                    _fitted(_fitted(model, X, Y), X, Y)
-
-
-def _drop_in() -> None:
-    """The loop of the drop-in for sklearn-crfsuite that no learner of palmette's has."""
-    from palmette.compat import CRF
-
-    for _, X, Y in list(_data())[:3]:
-        CRF("l2sgd", max_iterations=1, calibration_max_trials=1).fit(X, Y)
-
-
-def _regularize() -> None:
-    """Random pieces, of graphs too, and groups of features."""
-    import numpy as np
-
-    from palmette import CRF, SSVM, Chain, Perceptron
-    from palmette.regularizers import Decomposition, GroupLasso
-
-    for _, X, Y in list(_data())[:3]:
-        for learner in (CRF, SSVM, Perceptron):
-            _fitted(learner(Chain(), regularizer=Decomposition(1.5), max_iter=2, n_jobs=1), X, Y)
-        _fitted(CRF(Chain(), regularizer=GroupLasso(0.1), max_iter=2, n_jobs=1), X, Y)
-    Decomposition(2).keep_edges(3, np.array([[0, 1], [1, 2]]), seed=0, epoch=0)
-
-
-def _fit_rich() -> None:
-    """Features on edges, label triples and what only they compile."""
-    from palmette import CRF, Chain, Perceptron
-
-    for _, X, Y in list(_data())[:3]:
-        for order in (1, 2):
-            for learner in (CRF, Perceptron):
-                model = learner(Chain(order=order), edge_features="all", max_iter=2, n_jobs=1)
-                _infer(_fitted(model, X, Y), X)
-
-
-def _fit_kernels() -> None:
-    """Chains whose nodes are scored by a kernel."""
-    from palmette import SSVM
-
-    for structure, X, Y in list(_data())[:1]:
-        _fitted(SSVM(structure, kernel="rbf", max_iter=2, n_jobs=1), X, Y).predict(X)
-
-
-def _classify() -> None:
-    """The dual of the multiclass hinge."""
-    from palmette import SSVM
-
-    for structure, X, Y in list(_data())[4:6]:
-        _fitted(SSVM(structure, solver="multiclass_dual", max_iter=12, n_jobs=1), X, Y)
-
-
-def _rescale() -> None:
-    """Maxima over the levels of a loss, of chains of both orders and of segments."""
-    from palmette import SSVM, Chain
-
-    data = list(_data())
-    for structure, X, Y in (data[0], (Chain(order=2), *data[0][1:]), data[3]):
-        _fitted(SSVM(structure, rescaling="slack", max_iter=2, n_jobs=1), X, Y)
-
-
-def _draw_orders() -> None:
-    """The likelihood of rankings and its probabilities."""
-    import numpy as np
-
-    from palmette import PlackettLuce
-
-    X, y = [np.eye(4)], [[2, 1, 1, 0]]
-    for ties in ("exact", "breslow"):
-        _fitted(PlackettLuce(ties=ties, max_iter=2, n_jobs=1), X, y).predict_top(X, 2)
-
-
-def _tag() -> None:
-    """What the commands for column files run by default, on data of usual size too; and features that are hashed."""
-    import io
-
-    from palmette.apps.tagging.columns import read_columns
-    from palmette.apps.tagging.tagger import Tagger
-    from palmette.apps.tagging.templates import Template
-
-    text, new = (
-        read_columns("-", stream=io.StringIO(lines)) for lines in ("a X D\nb Y N\n\nb Y N\n", "c Z D\n")
-    )
-    for boundary in ("pad", "skip"):
-        template = Template.parse(f"#! boundary = {boundary}\nU0:%X[0,0]/%x[1,0]/%x[2,0]\nB")
-        hashed: dict[str, Any] = {"min_count": 1, "n_hash": 10}
-        for options in (
-            {},
-            {"solver": "dual"},
-            hashed,
-        ):  # by default dual ascent is for more weights than these
-            tagger = Tagger.train(text, template=template, tol=0.1, **options)
-            for read in (text, new):
-                tagger.predict(read)
-                tagger.predict_with_probability(read)
-                tagger.predict_nbest(read, 2)
-            tagger.template.apply(text.table)
-
-
-def _fitted(model: Any, X: Any, Y: Any) -> Any:
-    from sklearn.exceptions import ConvergenceWarning
-
-    from palmette.errors import EmptyModelWarning
-
-    with warnings.catch_warnings():
-        for kind in (ConvergenceWarning, EmptyModelWarning):  # two iterations are meant to be too few
-            warnings.simplefilter("ignore", kind)
-        return model.fit(X, Y)
-
-
-def _models() -> Iterator[tuple[Any, Any, Any]]:
-    from palmette import CRF
-
-    for structure, X, Y in _data():
-        yield _fitted(CRF(structure, max_iter=1, n_jobs=1), X, Y), X, Y
-
-
-def _predict_all() -> None:
-    for model, X, Y in _models():
-        if model.encoder_.kind == "names" and model.structure.layout == "sequences":
-            model.predict([[["unknown"]]])
-        model.predict(X)
-        model.predict_marginals(X)
-        model.predict_nbest(X, 2)
-        model.log_proba(X, Y)
-
-
-def _infer_all() -> None:
-    for model, X, _ in _models():
-        _infer(model, X)
-
-
-def _infer(model: Any, X: Any) -> None:
-    """Every answer of a structure, plain and with a contradiction, which doubles the labels."""
-    import numpy as np
-
-    from palmette.structures.positions.tables import Restriction
-
-    structure = model.structure
-    theta = model.scorer_.score(model.coef_, model.encoder_.transform(X))
-    codes = structure.best(theta).codes
-    for within in (None, Restriction(contradicts=np.asarray(codes))):
-        structure.worst(theta, within=within)
-        structure.k_best(theta, 2, within=within)
-        structure.max_marginals(theta, within=within)
-        structure.entropy(theta, within=within)
-        structure.sample(theta, random_state=0, within=within)
-        structure.min_risk(theta, within=within)
-        structure.log_proba(theta, codes, within=within)
-    structure.count(theta, codes)
-
-
 @contextmanager
 def _measured() -> Iterator[dict[str, float]]:
     """Seconds of the body and the number of kernels that it compiled rather than found in the cache."""
@@ -277,10 +60,3 @@ def _measured() -> Iterator[dict[str, float]]:
         yield record
     compiled = sum(happening.is_end for _, happening in recorder.buffer)
     record |= {"seconds": time.perf_counter() - started, "compiled": compiled}
-
-
-def _cache() -> tuple[str, bool]:
-    """Folder of the compiled kernels, and whether they stay there."""
-    from palmette._kernels import jit, ragged
-
-    return ragged.longest_sample.stats.cache_path or "", jit.CACHED

@@ -37,9 +37,9 @@ class Structure(Protocol):
     A structure that cannot give an answer does not have the method; whoever needs it says so before the first
     step (:func:`require`).
 
-    Where an output is not one label a position, a structure also has doors for what users give and get:
+    Where an output is not one label per position, a structure also has doors for what users give and get:
     ``make_codec(y, classes, lengths)`` makes the :class:`~palmette.data.labels.LabelCodec` that reads and writes
-    outputs (one code a position), ``code_costs(table)`` turns costs of labels into costs of codes,
+    outputs (one code per position), ``code_costs(table)`` turns costs of labels into costs of codes,
     ``extend_encoder(encoder)`` adds features to the encoder of positions, and
     ``check_encoder(encoder)`` refuses inputs that lack them.
     ``measure(row_scores, y)`` says how good each sample is where equal labels are no measure, ``default_loss`` names

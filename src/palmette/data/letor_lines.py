@@ -130,7 +130,7 @@ class LetorLines:
                 finite = value == b"NULL" or np.isfinite(float(value))
             except ValueError:
                 self._fail(
-                    number, f"the value of feature {index.decode()} is no number: {shown}; 1:0.5 is one"
+                    number, f"the value of feature {index.decode()} is not a number: {shown}; 1:0.5 is one"
                 )
             if not finite:
                 self._fail(

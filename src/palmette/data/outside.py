@@ -22,7 +22,7 @@ def checked_csr(X: Any, where: str) -> Any:
     >>> checked_csr(broken, "X")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
-    ValueError: X is a broken sparse matrix: X.indices[1] is 10, out of range: expected 0..9; make it anew...
+    ValueError: X is a broken sparse matrix: X.indices[1] is 10, out of range: expected 0..9; rebuild it...
     """
     try:
         _check_parts(X, where)
@@ -31,7 +31,7 @@ def checked_csr(X: Any, where: str) -> Any:
             _check_parts(table, where)
     except (ValueError, IndexError, TypeError, AttributeError) as error:
         raise ValueError(
-            f"{where} is a broken sparse matrix: {error}; make it anew from its entries"
+            f"{where} is a broken sparse matrix: {error}; rebuild it from its entries"
         ) from error
     return table
 

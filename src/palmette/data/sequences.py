@@ -81,7 +81,7 @@ def _runs(groups: Any, n_rows: int) -> list[int]:
             raise ValueError(f"groups[{row}] is {group!r}; every row needs a group")
         if group in seen:
             raise ValueError(
-                f"group {group!r} comes back at row {row} after another group; rows of a group must be "
+                f"group {group!r} occurs again at row {row} after another group; rows of a group must be "
                 "neighbours: sort X, y and groups by group first"
             )
         seen.add(group)
@@ -90,7 +90,7 @@ def _runs(groups: Any, n_rows: int) -> list[int]:
     return bounds
 
 
-def _flat(values: Any, name: str, n_rows: int) -> list:
+def _flat(values: Any, name: str, n_rows: int) -> list[Any]:
     refuse_masked(values, name)
     values = np.asarray(values) if hasattr(values, "__array__") else list(values)
     if isinstance(values, np.ndarray):

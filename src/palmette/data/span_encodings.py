@@ -186,6 +186,6 @@ def foreign(label: object, grammar: Encoding) -> str:
     """What to say about a label that does not belong to an encoding."""
     letters = ", ".join(sorted(grammar.letters))
     return (
-        f"{label!r} is no label of the encoding {grammar.name}: those are O and the letters {letters}, "
+        f"{label!r} is not a label of the encoding {grammar.name}: those are O and the letters {letters}, "
         "each alone or with a type, such as B-NP; name the encoding that the data has"
     )

@@ -69,7 +69,7 @@ def untar(raw: bytes, member: str) -> bytes:
 def _opened(archive: tarfile.TarFile, member: str) -> IO[bytes]:
     stream = archive.extractfile(member)
     if stream is None:
-        raise LookupError(f"{member} is no file of the archive")
+        raise LookupError(f"{member} is not a file of the archive")
     return stream
 
 

@@ -20,7 +20,7 @@ def load_hapt(
 ) -> Bunch | tuple[list[np.ndarray], list[list[str]]]:
     """Load windows of phone signals with the activities of their wearers.
 
-    61 experiments with 30 people, 50 samples a second of acceleration and angular velocity. Windows are 2.56 s
+    61 experiments with 30 people, 50 samples per second of acceleration and angular velocity. Windows are 2.56 s
     long and 1.28 s apart; the label of a window is that of its centre, and windows without one cut an
     experiment into sequences. :mod:`palmette.datasets.hapt_features` has the features. Where the data is taken
     from see :func:`palmette.datasets.where`.

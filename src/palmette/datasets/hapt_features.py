@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import signal
 
-RATE = 50.0  # samples a second
+RATE = 50.0  # samples per second
 WIDTH = 128  # samples of a window, 2.56 s
 STEP = 64
 
@@ -53,7 +53,7 @@ def window_features(recording: np.ndarray, starts: np.ndarray) -> np.ndarray:
     Parameters
     ----------
     recording : ndarray of shape (n_samples, 6)
-        Acceleration (g) and angular velocity (rad/s) along x, y and z, 50 samples a second.
+        Acceleration (g) and angular velocity (rad/s) along x, y and z, 50 samples per second.
     starts : ndarray of int, shape (n_windows,)
         First samples of windows of 128 samples.
 

@@ -1,4 +1,4 @@
-"""Sets for classification, one row of numbers a sample."""
+"""Sets for classification, one row of numbers per sample."""
 
 from __future__ import annotations
 

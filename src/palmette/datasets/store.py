@@ -208,7 +208,7 @@ def _download(dataset: Dataset, source: Source, *, progress: Progress | None, ti
     if data_dir() is None:
         local.insert(0, "  PALMETTE_DATA: not set")
     raise DatasetUnavailable(
-        f"data set {dataset.name!r}, part {source.name!r}, could not be had. Places searched:\n"
+        f"data set {dataset.name!r}, part {source.name!r}, is not available. Places searched:\n"
         + "\n".join(local + failures)
         + f"\nConnect to the network and try again, or get the file from {dataset.homepage} and set "
         f"PALMETTE_DATA to a folder that has {dataset.name}/ with one of {names}."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 
 class _Rows(dict[str, tuple[tuple[str, ...], str]]):
@@ -10,7 +11,7 @@ class _Rows(dict[str, tuple[tuple[str, ...], str]]):
 
     def __init__(self, split: Callable[[str], Sequence[str]]) -> None:
         self._split = split
-        self._seen: dict = {}
+        self._seen: dict[Any, Any] = {}
 
     def __missing__(self, line: str) -> tuple[tuple[str, ...], str]:
         *cells, label = self._split(line)
@@ -24,7 +25,7 @@ def columns(
 ) -> tuple[list[list[tuple[str, ...]]], list[list[str]]]:
     """Tokens and labels of sentences given as lines; the label is the last cell of a line.
 
-    Equal tokens are one tuple, so that a text takes little more than a pointer a token.
+    Equal tokens are one tuple, so that a text takes little more than a pointer per token.
 
     >>> columns([["the DT B-NP", "cat NN I-NP"]], str.split)
     ([[('the', 'DT'), ('cat', 'NN')]], [['B-NP', 'I-NP']])

@@ -10,8 +10,8 @@ import numpy as np
 from palmette.contracts.executor import State
 from palmette.data.batch import Batch
 from palmette.estimators.training import admitted_to, numbering, without_empty
+from palmette.executors.shards import cut
 from palmette.objectives.risk import ROWS_A_BLOCK
-from palmette.objectives.shards import cut
 
 Answer = Callable[..., Any]  # of a structure, potentials and more; module-level
 Own = Callable[[slice, slice], tuple[Any, ...]]  # of the samples and of the rows of a block

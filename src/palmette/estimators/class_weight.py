@@ -67,6 +67,6 @@ def _check_table(given: Mapping, labels: list) -> None:
     missing = [label for label in present if label not in given]
     if unknown and missing:  # a label may be absent from a fold, but not mistaken for another
         raise ValueError(
-            f"class_weight has {unknown[0]!r}, which is no label of y, and y has {missing[0]!r}, which has no weight "
+            f"class_weight has {unknown[0]!r}, which is not a label of y, and y has {missing[0]!r}, without a weight "
             "there: correct the one, or give the other a weight, too"
         )

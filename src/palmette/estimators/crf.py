@@ -14,6 +14,7 @@ from palmette.estimators.kernel_fit import check_kernel_settings, fit_kernel
 from palmette.estimators.kernel_learner import KernelEstimator
 from palmette.estimators.prediction import one_label
 from palmette.estimators.strengths import wanted_tol
+from palmette.registry import register
 from palmette.solvers.dual import why_not
 from palmette.surrogates.log import LogLoss
 
@@ -25,6 +26,7 @@ DUAL_FROM, FEW_WEIGHTS = 1e-6, 2000
 SHORT_STEPS = 50.0
 
 
+@register("learner")
 class CRF(KernelEstimator):
     r"""Conditional random field.
 

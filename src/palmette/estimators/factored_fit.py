@@ -71,7 +71,7 @@ def factorise(gram: np.ndarray) -> Factor:
     if share > MISFIT:
         raise ValueError(
             f"the Gram matrix of the {len(gram)} distinct training rows is not positive semi-definite: its factor is "
-            f"off by {share:.1e} of it. Take another kernel, or add a multiple of the identity to it."
+            f"off by {share:.1e} of it. Use another kernel, or add a multiple of the identity to it."
         )
     return Factor(np.ascontiguousarray(features), order[:rank], lower[:rank])
 
@@ -85,7 +85,7 @@ def fit_factored(model: Any, kernel: Any, X: Any, y: Any, sample_weight: Any) ->
         )
     if hasattr(model.structure, "extend_encoder") or not getattr(model.structure, "labelled", True):
         raise MissingCapability(
-            f"kernel={model.kernel!r} scores labels at positions, which {name} has not: use Chain() or Multiclass(), "
+            f"kernel={model.kernel!r} scores labels at positions, but {name} has none: use Chain(), Multiclass() "
             "or kernel=Nystroem(...)"
         )
     started = time.perf_counter()
@@ -140,7 +140,7 @@ def _gram(rows: KernelRows, model: Any) -> np.ndarray:
     if needed > 1e6 * float(model.cache_size):
         raise MissingCapability(
             f"kernel={model.kernel!r} with this loss needs {needed / 1e6:.2g} MB for {n} distinct rows, and "
-            f"cache_size={model.cache_size:g}: raise cache_size, or take kernel=Nystroem(...)"
+            f"cache_size={model.cache_size:g}: raise cache_size, or use kernel=Nystroem(...)"
         )
     check_definite(rows.kernel, rows.prepared, 0)
     if getattr(rows.kernel, "precomputed", False):

@@ -69,7 +69,7 @@ def splits_of(
         An int stands for as many shuffled folds: of whole groups if there are ``groups``, else with as many samples of
         each class (``items``), else of samples.
     y : list
-        Outputs, one a sample.
+        Outputs, one per sample.
     groups : array-like of shape (n_samples,) or None
     items : bool
         Whether outputs are single labels.
@@ -81,7 +81,7 @@ def splits_of(
         groups = np.asarray(groups)
         if groups.shape != (len(y),):
             raise ValueError(
-                f"groups must have one entry a sample, {len(y)} in all, got an array of shape {groups.shape}"
+                f"groups must have one entry per sample, {len(y)} in all, got an array of shape {groups.shape}"
             )
     if isinstance(cv, int | np.integer) and not isinstance(cv, bool):
         n = len(y) if groups is None else len(np.unique(groups))

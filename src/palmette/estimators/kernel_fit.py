@@ -53,7 +53,7 @@ def refuse_coordinates(model: Any) -> None:
         if value != default:
             raise MissingCapability(
                 f"{name}={value!r} needs weights of features, and kernel={model.kernel!r} has none: leave {name} out, "
-                f"or take kernel=Nystroem(...) or kernel=None"
+                f"or use kernel=Nystroem(...) or kernel=None"
             )
     if model.states not in ("auto", "all"):
         raise MissingCapability(
@@ -92,7 +92,7 @@ def fit_kernel(model: Any, X: Any, y: Any, sample_weight: Any) -> Any:
         return fit_factored(model, kernel, X, y, sample_weight)
     if hasattr(model.structure, "extend_encoder") or not getattr(model.structure, "labelled", True):
         raise MissingCapability(
-            f"kernel={model.kernel!r} scores labels at positions, which {type(model.structure).__name__} has not: "
+            f"kernel={model.kernel!r} scores labels at positions; {type(model.structure).__name__} has none: "
             "use Chain(), Multiclass() or Graph(), or for a Ranking kernel=Nystroem(...)"
         )
     started = time.perf_counter()
@@ -193,7 +193,7 @@ def edge_kernel_of(model: Any, linear: Any, data: Encoded) -> Any:
     kernel.check()
     if not linear.has_edges or bool(np.any(getattr(linear, "symmetric", False))):
         raise MissingCapability(
-            f"edge_kernel={model.edge_kernel!r} compares directed edges, which {model.structure!r} has not"
+            f"edge_kernel={model.edge_kernel!r} compares directed edges, which {model.structure!r} does not have"
         )
     n_types = len(getattr(data.encoder, "edge_types", ()))
     if n_types > 1 and getattr(data.samples.batch, "edge_rows", None) is None:

@@ -1,4 +1,4 @@
-"""What learners with a kernel say about the rows that support them."""
+"""Attributes of learners with a kernel: support rows and their coefficients."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from palmette.objectives.kernel_scorer import KernelScorer
 class KernelEstimator(StructuredEstimator):
     """A learner that may have a ``kernel``."""
 
+    functions = ("kernel", "edge_kernel")  # parameters that may be functions
     kernel: Any
     usual_share = 0.1  # of the spread of array columns: the L2 penalty where none is given
 

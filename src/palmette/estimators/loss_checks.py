@@ -1,4 +1,4 @@
-"""What a task loss must keep to, looked at on the training samples before the first step."""
+"""Checks of a task loss on the training samples, before the first step."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _try(problem: Any, task_loss: Any) -> None:
     if len(wrong):
         raise ValueError(
             f"task_loss {name}: the true output of sample {wrong[0]} has the loss {own[wrong[0]]:g}; it must be 0: "
-            "take it off the loss"
+            "subtract it from the loss"
         )
     for codes in (structure.best(theta).codes, task_loss.augmented_best(structure, theta, some.codes).codes):
         found = np.asarray(task_loss.value(structure, theta, some.codes, codes), float)
@@ -45,7 +45,7 @@ def _try(problem: Any, task_loss: Any) -> None:
         if len(wrong):
             raise ValueError(
                 f"task_loss {name}: an output of sample {wrong[0]} has the loss {found[wrong[0]]:g}; losses must be "
-                "finite and at least 0, the more the worse"
+                "finite and at least 0, larger for worse outputs"
             )
 
 

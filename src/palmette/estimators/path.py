@@ -1,4 +1,4 @@
-"""Paths of penalties: held-out scores from strong to weak ones, each fit going on where the last one ended."""
+"""Paths of penalties: held-out scores from strong to weak penalties, each fit started from the previous one."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def penalty_path(
     if len(values) > 1 and path.is_flat:
         warn_caller(
             f"{type(learner).__name__}: the held-out score is {path.means[0]:.6g} with each of {len(values)} penalties "
-            f"and does not tell which one is best: l2={path.setting()['l2']} is taken. Give another scoring, or more "
+            f"and does not show which one is best: l2={path.setting()['l2']} is taken. Give another scoring, or more "
             "samples.",
             UserWarning,
         )
@@ -150,7 +150,7 @@ def penalties_given(l2s: Any) -> tuple[list[float], bool]:
     texts = [value for value in listed if isinstance(value, str)]
     if texts and len(texts) < len(listed):
         raise ValueError(
-            f"l2s has both numbers and multiples of the usual penalty, {texts[0]!r} for one: give all in one way"
+            f"l2s mixes numbers and multiples of the usual penalty such as {texts[0]!r}: use one kind"
         )
     check = times_usual if texts else checked_strength
     return sorted({check("l2s", value) for value in listed}, reverse=True), bool(texts)

@@ -32,6 +32,7 @@ from palmette.features.base import check_lengths
 from palmette.features.encoded import EncodedInputs
 from palmette.loops.stochastic_pass import PassState
 from palmette.objectives.risk import Risk, Samples
+from palmette.registry import register
 from palmette.regularizers.elastic import ElasticNet
 from palmette.solvers.driver import outcome
 from palmette.solvers.online import PassRun
@@ -40,6 +41,7 @@ from palmette.surrogates.perceptron import PerceptronLoss
 from palmette.surrogates.ties import TiedPerceptronLoss
 
 
+@register("learner")
 class Perceptron(StructuredEstimator):
     """Averaged structured perceptron: fast, without a penalty, and able to learn batch by batch.
 

@@ -43,9 +43,9 @@ from palmette.estimators.training import (
     without_empty,
 )
 from palmette.executors.choose import executor_for
+from palmette.executors.shards import cut
 from palmette.features.encoded import EncodedInputs
 from palmette.objectives.risk import ROWS_A_BLOCK
-from palmette.objectives.shards import cut
 
 _NO_SUMS = "Sums over outputs are needed; predict works without them."
 
@@ -79,7 +79,7 @@ class Predictions:
               fits, found by scoring each of them. A string stands for its characters. Outputs with labels that the
               model does not know are passed over. ``Multiclass``: a list of labels, all of them known;
               ``Ranking``: orders, as ``predict`` returns them. Ties go to the lowest codes.
-            * a list with one :class:`~palmette.structures.Restriction` (or None) a sample;
+            * a list with one :class:`~palmette.structures.Restriction` (or None) per sample;
             * one :class:`~palmette.structures.Restriction` of the rows of all samples, one sample after the other
               (``SegmentRestriction`` of a ``SemiMarkov``, ``RankingRestriction`` of a ``Ranking``). The samples are
               then answered together, all in memory at once.
@@ -299,7 +299,7 @@ class Predictions:
             found = [codes for answers, _ in parts for codes in answers]
             offsets = offsets_from_lengths(np.concatenate([lengths for _, lengths in parts]))
         if not found:
-            # One number a document of a ranking, one for each label elsewhere.
+            # One number per document of a ranking, one for each label elsewhere.
             labelled = getattr(self.structure, "labelled", True)
             return np.empty((0, len(self.codec_.classes_)) if labelled else 0), offsets
         return np.concatenate(found), offsets

@@ -51,7 +51,7 @@ def progress(estimator: Any, snapshot: Callable[[Any], Any]) -> Iterator[Sequenc
 
 
 class _LogLines:
-    """Logs a step at most once a second."""
+    """Logs a step at most once per second."""
 
     def __init__(self, estimator: Any) -> None:
         self._estimator, self._next = estimator, 0.0

@@ -42,7 +42,7 @@ def regularizers(estimator: Any) -> tuple[Decomposition | None, GroupLasso | Non
         found[kind] = part
     if GroupLasso in found and not estimator._takes_groups:
         raise MissingCapability(
-            f"{type(estimator).__name__} cannot take a GroupLasso, which needs a smooth loss: use CRF, or "
+            f"{type(estimator).__name__} does not support a GroupLasso, which needs a smooth loss: use CRF, or "
             "SSVM(loss='soft_hinge')"
         )
     if Decomposition in found:
@@ -70,7 +70,7 @@ def check_solver(solver: Any, problem: Any) -> None:
             serves = {"perceptron": perceptron, "stochastic": not perceptron, "proximal": problem.smooth}
             names = " or ".join(repr(name) for name in able if serves[name])
             raise MissingCapability(
-                f"{type(solver).__name__} cannot take the regularizer {part}: use solver={names}"
+                f"{type(solver).__name__} does not support the regularizer {part}: use solver={names}"
             )
 
 

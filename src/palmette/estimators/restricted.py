@@ -25,7 +25,7 @@ def best_within(model: Any, X: Any, within: Any) -> tuple[np.ndarray, np.ndarray
         codes = _of_all(model, batch, within, np.flatnonzero(keep))
     elif isinstance(within, str | bytes) or not isinstance(within, Iterable):
         raise TypeError(
-            f"within must be a list of allowed outputs, a Restriction of all rows of X, or a list with one a sample; "
+            f"within must be a list of allowed outputs, a Restriction of all rows of X, or a list with one per sample; "
             f"got {type(within).__name__}: {within!r:.60}"
         )
     else:

@@ -16,6 +16,7 @@ from palmette.loops import find
 from palmette.losses.base import resolve_loss
 from palmette.losses.rescaling import resolve_rescaling
 from palmette.objectives.problem import is_l1_alone
+from palmette.registry import register
 from palmette.solvers.multiclass_dual import FEW_WEIGHTS, suits
 from palmette.surrogates.difference import Difference
 from palmette.surrogates.hinge import Hinge
@@ -33,6 +34,7 @@ LOSSES = ("hinge", "soft_hinge", "ramp")
 USUAL_TOL = {"hinge": 1e-2, "soft_hinge": 1e-3, "ramp": 1e-3}
 
 
+@register("learner")
 class SSVM(KernelEstimator):
     r"""Structured support vector machine (max-margin Markov network on chains).
 
@@ -226,7 +228,7 @@ class SSVM(KernelEstimator):
         """
         check_kernel_settings(self)
         if self.kernel is None and self.edge_kernel is not None:
-            raise ValueError("edge_kernel needs a kernel of nodes beside it: give kernel=Linear(), say")
+            raise ValueError("edge_kernel needs a kernel of nodes too: give kernel=Linear(), for example")
         if self.kernel is None:
             return super().fit(X, y, sample_weight)
         return fit_kernel(self, X, y, sample_weight)
@@ -337,9 +339,9 @@ class SSVM(KernelEstimator):
                 if self._same_samples:  # along a path "auto" may take another solver than before
                     return solver.solve(problem)
                 raise MissingCapability(
-                    f"{type(solver).__name__} goes on from its dual variables, and this model does not have them (it "
+                    f"{type(solver).__name__} continues from its dual variables, and this model does not have them (it "
                     "was loaded, or fitted by another solver or with warm_start=False): use solver='bundle', or fit "
-                    "anew"
+                    "from scratch"
                 )
             return solver.solve(problem, state=solver.restart(problem, self.result_.state))
         return solver.solve(problem, w0=start)

@@ -64,7 +64,7 @@ def checked_strength(name: str, value: Any) -> float:
 
 
 def penalties(estimator: Any, scorer: Any, data: Encoded) -> ElasticNet:
-    """One l2 and one l1 a weight, from the blocks' settings. Sets ``l2_`` of the estimator: that of the features."""
+    """One l2 and one l1 per weight, from the blocks' settings. Sets ``l2_`` of the estimator: that of the features."""
     times, relative = strength(estimator.l2, estimator.C)
     usual = usual_strengths(scorer, data, estimator.usual_share) if relative else {}
     l2, found = np.empty(scorer.n_params), {}

@@ -166,14 +166,14 @@ def check_outputs(X: Any, y: Any, structure: Any) -> None:
 
 
 def encode_outputs(codec: LabelCodec, y: Any, offsets: np.ndarray, layout: str) -> np.ndarray:
-    """Codes of completely annotated outputs, one a row."""
+    """Codes of completely annotated outputs, one per row."""
     codes = codec.encode_items(y) if layout == "items" else codec.encode_outputs(y, np.diff(offsets))
     refuse_unknown(codes, offsets, layout)
     return codes
 
 
 def item_labels(y: Any) -> list:
-    """One label a sample, as a list; the shapes and kinds that scikit-learn refuses are refused likewise."""
+    """One label per sample, as a list; the shapes and kinds that scikit-learn refuses are refused likewise."""
     from sklearn.utils.multiclass import check_classification_targets
     from sklearn.utils.validation import column_or_1d
 
@@ -207,7 +207,7 @@ def refuse_unknown(codes: np.ndarray, offsets: np.ndarray, layout: str) -> None:
 
 
 def checked_weights(sample_weight: Any, n_samples: int) -> np.ndarray:
-    """One non-negative weight a sample; ones by default."""
+    """One non-negative weight per sample; ones by default."""
     if sample_weight is None:
         return np.ones(n_samples)
     refuse_masked(sample_weight, "sample_weight")
@@ -218,7 +218,7 @@ def checked_weights(sample_weight: Any, n_samples: int) -> np.ndarray:
         raise ValueError(f"Sample weights must be 1D array or scalar, got shape {weight.shape}")
     if len(weight) != n_samples:
         raise ValueError(
-            f"sample_weight has {len(weight)} entries, but there are {n_samples} samples: one a sample"
+            f"sample_weight has {len(weight)} entries, but there are {n_samples} samples: one per sample"
         )
     bad = np.flatnonzero(~(np.isfinite(weight) & (weight >= 0)))
     if len(bad):
@@ -255,7 +255,7 @@ def layout_weights(estimator: Any, data: Encoded) -> LinearScorer:
 
 
 def _document_weights(estimator: Any, data: Encoded) -> RankingScorer:
-    """The weights of a ranking: one a feature."""
+    """The weights of a ranking: one per feature."""
     if estimator.fit_intercept is True:
         raise ValueError(
             "fit_intercept=True: an intercept adds the same to all documents of a query and changes no order; leave it "

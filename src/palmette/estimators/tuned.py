@@ -17,6 +17,7 @@ from palmette.estimators.training import (
     given_labels,
     positions,
 )
+from palmette.registry import register
 
 _GIVEN_UP = ("l2", "C", "warm_start")  # parameters of the learner that the search sets
 _OWN = {"l2s": None, "cv": 3, "scoring": None, "search_tol": None}
@@ -100,6 +101,7 @@ def _is_learnt(name: str) -> bool:
     return name == "_structure" or (name.endswith("_") and not name.startswith("_"))
 
 
+@register("learner")
 class CRFCV(Tuned, CRF):
     """Conditional random field whose L2 penalty is chosen by cross-validation.
 
@@ -163,6 +165,7 @@ class CRFCV(Tuned, CRF):
     """
 
 
+@register("learner")
 class SSVMCV(Tuned, SSVM):
     """Structured support vector machine whose L2 penalty is chosen by cross-validation.
 

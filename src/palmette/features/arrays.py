@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from palmette.features.attributes import describe
 from palmette.features.base import Encoder, check_lengths, place
 from palmette.features.kinds import Layout, kind_of, require_kind, samples_of
 from palmette.features.rows import first_not_finite, sparse_rows
+from palmette.registry import register
 
 
 class ArrayEncoder(Encoder):
@@ -59,9 +61,14 @@ class ArrayEncoder(Encoder):
         self.transform(X)
         return self
 
-    def state(self) -> tuple[dict, dict[str, np.ndarray]]:
+    def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Header and (no) arrays."""
-        return {"kind": self.kind, "layout": self.layout, "n_columns": self.n_columns}, {}
+        return {"layout": self.layout, "n_columns": self.n_columns}, {}
+
+    @classmethod
+    def from_state(cls, header: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> ArrayEncoder:
+        """Encoder from what `state` returned."""
+        return cls(header["layout"], header["n_columns"])
 
     def _encode(self, X: Any, n_columns: int | None, allow_empty: bool) -> Batch:
         X = self._converted(listed(X))
@@ -136,7 +143,7 @@ class ArrayEncoder(Encoder):
         """`sample` as a 2-D table of numbers, or None if it is an empty list."""
 
     @abstractmethod
-    def _stack(self, tables: list, n_columns: int) -> np.ndarray | SparseRows:
+    def _stack(self, tables: list[Any], n_columns: int) -> np.ndarray | SparseRows:
         """The tables below each other; they have `n_columns` columns."""
 
     @abstractmethod
@@ -144,6 +151,7 @@ class ArrayEncoder(Encoder):
         """Row, column and value of the first value that is NaN or infinite."""
 
 
+@register("encoder", "dense")
 class DenseEncoder(ArrayEncoder):
     """Encoder of dense arrays.
 
@@ -163,7 +171,7 @@ class DenseEncoder(ArrayEncoder):
         try:
             array = np.asarray(sample)
         except ValueError as error:
-            raise ValueError(f"{where} is no 2-D array: {error}") from None
+            raise ValueError(f"{where} is not a 2-D array: {error}") from None
         if array.shape in ((0,), (0, 0)):
             return None
         array = _numbers(array, where)
@@ -175,7 +183,7 @@ class DenseEncoder(ArrayEncoder):
             )
         return array
 
-    def _stack(self, tables: list, n_columns: int) -> np.ndarray:
+    def _stack(self, tables: list[Any], n_columns: int) -> np.ndarray:
         if len(tables) == 1:
             # Kernels want aligned, writeable C arrays (a memory map of a worker process is read-only).
             return np.require(tables[0], np.float64, ["C", "A", "W", "E"])
@@ -190,6 +198,7 @@ class DenseEncoder(ArrayEncoder):
         return int(row), int(column), float(rows[row, column])
 
 
+@register("encoder", "sparse")
 class SparseEncoder(ArrayEncoder):
     """Encoder of SciPy sparse matrices.
 
@@ -212,7 +221,7 @@ class SparseEncoder(ArrayEncoder):
             if isinstance(sample, (list, tuple)) and not sample:
                 return None
             raise TypeError(
-                f"{where} is no sparse matrix but {describe(sample)}; give one kind for all samples"
+                f"{where} is not a sparse matrix but {describe(sample)}; give one kind for all samples"
             )
         if sample.ndim != 2:
             raise ValueError(
@@ -231,7 +240,7 @@ class SparseEncoder(ArrayEncoder):
             sample.sum_duplicates()
         return sample
 
-    def _stack(self, tables: list, n_columns: int) -> SparseRows:
+    def _stack(self, tables: list[Any], n_columns: int) -> SparseRows:
         if len(tables) == 1:
             table = tables[0]
         elif tables:

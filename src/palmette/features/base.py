@@ -21,6 +21,7 @@ class Encoder(ABC):
     """
 
     kind: ClassVar[Kind]
+    layouts: ClassVar[tuple[str, ...]] = ("sequences", "items")
     named: ClassVar[bool] = False
     """Whether the columns are attributes with names: then only pairs of column and label seen in training get a
     weight, and there is no intercept, unless the estimator says otherwise."""
@@ -32,6 +33,16 @@ class Encoder(ABC):
     @abstractmethod
     def n_columns(self) -> int:
         """Number of feature columns."""
+
+    @property
+    def column_counts(self) -> tuple[int, int]:
+        """Columns of rows, and of what a structure has beside them (segments, edges)."""
+        return self.n_columns, 0
+
+    @property
+    def makes_dense_rows(self) -> bool:
+        """Whether the rows of its batches are dense."""
+        return self.kind == "dense"
 
     @property
     def feature_names(self) -> list[str] | None:
@@ -51,11 +62,11 @@ class Encoder(ABC):
         """An encoder with the columns of this one, followed by the attributes that only `X` has."""
 
     def restricted(self, keep: np.ndarray) -> Encoder:
-        """An encoder with those columns for which `keep` (bool, one a column) is true; named features only."""
+        """An encoder with those columns for which `keep` (bool, one per column) is true; named features only."""
         raise TypeError("columns can be dropped from named features only; those of arrays are the user's own")
 
     @abstractmethod
-    def state(self) -> tuple[dict, dict[str, np.ndarray]]:
+    def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Header (JSON values) and arrays, from which `encoder_from_state` makes the encoder again."""
 
     def check(self, batch: Batch) -> None:

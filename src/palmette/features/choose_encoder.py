@@ -1,4 +1,4 @@
-"""The door: from whatever users hold to the encoder for it."""
+"""Choice of the encoder for given inputs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from palmette.data.checks import check_whole
+from palmette.data.checks import check_type, check_whole
 from palmette.data.sequences import listed
 from palmette.errors import ModelFileError
 from palmette.features.arrays import DenseEncoder, SparseEncoder
@@ -22,10 +22,8 @@ from palmette.features.kinds import Layout, kind_of
 from palmette.features.named_rows import Stream
 from palmette.features.names import NamesEncoder
 from palmette.features.templates import ColumnSentences
-from palmette.structures.graph.encoder import GraphEncoder
-from palmette.structures.segments.encoder import SegmentEncoder
+from palmette.registry import find
 
-_OF_ITEMS = ("names", "hashed", "dense", "sparse")  # kinds of features that items have, too
 _LOOKED_AT = 100  # samples read from an iterator to see what it holds
 
 
@@ -76,7 +74,7 @@ def make_encoder(X: Any, layout: Layout, *, min_count: int = 1, n_hash: int | No
     if isinstance(X, ColumnSentences):
         if layout == "items":
             raise TypeError(
-                "X is ColumnSentences, but the structure has one label a sample: take Chain(), or give the attributes "
+                "X is ColumnSentences, but the structure has one label per sample: use Chain(), or give the attributes "
                 "of each position as a list of strings (Template.apply makes them)"
             )
         if n_hash is not None:
@@ -115,30 +113,12 @@ def check_options(min_count: Any, n_hash: Any) -> None:
 
 
 def encoder_from_state(header: Any, arrays: Mapping[str, np.ndarray]) -> Encoder:
-    """The encoder whose ``state()`` returned `header` and `arrays`."""
-    if not isinstance(header, dict):
-        raise ModelFileError(f"the encoder of a model file must be an object, found {type(header).__name__}")
-    kind, layout, n_columns = (header.get(key) for key in ("kind", "layout", "n_columns"))
-    if layout not in ("sequences", "items") or (layout == "items" and kind not in _OF_ITEMS):
-        raise ModelFileError(f"damaged encoder in a model file: layout {layout!r:.60} of {kind!r:.60}")
+    """The encoder of which :func:`palmette.registry.stored` returned `header` and `arrays`."""
     try:
-        check_whole("n_columns", n_columns, 1)
+        made: Any = find("encoder", check_type("the encoder", header, dict).get("kind"))
+        if header.get("layout") not in made.layouts:
+            raise ValueError(f"layout {header.get('layout')!r:.60} of {header['kind']!r}")
+        check_whole("n_columns", header.get("n_columns"), 1)
     except ValueError as error:
         raise ModelFileError(f"damaged encoder in a model file: {error}") from None
-    if kind == "names":
-        return NamesEncoder.from_state(header, arrays)
-    if kind == "hashed":
-        return HashedNamesEncoder.from_state(header, arrays)
-    if kind == "segments":
-        return SegmentEncoder.from_state(header, arrays, encoder_from_state)
-    if kind == "graphs":
-        return GraphEncoder.from_state(header, arrays, encoder_from_state)
-    if kind == "columns":
-        return ColumnEncoder.from_state(header, arrays)
-    if kind == "hashed columns":
-        return HashedColumnEncoder.from_state(header, arrays)
-    if kind == "dense":
-        return DenseEncoder(layout, n_columns)
-    if kind == "sparse":
-        return SparseEncoder(layout, n_columns)
-    raise ModelFileError(f"a model file with features of kind {kind!r}, which this palmette does not know")
+    return made.from_state(header, arrays)

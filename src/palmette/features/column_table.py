@@ -22,7 +22,7 @@ class ColumnTable:
     Parameters
     ----------
     codes : tuple of ndarray of int32, shape (n_tokens,)
-        One array a column.
+        One array per column.
     cells : tuple of TextIndex
         For each column its distinct cells, by code.
     offsets : ndarray of int64, shape (n_sentences + 1,)
@@ -142,14 +142,14 @@ class ColumnTable:
 
 
 def _bad_token(sentences: Sequence[Sequence[Sequence[str]]]) -> Exception:
-    """The error that names the first token which is no tuple of strings, or of another width than the first."""
+    """The error that names the first token which is not a tuple of strings, or of another width than the first."""
     width = None
     for s, sentence in enumerate(sentences):
         for t, token in enumerate(sentence):
             where = f"sentence {s}, token {t}"
             if isinstance(token, str) or not all(isinstance(cell, str) for cell in token):
                 return TypeError(
-                    f"{where}: expected a tuple of strings, one a column; found {describe(token)}"
+                    f"{where}: expected a tuple of strings, one per column; found {describe(token)}"
                 )
             width = len(token) if width is None else width
             if len(token) != width:

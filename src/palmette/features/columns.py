@@ -22,6 +22,7 @@ from palmette.features.rows import frequent, renumbered, sparse_rows
 from palmette.features.template_syntax import Macro
 from palmette.features.templates import ColumnSentences, Template
 from palmette.features.texts import Spans, TextIndex
+from palmette.registry import register
 
 # Codes of what each macro reads, by distinct cell; under None those of cells outside of sentences.
 _Values = dict[Macro | None, np.ndarray]
@@ -36,6 +37,7 @@ class _Form:
     columns: np.ndarray = field(default_factory=lambda: np.empty(0, np.int32))  # by number of the tuple
 
 
+@register("encoder", "columns")
 class ColumnEncoder(Encoder):
     """Encoder of sentences in columns by a feature template.
 
@@ -66,6 +68,7 @@ class ColumnEncoder(Encoder):
 
     kind = "columns"
     named = True
+    layouts = ("sequences",)
 
     def __init__(self, template: Template, *, min_count: int = 1) -> None:
         super().__init__("sequences")
@@ -246,10 +249,10 @@ class ColumnEncoder(Encoder):
 
     # -- files --------------------------------------------------------------------------------------------
 
-    def state(self) -> tuple[dict, dict[str, np.ndarray]]:
+    def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Header and arrays: the texts of the values, and tuples of their codes."""
         header = {
-            "kind": self.kind, "layout": self.layout, "n_columns": self.n_columns, "template": self.template.text,
+            "layout": self.layout, "n_columns": self.n_columns, "template": self.template.text,
         }  # fmt: skip
         forms = list(self._forms.values())
         arrays = self._values.state("values")
@@ -261,7 +264,7 @@ class ColumnEncoder(Encoder):
         return header, arrays
 
     @classmethod
-    def from_state(cls, header: dict, arrays: Mapping[str, np.ndarray]) -> ColumnEncoder:
+    def from_state(cls, header: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> ColumnEncoder:
         """Encoder from what `state` returned."""
         try:
             encoder = cls(Template.parse(entry(header, "template", str), "the template of the model"))

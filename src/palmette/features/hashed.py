@@ -17,10 +17,12 @@ from palmette.features.names import named_batch, refuse_nothing
 from palmette.features.rows import renumbered
 from palmette.features.texts import Spans
 from palmette.memory import check_size
+from palmette.registry import register
 
 BYTES_A_COLUMN = 24  # at least: where its weights begin, where they are packed, one weight
 
 
+@register("encoder", "hashed")
 class HashedNamesEncoder(Encoder):
     """Encoder of dicts and lists of strings whose columns are hashes of the attribute names.
 
@@ -79,10 +81,9 @@ class HashedNamesEncoder(Encoder):
             self.layout, self.n_hash, restricted_hashes(self.n_hash, self._columns, keep)
         )
 
-    def state(self) -> tuple[dict, dict[str, np.ndarray]]:
+    def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Header, and the columns of the hashes if some were dropped."""
         header = {
-            "kind": self.kind,
             "layout": self.layout,
             "n_columns": self.n_columns,
             "n_hash": self.n_hash,
@@ -90,7 +91,7 @@ class HashedNamesEncoder(Encoder):
         return header, {} if self._columns is None else {"columns": self._columns}
 
     @classmethod
-    def from_state(cls, header: dict, arrays: Mapping[str, np.ndarray]) -> HashedNamesEncoder:
+    def from_state(cls, header: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> HashedNamesEncoder:
         """Encoder from what `state` returned."""
         n_hash, columns = read_hashes(header, arrays)
         return cls(header["layout"], n_hash, columns)
@@ -123,7 +124,7 @@ def restricted_hashes(n_hash: int, columns: np.ndarray | None, keep: np.ndarray)
     return renumbered(keep)[before]
 
 
-def read_hashes(header: dict, arrays: Mapping[str, np.ndarray]) -> tuple[int, np.ndarray | None]:
+def read_hashes(header: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> tuple[int, np.ndarray | None]:
     """``n_hash`` and the table of columns of a model file, checked."""
     columns, n_columns = arrays.get("columns"), header["n_columns"]
     try:

@@ -32,6 +32,7 @@ from palmette.features.hashed import (
 from palmette.features.template_syntax import Macro
 from palmette.features.templates import ColumnSentences, Template
 from palmette.features.texts import Spans, spans_of
+from palmette.registry import register
 
 
 class _Hashes(NamedTuple):
@@ -50,6 +51,7 @@ class _Hashes(NamedTuple):
         return cls(spans.hashes, np.multiply.accumulate(powers)[lengths])
 
 
+@register("encoder", "hashed columns")
 class HashedColumnEncoder(Encoder):
     """Encoder of sentences in columns by a feature template, with a fixed number of columns and no vocabulary.
 
@@ -76,6 +78,7 @@ class HashedColumnEncoder(Encoder):
 
     kind = "hashed columns"
     named = True
+    layouts = ("sequences",)
 
     def __init__(self, template: Template, n_hash: int, columns: np.ndarray | None = None) -> None:
         super().__init__("sequences")
@@ -140,16 +143,16 @@ class HashedColumnEncoder(Encoder):
             self.template, self.n_hash, restricted_hashes(self.n_hash, self._columns, keep)
         )
 
-    def state(self) -> tuple[dict, dict[str, np.ndarray]]:
+    def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Header, and the columns of the hashes if some were dropped."""
         header = {
-            "kind": self.kind, "layout": self.layout, "n_columns": self.n_columns, "n_hash": self.n_hash,
+            "layout": self.layout, "n_columns": self.n_columns, "n_hash": self.n_hash,
             "template": self.template.text,
         }  # fmt: skip
         return header, {} if self._columns is None else {"columns": self._columns}
 
     @classmethod
-    def from_state(cls, header: dict, arrays: Mapping[str, np.ndarray]) -> HashedColumnEncoder:
+    def from_state(cls, header: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> HashedColumnEncoder:
         """Encoder from what `state` returned."""
         n_hash, columns = read_hashes(header, arrays)
         try:

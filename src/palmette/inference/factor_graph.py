@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -37,7 +38,7 @@ class Topology:
 
     @classmethod
     def from_scopes(cls, cards: Iterable[int], scopes: Sequence[Sequence[int]]) -> Topology:
-        """From lists; refuses what is no graph."""
+        """From lists; refuses what is not a graph."""
         ptr = np.zeros(len(scopes) + 1, np.int64)
         np.cumsum([len(scope) for scope in scopes], out=ptr[1:])
         flat = np.array([v for scope in scopes for v in scope], np.int64)
@@ -96,7 +97,7 @@ class Topology:
         return np.concatenate([[0], np.cumsum(self.table_sizes)]).astype(np.int64)
 
     @cached_property
-    def memory(self) -> dict:
+    def memory(self) -> dict[str, Any]:
         """What methods of inference computed from the topology alone, by name."""
         return {}
 
@@ -163,7 +164,7 @@ class FactorGraph:
         return self.values[np.repeat(self.start - ptr[:-1], sizes) + np.arange(ptr[-1])]
 
     def table(self, f: int) -> np.ndarray:
-        """The table of factor f, one axis a variable of its scope."""
+        """The table of factor f, one axis per variable of its scope."""
         size = int(self.topology.table_sizes[f])
         return self.values[self.start[f] : self.start[f] + size].reshape(self.topology.shape_of(f))
 
@@ -192,7 +193,7 @@ class FactorGraph:
         return replace(self, unary=unary)
 
 
-def _check_table(topology: Topology, t: int, scope: tuple, table: np.ndarray) -> None:
+def _check_table(topology: Topology, t: int, scope: tuple[Any, ...], table: np.ndarray) -> None:
     """Refuse a table of another shape than its scope says, and numbers that are no logarithms of potentials."""
     if len(scope) == 1 and not 0 <= scope[0] < topology.n_vars:
         raise ValueError(f"table {t} names variable {scope[0]}, but there are {topology.n_vars} (from 0)")

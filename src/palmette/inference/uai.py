@@ -44,7 +44,7 @@ def _text(path: str | os.PathLike[str]) -> str:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise DataFileError(
-            f"{os.fspath(path)}:{line}: the byte 0x{data[error.start]:02x} is no text; unpack compressed files first"
+            f"{os.fspath(path)}:{line}: the byte 0x{data[error.start]:02x} is not text; unpack compressed files first"
         ) from None
 
 

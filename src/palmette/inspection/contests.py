@@ -1,4 +1,4 @@
-"""What an explanation says: for each position the winner, its rival, and the terms of their difference."""
+"""An explanation: per position the predicted label, its rival, and the terms of their score difference."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ class Explanation:
     calibrated : bool
         Whether probabilities are those of a CRF; of other learners they only rank.
     contests : tuple of Contest
-        One a position.
+        One per position.
     """
 
     labels: list[Any]
@@ -138,7 +138,7 @@ class Explanation:
     def format(
         self, tokens: Sequence[str] | None = None, top: int = 5, truth: Sequence[Any] | None = None
     ) -> str:
-        """Plain text: a line a position, and below it the `top` strongest terms and the sum of the others.
+        """Plain text: a line per position, and below it the `top` strongest terms and the sum of the others.
 
         Parameters
         ----------
@@ -150,7 +150,7 @@ class Explanation:
         """
         words = [f"#{t}" for t in range(1, len(self.labels) + 1)] if tokens is None else list(tokens)
         probability = f"probability {math.exp(self.log_probability):.4g}"
-        unsure = "" if self.calibrated else " (not calibrated: the model is no CRF)"
+        unsure = "" if self.calibrated else " (not calibrated: the model is not a CRF)"
         blocks = [f"score {self.score:.4f}, {probability}{unsure}"]
         wide = max((len(str(c.label)) + len(_shown(c.rival)) for c in self.contests), default=0) + 6
         longest = max(map(len, words), default=0)
@@ -170,7 +170,7 @@ def _shown(rival: Any) -> str:
 
 
 def _lines(contest: Contest, top: int, words: Sequence[str]) -> list[str]:
-    """The strongest terms, one a line, and the rest in one."""
+    """The strongest terms, one per line, and the rest in one."""
     shown, rest = contest.terms[:top], contest.terms[top:]
     cells = [describe(term, contest.position, words) for term in shown]
     widths = [min(max(map(len, column)), _WIDEST) for column in zip(*cells)]

@@ -1,4 +1,4 @@
-"""Why a label won: the difference of two scores, term by term."""
+"""Explanation of a prediction: the difference of two scores, term by term."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class Explainer:
     def __init__(self, model: Any) -> None:
         if not getattr(model.structure, "labelled", True):
             raise MissingCapability(
-                f"explanations say why a label won, and {type(model.structure).__name__} has none: the terms of a "
+                f"explanations compare labels, and {type(model.structure).__name__} has none: the terms of a "
                 "document's score are its features times coef_"
             )
         self.model = model

@@ -93,7 +93,7 @@ def _header_text(kind: str, header: Mapping[str, Any], arrays: Mapping[str, np.n
 def _plain(value: Any) -> Any:
     if isinstance(value, np.generic):
         return value.item()
-    raise TypeError(f"{type(value).__name__} {value!r:.60} is no JSON value")
+    raise TypeError(f"{type(value).__name__} {value!r:.60} is not a JSON value")
 
 
 def _write_zip(file: BinaryIO, text: bytes, arrays: Mapping[str, np.ndarray]) -> None:
@@ -106,7 +106,7 @@ def _write_zip(file: BinaryIO, text: bytes, arrays: Mapping[str, np.ndarray]) ->
                 write_array(member, array)  # type: ignore[arg-type]
 
 
-def read_model(path: str | os.PathLike[str] | BinaryIO) -> tuple[str, dict, dict[str, np.ndarray]]:
+def read_model(path: str | os.PathLike[str] | BinaryIO) -> tuple[str, dict[str, Any], dict[str, np.ndarray]]:
     """Read a model file.
 
     Returns
@@ -129,7 +129,7 @@ def read_model(path: str | os.PathLike[str] | BinaryIO) -> tuple[str, dict, dict
         return _read(file, os.fspath(path))
 
 
-def _read(file: BinaryIO, name: Any) -> tuple[str, dict, dict[str, np.ndarray]]:
+def _read(file: BinaryIO, name: Any) -> tuple[str, dict[str, Any], dict[str, np.ndarray]]:
     try:
         size = file.seek(0, os.SEEK_END)
         with zipfile.ZipFile(file) as archive:
@@ -140,17 +140,17 @@ def _read(file: BinaryIO, name: Any) -> tuple[str, dict, dict[str, np.ndarray]]:
         raise ModelFileError(f"{name}: {error}") from None
     except zipfile.BadZipFile as error:
         raise ModelFileError(
-            f"{name}: this is no model file, or it is truncated or damaged ({error})"
+            f"{name}: this is not a model file, or it is truncated or damaged ({error})"
         ) from error
     except _BROKEN as error:
         raise ModelFileError(f"{name}: the file is damaged ({type(error).__name__}: {error})") from error
     return content["kind"], content["header"], arrays
 
 
-def _read_header(archive: zipfile.ZipFile, size: int) -> dict:
+def _read_header(archive: zipfile.ZipFile, size: int) -> dict[str, Any]:
     """The header of a file of a format that we read, with its parts of the right types."""
     if _HEADER not in archive.namelist():
-        raise ModelFileError(f"this zip is no model file: it has no {_HEADER}")
+        raise ModelFileError(f"this zip is not a model file: it has no {_HEADER}")
     _check_member(archive.getinfo(_HEADER), size)
     try:
         content = json.loads(archive.read(_HEADER), parse_constant=_finite, parse_float=_finite)
@@ -170,7 +170,9 @@ def _read_header(archive: zipfile.ZipFile, size: int) -> dict:
         if not (isinstance(entry, dict) and entry.keys() == {"name", "dtype", "shape"}):
             raise ModelFileError(f"{_HEADER} is damaged: {entry!r:.60} does not describe an array")
         if not (isinstance(entry["name"], str) and _NAME.fullmatch(entry["name"])):
-            raise ModelFileError(f"{_HEADER} names an array {entry['name']!r:.60}, which is no array name")
+            raise ModelFileError(
+                f"{_HEADER} names an array {entry['name']!r:.60}, which is not an array name"
+            )
     return content
 
 
@@ -178,11 +180,13 @@ def _finite(text: str) -> float:
     """A number of the header; NaN and infinity are never written, and 1e999 would be read as infinity."""
     value = float(text)
     if not math.isfinite(value):
-        raise ValueError(f"{text} is no finite number")
+        raise ValueError(f"{text} is not a finite number")
     return value
 
 
-def _safe_members(archive: zipfile.ZipFile, table: list[dict], size: int) -> dict[str, zipfile.ZipInfo]:
+def _safe_members(
+    archive: zipfile.ZipFile, table: list[dict[str, Any]], size: int
+) -> dict[str, zipfile.ZipInfo]:
     """The members by name, after checking that they are those of the table and not larger than the file."""
     infos = archive.infolist()
     members = {info.filename: info for info in infos}
@@ -214,7 +218,9 @@ def _check_member(info: zipfile.ZipInfo, size: int) -> None:
         )
 
 
-def _read_member(archive: zipfile.ZipFile, entry: dict, members: dict[str, zipfile.ZipInfo]) -> np.ndarray:
+def _read_member(
+    archive: zipfile.ZipFile, entry: dict[str, Any], members: dict[str, zipfile.ZipInfo]
+) -> np.ndarray:
     info = members[f"arrays/{entry['name']}.npy"]
     with archive.open(info) as member:
         try:

@@ -1,4 +1,4 @@
-"""Is a Gram matrix positive semi-definite?"""
+"""Test whether a Gram matrix is positive semi-definite."""
 
 from __future__ import annotations
 
@@ -61,12 +61,14 @@ def check_definite(
         which = "the training rows" if n_seen == n else f"{n_seen} of the {n} training rows"
         raise NotPositiveSemidefinite(
             f"{kernel!r} is not positive semi-definite: the most negative eigenvalue of its Gram matrix of {which} "
-            f"is {low:.6g} (the largest is {high:.6g}). Take another kernel, or add a multiple of the identity to it.",
+            f"is {low:.6g} (the largest is {high:.6g}). Use another kernel, or add a multiple of the identity to it.",
             low,
         )
 
 
-def _extremes(multiply: Callable[[np.ndarray], np.ndarray], n: int, seed: int, steps: int = 30) -> tuple:
+def _extremes(
+    multiply: Callable[[np.ndarray], np.ndarray], n: int, seed: int, steps: int = 30
+) -> tuple[Any, ...]:
     """Smallest and largest eigenvalue that ``steps`` Lanczos steps with full orthogonalisation see."""
     basis = np.zeros((steps + 1, n))
     vector = np.random.default_rng(seed).standard_normal(n)

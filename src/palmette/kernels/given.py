@@ -10,10 +10,12 @@ from sklearn.base import clone
 from palmette.kernels.base import Kernel, resolve_kernel
 from palmette.kernels.images import Blurred, Directions
 from palmette.kernels.rows import Rows, as_rows
+from palmette.registry import register
 
 _AT_ONCE = 32  # rows whose kernel with themselves is asked for at once: a square of values for a diagonal
 
 
+@register("kernel")
 class Custom(Kernel):
     """``K(X, Y) = function(X, Y)`` of two tables, such as those of ``sklearn.metrics.pairwise``.
 
@@ -32,7 +34,7 @@ class Custom(Kernel):
     array([[1.5]])
     """
 
-    def __init__(self, function, normalize=False):
+    def __init__(self, function: Any, normalize: bool = False) -> None:
         self.function = function
         self.normalize = normalize
 
@@ -60,6 +62,7 @@ class Custom(Kernel):
         return np.concatenate([np.empty(0), *(np.diagonal(self._cross(part, part)) for part in parts)])
 
 
+@register("kernel")
 class Precomputed(Kernel):
     """Kernel values given instead of features, as ``kernel="precomputed"`` in scikit-learn.
 
@@ -78,7 +81,7 @@ class Precomputed(Kernel):
 
     precomputed: ClassVar[bool] = True
 
-    def __init__(self, normalize=False):
+    def __init__(self, normalize: bool = False) -> None:
         self.normalize = normalize
 
     def check(self) -> None:
@@ -94,6 +97,7 @@ class Precomputed(Kernel):
         return np.array(as_dense(X), float)  # the columns are Y already
 
 
+@register("kernel")
 class Transformed(Kernel):
     """A kernel of transformed rows, ``K(f(x), f(y))``: pictures blurred before they are compared, say.
 
@@ -112,7 +116,7 @@ class Transformed(Kernel):
     array([[6.]], dtype=float32)
     """
 
-    def __init__(self, function, kernel):
+    def __init__(self, function: Any, kernel: Any) -> None:
         self.function = function
         self.kernel = kernel
 

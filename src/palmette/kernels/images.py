@@ -1,4 +1,4 @@
-"""Rows that are images, made ready for a kernel: small shifts and strokes should not make them strangers."""
+"""Preprocessing of rows that are images, for kernels that tolerate small shifts and strokes."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
+
+from palmette.registry import register
 
 WIDEST = 1000.0  # pixels of a blur: its window has eight times as many, and wider ones make any image flat
 
@@ -46,6 +48,7 @@ class ImageMap(BaseEstimator):
         return rows.reshape(-1, *self.shape)
 
 
+@register("kernel")
 class Blurred(ImageMap):
     """Images blurred by a Gaussian of ``sigma`` pixels, so that pixels near each other count as alike.
 
@@ -61,7 +64,7 @@ class Blurred(ImageMap):
     array([[0.08, 0.62, 0.08]])
     """
 
-    def __init__(self, shape, sigma=1.0):
+    def __init__(self, shape: Any, sigma: float = 1.0) -> None:
         self.shape = shape
         self.sigma = sigma
 
@@ -71,6 +74,7 @@ class Blurred(ImageMap):
         return images.reshape(len(images), -1)
 
 
+@register("kernel")
 class Directions(ImageMap):
     """How strongly an image changes into each of some directions, place by place, blurred.
 
@@ -92,7 +96,7 @@ class Directions(ImageMap):
     (2, 1024)
     """
 
-    def __init__(self, shape, sigma=1.0, n_directions=8, smooth=0.6):
+    def __init__(self, shape: Any, sigma: float = 1.0, n_directions: int = 8, smooth: float = 0.6) -> None:
         self.shape = shape
         self.sigma = sigma
         self.n_directions = n_directions

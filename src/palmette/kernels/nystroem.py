@@ -1,4 +1,4 @@
-"""Approximate feature maps of kernels, which lead large data to the linear solvers."""
+"""Approximate feature maps of kernels, so that linear solvers can be used on large data."""
 
 from __future__ import annotations
 
@@ -14,10 +14,12 @@ from sklearn.utils.validation import check_is_fitted
 from palmette.kernels.base import Kernel, resolve_kernel
 from palmette.kernels.definite import check_definite
 from palmette.kernels.rows import Rows, as_rows, distinct
+from palmette.registry import register
 
 _LEAST = 1e-12  # eigenvalues below this, relatively, are rounding
 
 
+@register("kernel")
 class Nystroem(TransformerMixin, BaseEstimator):
     r"""Features whose inner products approximate a kernel: ``phi(x) = K_mm^{-1/2} K(landmarks, x)``.
 
@@ -42,7 +44,7 @@ class Nystroem(TransformerMixin, BaseEstimator):
     True
     """
 
-    def __init__(self, kernel="rbf", n_components=100, random_state=0):
+    def __init__(self, kernel: Any = "rbf", n_components: int = 100, random_state: int = 0) -> None:
         self.kernel = kernel
         self.n_components = n_components
         self.random_state = random_state

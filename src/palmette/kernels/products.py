@@ -11,6 +11,7 @@ from sklearn.base import clone
 
 from palmette.kernels.base import Kernel, inverse_roots
 from palmette.kernels.rows import Rows, products, squared_norms, variance
+from palmette.registry import register
 
 _SMALL = 2.0**24  # whole numbers below this are exact in single precision
 _RANGE = 50.0  # exponents of a Gaussian below this lose nothing that matters in single precision
@@ -59,6 +60,7 @@ class ProductKernel(Kernel):
         return self.at_itself(squared_norms(X))
 
 
+@register("kernel")
 class Linear(ProductKernel):
     """``K(x, y) = <x, y>``; with ``normalize`` the cosine.
 
@@ -75,7 +77,7 @@ class Linear(ProductKernel):
     array([[3., 2.]], dtype=float32)
     """
 
-    def __init__(self, normalize=False):
+    def __init__(self, normalize: bool = False) -> None:
         self.normalize = normalize
 
     @property
@@ -88,6 +90,7 @@ class Linear(ProductKernel):
         return inner
 
 
+@register("kernel")
 class Polynomial(ProductKernel):
     """``K(x, y) = (gamma <x, y> + coef0)^degree``, as scikit-learn's ``polynomial_kernel``.
 
@@ -109,7 +112,9 @@ class Polynomial(ProductKernel):
     array([[1.]], dtype=float32)
     """
 
-    def __init__(self, degree=3, gamma="scale", coef0=1.0, normalize=False):
+    def __init__(
+        self, degree: int = 3, gamma: Any = "scale", coef0: float = 1.0, normalize: bool = False
+    ) -> None:
         self.degree = degree
         self.gamma = gamma
         self.coef0 = coef0
@@ -149,6 +154,7 @@ class Polynomial(ProductKernel):
         return inner
 
 
+@register("kernel")
 class RBF(ProductKernel):
     """``K(x, y) = exp(-gamma |x - y|^2)``, as scikit-learn's ``rbf_kernel``.
 
@@ -165,7 +171,7 @@ class RBF(ProductKernel):
     array([[1.   , 0.135]], dtype=float32)
     """
 
-    def __init__(self, gamma="scale", normalize=False):
+    def __init__(self, gamma: Any = "scale", normalize: bool = False) -> None:
         self.gamma = gamma
         self.normalize = normalize
 
@@ -206,7 +212,7 @@ class RBF(ProductKernel):
 
 
 def check_gamma(kernel: Any) -> None:
-    """Refuse a gamma that is no positive number and not "scale"."""
+    """Refuse a gamma that is not a positive number and not "scale"."""
     gamma, name = kernel.gamma, type(kernel).__name__
     if isinstance(gamma, str):
         if gamma != "scale":

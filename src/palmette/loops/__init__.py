@@ -5,6 +5,6 @@ of this package. Loops of one structure live in the structure's folder and are r
 nothing is imported before it is needed. Compiled and generic loops of a solver take the same steps; tests show it.
 """
 
-from palmette.loops.table import ANY, Loop, find, kind_of, register
+from palmette.loops.table import ANY, CompiledLoop, Loop, compiled_as, find, register
 
-__all__ = ["ANY", "Loop", "find", "kind_of", "register"]
+__all__ = ["ANY", "CompiledLoop", "Loop", "compiled_as", "find", "register"]

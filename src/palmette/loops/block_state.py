@@ -7,6 +7,8 @@ from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 
+from palmette.errors import MissingCapability
+
 FORGET = 0.2  # share of the present weights in their running mean
 
 
@@ -72,3 +74,14 @@ class Blocks(Protocol):
 
     def value(self, w: np.ndarray) -> tuple[float, float]:
         """The data term at ``w`` by the maxima found, and what they may add to it."""
+
+
+def require_parts(problem: Any, solver: str) -> None:
+    """Refuse a loss that marginals of nodes and edges do not determine."""
+    task_loss = problem.surrogate.task_loss
+    if getattr(task_loss, "way", None) != "parts":
+        raise MissingCapability(
+            f"{solver} needs a task loss that is a sum over positions here, not "
+            f"{type(task_loss).__name__}: its dual variables are marginals, which know no other; use "
+            "solver='bundle', or task_loss='hamming' where outputs have labels"
+        )

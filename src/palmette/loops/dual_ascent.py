@@ -19,13 +19,8 @@ class DualVariables(Protocol):
     weight: np.ndarray
     gap: np.ndarray
 
-    @classmethod
-    def of(cls, problem: Any, dtype: Any) -> Self:
+    def __init__(self, problem: Any, dtype: Any) -> None:
         """The variables of a problem at ``w = 0``, in this precision."""
-
-    @staticmethod
-    def refusal(problem: Any) -> str:
-        """What the loop cannot take of the penalty and features of a problem that it accepts; empty if nothing."""
 
     def copy(self) -> Self:
         """An independent copy."""

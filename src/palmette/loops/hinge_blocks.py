@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from palmette._kernels.constants import FREE, TIE
 from palmette.loops.active_set import ActiveSet, block_losses, dual_weights
+from palmette.loops.table import Loop
 
 INNER_GENERIC = (
     2  # pairwise steps a visit, each of which asks a structure for the score of every active labeling
 )
 
 
-class GenericBlocks:
+class GenericBlocks(Loop):
     """The same visits through one-sample shards, for structures or losses without a compiled loop."""
 
     variables = ActiveSet
-
-    def __init__(self, problem: Any, inner: int = INNER_GENERIC) -> None:
-        self.problem, self.inner = problem, inner
+    inner = INNER_GENERIC
 
     def visit(self, active: ActiveSet, order: np.ndarray) -> None:
         """Visit the samples of ``order``."""

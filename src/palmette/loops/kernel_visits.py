@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from palmette._kernels.constants import FREE, TIE_SINGLE
-from palmette.loops.table import find
+from palmette.loops.table import Loop, find
 
 if TYPE_CHECKING:
     from palmette.objectives.kernel_dual import KernelProblem, KernelState
@@ -35,11 +35,8 @@ def visit_all(problem: KernelProblem, state: KernelState, order: np.ndarray, rou
     return sum(visits.visit(state, run, rounds, steps) for run in runs)
 
 
-class GenericVisits:
+class GenericVisits(Loop):
     """Visits through potentials of one sample, for any structure and loss."""
-
-    def __init__(self, problem: KernelProblem) -> None:
-        self.problem = problem
 
     def visit(self, state: KernelState, order: np.ndarray, rounds: int, steps: int) -> int:
         """Visit the samples of ``order`` once each; returns how often no place was free for a new labeling."""

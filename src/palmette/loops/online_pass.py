@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from palmette._kernels.constants import AROW, PERCEPTRON
-from palmette.loops.table import find
+from palmette.loops.table import Loop, find
 
 
 @dataclass
@@ -64,11 +64,8 @@ def pass_here(
     return state, loss, n_wrong
 
 
-class GenericOnline:
+class GenericOnline(Loop):
     """Steps through one-sample shards, for problems without a compiled loop."""
-
-    def __init__(self, problem: Any) -> None:
-        self.problem = problem
 
     def run(
         self, state: OnlineState, order: np.ndarray, rule: int, strength: float, root_cost: bool

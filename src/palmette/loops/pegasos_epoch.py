@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from palmette._kernels.constants import SMALLEST_SCALE
-from palmette.loops.table import find
+from palmette.loops.table import Loop, find
 
 
 class Epoch(NamedTuple):
@@ -66,11 +66,8 @@ def run_epoch(
     return Epoch(w, total, offset, gradient)
 
 
-class GenericStretches:
+class GenericStretches(Loop):
     """The same steps through one-sample shards; a step touches the weights of its samples only."""
-
-    def __init__(self, problem: Any) -> None:
-        self.problem = problem
 
     def run(
         self,

@@ -9,7 +9,7 @@ import numpy as np
 
 from palmette.errors import MissingCapability
 from palmette.executors.choose import require_shared_memory
-from palmette.loops.table import find
+from palmette.loops.table import Loop, find
 
 VECTORS = ("w", "squares", "drift")
 PARALLEL = (None, "sharded", "lock_free")
@@ -111,11 +111,8 @@ def pass_here(
     return state, value, n_updates
 
 
-class GenericPass:
+class GenericPass(Loop):
     """Steps through one-sample shards, for problems without a compiled loop."""
-
-    def __init__(self, problem: Any) -> None:
-        self.problem = problem
 
     def run_parallel(self, state: PassState, order: np.ndarray, mode: str) -> tuple[float, int, int]:
         """Refused: the interpreter runs one step at a time."""

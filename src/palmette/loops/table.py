@@ -4,31 +4,44 @@ from __future__ import annotations
 
 from functools import cache
 from importlib import import_module
-from typing import Any, Protocol
+from typing import Any, ClassVar
 
 ANY = "*"  # a loop that any structure may be served by: asked last
 
 _TABLE: dict[tuple[str, str], str] = {}
 
 
-class Loop(Protocol):
-    """What every entry of the table is: a class whose objects run one solver's loop on one problem.
+class Loop:
+    """One solver's loop on one problem. Its methods are a protocol of this package, named after what it does.
 
-    The protocols of its methods stand beside the generic loops: ``loops.block_state.Blocks``,
-    ``loops.stochastic_pass.Pass``, ``loops.online_pass.OnlineLoop``, ``loops.pegasos_epoch.Stretches``,
-    ``loops.kernel_visits.Visits``.
+    Parameters
+    ----------
+    problem : Problem
     """
 
-    def __init__(self, problem: Any) -> None: ...
+    compiled: ClassVar[bool] = False
 
-    compiled: bool  # False: it runs in Python, for a structure whose answers need a loop of their own
+    def __init__(self, problem: Any) -> None:
+        self.problem = problem
 
-    @staticmethod
-    def accepts(problem: Any) -> bool:
+    @classmethod
+    def accepts(cls, problem: Any) -> bool:
         """Whether the loop serves this problem: the only place where its conditions are written."""
+        return cls.why_not(problem) == ""
+
+    @classmethod
+    def why_not(cls, problem: Any) -> str | None:
+        """What it cannot take of a problem, for messages; empty if it serves, None if it is for others altogether."""
+        return ""
 
 
-def kind_of(part: object) -> str | None:
+class CompiledLoop(Loop):
+    """A loop that runs outside the interpreter."""
+
+    compiled = True
+
+
+def compiled_as(part: object) -> str | None:
     """What compiled loops may take a structure, scorer, surrogate or task loss for: ``compiled_as`` of its own class.
 
     A subclass may override anything, so it does not inherit the name; one that changes nothing that loops rely on
@@ -36,7 +49,7 @@ def kind_of(part: object) -> str | None:
 
     >>> class Plain: compiled_as = "plain"
     >>> class Other(Plain): pass
-    >>> kind_of(Plain()), kind_of(Other())
+    >>> compiled_as(Plain()), compiled_as(Other())
     ('plain', None)
     """
     return vars(type(part)).get("compiled_as")
@@ -59,7 +72,7 @@ def register(solver: str, layout: str, target: str) -> None:
 
 def find(solver: str, problem: Any) -> Any:
     """The class of the loop that serves ``problem`` under a solver, or None: then the generic loop runs."""
-    for layout in (kind_of(getattr(problem, "structure", None)), ANY):
+    for layout in (compiled_as(getattr(problem, "structure", None)), ANY):
         target = _TABLE.get((solver, layout or ""))
         if target is not None and (loop := _loaded(target)).accepts(problem):
             return loop
@@ -67,9 +80,10 @@ def find(solver: str, problem: Any) -> Any:
 
 
 def why_not(solver: str, problem: Any, otherwise: str) -> str:
-    """What the loop of this layout cannot take of a problem, empty if it serves; ``otherwise`` without a loop."""
-    target = _TABLE.get((solver, kind_of(problem.structure) or ""))
-    return otherwise if target is None else _loaded(target).why_not(problem)
+    """What the loop of this layout cannot take of a problem, empty if it serves; ``otherwise`` where there is none."""
+    target = _TABLE.get((solver, compiled_as(problem.structure) or ""))
+    reason = None if target is None else _loaded(target).why_not(problem)
+    return otherwise if reason is None else reason
 
 
 @cache

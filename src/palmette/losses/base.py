@@ -35,7 +35,7 @@ class BoundLoss(Protocol):
     """A loss on codes; ``way`` names how its augmented maximum is found (see the module's docstring).
 
     Rescaled maxima (:mod:`palmette.losses.rescaling`) ask for more: ``weighted_best(structure, theta, true, weight)``,
-    the maximum of ``f + weight D`` with one weight a sample, and ``largest(structure, theta, true)``, bounds on the
+    the maximum of ``f + weight D`` with one weight per sample, and ``largest(structure, theta, true)``, bounds on the
     loss of any output. They are sharper with ``unit`` (of which all losses are multiples), ``least`` (the smallest loss
     above 0), ``weighted_cost(theta, true, weight)`` (the loss as a cost for ``k_best``) and ``candidates(theta, true)``
     (the few outputs of one sample among which the best must be).
@@ -84,7 +84,7 @@ def resolve_loss(loss: Any, structure: Any, classes: tuple) -> BoundLoss:
 
 
 def no_way(loss: Any, structure: Any) -> MissingCapability:
-    """The error for a pair whose augmented maximum nobody knows how to find."""
+    """The error for a pair without a method for its augmented maximum."""
     return MissingCapability(
         f"task loss {type(loss).__name__} has no augmented maximum on {type(structure).__name__}: "
         "choose another task_loss, or register a search for this pair"

@@ -79,7 +79,7 @@ def _by_k_best(envelope: Envelope, found: RescaledBest, s: int) -> None:
         k = NEXT[times[line]]
         times[line] += 1
         cost = own.task_loss.weighted_cost(own.theta, own.true, slope[line])
-        if cost is None:  # a loss that is no sum of costs
+        if cost is None:  # a loss that is not a sum of costs
             return
         try:
             ranked = np.array([codes for codes, _ in own.structure.k_best(own.theta, k, cost=cost)[0]])

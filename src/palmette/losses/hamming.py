@@ -12,11 +12,13 @@ import numpy as np
 from palmette.contracts.structure import Best
 from palmette.losses.base import no_way
 from palmette.losses.weighted_maximum import per_sample
+from palmette.registry import register
 from palmette.structures.positions.tables import ChainTables
 
 MOST_PARTS = 1000  # units that the dearest confusion may have
 
 
+@register("loss")
 @dataclass(frozen=True)
 class Hamming:
     """``D(y, y') = sum_t costs[y_t, y'_t]``; by default the number of wrong positions (not their mean).
@@ -128,7 +130,7 @@ def _cost_table(costs: Any, classes: tuple) -> np.ndarray:
                 table[code[key[0]], code[key[1]]] = cost
             else:
                 raise ValueError(
-                    f"Hamming costs name {key!r}, which is no label; known labels: {list(classes)}"
+                    f"Hamming costs name {key!r}, which is not a label; known labels: {list(classes)}"
                 )
     else:
         table = np.array(costs, dtype=float)

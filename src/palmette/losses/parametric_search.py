@@ -6,7 +6,7 @@ are the upper envelope of all points, and the most that anything under them is w
 with a smaller loss than the best output (lambda = 0) is worth more than that output, so ``lambda >= 0`` is enough.
 
 The next ``lambda`` of a sample is the slope between two neighbouring points where the bound is highest: either there is
-a point above, or the stretch is settled. Samples are searched together, one maximisation of all open ones a round.
+a point above, or the stretch is settled. Samples are searched together, one maximisation of all open ones per round.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""``max_y f(y) + weight D(true, y)`` with one weight a sample, and how sure the maximum is."""
+"""``max_y f(y) + weight D(true, y)`` with one weight per sample, and how sure the maximum is."""
 
 from __future__ import annotations
 

@@ -12,8 +12,10 @@ from palmette.errors import InfeasibleError
 from palmette.losses.base import no_way
 from palmette.losses.hamming import PartsLoss
 from palmette.losses.weighted_maximum import per_sample
+from palmette.registry import register
 
 
+@register("loss")
 @dataclass(frozen=True)
 class ZeroOne:
     """``D(y, y') = 1`` if the outputs differ anywhere, else 0.

@@ -250,7 +250,7 @@ def tally_queries(name: str, values: Any) -> Tally:
     values = np.asarray(values, np.float64)
     if values.ndim != 1 or not np.isfinite(values).all():
         raise ValueError(
-            f"values must be one finite number a query, got an array of shape {values.shape}; use per_query=True"
+            f"values must be one finite number per query, got an array of shape {values.shape}; use per_query=True"
         )
     return Tally(name, values, np.ones(len(values)))
 
@@ -324,7 +324,7 @@ def _query(i: int, grades: Any, scores: Any, linear: bool) -> tuple[np.ndarray, 
     grades, scores = np.asarray(grades, np.float64), np.asarray(scores, np.float64)
     if grades.ndim != 1 or grades.shape != scores.shape:
         raise ValueError(
-            f"query {i}: grades have shape {grades.shape}, scores {scores.shape}; one number a document is needed"
+            f"query {i}: grades have shape {grades.shape}, scores {scores.shape}; one number per document is needed"
         )
     if not len(grades):
         raise ValueError(f"query {i} has no documents; leave it out")

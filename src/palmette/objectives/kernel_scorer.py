@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -20,29 +20,19 @@ from palmette.data.checks import (
     needed,
 )
 from palmette.kernels import (
-    RBF,
-    Blurred,
     Custom,
-    Directions,
     Kernel,
-    Linear,
     Nystroem,
-    Polynomial,
-    Precomputed,
     Transformed,
 )
 from palmette.kernels.images import ImageMap
 from palmette.kernels.rows import Rows, as_rows
-from palmette.structures.chain.edge_scorer import EdgeScorer
-from palmette.structures.graph.scorer import GraphScorer
-from palmette.structures.positions.linear_scorer import LinearScorer
-from palmette.structures.ranking.scorer import RankingScorer
-from palmette.structures.segments.scorer import SegmentScorer
+from palmette.registry import find, kind_of, register, revive, stored
+
+if TYPE_CHECKING:
+    from palmette.structures.positions.linear_scorer import LinearScorer
 
 VALUES_A_BLOCK = 2**24  # kernel values computed at once in prediction: 64 MB
-
-_MAPS = {kind.__name__: kind for kind in (Blurred, Directions)}
-_BY_NAME = {kind.__name__: kind for kind in (Linear, Polynomial, RBF, Precomputed)}
 
 
 def bare(batch: Any) -> Any:
@@ -72,6 +62,7 @@ def edge_inputs(batch: Any) -> Rows:
     return sparse.csr_array(sparse.hstack(sides)) if sparse.issparse(rows) else np.hstack(sides)
 
 
+@register("scorer", "kernel")
 @dataclass(frozen=True)
 class KernelScorer:
     """``node[t, k] = sum_u coef[u, k] K(x_u, x_t)``; edges by a kernel likewise, or as ``linear`` scores them.
@@ -91,6 +82,8 @@ class KernelScorer:
     edge_kernel, edge_support : Kernel and rows, optional
         What scores label pairs at edges, ``sum_e coef[e, i, j] K(z_e, z)``.
     """
+
+    functions: ClassVar[tuple[str, ...]] = ("kernel", "edge_kernel")
 
     kernel: Kernel
     support: Rows
@@ -210,9 +203,9 @@ class KernelScorer:
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Header and arrays for a model file."""
-        linear_header, linear_arrays = self.linear.state()
+        linear_header, linear_arrays = stored(self.linear)
         header = {
-            "kind": "kernel", "n_columns": self.n_columns, "kernel": kernel_state(self.kernel), "linear": linear_header,
+            "n_columns": self.n_columns, "kernel": kernel_state(self.kernel), "linear": linear_header,
             "has_edges": self.has_edges, "n_labels": self.n_labels, "support": list(map(int, self.support.shape)),
         }  # fmt: skip
         arrays = {f"linear.{k}": v for k, v in linear_arrays.items()} | rows_state(self.support)
@@ -224,20 +217,29 @@ class KernelScorer:
 
     @classmethod
     def from_state(
-        cls, header: dict[str, Any], arrays: dict[str, np.ndarray], given: Any = None, edge_given: Any = None
+        cls,
+        header: dict[str, Any],
+        arrays: dict[str, np.ndarray],
+        kernel: Any = None,
+        edge_kernel: Any = None,
     ) -> KernelScorer:
-        """Inverse of :meth:`state`; ``given`` are the kernels again where they are functions of the user's."""
-        linear = _linear_from_state(header.get("linear"), group(arrays, "linear"))
+        """Inverse of :meth:`state`; the kernels are given again where they are functions of the user's."""
+        linear = revive("scorer", header.get("linear"), group(arrays, "linear"))
         rows = rows_from_state(arrays, header.get("support"))
-        kernel = kernel_from_state(header.get("kernel"), given)
-        found = cls(kernel, rows, entry(header, "n_columns", int, "the scorer"), linear)
+        found = cls(
+            kernel_from_state(header.get("kernel"), kernel),
+            rows,
+            entry(header, "n_columns", int, "the scorer"),
+            linear,
+        )
         if "edge_kernel" not in header:
             return found
-        edge_kernel = kernel_from_state(header["edge_kernel"], edge_given)
+        edge_kernel = kernel_from_state(header["edge_kernel"], edge_kernel)
         edges = rows_from_state(group(arrays, "edges"), header.get("edge_support"))
         return replace(found, edge_kernel=edge_kernel, edge_support=edges)
 
 
+@register("scorer", "mapped")
 @dataclass(frozen=True)
 class MappedScorer:
     """Linear scores of rows that a feature map has been applied to (:class:`palmette.kernels.Nystroem`).
@@ -251,6 +253,8 @@ class MappedScorer:
     linear : LinearScorer
         Of the mapped rows.
     """
+
+    functions: ClassVar[tuple[str, ...]] = ("kernel",)
 
     feature_map: Nystroem
     n_columns: int
@@ -297,9 +301,9 @@ class MappedScorer:
             raise TypeError(
                 f"a model file cannot hold {own.kernel!r}, a transformer of another library: pickle the model"
             )
-        linear_header, arrays = self.linear.state()
+        linear_header, arrays = stored(self.linear)
         header = {
-            "kind": "mapped", "n_columns": self.n_columns, "kernel": kernel_state(own.kernel_), "linear": linear_header,
+            "n_columns": self.n_columns, "kernel": kernel_state(own.kernel_), "linear": linear_header,
             "n_components": int(own.n_components), "support": list(map(int, own.landmarks_.shape)),
         }  # fmt: skip
         arrays = {f"linear.{k}": v for k, v in arrays.items()} | rows_state(own.landmarks_)
@@ -307,33 +311,17 @@ class MappedScorer:
 
     @classmethod
     def from_state(
-        cls, header: dict[str, Any], arrays: dict[str, np.ndarray], given: Any = None, edge_given: Any = None
+        cls, header: dict[str, Any], arrays: dict[str, np.ndarray], kernel: Any = None
     ) -> MappedScorer:
-        """Inverse of :meth:`state`."""
-        given = given.kernel if isinstance(given, Nystroem) else given
+        """Inverse of :meth:`state`; the kernel is given again where it is a function of the user's."""
+        given = kernel.kernel if isinstance(kernel, Nystroem) else kernel
         kernel = kernel_from_state(header.get("kernel"), given)
         found = Nystroem(kernel, check_whole("n_components", header.get("n_components"), 1))
         found.kernel_, found.landmarks_ = kernel, rows_from_state(arrays, header.get("support"))
         found.normalization_ = check_array("normalization", needed(arrays, "normalization"), np.float64, 2)
         found.n_features_out_ = found.normalization_.shape[1]
-        linear = _linear_from_state(header.get("linear"), group(arrays, "linear"))
+        linear = revive("scorer", header.get("linear"), group(arrays, "linear"))
         return cls(found, entry(header, "n_columns", int, "the scorer"), linear)
-
-
-def _linear_from_state(header: Any, arrays: dict[str, np.ndarray]) -> Any:
-    return weights_scorer(header).from_state(header, arrays)
-
-
-def weights_scorer(header: Any) -> Any:
-    """The class of a scorer of weights, by its entry in a model file."""
-    kinds = {
-        None: LinearScorer, "edges": EdgeScorer, "graph": GraphScorer, "ranking": RankingScorer,
-        "segments": SegmentScorer,
-    }  # fmt: skip
-    kind = check_type("the weights", header, dict).get("kind")
-    if not isinstance(kind, str | None) or kind not in kinds:
-        raise ValueError(f"the weights are of the kind {kind!r:.60}, which this palmette does not know")
-    return kinds[kind]
 
 
 def _check_support(name: str, kernel: Any, rows: Rows, n_columns: int) -> None:
@@ -359,13 +347,11 @@ def kernel_state(kernel: Kernel) -> dict[str, Any]:
     if isinstance(kernel, Transformed):
         function = None
         if isinstance(kernel.function, ImageMap):
-            function = {"name": type(kernel.function).__name__, "options": kernel.function.get_params()}
+            function = {"name": kind_of(kernel.function), "options": kernel.function.get_params()}
         return {"name": "Transformed", "inner": kernel_state(kernel.kernel), "function": function}
     if isinstance(kernel, Custom):
         return {"name": "Custom", "normalize": bool(kernel.normalize)}
-    if type(kernel) not in _BY_NAME.values():
-        raise TypeError(f"a model file cannot hold {kernel!r}, a kernel class of your own: pickle the model")
-    return {"name": type(kernel).__name__, "options": kernel.get_params()}
+    return {"name": kind_of(kernel), "options": kernel.get_params()}
 
 
 def kernel_from_state(header: Any, given: Any = None) -> Kernel:
@@ -373,7 +359,7 @@ def kernel_from_state(header: Any, given: Any = None) -> Kernel:
     name = entry(header, "name", str, "the kernel")
     if name == "Transformed":
         own = header.get("function")
-        function = given.function if own is None else _made(_MAPS, own, "the function of the kernel")
+        function = given.function if own is None else _made(ImageMap, own, "the function of the kernel")
         kernel: Kernel = Transformed(
             function, kernel_from_state(header.get("inner"), getattr(given, "kernel", None))
         )
@@ -381,19 +367,19 @@ def kernel_from_state(header: Any, given: Any = None) -> Kernel:
         function = given.function if isinstance(given, Custom) else given
         kernel = Custom(function, entry(header, "normalize", bool, "the kernel"))
     else:
-        kernel = _made(_BY_NAME, header, "the kernel")
+        kernel = _made(Kernel, header, "the kernel")
         if isinstance(getattr(kernel, "gamma", 1.0), str):
             raise ValueError(f"gamma of the kernel must be a number, found {kernel.gamma!r}")
     kernel.check()
     return kernel
 
 
-def _made(kinds: dict[str, Any], header: Any, where: str) -> Any:
-    """An object of a named class with its options."""
-    name, options = entry(header, "name", str, where), entry(header, "options", dict, where)
-    if name not in kinds:
-        raise ValueError(f"{where} is {name!r:.60}, which this palmette does not know")
-    return kinds[name](**options)
+def _made(base: type, header: Any, where: str) -> Any:
+    """An object of a registered subclass of ``base`` with its options."""
+    made = find("kernel", entry(header, "name", str, where))
+    if not issubclass(made, base):
+        raise ValueError(f"{where} is a {made.__name__}, expected a {base.__name__}")
+    return made(**entry(header, "options", dict, where))
 
 
 def rows_state(rows: Rows) -> dict[str, np.ndarray]:

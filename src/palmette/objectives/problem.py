@@ -77,13 +77,13 @@ def _smooth(problem: Any) -> str:
 def _separable(problem: Any) -> str:
     if problem.regularizer.separable:
         return ""
-    return "cannot take a group lasso: use solver='proximal', for smooth losses"
+    return "does not support a group lasso: use solver='proximal', for smooth losses"
 
 
 def _whole(problem: Any) -> str:
     if getattr(problem, "decomposition", None) is None:
         return ""
-    return "cannot take a Decomposition: use solver='stochastic', or 'proximal' for smooth losses"
+    return "does not support Decomposition: use solver='stochastic', or 'proximal' for smooth losses"
 
 
 def _no_l1(problem: Any) -> str:
@@ -145,7 +145,7 @@ def _log(problem: Any) -> str:
         return ""
     others = "'lbfgs' or 'stochastic'" if problem.smooth else "'bundle', 'frank_wolfe' or 'stochastic'"
     given = getattr(problem.structure, "chain", problem.structure)  # as the user wrote it
-    return f"serves the log loss of chains of order 1, not {name_of(problem)} on {given!r:.80}: use solver={others}"
+    return f"supports the log loss of chains of order 1, not {name_of(problem)} on {given!r:.80}: use solver={others}"
 
 
 def _kernel(problem: Any) -> str:
@@ -205,17 +205,6 @@ def check_needs(problem: Any, solver: str, needs: Sequence[str]) -> None:
             )
         elif refusal := NEEDS[need](problem):
             raise MissingCapability(f"{solver} {refusal}")
-
-
-def require_parts(problem: Problem, solver: str) -> None:
-    """Refuse a loss that marginals of nodes and edges do not determine."""
-    task_loss: Any = problem.surrogate.task_loss  # type: ignore[attr-defined]
-    if getattr(task_loss, "way", None) != "parts":
-        raise MissingCapability(
-            f"{solver} needs a task loss that is a sum over positions here, not "
-            f"{type(task_loss).__name__}: its dual variables are marginals, which know no other; use "
-            "solver='bundle', or task_loss='hamming' where outputs have labels"
-        )
 
 
 def first_point(problem: Problem, w0: np.ndarray | None) -> np.ndarray:

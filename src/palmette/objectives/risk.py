@@ -10,16 +10,16 @@ import numpy as np
 from palmette.contracts.executor import Executor, State
 from palmette.contracts.structure import require
 from palmette.data.batch import Batch
+from palmette.executors.shards import MAX_SHARDS, ROWS_A_SHARD, cut
 from palmette.executors.threads import ThreadExecutor
 from palmette.loops.batch_loss import BatchLoss
 from palmette.loops.table import find
-from palmette.objectives.shards import MAX_SHARDS, ROWS_A_SHARD, cut
 
 ROWS_A_BLOCK = 4096  # rows scored and inferred at once: their tables stay in the cache
 
 
 class Samples(NamedTuple):
-    """Encoded training samples: inputs, true outputs (codes a row) and weights (one a sample)."""
+    """Encoded training samples: inputs, true outputs (codes per row) and weights (one per sample)."""
 
     batch: Batch
     codes: np.ndarray

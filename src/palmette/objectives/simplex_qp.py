@@ -237,7 +237,8 @@ class _ActiveSet:
         direction[np.argmax(here)] -= direction.sum()  # rounding; stay on the simplex
         falling = direction < 0.0
         limits = np.full(len(line), np.inf)
-        limits[falling] = here[falling] / -direction[falling]
+        with np.errstate(over="ignore"):  # a denormal direction never meets the boundary
+            limits[falling] = here[falling] / -direction[falling]
         length = min(longest, limits.min())
         there = np.maximum(here + length * direction, 0.0)
         there[limits <= length] = 0.0

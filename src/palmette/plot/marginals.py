@@ -1,4 +1,4 @@
-"""How sure a model is of every label along one sequence."""
+"""Plot of the label probabilities along one sequence."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from palmette.plot.axes import axes_to_draw_on, label_ticks
 
 
 class MarginalsDisplay:
-    """Heat strip of the label probabilities of one sequence: a column a position, a row a label.
+    """Heat strip of the label probabilities of one sequence: a column per position, a row per label.
 
     Parameters
     ----------
@@ -50,16 +50,16 @@ class MarginalsDisplay:
     def __init__(
         self,
         marginals: Any,
-        labels: Sequence,
+        labels: Sequence[Any],
         *,
-        tokens: Sequence | None = None,
-        y_true: Sequence | None = None,
+        tokens: Sequence[Any] | None = None,
+        y_true: Sequence[Any] | None = None,
     ) -> None:
         self.marginals = np.asarray(marginals, float)
         self.labels = list(labels)
         if self.marginals.ndim != 2 or self.marginals.shape[1] != len(self.labels):
             raise ValueError(
-                f"marginals must have a row a position and {len(self.labels)} columns, one a label; "
+                f"marginals must have one row per position and {len(self.labels)} columns, one per label; "
                 f"got shape {self.marginals.shape}"
             )
         n = len(self.marginals)
@@ -67,16 +67,16 @@ class MarginalsDisplay:
         self.y_true = None if y_true is None else list(y_true)
         for name, values in (("tokens", self.tokens), ("y_true", self.y_true)):
             if values is not None and len(values) != n:
-                raise ValueError(f"{name} has {len(values)} entries for {n} positions: give one a position")
+                raise ValueError(f"{name} has {len(values)} entries for {n} positions: give one per position")
 
     @classmethod
     def from_estimator(
         cls,
         estimator: Any,
         x: Any,
-        y_true: Sequence | None = None,
+        y_true: Sequence[Any] | None = None,
         *,
-        tokens: Sequence | None = None,
+        tokens: Sequence[Any] | None = None,
         ax: Any = None,
         **options: Any,
     ) -> MarginalsDisplay:
@@ -111,10 +111,10 @@ class MarginalsDisplay:
     def from_predictions(
         cls,
         marginals: Any,
-        labels: Sequence,
+        labels: Sequence[Any],
         *,
-        tokens: Sequence | None = None,
-        y_true: Sequence | None = None,
+        tokens: Sequence[Any] | None = None,
+        y_true: Sequence[Any] | None = None,
         ax: Any = None,
         **options: Any,
     ) -> MarginalsDisplay:
@@ -146,7 +146,7 @@ class MarginalsDisplay:
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
-    def _rings(self, ax: Any, y_true: Sequence) -> Any:
+    def _rings(self, ax: Any, y_true: Sequence[Any]) -> Any:
         row = {label: i for i, label in enumerate(self.labels)}
         known = [t for t, label in enumerate(y_true) if label in row]  # a label may be new to the model
         rings = {"s": 60, "facecolors": "none", "edgecolors": "crimson", "linewidths": 1.5}

@@ -10,10 +10,12 @@ from sklearn.base import BaseEstimator
 
 from palmette.data.ragged import offsets_from_lengths
 from palmette.errors import MissingCapability
+from palmette.registry import register
 
 _STREAM = 5_512_014  # keeps these draws apart from others of the same seed
 
 
+@register("regularizer")
 class Decomposition(BaseEstimator):
     """Cut every training sample at random into pieces of mean size ``size``, anew in every epoch.
 
@@ -54,12 +56,12 @@ class Decomposition(BaseEstimator):
     # What "auto" compares: the sizes of the paper, and no cuts.
     SIZES = (1.5, 2.5, 3.5, 5.5, 10.5, 15.5, 20.5, float("inf"))
 
-    def __init__(self, size=5.5):
+    def __init__(self, size: Any = 5.5) -> None:
         self.size = size
         self.check()
 
     def check(self) -> None:
-        """Refuse a size that is no number of at least 1."""
+        """Refuse a size that is not a number of at least 1."""
         size = self.size
         if isinstance(size, str) and size == "auto":
             return
@@ -108,7 +110,7 @@ class Decomposition(BaseEstimator):
 
         The nodes of every connected component are parted into connected pieces of ``floor(size)`` or one more node.
         Paths whose nodes are numbered in order are cut exactly as :meth:`pieces` cuts chains with these lengths, and
-        other paths by the same law. Elsewhere a piece that finds itself walled in stays smaller: next to the hub of
+        other paths by the same law. Elsewhere a piece that finds itself enclosed stays smaller: next to the hub of
         a star only single nodes are left, for example.
 
         Parameters
@@ -187,7 +189,7 @@ def check_removable(structure: Any) -> None:
     if not vars(kind).get("removable_edges", False):
         raise MissingCapability(
             f"Decomposition cannot cut a {kind.__name__}: its outputs are no labels joined by edges that can be "
-            f"dropped. Leave regularizer=Decomposition(...) out (a class of yours may declare removable_edges = True)"
+            f"dropped. Leave regularizer=Decomposition(...) out (your own class may declare removable_edges = True)"
         )
 
 

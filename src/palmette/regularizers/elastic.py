@@ -75,7 +75,7 @@ class ElasticNet:
         return ElasticNet(self.l2 * factor * factor, self.l1 * factor)
 
     def common(self, numbers: np.ndarray) -> np.ndarray:
-        """One number a weight, made equal where the penalty joins weights: nowhere here."""
+        """One number per weight, made equal where the penalty joins weights: nowhere here."""
         return numbers
 
     def same_as(self, other: ElasticNet) -> bool:

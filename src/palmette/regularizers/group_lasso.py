@@ -10,12 +10,14 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from palmette.registry import register
 from palmette.regularizers.elastic import ElasticNet
 from palmette.regularizers.grouped import GroupedElasticNet
 
 _TEMPLATE = re.compile(r"[^:=]*")
 
 
+@register("regularizer")
 class GroupLasso(BaseEstimator):
     """Adds ``weight * sum_g sqrt(|g|) |w_g|_2`` to the objective, over groups ``g`` of weights.
 
@@ -46,7 +48,7 @@ class GroupLasso(BaseEstimator):
     [True, False, False]
     """
 
-    def __init__(self, weight, by="template"):
+    def __init__(self, weight: Any, by: Any = "template") -> None:
         self.weight = weight
         self.by = by
         self.check()

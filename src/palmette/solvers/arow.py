@@ -8,9 +8,11 @@ from typing import ClassVar
 import numpy as np
 
 from palmette._kernels.constants import AROW as RULE
+from palmette.registry import register
 from palmette.solvers.online import Online
 
 
+@register("solver")
 @dataclass(frozen=True)
 class AROW(Online):
     r"""Keep a variance for every weight, and let those with a large one move most.

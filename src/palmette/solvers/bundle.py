@@ -12,6 +12,7 @@ from palmette.contracts.problem import Problem
 from palmette.contracts.solver import Callback
 from palmette.objectives.certificate import CutPool
 from palmette.objectives.problem import bounded_loss, first_point, refine
+from palmette.registry import register
 from palmette.solvers.driver import ESTIMATE, Driven, Progress, RunState, same_problem
 from palmette.solvers.maxima import limited
 
@@ -34,6 +35,7 @@ class BundleState(RunState):
         return self.best + self.slack
 
 
+@register("solver")
 @dataclass(frozen=True)
 class Bundle(Driven):
     """Minimise ``loss(w) + sum_j (l2_j / 2) w_j^2 + l1_j |w_j|`` by cutting planes; the loss need not be smooth.

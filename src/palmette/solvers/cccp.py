@@ -14,6 +14,7 @@ from palmette.loops.table import why_not
 from palmette.objectives.linearised import Shifted
 from palmette.objectives.problem import bounded_loss, check_needs, first_point
 from palmette.objectives.risk import Tangent
+from palmette.registry import register
 from palmette.solvers.block_ascent import BlockAscent
 from palmette.solvers.bundle import Bundle
 from palmette.solvers.driver import ESTIMATE, Driven, Recorder, conclude, outcome
@@ -107,6 +108,7 @@ class Restarted:
         return replace(result, w=w, step=result.step._replace(primal=value))
 
 
+@register("solver")
 @dataclass(frozen=True)
 class CCCP(Driven):
     """Minimise ``A(w) - B(w) + penalty`` for a :class:`~palmette.surrogates.Difference` of convex losses.
@@ -138,7 +140,7 @@ class CCCP(Driven):
     max_cuts : int
         Of the bundle method.
     inner_iter : int
-        Iterations a round.
+        Iterations per round.
 
     There is no lower bound: ``lower`` and ``gap`` of the result are NaN. ``history`` has a step for each iteration of
     the convex problems, whose objective is above J, and at the end of each round J itself; ``rounds`` tells where.
@@ -227,7 +229,7 @@ class CCCP(Driven):
             return np.zeros(problem.n_params), start == "convex"
         if not known:
             raise MissingCapability(
-                f"start='structure': {type(problem.structure).__name__} knows no first weights; use start='convex'"
+                f"start='structure': {type(problem.structure).__name__} provides no first weights; use start='convex'"
             )
         return best_scale(problem, problem.structure.first_weights(problem.scorer, problem.samples)), False
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from palmette.registry import register
 from palmette.solvers.bundle import Bundle
 
 
+@register("solver")
 @dataclass(frozen=True)
 class OneSlack(Bundle):
     """One slack for all samples (Joachims, Finley and Yu, 2009), for ``loss(w) + sum_j (l2_j / 2) w_j^2 + l1_j |w_j|``.

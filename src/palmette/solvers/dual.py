@@ -10,9 +10,10 @@ import numpy as np
 
 from palmette.contracts.solver import Callback, Progress, RunState
 from palmette.errors import MissingCapability
-from palmette.loops import find
+from palmette.loops import find, table
 from palmette.loops.dual_ascent import DualVariables
 from palmette.objectives.problem import first_point, name_of
+from palmette.registry import register
 from palmette.solvers.driver import Driven
 
 SINGLE_FROM = 1e-5  # the coarsest tol that floats are good enough for: their certificates end near 1e-6
@@ -35,6 +36,7 @@ class DualRun(RunState):
         return replace(self, variables=self.variables.copy())
 
 
+@register("solver")
 @dataclass(frozen=True)
 class DualAscent(Driven):
     r"""Block-coordinate ascent in the dual of a chain CRF with L2 (and L1).
@@ -94,7 +96,7 @@ class DualAscent(Driven):
     def begin(self, problem: Any, w0: np.ndarray | None) -> DualRun:
         """The marginals under ``w0``."""
         single = self.precision == "single" or (self.precision == "auto" and self.tol >= SINGLE_FROM)
-        start = find("dual", problem).of(problem, np.float32 if single else np.float64)
+        start = find("dual", problem)(problem, np.float32 if single else np.float64)
         if w0 is not None:
             start.start_from(first_point(problem, w0))
         return DualRun(variables=start)
@@ -144,9 +146,7 @@ class DualAscent(Driven):
 
 
 def why_not(problem: Any) -> str:
-    """What keeps dual ascent from serving a problem; empty if it serves."""
-    loop = find("dual", problem)
-    if loop is not None:
-        return loop.refusal(problem)
+    """Why dual ascent does not support a problem; empty if it does."""
     given = getattr(problem.structure, "chain", problem.structure)  # as the user wrote it
-    return f"serves the log loss of chains of order 1, not {name_of(problem)} on {given!r:.80}"
+    served = f"supports the log loss of chains of order 1, not {name_of(problem)} on {given!r:.80}"
+    return table.why_not("dual", problem, served)

@@ -8,9 +8,11 @@ from typing import Any, ClassVar
 from palmette.loops import find
 from palmette.loops.block_state import Blocks
 from palmette.loops.hinge_blocks import GenericBlocks
+from palmette.registry import register
 from palmette.solvers.block_ascent import BlockAscent
 
 
+@register("solver")
 @dataclass(frozen=True)
 class FrankWolfe(BlockAscent):
     """Maximise the dual of ``sum_i hinge_i(w) + sum_j l2_j/2 w_j^2`` block by block.

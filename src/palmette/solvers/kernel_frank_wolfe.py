@@ -11,6 +11,7 @@ import numpy as np
 from palmette.contracts.solver import Callback, Progress, RunState
 from palmette.loops.kernel_visits import visit_all, visits_of
 from palmette.objectives.kernel_dual import KernelProblem, KernelState
+from palmette.registry import register
 from palmette.solvers.driver import ASKED, Driven
 
 
@@ -39,6 +40,7 @@ class KernelRun(RunState):
         return replace(self, active=self.active.copy())
 
 
+@register("solver")
 @dataclass(frozen=True)
 class KernelFrankWolfe(Driven):
     """Maximise the dual of a kernelised hinge sample by sample (``SSVM(..., kernel=...)``).
@@ -57,7 +59,7 @@ class KernelFrankWolfe(Driven):
     tol : float
         Relative duality gap at which the run stops.
     rounds, steps : int
-        Maximisations a visit, and steps after each of them.
+        Maximisations per visit, and steps after each of them.
     skip : float
         Samples whose gap was below this share of the mean are left out, except in every fourth pass.
     check_every : int

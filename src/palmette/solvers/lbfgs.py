@@ -16,6 +16,7 @@ from palmette.loops import find
 from palmette.objectives.certificate import CutPool
 from palmette.objectives.elastic_dual import best_share
 from palmette.objectives.problem import first_point, name_of
+from palmette.registry import register
 from palmette.regularizers.elastic import ElasticNet
 from palmette.solvers.driver import Driven, Progress, RunState, same_problem
 from palmette.solvers.line_search import Point, strong_wolfe
@@ -63,6 +64,7 @@ class LBFGSState(RunState):
     warm: bool = False  # started elsewhere than at zero
 
 
+@register("solver")
 @dataclass(frozen=True)
 class LBFGS(Driven):
     """Limited-memory BFGS on ``loss(w) + sum_j (l2_j / 2) w_j^2 + l1_j |w_j|``; the loss must be smooth.

@@ -12,6 +12,7 @@ from scipy import sparse
 from palmette.contracts.solver import Callback
 from palmette.errors import MissingCapability
 from palmette.objectives.problem import bounded_loss, first_point
+from palmette.registry import register
 from palmette.solvers.driver import Driven, Progress, RunState, same_problem
 
 LARGEST = 3_000  # weights and samples together
@@ -93,6 +94,7 @@ class ProgramState(RunState):
     lower: float = 0.0
 
 
+@register("solver")
 @dataclass(frozen=True)
 class LinearProgram(Driven):
     """Minimise ``sum_i loss_i(w) + sum_j l1_j |w_j|`` where losses are maxima of linear functions, as the hinge is.
@@ -139,7 +141,7 @@ class LinearProgram(Driven):
             raise MissingCapability(
                 f"{self.name} takes up to {LARGEST} weights and samples together, and there are {problem.n_params} "
                 f"weights and {problem.n_samples} samples: give l2 > 0 (a small one such as l2={small:g}), for "
-                "solver='bundle', or use solver='stochastic', which proves little"
+                "solver='bundle', or use solver='stochastic', whose bound is loose"
             )
 
     def begin(self, problem: Any, w0: np.ndarray | None) -> ProgramState:

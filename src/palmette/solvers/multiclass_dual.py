@@ -14,6 +14,7 @@ from palmette.loops import find
 from palmette.loops.table import why_not
 from palmette.objectives.linearised import plain
 from palmette.objectives.problem import first_point
+from palmette.registry import register
 from palmette.solvers.block_ascent import Ascent, Best
 from palmette.solvers.driver import Driven
 
@@ -27,6 +28,7 @@ IDLE = 0.25  # samples whose gap is below this share of the mean wait ...
 ALL_EVERY = 3  # ... for the next epoch that visits all
 
 
+@register("solver")
 @dataclass(frozen=True)
 class MulticlassDual(Driven):
     """Minimise ``sum_i max_k [f_k + D(y_i, k)] - f(t_i) + (l2/2)|w|^2`` through its dual.
@@ -111,7 +113,7 @@ class MulticlassDual(Driven):
         obstacle = why_not(self.name, plain(problem), NEEDS)
         if obstacle:
             raise MissingCapability(
-                f"{self.name} {obstacle}; solver='bundle' serves every convex loss with l2 > 0"
+                f"{self.name} {obstacle}; solver='bundle' supports every convex loss with l2 > 0"
             )
 
     def usable(self, problem: Any, state: Any) -> Any:
@@ -129,7 +131,7 @@ def suits(problem: Any) -> bool:
 def pull(blocks: Any) -> float:
     """Strength of the proximal term relative to l2.
 
-    Steps are as long as they should be where the mean curvature is about ``2 sqrt(a) (values a row / samples)^(1/3)``,
+    Steps have the right length if the mean curvature is about ``2 sqrt(a) (values per row / samples)^(1/3)``,
     ``a`` being the mean curvature without it: measured on the Statlog sets for C from 0.01 to 10.
     """
     mean = blocks.mean_curvature

@@ -7,10 +7,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from palmette.registry import register
 from palmette.solvers.block_ascent import Ascent, BlockAscent, Work
 from palmette.solvers.working_set import WorkingSetBlocks
 
 
+@register("solver")
 @dataclass(frozen=True)
 class NSlack(BlockAscent):
     """Minimise ``sum_i slack_i + sum_j (l2_j / 2) w_j^2`` with a working set of constraints for each sample.

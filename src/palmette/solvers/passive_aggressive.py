@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from palmette._kernels.constants import PA, PA_I, PA_II
+from palmette.registry import register
 from palmette.solvers.online import Online
 
 
+@register("solver")
 @dataclass(frozen=True)
 class PassiveAggressive(Online):
     r"""Move the weights as little as a margin over the wrong prediction demands; averaged over all steps.

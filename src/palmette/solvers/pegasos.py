@@ -10,6 +10,7 @@ import numpy as np
 
 from palmette.contracts.solver import Callback, Progress
 from palmette.loops.pegasos_epoch import run_epoch
+from palmette.registry import register
 from palmette.solvers.descent_state import DescentState
 from palmette.solvers.driver import Driven
 from palmette.solvers.nonconvex_start import first_weights
@@ -28,6 +29,7 @@ class PegasosState(DescentState):
     previous: float = np.inf  # best objective one check ago
 
 
+@register("solver")
 @dataclass(frozen=True)
 class Pegasos(Driven):
     """Minimise ``J(w) = sum_i loss_i(w) + sum_j (l2_j / 2) w_j^2`` by steps on few samples at a time.
@@ -51,7 +53,7 @@ class Pegasos(Driven):
     tol : float
         Relative gap at which the run stops. The error falls like 1 / epochs: 1e-2 takes tens of epochs, 1e-4 thousands.
     batch : int
-        Samples a step.
+        Samples per step.
     averaged : bool
         False tries the last weights instead of the average.
     check_every : int

@@ -10,10 +10,12 @@ import numpy as np
 
 from palmette.contracts.solver import Callback, Progress
 from palmette.loops.stochastic_pass import DTYPES, PassState, check_choices, stochastic_pass
+from palmette.registry import register
 from palmette.solvers.driver import Driven
 from palmette.solvers.online import PassRun
 
 
+@register("solver")
 @dataclass(frozen=True)
 class AveragedPerceptron(Driven):
     """Add the true counts and subtract the predicted ones, sample by sample; return the average of all weights.

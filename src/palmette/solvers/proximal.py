@@ -12,6 +12,7 @@ from palmette.contracts.problem import Problem
 from palmette.contracts.solver import Callback, Step
 from palmette.objectives.certificate import CutPool
 from palmette.objectives.problem import first_point
+from palmette.registry import register
 from palmette.solvers.driver import Driven, Progress, RunState, same_problem
 from palmette.solvers.scaling import ScaledProblem, in_scale
 
@@ -43,12 +44,13 @@ class ProximalState(RunState):
     n_oracle: float = 1
 
 
+@register("solver")
 @dataclass(frozen=True)
 class Proximal(Driven):
     """Minimise ``loss(w) + R(w)`` for a smooth loss and any penalty with a proximal step.
 
     An iteration extrapolates from the last two points, ``v = w + b (w - w_last)``, takes the gradient there,
-    extrapolated likewise (exact for quadratics, and one pass over the data an iteration instead of two), and steps
+    extrapolated likewise (exact for quadratics, and one pass over the data per iteration instead of two), and steps
     to ``argmin_z <gradient, z> + (L / 2)|z - v|^2 + R(z)``. Every point visited thus has the exact zeros of the
     penalty. ``L`` follows the curvature met on the way: a step along which the loss bends more is taken again,
     shorter. ``b`` grows as in Nesterov's method and starts again from 0 when the step turns against the movement

@@ -54,7 +54,7 @@ LOSSES = {
     "Plackett-Luce": {"convex", "smooth", "l2"},
 }
 _ONE_LABEL = ("multiclass_dual",)  # an output is a single label
-_LABELLED = ("dual", "smo")  # an output is one label a position
+_LABELLED = ("dual", "smo")  # an output is one label per position
 
 
 def serving(loss: str, structure: Any) -> list[str]:

@@ -43,7 +43,7 @@ class ScaledProblem:
     given : Problem
         The problem as a function of ``w``.
     factor : ndarray of shape (n_params,)
-        Positive numbers, one a weight; the same all over a group of weights that are penalised together.
+        Positive numbers, one per weight; the same all over a group of weights that are penalised together.
     centring : Centring, optional
         The intercepts have no penalty, and the factor 1.
     """

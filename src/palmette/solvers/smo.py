@@ -7,11 +7,12 @@ from typing import Any, ClassVar
 
 from palmette.errors import MissingCapability
 from palmette.loops import find
-from palmette.loops.block_state import Blocks
-from palmette.objectives.problem import require_parts
+from palmette.loops.block_state import Blocks, require_parts
+from palmette.registry import register
 from palmette.solvers.block_ascent import BlockAscent
 
 
+@register("solver")
 @dataclass(frozen=True)
 class SMO(BlockAscent):
     r"""Maximise the factored dual of a max-margin Markov network by steps on pairs of labelings.
@@ -51,7 +52,7 @@ class SMO(BlockAscent):
         loop = find(self.name, problem)
         if loop is None:
             raise MissingCapability(
-                f"smo has no dual variables for {problem.structure!r:.80}: it serves chains of order 1, Multiclass and "
+                f"smo has no dual variables for {problem.structure!r:.80}: use it with chains of order 1, Multiclass or "
                 "Graph; use solver='frank_wolfe'"
             )
         return loop(problem)

@@ -16,6 +16,7 @@ from palmette.contracts.solver import Callback, Progress
 from palmette.loops.stochastic_pass import DTYPES, PassState, check_choices, stochastic_pass
 from palmette.objectives.certificate import CutPool
 from palmette.objectives.problem import bounded_loss, is_convex, is_l1_alone, who_takes
+from palmette.registry import register
 from palmette.solvers.driver import Driven
 from palmette.solvers.nonconvex_start import first_weights
 from palmette.solvers.online import PassRun
@@ -44,6 +45,7 @@ class StochasticRun(PassRun):
         return replace(super().copy(), pool=copy.deepcopy(self.pool))
 
 
+@register("solver")
 @dataclass(frozen=True)
 class Stochastic(Driven):
     """One sample, one step: good weights after few passes, a bound on what is left at the end.

@@ -10,6 +10,7 @@ import numpy as np
 
 from palmette.contracts.problem import Problem
 from palmette.contracts.solver import Callback
+from palmette.registry import register
 from palmette.solvers.descent_state import DescentState
 from palmette.solvers.driver import Driven, Progress
 from palmette.solvers.nonconvex_start import first_weights
@@ -37,6 +38,7 @@ class SubgradientState(DescentState):
     misses: int = 0
 
 
+@register("solver")
 @dataclass(frozen=True)
 class Subgradient(Driven):
     """Minimise ``J(w) = loss(w) + sum_j (l2_j / 2) w_j^2`` by steps against whole subgradients, of Polyak's length.

@@ -12,7 +12,7 @@ from palmette.objectives.problem import bounded_loss
 
 NONE = -1  # end of a list, as in the kernel
 IDLE_EPOCHS = 10  # after which a constraint without mass is dropped
-INNER_STEPS = 3  # exchanges of mass a visit of a sample
+INNER_STEPS = 3  # exchanges of mass per visit of a sample
 SWEEPS = 20  # at most, over all working sets after an epoch ...
 SHARE = 0.2  # ... or until these lack only this share of what the samples lacked
 WORTH = 0.1  # a constraint is added if it is violated by this share of what samples lacked in the mean

@@ -16,7 +16,7 @@ class Evaluation(NamedTuple):
 
     values: np.ndarray
     counts: Any
-    slack: Any = 0.0  # one number a sample, or 0 for all
+    slack: Any = 0.0  # one number per sample, or 0 for all
 
 
 class Rivals(NamedTuple):

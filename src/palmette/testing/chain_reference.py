@@ -191,7 +191,7 @@ class ChainReference(RowReference):
 
 
 class MulticlassReference(ChainReference):
-    """One label a sample; no edge tables."""
+    """One label per sample; no edge tables."""
 
     def instances(self, rng: np.random.Generator) -> Iterator[Instance]:
         """One batch of each kind."""

@@ -133,7 +133,7 @@ def _consistency(estimator: Any, X: Any, Y: Any) -> None:
         if marginal.shape[1] != len(estimator.classes_):
             raise AssertionError(f"sample {i}: marginals have {marginal.shape[1]} columns")
     if not 0.0 <= estimator.score(X, Y) <= 1.0:
-        raise AssertionError("score is no accuracy")
+        raise AssertionError("score is not an accuracy")
 
 
 def _declared_classes(estimator: Any, X: Any, Y: Any) -> None:

@@ -15,7 +15,7 @@ FEW_OUTPUTS, MANY_OUTPUTS = 2, 12
 
 
 def _given(case: Case) -> Iterator[list[Output]]:
-    """Random outputs, allowed or not, one a sample, several times."""
+    """Random outputs, allowed or not, one per sample, several times."""
     candidates = [list(scores) for scores in case.problem.bare_scores]
     for _ in range(MANY_OUTPUTS if case.thorough else FEW_OUTPUTS):
         yield [ys[case.rng.integers(len(ys))] for ys in candidates]

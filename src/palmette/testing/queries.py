@@ -19,7 +19,7 @@ NO_OPTIONS: Mapping[str, Any] = MappingProxyType({})
 
 
 class Answer(NamedTuple):
-    """What a structure returned, and the same as plain Python objects, one a sample.
+    """What a structure returned, and the same as plain Python objects, one per sample.
 
     ``(None, [])`` stands for the error that some sample has no output, where that is right.
     """
@@ -106,10 +106,10 @@ class Case:
 
 
 def numbers(problem: Problem, result: Any) -> list[float]:
-    """One number a sample."""
+    """One number per sample."""
     if np.shape(result) != (problem.n_samples,):
         raise AssertionError(
-            f"found shape {np.shape(result)}, expected one number a sample, {(problem.n_samples,)}"
+            f"found shape {np.shape(result)}, expected one number per sample, {(problem.n_samples,)}"
         )
     return np.asarray(result, float).tolist()
 

@@ -86,7 +86,7 @@ class Reference(ABC):
 
     @abstractmethod
     def pack(self, theta: Any, outputs: Sequence[Output]) -> Any:
-        """One output a sample, as the structure takes and returns them."""
+        """One output per sample, as the structure takes and returns them."""
 
     @abstractmethod
     def unpack(self, theta: Any, codes: Any) -> list[Output]:
@@ -113,7 +113,7 @@ class Reference(ABC):
         raise self._lacks("zeros", "the log-partition at zero potentials")
 
     def invalid(self, rng: np.random.Generator) -> Iterable[tuple[Instance, list[Output]]]:
-        """Batches that every answer must refuse with ValueError, each with one output a sample."""
+        """Batches that every answer must refuse with ValueError, each with one output per sample."""
         return ()
 
     # -- label parts: costs, restrictions, marginals ----------------------------------------------------
@@ -145,7 +145,7 @@ class Reference(ABC):
     # -- annotations and risks --------------------------------------------------------------------------
 
     def draw_annotations(self, rng: np.random.Generator, theta: Any) -> Iterable[list[Any]]:
-        """Annotations for ``best_contradicting``, one a sample, packed by :meth:`pack`; parts may be open."""
+        """Annotations for ``best_contradicting``, one per sample, packed by :meth:`pack`; parts may be open."""
         raise self._lacks("draw_annotations", "best_contradicting()")
 
     def contradicts(self, y: Output, annotation: Any) -> bool:

@@ -1,4 +1,4 @@
-"""What references share whose outputs are one code a row."""
+"""What references share whose outputs are one code per row."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class RowReference(Reference):
         """Cut the codes into samples."""
         if np.shape(codes) != (len(theta.node),):
             raise AssertionError(
-                f"codes have shape {np.shape(codes)}, expected one a row: ({len(theta.node)},)"
+                f"codes have shape {np.shape(codes)}, expected one per row: ({len(theta.node)},)"
             )
         bounds = theta.offsets.tolist()
         return [tuple(codes[lo:hi].tolist()) for lo, hi in zip(bounds, bounds[1:])]

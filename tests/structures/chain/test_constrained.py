@@ -204,8 +204,8 @@ def test_files_keep_rules(allowed):
 @pytest.mark.parametrize(
     ("allowed", "message"),
     [
-        ("IOB3", "allowed='IOB3' is no span encoding; known: IOB2"),
-        ([("a", "x")], "allowed names 'x', which is no label; known labels: .*Declare labels"),
+        ("IOB3", "allowed='IOB3' is not a span encoding; known: IOB2"),
+        ([("a", "x")], "allowed names 'x', which is not a label; known labels: .*Declare labels"),
         ([("a", "b", "c")], r"pairs of labels, found \('a', 'b', 'c'\)"),
         (["ab"], "pairs of labels, found 'ab'"),
         (
@@ -214,7 +214,7 @@ def test_files_keep_rules(allowed):
         ),
         (np.ones((2, 2)), r"must be bool of shape \(2, 2\) for 2 classes, got float64"),
         (7, "must be the name of a span encoding, a list of label pairs, or tables, got 7"),
-        ("IOB2", r"labels\[0\]: 'a' is no label of the encoding IOB2"),
+        ("IOB2", r"labels\[0\]: 'a' is not a label of the encoding IOB2"),
     ],
 )
 def test_bad_rules_are_refused(allowed, message):

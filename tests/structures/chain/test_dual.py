@@ -18,7 +18,6 @@ from palmette.solvers.dual import DualAscent
 from palmette.solvers.lbfgs import LBFGS
 from palmette.structures import Chain, Multiclass
 from palmette.structures.chain.loops.dual_state import DualState
-from palmette.structures.chain.loops.packed import packed
 
 
 def even(problem, l2=0.7, l1=0.0):
@@ -80,9 +79,7 @@ def test_a_start_near_the_optimum_is_used(rng):
 def test_any_start_has_a_dual_value_of_at_least_zero(rng):
     with make_problem(rng, "names") as problem:
         even(problem)
-        state = DualState(
-            packed(problem, float), problem.samples.codes, problem.samples.weight, (0.7, 0.7), (0.0, 0.0)
-        )
+        state = DualState(problem, float)
         assert state.refresh()[1] == 0.0
         state.start_from(5.0 * rng.normal(size=problem.n_params))
         assert state.refresh()[1] >= 0.0
@@ -143,10 +140,12 @@ def test_solvers_of_whole_samples_refuse_groups_and_pieces(rng, solver):
     with make_problem(rng, "names") as problem:
         even(problem)
         plain, problem.regularizer = problem.regularizer, SimpleNamespace(separable=False)
-        with pytest.raises(MissingCapability, match="cannot take a group lasso"):
+        with pytest.raises(MissingCapability, match="does not support a group lasso"):
             solver.solve(problem)
         problem.regularizer, problem.decomposition = plain, Decomposition(2.5)
-        with pytest.raises(MissingCapability, match="cannot take a Decomposition: use solver='stochastic'"):
+        with pytest.raises(
+            MissingCapability, match="does not support Decomposition: use solver='stochastic'"
+        ):
             solver.solve(problem)
 
 
@@ -154,7 +153,7 @@ def test_solvers_of_whole_samples_refuse_groups_and_pieces(rng, solver):
 def test_names_the_kind_of_chain_it_does_not_serve(chain):
     with pytest.raises(MissingCapability) as caught:
         CRF(chain, solver="dual").fit([[["a"], ["b"], ["c"]]], [["B", "I", "O"]])
-    assert "dual serves the log loss of chains of order 1" in str(caught.value)
+    assert "dual supports the log loss of chains of order 1" in str(caught.value)
     assert str(caught.value).endswith(f"LogLoss on {chain!r}: use solver='lbfgs' or 'stochastic'")
 
 

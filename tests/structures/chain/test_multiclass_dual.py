@@ -259,8 +259,8 @@ def test_what_it_does_not_serve_is_refused(rng):
             SSVM(Multiclass(), solver="multiclass_dual", **options).fit(X, y)
     # the solvers that it names instead do serve
     for options, message in (
-        ({"rescaling": "slack"}, "not RescaledHinge; solver='bundle' serves"),
-        ({"loss": "ramp"}, "is none: use solver='cccp'"),
+        ({"rescaling": "slack"}, "not RescaledHinge; solver='bundle' supports"),
+        ({"loss": "ramp"}, "is not convex: use solver='cccp'"),
     ):
         with pytest.raises(MissingCapability, match=message):
             SSVM(Multiclass(), solver="multiclass_dual", **options).fit(X, y)

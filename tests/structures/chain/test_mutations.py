@@ -145,7 +145,7 @@ MUTATIONS = [
     # entropy
     ("structures.chain.kernels.given", "elif lo < t < hi - 1:", "elif lo <= t < hi - 1:", "entropy"),
     (
-        "structures.chain",
+        "structures.chain.chain",
         "marginals = self._expectation(theta, cost, within, None, per_edge=True, keep_flag=True).counts",
         "marginals = self._expectation(theta, cost, within, None, per_edge=True).counts",
         "entropy",
@@ -158,7 +158,7 @@ MUTATIONS = [
         "score",
     ),
     (
-        "structures.chain",
+        "structures.chain.chain",
         "return given - self.log_partition(theta, cost=cost, within=within)",
         "return given - self.log_partition(theta, cost=cost)",
         "log_proba",
@@ -175,52 +175,57 @@ MUTATIONS = [
         "edge_out[first + (t - 1 - lo) * step, path[t - 1], path[t]] = weight[s]",
         "count",
     ),
-    ("structures.chain", "if into is None:", "if True:", "count"),
+    ("structures.chain.chain", "if into is None:", "if True:", "count"),
     # minimum risk
     (
-        "structures.checks",
+        "structures.positions.checks",
         "return np.asarray(sum(np.multiply.outer(node[:, i], risk[i]) for i in range(n_labels)))",
         "return np.asarray(sum(np.multiply.outer(node[:, i], risk[:, i]) for i in range(n_labels)))",
         "min_risk",
     ),
     # cost and restriction
-    ("structures.tables", "node = node + cost.node", "node = node - cost.node", "best"),
-    ("structures.tables", "edge = edge + cost.edge", "edge = edge + cost.edge[:1]", "score"),
+    ("structures.positions.tables", "node = node + cost.node", "node = node - cost.node", "best"),
+    ("structures.positions.tables", "edge = edge + cost.edge", "edge = edge + cost.edge[:1]", "score"),
     (
-        "structures.tables",
+        "structures.positions.tables",
         "node = np.where(np.isneginf(node), node, sign * node)",
         "node = sign * node",
         "worst",
     ),
     (
-        "structures.tables",
+        "structures.positions.tables",
         "node = np.where(within.node, node, -np.inf)",
         "node = np.where(within.node, node, -1e9)",
         "log_partition",
     ),
     (
-        "structures.tables",
+        "structures.positions.tables",
         "edge = np.where(within.edge, edge, -np.inf)",
         "edge = np.where(within.edge[:1], edge, -np.inf)",
         "best",
     ),
     # contradiction
     (
-        "structures.chain",
+        "structures.chain.chain",
         "return self.best(theta, cost=cost, within=replace(within, contradicts=np.asarray(codes)))",
         "return self.best(theta, cost=cost, within=replace(within, edge=None, contradicts=np.asarray(codes)))",
         "best_contradicting",
     ),
-    ("structures.contradiction", "node[contra, 0] = -np.inf", "node[contra, 0] += 0.0", "log_partition"),
-    ("structures.contradiction", "node[ends, :, 0] = -np.inf", "node[ends, :, 0] += 0.0", "best"),
     (
-        "structures.contradiction",
+        "structures.chain.contradiction",
+        "node[contra, 0] = -np.inf",
+        "node[contra, 0] += 0.0",
+        "log_partition",
+    ),
+    ("structures.chain.contradiction", "node[ends, :, 0] = -np.inf", "node[ends, :, 0] += 0.0", "best"),
+    (
+        "structures.chain.contradiction",
         "edge[:, :, 0, :, 1] = np.where(contra[right][:, None, :], plain, -np.inf)",
         "edge[:, :, 0, :, 1] = plain",
         "sample",
     ),
     (
-        "structures.chain",
+        "structures.chain.chain",
         "out = without_flag(out, np.max) if flagged else out",
         "out = without_flag(out) if flagged else out",
         "max_marginals",

@@ -45,18 +45,18 @@ SECOND_ORDER = [
     ("structures.chain.kernels.given2", "total[s] += triple[(first3 + t - lo) * step3, path[t], path[t + 1], path[t + 2]]", "total[s] += triple[0, path[t], path[t + 1], path[t + 2]]", "score"),
     ("structures.chain.kernels.given2", "triple_out[(first3 + t - lo) * step3, path[t], path[t + 1], path[t + 2]] += weight[s]", "triple_out[(first3 + t - lo) * step3, path[t], path[t + 1], path[t + 2]] += 1.0", "count"),
     # tables
-    ("structures.tables", "triple = cost.triple if triple is None else triple + cost.triple", "triple = cost.triple", "best"),
-    ("structures.tables", "triple = np.where(np.isneginf(triple), triple, sign * triple)", "triple = sign * triple", "worst"),
-    ("structures.tables", "triple = np.where(within.triple, 0.0 if triple is None else triple, -np.inf)", "triple = np.where(within.triple, 0.0, -np.inf)", "best_contradicting"),
-    ("structures.contradiction", "triple = reduce(triple.reshape(-1, labels, 2, labels, 2, labels, 2), axis=(2, 4, 6))", "triple = reduce(triple.reshape(-1, labels, 2, labels, 2, labels, 2)[:, :, :1], axis=(2, 4, 6))", "marginals"),
-    ("structures.chain", "triple = np.where(np.isneginf(triple), -np.inf, 0.0)", "triple = np.zeros_like(triple)", "min_risk"),
-    ("structures.chain", "return given - self.log_partition(theta, cost=cost, within=within)", "return given - self.log_partition(theta, within=within)", "log_proba"),
+    ("structures.positions.tables", "triple = cost.triple if triple is None else triple + cost.triple", "triple = cost.triple", "best"),
+    ("structures.positions.tables", "triple = np.where(np.isneginf(triple), triple, sign * triple)", "triple = sign * triple", "worst"),
+    ("structures.positions.tables", "triple = np.where(within.triple, 0.0 if triple is None else triple, -np.inf)", "triple = np.where(within.triple, 0.0, -np.inf)", "best_contradicting"),
+    ("structures.chain.contradiction", "triple = reduce(triple.reshape(-1, labels, 2, labels, 2, labels, 2), axis=(2, 4, 6))", "triple = reduce(triple.reshape(-1, labels, 2, labels, 2, labels, 2)[:, :, :1], axis=(2, 4, 6))", "marginals"),
+    ("structures.chain.chain", "triple = np.where(np.isneginf(triple), -np.inf, 0.0)", "triple = np.zeros_like(triple)", "min_risk"),
+    ("structures.chain.chain", "return given - self.log_partition(theta, cost=cost, within=within)", "return given - self.log_partition(theta, within=within)", "log_proba"),
 ]  # fmt: skip
 
 CONSTRAINED = [
-    ("structures.constrained", "node[starts] = np.where(rules.start, node[starts], -np.inf)", "node[starts] = node[starts]", "best"),
-    ("structures.constrained", "node[ends] = np.where(rules.end, node[ends], -np.inf)", "node[ends] = node[ends]", "log_partition"),
-    ("structures.constrained", "return replace(tables, node=node, edge=np.where(rules.transition, tables.edge, -np.inf))", "return replace(tables, node=node)", "k_best"),
+    ("structures.chain.constrained", "node[starts] = np.where(rules.start, node[starts], -np.inf)", "node[starts] = node[starts]", "best"),
+    ("structures.chain.constrained", "node[ends] = np.where(rules.end, node[ends], -np.inf)", "node[ends] = node[ends]", "log_partition"),
+    ("structures.chain.constrained", "return replace(tables, node=node, edge=np.where(rules.transition, tables.edge, -np.inf))", "return replace(tables, node=node)", "k_best"),
 ]  # fmt: skip
 
 

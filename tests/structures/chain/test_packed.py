@@ -9,7 +9,6 @@ import pytest
 from problems import KINDS, make_problem
 
 from palmette.errors import MissingCapability
-from palmette.loops import find
 from palmette.loops import stochastic_pass as passes
 from palmette.loops.stochastic_pass import GenericPass, PassState
 from palmette.objectives.risk import Risk
@@ -19,7 +18,7 @@ from palmette.solvers.perceptron import AveragedPerceptron
 from palmette.solvers.stochastic import Stochastic
 from palmette.structures import Chain, Multiclass
 from palmette.structures.chain.loops import packed_loss
-from palmette.structures.chain.loops.packed import packed
+from palmette.structures.chain.loops.packed import packed, packs
 from palmette.structures.chain.loops.packed_loss import PackedLogLoss
 from palmette.structures.chain.loops.packed_pass import PackedPass
 
@@ -187,7 +186,7 @@ def with_edge_features(problem):
 def test_edge_features_have_the_generic_loss(rng, kind, scale):
     with make_problem(rng, kind) as plain:
         problem = with_edge_features(plain)
-        assert find("loss", problem) is PackedLogLoss
+        assert packs(problem)
         w = scale * rng.normal(size=problem.n_params)
         value, gradient = PackedLogLoss(problem).loss(w)
         expected, expected_gradient, _ = problem._generic_loss(w)
@@ -244,7 +243,7 @@ def allowed_weights(problem, w):
 @pytest.mark.parametrize("kind", KINDS)
 def test_constrained_chains_pack(rng, kind):
     with constrained_problem(rng, kind) as problem:
-        assert find("loss", problem) is PackedLogLoss
+        assert packs(problem)
         for scale in (0.0, 1.0, 5.0):
             w = allowed_weights(problem, scale * rng.normal(size=problem.n_params))
             value, gradient = PackedLogLoss(problem).loss(w)

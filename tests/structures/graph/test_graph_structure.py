@@ -264,7 +264,7 @@ NODES = np.zeros((3, 2))
         ("graph", r"X\[1\] must be a GraphInput"),
         ({"node": NODES}, r"X\[1\] has the key 'node'; the keys of a graph are"),
         ({"edges": []}, r"X\[1\] has no 'nodes'; the keys of a graph are"),
-        (GraphInput(NODES, [(0, 1), (2,)]), r"sample 1: edge 1 = \(2,\) is no pair"),
+        (GraphInput(NODES, [(0, 1), (2,)]), r"sample 1: edge 1 = \(2,\) is not a pair"),
         (GraphInput(NODES, node_types=["a", [1], "b"]), r"sample 1: node_types\[1\] is not hashable"),
         ([{"a": 1}, {"b": 1}], r"X\[1\]: nodes must be an array or a list with the features of every node"),
     ],

@@ -483,11 +483,11 @@ def test_answers_refuse():
         model.predict_nbest(X, True)
     with pytest.raises(ValueError, match=r"n_draws must be an integer of at least 1, got 1\.5"):
         model.sample(X, 1.5)
-    with pytest.raises(ValueError, match=r"query 1, document 0: y\[1\]\[0\] = -1 is no grade"):
+    with pytest.raises(ValueError, match=r"query 1, document 0: y\[1\]\[0\] = -1 is not a grade"):
         model.log_proba(X, [y[0], [-1] * len(X[1]), y[2]])
     with pytest.raises(ValueError, match=r"X\[0\] has 2 documents but y\[0\] has 3 grades"):
         PlackettLuce().fit([np.eye(2)], [[1, 0, 0]])
-    with pytest.raises(ValueError, match="scores must be one finite number a row"):
+    with pytest.raises(ValueError, match="scores must be one finite number per row"):
         PlackettLuceLoss().on(np.array([np.nan, 0.0]), np.array([1, 0]), np.array([0, 2]))
     with pytest.raises(ValueError, match="2 scores need as many grades"):
         PlackettLuceLoss().on(np.zeros(2), np.array([1]), np.array([0, 2]))

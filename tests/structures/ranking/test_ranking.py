@@ -193,13 +193,13 @@ def test_codes_keep_grades_and_an_ideal_order(grades):
 @pytest.mark.parametrize(
     ("y", "kind", "message"),
     [
-        ([[0, 1], [0, -1]], ValueError, r"query 1, document 1: y\[1\]\[1\] = -1 is no grade"),
-        ([[0, 1.5], [0, 1]], ValueError, r"query 0, document 1: y\[0\]\[1\] = 1.5 is no grade"),
-        ([[0, 1], [np.nan, 1]], ValueError, r"query 1, document 0: y\[1\]\[0\] = nan is no grade"),
+        ([[0, 1], [0, -1]], ValueError, r"query 1, document 1: y\[1\]\[1\] = -1 is not a grade"),
+        ([[0, 1.5], [0, 1]], ValueError, r"query 0, document 1: y\[0\]\[1\] = 1.5 is not a grade"),
+        ([[0, 1], [np.nan, 1]], ValueError, r"query 1, document 0: y\[1\]\[0\] = nan is not a grade"),
         ([[0, 4000], [0, 1]], ValueError, r"query 0, document 1: .* from 0 \(not relevant\) to 2047"),
         ([[0, 1, 2], [0, 1]], ValueError, r"query 0: X\[0\] has 2 documents but y\[0\] has 3 grades"),
-        ([[0, 1], ["a", "b"]], TypeError, r"y\[1\] must be one number a document"),
-        ([[0, 1], [[0], [1]]], TypeError, r"y\[1\] must be one number a document"),
+        ([[0, 1], ["a", "b"]], TypeError, r"y\[1\] must be one number per document"),
+        ([[0, 1], [[0], [1]]], TypeError, r"y\[1\] must be one number per document"),
         ([[0, 1], 3], TypeError, r"y\[1\] must be the grades of the documents of query 1, got int"),
         ([[0, 1]], ValueError, "X has 2 samples but y has 1"),
         (None, ValueError, "the target y is None"),
@@ -479,7 +479,7 @@ def test_files_that_do_not_fit():
         SSVM(Ranking(lambda r: 1 / r)).fit(X, y).save(io.BytesIO())
     with pytest.raises(ModelFileError, match="damaged ranking labels"):
         RankingCodec.from_state(["a"])
-    with pytest.raises(ValueError, match="one weight a feature"):
+    with pytest.raises(ValueError, match="one weight per feature"):
         replace(RankingScorer.for_columns(2), intercept=True).check()
 
 

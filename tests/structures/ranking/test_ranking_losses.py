@@ -203,8 +203,8 @@ def test_names_and_pairs():
         (NDCG(discount="log"), "discount='log' is unknown"),
         (MeanAveragePrecision(relevant=0), "relevant must be a grade of at least 1"),
         (PrecisionAt(k=None), "PrecisionAt needs k"),
-        (Pairwise(levels_at=(2, 1)), "levels_at must be rising"),
-        (Pairwise(levels_at=2), "levels_at must be rising grades of at least 1, got 2"),
+        (Pairwise(levels_at=(2, 1)), "levels_at must be increasing"),
+        (Pairwise(levels_at=2), "levels_at must be increasing grades of at least 1, got 2"),
     ],
     ids=str,
 )

@@ -28,13 +28,13 @@ MUTATIONS = [
         "worst",
     ),
     (
-        "structures.ranking",
+        "structures.ranking.ranking",
         "return theta.node + ratio * cost.gain if is_proportional(cost.discount, position) else None",
         "return theta.node + ratio * cost.gain",
         "best",
     ),
     (
-        "structures.ranking",
+        "structures.ranking.ranking",
         "sort_samples(sign * keys, theta.node, position, theta.offsets, ranks)",
         "sort_samples(keys, theta.node, position, theta.offsets, ranks)",
         "worst",
@@ -58,19 +58,19 @@ MUTATIONS = [
     ("structures.ranking.kernels.assignment", "open_column[column_of[i]] = False", "pass", "k_best"),
     ("structures.ranking.kernels.assignment", "if not (row == first and banned[j]):", "if True:", "k_best"),
     (
-        "structures.ranking_search",
+        "structures.ranking.search",
         "forbidden = banned.copy() if i == start else np.zeros(n, bool)",
         "forbidden = np.zeros(n, bool)",
         "k_best",
     ),
     (
-        "structures.ranking_search",
+        "structures.ranking.search",
         "return (own[order[:-1]] - own[order[1:]]) * drop",
         "return own[order[:-1]] - own[order[1:]]",
         "k_best",
     ),
     (
-        "structures.ranking_search",
+        "structures.ranking.search",
         "rises = np.flatnonzero(now[:-1] < now[1:])",
         "rises = np.flatnonzero(now[:-2] < now[1:-1])",
         "k_best",
@@ -88,10 +88,10 @@ MUTATIONS = [
         "out[d] += position[ranks[d]]",
         "count",
     ),
-    ("structures.ranking", "own += cost.table[rows, ranks]", "pass", "score"),
-    ("structures.ranking", "gain[~within.allowed[lo:hi, : hi - lo]] = -np.inf", "pass", "best"),
-    ("structures.ranking_tables", "found += self.table[start:stop, :n]", "pass", "best"),
-    ("structures.ranking_tables", "alike = (own[None, :] == own[:, None]).sum(axis=1)", "alike = 1", "score"),
+    ("structures.ranking.ranking", "own += cost.table[rows, ranks]", "pass", "score"),
+    ("structures.ranking.ranking", "gain[~within.allowed[lo:hi, : hi - lo]] = -np.inf", "pass", "best"),
+    ("structures.ranking.tables", "found += self.table[start:stop, :n]", "pass", "best"),
+    ("structures.ranking.tables", "alike = (own[None, :] == own[:, None]).sum(axis=1)", "alike = 1", "score"),
     # losses
     (
         "structures.ranking.kernels.merge",
@@ -133,7 +133,7 @@ MUTATIONS = [
         "loss",
     ),
     (
-        "losses.ranking_bound",
+        "structures.ranking.augmented_maximum",
         "seen = np.where(np.arange(len(discount)) < self.cut, discount, 0.0)",
         "seen = discount",
         "loss",

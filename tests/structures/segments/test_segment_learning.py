@@ -176,7 +176,7 @@ def test_lengths_of_labels():
             SemiMarkov(2),
             [["B-x", "E-x", "O", "O"]],
             ValueError,
-            r"y\[0\]\[1\] is 'E-x', which is no IOB2 label",
+            r"y\[0\]\[1\] is 'E-x', which is not an IOB2 label",
         ),
         (SemiMarkov(2), [["O", UNKNOWN, "O", "O"]], ValueError, r"y\[0\]\[1\] is UNKNOWN"),
         (SemiMarkov(2), [[], []], ValueError, r"X has 1 samples but y has 2"),

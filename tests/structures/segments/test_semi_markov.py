@@ -256,14 +256,17 @@ TWO = SegmentTables(
         (lambda s: s.best(replace(TWO, triple=np.zeros((1, 2, 2, 2)))), "not for triples|triple"),
         (lambda s: s.k_best(TWO, 0), "k must be at least 1, got 0"),
         (lambda s: s.sample(TWO, -1), "n_draws must be at least 0, got -1"),
-        (lambda s: s.score(TWO, [0, 1]), r"codes have shape \(2,\), expected one a row, \(3,\)"),
-        (lambda s: s.score(TWO, [0, -1, 0]), r"codes\[1\] = -1, after 0 is no part of a segmentation"),
+        (lambda s: s.score(TWO, [0, 1]), r"codes have shape \(2,\), expected one per row, \(3,\)"),
+        (lambda s: s.score(TWO, [0, -1, 0]), r"codes\[1\] = -1, after 0 is not part of a segmentation"),
         (lambda s: s.count(TWO, [0, 4, 0]), r"codes\[1\] = 4"),
-        (lambda s: s.count(TWO, [2, 0, 0]), r"codes\[0\] = 2 is no part"),  # nothing to go on with
+        (lambda s: s.count(TWO, [2, 0, 0]), r"codes\[0\] = 2 is not part"),  # nothing to go on with
         (lambda s: s.count(TWO, [0, 3, 0]), r"codes\[1\] = 3, after 0"),  # another label goes on
         (lambda s: s.count(TWO, [0, 2, 2]), r"codes\[2\] = 2, after 2"),  # goes on beyond its sample
         (lambda s: s.score(TWO, [1, 3, 0]), r"at most \[2, 1\] rows"),  # longer than its label allows
-        (lambda s: s.count(TWO, [0, 2, 1], weight=[1.0]), r"weight has shape \(1,\), expected one a sample"),
+        (
+            lambda s: s.count(TWO, [0, 2, 1], weight=[1.0]),
+            r"weight has shape \(1,\), expected one per sample",
+        ),
         (
             lambda s: s.count(TWO, [0, 2, 1], into=replace(TWO, node=np.zeros((1, 2)))),
             "into has tables of shapes",

@@ -54,7 +54,7 @@ def make_ranker(
     2.0
     """
     given = {name: value for name, value in options.items() if value is not None}
-    n_threads(n_jobs)  # refuses what is no number of threads
+    n_threads(n_jobs)  # refuses what is not a number of threads
     if n_jobs is not None:
         given["n_jobs"] = n_jobs
     shared: dict[str, Any] = {
@@ -105,7 +105,7 @@ def _check(algorithm: str, given: dict[str, Any]) -> None:
     solver = given.get("solver")
     if isinstance(solver, str) and solver not in _SOLVERS[algorithm]:
         raise ValueError(
-            f"solver={solver!r} does not serve {algorithm}; choose one of {', '.join(_SOLVERS[algorithm])}"
+            f"solver={solver!r} does not support {algorithm}; choose one of {', '.join(_SOLVERS[algorithm])}"
         )
     if "radius" in given and ("l2" in given or "solver" in given):
         other = "l2" if "l2" in given else "solver"

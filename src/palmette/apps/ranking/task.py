@@ -33,35 +33,21 @@ _ABOUT = {
 }
 _OPTIONS = {
     "train": (
-        Option(
-            "algorithm", "The learner.", default="plackett-luce", choices=("plackett-luce", "ramp", "ssvm")
-        ),
+        Option("algorithm", "The learner.", default="plackett-luce", choices=("plackett-luce", "ramp", "ssvm") ),
         Option("l2", "L2 penalty; 10 by default (plackett-luce), or by the scale of the features.", float),
         Option("l1", "L1 penalty of plackett-luce, for sparse models; 0 by default.", float),
         Option("radius", "Of ramp: the length of the weights; 4 by default.", float),
         Option("top", "Ranks whose NDCG counts; 10 by default (ssvm: all).", int),
-        Option(
-            "scale",
-            "Scale features to [0, 1] within each query, or not.",
-            default="query",
-            choices=("query", "none"),
-        ),
-        Option(
-            "missing",
-            "What NULL stands for: a number, minimum (of the query), or error.",
-            default="error",
-            check=_missing_value,
-        ),
-        Option(
-            "split_queries",
-            "What to do if the lines of a query are not together.",
-            default="refuse",
-            choices=("refuse", "merge"),
-        ),
+        Option("scale", "Scale features to [0, 1] within each query, or not.", default="query",
+               choices=("query", "none")),
+        Option("missing", "What NULL stands for: a number, minimum (of the query), or error.", default="error",
+               check=_missing_value),
+        Option("split_queries", "What to do if the lines of a query are not together.", default="refuse",
+               choices=("refuse", "merge")),
         Option("zero_based", "Features are numbered from 0.", bool, False),
     ),
     "predict": (Option("orders", "Write the documents of each query, best first.", bool, False),),
-}
+}  # fmt: skip
 
 
 class _Ranking(Task):

@@ -64,6 +64,7 @@ class RankingTraining(Training):
 
     def evaluate(self, application: Ranker) -> RankingEvaluation:
         """NDCG and its kin on the held-out queries."""
+        assert self.held_out is not None
         return application.evaluate(self.held_out)
 
     def facts(self, application: Ranker) -> dict[str, Any]:

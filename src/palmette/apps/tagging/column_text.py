@@ -43,7 +43,7 @@ class ColumnText:
     raw : bytes
         The lines as they were read, line ends included.
     kinds : ndarray of uint8
-        For each line: layout (blank or comment), token, or a CoNLL-U line that is no word.
+        For each line: layout (blank or comment), token, or a CoNLL-U line that is not a word.
 
     Examples
     --------
@@ -146,7 +146,7 @@ class ColumnText:
         ----------
         out : text file
         *predicted : list of list of str
-            For each new column its values, one list a sentence. Lines of CoNLL-U that are no words get ``_``.
+            For each new column its values, one list per sentence. Lines of CoNLL-U that are no words get ``_``.
         """
         for column in predicted:
             self._check_shape(column)

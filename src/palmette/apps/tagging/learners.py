@@ -78,7 +78,7 @@ def _check(algorithm: str, options: dict[str, Any], known: dict[str, Any]) -> No
     solver = options.get("solver", SOLVERS[algorithm][0])
     if isinstance(solver, str) and solver not in SOLVERS[algorithm]:
         raise ValueError(
-            f"solver={solver!r} does not serve {algorithm}; choose one of {', '.join(SOLVERS[algorithm])}"
+            f"solver={solver!r} does not support {algorithm}; choose one of {', '.join(SOLVERS[algorithm])}"
         )
     for name in ("l2", "l1", "tol"):
         value = options.get(name, 0.0)
@@ -133,7 +133,7 @@ def check_together(learner: Any, template: Template | None = None, constrained: 
     for what, unable in asked.items():
         if isinstance(solver, str) and solver in unable:
             raise ValueError(
-                f"solver={solver!r} does not serve {what}; leave it out, or use lbfgs or stochastic"
+                f"solver={solver!r} does not support {what}; leave it out, or use lbfgs or stochastic"
             )
     wanted = next(iter(asked), None)
     if wanted and template is not None and not template.transitions:
@@ -150,7 +150,7 @@ def check_together(learner: Any, template: Template | None = None, constrained: 
         if part is not None and isinstance(solver, str) and solver not in ("auto", *takes):
             able = [name for name in SOLVERS[type(learner).__name__.lower()] if name in takes]
             raise ValueError(
-                f"solver={solver!r} cannot take {part!r:.60}; leave it out, or use {' or '.join(able)}"
+                f"solver={solver!r} does not support {part!r:.60}; leave it out, or use {' or '.join(able)}"
             )
     if groups is not None and learner.n_hash is not None and groups.by == "template":
         raise ValueError(

@@ -31,65 +31,33 @@ OPTIONS = {
         Option("l2", "L2 penalty; 1 by default.", float),
         Option("l1", "L1 penalty, for sparse models; 0 by default.", float),
         Option("template", "Feature template (CRF++, Wapiti); a good one by default.", check=readable),
-        Option(
-            "cut_size",
-            "Train on random pieces of so many tokens on average, such as 5.5.",
-            metavar="N|auto",
-        ),
+        Option("cut_size", "Train on random pieces of so many tokens on average (5.5).", metavar="N|auto"),
         Option("group_lasso", "Penalty that drops whole groups of features.", float, metavar="WEIGHT"),
-        Option(
-            "group_by",
-            "With --group-lasso: what a group is; template by default.",
-            choices=("template", "attribute"),
-        ),
+        Option("group_by", "With --group-lasso: what a group is; template by default.",
+               choices=("template", "attribute")),
         Option("order", "Weights for label pairs (1), or for triples too (2).", int, 1),
         Option("constrained", "Only labels that are valid spans may follow each other.", bool, False),
         Option("label_column", "Column of the label, from 0; negative counts from the end.", int, -1),
-        Option(
-            "encoding",
-            "Learn spans in this encoding; predictions are in that of the data.",
-            choices=("iob1", "iob2", "iobes", "bilou", "bmes", "bmes6"),
-        ),
+        Option("encoding", "Learn spans in this encoding; predictions are in that of the data.",
+               choices=("iob1", "iob2", "iobes", "bilou", "bmes", "bmes6")),
         Option("invalid", "What to do with labels that are no valid spans.", choices=("repair", "raise")),
-        Option(
-            "clusters",
-            "Learn so many word clusters as further columns, such as 64,256.",
-            metavar="N,N",
-            check=_sizes,
-        ),
+        Option("clusters", "Learn so many word clusters as further columns (64,256).", metavar="N,N", check=_sizes),
         Option("min_count", "Drop features that occur less often.", int),
         Option("n_hash", "Hash features to N columns, to save memory.", int, metavar="N", flag="--hash"),
         Option("prune", "Drop features whose weights are all 0.", bool, False),
     ),
     "predict": (
-        Option(
-            "nbest",
-            "Write the n best labellings of each sentence, with their scores.",
-            int,
-            check=_at_least_one,
-        ),
+        Option("nbest", "Write the n best labellings of each sentence, with scores.", int, check=_at_least_one),
         Option("marginals", "Add a column with the probability of the predicted label.", bool, False),
     ),
     "evaluate": (
-        Option(
-            "label_column",
-            "Column of the true label; the last but one by default. Not with --model.",
-            int,
-        ),
-        Option(
-            "report",
-            "HTML file to write: scores, confusions, worst sentences, strongest features.",
-            check=_page_name,
-        ),
+        Option("label_column", "Column of the true label, the last but one by default; not with --model.", int),
+        Option("report", "HTML page to write: scores, confusions, worst sentences.", check=_page_name),
     ),
     "inspect": (
-        Option(
-            "why",
-            "Explain the labels that the model gives to a column file, to one of its sentences or tokens "
-            "(counted from 1); - is standard input.",
-            metavar="FILE[:SENTENCE[:TOKEN]]",
-        ),
+        Option("why", "What made the labels of a file, a sentence or a token (from 1) win.",
+               metavar="FILE[:SENTENCE[:TOKEN]]"),
         Option("against", "With --why: compare with this label, not the runner-up.", metavar="LABEL"),
         Option("against_truth", "With --why: compare wrong labels with the true ones.", bool, False),
     ),
-}
+}  # fmt: skip

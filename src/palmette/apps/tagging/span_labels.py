@@ -66,5 +66,5 @@ class SpanLabels:
             raise DataFileError(f"{place}: {reason}") from error
 
     def back(self, labels: Labels) -> list[list[str]]:
-        """Labels of the model as the files have them; what is no valid span is read as the CoNLL script does."""
+        """Labels of the model as the files have them; what is not a valid span is read as the CoNLL script does."""
         return convert_spans(labels, self.inner, self.own, "repair")

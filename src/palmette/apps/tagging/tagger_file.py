@@ -14,7 +14,7 @@ from palmette.features.clusters import WordClusters
 from palmette.features.templates import Template
 
 
-def write_parts(tagger: Any, path: str | os.PathLike) -> None:
+def write_parts(tagger: Any, path: str | os.PathLike[str]) -> None:
     """Write a tagger to one file."""
     clusters, arrays = (None, {}) if tagger.clusters is None else tagger.clusters.state()
     extra = {
@@ -35,7 +35,7 @@ def read_parts(model: Any, source: str) -> dict[str, Any]:
     extra = getattr(model, "extra_", None)
     if not isinstance(extra, dict) or extra.get("task") != "tagging":
         raise ModelFileError(
-            f"{source}: this {type(model).__name__} is no tagger: neither 'palmette train' (--task tagging) nor "
+            f"{source}: this {type(model).__name__} is not a tagger: neither 'palmette train' (--task tagging) nor "
             f"Tagger.save wrote it; read it in Python with palmette.load"
         )
     try:

@@ -30,7 +30,7 @@ class Edges(NamedTuple):
 def merge_edges(
     n_pages: int, links: np.ndarray, neighbours: np.ndarray | None = None, *, scale: bool = True
 ) -> Edges:
-    """Merge links, back links and neighbours to one edge a pair.
+    """Merge links, back links and neighbours to one edge per pair.
 
     Parameters
     ----------

@@ -92,7 +92,7 @@ def build_school(
     """
     if not len(htmls) == len(urls) == len(labels):
         raise ValueError(
-            f"{name}: one address and one label a page are needed, got {len(htmls)} pages, {len(urls)} addresses and "
+            f"{name}: one address and one label per page are needed, got {len(htmls)} pages, {len(urls)} addresses and "
             f"{len(labels)} labels"
         )
     order: dict[str, int] = {}

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from importlib import import_module
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from palmette.contracts.model_parts import ModelParts
 from palmette.contracts.structure import Best, Expectation
+from palmette.registry import register
 from palmette.structures.chain.contradiction import with_contradiction, without_flag
 from palmette.structures.positions.checks import (
     _check_feasible,
@@ -20,14 +23,17 @@ from palmette.structures.positions.checks import (
     _weights,
     how_many,
 )
+from palmette.structures.positions.parts import ROW_ENCODERS
 from palmette.structures.positions.tables import ChainTables, Restriction, combine
 
 
-class Chain(BaseEstimator):
-    """Linear chains: one label a position, one potential a position and a pair (or triple) of neighbours.
+@register("structure")
+class Chain(ModelParts, BaseEstimator):
+    """Linear chains: one label per position, one potential per position and a pair (or triple) of neighbours.
 
     The score of a label sequence ``y_1..y_n`` is ``sum_t node[t, y_t] + sum_t edge[t, y_t, y_{t+1}]``, in chains of
-    second order ``+ sum_t triple[t, y_t, y_{t+1}, y_{t+2}]``. A position costs labels^2 (second order: labels^3).
+    second order ``+ sum_t triple[t, y_t, y_{t+1}, y_{t+2}]``. With K labels, inference takes O(K^2) per position, in
+    second order O(K^3).
 
     Parameters
     ----------
@@ -58,6 +64,9 @@ class Chain(BaseEstimator):
     """
 
     layout = "sequences"
+    part_kinds = MappingProxyType(
+        {"codec": ("labels",), "encoder": ROW_ENCODERS, "scorer": ("linear", "edges")}
+    )
     has_edges = True
     compiled_as = "chain"
     # Whether single edges can be dropped and leave labels (regularizers.Decomposition); a subclass says so anew, too.
@@ -187,7 +196,7 @@ class Chain(BaseEstimator):
         return codes, level, value
 
     def max_marginals(self, theta, *, cost=None, within=None) -> ChainTables:
-        """Best value with each part fixed, one table a part, as in :meth:`marginals`; -inf if impossible."""
+        """Best value with each part fixed, one table per part, as in :meth:`marginals`; -inf if impossible."""
         tables, flagged = self._prepare(theta, cost, within)
         out = tables.zeros(per_part=True)
         if len(tables):
@@ -285,7 +294,9 @@ class Chain(BaseEstimator):
         expected = _expected_losses(self.expectation(theta, cost=cost, within=within).counts.node, risk)
         tables = combine(theta, cost, None)
         node = np.where(np.isneginf(tables.node), -np.inf, expected)
-        edge = np.where(np.isneginf(tables.edge), -np.inf, 0.0)  # what potentials forbid is no answer either
+        edge = np.where(
+            np.isneginf(tables.edge), -np.inf, 0.0
+        )  # what potentials forbid is not an answer either
         triple = tables.triple
         if triple is not None:
             triple = np.where(np.isneginf(triple), -np.inf, 0.0)

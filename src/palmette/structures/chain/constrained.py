@@ -99,7 +99,7 @@ def resolve(allowed: Any, classes: tuple) -> Transitions:
     if isinstance(allowed, str):
         if allowed.upper() not in ENCODINGS:
             raise ValueError(
-                f"allowed={allowed!r} is no span encoding; known: {', '.join(ENCODINGS)}. Or give pairs of labels."
+                f"allowed={allowed!r} is not a span encoding; known: {', '.join(ENCODINGS)}. Or give pairs of labels."
             )
         return allowed_transitions(classes, allowed.upper())
     if isinstance(allowed, np.ndarray):
@@ -138,8 +138,8 @@ def _from_pairs(pairs: list, classes: tuple) -> Transitions:
         for label in (left, right):
             if label is not None and label not in code:
                 raise ValueError(
-                    f"allowed names {label!r}, which is no label; known labels: {list(classes)}. Declare labels that "
-                    "training lacks with classes=..."
+                    f"allowed names {label!r}, which is not a label; known labels: {list(classes)}. Declare labels "
+                    "that training lacks with classes=..."
                 )
         table[code.get(left, n), code.get(right, n)] = True
     start, end = table[n, :n], table[:n, n]

@@ -9,6 +9,7 @@ import numpy as np
 
 from palmette.data.batch import Batch, SparseRows
 from palmette.data.checks import check_ascending, check_layout, needed
+from palmette.registry import register
 from palmette.structures.positions.layout import (
     all_keys,
     check_weights,
@@ -27,6 +28,7 @@ from palmette.structures.positions.tables import ChainTables
 TABLES_A_BLOCK = 2**18  # numbers in the edge tables of one block: 2 MB
 
 
+@register("scorer", "edges")
 @dataclass(frozen=True)
 class EdgeScorer(LinearScorer):
     """A :class:`LinearScorer` with weights for (column, label pair) and for label triples.
@@ -57,7 +59,7 @@ class EdgeScorer(LinearScorer):
     ) -> EdgeScorer:  # fmt: skip
         """Add weights to a layout; parameters as in :meth:`LinearScorer.for_data`.
 
-        ``edge_columns`` (bool, one a column) says which columns are edge features; with ``only_edges`` they have no
+        ``edge_columns`` (bool, one per column) says which columns are edge features; with ``only_edges`` they have no
         node weights. With ``states="observed"`` they have a weight for the pairs seen at edges whose right position has
         the column. ``order=2`` adds triples. ``possible`` (bool, labels x labels) are the pairs that outputs can have.
         """
@@ -106,7 +108,7 @@ class EdgeScorer(LinearScorer):
 
     @property
     def rows_a_block(self) -> int:
-        """Rows to score at once, so that one edge table a row stays in the cache."""
+        """Rows to score at once, so that one edge table per row stays in the cache."""
         return max(1, TABLES_A_BLOCK // self.n_labels**2) if len(self.edge_ptr) else 2**62
 
     def edge_coordinates(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -133,7 +135,7 @@ class EdgeScorer(LinearScorer):
     # -- score and pull back ------------------------------------------------------------------------------------
 
     def score(self, w: np.ndarray, batch: Batch) -> ChainTables:
-        """Potentials of a batch; with edge features one table an edge."""
+        """Potentials of a batch; with edge features one table per edge."""
         theta = super().score(w, batch)
         edge = theta.edge
         if len(self.edge_ptr):
@@ -244,7 +246,7 @@ class EdgeScorer(LinearScorer):
         """Header and arrays for a model file."""
         header, arrays = super().state()
         more = {"edge_ptr": self.edge_ptr, "edge_pair": self.edge_pair, "triples": self.triples}
-        return header | {"kind": "edges"}, arrays | more
+        return header, arrays | more
 
     @classmethod
     def from_state(cls, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> EdgeScorer:

@@ -1,10 +1,12 @@
-"""One label a sample: the structure without structure."""
+"""One label per sample: a chain of length one without edges."""
 
 from __future__ import annotations
 
+from palmette.registry import register
 from palmette.structures.chain.chain import Chain
 
 
+@register("structure")
 class Multiclass(Chain):
     """One label from a finite set; the special case that links palmette to ordinary classifiers.
 

@@ -45,7 +45,7 @@ class GraphLayout:
         One for every type of factors.
     """
 
-    # No __dict__: what is computed on the way is no part of the value.
+    # No __dict__: what is computed on the way is not part of the value.
     __slots__ = (
         "cliques", "edge_offsets", "edge_type", "edges", "first_child", "flip", "forest", "memory", "n_children",
         "node_type", "offsets", "order", "parent", "rows", "up",
@@ -219,7 +219,7 @@ class GraphBatch(Batch):
         Features of the nodes; those of different node types have different columns.
     layout : GraphLayout
     edge_rows : ndarray, SparseRows or None
-        Features of the edges, one row an edge; those of different edge types have different columns.
+        Features of the edges, one row per edge; those of different edge types have different columns.
     """
 
     layout: GraphLayout

@@ -79,7 +79,7 @@ class GraphMaxima(GraphGiven):
         """Proven upper bounds on the score of the best labels of every sample; equal to it where inference is exact."""
         tables = combined(theta, cost, within)
         if self._contradicts(within) is not None:
-            raise ValueError("bounds: within.contradicts is not served; ask best_contradicting")
+            raise ValueError("bounds: within.contradicts is not supported; ask best_contradicting")
         with self.telling(quiet=True):
             forests, others = self._parted(tables)
             out = np.empty(len(tables))
@@ -108,7 +108,7 @@ class GraphMaxima(GraphGiven):
         """
         tables, weight = combined(theta, cost, within), _weights(theta, weight)
         if self._contradicts(within) is not None:
-            raise ValueError("relaxed_best: within.contradicts is not served")
+            raise ValueError("relaxed_best: within.contradicts is not supported")
         _, others = self._parted(tables)
         relaxed = {
             s: graph for s in others if self.best_method(graph := factor_graph(tables, s)) in NOT_EXACT
@@ -160,7 +160,7 @@ class GraphMaxima(GraphGiven):
         return ranked
 
     def max_marginals(self, theta, *, cost=None, within=None) -> GraphTables:
-        """Best value with each part fixed, one table a part, as in :meth:`marginals`; -inf if impossible."""
+        """Best value with each part fixed, one table per part, as in :meth:`marginals`; -inf if impossible."""
         tables, codes = combined(theta, cost, within), self._contradicts(within)
         self._require_exact(tables, "max_marginals")
         if codes is None:

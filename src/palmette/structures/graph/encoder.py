@@ -12,6 +12,8 @@ from palmette.data.batch import Batch
 from palmette.data.checks import check_codes, check_type, check_whole, entry, group
 from palmette.data.ragged import offsets_from_lengths
 from palmette.features.base import Encoder
+from palmette.features.choose_encoder import encoder_from_state
+from palmette.registry import register, stored
 from palmette.structures.graph.batch import CliqueRows, GraphBatch, GraphLayout, shifted_columns
 from palmette.structures.graph.inputs import (
     Factor,
@@ -39,6 +41,7 @@ _RENUMBERED = re.compile(
 )  # samples in messages of encoders that see only some of them
 
 
+@register("encoder", "graphs")
 class GraphEncoder(Encoder):
     """Encodes nodes by one encoder and edges by another.
 
@@ -63,6 +66,18 @@ class GraphEncoder(Encoder):
     >>> batch.n_columns, batch.layout.node_type  # two names for each of two types
     (4, array([1, 0]))
     """
+
+    layouts = ("sequences",)
+
+    @property
+    def column_counts(self) -> tuple[int, int]:
+        """Columns of nodes and of edges."""
+        return self.n_node_columns, self.n_edge_columns
+
+    @property
+    def makes_dense_rows(self) -> bool:
+        """Whether the rows of nodes are dense: nodes of several types have sparse rows."""
+        return self.kind == "dense" and len(self.node_types) < 2
 
     def __init__(
         self, nodes: Encoder, edges: Encoder | None = None, symmetric: Any = False, own: bool = False
@@ -321,7 +336,6 @@ class GraphEncoder(Encoder):
         """Header and arrays."""
         symmetric = self.symmetric
         header: dict[str, Any] = {
-            "kind": "graphs",
             "layout": self.layout,
             "n_columns": self.n_columns,
             "symmetric": bool(symmetric)
@@ -346,19 +360,17 @@ class GraphEncoder(Encoder):
         for name, encoder in (("nodes", self.nodes), ("edges", self.edges)):
             header[name] = None
             if encoder is not None:
-                header[name], own = encoder.state()
+                header[name], own = stored(encoder)
                 arrays |= {f"{name}.{key}": array for key, array in own.items()}
         return header, arrays
 
     @classmethod
-    def from_state(
-        cls, header: dict, arrays: Mapping[str, np.ndarray], read: Callable[[Any, Mapping], Encoder]
-    ) -> GraphEncoder:
-        """Inverse of :meth:`state`; ``read`` makes an encoder of a header and its arrays."""
-        nodes = read(entry(header, "nodes", dict), group(arrays, "nodes"))
+    def from_state(cls, header: dict, arrays: Mapping[str, np.ndarray]) -> GraphEncoder:
+        """Inverse of :meth:`state`."""
+        nodes = encoder_from_state(entry(header, "nodes", dict), group(arrays, "nodes"))
         edges = None
         if header.get("edges") is not None:
-            edges = read(entry(header, "edges", dict), group(arrays, "edges"))
+            edges = encoder_from_state(entry(header, "edges", dict), group(arrays, "edges"))
         symmetric = header.get("symmetric")
         if not isinstance(symmetric, bool):
             symmetric = list(types_of(entry(header, "symmetric", list)))

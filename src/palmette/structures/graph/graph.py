@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
+from palmette.contracts.model_parts import ModelParts
 from palmette.features.choose_encoder import make_encoder
 from palmette.features.encoded import EncodedInputs
+from palmette.registry import register
 from palmette.structures.graph.encoder import GraphEncoder
 from palmette.structures.graph.explain import explain
 from palmette.structures.graph.inference import GraphInference
@@ -25,13 +28,14 @@ CHOICES = {
 }
 
 
-class Graph(GraphInference):
-    """Markov networks of any shape: one label a node, potentials on nodes, edges and cliques.
+@register("structure")
+class Graph(ModelParts, GraphInference):
+    """Markov networks of any shape: one label per node, potentials on nodes, edges and cliques.
 
     The score of a labeling is ``sum_v node[v, y_v] + sum_e edge[e, y_a, y_b] + sum over cliques``, where edge e joins
-    the nodes a and b. Every sample has a graph of its own: ``X`` is a list of :class:`~palmette.GraphInput`, of tuples
-    ``(nodes, edges)`` or ``(nodes, edges, edge_features)``, or of dicts; ``y`` has one label a node. Chains, trees and
-    grids are special cases (``chain_graph``, ``tree_graph`` and ``grid_graph`` of :mod:`palmette.data` make them).
+    the nodes a and b. Every sample has its own graph: ``X`` is a list of :class:`~palmette.GraphInput`, of tuples
+    ``(nodes, edges)`` or ``(nodes, edges, edge_features)``, or of dicts; ``y`` has one label per node. Chains, trees,
+    and grids are special cases (``chain_graph``, ``tree_graph`` and ``grid_graph`` of :mod:`palmette.data` make them).
 
     **How answers are found.** Forests: message passing, compiled, all graphs of a batch in one call. Other graphs one
     by one: by a junction tree where its tables fit ``memory_limit``; the best labels of two-label graphs with
@@ -90,6 +94,8 @@ class Graph(GraphInference):
     compiled_as = "graph"
     has_edges = True
     removable_edges = True
+
+    part_kinds = MappingProxyType({"codec": ("labels",), "encoder": ("graphs",), "scorer": ("graph",)})
 
     def __init__(
         self,
@@ -191,6 +197,21 @@ class Graph(GraphInference):
                 raise ValueError(f"Graph: {name} must be a number, at least {least}, got {given!r}")
         if self.labels is not None and not isinstance(self.labels, Mapping):
             raise TypeError(f"Graph: labels must be a dict {{node type: [labels]}}, got {self.labels!r:.60}")
+
+    def check_model(self, encoder: GraphEncoder, weights: Any, codec: Any) -> None:
+        """Raise ValueError unless features, weights and labels have the same types of nodes, edges and factors."""
+        self._check_settings()
+        self.check_encoder(encoder)
+        if len(weights.allowed) != max(len(encoder.node_types), 1):
+            raise ValueError(
+                f"there are {len(encoder.node_types)} types of nodes, but weights for {len(weights.allowed)}"
+            )
+        if not np.array_equal(weights.symmetric, encoder.symmetric_types):
+            raise ValueError("features and weights have different types of edges")
+        labels = self.factor_labels(encoder, codec.classes_)
+        known = [(t.kind, t.arity, label) for t, label in zip(encoder.factor_types, labels)]
+        if known != [tuple(factor) for factor in weights.factors]:
+            raise ValueError("features and weights have different types of factors")
 
     def check_factors(self, encoder: GraphEncoder, classes: tuple, batch: Any, codes: np.ndarray) -> None:
         """Refuse training labels that an at-most-one factor forbids."""

@@ -32,7 +32,7 @@ class GraphInference(BaseEstimator, GraphSums):
         """
         expected: Any = _expected_losses(self.expectation(theta, cost=cost, within=within).counts.node, risk)
         tables = combined(theta, cost, None)
-        node, edge, *factors = (  # what potentials forbid is no answer either
+        node, edge, *factors = (  # what potentials forbid is not an answer either
             np.where(np.isneginf(values), -np.inf, number)
             for values, number in zip(
                 (tables.node, tables.edge, *tables.factors), (expected, 0.0, *(0.0 for _ in tables.factors))

@@ -113,7 +113,7 @@ def _graph_input(x: Any, i: int) -> GraphInput:
 
 
 def checked_edges(graph: GraphInput, i: int) -> np.ndarray:
-    """The edges of sample ``i`` as int64 (n_edges, 2); what is no edge is refused."""
+    """The edges of sample ``i`` as int64 (n_edges, 2); what is not an edge is refused."""
     refuse_masked(graph.edges, f"sample {i}: edges")
     try:
         edges = np.asarray(graph.edges)
@@ -121,7 +121,7 @@ def checked_edges(graph: GraphInput, i: int) -> np.ndarray:
         edges = np.asarray([None])
         for e, edge in enumerate(graph.edges):
             if np.size(edge) != 2:
-                raise ValueError(f"sample {i}: edge {e} = {edge!r:.60} is no pair of nodes") from None
+                raise ValueError(f"sample {i}: edge {e} = {edge!r:.60} is not a pair of nodes") from None
     if not edges.size:
         return np.empty((0, 2), np.int64)
     if edges.ndim != 2 or edges.shape[1] != 2 or edges.dtype.kind not in "iu":
@@ -211,7 +211,7 @@ def common_labels(graphs: Sequence[GraphInput], known: dict | None = None) -> di
 
 
 def listed_types(given: Any, n: int, what: str, i: int) -> list:
-    """One type a node or edge, as a list; 0 for all if not given."""
+    """One type per node or edge, as a list; 0 for all if not given."""
     if given is None:
         return [0] * n
     if isinstance(given, str | bytes) or not hasattr(given, "__len__"):
@@ -251,7 +251,7 @@ def tree_graph(nodes: Any, parents: Sequence[int]) -> GraphInput:
     """
     parent = np.asarray(parents, np.int64)
     if parent.shape != (n_items(nodes),):
-        raise ValueError(f"parents has shape {parent.shape}, expected one a node, ({n_items(nodes)},)")
+        raise ValueError(f"parents has shape {parent.shape}, expected one per node, ({n_items(nodes)},)")
     child = np.flatnonzero(parent >= 0)
     return GraphInput(nodes, np.column_stack([parent[child], child]))
 

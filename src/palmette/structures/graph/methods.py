@@ -1,4 +1,4 @@
-"""Which method of inference serves which graph of a batch, and saying so aloud."""
+"""The choice of the inference method for each graph of a batch, and its description."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers of label parts of graphs: one table a part, in the shape of the potentials, of copies and samples."""
+"""Numbers of label parts of graphs: one table per part, in the shape of the potentials, of copies and samples."""
 
 from __future__ import annotations
 

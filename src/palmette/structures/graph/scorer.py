@@ -10,6 +10,7 @@ import numpy as np
 
 from palmette.data.batch import Batch
 from palmette.data.checks import check_array, check_ascending, check_codes, check_type, entry, group, needed
+from palmette.registry import register
 from palmette.structures.graph.batch import GraphBatch
 from palmette.structures.graph.layout import FactorKind, canonical, pair_code, possible_pairs
 from palmette.structures.graph.tables import GraphTables, LabelSets
@@ -20,6 +21,7 @@ from palmette.structures.positions.tables import ChainTables
 TABLES_A_BLOCK = 2**18  # numbers in the edge tables of one block: 2 MB
 
 
+@register("scorer", "graph")
 @dataclass(frozen=True)
 class GraphScorer:
     """Potentials of graphs, linear in the weights.
@@ -141,7 +143,7 @@ class GraphScorer:
 
     @cached_property
     def rows_a_block(self) -> int:
-        """Rows to score at once, so that one edge table a row stays in the cache."""
+        """Rows to score at once, so that one edge table per row stays in the cache."""
         return 2**62 if self.edge_weights is None else max(1, TABLES_A_BLOCK // self.n_labels**2)
 
     @cached_property
@@ -204,7 +206,7 @@ class GraphScorer:
     # -- score and pull back ------------------------------------------------------------------------------------
 
     def score(self, w: np.ndarray, batch: GraphBatch) -> GraphTables:
-        """Potentials of a batch; with edge features one table an edge."""
+        """Potentials of a batch; with edge features one table per edge."""
         layout, blocks = batch.layout, self.blocks
         node = self.nodes.score(w[blocks["node"]], batch).node
         if self.intercept:
@@ -366,7 +368,6 @@ class GraphScorer:
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Header and arrays for a model file."""
         header: dict[str, Any] = {
-            "kind": "graph",
             "intercept": self.intercept,
             "factors": [list(f) for f in self.factors],
         }

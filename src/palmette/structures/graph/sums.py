@@ -51,7 +51,7 @@ class GraphSums(GraphMaxima):
         return self._expectation(theta, cost, within, weight, per_part=False)
 
     def marginals(self, theta, *, cost=None, within=None) -> GraphTables:
-        """Probability of every label part: node (rows, labels), edge (edges, labels, labels), a table a clique."""
+        """Probability of every label part: node (rows, labels), edge (edges, labels, labels), a table per clique."""
         return self._expectation(theta, cost, within, None, per_part=True).counts
 
     def _expectation(self, theta, cost, within, weight, per_part) -> Expectation:
@@ -85,7 +85,7 @@ class GraphSums(GraphMaxima):
         return log_z, counts
 
     def _contradicting_sums(self, tables: GraphTables, codes, weight) -> tuple[np.ndarray, GraphTables]:
-        """Sums over the labelings that contradict, one table a part: a mixture of the sums of the copies."""
+        """Sums over the labelings that contradict, one table per part: a mixture of the sums of the copies."""
         copies = first_contradictions(tables, codes)
         own = copies.tables.per_edge()
         log_z, share = per_sample(self._log_partitions(own), copies.sample, len(tables))

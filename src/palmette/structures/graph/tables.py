@@ -129,7 +129,7 @@ class GraphTables(ChainTables):
         table = self.edge_table
         if table.dtype != np.int64 or table.shape != (self.n_edges,):
             raise ValueError(
-                f"edge_table must be int64, one an edge ({self.n_edges}); got {table.dtype} {table.shape}"
+                f"edge_table must be int64, one per edge ({self.n_edges}); got {table.dtype} {table.shape}"
             )
         if len(table) and not 0 <= table.min() <= table.max() < len(self.edge):
             raise ValueError(f"edge_table names the tables {table.min()}..{table.max()} of {len(self.edge)}")

@@ -15,14 +15,14 @@ RESTRICTION = "the restriction; allow more labels or pairs"
 
 
 def _codes(theta: ChainTables, codes) -> np.ndarray:
-    """Given outputs as kernels read them: one known label a row."""
+    """Given outputs as kernels read them: one known label per row."""
     codes = np.ascontiguousarray(codes, np.int32)
     if codes.shape != (len(theta.node),):
-        raise ValueError(f"codes have shape {codes.shape}, expected one a row, {(len(theta.node),)}")
+        raise ValueError(f"codes have shape {codes.shape}, expected one per row, {(len(theta.node),)}")
     wrong = np.flatnonzero((codes < 0) | (codes >= theta.n_labels))
     if len(wrong):
         row = int(wrong[0])
-        raise ValueError(f"codes[{row}] = {codes[row]} is no label; expected 0..{theta.n_labels - 1}")
+        raise ValueError(f"codes[{row}] = {codes[row]} is not a label; expected 0..{theta.n_labels - 1}")
     return codes
 
 
@@ -48,17 +48,17 @@ def how_many(k: int, theta: Any, states: int, n_bytes: int) -> int:
 
 
 def _weights(theta: ChainTables, weight) -> np.ndarray:
-    """One weight a sample; 1 by default."""
+    """One weight per sample; 1 by default."""
     if weight is None:
         return np.ones(len(theta))
     weight = np.ascontiguousarray(weight, float)
     if weight.shape != (len(theta),):
-        raise ValueError(f"weight has shape {weight.shape}, expected one a sample, {(len(theta),)}")
+        raise ValueError(f"weight has shape {weight.shape}, expected one per sample, {(len(theta),)}")
     return weight
 
 
 def _check_feasible(values: np.ndarray, theta: Any, structure: Any = None) -> None:
-    bad = np.flatnonzero(~(values > -np.inf))  # NaN is no answer either
+    bad = np.flatnonzero(~(values > -np.inf))  # NaN is not an answer either
     if len(bad):
         raise _infeasible(int(bad[0]), theta, structure)
 

@@ -103,7 +103,7 @@ def observed_tuples(codes: np.ndarray, offsets: np.ndarray, size: int, n_labels:
 
 
 def observed_keys(batch: Batch, codes: np.ndarray, n_codes: int, columns: np.ndarray) -> np.ndarray:
-    """Keys of the ``columns`` (bool, one a column) and of the codes of the rows they stand in; -1 is no code."""
+    """Keys of the ``columns`` (bool, one per column) and of the codes of the rows they stand in; -1 is not a code."""
     if not isinstance(batch.rows, SparseRows):
         raise ValueError(
             "states='observed' needs sparse or string features; dense arrays use every column with every label: "

@@ -9,6 +9,7 @@ import numpy as np
 
 from palmette.data.batch import Batch, SparseRows
 from palmette.data.checks import check_ascending, check_layout, check_type, check_whole, entry, needed
+from palmette.registry import register
 from palmette.structures.positions.layout import (
     check_weights,
     from_keys,
@@ -20,6 +21,7 @@ from palmette.structures.positions.layout import (
 from palmette.structures.positions.tables import ChainTables
 
 
+@register("scorer", "linear")
 @dataclass(frozen=True)
 class LinearScorer:
     """Potentials linear in the weights: ``node = features x node weights + bias``, ``edge = edge weights``.

@@ -19,7 +19,7 @@ class ChainTables:
     node : ndarray of float64, shape (n_rows, n_labels)
         Rows of all samples one after the other.
     edge : ndarray of float64, shape (n_tables, n_labels, n_labels)
-        ``n_tables`` is 1 (one table shared by all edges), or ``n_rows - n_samples`` (one an edge), or 0 for
+        ``n_tables`` is 1 (one table shared by all edges), or ``n_rows - n_samples`` (one per edge), or 0 for
         structures without edges. ``edge[e, i, j]`` belongs to label i followed by label j.
     offsets : ndarray of int64, shape (n_samples + 1,)
     triple : ndarray of float64, shape (n_tables, n_labels, n_labels, n_labels), optional
@@ -142,7 +142,7 @@ class ChainTables:
         return ChainTables(np.zeros_like(self.node), edge, self.offsets, triple)
 
     def _check_parts(self) -> None:
-        """Refuse one table an edge and a triple where they do not fit into memory."""
+        """Refuse one table per edge and a triple where they do not fit into memory."""
         labels, triples = self.n_labels, 0 if self.triple is None else self.n_triples
         check_size(
             f"a table of {labels:,} x {labels:,} labels for each of {self.n_edges:,} edges",
@@ -264,7 +264,7 @@ def _check_partial(codes: np.ndarray, n_codes: int) -> None:
     if len(wrong):
         row = int(wrong[0])
         raise ValueError(
-            f"within.contradicts[{row}] = {codes[row]} is no code; expected 0..{n_codes - 1}, or -1 where unknown"
+            f"within.contradicts[{row}] = {codes[row]} is not a code; expected 0..{n_codes - 1}, or -1 where unknown"
         )
 
 

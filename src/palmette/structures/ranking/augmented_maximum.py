@@ -53,7 +53,7 @@ class BoundRankingLoss:
         return self.weighted_best(structure, theta, true, 1.0)
 
     def weighted_best(self, structure: Any, theta: RankingTables, true: np.ndarray, weight: Any) -> Best:
-        """``argmax f + weight D`` of each query; ``weight`` is a number of at least 0, or one a query."""
+        """``argmax f + weight D`` of each query; ``weight`` is a number of at least 0, or one per query."""
         from palmette.structures.ranking.kernels.merge import augmented_ranks
 
         theta.check()
@@ -81,7 +81,7 @@ class BoundRankingLoss:
     def weighted_cost(self, theta: RankingTables, true: np.ndarray, weight: Any) -> RankingCost | None:
         """``weight D`` but for a constant of each query, for :meth:`Ranking.k_best <palmette.Ranking.k_best>`.
 
-        None where D is no sum over documents, or where the k best of larger queries would take too long.
+        None where D is not a sum over documents, or where the k best of larger queries would take too long.
         """
         if self.kind != GAIN or theta.longest > FEW:
             return None

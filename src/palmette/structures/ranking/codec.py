@@ -1,4 +1,4 @@
-"""Grades of relevance outside, one code a document inside; flat tables with query ids as lists of queries.
+"""Grades of relevance outside, one code per document inside; flat tables with query ids as lists of queries.
 
 A document has the code ``rank | grade << 20``. A true output has the grade of every document and its rank in one order
 that is best for these grades; a predicted one has ranks only (grade 0).
@@ -17,6 +17,7 @@ from palmette.data.outside import checked_csr, refuse_masked
 from palmette.data.ragged import Ragged
 from palmette.data.sequences import listed
 from palmette.errors import ModelFileError
+from palmette.registry import register
 
 RANK_BITS = 20
 MOST_DOCUMENTS = 1 << RANK_BITS
@@ -47,6 +48,7 @@ def order_of(codes: np.ndarray) -> np.ndarray:
     return np.argsort(ranks_of(np.asarray(codes)), kind="stable")
 
 
+@register("codec", "ranking")
 class RankingCodec(LabelCodec):
     """Grades of the documents of queries to codes, and codes to orders of documents.
 
@@ -71,7 +73,7 @@ class RankingCodec(LabelCodec):
             found = checked_grades(grades, i)
             if len(found) != n:
                 raise ValueError(
-                    f"query {i}: X[{i}] has {n} documents but y[{i}] has {len(found)} grades; give one a document"
+                    f"query {i}: X[{i}] has {n} documents but y[{i}] has {len(found)} grades; give one per document"
                 )
             if n > MOST_DOCUMENTS:
                 raise ValueError(f"query {i} has {n} documents; at most {MOST_DOCUMENTS} can be ranked")
@@ -82,7 +84,7 @@ class RankingCodec(LabelCodec):
         return codes
 
     def encode_allowed(self, Y: Any, lengths: Iterable[int]) -> tuple[dict[int, np.ndarray], dict[int, list]]:
-        """Codes of the orders among `Y` that rank as many documents as each of the `lengths`, one order a row.
+        """Codes of the orders among `Y` that rank as many documents as each of the `lengths`, one order per row.
 
         There are no labels here that could be unknown, so that second there is nothing.
 
@@ -106,12 +108,12 @@ class RankingCodec(LabelCodec):
 
     def state(self) -> Any:
         """The codec as JSON values."""
-        return {"kind": "ranking"}
+        return None
 
     @classmethod
     def from_state(cls, state: Any) -> RankingCodec:
         """Inverse of :meth:`state`."""
-        if state != {"kind": "ranking"}:
+        if state is not None:
             raise ModelFileError(f"damaged ranking labels in a model file: {state!r:.60}")
         return cls()
 
@@ -121,7 +123,7 @@ def _checked_order(order: Any, i: int) -> np.ndarray:
     found = np.asarray(order)
     if found.ndim != 1 or not np.array_equal(np.sort(found), np.arange(len(found))):
         raise ValueError(
-            f"within[{i}] = {order!r:.60} is no order of documents: it must name each of 0..n-1 once, the best first"
+            f"within[{i}] = {order!r:.60} is not an order of documents: it must list each of 0..n-1 once, best first"
         )
     return found
 
@@ -145,15 +147,15 @@ def checked_grades(grades: Any, query: int) -> np.ndarray:
         number = None
     if number is None or number.ndim != 1:
         raise TypeError(
-            f"y[{query}] must be one number a document, the grade of its relevance, got {grades!r:.60}"
+            f"y[{query}] must be one number per document, the grade of its relevance, got {grades!r:.60}"
         )
     wrong = ~(np.isfinite(number) & (number >= 0) & (number <= HIGHEST_GRADE))
     wrong[~wrong] = number[~wrong] != np.floor(number[~wrong])
     if wrong.any():
         d = int(np.flatnonzero(wrong)[0])
         raise ValueError(
-            f"query {query}, document {d}: y[{query}][{d}] = {number[d]:g} is no grade of relevance: grades are whole "
-            f"numbers from 0 (not relevant) to {HIGHEST_GRADE}; number your levels 0, 1, 2, ..."
+            f"query {query}, document {d}: y[{query}][{d}] = {number[d]:g} is not a grade: grades are integers "
+            f"from 0 (not relevant) to {HIGHEST_GRADE}; number your levels 0, 1, 2, ..."
         )
     return number.astype(np.int64)
 
@@ -168,7 +170,7 @@ def _queries(Y: Any) -> list:
 
 
 def by_query(X: Any, y: Any, qid: Any, *, split: str = "refuse") -> tuple[list, list, np.ndarray]:
-    """Flat tables with the query of each row, as lists with one entry a query.
+    """Flat tables with the query of each row, as lists with one entry per query.
 
     Parameters
     ----------
@@ -205,7 +207,7 @@ def by_query(X: Any, y: Any, qid: Any, *, split: str = "refuse") -> tuple[list, 
     for name, values in (("y", y), ("qid", qid)):
         if values.shape != (n,):
             raise ValueError(
-                f"{name} has shape {values.shape}, but X has {n} rows: give one entry a row, shape ({n},)"
+                f"{name} has shape {values.shape}, but X has {n} rows: give one entry per row, shape ({n},)"
             )
     if not n:
         return [], [], qid
@@ -217,7 +219,7 @@ def by_query(X: Any, y: Any, qid: Any, *, split: str = "refuse") -> tuple[list, 
     if torn and split == "refuse":
         query, found = next(iter(torn.items()))
         raise ValueError(
-            f"query {query!r} stands in {len(found)} places, again from row {found[1][0]} on ({len(torn)} of "
+            f"query {query!r} occurs in {len(found)} places, again from row {found[1][0]} on ({len(torn)} of "
             f"{len(blocks)} queries do): sort the rows by query, or join them with by_query(..., split='merge')"
         )
     places = [np.concatenate(found) for found in blocks.values()]

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from palmette.losses.base import no_way
+from palmette.registry import register
 from palmette.structures.ranking.augmented_maximum import (
     AVERAGE_PRECISION,
     DISCORDANT,
@@ -22,6 +23,7 @@ from palmette.structures.ranking.ranking import Ranking
 _ALL = np.iinfo(np.int64).max  # a cut-off that cuts nothing
 
 
+@register("loss")
 @dataclass(frozen=True)
 class NDCG:
     """``D = 1 - DCG@k / IDCG@k``, where ``DCG@k = sum over ranks r <= k of gain(grade) discount(r)``, IDCG the highest.
@@ -110,6 +112,7 @@ class _Binary:
             )
 
 
+@register("loss")
 @dataclass(frozen=True)
 class MeanAveragePrecision(_Binary):
     """``D = 1 - AP``, ``AP = 1/R sum over relevant documents at rank r of (relevant ones up to r) / r``.
@@ -141,6 +144,7 @@ class MeanAveragePrecision(_Binary):
         return np.divide(1.0, ideal, out=np.zeros_like(ideal), where=ideal > 0)
 
 
+@register("loss")
 @dataclass(frozen=True)
 class PrecisionAt(_Binary):
     """``D = (min(k, R) - relevant documents among the first k) / k``: the precision at k that the best order has more.
@@ -175,6 +179,7 @@ class PrecisionAt(_Binary):
         return np.full_like(ideal, 1.0 / self.k)
 
 
+@register("loss")
 @dataclass(frozen=True)
 class Pairwise:
     """Share of discordant pairs: documents of different grade of which the less relevant one stands first.
@@ -209,7 +214,7 @@ class Pairwise:
             or any(not isinstance(g, Integral) or g < 1 for g in at)
             or list(at) != sorted(set(at))
         ):
-            raise ValueError(f"Pairwise: levels_at must be rising grades of at least 1, got {at!r}")
+            raise ValueError(f"Pairwise: levels_at must be increasing grades of at least 1, got {at!r}")
         return BoundRankingLoss(DISCORDANT, self, _ALL)
 
     def gains(self, highest: int) -> np.ndarray:
@@ -271,7 +276,7 @@ def _gains(spec: Any, n: int) -> np.ndarray:
         )
     if not np.all(np.isfinite(found)) or found.min() < 0 or np.any(np.diff(found) < 0):
         raise ValueError(
-            f"NDCG: gains must be finite, at least 0 and not fall with the grade, got {found.tolist()!r:.80}: "
+            f"NDCG: gains must be finite, at least 0 and not decrease with the grade, got {found.tolist()!r:.80}: "
             "otherwise the loss would be negative, or not 0 for the best order"
         )
     return found[:n]

@@ -9,12 +9,14 @@ from sklearn.utils import check_random_state
 
 from palmette.estimators.base import StructuredEstimator
 from palmette.estimators.tuned import Tuned
+from palmette.registry import register
 from palmette.structures.ranking.likely_orders import likely_orders, log_probability
 from palmette.structures.ranking.plackett_luce_loss import PlackettLuceLoss
 from palmette.structures.ranking.ranking import Ranking
 from palmette.structures.ranking.tables import RankingTables
 
 
+@register("learner")
 class PlackettLuce(StructuredEstimator):
     r"""Plackett-Luce model of rankings: orders drawn place by place with probabilities ``~ exp(score)``.
 
@@ -24,7 +26,7 @@ class PlackettLuce(StructuredEstimator):
     ``sum_q -log P(documents of q come in the order of their grades) + (l2/2)|w|^2 + l1|w|_1``,
 
     which is convex for every way to treat ties (:class:`palmette.surrogates.PlackettLuceLoss` has the formulas), so
-    that the optimum is certified. With two documents a query this is logistic regression on the differences of their
+    that the optimum is certified. With two documents per query this is logistic regression on the differences of their
     features; with one document above all others it is a conditional logit model.
 
     Parameters
@@ -240,6 +242,7 @@ def check_count(name: str, value: Any) -> None:
         raise ValueError(f"{name} must be an integer of at least 1, got {value!r}")
 
 
+@register("learner")
 class PlackettLuceCV(Tuned, PlackettLuce):
     """Plackett-Luce model of rankings whose L2 penalty is chosen by cross-validation over queries.
 

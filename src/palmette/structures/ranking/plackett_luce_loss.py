@@ -98,7 +98,7 @@ class PlackettLuceLoss:
         scores, grades, offsets = np.asarray(scores, float), np.asarray(grades), np.asarray(offsets, np.int64)
         if scores.ndim != 1 or not np.all(np.isfinite(scores)):
             raise ValueError(
-                f"scores must be one finite number a row, got shape {scores.shape} or NaN or infinity"
+                f"scores must be one finite number per row, got shape {scores.shape} or NaN or infinity"
             )
         if (
             grades.shape != scores.shape

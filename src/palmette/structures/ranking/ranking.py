@@ -3,33 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from palmette.contracts.model_parts import ModelParts
 from palmette.contracts.structure import Best
 from palmette.errors import InfeasibleError, MissingCapability, warn_caller
 from palmette.features.choose_encoder import admitted
 from palmette.features.encoded import EncodedInputs
 from palmette.metrics.ranking import ndcg
+from palmette.registry import register
 from palmette.structures.ranking.codec import RANK_BITS, RankingCodec, grades_of, ranks_of
 from palmette.structures.ranking.position_weights import discounts
 from palmette.structures.ranking.search import assignments, best_assignment, sorted_rankings
 from palmette.structures.ranking.tables import RankingCost, RankingRestriction, RankingTables
 
 _PERMANENT = (
-    "The sum over all rankings is a permanent, which nobody knows how to compute: palmette.PlackettLuce is the "
-    "probabilistic model of rankings, and SSVM and Perceptron need no sums."
+    "Summing over all rankings is intractable (a permanent): use palmette.PlackettLuce, the probabilistic model of "
+    "rankings, or SSVM or Perceptron, which need no sums."
 )
 
 
-class Ranking(BaseEstimator):
+@register("structure")
+class Ranking(ModelParts, BaseEstimator):
     """Rankings of the documents of a query; the score of one is ``f(pi) = sum_d s_d c_{rank(d)}``.
 
-    A sample is a query, a row of its table a document with the score ``s_d = <w, x_d>``, and ``c`` are weights of
-    ranks that do not rise, so that the best ranking is the documents sorted by score. Outputs are given to ``fit`` as
-    grades of relevance, one whole number of at least 0 a document, and ``predict`` returns for each query its documents
+    A sample is a query, a row of its table is a document with the score ``s_d = <w, x_d>``, and ``c`` are weights of
+    ranks that do not rise, so the best ranking is the documents sorted by score. Outputs are given to ``fit`` as
+    grades of relevance, one integer of at least 0 per document, and ``predict`` returns for each query its documents
     (numbers from 0), best first. ``SSVM(Ranking(), loss="ramp")`` with the NDCG loss is the learner to start from.
 
     Parameters
@@ -79,6 +83,8 @@ class Ranking(BaseEstimator):
         _PERMANENT,
     )
 
+    part_kinds = MappingProxyType({"codec": ("ranking",), "scorer": ("ranking",)})
+
     def __init__(self, position_weights: Any = 0.25, ties: str = "given") -> None:
         self.position_weights = position_weights
         self.ties = ties
@@ -92,6 +98,10 @@ class Ranking(BaseEstimator):
         return discounts(self.position_weights, n, "position_weights")
 
     # -- the door: what users give and get ----------------------------------------------------------------------
+
+    def check_model(self, encoder: Any, weights: Any, codec: Any) -> None:
+        """Raise ValueError unless the position weights make sense."""
+        self.weights(1)
 
     def bind(self, classes: Sequence) -> Ranking:
         """This structure, its settings checked."""
@@ -123,7 +133,7 @@ class Ranking(BaseEstimator):
         if len(weights) > 1 and weights[0] == weights[-1]:
             raise ValueError(
                 f"position_weights={self.position_weights!r:.60} are {weights[0]:g} at all ranks 1..{len(weights)} of "
-                "the largest query, so that all orders score the same: use weights that fall, such as 0.25"
+                "the largest query, so that all orders score the same: use decreasing weights, such as 0.25"
             )
         return RankingCodec()
 
@@ -286,7 +296,7 @@ class Ranking(BaseEstimator):
             weight = np.ones(len(theta))
         weight = np.ascontiguousarray(weight, float)
         if weight.shape != (len(theta),):
-            raise ValueError(f"weight has shape {weight.shape}, expected one a sample, {(len(theta),)}")
+            raise ValueError(f"weight has shape {weight.shape}, expected one per sample, {(len(theta),)}")
         if into is None:
             into = theta.zeros()
         elif into.shapes != theta.shapes:
@@ -330,7 +340,7 @@ class Ranking(BaseEstimator):
 
         codes = np.ascontiguousarray(codes, np.int32)
         if codes.shape != theta.node.shape:
-            raise ValueError(f"codes have shape {codes.shape}, expected one a document, {theta.node.shape}")
+            raise ValueError(f"codes have shape {codes.shape}, expected one per document, {theta.node.shape}")
         ranks = ranks_of(codes)
         row = int(first_flaw(ranks, theta.offsets)) if len(codes) else -1
         if row >= 0:
@@ -338,7 +348,7 @@ class Ranking(BaseEstimator):
             n = int(theta.offsets[sample + 1] - theta.offsets[sample])
             raise ValueError(
                 f"sample {sample}, document {row - theta.offsets[sample]}: its rank {ranks[row]} is taken or not in "
-                f"0..{n - 1}; a ranking gives every document a rank of its own"
+                f"0..{n - 1}; a ranking gives every document a different rank"
             )
         return codes
 

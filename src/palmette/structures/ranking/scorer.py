@@ -8,18 +8,20 @@ from typing import Any
 import numpy as np
 
 from palmette.data.batch import Batch
+from palmette.registry import register
 from palmette.structures.positions.linear_scorer import LinearScorer
 from palmette.structures.positions.tables import ChainTables
 from palmette.structures.ranking.tables import RankingTables
 
 
+@register("scorer", "ranking")
 @dataclass(frozen=True)
 class RankingScorer(LinearScorer):
-    """Scores of documents, ``s_d = <w, x_d>``: a linear scorer with a single label, and tables of one number a row."""
+    """Scores of documents, ``s_d = <w, x_d>``: a linear scorer with one label, tables of one number per row."""
 
     @classmethod
     def for_columns(cls, n_columns: int) -> RankingScorer:
-        """One weight a column; an intercept would add the same to every document."""
+        """One weight per column; an intercept would add the same to every document."""
         empty = np.empty(0, np.int64)
         return cls(n_columns, 1, empty, empty.astype(np.int32), empty, intercept=False, has_edges=False)
 
@@ -33,12 +35,12 @@ class RankingScorer(LinearScorer):
         super().pull_back(ChainTables(node, np.empty((0, 1, 1)), counts.offsets), batch, out)
 
     def check(self) -> None:
-        """Raise ValueError unless this is one weight a column."""
+        """Raise ValueError unless this is one weight per column."""
         super().check()
         if self.n_labels != 1 or self.intercept or self.has_edges or len(self.ptr) or len(self.pairs):
-            raise ValueError("the scorer of a ranking has one weight a feature and nothing else")
+            raise ValueError("the scorer of a ranking has one weight per feature and nothing else")
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Header and arrays for a model file."""
         header, arrays = super().state()
-        return {"kind": "ranking", **header}, arrays
+        return header, arrays

@@ -11,7 +11,7 @@ from palmette.data.ragged import gather
 
 @dataclass(frozen=True)
 class RankingTables:
-    """One number a document of a batch of queries: potentials, or counts (the weight of the document's rank).
+    """One number per document of a batch of queries: potentials, or counts (the weight of the document's rank).
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class RankingTables:
         if not isinstance(node, np.ndarray) or node.dtype != np.float64 or not node.flags.c_contiguous:
             raise TypeError("scores of documents must be a C-contiguous array of float64")
         if node.ndim != 1:
-            raise ValueError(f"scores have shape {node.shape}, expected one a document")
+            raise ValueError(f"scores have shape {node.shape}, expected one per document")
         if offsets.dtype != np.int64 or offsets[0] != 0 or offsets[-1] != len(node):
             raise ValueError(
                 f"offsets must be int64 from 0 to the number of rows, {len(node)}; got {offsets.dtype} from "
@@ -106,7 +106,7 @@ class RankingCost:
         if (self.gain is None) != (self.discount is None):
             raise ValueError("a RankingCost has gain and discount, or neither")
         if self.gain is not None and self.gain.shape != (n_rows,):
-            raise ValueError(f"cost.gain has shape {self.gain.shape}, expected one a document, {(n_rows,)}")
+            raise ValueError(f"cost.gain has shape {self.gain.shape}, expected one per document, {(n_rows,)}")
         if self.discount is not None and (self.discount.ndim != 1 or len(self.discount) < longest):
             raise ValueError(
                 f"cost.discount has shape {self.discount.shape}, expected at least {longest} ranks"

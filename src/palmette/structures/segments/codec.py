@@ -1,4 +1,4 @@
-"""Labelled segments: as users write them outside, one code a position inside.
+"""Labelled segments: as users write them outside, one code per position inside.
 
 A segmentation is written as segments ``(start, stop, label)`` of positions ``start .. stop - 1``, or as IOB2 labels.
 Inside, with K labels, a position has the code ``label`` where a segment begins and ``K + label`` where it goes on.
@@ -13,13 +13,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from palmette.data.checks import check_whole, entry
+from palmette.data.checks import check_type, check_whole, entry
 from palmette.data.labels import UNKNOWN, LabelCodec
 from palmette.data.outside import refuse_masked
 from palmette.data.ragged import Ragged
 from palmette.data.sequences import listed
 from palmette.data.span_encodings import split_label
 from palmette.errors import ModelFileError
+from palmette.registry import register
 
 FORMS = ("segments", "iob2")
 
@@ -33,6 +34,7 @@ class Segment(NamedTuple):
     place: str
 
 
+@register("codec", "segments")
 class SegmentCodec(LabelCodec):
     """Bijection between segmentations and codes.
 
@@ -90,7 +92,7 @@ class SegmentCodec(LabelCodec):
         return np.concatenate([np.empty(0, np.int32), *codes])
 
     def encode_allowed(self, Y: Any, lengths: Iterable[int]) -> tuple[dict[int, np.ndarray], dict[int, list]]:
-        """Codes of the segmentations among `Y` that sequences of each of the `lengths` can have, one a row.
+        """Codes of the segmentations among `Y` that sequences of each of the `lengths` can have, one per row.
 
         IOB2 labels fit sequences of their number. Segments ``(start, stop, label)`` fit where the last one ends with
         the sequence, or before: the positions after it are outside, if there is a label for that. Segmentations with a
@@ -167,10 +169,9 @@ class SegmentCodec(LabelCodec):
 
     @classmethod
     def from_state(cls, state: Any) -> LabelCodec:
-        """Inverse of :meth:`state`; a list stands for plain labels."""
-        if not isinstance(state, dict):
-            return LabelCodec.from_state(state)
+        """Inverse of :meth:`state`."""
         try:
+            check_type("the labels", state, dict)
             labels, outside = LabelCodec.from_state(state.get("labels")), state["outside"]
             longest = [check_whole("longest", n, 1) for n in entry(state, "longest", list)]
             if len(longest) != len(labels) or state.get("form") not in FORMS:
@@ -194,7 +195,7 @@ class SegmentCodec(LabelCodec):
 def _outputs(Y: Any, where: str = "y") -> list:
     if isinstance(Y, (str, bytes)) or not isinstance(Y, Iterable):
         raise TypeError(
-            f"{where} must be a list of segmentations, one a sequence, got {type(Y).__name__}: {Y!r:.60}"
+            f"{where} must be a list of segmentations, one per sequence, got {type(Y).__name__}: {Y!r:.60}"
         )
     refuse_masked(Y, "y")
     nested = [y.tolist() if isinstance(y, np.ndarray) else y for y in listed(Y)]
@@ -287,7 +288,7 @@ def _read_tags(y: Sequence, i: int, n: int, outside: Any, where: str) -> list[Se
             found[-1] = found[-1]._replace(stop=t + 1)
         else:
             raise ValueError(
-                f"{place} is {tag!r:.60}, which is no IOB2 label: those are {outside!r}, B-... and I-...; convert "
+                f"{place} is {tag!r:.60}, which is not an IOB2 label: those are {outside!r}, B-... and I-...; convert "
                 "others with palmette.data.convert_spans, or give segments (start, stop, label)"
             )
     return found

@@ -13,9 +13,11 @@ from palmette.data.checks import check_whole, entry, group
 from palmette.data.ragged import gather, offsets_from_lengths
 from palmette.features.attributes import attributes
 from palmette.features.base import Encoder
+from palmette.features.choose_encoder import encoder_from_state
 from palmette.features.named_rows import Stream
 from palmette.features.names import NamesEncoder
 from palmette.memory import check_size
+from palmette.registry import register, stored
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,7 @@ class SegmentBatch(Batch):
             )
 
 
+@register("encoder", "segments")
 class SegmentEncoder(Encoder):
     """Encodes positions by another encoder, and segments by what a user's function says of them.
 
@@ -82,6 +85,13 @@ class SegmentEncoder(Encoder):
     >>> encoder.fit_transform(X).segments.indptr  # 3 starts, 2 lengths; the last start has one only
     array([0, 1, 2, 3, 4, 5, 5])
     """
+
+    layouts = ("sequences",)
+
+    @property
+    def column_counts(self) -> tuple[int, int]:
+        """Columns of positions and of segments."""
+        return self.tokens.n_columns, self.segments.n_columns
 
     def __init__(
         self,
@@ -202,21 +212,20 @@ class SegmentEncoder(Encoder):
     def state(self) -> tuple[dict, dict[str, np.ndarray]]:
         """Header and arrays; the function is not among them."""
         header: dict[str, Any] = {
-            "kind": "segments", "layout": self.layout, "n_columns": self.n_columns, "max_length": self.max_length,
+            "layout": self.layout, "n_columns": self.n_columns, "max_length": self.max_length,
         }  # fmt: skip
         arrays: dict[str, np.ndarray] = {}
         for name, encoder in (("tokens", self.tokens), ("segments", self.segments)):
-            header[name], own = encoder.state()
+            header[name], own = stored(encoder)
             arrays |= {f"{name}.{key}": array for key, array in own.items()}
         return header, arrays
 
     @classmethod
-    def from_state(
-        cls, header: dict, arrays: Mapping[str, np.ndarray], read: Callable[[Any, Mapping], Encoder]
-    ) -> SegmentEncoder:
-        """Inverse of :meth:`state`; ``read`` makes an encoder of a header and its arrays."""
+    def from_state(cls, header: dict, arrays: Mapping[str, np.ndarray]) -> SegmentEncoder:
+        """Inverse of :meth:`state`."""
         tokens, segments = (
-            read(entry(header, name, dict), group(arrays, name)) for name in ("tokens", "segments")
+            encoder_from_state(entry(header, name, dict), group(arrays, name))
+            for name in ("tokens", "segments")
         )
         if not isinstance(segments, NamesEncoder) or tokens.layout != "sequences":
             raise ValueError(

@@ -192,7 +192,7 @@ class SegmentInference(BaseEstimator):
         # Summed code by code, since a matrix product may round a row differently in another batch.
         expected = sum(np.multiply.outer(chances[:, c], risk[c]) for c in range(2 * labels))
         losses, tables = theta.position_cost(expected), combined(theta, cost, None)
-        masked = [  # what potentials forbid is no answer either
+        masked = [  # what potentials forbid is not an answer either
             np.where(np.isneginf(table), -np.inf, loss)
             for table, loss in (
                 (tables.node, losses.node),

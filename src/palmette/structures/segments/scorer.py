@@ -11,6 +11,7 @@ import numpy as np
 
 from palmette.data.batch import Batch
 from palmette.data.checks import LARGEST, check_array, check_codes, check_whole, entry, group
+from palmette.registry import register
 from palmette.structures.positions.linear_scorer import LinearScorer
 from palmette.structures.positions.tables import ChainTables
 from palmette.structures.segments.encoder import SegmentBatch
@@ -19,6 +20,7 @@ from palmette.structures.segments.tables import SegmentTables, check_longest, ch
 OWN_BUCKET = 8  # segments of up to so many positions have a weight of their own length
 
 
+@register("scorer", "segments")
 @dataclass(frozen=True)
 class SegmentScorer:
     """Potentials of segments, linear in the weights.
@@ -266,7 +268,7 @@ class SegmentScorer:
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Header and arrays for a model file."""
-        header: dict[str, Any] = {"kind": "segments", "longest": self.longest.tolist(), "parts": {}}
+        header: dict[str, Any] = {"longest": self.longest.tolist(), "parts": {}}
         arrays: dict[str, np.ndarray] = {}
         for name, scorer in (("tokens", self.tokens), *self.others.items()):
             header["parts"][name], own = scorer.state()

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from numbers import Integral
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
+from palmette.contracts.model_parts import ModelParts
 from palmette.features.base import Encoder
+from palmette.registry import register
+from palmette.structures.positions.parts import ROW_ENCODERS
 from palmette.structures.segments.codec import SegmentCodec
 from palmette.structures.segments.encoder import SegmentEncoder
 from palmette.structures.segments.inference import SegmentInference
 from palmette.structures.segments.tables import check_longest, code_costs
 
 
-class SemiMarkov(SegmentInference):
+@register("structure")
+class SemiMarkov(ModelParts, SegmentInference):
     """Segmentations: every position belongs to one labelled segment of at most ``max_length`` positions.
 
     The score of a segmentation is the sum over its segments of ``segment[start, length, label]`` and the ``node``
@@ -58,6 +63,11 @@ class SemiMarkov(SegmentInference):
 
     layout = "sequences"
     has_edges = True
+
+    functions = ("segment_features",)
+    part_kinds = MappingProxyType(
+        {"codec": ("segments",), "encoder": (*ROW_ENCODERS, "segments"), "scorer": ("segments",)}
+    )
 
     def __init__(self, max_length: Any, segment_features: Callable | None = None, outside: Any = "O") -> None:
         self.max_length = max_length
@@ -111,3 +121,18 @@ class SemiMarkov(SegmentInference):
     def code_costs(self, table: np.ndarray) -> np.ndarray:
         """Costs of label confusions as costs of codes; see :func:`palmette.structures.segments.tables.code_costs`."""
         return code_costs(table)
+
+    def restore_encoder(self, encoder: Any) -> None:
+        """Give an encoder from a file its function again."""
+        if isinstance(encoder, SegmentEncoder):
+            encoder.function = self.segment_features
+
+    def check_model(self, encoder: Any, weights: Any, codec: SegmentCodec) -> None:
+        """Raise ValueError unless structure, features, weights and labels know the same longest segments."""
+        longest = self.longest(codec.classes_)
+        if not (np.array_equal(longest, codec.longest) and np.array_equal(longest, weights.longest)):
+            raise ValueError("structure, labels and weights have different longest segments")
+        if isinstance(encoder, SegmentEncoder) and encoder.max_length < longest.max():
+            raise ValueError(
+                f"features know segments of up to {encoder.max_length} positions, labels {longest.max()}"
+            )

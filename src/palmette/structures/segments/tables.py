@@ -1,4 +1,4 @@
-"""Tables over the parts of segmentations, and how a segmentation is packed into one code a row.
+"""Tables over the parts of segmentations, and how a segmentation is packed into one code per row.
 
 With K labels a segmentation has the codes ``label`` in the first row of a segment and ``K + label`` in the rows inside
 it, so it is an array like any label sequence, and equal codes mean equal segmentations.
@@ -120,17 +120,17 @@ class SegmentTables(ChainTables):
         return SegmentTables(inside, edge, self.offsets, segment=first, longest=self.longest)
 
     def codes(self, codes: np.ndarray) -> np.ndarray:
-        """Given outputs as kernels read them; what is no segmentation is refused, naming the row."""
+        """Given outputs as kernels read them; what is not a segmentation is refused, naming the row."""
         from palmette.structures.segments.kernels.given import first_flaw
 
         codes = np.ascontiguousarray(codes, np.int32)
         if codes.shape != (len(self.node),):
-            raise ValueError(f"codes have shape {codes.shape}, expected one a row, {(len(self.node),)}")
+            raise ValueError(f"codes have shape {codes.shape}, expected one per row, {(len(self.node),)}")
         row, labels = int(first_flaw(codes, self.offsets, self.longest)), self.n_labels
         if row >= 0:
             before = f", after {codes[row - 1]}" if row else ""
             raise ValueError(
-                f"codes[{row}] = {codes[row]}{before} is no part of a segmentation: expected a label, 0..{labels - 1}, "
+                f"codes[{row}] = {codes[row]}{before} is not part of a segmentation: expected a label 0..{labels - 1} "
                 f"where a segment begins, {labels} + label in the rows inside, at most {self.longest.tolist()} rows"
             )
         return codes

@@ -98,7 +98,7 @@ def report_on_model(
     """
     if model.structure.layout != "sequences":
         name = type(model.structure).__name__
-        raise ValueError(f"a report needs sequences of labels; {name} has one label a sample: use Chain()")
+        raise ValueError(f"a report needs sequences of labels; {name} has one label per sample: use Chain()")
     asked = _Asked.of(model, X, y)
     return _report(asked.true, asked.predicted, words, title, source, place, worst, asked)
 
@@ -147,7 +147,7 @@ class _Asked:
         predicted = model.predict(encoded)
         if [len(labels) for labels in predicted] != encoded.lengths.tolist():
             raise ValueError(
-                "a report needs one label a position, and this model gives segments: fit it on IOB2 labels"
+                "a report needs one label per position, and this model gives segments: fit it on IOB2 labels"
             )
         confidence = confidence_of(model, encoded, true, predicted) if is_nameable(model) else None
         return cls(model, encoded, true, predicted, confidence)

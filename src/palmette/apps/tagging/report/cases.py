@@ -1,4 +1,4 @@
-"""Where a model fails worst: whole sentences, and single labels of which it was sure."""
+"""The worst errors of a model: whole sentences, and single wrong labels of high probability."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class SureError:
 
 
 def surest_errors(true: Labels, predicted: Labels, confidence: Confidence, top: int) -> list[SureError]:
-    """The wrong labels of the highest probability, highest first, at most one a sentence.
+    """The wrong labels of the highest probability, highest first, at most one per sentence.
 
     Examples
     --------

@@ -16,7 +16,7 @@ OPEN_CARDS, MOST_LABELS = 6, 30
 
 
 def show_features(weights: NamedWeights, labels: Sequence[Any], template: str, top: int = 8) -> Part:
-    """A card a label with the features for and against it; the first few open, the others behind a fold."""
+    """A card per label with the features for and against it; the first few open, the others behind a fold."""
     cards = [_card(weights, label, top) for label in labels]
     shown = tag("div", cards[:OPEN_CARDS], cls="cards")
     more = None

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from palmette.loops.table import kind_of
+from palmette.executors.shards import cut
+from palmette.loops.table import CompiledLoop, compiled_as
 from palmette.memory import check_size
-from palmette.objectives.shards import cut
 from palmette.structures.chain.loops.packed import PackedChains, packed, packs, packs_plain
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 ROWS_AT_ONCE = 4096
 
 
-class DualState:
+class DualState(CompiledLoop):
     r"""Marginals ``mu_i`` of every sample, the weights they imply, and bounds on their entropies.
 
     With ``psi(y)`` the features of an output, the dual of ``sum_i c_i loss_i(w) + R(w)`` is
@@ -31,17 +31,13 @@ class DualState:
     """
 
     OWN = ("residual", "residual_edge", "entropy", "gap")  # arrays that visits change
-    compiled = True
 
-    @staticmethod
-    def accepts(problem: Any) -> bool:
-        """The log loss of chains of order 1."""
-        return kind_of(problem.surrogate) == "log" and packs(problem)
-
-    @staticmethod
-    def refusal(problem: Any) -> str:
-        """What it cannot take of the penalty and features of such a problem; empty if nothing."""
+    @classmethod
+    def why_not(cls, problem: Any) -> str | None:
+        """What it cannot take of a problem, or nothing; None but for the log loss of chains of order 1."""
         reg, edge = problem.regularizer, problem.scorer.blocks["edge"]
+        if compiled_as(problem.surrogate) != "log" or not packs(problem):
+            return None
         if not packs_plain(problem):
             return "has no room for the marginals of edge features"
         for part in (slice(0, edge.start), edge):
@@ -53,19 +49,17 @@ class DualState:
                     )
         return "" if reg.strongly_convex else "needs l2 > 0 on every weight"
 
-    @classmethod
-    def of(cls, problem: Any, dtype: Any) -> Self:
-        """All marginals at the truth, in this precision."""
-        reg, edge = problem.regularizer, problem.scorer.blocks["edge"]
-        at_edge = edge.start if edge.stop > edge.start else 0
-        strengths = [(float(part[0]), float(part[at_edge])) for part in (reg.l2, reg.l1)]
-        return cls(packed(problem, dtype), problem.samples.codes, problem.samples.weight, *strengths)
-
-    def __init__(self, chains: PackedChains, codes: np.ndarray, weight: np.ndarray, l2: Any, l1: Any) -> None:
+    def __init__(self, problem: Any, dtype: Any) -> None:
         from palmette.structures.chain.kernels.packed import Weights
 
-        self.chains, self.codes, self.weight = chains, codes, weight
-        (self.l2_node, self.l2_edge), (self.l1_node, self.l1_edge) = l2, l1
+        chains = self.chains = packed(problem, dtype)
+        self.codes, weight = problem.samples.codes, problem.samples.weight
+        self.weight = weight
+        reg, edge = problem.regularizer, problem.scorer.blocks["edge"]
+        at_edge = edge.start if edge.stop > edge.start else 0
+        (self.l2_node, self.l2_edge), (self.l1_node, self.l1_edge) = (
+            (float(part[0]), float(part[at_edge])) for part in (reg.l2, reg.l1)
+        )
         n_rows, n_samples = int(chains.offsets[-1]), len(weight)
         has_edges = len(chains.edge_weight) > 0
         dtype, edge_size = chains.dtype, chains.n_labels * chains.width

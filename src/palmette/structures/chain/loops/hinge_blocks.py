@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from palmette.loops.active_set import ActiveSet
-from palmette.loops.table import kind_of
+from palmette.loops.table import CompiledLoop, compiled_as
 from palmette.structures.chain.loops.packed import are_even, cost_table, packed, packs_plain
 
 INNER_STEPS = 5  # pairwise steps a visit, where each scores the sample anew
@@ -17,7 +17,7 @@ INNER_GRAM = (
 GRAM_BYTES = 256e6  # the most that inner products of rows may take
 
 
-class PackedBlocks:
+class PackedBlocks(CompiledLoop):
     """Visits by the compiled loops over packed chains.
 
     Parameters
@@ -28,18 +28,19 @@ class PackedBlocks:
     """
 
     variables = ActiveSet
-    compiled = True
 
-    @staticmethod
-    def accepts(problem: Any) -> bool:
+    @classmethod
+    def accepts(cls, problem: Any) -> bool:
         """Chains of order 1 without edge features, under a hinge whose loss is a table of costs."""
         surrogate = problem.surrogate
         return (
-            packs_plain(problem) and kind_of(surrogate) == "hinge" and kind_of(surrogate.task_loss) == "parts"
+            packs_plain(problem)
+            and compiled_as(surrogate) == "hinge"
+            and compiled_as(surrogate.task_loss) == "parts"
         )
 
     def __init__(self, problem: Any, gram: bool | None = None) -> None:
-        self.problem = problem
+        super().__init__(problem)
         chains = self.chains = packed(problem, np.float64)
         self.cost = cost_table(problem, chains)
         self.inverse = chains.pack(1.0 / problem.regularizer.l2)

@@ -7,33 +7,32 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from palmette._kernels.constants import padded
-from palmette.loops.table import kind_of
+from palmette.loops.table import CompiledLoop, compiled_as
 
 if TYPE_CHECKING:
     from palmette.objectives.kernel_dual import KernelProblem, KernelState
 
 
-class CompiledVisits:
+class CompiledVisits(CompiledLoop):
     """The loop over chains; transitions, flat and padded, have one penalty."""
 
-    compiled = True
-
-    @staticmethod
-    def accepts(problem: KernelProblem) -> bool:
+    @classmethod
+    def accepts(cls, problem: KernelProblem) -> bool:
         """Chains of order 1 whose transitions, all or none, are weights with one penalty, and a table of costs."""
         linear, l2 = problem.linear, problem.l2_linear
         return (
             problem.edges is None
             and problem.structure.order == 1
-            and kind_of(problem.task_loss) == "parts"
-            and kind_of(linear) == "linear"
+            and compiled_as(problem.task_loss) == "parts"
+            and compiled_as(linear) == "linear"
             and not linear.intercept
             and len(linear.pairs) in (0, linear.n_labels**2)
             and bool(np.all(l2 == l2[:1]))
         )
 
     def __init__(self, problem: KernelProblem) -> None:
-        self.problem, self.width = problem, padded(problem.n_labels)
+        super().__init__(problem)
+        self.width = padded(problem.n_labels)
         # weight of the kernel of transitions relative to that of nodes
         self.edge_weight = problem.l2 / float(problem.l2_linear[0]) if len(problem.l2_linear) else 0.0
 

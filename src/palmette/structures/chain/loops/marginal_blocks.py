@@ -10,10 +10,11 @@ import numpy as np
 from palmette._kernels.constants import NOTHING, TIE
 from palmette.contracts.structure import require
 from palmette.loops.block_state import BlockState
+from palmette.loops.table import Loop
 from palmette.structures.chain.loops.hinge_blocks import PackedBlocks
 from palmette.structures.positions.tables import ChainTables, Restriction
 
-INNER_STEPS = 2  # pairs of labelings a visit
+INNER_STEPS = 2  # pairs of labelings per visit
 
 
 @dataclass(kw_only=True)
@@ -42,14 +43,13 @@ class Marginals(BlockState):
         )
 
 
-class ChainMarginals:
+class ChainMarginals(Loop):
     """Steps through the answers of a structure whose outputs are labels of nodes with edges between neighbours."""
 
     variables = Marginals
-    compiled = False
 
-    @staticmethod
-    def accepts(problem: Any) -> bool:
+    @classmethod
+    def accepts(cls, problem: Any) -> bool:
         """Structures of which a chain of order 1 is all that is asked: their own answers are used."""
         structure = problem.structure
         chain = structure.layout in ("sequences", "items") and getattr(structure, "order", None) == 1
@@ -58,7 +58,8 @@ class ChainMarginals:
         return chain
 
     def __init__(self, problem: Any, inner: int = INNER_STEPS) -> None:
-        self.problem, self.inner = problem, inner
+        super().__init__(problem)
+        self.inner = inner
         offsets = problem.samples.batch.offsets
         self._edge_at = offsets - np.arange(len(offsets))  # edges of the samples before
 
@@ -127,7 +128,7 @@ class PackedMarginals(ChainMarginals):
     """The same steps by the compiled loop over packed chains."""
 
     compiled = True
-    accepts = staticmethod(PackedBlocks.accepts)
+    accepts = PackedBlocks.accepts  # type: ignore[assignment]
 
     def __init__(self, problem: Any, inner: int = INNER_STEPS) -> None:
         super().__init__(problem, inner)

@@ -11,7 +11,7 @@ from scipy import sparse
 from palmette._kernels.constants import NEVER, padded
 from palmette.data.batch import SparseRows
 from palmette.loops.block_state import FORGET, BlockState
-from palmette.loops.table import kind_of
+from palmette.loops.table import CompiledLoop, compiled_as
 
 MASS_BYTES = 2e9  # the most that the masses may take
 # Mean of weight |x|^2 / l2. The larger, the shorter the steps: features that are not scaled (wine: 7e5), say.
@@ -66,7 +66,7 @@ class LabelMasses(BlockState):
         self.cost += FORGET * (cost - self.cost)
 
 
-class MulticlassBlocks:
+class MulticlassBlocks(CompiledLoop):
     """Visits by the compiled loop, of a problem to which ``pull (l2/2)|w - centre|^2`` is added.
 
     Parameters
@@ -76,22 +76,16 @@ class MulticlassBlocks:
     """
 
     variables = LabelMasses
-    compiled = True
 
-    @staticmethod
-    def accepts(problem: Any) -> bool:
-        """Whether nothing speaks against it."""
-        return not MulticlassBlocks.why_not(problem)
-
-    @staticmethod
-    def why_not(problem: Any) -> str:
-        """What the compiled visits cannot take of a problem, or nothing."""
+    @classmethod
+    def why_not(cls, problem: Any) -> str | None:
+        """What the compiled visits cannot take of a problem, or nothing; None without weights of features."""
         scorer, surrogate, reg = problem.scorer, problem.surrogate, problem.regularizer
-        if kind_of(surrogate) != "hinge":
+        if compiled_as(surrogate) != "hinge":
             return f"solves the hinge with margin rescaling, not {type(surrogate).__name__}"
-        if kind_of(scorer) != "linear":
-            return "needs Multiclass() and weights of features"
-        if kind_of(surrogate.task_loss) != "parts":
+        if compiled_as(scorer) != "linear":
+            return None
+        if compiled_as(surrogate.task_loss) != "parts":
             return "needs a task loss that is a table of costs"
         if len(scorer.ptr):
             return "needs weights of every label for every feature: use states='all'"
@@ -110,7 +104,8 @@ class MulticlassBlocks:
         return cls(problem, problem.samples.codes.astype(np.int64)).mean_curvature <= STEEP
 
     def __init__(self, problem: Any, target: np.ndarray) -> None:
-        self.problem, self.target = problem, target
+        super().__init__(problem)
+        self.target = target
         scorer, rows = problem.scorer, problem.samples.batch.rows
         self.n_labels, self.width = scorer.n_labels, padded(scorer.n_labels)
         self.codes = problem.samples.codes.astype(np.int64)

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from palmette.loops.online_pass import OnlineState
+from palmette.loops.table import CompiledLoop
 from palmette.structures.chain.loops.packed import packs_plain
 
 
-class ChainOnline:
+class ChainOnline(CompiledLoop):
     """The compiled loop over chains of order 1 without edge features or rules."""
 
-    compiled = True
-    accepts = staticmethod(packs_plain)
-
-    def __init__(self, problem: Any) -> None:
-        self.problem = problem
+    accepts = staticmethod(packs_plain)  # type: ignore[assignment]
 
     def run(
         self, state: OnlineState, order: np.ndarray, rule: int, strength: float, root_cost: bool

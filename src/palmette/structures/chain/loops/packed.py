@@ -10,7 +10,7 @@ import numpy as np
 
 from palmette._kernels.constants import NEVER, padded
 from palmette.data.batch import Batch, SparseRows
-from palmette.loops.table import kind_of
+from palmette.loops.table import compiled_as
 
 if TYPE_CHECKING:
     from palmette.data.span_encodings import Transitions
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 def packs(problem: Any) -> bool:
     """Whether samples can be packed: chains of order 1, scored by weights of features, of edges too."""
-    kind = kind_of(problem.scorer)
+    kind = compiled_as(problem.scorer)
     linear = kind == "linear" or (kind == "edges" and not len(problem.scorer.triples))
     return linear and problem.structure.order == 1
 
 
 def packs_plain(problem: Any) -> bool:
     """The same without features of edges."""
-    return packs(problem) and kind_of(problem.scorer) == "linear"
+    return packs(problem) and compiled_as(problem.scorer) == "linear"
 
 
 def packed(problem: Any, dtype: Any = None) -> PackedChains:
@@ -270,7 +270,7 @@ class PackedChains:
         return np.packbits(there, bitorder="little")
 
     def per_row(self, strengths: np.ndarray) -> Weights:
-        """One number a row, single weight, row of label pairs and edge feature, from one a weight (equal in a row)."""
+        """One number per row, single weight, row of label pairs and edge feature, from numbers equal in a row."""
         from palmette.structures.chain.kernels.packed import Weights
 
         rows, edge = np.zeros(self.n_rows, self.dtype), np.zeros(self.n_labels, self.dtype)

@@ -7,27 +7,22 @@ from typing import Any
 import numpy as np
 
 from palmette.data.batch import SparseRows
-from palmette.loops.table import kind_of
+from palmette.loops.table import CompiledLoop, compiled_as
 from palmette.structures.chain.loops.packed import packed, packs_plain
 
 
-class PackedDiagonal:
+class PackedDiagonal(CompiledLoop):
     """``h_j = sum_i c_i sum_t x_tj^2 p_t (1 - p_t)``: variances of the model.
 
     ``p_t`` are marginals of labels (node weights) and label pairs (transitions) at the positions t of sample i. That
     is the diagonal of the Hessian of the data term but for the covariances between positions of a sample.
     """
 
-    compiled = True
-
-    @staticmethod
-    def accepts(problem: Any) -> bool:
+    @classmethod
+    def accepts(cls, problem: Any) -> bool:
         """The log loss of plain chains with sparse features."""
         sparse = isinstance(problem.samples.batch.rows, SparseRows)
-        return sparse and kind_of(problem.surrogate) == "log" and packs_plain(problem)
-
-    def __init__(self, problem: Any) -> None:
-        self.problem = problem
+        return sparse and compiled_as(problem.surrogate) == "log" and packs_plain(problem)
 
     def __call__(self, w: np.ndarray) -> np.ndarray:
         """The diagonal at ``w``, shape (n_params,)."""

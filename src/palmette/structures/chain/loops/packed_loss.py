@@ -8,8 +8,8 @@ import numpy as np
 
 from palmette.contracts.executor import State, summed
 from palmette.data.batch import SparseRows
-from palmette.loops.table import kind_of
-from palmette.objectives.shards import MAX_SHARDS, ROWS_A_SHARD, cut
+from palmette.executors.shards import MAX_SHARDS, ROWS_A_SHARD, cut
+from palmette.loops.table import CompiledLoop, compiled_as
 from palmette.structures.chain.loops.packed import PackedChains, packed, packs
 
 if TYPE_CHECKING:
@@ -27,20 +27,18 @@ class PackedShard(NamedTuple):
     samples: Any
 
 
-class PackedLogLoss:
+class PackedLogLoss(CompiledLoop):
     """``sum_i weight_i loss_i(w)`` of the log loss and its gradient, by the compiled pass over packed chains.
 
     The number of shards depends on the data alone, so that sums never depend on the number of threads. They are placed
     once.
     """
 
-    compiled = True
-
-    @staticmethod
-    def accepts(problem: Any) -> bool:
+    @classmethod
+    def accepts(cls, problem: Any) -> bool:
         """The log loss of chains with sparse features."""
         sparse = isinstance(problem.samples.batch.rows, SparseRows)
-        return sparse and kind_of(problem.surrogate) == "log" and packs(problem)
+        return sparse and compiled_as(problem.surrogate) == "log" and packs(problem)
 
     def __init__(self, problem: Any) -> None:
         self.chains, self.executor, placed = packed(problem, float), problem.executor, problem.placed

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from palmette.loops.stochastic_pass import VECTORS, PassState
-from palmette.loops.table import kind_of
+from palmette.loops.table import CompiledLoop, compiled_as
 from palmette.structures.chain.loops.packed import PackedChains, are_even, cost_table, packed, packs
 
 if TYPE_CHECKING:
@@ -17,22 +17,17 @@ if TYPE_CHECKING:
 SHARDS = 4  # of "sharded" passes; fixed, so that they never depend on the number of threads
 
 
-class PackedPass:
+class PackedPass(CompiledLoop):
     """The compiled loop over packed chains, with or without edge features."""
 
-    compiled = True
-
-    @staticmethod
-    def accepts(problem: Any) -> bool:
+    @classmethod
+    def accepts(cls, problem: Any) -> bool:
         """Log, hinge and perceptron loss, a table of costs, and one penalty for all weights of a column."""
         surrogate = problem.surrogate
-        known = kind_of(surrogate) in ("log", "perceptron") or (
-            kind_of(surrogate) == "hinge" and kind_of(surrogate.task_loss) == "parts"
+        known = compiled_as(surrogate) in ("log", "perceptron") or (
+            compiled_as(surrogate) == "hinge" and compiled_as(surrogate.task_loss) == "parts"
         )
         return known and packs(problem) and are_even(problem)
-
-    def __init__(self, problem: Any) -> None:
-        self.problem = problem
 
     def run(self, state: PassState, order: np.ndarray) -> tuple[float, int]:
         """A step on each sample of ``order``: the sum of their values before, and how many called for a step."""
@@ -73,7 +68,11 @@ class PackedPass:
         ``done`` steps have been taken since ``state``."""
         from palmette.structures.chain.kernels import packed_steps as kernels
 
-        samples, reg, kind = self.problem.samples, self.problem.regularizer, kind_of(self.problem.surrogate)
+        samples, reg, kind = (
+            self.problem.samples,
+            self.problem.regularizer,
+            compiled_as(self.problem.surrogate),
+        )
         data = samples.batch.offsets, samples.codes, samples.weight
         size = chains.n_labels, chains.width
         free = not (reg.l2.any() or reg.has_l1 or state.adaptive or state.decay) and state.rate == 1.0

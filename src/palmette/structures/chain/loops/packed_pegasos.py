@@ -7,28 +7,26 @@ from typing import Any
 import numpy as np
 
 from palmette.loops.pegasos_epoch import Stretch
-from palmette.loops.table import kind_of
+from palmette.loops.table import CompiledLoop, compiled_as
 from palmette.structures.chain.loops.packed import cost_table, packed, packs_plain
 
 
-class PackedStretches:
+class PackedStretches(CompiledLoop):
     """The compiled loop of Pegasos, for maxima on chains of order 1 without edge features."""
 
-    compiled = True
-
-    @staticmethod
-    def accepts(problem: Any) -> bool:
+    @classmethod
+    def accepts(cls, problem: Any) -> bool:
         """Hinge, perceptron loss, and the difference of these; the loss is a table of costs."""
         surrogate = problem.surrogate
-        if kind_of(surrogate) == "difference":
-            if kind_of(surrogate.concave_part) != "perceptron":
+        if compiled_as(surrogate) == "difference":
+            if compiled_as(surrogate.concave_part) != "perceptron":
                 return False
             surrogate = surrogate.convex_part
-        hinge = kind_of(surrogate) == "hinge" and kind_of(surrogate.task_loss) == "parts"
-        return (hinge or kind_of(surrogate) == "perceptron") and packs_plain(problem)
+        hinge = compiled_as(surrogate) == "hinge" and compiled_as(surrogate.task_loss) == "parts"
+        return (hinge or compiled_as(surrogate) == "perceptron") and packs_plain(problem)
 
     def __init__(self, problem: Any) -> None:
-        self.problem = problem
+        super().__init__(problem)
         self.chains = packed(problem, np.float64)
         self.cost = cost_table(problem, self.chains)
         self.l2 = self.chains.pack(problem.regularizer.l2)
@@ -50,7 +48,7 @@ class PackedStretches:
         chains, samples, l2 = self.chains, self.problem.samples, self.problem.regularizer.l2
         v, drift, found = chains.pack_weights(w), chains.zeros(), chains.zeros()
         end, scale, area, offset = pegasos_pass(
-            kind_of(self.problem.surrogate) == "difference", chains.inputs, v, drift, found, self.l2, chains.base,
+            compiled_as(self.problem.surrogate) == "difference", chains.inputs, v, drift, found, self.l2, chains.base,
             chains.mask, chains.edge_mask, chains.offsets, samples.codes, samples.weight, self.cost, order, begin,
             batch, chains.n_labels, chains.width, n_steps, float(np.dot(l2 * w, w)), limit, *self.labels,
         )  # fmt: skip

@@ -13,11 +13,12 @@ from palmette.inference.elimination import elimination
 from palmette.inference.factor_graph import FactorGraph, Topology, entries
 from palmette.inference.junction_tree import JunctionTree
 from palmette.loops.block_state import BlockState
+from palmette.loops.table import Loop
 from palmette.structures.graph.factor_graphs import factor_graph, labels_of, shape_of
 from palmette.structures.graph.loops.flat_counts import OneGraph, dot
 from palmette.structures.graph.tables import combined
 
-INNER_STEPS = 2  # pairs of labelings a visit
+INNER_STEPS = 2  # pairs of labelings per visit
 
 
 class Triangulation(NamedTuple):
@@ -49,7 +50,7 @@ class Triangulation(NamedTuple):
         return int(self.cliques.table_ptr[-1] + self.cliques.cards[self.alone].sum())
 
     def places(self, codes: np.ndarray) -> np.ndarray:
-        """Where an assignment stands in the marginals: one place a clique, then one for each variable alone."""
+        """Where an assignment stands in the marginals: one place per clique, then one for each variable alone."""
         in_cliques = self.cliques.table_ptr[:-1] + entries(self.cliques, codes)
         first = (
             self.cliques.table_ptr[-1]
@@ -114,19 +115,14 @@ def states_of(one: OneGraph) -> np.ndarray:
     return JunctionTree.of(shape.topology).best(graph).codes.astype(np.int64)
 
 
-class CliqueBlocks:
+class CliqueBlocks(Loop):
     """Steps on pairs of labelings of graphs that have a junction tree; exact, forests or not."""
 
     variables = CliqueSet
-    compiled = False
-
-    @staticmethod
-    def accepts(problem: Any) -> bool:
-        """Every graph; one that is too wide is refused by name."""
-        return True
 
     def __init__(self, problem: Any, inner: int = INNER_STEPS) -> None:
-        self.problem, self.inner = problem, inner
+        super().__init__(problem)
+        self.inner = inner
         theta = problem.scorer.score(np.zeros(problem.n_params), problem.samples.batch)
         limit = problem.structure.memory_limit
         for s in range(problem.n_samples):
@@ -137,7 +133,7 @@ class CliqueBlocks:
             except TooWide as error:
                 raise MissingCapability(
                     f"smo keeps the marginals of the cliques of triangulated graphs, and sample {s} is too wide for "
-                    f"that: {error} Use solver='frank_wolfe', which serves the relaxed dual."
+                    f"that: {error} Use solver='frank_wolfe', which solves the relaxed dual."
                 ) from error
 
     def visit(self, state: CliqueSet, order: np.ndarray) -> None:

@@ -9,9 +9,9 @@ import numpy as np
 
 from palmette._kernels.constants import TIE
 from palmette.inference.relaxation import relax
-from palmette.loops.block_state import BlockState
+from palmette.loops.block_state import BlockState, require_parts
 from palmette.loops.hinge_blocks import first_best
-from palmette.objectives.problem import require_parts
+from palmette.loops.table import Loop
 from palmette.structures.graph.factor_graphs import add_answer, factor_graph
 from palmette.structures.graph.loops.flat_counts import OneGraph, dot, flatten, require_bounds, without_tree
 from palmette.structures.graph.methods import SMALL_PROGRAM
@@ -47,7 +47,7 @@ class RelaxedSet(BlockState):
         return other
 
 
-class RelaxedBlocks:
+class RelaxedBlocks(Loop):
     """Visits of graphs whose best labels are not known exactly: the best vertex is that of a linear program.
 
     Vertices are counts in the shape of the potentials; those of other graphs of the problem are labelings. The lower
@@ -55,17 +55,17 @@ class RelaxedBlocks:
     """
 
     variables = RelaxedSet
-    compiled = False
 
-    @staticmethod
-    def accepts(problem: Any) -> bool:
+    @classmethod
+    def accepts(cls, problem: Any) -> bool:
         """Graphs of which some are too wide for exact maxima."""
         return bool(without_tree(problem))
 
     def __init__(self, problem: Any, inner: int = INNER_RELAXED) -> None:
         require_bounds(problem, "frank_wolfe")
         require_parts(problem, "frank_wolfe")
-        self.problem, self.inner = problem, inner
+        super().__init__(problem)
+        self.inner = inner
         self._relaxed = set(without_tree(problem))
 
     def visit(self, state: RelaxedSet, order: np.ndarray) -> None:

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import warnings
 
+import numpy as np
+
+from palmette import CRF, SSVM, Graph, Perceptron
+from palmette.inference.factor_graph import FactorGraph
+from palmette.inference.graph_cut import graph_cut
+from palmette.inference.reduction import reduced
+from palmette.structures import grid_graph, tree_graph
+from palmette.structures.graph.factor_graphs import factor_graph
+from palmette.structures.positions.tables import Restriction
+
 
 def run_graphs() -> None:
     """Learners and answers on trees and grids, exact and approximate."""
-    import numpy as np
-
-    from palmette import CRF, SSVM, Graph, Perceptron
-    from palmette.inference.factor_graph import FactorGraph
-    from palmette.inference.graph_cut import graph_cut
-    from palmette.inference.reduction import reduced
-    from palmette.structures import grid_graph, tree_graph
-    from palmette.structures.graph.factor_graphs import factor_graph
-    from palmette.structures.positions.tables import Restriction
-
     rng = np.random.default_rng(0)
     trees = [tree_graph(rng.normal(size=(4, 2)), [-1, 0, 0, 1]) for _ in range(3)]
     grids = [grid_graph(rng.normal(size=(3, 3, 2))) for _ in range(3)]

@@ -1,0 +1,1 @@
+"""Work that compiles the kernels, for ``palmette warmup``."""

@@ -1,0 +1,201 @@
+"""What compiles all kernels: every solver of every learner and every answer once, on tiny data."""
+
+from __future__ import annotations
+
+import io
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import partial
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+
+from palmette import CRF, SSVM, Chain, Multiclass, Perceptron, PlackettLuce, SemiMarkov, compat
+from palmette._kernels import jit, ragged
+from palmette.apps.tagging.columns import read_columns
+from palmette.apps.tagging.learners import SOLVERS
+from palmette.apps.tagging.tagger import Tagger
+from palmette.apps.tagging.templates import Template
+from palmette.datasets import make_chains, make_tagging
+from palmette.errors import EmptyModelWarning, MissingCapability
+from palmette.regularizers import Decomposition, GroupLasso
+from palmette.solvers import LBFGS
+from palmette.structures.positions.tables import Restriction
+from palmette.warmup.graphs import run_graphs
+from palmette.warmup.rankings import run_rankings
+
+
+def groups() -> dict[str, Callable[[], None]]:
+    """What to run, by the name of its group of kernels."""
+    solvers = {
+        f"{algorithm}.{solver}": partial(_solve, algorithm, solver)
+        for algorithm, known in SOLVERS.items()
+        for solver in known
+        if solver != "auto"  # which is one of the others, by the size of the data
+    }
+    return {
+        "tagging": _tag,
+        **solvers,
+        "compat": _drop_in,
+        "regularizers": _regularize,
+        "edges": _fit_rich,
+        "kernels": _fit_kernels,
+        "multiclass": _classify,
+        "rescaling": _rescale,
+        "graphs": run_graphs,
+        "rankings": run_rankings,
+        "plackett_luce": _draw_orders,
+        "predictions": _predict_all,
+        "inference": _infer_all,
+    }
+
+
+def _data() -> Iterator[tuple[Any, Any, Any]]:
+    """Tiny training data of every kind: structure, X, Y."""
+    X, Y = make_chains(8, 3, 4, random_state=0)
+    tokens, tags = make_tagging(8, 3, 20, random_state=0)
+    yield Chain(), X, Y
+    yield Chain(), [sparse.csr_matrix(x) for x in X], Y
+    yield Chain(), tokens, tags
+    yield SemiMarkov(2), tokens, [[(t, t + 1, tag) for t, tag in enumerate(row)] for row in tags]
+    items, labels = np.concatenate(X), np.concatenate(Y)
+    yield Multiclass(), items, labels
+    yield Multiclass(), sparse.csr_matrix(items), labels
+    yield Multiclass(), list(chain(*tokens)), list(chain(*tags))
+
+
+def _solve(algorithm: str, solver: str) -> None:
+    """A solver by its name, on all data that it serves and in both precisions."""
+    kind = {"crf": CRF, "ssvm": SSVM, "perceptron": Perceptron}[algorithm]
+    solvers: list[Any] = [solver]
+    if solver == "lbfgs":
+        solvers.append(LBFGS(max_iter=1, precondition=1.0))  # as it is on large data
+    for structure, X, Y in _data():
+        for each in solvers:
+            for tol in (1e-4, 1e-6):  # some compute in single precision where that is enough
+                model = kind(structure, solver=each, tol=tol, max_iter=2, n_jobs=1, warm_start=True)
+                with suppress(MissingCapability):  # dual ascent, for one, serves chains only
+                    _fitted(_fitted(model, X, Y), X, Y)
+
+
+def _drop_in() -> None:
+    """The loop of the drop-in for sklearn-crfsuite that no learner of palmette's has."""
+    for _, X, Y in list(_data())[:3]:
+        compat.CRF("l2sgd", max_iterations=1, calibration_max_trials=1).fit(X, Y)
+
+
+def _regularize() -> None:
+    """Random pieces, of graphs too, and groups of features."""
+    for _, X, Y in list(_data())[:3]:
+        for learner in (CRF, SSVM, Perceptron):
+            _fitted(learner(Chain(), regularizer=Decomposition(1.5), max_iter=2, n_jobs=1), X, Y)
+        _fitted(CRF(Chain(), regularizer=GroupLasso(0.1), max_iter=2, n_jobs=1), X, Y)
+    Decomposition(2).keep_edges(3, np.array([[0, 1], [1, 2]]), seed=0, epoch=0)
+
+
+def _fit_rich() -> None:
+    """Features on edges, label triples and what only they compile."""
+    for _, X, Y in list(_data())[:3]:
+        for order in (1, 2):
+            for learner in (CRF, Perceptron):
+                model = learner(Chain(order=order), edge_features="all", max_iter=2, n_jobs=1)
+                _infer(_fitted(model, X, Y), X)
+
+
+def _fit_kernels() -> None:
+    """Chains whose nodes are scored by a kernel."""
+    for structure, X, Y in list(_data())[:1]:
+        _fitted(SSVM(structure, kernel="rbf", max_iter=2, n_jobs=1), X, Y).predict(X)
+
+
+def _classify() -> None:
+    """The dual of the multiclass hinge."""
+    for structure, X, Y in list(_data())[4:6]:
+        _fitted(SSVM(structure, solver="multiclass_dual", max_iter=12, n_jobs=1), X, Y)
+
+
+def _rescale() -> None:
+    """Maxima over the levels of a loss, of chains of both orders and of segments."""
+    data = list(_data())
+    for structure, X, Y in (data[0], (Chain(order=2), *data[0][1:]), data[3]):
+        _fitted(SSVM(structure, rescaling="slack", max_iter=2, n_jobs=1), X, Y)
+
+
+def _draw_orders() -> None:
+    """The likelihood of rankings and its probabilities."""
+    X, y = [np.eye(4)], [[2, 1, 1, 0]]
+    for ties in ("exact", "breslow"):
+        _fitted(PlackettLuce(ties=ties, max_iter=2, n_jobs=1), X, y).predict_top(X, 2)
+
+
+def _tag() -> None:
+    """What the commands for column files run by default, on data of usual size too; and features that are hashed."""
+    text, new = (
+        read_columns("-", stream=io.StringIO(lines)) for lines in ("a X D\nb Y N\n\nb Y N\n", "c Z D\n")
+    )
+    for boundary in ("pad", "skip"):
+        template = Template.parse(f"#! boundary = {boundary}\nU0:%X[0,0]/%x[1,0]/%x[2,0]\nB")
+        hashed: dict[str, Any] = {"min_count": 1, "n_hash": 10}
+        for options in (
+            {},
+            {"solver": "dual"},
+            hashed,
+        ):  # by default dual ascent is for more weights than these
+            tagger = Tagger.train(text, template=template, tol=0.1, **options)
+            for read in (text, new):
+                tagger.predict(read)
+                tagger.predict_with_probability(read)
+                tagger.predict_nbest(read, 2)
+            tagger.template.apply(text.table)
+
+
+def _fitted(model: Any, X: Any, Y: Any) -> Any:
+    with warnings.catch_warnings():
+        for kind in (ConvergenceWarning, EmptyModelWarning):  # two iterations are meant to be too few
+            warnings.simplefilter("ignore", kind)
+        return model.fit(X, Y)
+
+
+def _models() -> Iterator[tuple[Any, Any, Any]]:
+    for structure, X, Y in _data():
+        yield _fitted(CRF(structure, max_iter=1, n_jobs=1), X, Y), X, Y
+
+
+def _predict_all() -> None:
+    for model, X, Y in _models():
+        if model.encoder_.kind == "names" and model.structure.layout == "sequences":
+            model.predict([[["unknown"]]])
+        model.predict(X)
+        model.predict_marginals(X)
+        model.predict_nbest(X, 2)
+        model.log_proba(X, Y)
+
+
+def _infer_all() -> None:
+    for model, X, _ in _models():
+        _infer(model, X)
+
+
+def _infer(model: Any, X: Any) -> None:
+    """Every answer of a structure, plain and with a contradiction, which doubles the labels."""
+    structure = model.structure
+    theta = model.scorer_.score(model.coef_, model.encoder_.transform(X))
+    codes = structure.best(theta).codes
+    for within in (None, Restriction(contradicts=np.asarray(codes))):
+        structure.worst(theta, within=within)
+        structure.k_best(theta, 2, within=within)
+        structure.max_marginals(theta, within=within)
+        structure.entropy(theta, within=within)
+        structure.sample(theta, random_state=0, within=within)
+        structure.min_risk(theta, within=within)
+        structure.log_proba(theta, codes, within=within)
+    structure.count(theta, codes)
+
+
+def cache() -> tuple[str, bool]:
+    """Folder of the compiled kernels, and whether they stay there."""
+    return ragged.longest_sample.stats.cache_path or "", jit.CACHED
