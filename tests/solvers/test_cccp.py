@@ -197,6 +197,11 @@ def test_history_counts_all_passes(rng):
                 calls += 1
                 return super().bounded_loss(w)
 
+            def tangent(self, w):
+                nonlocal calls
+                calls += 1
+                return super().tangent(w)
+
         problem.__class__ = Counting
         result = CCCP().solve(problem)
     assert result.step.n_oracle == calls
@@ -359,7 +364,7 @@ def test_every_solver_of_convex_problems_may_be_the_inner_one(inner, kind, rng):
     tol = 3e-2 if inner in ROUGH else 1e-4
 
     def fitted(inner, recycle):
-        settings = CCCP(inner=inner, tol=tol, recycle=recycle, start="zero", max_iter=20, inner_iter=3000)
+        settings = CCCP(inner=inner, tol=tol, recycle=recycle, start="zero", max_iter=60, inner_iter=3000)
         return SSVM(structure, loss="ramp", l2=2.0, solver=settings).fit(X, y).result_
 
     bundle = fitted("bundle", recycle=False)
@@ -379,7 +384,7 @@ def test_every_solver_of_convex_problems_may_be_the_inner_one(inner, kind, rng):
 @pytest.mark.parametrize("layout", ["names", "dense"])
 def test_a_round_has_one_optimum(inner, layout, rng):
     """Whatever solves it, from the dual variables of another round or from none."""
-    tol = 2e-2 if inner in ROUGH else 1e-4
+    tol, allowed = (1e-2, 5e-2) if inner in ROUGH else (1e-4, 1.01e-4)
     with ramp_problem(rng, kind=layout) as problem:
         convex = problem.with_surrogate(problem.surrogate.convex_part)
         concave = problem.with_surrogate(problem.surrogate.concave_part)
@@ -389,7 +394,7 @@ def test_a_round_has_one_optimum(inner, layout, rng):
             reference = Bundle(tol=1e-6).solve(round_)
             result = solver.solve(round_, w, None, lambda *_: False)
             assert result.primal == pytest.approx(objective(round_, result.w), rel=1e-9)
-            assert reference.lower * (1 - 1e-9) <= result.primal <= reference.primal * (1 + tol)
+            assert reference.lower * (1 - 1e-9) <= result.primal <= reference.primal * (1 + allowed)
             assert result.lower <= reference.primal * (1 + 1e-9)
 
 

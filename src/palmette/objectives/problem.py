@@ -60,7 +60,7 @@ def _convex(problem: Any) -> str:
     if is_convex(problem):
         return ""
     return (
-        f"needs a convex loss, and {name_of(problem)} (loss='ramp', or ties='best') is none: use solver='cccp', or "
+        f"needs a convex loss, and {name_of(problem)} (loss='ramp', or ties='best') is not convex: use solver='cccp', or "
         "'subgradient', 'pegasos' or 'stochastic', which descend directly"
     )
 

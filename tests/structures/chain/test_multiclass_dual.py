@@ -253,13 +253,13 @@ def test_what_it_does_not_serve_is_refused(rng):
     for options, message in (
         ({"l1": 0.1}, "without l1 for Hinge.*use solver='bundle'"),
         ({"l2_bias": 0.0}, "l2 > 0 on every weight"),
-        ({"loss": "soft_hinge"}, "not SoftHinge"),
+        ({"loss": "soft_hinge"}, "not of SoftHinge"),
     ):
         with pytest.raises(MissingCapability, match=message):
             SSVM(Multiclass(), solver="multiclass_dual", **options).fit(X, y)
     # the solvers that it names instead do serve
     for options, message in (
-        ({"rescaling": "slack"}, "not RescaledHinge; solver='bundle' supports"),
+        ({"rescaling": "slack"}, "not of RescaledHinge with rescaling='slack'; use solver='bundle'"),
         ({"loss": "ramp"}, "is not convex: use solver='cccp'"),
     ):
         with pytest.raises(MissingCapability, match=message):
