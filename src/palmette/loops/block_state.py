@@ -9,7 +9,7 @@ import numpy as np
 
 from palmette.errors import MissingCapability
 
-FORGET = 0.2  # share of the present weights in their running mean
+FORGET = 0.2  # share of the current weights in their running mean
 
 
 @dataclass(kw_only=True)
@@ -43,7 +43,7 @@ class BlockState:
         return replace(self, **own)
 
     def note(self) -> None:
-        """Take the present weights into the running mean."""
+        """Take the current weights into the running mean."""
         self.trail += FORGET * (self.w - self.trail)
         self.trail_share += FORGET * (1.0 - self.trail_share)
 

@@ -60,8 +60,8 @@ def _convex(problem: Any) -> str:
     if is_convex(problem):
         return ""
     return (
-        f"needs a convex loss, and {name_of(problem)} (loss='ramp', or ties='best') is not convex: use solver='cccp', or "
-        "'subgradient', 'pegasos' or 'stochastic', which descend directly"
+        f"needs a convex loss, and {name_of(problem)} (loss='ramp', or ties='best') is not convex: use "
+        "solver='cccp', or 'subgradient', 'pegasos' or 'stochastic', which descend directly"
     )
 
 

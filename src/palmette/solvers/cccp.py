@@ -67,7 +67,7 @@ class RecycledCuts:
 class MovedTargets:
     """The dual of the multiclass hinge on all rounds: samples whose best label stays keep their dual variables.
 
-    The tangent of ``max_k f_k - f(y)`` at the present weights is ``f(best label there) - f(y)``, so that the convex
+    The tangent of ``max_k f_k - f(y)`` at the current weights is ``f(best label there) - f(y)``, so that the convex
     problem is a hinge which subtracts the score of that label.
     """
 
@@ -131,7 +131,7 @@ class CCCP(Driven):
         the dual where it serves and features are scaled. Every other solver of the convex part will do ("frank_wolfe",
         "n_slack", "smo", "pegasos", ...): those of the dual keep their variables, others go on from the weights.
     start : {"auto", "convex", "structure", "zero"}
-        Where a run without ``w0`` starts: the minimiser of ``A + penalty``, roughly; weights that the structure knows
+        Where a run without ``w0`` starts: the minimiser of ``A + penalty``, roughly; weights provided by the structure
         (``first_weights``: ``Ranking``, whose convex solution is 0), best scaled; or zero. "auto" is "structure" where
         there is one, else "convex".
     recycle : bool
@@ -257,7 +257,7 @@ class _Rounds:
         samples = convex.samples  # without a concave part, targets are the true outputs
         self.tangent = Tangent(0.0, np.zeros_like(self.w), samples.codes, np.ones(len(samples.weight)))
         self.value = np.inf
-        self._convex_value: float | None = None  # of A + penalty at the present weights
+        self._convex_value: float | None = None  # of A + penalty at the current weights
 
     def begin(self, w: np.ndarray, solve_convex: bool) -> None:
         """Start at ``w``, or at the minimiser of the convex problem that is found from there."""
@@ -277,7 +277,7 @@ class _Rounds:
                 first.append(step.primal)
             return self.short and first[0] - step.primal >= GAIN * (step.primal - step.lower)
 
-        # Up to a constant the convex problem lies above J and touches it at the present weights, so J falls by at least
+        # Up to a constant the convex problem lies above J and touches it at the current weights, so J falls by at least
         # what the problem gains. There is no bound on J: the run ends where a round gains little.
         before = self.w, self.value, self.tangent, self._convex_value
         self._minimise(enough)

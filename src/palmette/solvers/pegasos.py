@@ -51,7 +51,7 @@ class Pegasos(Driven):
     max_iter : int
         Epochs.
     tol : float
-        Relative gap at which the run stops. The error falls like 1 / epochs: 1e-2 takes tens of epochs, 1e-4 thousands.
+        Relative gap at which the run stops. The error decreases as 1 / epochs: 1e-2 takes tens, 1e-4 thousands.
     batch : int
         Samples per step.
     averaged : bool
@@ -59,10 +59,10 @@ class Pegasos(Driven):
     check_every : int
     random_state : int
     callbacks : sequence of callables
-        Called with the ``Step`` of every epoch; a true answer stops the run.
+        Called with the ``Step`` of every epoch; a true return value stops the run.
 
     Losses that are not convex (ramp) are minimised directly: ``lower`` and ``gap`` are NaN then, and the run stops when
-    the best objective falls by less than ``tol``, relatively, from one check to the next ``check_every`` epochs later.
+    the best objective decreases by less than ``tol``, relatively, between checks ``check_every`` epochs apart.
 
     Examples
     --------
@@ -91,7 +91,7 @@ class Pegasos(Driven):
     def __post_init__(self) -> None:
         super().__post_init__()
         if int(self.batch) != self.batch:
-            raise ValueError(f"Pegasos: batch must be a whole number of samples, got {self.batch!r}")
+            raise ValueError(f"Pegasos: batch must be an integer number of samples, got {self.batch!r}")
 
     def resumed(self, problem: Any, state: PegasosState, w0: np.ndarray | None = None) -> PegasosState:
         """A copy of the state of an earlier run, to go on from."""
@@ -150,5 +150,5 @@ class Pegasos(Driven):
         run.cut(done.offset, done.gradient, np.zeros_like(run.w))
 
     def _check(self, problem: Any, run: PegasosState) -> None:
-        """Try the average, or the present weights: one pass, which gives a cut too."""
+        """Try the average, or the current weights: one pass, which gives a cut too."""
         run.look(problem, run.total / run.age if self.averaged else run.w)

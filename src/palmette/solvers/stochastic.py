@@ -84,7 +84,7 @@ class Stochastic(Driven):
     and the run stops when it changes by less than ``tol``, relatively, from one epoch to the next.
 
     A loss that is not convex (ramp) is minimised directly: ``lower`` and ``gap`` are NaN then, and the decrease stops
-    the run. Without ``w0`` it starts at weights that the structure knows (``Ranking``), or at those that 20 epochs on
+    the run. Without ``w0`` it starts at weights provided by the structure (``Ranking``), or at those that 20 epochs on
     the convex part of the loss lead to.
     """
 
@@ -190,7 +190,7 @@ class Stochastic(Driven):
         if reason == "max_iter":
             known = "Increase max_iter or tol"
             return f"{known}, or {other}." if proves and problem.regularizer.has_l1 else f"{known}."
-        known = "A small decrease proves little against a gap above 10 tol"
+        known = "A small decrease is not reliable with a gap above 10 tol"
         return f"{known}: {other}." if proves else f"{known}."
 
     def _first_weights(self, problem: Any) -> np.ndarray:
