@@ -270,7 +270,7 @@ def test_what_it_does_not_serve_is_refused(rng):
         SSVM(Chain(), solver="multiclass_dual").fit([X], [y.tolist()])
     with pytest.raises(MissingCapability, match="states='all'"):
         SSVM(Multiclass(), solver="multiclass_dual").fit([["a"], ["b"]], ["x", "y"])
-    with pytest.raises(MissingCapability, match="not LogLoss"):
+    with pytest.raises(MissingCapability, match="not of LogLoss"):
         CRF(Multiclass(), solver="multiclass_dual").fit(X, y)
     with pytest.raises(ValueError, match="max_iter must be a number > 0"):
         MulticlassDual(max_iter=0)
