@@ -17,6 +17,7 @@ from palmette.data.outside import refuse_masked
 from palmette.data.samples import Samples
 from palmette.data.sequences import check_same_length, listed
 from palmette.errors import InfeasibleError
+from palmette.estimators.settings import settings_of
 from palmette.features.base import Encoder, check_lengths
 from palmette.features.encoded import EncodedInputs
 
@@ -195,12 +196,8 @@ def checked_weights(sample_weight: Any, n_samples: int) -> np.ndarray:
 
 def layout_weights(estimator: Any, data: Encoded) -> Any:
     """Which weights exist: the scorer of the structure, for the options of a learner."""
-    options = WeightOptions(
-        estimator.states,
-        estimator.transitions,
-        estimator.fit_intercept,
-        getattr(estimator, "edge_features", None),
-    )
+    encoding, edges = settings_of(estimator, "encoding"), getattr(estimator, "edge_features", None)
+    options = WeightOptions(encoding.states, encoding.transitions, estimator.fit_intercept, edges)
     return data.structure.make_scorer(data, options)
 
 
