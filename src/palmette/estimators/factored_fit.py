@@ -18,12 +18,12 @@ from scipy.linalg.lapack import dpstrf
 from sklearn.base import clone
 
 from palmette.errors import MissingCapability
-from palmette.estimators.kernel_rows import KernelRows
 from palmette.estimators.progress import seeing
 from palmette.estimators.settings import settings_of
 from palmette.estimators.training import encode_training, given_labels
 from palmette.kernels.definite import check_definite
 from palmette.kernels.rows import as_rows
+from palmette.kernels.training_rows import KernelRows
 from palmette.objectives.kernel_scorer import KernelScorer
 from palmette.structures.graph.batch import GraphBatch
 

@@ -16,7 +16,6 @@ from palmette.errors import MissingCapability
 from palmette.estimators.class_weight import class_weighted
 from palmette.estimators.emptiness import tell_empty
 from palmette.estimators.factored_fit import fit_factored
-from palmette.estimators.kernel_rows import KernelRows
 from palmette.estimators.progress import progress, seeing
 from palmette.estimators.settings import settings_of
 from palmette.estimators.strengths import own_strength, wanted_tol
@@ -33,6 +32,7 @@ from palmette.kernels import Nystroem, resolve_kernel
 from palmette.kernels.definite import EXACT, check_definite
 from palmette.kernels.gram import Gram
 from palmette.kernels.rows import as_rows
+from palmette.kernels.training_rows import KernelRows
 from palmette.objectives.kernel_dual import KernelProblem
 from palmette.objectives.kernel_edges import EdgePart
 from palmette.objectives.kernel_scorer import KernelScorer, MappedScorer, bare, edge_inputs

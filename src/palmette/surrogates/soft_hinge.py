@@ -93,7 +93,7 @@ class SoftHinge:
 
 
 def divided(tables: Any, t: float) -> Any:
-    """Tables with all numbers divided by t, whatever parts a structure has; integers are places, not scores."""
+    """Tables with all numbers divided by t, whatever parts a structure has; whole numbers are places, not scores."""
     return _by_scores(lambda scores: scores / t, tables)
 
 
