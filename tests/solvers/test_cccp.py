@@ -15,7 +15,7 @@ from sklearn.datasets import load_digits
 from sklearn.exceptions import ConvergenceWarning
 
 import palmette
-from palmette import SSVM, Chain, Graph, Multiclass, Ranking
+from palmette import SSVM, Chain, Graph, LossOptions, Multiclass, Ranking
 from palmette.contracts.solver import Result
 from palmette.contracts.structure import Best
 from palmette.datasets import make_chains
@@ -289,7 +289,9 @@ def test_threads_do_not_matter(monkeypatch):
 @pytest.mark.parametrize("rescaling", ["margin", "slack"])
 def test_a_model_is_saved_with_its_loss(rescaling, tmp_path):
     X, y = make_chains(8, n_classes=3, random_state=0)
-    model = SSVM(Chain(), loss="ramp", rescaling=rescaling, solver=CCCP(tol=1e-2)).fit(X, y)
+    model = SSVM(
+        Chain(), loss="ramp", loss_options=LossOptions(rescaling=rescaling), solver=CCCP(tol=1e-2)
+    ).fit(X, y)
     model.save(tmp_path / "m.palmette")
     again = palmette.load(tmp_path / "m.palmette")
     assert again.get_params()["loss"] == "ramp" and again.rescaling == rescaling
@@ -404,10 +406,11 @@ def test_a_round_has_one_optimum(inner, layout, rng):
 def test_losses_of_single_samples_add_up_to_a_round(inner, rescaling, rng):
     """Their linear terms are those of the whole, whatever the rescaling."""
     X, y, _ = noisy_points(rng, n=30)
-    model = SSVM(Multiclass(), loss="ramp", rescaling=rescaling, l2=1.0, solver=CCCP(inner=inner, tol=1e-2))
+    options = LossOptions(rescaling=rescaling)
+    model = SSVM(Multiclass(), loss="ramp", loss_options=options, l2=1.0, solver=CCCP(inner=inner, tol=1e-2))
     model.fit(X, y)
     bundle = SSVM(
-        Multiclass(), loss="ramp", rescaling=rescaling, l2=1.0, solver=CCCP(inner="bundle", tol=1e-2)
+        Multiclass(), loss="ramp", loss_options=options, l2=1.0, solver=CCCP(inner="bundle", tol=1e-2)
     )
     assert model.objective_ == pytest.approx(bundle.fit(X, y).objective_, rel=5e-2)
     with ramp_problem(rng) as problem:
@@ -504,7 +507,13 @@ def test_an_objective_that_tends_to_zero_ends_the_run(rng):
     X = [rng.normal(size=(4, 2)) for _ in range(5)]
     with warnings.catch_warnings():
         warnings.simplefilter("error", ConvergenceWarning)
-        model = SSVM(Ranking(), loss="ramp", rescaling="slack", task_loss=PrecisionAt(4), tol=1e-3)
+        model = SSVM(
+            Ranking(),
+            loss="ramp",
+            loss_options=LossOptions(rescaling="slack"),
+            task_loss=PrecisionAt(4),
+            tol=1e-3,
+        )
         result = model.fit(X, [[0, 1, 2, 1]] * 5).result_
     assert result.reason == "estimate: relative decrease over 1 round" and 0.0 <= result.primal < 1e-6
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from palmette.contracts.solver import Step
 from palmette.data.ragged import offsets_from_lengths
-from palmette.objectives.risk import Samples
+from palmette.data.samples import Samples
 
 
 class LabelScore(NamedTuple):

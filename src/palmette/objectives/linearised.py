@@ -52,7 +52,7 @@ class Shifted:
     def sample_loss(self, i: int, w: np.ndarray) -> tuple[float, Any, Any]:
         """One sample: its unweighted value, its weighted gradient in theta's shape, and its inputs."""
         structure, one = self.plain.structure, self.samples.slice(i, i + 1)
-        lo, hi = self.samples.batch.offsets[i], self.samples.batch.offsets[i + 1]
+        lo, hi = self.samples.code_offsets[i : i + 2]
         target, factor = self.targets[lo:hi], self.factor[i : i + 1]
         theta = self.scorer.score(w, one.batch)
         found = self.surrogate.evaluate(structure, theta, one.codes, one.weight)
