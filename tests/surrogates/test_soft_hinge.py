@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
-from palmette import SSVM, Chain, SemiMarkov
+from palmette import SSVM, Chain, LossOptions, SemiMarkov
 from palmette.losses import ZeroOne
 from palmette.structures import ChainTables
 from palmette.surrogates.soft_hinge import SoftHinge
@@ -49,9 +49,8 @@ def test_zero_one_is_learnt_with_the_soft_hinge(rng):
     X = [rng.normal(size=(4, 3)) for _ in range(20)]
     Y = [["ab"[int(v > 0)] for v in x[:, 0]] for x in X]
     hard = SSVM(Chain(), C=10.0, task_loss="zero_one", tol=1e-4).fit(X, Y)
-    soft = SSVM(Chain(), C=10.0, task_loss="zero_one", loss="soft_hinge", temperature=0.02, tol=1e-4).fit(
-        X, Y
-    )
+    options = {"loss": "soft_hinge", "loss_options": LossOptions(temperature=0.02)}
+    soft = SSVM(Chain(), C=10.0, task_loss="zero_one", tol=1e-4, **options).fit(X, Y)
     assert hard.objective_ - 1e-3 <= soft.objective_ <= hard.objective_ + 20 * 0.02 * np.log(2**4)
     segments = [[(0, 2, "x"), (2, 4, "y")]] * 20
     assert (

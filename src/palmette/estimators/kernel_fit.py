@@ -33,6 +33,7 @@ from palmette.kernels.training_rows import KernelRows
 from palmette.objectives.kernel_dual import KernelProblem
 from palmette.objectives.kernel_edges import EdgePart
 from palmette.objectives.kernel_scorer import KernelScorer, bare, edge_inputs
+from palmette.solvers.driver import outcome
 from palmette.solvers.kernel_frank_wolfe import KernelFrankWolfe
 from palmette.solvers.registry import make_solver
 
@@ -60,11 +61,13 @@ def fit_kernel(model: Any, X: Any, y: Any, sample_weight: Any) -> Any:
         problem, scorer = kernel_problem(model, kernel, data, executor)
         encoded = time.perf_counter()
         with progress(model, lambda w: model._snapshot(data, *scorer.of_support(w))) as callbacks:
-            result = kernel_solver(model, callbacks).solve(problem)
+            result, stop = outcome(kernel_solver(model, callbacks).solve, problem)
     scorer, w = scorer.of_support(result.w)
     model._keep(data, scorer, replace(result, w=w))
     tell_empty(model, data, result)
     model.fit_seconds_ = {"encode": encoded - started, "solve": time.perf_counter() - encoded}
+    if stop is not None:
+        raise stop
     return model
 
 

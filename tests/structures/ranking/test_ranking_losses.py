@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from palmette import SSVM
+from palmette import SSVM, LossOptions
 from palmette.errors import MissingCapability
 from palmette.losses import NDCG, Hamming, MeanAveragePrecision, Pairwise, PrecisionAt, ZeroOne, resolve_loss
 from palmette.metrics import mean_average_precision, ndcg, precision_at
@@ -216,7 +216,7 @@ def test_zero_one_counts_queries_out_of_the_order_of_their_grades(rng):
 def test_zero_one_trains_rankings(rng):
     X = [rng.normal(size=(4, 3)) for _ in range(30)]
     y = [x[:, 0].argsort().argsort() for x in X]
-    for options in ({}, {"loss": "ramp"}, {"rescaling": "slack"}):
+    for options in ({}, {"loss": "ramp"}, {"loss_options": LossOptions(rescaling="slack")}):
         model = SSVM(Ranking(), C=10.0, task_loss="zero_one", **options).fit(X, y)
         assert model.score(X, y) > 0.95
 
