@@ -17,10 +17,17 @@ part from strings. `compile` fills the cache of kernels.
 
 import os
 import tempfile
-import time
+from functools import partial
 from pathlib import Path
 
-from experiments.harness import Benchmark, Side, Target
+from experiments.harness import (
+    CRFSUITE,
+    Benchmark,
+    Target,
+    crfsuite_side,
+    now,
+    palmette_side,
+)
 
 L2 = 2.0
 SENTENCES_AT_ONCE = 200
@@ -34,15 +41,6 @@ def load(run):
     run.sizes["training tokens"] = sum(map(len, train.data))
     run.sizes["test tokens"] = sum(map(len, test.data))
     return train, test
-
-
-def now():
-    """Seconds on the clock, and of all threads of this process."""
-    return time.perf_counter(), time.process_time()
-
-
-def between(start, stop):
-    return stop[0] - start[0], stop[1] - start[1]
 
 
 def attributes(sentence):
@@ -89,7 +87,7 @@ class Featurised:
         for start in range(0, len(self.sentences), SENTENCES_AT_ONCE):
             before = now()
             made = [attributes(sentence) for sentence in self.sentences[start : start + SENTENCES_AT_ONCE]]
-            wall, cpu = between(before, now())
+            wall, cpu = now() - before
             self.wall += wall
             self.cpu += cpu
             yield from made
@@ -101,14 +99,6 @@ def evaluate(run, truth, predicted):
     report = chunk_report(truth, predicted)
     run.figures["token accuracy"] = report.accuracy
     run.figures["chunk F1"] = report.overall.f1
-
-
-def all_cores(run):
-    palmette(run, os.cpu_count())
-
-
-def one_thread(run):
-    palmette(run, 1)
 
 
 def palmette(run, n_jobs):
@@ -125,7 +115,7 @@ def palmette(run, n_jobs):
     features = Featurised(train.data)
     start = now()
     crf = model().fit(iter(features), train.target)
-    wall, cpu = between(start, now())
+    wall, cpu = now() - start
     encode = crf.fit_seconds_["encode"]
     run.add_phase("featurise", features.wall, features.cpu)
     run.add_phase(
@@ -141,14 +131,6 @@ def palmette(run, n_jobs):
     run.figures["iterations"] = crf.result_.step.n_iter
     run.figures["proven relative gap"] = crf.result_.gap / crf.objective_
     evaluate(run, test.target, predicted)
-
-
-def listed(run):
-    python_crfsuite(run, list)
-
-
-def streamed(run):
-    python_crfsuite(run, iter)
 
 
 def python_crfsuite(run, take):
@@ -182,13 +164,13 @@ def python_crfsuite(run, take):
         trainer.train(model)
         ready, done = trainer.began["AFTER_FEATGEN"], trainer.began["STORING"]
         run.add_phase("featurise", features.wall, features.cpu)
-        wall, cpu = between(start, ready)
+        wall, cpu = ready - start
         run.add_phase("encode", wall - features.wall, cpu - features.cpu)
-        run.add_phase("train", *between(ready, done))
+        run.add_phase("train", *(done - ready))
         objective = trainer.logparser.last_iteration["loss"]
         reached = next(when for loss, when in trainer.path if loss <= objective * 1.001)
         for name, end in (("fit", done), ("reach", reached)):
-            wall, cpu = between(start, end)
+            wall, cpu = end - start
             run.add_phase(name, wall - features.wall, cpu - features.cpu)
         tagger = pycrfsuite.Tagger()
         tagger.open(model)
@@ -200,26 +182,23 @@ def python_crfsuite(run, take):
     evaluate(run, test.target, predicted)
 
 
-OURS = ("palmette", "numba", "sklearn")
-PEER = "python-crfsuite"
-
 BENCHMARK = Benchmark(
     name="crf_chunking",
     doc=__doc__,
     main_phase="fit",
     sides={
-        "palmette": Side(all_cores, imports=OURS, package="palmette"),
-        PEER: Side(listed, imports=("pycrfsuite",), package=PEER),
-        f"{PEER}, streamed": Side(streamed, imports=("pycrfsuite",), package=PEER),
-        "palmette, 1 thread": Side(one_thread, imports=OURS, package="palmette"),
+        "palmette": palmette_side(partial(palmette, n_jobs=os.cpu_count())),
+        CRFSUITE: crfsuite_side(partial(python_crfsuite, take=list)),
+        f"{CRFSUITE}, streamed": crfsuite_side(partial(python_crfsuite, take=iter)),
+        "palmette, 1 thread": palmette_side(partial(palmette, n_jobs=1)),
     },
     targets=[
-        Target("objective ratio", "<=", 1.001, peer=PEER),
-        Target("fit wall ratio", "<=", 1 / 20, peer=PEER),
-        Target("fit cpu ratio", "<=", 1 / 12, peer=PEER),
-        Target("reach wall ratio", "<=", 1 / 10, peer=PEER),
-        Target("peak memory ratio", "<=", 2 / 3, peer=PEER),
-        Target("peak memory ratio", "<=", 1.0, peer=f"{PEER}, streamed"),
+        Target("objective ratio", "<=", 1.001, peer=CRFSUITE),
+        Target("fit wall ratio", "<=", 1 / 20, peer=CRFSUITE),
+        Target("fit cpu ratio", "<=", 1 / 12, peer=CRFSUITE),
+        Target("reach wall ratio", "<=", 1 / 10, peer=CRFSUITE),
+        Target("peak memory ratio", "<=", 2 / 3, peer=CRFSUITE),
+        Target("peak memory ratio", "<=", 1.0, peer=f"{CRFSUITE}, streamed"),
         Target("chunk F1", ">=", 0.936),
     ],
 )

@@ -8,7 +8,7 @@ of the test part. `compile` fills the cache of kernels.
 """
 
 from experiments.benchmarks import crf_chunking as common
-from experiments.harness import Benchmark, Side, Target
+from experiments.harness import Benchmark, Side, Target, palmette_side
 
 ALGORITHMS = ("lbfgs", "l2sgd", "ap", "pa", "arow")
 EPOCHS = {"algorithm": "l2sgd", "max_iterations": 100, "period": 1000}
@@ -54,7 +54,7 @@ BENCHMARK = Benchmark(
     doc=__doc__,
     main_phase="all",
     sides={
-        "palmette": Side(palmette, imports=("palmette", "numba", "sklearn"), package="palmette"),
+        "palmette": palmette_side(palmette),
         PEER: Side(sklearn_crfsuite, imports=("sklearn_crfsuite", "sklearn"), package=PEER),
     },
     targets=[

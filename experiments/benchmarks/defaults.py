@@ -83,12 +83,11 @@ def grids():
     """Discs before a background, 6 x 6 pixels with eight noisy numbers each; three labels."""
     import numpy as np
 
+    from experiments.harness.grids import grid_edges
     from palmette import Graph, GraphInput
 
     rng = np.random.default_rng(0)
-    means, number = rng.standard_normal((3, 8)), np.arange(36).reshape(6, 6)
-    sides = [(number[:, :-1], number[:, 1:]), (number[:-1], number[1:])]
-    edges = np.vstack([np.column_stack([a.ravel(), b.ravel()]) for a, b in sides])
+    means, (edges, _) = rng.standard_normal((3, 8)), grid_edges(6, 6)
     down, across = np.mgrid[:6, :6]
     X, y = [], []
     for _ in range(60):

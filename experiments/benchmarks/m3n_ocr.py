@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
 
-from experiments.harness import Study, StudyTable
+from experiments.harness import Study, StudyTable, letter_errors
 
 LETTERS = list("abcdefghijklmnopqrstuvwxyz")
 SHAPE = (16, 8)
@@ -176,8 +176,7 @@ class Words:
             found = np.split(found, np.cumsum(lengths)[:-1])
         else:
             found = model.predict(self.images)
-        wrong = [np.not_equal(p, t) for p, t in zip(found, self.letters)]
-        return float(np.concatenate(wrong).mean()), float(np.mean([w.any() for w in wrong]))
+        return letter_errors(self.letters, found)
 
 
 @lru_cache(maxsize=1)

@@ -14,7 +14,17 @@ import tempfile
 from pathlib import Path
 
 from experiments.benchmarks import crf_chunking as common
-from experiments.harness import Benchmark, Run, Side, Target
+from experiments.harness import (
+    CRFSUITE,
+    Benchmark,
+    Run,
+    Side,
+    Target,
+    crfsuite_side,
+    now,
+    palmette_side,
+    train_crfsuite,
+)
 
 EPOCHS, PASSES, ORDERS = 10, 3, 5
 
@@ -62,9 +72,9 @@ def palmette(run):
     def train_and_tag(run, X, Y, X_test, Y_test):
         with run.phase("compile"):
             model().fit(X[:20], Y[:20]).predict(X[:20])
-        start = common.now()
+        start = now()
         perceptron = model().fit(X, Y)
-        wall, cpu = common.between(start, common.now())
+        wall, cpu = now() - start
         encode = perceptron.fit_seconds_["encode"]
         run.add_phase("encode", encode, encode)
         run.add_phase("train", wall - encode, cpu - encode)
@@ -76,26 +86,12 @@ def palmette(run):
 
 
 def python_crfsuite(run):
-    import pycrfsuite
-
     def train_and_tag(run, X, Y, X_test, Y_test):
-        trainer = pycrfsuite.Trainer(algorithm="ap", verbose=False)
-        trainer.set_params({"max_iterations": EPOCHS, "epsilon": 0.0, "feature.possible_transitions": True})
-        start = common.now()
-        for x, y in zip(X, Y):
-            trainer.append(x, y)
-        ready = common.now()
-        with tempfile.TemporaryDirectory() as folder:
-            model = str(Path(folder) / "model.crfsuite")
-            trainer.train(model)
-            done = common.now()
-            run.add_phase("encode", *common.between(start, ready))
-            run.add_phase("train", *common.between(ready, done))
-            run.add_phase("fit", *common.between(start, done))
-            tagger = pycrfsuite.Tagger()
-            tagger.open(model)
-            with run.phase("predict"):
-                return [tagger.tag(x) for x in X_test]
+        model = train_crfsuite(X, Y, {"max_iterations": EPOCHS, "epsilon": 0.0}, "ap")
+        for name, phase in (("encode", model.encode), ("train", model.train), ("fit", model.fit)):
+            run.add_phase(name, *phase)
+        with run.phase("predict"):
+            return model.tag(X_test)
 
     over_orders(run, train_and_tag)
 
@@ -120,18 +116,18 @@ def vowpal_wabbit(run):
             data, model, test, answers = (
                 str(Path(folder) / name) for name in ("train", "model", "test", "answers")
             )
-            start = common.now()
+            start = now()
             write_vw(data, X, Y, codes)
-            ready = common.now()
+            ready = now()
             learner = vowpalwabbit.Workspace(
                 f"--search {len(labels)} --search_task sequence -d {data} -k --cache_file {data}.cache "
                 f"--passes {PASSES} --holdout_off -b 22 -f {model} --quiet --search_rollout none"
             )
             learner.finish()
-            done = common.now()
-            run.add_phase("encode", *common.between(start, ready))
-            run.add_phase("train", *common.between(ready, done))
-            run.add_phase("fit", *common.between(start, done))
+            done = now()
+            run.add_phase("encode", *(ready - start))
+            run.add_phase("train", *(done - ready))
+            run.add_phase("fit", *(done - start))
             write_vw(test, X_test, Y_test, codes)
             with run.phase("predict"):
                 vowpalwabbit.Workspace(f"-t -i {model} -d {test} -p {answers} --quiet").finish()
@@ -146,15 +142,15 @@ BENCHMARK = Benchmark(
     doc=__doc__,
     main_phase="fit",
     sides={
-        "palmette": Side(palmette, imports=("palmette", "numba", "sklearn"), package="palmette"),
-        "python-crfsuite": Side(python_crfsuite, imports=("pycrfsuite",), package="python-crfsuite"),
+        "palmette": palmette_side(palmette),
+        CRFSUITE: crfsuite_side(python_crfsuite),
         "Vowpal Wabbit": Side(vowpal_wabbit, imports=("vowpalwabbit",), package="vowpalwabbit"),
     },
     targets=[
-        Target("train wall ratio", "<=", 1 / 3, peer="python-crfsuite"),
-        Target("fit wall ratio", "<=", 1 / 3, peer="python-crfsuite"),
+        Target("train wall ratio", "<=", 1 / 3, peer=CRFSUITE),
+        Target("fit wall ratio", "<=", 1 / 3, peer=CRFSUITE),
         Target("train wall ratio", "<=", 1.0, peer="Vowpal Wabbit"),
-        Target("chunk F1 difference", ">=", -0.0005, peer="python-crfsuite"),
+        Target("chunk F1 difference", ">=", -0.0005, peer=CRFSUITE),
         Target("chunk F1", ">=", 0.934),
     ],
 )

@@ -13,7 +13,7 @@ from functools import partial
 
 import numpy as np
 
-from experiments.harness import Benchmark, Side, Target
+from experiments.harness import Benchmark, Side, Target, palmette_side
 
 LENGTH, N_LABELS, TEMPERATURE, TOL = 10, 3, 0.2, 1e-6
 SIZES = {"chains": 30, "positions": 30 * LENGTH}
@@ -165,7 +165,7 @@ BENCHMARK = Benchmark(
     doc=__doc__,
     main_phase="train",
     sides={
-        "palmette": Side(palmette, imports=("palmette", "numba", "sklearn"), package="palmette"),
+        "palmette": palmette_side(palmette),
         "reference": Side(reference, imports=("numpy",), package="numpy"),
     },
     targets=[

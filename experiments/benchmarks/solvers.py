@@ -55,16 +55,11 @@ def make_grids(n, side=4, n_labels=3, seed=0):
     """Images whose labels are smooth up to noise, with a noisy feature for every label."""
     import numpy as np
 
+    from experiments.harness.grids import grid_edges
     from palmette import GraphInput
 
     rng = np.random.default_rng(seed)
-    at = np.arange(side * side).reshape(side, side)
-    edges = np.concatenate(
-        [
-            np.stack([at[:, :-1].ravel(), at[:, 1:].ravel()], axis=1),
-            np.stack([at[:-1].ravel(), at[1:].ravel()], axis=1),
-        ]
-    )
+    edges, _ = grid_edges(side, side)
     X, y = [], []
     for _ in range(n):
         field = rng.normal(size=(side, side, n_labels))

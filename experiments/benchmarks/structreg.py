@@ -26,6 +26,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from experiments.harness import Study, StudyTable
+from palmette.apps.tagging.template_lines import affixes, template
+from palmette.apps.tagging.template_lines import cells as x
 
 SIZES = (1.5, 2.5, 3.5, 5.5, 10.5, 15.5, 20.5, "none")
 WHOLE = 1e6  # pieces that no sample is longer than: nothing is cut
@@ -37,15 +39,6 @@ RESAMPLES = 2000
 
 
 # -- data and features ------------------------------------------------------------------------------------------------
-
-
-def x(*rows, column=0, macro="x", argument=""):
-    """A feature of the cells in some rows: ``x(-1, 0)`` is ``%x[-1,0]/%x[0,0]``."""
-    return "/".join(f"%{macro}[{row},{column}{argument}]" for row in rows)
-
-
-def affixes(macro, sizes, row=0):
-    return [x(row, macro=macro, argument=f",{size}") for size in sizes]
 
 
 def looks(row):
@@ -86,8 +79,7 @@ class Task:
         return f"{zlib.crc32(repr((settings, STOP, TRIED_RATES, EPOCHS)).encode()):08x}"
 
     def template(self, edges):
-        lines = [f"U{k}:{feature}" for k, feature in enumerate(self.features)]
-        return "\n".join([*lines, "B", *(f"B{k}:{feature}" for k, feature in enumerate(edges))])
+        return template(self.features, edges)
 
 
 CHUNKS, SEGMENTS, LABELS = "tally_chunks", "tally_words", "tally_accuracy"

@@ -10,11 +10,11 @@ sides.
 
 import os
 import tempfile
-import time
+from functools import partial
 from pathlib import Path
 
 from experiments.benchmarks.crf_chunking import attributes
-from experiments.harness import Benchmark, Side, Target
+from experiments.harness import CRFSUITE, Benchmark, Target, crfsuite_side, now, palmette_side, train_crfsuite
 
 REPEATS = 7
 
@@ -31,22 +31,14 @@ def timed(run, name, function, truth):
     """Time a way to label the test part, and check its answers."""
     best = None
     for _ in range(REPEATS):
-        start = time.perf_counter(), time.process_time()
+        start = now()
         predicted = function()
-        seconds = time.perf_counter() - start[0], time.process_time() - start[1]
+        seconds = now() - start
         best = seconds if best is None else min(best, seconds)
     run.add_phase(name, *best)
     run.figures[f"{name}, tokens a second"] = run.sizes["test tokens"] / best[0]
     right = sum(a == b for p, t in zip(predicted, truth) for a, b in zip(p, t))
     run.figures[f"{name}, token accuracy"] = right / run.sizes["test tokens"]
-
-
-def all_cores(run):
-    palmette(run, os.cpu_count())
-
-
-def one_thread(run):
-    palmette(run, 1)
 
 
 def palmette(run, n_jobs):
@@ -78,35 +70,26 @@ def palmette(run, n_jobs):
 
 
 def python_crfsuite(run):
-    import pycrfsuite
-
     train, test = load(run)
-    trainer = pycrfsuite.Trainer(algorithm="lbfgs", verbose=False)
-    trainer.set_params({"c2": 1.0, "feature.possible_transitions": True, "max_iterations": 20})
-    with run.phase("train"), tempfile.TemporaryDirectory() as folder:
-        for x, y in zip(train.data, train.target):
-            trainer.append(attributes(x), y)
-        trainer.train(f"{folder}/model")
-        tagger = pycrfsuite.Tagger()
-        tagger.open(f"{folder}/model")
-    timed(run, "raw", lambda: [tagger.tag(attributes(x)) for x in test.data], test.target)
-    X = [attributes(sentence) for sentence in test.data]
-    timed(run, "prebuilt", lambda: [tagger.tag(x) for x in X], test.target)
+    with run.phase("train"):
+        X = (attributes(sentence) for sentence in train.data)
+        model = train_crfsuite(X, train.target, {"c2": 1.0, "max_iterations": 20})
+    timed(run, "raw", lambda: model.tag(map(attributes, test.data)), test.target)
+    X = list(map(attributes, test.data))
+    timed(run, "prebuilt", lambda: model.tag(X), test.target)
 
-
-OURS = ("palmette", "numba", "sklearn")
 
 BENCHMARK = Benchmark(
     name="tagging_speed",
     doc=__doc__,
     main_phase="raw",
     sides={
-        "palmette": Side(all_cores, imports=OURS, package="palmette"),
-        "python-crfsuite": Side(python_crfsuite, imports=("pycrfsuite",), package="python-crfsuite"),
-        "palmette, 1 thread": Side(one_thread, imports=OURS, package="palmette"),
+        "palmette": palmette_side(partial(palmette, n_jobs=os.cpu_count())),
+        CRFSUITE: crfsuite_side(python_crfsuite),
+        "palmette, 1 thread": palmette_side(partial(palmette, n_jobs=1)),
     },
     targets=[
-        Target("raw, tokens a second ratio", ">=", 5.0, peer="python-crfsuite"),
-        Target("prebuilt, tokens a second ratio", ">=", 3.0, peer="python-crfsuite"),
+        Target("raw, tokens a second ratio", ">=", 5.0, peer=CRFSUITE),
+        Target("prebuilt, tokens a second ratio", ">=", 3.0, peer=CRFSUITE),
     ],
 )

@@ -8,7 +8,8 @@ kept as it ends (:mod:`experiments.harness.study`).
 """
 
 from experiments.harness.against import AgainstReport, run_against
-from experiments.harness.measure import Run
+from experiments.harness.measure import Run, now
+from experiments.harness.peers import CRFSUITE, crfsuite_side, letter_errors, palmette_side, train_crfsuite
 from experiments.harness.report import Report, Suite
 from experiments.harness.runner import BenchmarkFailed, run_benchmark, run_suite
 from experiments.harness.spec import (
@@ -23,6 +24,7 @@ from experiments.harness.spec import (
 from experiments.harness.study import Study, StudyReport, StudyTable, check_plot, run_study
 
 __all__ = [
+    "CRFSUITE",
     "AgainstReport",
     "Benchmark",
     "BenchmarkFailed",
@@ -36,11 +38,16 @@ __all__ = [
     "Target",
     "benchmark_names",
     "check_plot",
+    "crfsuite_side",
     "find_benchmark",
+    "letter_errors",
     "load_benchmark",
     "load_declared",
+    "now",
+    "palmette_side",
     "run_against",
     "run_benchmark",
     "run_study",
     "run_suite",
+    "train_crfsuite",
 ]

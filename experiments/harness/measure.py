@@ -16,6 +16,15 @@ class Phase(NamedTuple):
     wall: float
     cpu: float
 
+    def __sub__(self, start: Phase) -> Phase:
+        """From one time to another."""
+        return Phase(self.wall - start.wall, self.cpu - start.cpu)
+
+
+def now() -> Phase:
+    """Seconds on the clock, and of all threads of this process: ``now() - start`` is a phase."""
+    return Phase(time.perf_counter(), time.process_time())
+
 
 class Run:
     """What a side fills in while it runs.
@@ -47,9 +56,9 @@ class Run:
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:
         """Time the body of a ``with`` statement."""
-        wall, cpu = time.perf_counter(), time.process_time()
+        start = now()
         yield
-        self.add_phase(name, time.perf_counter() - wall, time.process_time() - cpu)
+        self.add_phase(name, *(now() - start))
 
     def add_phase(self, name: str, wall: float, cpu: float) -> None:
         """Record seconds measured elsewhere; those of a phase that ran before are added up."""

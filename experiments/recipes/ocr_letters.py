@@ -14,6 +14,7 @@ are therefore not free of hindsight; the mean over the other folds of the full r
 import numpy as np
 from sklearn.model_selection import GroupKFold, KFold
 
+from experiments.harness import letter_errors
 from palmette import CRFCV, SSVMCV, Chain, Multiclass
 from palmette.datasets import load_ocr_letters
 from palmette.plot import TransitionsDisplay
@@ -58,12 +59,6 @@ MODELS = {
 }
 
 
-def errors(truth, predicted):
-    """Share of wrong letters and of words with a wrong letter, in %."""
-    wrong = [np.not_equal(t, p) for t, p in zip(truth, predicted)]
-    return 100 * np.concatenate(wrong).mean(), 100 * np.mean([w.any() for w in wrong])
-
-
 def run(context):
     data = load_ocr_letters()
     folds = [0] if context.quick else range(10)
@@ -74,7 +69,8 @@ def run(context):
         words, labels = [data.data[i] for i in train], [data.target[i] for i in train]
         for name, learn in MODELS.items():
             model, read = learn(words, labels)
-            found[name].append(errors([data.target[i] for i in test], read([data.data[i] for i in test])))
+            shares = letter_errors([data.target[i] for i in test], read([data.data[i] for i in test]))
+            found[name].append([100 * share for share in shares])
             chosen.setdefault(name, model)
             letters, whole = found[name][-1]
             context.log(

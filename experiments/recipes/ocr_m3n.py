@@ -13,6 +13,7 @@ run takes each fold in turn. `palmette bench m3n_ocr` compares more learners, an
 import numpy as np
 from sklearn.model_selection import GridSearchCV, KFold
 
+from experiments.harness import letter_errors
 from palmette import SSVM, Chain
 from palmette.datasets import load_ocr_letters
 from palmette.kernels import RBF, Blurred, Directions, Polynomial, Transformed
@@ -56,12 +57,6 @@ def fitted(model, grid, words, labels, quick):
     return model.set_params(tol=FINE, **search.best_params_).fit(words, labels)
 
 
-def errors(truth, predicted):
-    """Share of wrong letters and of words with a wrong letter, in %."""
-    wrong = [np.not_equal(t, p) for t, p in zip(truth, predicted)]
-    return 100 * np.concatenate(wrong).mean(), 100 * np.mean([w.any() for w in wrong])
-
-
 def run(context):
     data = load_ocr_letters()
     found = {}
@@ -72,7 +67,7 @@ def run(context):
         for name, model, grid in models():
             model = fitted(model, grid, words, labels, context.quick)
             read = model.predict(held)
-            letters, whole = errors(truth, read)
+            letters, whole = (100 * share for share in letter_errors(truth, read))
             gap = 100 * model.result_.gap / model.objective_
             found.setdefault(name, []).append(
                 (letters, whole, gap, getattr(model, "kernel", None) and model.n_support_)

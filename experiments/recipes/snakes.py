@@ -17,36 +17,12 @@ import time
 
 import numpy as np
 
-from palmette import CRF, SSVM, Graph, GraphInput, Multiclass, Perceptron
+from experiments.harness.grids import snake_grid
+from palmette import CRF, SSVM, Graph, Multiclass, Perceptron
 from palmette.datasets import load_snakes
 from palmette.regularizers import Decomposition
 
-COLOURS = (1, 2, 3, 4, 6)  # red + 2 green + 4 blue; 4 is the background
-BACKGROUND = 3  # place of that colour in COLOURS
 LABELS = list(range(11))
-
-
-def windows(image):
-    """The colours around each pixel, one of five in each of nine places; outside is background."""
-    colours = (image > 0) @ np.array([1, 2, 4])
-    height, width = colours.shape
-    padded = np.full((height + 2, width + 2), COLOURS[BACKGROUND])
-    padded[1:-1, 1:-1] = colours
-    places = [padded[i : i + height, j : j + width] for i in range(3) for j in range(3)]
-    found = [place == colour for place in places for colour in COLOURS]
-    return np.stack(found, axis=-1).reshape(height * width, -1).astype(float)
-
-
-def grid(image, rich):
-    """A grid with directed edges, right and down; `rich` edges have the windows of their ends as features."""
-    nodes = windows(image)
-    number = np.arange(len(nodes)).reshape(image.shape[:2])
-    right = np.column_stack([number[:, :-1].ravel(), number[:, 1:].ravel()])
-    down = np.column_stack([number[:-1].ravel(), number[1:].ravel()])
-    edges = np.vstack([right, down])
-    features = np.hstack([nodes[edges[:, 0]], nodes[edges[:, 1]]]) if rich else None
-    kinds = ["right"] * len(right) + ["down"] * len(down)
-    return GraphInput(nodes, edges, edge_features=features, edge_types=kinds)
 
 
 class Pixels:
@@ -98,7 +74,7 @@ def run(context):
             parts[part].data, parts[part].target = parts[part].data[:n], parts[part].target[:n]
     labels = {part: [grid.ravel() for grid in bunch.target] for part, bunch in parts.items()}
     inputs = {
-        rich: {part: [grid(image, rich) for image in bunch.data] for part, bunch in parts.items()}
+        rich: {part: [snake_grid(image, rich) for image in bunch.data] for part, bunch in parts.items()}
         for rich in (False, True)
     }
 

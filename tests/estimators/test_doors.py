@@ -410,7 +410,7 @@ def test_any_csr_matrix_is_sound_or_refused(pointers, columns, in_order, in_rang
 @pytest.mark.parametrize("learner", [CRF(Chain()), SSVM(Chain(), kernel=RBF(0.5)), Perceptron(Chain())])
 def test_learners_refuse_a_matrix_that_would_end_the_process(learner):
     X = broken("csr", "indptr", "wild inside")
-    with pytest.raises(ValueError, match=r"X\[1\] is a broken sparse matrix: X\[1\].indptr falls from"):
+    with pytest.raises(ValueError, match=r"X\[1\] is a broken sparse matrix: X\[1\].indptr decreases from"):
         learner.fit([sparse.csr_array(TABLE), X], [LABELS, LABELS])
 
 
@@ -434,7 +434,7 @@ I64, I32 = np.int64, np.int32
         ("indices", np.array([0, 1, 1, -1], I32), r"rows.indices\[3\] is -1"),
         ("indices", np.array([0, 1, 1, 2]), "rows.indices must be a 1-D array of int32, found int64"),
         ("indptr", np.array([0, 1, 2, 3, 9]), "rows.indptr goes from 0 to 9, but there are 4 entries"),
-        ("indptr", np.array([0, 3, 1, 3, 4]), "rows.indptr falls from 3 to 1 at row 1"),
+        ("indptr", np.array([0, 3, 1, 3, 4]), "rows.indptr decreases from 3 to 1 at row 1"),
         ("indptr", np.array([-1, 1, 2, 3, 4]), "rows.indptr goes from -1"),
         ("indptr", np.array([[0, 1, 2, 3, 4]]), "rows.indptr must be a 1-D array"),
         ("values", np.ones(2), "rows.values has 2 entries, expected 4"),
@@ -460,7 +460,7 @@ def test_sparse_rows_made_by_hand(part, value, message):
     ("rows", "offsets", "message"),
     [
         (np.zeros((4, 2)), [0, 2, 5], "offsets goes from 0 to 5, but there are 4 entries"),
-        (np.zeros((4, 2)), [0, 5, 4], "offsets falls from 5 to 4 at row 1"),
+        (np.zeros((4, 2)), [0, 5, 4], "offsets decreases from 5 to 4 at row 1"),
         (np.zeros((4, 2)), [1, 2, 4], "offsets goes from 1"),
         (np.zeros((4, 2)), [], "offsets"),
         (np.zeros((4, 2), np.float32), [0, 2, 4], "rows must be a 2-D array of float64, found float32"),
@@ -503,8 +503,8 @@ def test_graphs_made_by_hand():
         ({"edges": [[0, 1], [0, 0], [1, 2]]}, r"edges\[1\] = \[0, 0\]"),
         ({"edges": [[0, 1], [0, 2**40], [1, 2]]}, r"edges\[1\]"),
         ({"edge_offsets": [0, 2, 9]}, "edge_offsets goes from 0 to 9, but there are 3 entries"),
-        ({"edge_offsets": [0, 5, 3]}, "edge_offsets falls from 5 to 3"),
-        ({"offsets": [0, 7, 5]}, "offsets falls from 7 to 5"),
+        ({"edge_offsets": [0, 5, 3]}, "edge_offsets decreases from 5 to 3"),
+        ({"offsets": [0, 7, 5]}, "offsets decreases from 7 to 5"),
         ({"offsets": []}, "offsets has 0 entries"),
         ({"node_type": [0]}, "offsets goes from 0 to 5, but there are 1 entries"),
         ({"edge_type": [0]}, "edge_type has 1 entries, expected 3"),
@@ -583,7 +583,7 @@ def test_tables_of_columns_made_by_hand():
         ({"codes": (np.array([0, 1], I32),)}, "offsets goes from 0 to 3, but there are 2 entries"),
         ({"codes": (np.array([0.0, 1.0, 2.0]),)}, r"codes\[0\] must be a 1-D array of int32"),
         ({"codes": table.codes * 2}, "2 columns of codes and 1 of cells"),
-        ({"offsets": np.array([0, 9, 3])}, "offsets falls from 9 to 3"),
+        ({"offsets": np.array([0, 9, 3])}, "offsets decreases from 9 to 3"),
     ):
         broken_table = ColumnSentences(replace(table, **change), template)
         with pytest.raises(ValueError, match=message):

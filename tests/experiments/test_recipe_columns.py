@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -17,10 +19,11 @@ from experiments.harness.tagging import (
 )
 from experiments.harness.tagging.task import first
 from palmette import CRF, Chain, Perceptron
-from palmette.apps.tagging.systems import BioColumns, Neighbours, System, TagColumn, train
+from palmette.apps.tagging.systems import BioColumns, Neighbours, System, TagColumn, biology_systems, train
 from palmette.apps.tagging.systems.bio_columns import signs, stem
 from palmette.apps.tagging.systems.segmentation_columns import CharacterColumns, LexiconColumns, kind
 from palmette.data import tag_words
+from palmette.features import WordClusters
 from palmette.recipes import Context
 
 WORDS = st.lists(st.text("abc", min_size=1, max_size=7), min_size=1, max_size=6)
@@ -172,13 +175,11 @@ def test_a_lexicon_helps_to_find_words():
 
 @pytest.mark.data
 def test_names_in_abstracts():
-    from experiments.recipes import jnlpba as recipe
     from palmette.datasets import load_jnlpba, load_ud_ewt
 
     data, test = first(load_jnlpba("fit"), 300), first(load_jnlpba("dev"), 100)
     tags = TagColumn(lambda subset: first(load_ud_ewt(subset), 300))
-    clusters = recipe.CLUSTERS.__class__((8, 16, 32), n_components=8)
-    template = recipe.TEMPLATE + recipe.PARTS_OF_SPEECH
-    system = System("s", Perceptron(Chain()), template, (BioColumns(), clusters, tags))
+    clusters = WordClusters((8, 16, 32), n_components=8)
+    system = replace(biology_systems(tags)[-1], columns=(BioColumns(), clusters, tags), draws=1)
     (trained,) = train(system, data.data, data.target)
     assert score_accuracy(data, test, trained.predict(test.data))["accuracy %"].score > 0.8

@@ -509,7 +509,7 @@ def test_edge_kernels_of_both_ends(words):
     assert model.result_.reason == "gap" and model.score(X, Y) > 0.9
     assert model.predict([X[0], X[0][:1]])[0] == model.predict(X)[0]
     for options, error, message in (
-        ({"kernel": None}, ValueError, "needs a kernel of nodes beside it"),
+        ({"kernel": None}, ValueError, "needs a kernel of nodes too"),
         ({"structure": Multiclass()}, MissingCapability, "compares directed edges"),
         ({"edge_kernel": Precomputed()}, TypeError, "must be a kernel of rows"),
         ({"edge_kernel": "cubic"}, ValueError, "edge_kernel='cubic' is unknown"),

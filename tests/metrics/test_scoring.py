@@ -180,7 +180,7 @@ def test_names_of_scorers():
     for wrong in ("chunk", "ndcg@0", "ndcg@x"):
         with pytest.raises(ValueError, match=rf"scoring='{wrong}' is unknown; .*chunk_f1.*ndcg@k"):
             get_scorer(wrong)
-    with pytest.raises(ValueError, match=r"no label is that of a chunk .*'DT' for one: use 'token_accuracy'"):
+    with pytest.raises(ValueError, match=r"no label marks a chunk .*such as 'DT': use 'token_accuracy'"):
         chunk_f1([["NN", "DT"]], [["NN", "NN"]])
     with pytest.raises(ValueError, match="Y_true has 1 samples, Y_pred has 0"):
         chunk_f1([["O"]], [])

@@ -1,4 +1,4 @@
-"""Bounds of the papers: what theory promises about what was learnt."""
+"""Generalisation and convergence bounds from the papers."""
 
 from palmette.bounds.max_margin import covering_bound, margin_loss, max_margin_bound
 from palmette.bounds.structure import (

@@ -196,7 +196,7 @@ def _edges(theta: Any) -> list[np.ndarray]:
     return np.split(theta.edge, (theta.offsets - np.arange(len(theta.offsets)))[1:-1])
 
 
-def _ratio(norm, gamma, m, r_edge, q, l, k, delta) -> float:
+def _ratio(norm: Any, gamma: Any, m: Any, r_edge: Any, q: Any, l: Any, k: Any, delta: Any) -> float:
     """``rho``, after a look at every argument."""
     for name, value, least in (
         ("norm", norm, 0.0), ("gamma", gamma, 0.0), ("r_edge", r_edge, 0.0), ("m", m, 2), ("q", q, 1), ("l", l, 1),

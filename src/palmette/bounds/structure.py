@@ -1,4 +1,4 @@
-r"""What structure regularisation does to stability, overfitting and convergence.
+r"""Bounds on stability, overfitting and convergence under structure regularisation.
 
 The theory of X. Sun, "Structure regularization for structured prediction" (NIPS 2014, and its full version), as
 functions. ``m`` training samples of ``n`` positions each are cut into pieces of mean size ``n' = size``
@@ -23,6 +23,7 @@ fast a change of ``size``, ``lam`` or ``m`` works, not how large the error will 
 from __future__ import annotations
 
 from numbers import Real
+from typing import Any
 
 import numpy as np
 
@@ -73,7 +74,7 @@ def stability(
     return d * tau * rho**2 * v**2 * n**2 / (m * lam * (alpha**2 if removed == "piece" else alpha))
 
 
-def loss_stability(size: float, *, tau: float = 1.0, **given) -> float:
+def loss_stability(size: float, *, tau: float = 1.0, **given: Any) -> float:
     """How much the loss of a position can change (Lemma 10): ``tau`` times :func:`stability`, same arguments.
 
     >>> given = dict(n=20, m=1000, lam=0.1, d=10, tau=3.0)
@@ -83,7 +84,7 @@ def loss_stability(size: float, *, tau: float = 1.0, **given) -> float:
     return tau * stability(size, tau=tau, **given)
 
 
-def sample_loss_stability(size: float, *, n: float, **given) -> float:
+def sample_loss_stability(size: float, *, n: float, **given: Any) -> float:
     """How much the loss of a whole sample can change (Lemma 10): ``n`` times :func:`loss_stability`.
 
     >>> given = dict(n=20, m=1000, lam=0.1, d=10)

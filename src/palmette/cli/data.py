@@ -1,4 +1,4 @@
-"""``palmette data``: which data sets there are, where they lie, and their download."""
+"""``palmette data``: list, locate and download data sets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``palmette inspect``: what a model file holds."""
+"""``palmette inspect``: content of a model file."""
 
 from __future__ import annotations
 

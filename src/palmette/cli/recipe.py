@@ -1,4 +1,4 @@
-"""``palmette recipe``: whole experiments, from data to table and figure."""
+"""``palmette recipe``: complete experiments, from data to table and figure."""
 
 from __future__ import annotations
 

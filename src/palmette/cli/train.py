@@ -37,7 +37,7 @@ def train(
     seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
     json: Json = False,
 ) -> None:
-    """Learn a model from files. Ctrl-C and SIGTERM save the best weights so far beside it."""
+    """Learn a model from files. Ctrl-C and SIGTERM save the best weights so far in a file next to it."""
     kind = get_task(task)
     settings = {"solver": solver, "tol": tol, "max_iter": max_iter, "n_jobs": jobs, "random_state": seed}
     options = given.of(kind) | settings

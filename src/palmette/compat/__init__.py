@@ -1,4 +1,4 @@
-"""Stand-ins for other libraries, so that existing scripts run after changing one import.
+"""Drop-in replacements for other libraries: existing scripts run after changing one import.
 
 ``from palmette.compat import CRF`` takes the place of ``from sklearn_crfsuite import CRF``;
 ``palmette.compat.metrics``, ``palmette.compat.scorers`` and ``palmette.compat.utils`` those of the same names.

@@ -1,4 +1,4 @@
-"""A stand-in for ``sklearn_crfsuite.CRF``."""
+"""A drop-in replacement for ``sklearn_crfsuite.CRF``."""
 
 from __future__ import annotations
 
@@ -93,35 +93,35 @@ class CRF(BaseEstimator):
 
     def __init__(
         self,
-        algorithm=None,
-        min_freq=None,
-        all_possible_states=None,
-        all_possible_transitions=None,
-        c1=None,
-        c2=None,
-        max_iterations=None,
-        num_memories=None,
-        epsilon=None,
-        period=None,
-        delta=None,
-        linesearch=None,
-        max_linesearch=None,
-        calibration_eta=None,
-        calibration_rate=None,
-        calibration_samples=None,
-        calibration_candidates=None,
-        calibration_max_trials=None,
-        pa_type=None,
-        c=None,
-        error_sensitive=None,
-        averaging=None,
-        variance=None,
-        gamma=None,
-        verbose=False,
-        model_filename=None,
-        keep_tempfiles=False,
-        trainer_cls=None,
-    ):
+        algorithm: Any = None,
+        min_freq: Any = None,
+        all_possible_states: Any = None,
+        all_possible_transitions: Any = None,
+        c1: Any = None,
+        c2: Any = None,
+        max_iterations: Any = None,
+        num_memories: Any = None,
+        epsilon: Any = None,
+        period: Any = None,
+        delta: Any = None,
+        linesearch: Any = None,
+        max_linesearch: Any = None,
+        calibration_eta: Any = None,
+        calibration_rate: Any = None,
+        calibration_samples: Any = None,
+        calibration_candidates: Any = None,
+        calibration_max_trials: Any = None,
+        pa_type: Any = None,
+        c: Any = None,
+        error_sensitive: Any = None,
+        averaging: Any = None,
+        variance: Any = None,
+        gamma: Any = None,
+        verbose: bool = False,
+        model_filename: Any = None,
+        keep_tempfiles: bool = False,
+        trainer_cls: Any = None,
+    ) -> None:
         self.algorithm = algorithm
         self.min_freq = min_freq
         self.all_possible_states = all_possible_states
@@ -197,7 +197,7 @@ class CRF(BaseEstimator):
         """
         return _in_array(self._best(X))
 
-    def predict_single(self, xseq: Any) -> list:
+    def predict_single(self, xseq: Any) -> list[Any]:
         """Best labels of one sequence."""
         return self._best([xseq])[0]
 
@@ -205,14 +205,14 @@ class CRF(BaseEstimator):
         """Probabilities ``{label: probability}`` at every position: an array of such dicts, shaped as by `predict`."""
         return _in_array(self._marginals(X))
 
-    def predict_marginals_single(self, xseq: Any) -> list[dict]:
+    def predict_marginals_single(self, xseq: Any) -> list[dict[str, Any]]:
         """Probabilities of all labels at every position of one sequence, a dict each."""
         return self._marginals([xseq])[0]
 
-    def _best(self, X: Any) -> list[list]:
+    def _best(self, X: Any) -> list[list[Any]]:
         return [list(labels) for labels in self.model_.predict(sequences(X))]
 
-    def _marginals(self, X: Any) -> list[list[dict]]:
+    def _marginals(self, X: Any) -> list[list[dict[str, Any]]]:
         classes = self.model_.codec_.classes_
         tables = self.model_.predict_marginals(sequences(X))
         return [[dict(zip(classes, row)) for row in table.tolist()] for table in tables]
@@ -266,7 +266,7 @@ class CRF(BaseEstimator):
         return None if self.tagger_ is None else self.tagger_.info()
 
     @property
-    def classes_(self) -> list | None:
+    def classes_(self) -> list[Any] | None:
         """The labels, in order of their first appearance in the training data."""
         return None if self.tagger_ is None else self.tagger_.labels()
 
@@ -299,7 +299,7 @@ class CRF(BaseEstimator):
         return {key: value for key, value in super().__getstate__().items() if key != "_tagger"}
 
 
-def _in_array(items: list[list]) -> np.ndarray:
+def _in_array(items: list[list[Any]]) -> np.ndarray:
     """As ``np.array(items, dtype=object)``, but labels that are tuples stay whole."""
     if len({len(item) for item in items}) != 1:
         return np.fromiter(items, object, len(items))

@@ -1,4 +1,4 @@
-"""Model files of CRFsuite itself: reading them, so that models trained with it go on working.
+"""Reader of CRFsuite's model files, so that models trained with it can still be used.
 
 All numbers are little-endian. A header of twelve 4-byte fields gives the places of the parts: the features (type,
 source, target: 4 bytes each; weight: 8), and for labels and attributes a table of strings each, a block that has a

@@ -37,7 +37,7 @@ def zero_names(position: Any) -> list[str]:
     return found
 
 
-def zero_rows(X: list, encoder: Encoder) -> SparseRows | None:
+def zero_rows(X: list[Any], encoder: Encoder) -> SparseRows | None:
     """The columns of zero-valued attributes at every position, as rows of ones; None where there are none."""
     if encoder.kind != "names":
         return None

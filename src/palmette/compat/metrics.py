@@ -21,7 +21,7 @@ __all__ = [
 ]
 
 
-def _flat(y_true: Any, y_pred: Any) -> tuple[list, list]:
+def _flat(y_true: Any, y_pred: Any) -> tuple[list[Any], list[Any]]:
     check_lengths(y_true, y_pred)
     return flatten(y_true), flatten(y_pred)
 

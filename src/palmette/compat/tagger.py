@@ -72,7 +72,7 @@ class ModelInfo:
         return {name: str(value) for name, value in fields.items()}
 
 
-def _numbered(items: Iterable) -> dict[Any, str]:
+def _numbered(items: Iterable[Any]) -> dict[Any, str]:
     return {item: str(i) for i, item in enumerate(items)}
 
 
@@ -106,7 +106,7 @@ class Tagger:
         self._xseq: Any = None
         self._marginals: np.ndarray | None = None
 
-    def labels(self) -> list:
+    def labels(self) -> list[Any]:
         """The labels, in order of their first appearance in the training data."""
         return list(self._model.codec_.classes_)
 
@@ -114,7 +114,7 @@ class Tagger:
         """Take a sequence, to which the next questions refer."""
         self._xseq, self._marginals = sequence(xseq), None
 
-    def tag(self, xseq: Any = None) -> list:
+    def tag(self, xseq: Any = None) -> list[Any]:
         """The best labels of ``xseq``, or of the sequence that was set."""
         if xseq is not None:
             self.set(xseq)

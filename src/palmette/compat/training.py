@@ -151,7 +151,7 @@ def _given(X: Any, y: Any, suffix: str) -> tuple[Any, Any]:
     return [X[i] for i in keep], [y[i] for i in keep]
 
 
-def _labels(*outputs: Any) -> list | None:
+def _labels(*outputs: Any) -> list[Any] | None:
     """All labels in order of appearance, as CRFsuite numbers them; None leaves bad ones to the encoder's message."""
     try:
         return list(dict.fromkeys(chain.from_iterable(chain.from_iterable(outputs)))) or None

@@ -147,8 +147,8 @@ class Keeper:
     sees_weights = True
 
     def __init__(
-        self, log: TrainingLog, predict: Callable[[np.ndarray], np.ndarray], held_out: Samples | None, classes: tuple,
-        verbose: bool,
+        self, log: TrainingLog, predict: Callable[[np.ndarray], np.ndarray], held_out: Samples | None,
+        classes: tuple[Any, ...], verbose: bool,
     ) -> None:  # fmt: skip
         self._log, self._predict, self._held_out = log, predict, held_out
         self._classes, self._verbose, self._seconds = classes, verbose, 0.0
@@ -172,7 +172,7 @@ class Keeper:
             print(describe(entry))
 
 
-def held_out_scores(held_out: Samples, predicted: np.ndarray, classes: tuple) -> dict[str, Any]:
+def held_out_scores(held_out: Samples, predicted: np.ndarray, classes: tuple[Any, ...]) -> dict[str, Any]:
     """Scores of predicted codes by label, their means, and the accuracies of items and whole sequences."""
     true, n = held_out.codes, len(classes)
     right = predicted == true

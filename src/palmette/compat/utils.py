@@ -7,7 +7,7 @@ from itertools import chain
 from typing import Any
 
 
-def flatten(y: Iterable[Iterable]) -> list[Any]:
+def flatten(y: Iterable[Iterable[Any]]) -> list[Any]:
     """The labels of all sequences as one list.
 
     >>> flatten([["A", "B"], ["A"]])

@@ -72,7 +72,7 @@ def check_pointers(
     >>> check_pointers("ptr", np.array([0, 3, 1, 4]), 3, 4)
     Traceback (most recent call last):
     ...
-    ValueError: ptr falls from 3 to 1 at row 1
+    ValueError: ptr decreases from 3 to 1 at row 1
     """
     check_array(name, pointers, (np.int64, np.int32), 1, n_rows + 1)
     first, last = int(pointers[0]), int(pointers[-1])
@@ -81,7 +81,7 @@ def check_pointers(
     falls = pointers[1:] < pointers[:-1]  # no difference, which could overflow
     if falls.any():
         row = int(np.argmax(falls))
-        raise ValueError(f"{name} falls from {pointers[row]} to {pointers[row + 1]} at row {row}")
+        raise ValueError(f"{name} decreases from {pointers[row]} to {pointers[row + 1]} at row {row}")
     return pointers
 
 

@@ -32,7 +32,7 @@ class FlatLabels(NamedTuple):
 
     codes: np.ndarray
     offsets: np.ndarray
-    labels: list
+    labels: list[Any]
 
     def place(self, t: int) -> tuple[int, int]:
         """Sequence and position in it of a position counted over all."""

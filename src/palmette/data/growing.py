@@ -1,4 +1,4 @@
-"""An array that grows at its end."""
+"""An array with amortised append."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Labels: any hashable Python objects outside, codes ``0..K-1`` inside."""
+"""Labels: any hashable Python objects for users, codes ``0..K-1`` internally."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class _Unknown:
 
 
 UNKNOWN: Final = _Unknown()
-"""Stands for a part that nobody annotated, in the labels given to `fit`; its code is -1."""
+"""Marks a part without annotation in the labels given to `fit`; its code is -1."""
 
 
 @register("codec", "labels")
@@ -59,10 +59,12 @@ class LabelCodec:
     """
 
     def __init__(self, classes: Iterable[Hashable]) -> None:
-        self.classes_: tuple = tuple(_plain(label, f"classes[{k}]") for k, label in enumerate(classes))
+        self.classes_: tuple[Any, ...] = tuple(
+            _plain(label, f"classes[{k}]") for k, label in enumerate(classes)
+        )
         if not self.classes_:
             raise ValueError("there is no label; a model needs at least one")
-        self._codes: dict = {}
+        self._codes: dict[Any, int] = {}
         for code, label in enumerate(self.classes_):
             if label is UNKNOWN:
                 raise ValueError(f"classes[{code}] is UNKNOWN, which marks missing labels and is none itself")
@@ -77,7 +79,7 @@ class LabelCodec:
     @classmethod
     def from_labels(
         cls,
-        Y: Iterable,
+        Y: Iterable[Any],
         classes: Iterable[Hashable] | None = None,
         *,
         layout: str = "sequences",
@@ -127,19 +129,19 @@ class LabelCodec:
     def __repr__(self) -> str:
         return f"LabelCodec({list(self.classes_)!r})"
 
-    def encode_sequences(self, Y: Iterable, *, where: str = "y") -> Ragged:
+    def encode_sequences(self, Y: Iterable[Any], *, where: str = "y") -> Ragged:
         """Codes (int32) of a list of label sequences; `where` is the name of `Y` in messages."""
         nested = _label_sequences(Y, where)
         offsets = offsets_from_lengths([len(labels) for labels in nested])
         return Ragged(self._encode(nested, int(offsets[-1]), _position(where, "sequences")), offsets)
 
-    def encode_outputs(self, Y: Iterable, lengths: Sequence[int] | np.ndarray) -> np.ndarray:
+    def encode_outputs(self, Y: Iterable[Any], lengths: Sequence[int] | np.ndarray) -> np.ndarray:
         """Codes (int32) of all positions of outputs of sequences of the given `lengths`: here label sequences."""
         return self.encode_sequences(Y).values
 
     def encode_allowed(
-        self, Y: Iterable, lengths: Iterable[int]
-    ) -> tuple[dict[int, np.ndarray], dict[int, list]]:
+        self, Y: Iterable[Any], lengths: Iterable[int]
+    ) -> tuple[dict[int, np.ndarray], dict[int, list[Any]]]:
         """Codes of the outputs among `Y` that sequences of each of the `lengths` can have, one output per row.
 
         `Y` has outputs as ``predict`` returns them; a string stands for its characters. Outputs with a label that
@@ -150,8 +152,8 @@ class LabelCodec:
                [1, 0]], dtype=int32)}, {2: [['a', 'x']]})
         """
         nested = _label_sequences([list(y) if isinstance(y, str) else y for y in Y], "within")
-        known: dict[int, list] = {n: [] for n in lengths}
-        unknown: dict[int, list] = {n: [] for n in known}
+        known: dict[int, list[Any]] = {n: [] for n in lengths}
+        unknown: dict[int, list[Any]] = {n: [] for n in known}
         try:
             for y in nested:
                 if len(y) in known:
@@ -161,12 +163,12 @@ class LabelCodec:
         codes = {n: self.encode_sequences(own).values.reshape(len(own), n) for n, own in known.items()}
         return codes, unknown
 
-    def encode_items(self, y: Iterable, *, where: str = "y") -> np.ndarray:
+    def encode_items(self, y: Iterable[Any], *, where: str = "y") -> np.ndarray:
         """Codes (int32) of one sequence of labels."""
         labels = _label_items(y, where)
         return self._encode([labels], len(labels), _position(where, "items"))
 
-    def _encode(self, nested: list, count: int, position: Callable[[int, int], str]) -> np.ndarray:
+    def _encode(self, nested: list[Any], count: int, position: Callable[[int, int], str]) -> np.ndarray:
         try:
             return np.fromiter(map(self._codes.__getitem__, chain.from_iterable(nested)), np.int32, count)
         except (KeyError, TypeError):
@@ -183,7 +185,7 @@ class LabelCodec:
             )
         return self._codes[label]
 
-    def decode(self, codes: Sequence[int] | np.ndarray) -> list:
+    def decode(self, codes: Sequence[int] | np.ndarray) -> list[Any]:
         """Labels of a sequence of codes; -1 is `UNKNOWN`."""
         codes = np.asarray(codes)
         if codes.size and not (codes.min() >= UNKNOWN_CODE and codes.max() < len(self)):
@@ -191,13 +193,13 @@ class LabelCodec:
         table = [*self.classes_, UNKNOWN]  # table[-1] is UNKNOWN
         return list(map(table.__getitem__, codes.tolist()))
 
-    def decode_sequences(self, codes: Ragged) -> list[list]:
+    def decode_sequences(self, codes: Ragged) -> list[list[Any]]:
         """Labels of each item of `codes`, as a list of lists."""
         start, bounds = int(codes.offsets[0]), codes.offsets.tolist()
         flat = self.decode(codes.values[start : bounds[-1]])
         return [flat[a - start : b - start] for a, b in zip(bounds, bounds[1:])]
 
-    def state(self) -> list:
+    def state(self) -> list[Any]:
         """The labels as JSON values, from which `from_state` makes labels of the same types.
 
         Labels may be str, int, float, bool, None and tuples of these; others raise TypeError.
@@ -215,7 +217,7 @@ class LabelCodec:
             raise ModelFileError(f"damaged labels in a model file: {error}") from error
 
 
-def _label_sequences(Y: Any, where: str = "y") -> list:
+def _label_sequences(Y: Any, where: str = "y") -> list[Any]:
     """`Y` as a list of re-readable label sequences; arrays become lists, whose elements hash faster."""
     if isinstance(Y, (str, bytes)) or not isinstance(Y, Iterable):
         raise TypeError(f"{where} must be a list of label sequences, got {type(Y).__name__}: {Y!r:.60}")
@@ -235,7 +237,7 @@ def _label_sequences(Y: Any, where: str = "y") -> list:
     return nested
 
 
-def _label_items(y: Any, where: str = "y") -> Sequence:
+def _label_items(y: Any, where: str = "y") -> Sequence[Any]:
     if isinstance(y, (str, bytes)) or not isinstance(y, Iterable):
         raise TypeError(f"{where} must be a sequence of labels, got {type(y).__name__}: {y!r:.60}")
     refuse_masked(y, where)
@@ -249,7 +251,9 @@ def _position(where: str, layout: str) -> Callable[[int, int], str]:
     return (lambda i, t: f"{where}[{t}]") if layout == "items" else (lambda i, t: f"{where}[{i}][{t}]")
 
 
-def _first_failure(nested: Sequence, check: Callable, position: Callable[[int, int], str]) -> Exception:
+def _first_failure(
+    nested: Sequence[Any], check: Callable[..., Any], position: Callable[[int, int], str]
+) -> Exception:
     """The exception of the first label that is not hashable or that `check` refuses, naming its position."""
     for i, labels in enumerate(nested):
         for t, label in enumerate(labels):
@@ -268,7 +272,7 @@ def _first_failure(nested: Sequence, check: Callable, position: Callable[[int, i
     return TypeError(f"the labels from {position(0, 0)} on cannot be compared with each other")
 
 
-def _refuse_confusing(nested: Sequence, classes: list, position: Callable[[int, int], str]) -> None:
+def _refuse_confusing(nested: Sequence[Any], classes: list[Any], position: Callable[[int, int], str]) -> None:
     """Raise ValueError for None, and for two labels that are equal but of different types, naming both places."""
     kinds = set(map(type, chain(chain.from_iterable(nested), classes)))
     if len(kinds) < 2 and not kinds & {tuple, type(None)}:
@@ -323,11 +327,11 @@ def _plain(label: Any, where: str = "y") -> Any:
     return label
 
 
-def _in_order(labels: list) -> list:
+def _in_order(labels: list[Any]) -> list[Any]:
     try:
         return sorted(labels)
     except TypeError:
-        by_type: dict[str, list] = {}
+        by_type: dict[str, list[Any]] = {}
         for label in labels:
             by_type.setdefault(type(label).__name__, []).append(label)
         if len(by_type) == 1:

@@ -119,14 +119,14 @@ class Queries:
 
 
 def read_letor(
-    path: str | os.PathLike,
+    path: str | os.PathLike[str],
     *,
     n_features: int | None = None,
     missing: float | Literal["error", "minimum"] = "error",
     split: Literal["refuse", "merge"] = "refuse",
     zero_based: bool = False,
     as_sparse: bool = False,
-    stream: IO | None = None,
+    stream: IO[Any] | None = None,
 ) -> Queries:
     """Read a file of graded documents.
 
@@ -189,7 +189,7 @@ def check_reading(missing: Any = "error", split: Any = "refuse", zero_based: Any
 
 
 def write_letor(
-    path: str | os.PathLike,
+    path: str | os.PathLike[str],
     X: Sequence[Any],
     y: Sequence[Any],
     *,

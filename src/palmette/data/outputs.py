@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 
-class Outputs(list):
+class Outputs(list[Any]):
     """A list with one entry per sample, of any length each.
 
     It is a list in every respect but one: ``np.concatenate`` of several of them, along axis 0, is a one-dimensional
@@ -31,7 +31,9 @@ class Outputs(list):
         """The entries in an array of one dimension, dtype object."""
         return np.fromiter(self, dtype=object, count=len(self))
 
-    def __array_function__(self, func: Callable, types: Any, args: tuple, kwargs: dict) -> Any:
+    def __array_function__(
+        self, func: Callable[..., Any], types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
         # NumPy asks here when one of its functions meets such a list. All but one see a plain list.
         axis = args[1] if len(args) > 1 else kwargs.get("axis", 0)
         if func is not np.concatenate or axis != 0:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -57,7 +58,7 @@ class Ragged:
         check_offsets("offsets", self.offsets, len(self.values), part=True)
 
     @classmethod
-    def from_list(cls, items: Sequence) -> Ragged:
+    def from_list(cls, items: Sequence[Any]) -> Ragged:
         """Pack a list of arrays (or lists) of equal trailing shape."""
         arrays = [np.asarray(item) for item in items]
         if not arrays:

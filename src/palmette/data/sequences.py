@@ -90,7 +90,7 @@ def _runs(groups: Any, n_rows: int) -> list[int]:
     return bounds
 
 
-def _flat(values: Any, name: str, n_rows: int) -> list:
+def _flat(values: Any, name: str, n_rows: int) -> list[Any]:
     refuse_masked(values, name)
     values = np.asarray(values) if hasattr(values, "__array__") else list(values)
     if isinstance(values, np.ndarray):

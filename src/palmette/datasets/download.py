@@ -20,7 +20,7 @@ Progress = Callable[[str, int, int | None], object]
 """Called as ``progress(address, bytes so far, bytes in all or None)``."""
 
 DOWNLOAD_ERRORS = (OSError, HTTPException)
-"""What :func:`download` raises when the address cannot be had."""
+"""What :func:`download` raises when the download fails."""
 
 TIME_LIMIT = 1800.0  # seconds for one address: the largest body that is taken comes at 150 kB/s
 _CHUNK = 2**16

@@ -1,4 +1,4 @@
-"""Web pages as words and links, one graph a university."""
+"""Web pages as words and links, one graph per university."""
 
 from __future__ import annotations
 

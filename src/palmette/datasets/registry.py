@@ -1,4 +1,4 @@
-"""The data sets that palmette can load: files, public addresses, checksums and licences.
+"""Registry of the data sets: files, public addresses, checksums and licences.
 
 The checksum of a source is the SHA-256 of its *decoded content*, so the same sum serves every form it is
 stored in (plain, ``.gz``, ``.xz``, a member of a zip, ...):

@@ -96,7 +96,7 @@ class _Record:
     def __init__(self, *arguments: Any) -> None:
         self.arguments, self.state = arguments, ()
 
-    def __setstate__(self, state: tuple) -> None:
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
         self.state = state
 
 

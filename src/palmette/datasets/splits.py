@@ -42,9 +42,9 @@ class Part:
         are neighbours.
     """
 
-    data: list
-    target: list
-    details: dict[str, list]
+    data: list[Any]
+    target: list[Any]
+    details: dict[str, list[Any]]
     unit: str | None = None
 
     def cut(self, kept: slice) -> Part:
@@ -74,7 +74,7 @@ def make_bunch(
     *,
     return_X_y: bool,
     **fields: Any,
-) -> Bunch | tuple[list, list]:
+) -> Bunch | tuple[list[Any], list[Any]]:
     """The bunch of a subset, from published parts (at least those that `needed` names)."""
     parts = {part: parts[part] for part in needed(subset, published)}
     if subset in ("fit", "dev") and "dev" not in published:

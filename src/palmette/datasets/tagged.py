@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import Any
 
 from sklearn.utils import Bunch
 
@@ -16,7 +17,7 @@ _MARKS = re.compile(r"^fw-|(-(tl|hl|nc))+$")
 
 def load_ud_ewt(
     subset: str = "train", return_X_y: bool = False, *, tags: str = "xpos"
-) -> Bunch | tuple[list, list[list[str]]]:
+) -> Bunch | tuple[list[Any], list[list[str]]]:
     """Load the words and part-of-speech tags of Universal Dependencies English EWT (release 2.16).
 
     12,544 sentences for training (204,577 words), 2,001 for development and 2,077 for testing. Multiword
@@ -59,7 +60,7 @@ def load_ud_ewt(
 
 def load_brown(
     subset: str = "train", return_X_y: bool = False, *, base_tags: bool = True
-) -> Bunch | tuple[list, list[list[str]]]:
+) -> Bunch | tuple[list[Any], list[list[str]]]:
     """Load the Brown corpus with its part-of-speech tags.
 
     57,340 sentences of 500 files, 1,161,192 tokens. Where the data is taken from see
@@ -94,7 +95,7 @@ def load_brown(
     return _bunch("brown", subset, parts, return_X_y)
 
 
-def load_masc(subset: str = "train", return_X_y: bool = False) -> Bunch | tuple[list, list[list[str]]]:
+def load_masc(subset: str = "train", return_X_y: bool = False) -> Bunch | tuple[list[Any], list[list[str]]]:
     """Load the part-of-speech tags of the Manually Annotated Sub-Corpus (MASC).
 
     34,533 sentences of 392 files, 592,469 tokens with Penn tags, less a few sentences without tokens and tokens
@@ -122,7 +123,9 @@ def load_masc(subset: str = "train", return_X_y: bool = False) -> Bunch | tuple[
     return _bunch("masc", subset, parts, return_X_y)
 
 
-def load_ptb_sample(subset: str = "train", return_X_y: bool = False) -> Bunch | tuple[list, list[list[str]]]:
+def load_ptb_sample(
+    subset: str = "train", return_X_y: bool = False
+) -> Bunch | tuple[list[Any], list[list[str]]]:
     """Load the part-of-speech tags of the Penn Treebank sample.
 
     3,914 sentences of 199 files of the Wall Street Journal, 94,084 tokens. Where the data is taken from see
@@ -167,7 +170,7 @@ def _bunch(
     parts: dict[str, splits.Part],
     return_X_y: bool,
     published: tuple[str, ...] = _PUBLISHED,
-) -> Bunch | tuple[list, list[list[str]]]:
+) -> Bunch | tuple[list[Any], list[list[str]]]:
     return splits.make_bunch(name, subset, parts, published, return_X_y=return_X_y, feature_names=["word"])
 
 

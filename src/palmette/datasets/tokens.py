@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 
 class _Rows(dict[str, tuple[tuple[str, ...], str]]):
@@ -10,7 +11,7 @@ class _Rows(dict[str, tuple[tuple[str, ...], str]]):
 
     def __init__(self, split: Callable[[str], Sequence[str]]) -> None:
         self._split = split
-        self._seen: dict = {}
+        self._seen: dict[Any, Any] = {}
 
     def __missing__(self, line: str) -> tuple[tuple[str, ...], str]:
         *cells, label = self._split(line)

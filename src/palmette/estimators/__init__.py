@@ -1,4 +1,4 @@
-"""Estimators: thin scikit-learn faces over structure, surrogate and solver."""
+"""Estimators: a thin scikit-learn interface to structure, surrogate and solver."""
 
 from palmette.estimators.combined import CombinedDecoder
 from palmette.estimators.crf import CRF

@@ -1,4 +1,4 @@
-"""What all estimators share: encode, lay out, solve."""
+"""Common base of all estimators: encode the data, lay out the weights, solve."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which feature columns also (or only) stand on edges: the parameter ``edge_features`` of learners."""
+"""The parameter ``edge_features`` of learners: which feature columns also (or only) apply to edges."""
 
 from __future__ import annotations
 

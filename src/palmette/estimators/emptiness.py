@@ -1,4 +1,4 @@
-"""Saying so when a fit has learnt nothing: all weights are 0, and every output of a sample has the same score."""
+"""The warning for a fit with all weights at 0, where every output of a sample has the same score."""
 
 from __future__ import annotations
 

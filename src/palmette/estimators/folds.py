@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
 
+from palmette.contracts.executor import State
 from palmette.estimators.training import seed_of
+from palmette.executors.choose import executor_for
 from palmette.features.encoded import EncodedInputs
+
+Scorer = Callable[[Any, Any, Any], float]  # of a model, inputs and outputs
 
 
 class Part(NamedTuple):
@@ -101,22 +106,36 @@ def splits_of(
     return found
 
 
-def fold_scores(
-    models: Sequence[Any],
-    setting: Mapping[str, Any],
-    folds: Sequence[Fold],
-    score: Callable[[Any, Part], float] | None = None,
-) -> np.ndarray:
-    """The score of every fold with a setting: ``models[k]`` is fitted on the training part of ``folds[k]``.
+@contextmanager
+def placed_folds(learner: Any, folds: Sequence[Fold]) -> Iterator[Callable[..., np.ndarray]]:
+    """A function of a setting and a scorer: the held-out scores of all folds, each fitted where its samples are.
 
-    ``score`` is the model's own by default. Models that have ``warm_start`` go on from the setting before. Their
-    warnings are left out: those of the fit on all samples are enough.
+    A copy of the learner stays with every fold; with ``warm_start`` it goes on from the setting before.
     """
+    with executor_for(1, whole_fits=True) as executor:
+        placed = executor.place([(learner, fold) for fold in folds])
+
+        def scores(setting: Mapping[str, Any], scorer: Scorer | None = None) -> np.ndarray:
+            return np.array(executor.run(score_fold, placed, setting, scorer), float)
+
+        try:
+            yield scores
+        finally:
+            executor.release(placed)
+
+
+def score_fold(
+    task: tuple[Any, Fold], state: State, setting: Mapping[str, Any], scorer: Scorer | None
+) -> float:
+    """Fit the training part of a fold with a setting and score its held-out part, by the model's own score by default.
+
+    Warnings are left out: those of the fit on all samples are enough.
+    """
+    learner, fold = task
+    if "model" not in state:
+        state["model"] = clone(learner)
+        state["model"]._same_samples = learner.warm_start
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        fitted = (model.set_params(**setting).fit(*fold.train) for model, fold in zip(models, folds))
-        found = [
-            model.score(*fold.held) if score is None else score(model, fold.held)
-            for model, fold in zip(fitted, folds)
-        ]
-    return np.array(found, float)
+        model = state["model"].set_params(**setting).fit(*fold.train)
+        return model.score(*fold.held) if scorer is None else scorer(model, fold.held.X, fold.held.y)

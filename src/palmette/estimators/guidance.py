@@ -1,4 +1,4 @@
-"""Where to find what a learner does not have under the name that was asked for.
+"""Error messages for missing methods and parameters that name the alternative.
 
 scikit-learn asks by ``hasattr`` what an estimator can do, so that a method without a meaning must not exist. Whoever
 asks for it by hand is told what to use instead.

@@ -1,4 +1,4 @@
-"""What learners with a kernel say about the rows that support them."""
+"""Attributes of learners with a kernel: support rows and their coefficients."""
 
 from __future__ import annotations
 

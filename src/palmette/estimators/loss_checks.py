@@ -1,4 +1,4 @@
-"""What a task loss must keep to, looked at on the training samples before the first step."""
+"""Checks of a task loss on the training samples, before the first step."""
 
 from __future__ import annotations
 

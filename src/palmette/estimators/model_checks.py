@@ -1,4 +1,4 @@
-"""Whether the parts of a model from a file belong together, so that no compiled loop ever reads past an array."""
+"""Checks that the parts of a model from a file are consistent, so that no compiled loop reads past an array."""
 
 from __future__ import annotations
 

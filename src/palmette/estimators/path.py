@@ -1,4 +1,4 @@
-"""Paths of penalties: held-out scores from strong to weak ones, each fit going on where the last one ended."""
+"""Paths of penalties: held-out scores from strong to weak penalties, each fit started from the previous one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from palmette.errors import MissingCapability, warn_caller
-from palmette.estimators.folds import Fold, Part, copy_for_folds, fold_scores
+from palmette.estimators.folds import Fold, copy_for_folds, placed_folds
 from palmette.estimators.strengths import checked_strength, times_usual, wanted_tol
 
 logger = logging.getLogger("palmette")
@@ -101,17 +101,15 @@ def penalty_path(
 
     scorer = None if scoring is None else get_scorer(scoring)
     tol = max(wanted_tol(learner), SEARCH_TOL) if search_tol is None else search_tol
-    models = [copy_for_folds(learner, verbose=0, tol=tol) for _ in folds]
-    for model in models:
-        if getattr(learner, "kernel", None) is None:  # which has no weights to go on from
-            model.set_params(warm_start=True)
-            model._same_samples = True
+    # A kernel has no weights to go on from.
+    warm = {} if getattr(learner, "kernel", None) is not None else {"warm_start": True}
+    model = copy_for_folds(learner, verbose=0, tol=tol, **warm)
     given, multiples = ([], True) if l2s is None else penalties_given(l2s)
     found: dict[float, np.ndarray] = {}
 
     def mean_at(value: float) -> float:
         setting = _setting(value, multiples)
-        found[value] = row = fold_scores(models, setting, folds, None if scorer is None else _score(scorer))
+        found[value] = row = scores(setting, scorer)
         level = logging.INFO if learner.verbose else logging.DEBUG
         logger.log(level, "%s, l2=%s: score %.6g", type(learner).__name__, setting["l2"], row.mean())
         if not np.all(np.isfinite(row)):
@@ -121,11 +119,12 @@ def penalty_path(
             )
         return float(_mean(row))
 
-    if l2s is None:
-        _walk(mean_at)
-    else:
-        for value in given:
-            mean_at(value)
+    with placed_folds(model, folds) as scores:
+        if l2s is None:
+            _walk(mean_at)
+        else:
+            for value in given:
+                mean_at(value)
     values = sorted(found, reverse=True)
     path = Path(np.array(values), np.array([found[value] for value in values]), multiples)
     if len(values) > 1 and path.is_flat:
@@ -188,10 +187,6 @@ def _mean(scores: np.ndarray) -> np.ndarray:
 def _setting(value: float, multiple: bool) -> dict[str, Any]:
     value = float(value)
     return {"l2": repr(value).removesuffix(".0") + "x" if multiple else value}
-
-
-def _score(scorer: Any) -> Callable[[Any, Part], float]:
-    return lambda model, held: scorer(model, held.X, held.y)
 
 
 def refuse_gram(learner: Any) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from palmette.data.ragged import Ragged
 from palmette.errors import MissingCapability
-from palmette.estimators.folds import copy_for_folds, cut_folds, fold_scores
+from palmette.estimators.folds import copy_for_folds, cut_folds, placed_folds
 from palmette.estimators.training import Encoded, seed_of
 from palmette.features.encoded import EncodedInputs
 from palmette.regularizers.decomposition import Decomposition, check_removable
@@ -118,8 +118,8 @@ def size_scores(estimator: Any, data: Encoded) -> dict[float, float]:
     splits = KFold(N_FOLDS, shuffle=True, random_state=seed_of(estimator.random_state)).split(np.zeros(n))
     others = [part for part in regularizers(estimator)[1:] if part is not None]
     model = copy_for_folds(estimator, verbose=0, warm_start=False)
-    models, folds = [model] * N_FOLDS, cut_folds(X, y, samples.weight, splits)
-    return {
-        size: float(fold_scores(models, {"regularizer": [Decomposition(size), *others]}, folds).mean())
-        for size in Decomposition.SIZES
-    }
+    with placed_folds(model, cut_folds(X, y, samples.weight, splits)) as scores:
+        return {
+            size: float(scores({"regularizer": [Decomposition(size), *others]}).mean())
+            for size in Decomposition.SIZES
+        }

@@ -1,4 +1,4 @@
-"""What to say of a fit that did not converge on columns of very different size."""
+"""The warning for a fit that did not converge on columns of very different scale."""
 
 from __future__ import annotations
 

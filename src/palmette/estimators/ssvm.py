@@ -228,7 +228,7 @@ class SSVM(KernelEstimator):
         """
         check_kernel_settings(self)
         if self.kernel is None and self.edge_kernel is not None:
-            raise ValueError("edge_kernel needs a kernel of nodes beside it: give kernel=Linear(), say")
+            raise ValueError("edge_kernel needs a kernel of nodes too: give kernel=Linear(), for example")
         if self.kernel is None:
             return super().fit(X, y, sample_weight)
         return fit_kernel(self, X, y, sample_weight)
@@ -341,7 +341,7 @@ class SSVM(KernelEstimator):
                 raise MissingCapability(
                     f"{type(solver).__name__} continues from its dual variables, and this model does not have them (it "
                     "was loaded, or fitted by another solver or with warm_start=False): use solver='bundle', or fit "
-                    "anew"
+                    "from scratch"
                 )
             return solver.solve(problem, state=solver.restart(problem, self.result_.state))
         return solver.solve(problem, w0=start)

@@ -61,12 +61,12 @@ class ArrayEncoder(Encoder):
         self.transform(X)
         return self
 
-    def state(self) -> tuple[dict, dict[str, np.ndarray]]:
+    def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Header and (no) arrays."""
         return {"layout": self.layout, "n_columns": self.n_columns}, {}
 
     @classmethod
-    def from_state(cls, header: dict, arrays: Mapping[str, np.ndarray]) -> ArrayEncoder:
+    def from_state(cls, header: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> ArrayEncoder:
         """Encoder from what `state` returned."""
         return cls(header["layout"], header["n_columns"])
 
@@ -143,7 +143,7 @@ class ArrayEncoder(Encoder):
         """`sample` as a 2-D table of numbers, or None if it is an empty list."""
 
     @abstractmethod
-    def _stack(self, tables: list, n_columns: int) -> np.ndarray | SparseRows:
+    def _stack(self, tables: list[Any], n_columns: int) -> np.ndarray | SparseRows:
         """The tables below each other; they have `n_columns` columns."""
 
     @abstractmethod
@@ -183,7 +183,7 @@ class DenseEncoder(ArrayEncoder):
             )
         return array
 
-    def _stack(self, tables: list, n_columns: int) -> np.ndarray:
+    def _stack(self, tables: list[Any], n_columns: int) -> np.ndarray:
         if len(tables) == 1:
             # Kernels want aligned, writeable C arrays (a memory map of a worker process is read-only).
             return np.require(tables[0], np.float64, ["C", "A", "W", "E"])
@@ -240,7 +240,7 @@ class SparseEncoder(ArrayEncoder):
             sample.sum_duplicates()
         return sample
 
-    def _stack(self, tables: list, n_columns: int) -> SparseRows:
+    def _stack(self, tables: list[Any], n_columns: int) -> SparseRows:
         if len(tables) == 1:
             table = tables[0]
         elif tables:

@@ -43,7 +43,7 @@ def attributes(position: Any) -> list[tuple[str, float]]:
     raise TypeError(f"expected a dict or a list of strings, found {describe(position)}")
 
 
-def _add_mapping(found: list[tuple[str, float]], prefix: str, mapping: Mapping) -> None:
+def _add_mapping(found: list[tuple[str, float]], prefix: str, mapping: Mapping[str, Any]) -> None:
     for key, value in mapping.items():
         name = prefix + attribute_name(key)
         if isinstance(value, (str, bytes)):
@@ -64,7 +64,7 @@ def _add_mapping(found: list[tuple[str, float]], prefix: str, mapping: Mapping) 
             )
 
 
-def names_in_order(names: Collection, owner: str | None = None) -> list[str]:
+def names_in_order(names: Collection[Any], owner: str | None = None) -> list[str]:
     """The names as plain strings; those of a set sorted, for its own order changes from run to run."""
     try:
         plain = [attribute_name(name) for name in names]

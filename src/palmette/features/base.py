@@ -66,7 +66,7 @@ class Encoder(ABC):
         raise TypeError("columns can be dropped from named features only; those of arrays are the user's own")
 
     @abstractmethod
-    def state(self) -> tuple[dict, dict[str, np.ndarray]]:
+    def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Header (JSON values) and arrays, from which `encoder_from_state` makes the encoder again."""
 
     def check(self, batch: Batch) -> None:

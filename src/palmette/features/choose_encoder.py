@@ -1,4 +1,4 @@
-"""The door: from whatever users hold to the encoder for it."""
+"""Choice of the encoder for given inputs."""
 
 from __future__ import annotations
 

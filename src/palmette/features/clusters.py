@@ -1,4 +1,4 @@
-"""Word clusters: words that stand in like contexts get the same number, which a tagger can use as a column.
+"""Word clusters: words in similar contexts get the same number, which a tagger can use as a column.
 
 Counts ``n(w, c)`` of a word and a context, which is another word at a given distance, become positive pointwise mutual
 information ``max(0, log(n(w, c) n / (n(w) n(c))))``; a truncated singular value decomposition leaves a short vector
@@ -133,7 +133,7 @@ class WordClusters(BaseEstimator):
         """`fit` and `transform` on the same sentences."""
         return self.fit(X).transform(X)
 
-    def state(self) -> tuple[dict, dict[str, np.ndarray]]:
+    def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Header (JSON values) and arrays, from which `from_state` makes the clusters again."""
         check_is_fitted(self)
         parameters = self.get_params()

@@ -92,7 +92,7 @@ class Readings:
         self._readings = list(dict.fromkeys(macro.reading for line in lines for macro in line.macros))
         self._known: dict[Macro, dict[str, int]] = {}
 
-    def __getstate__(self) -> dict:
+    def __getstate__(self) -> dict[str, Any]:
         return {"_readings": self._readings, "_known": {}}  # what is known can be worked out again
 
     def texts(self, table: ColumnTable) -> Iterator[tuple[Macro, Spans]]:

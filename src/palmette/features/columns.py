@@ -249,7 +249,7 @@ class ColumnEncoder(Encoder):
 
     # -- files --------------------------------------------------------------------------------------------
 
-    def state(self) -> tuple[dict, dict[str, np.ndarray]]:
+    def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Header and arrays: the texts of the values, and tuples of their codes."""
         header = {
             "layout": self.layout, "n_columns": self.n_columns, "template": self.template.text,
@@ -264,7 +264,7 @@ class ColumnEncoder(Encoder):
         return header, arrays
 
     @classmethod
-    def from_state(cls, header: dict, arrays: Mapping[str, np.ndarray]) -> ColumnEncoder:
+    def from_state(cls, header: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> ColumnEncoder:
         """Encoder from what `state` returned."""
         try:
             encoder = cls(Template.parse(entry(header, "template", str), "the template of the model"))

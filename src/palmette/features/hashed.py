@@ -81,7 +81,7 @@ class HashedNamesEncoder(Encoder):
             self.layout, self.n_hash, restricted_hashes(self.n_hash, self._columns, keep)
         )
 
-    def state(self) -> tuple[dict, dict[str, np.ndarray]]:
+    def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Header, and the columns of the hashes if some were dropped."""
         header = {
             "layout": self.layout,
@@ -91,7 +91,7 @@ class HashedNamesEncoder(Encoder):
         return header, {} if self._columns is None else {"columns": self._columns}
 
     @classmethod
-    def from_state(cls, header: dict, arrays: Mapping[str, np.ndarray]) -> HashedNamesEncoder:
+    def from_state(cls, header: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> HashedNamesEncoder:
         """Encoder from what `state` returned."""
         n_hash, columns = read_hashes(header, arrays)
         return cls(header["layout"], n_hash, columns)
@@ -124,7 +124,7 @@ def restricted_hashes(n_hash: int, columns: np.ndarray | None, keep: np.ndarray)
     return renumbered(keep)[before]
 
 
-def read_hashes(header: dict, arrays: Mapping[str, np.ndarray]) -> tuple[int, np.ndarray | None]:
+def read_hashes(header: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> tuple[int, np.ndarray | None]:
     """``n_hash`` and the table of columns of a model file, checked."""
     columns, n_columns = arrays.get("columns"), header["n_columns"]
     try:

@@ -143,7 +143,7 @@ class HashedColumnEncoder(Encoder):
             self.template, self.n_hash, restricted_hashes(self.n_hash, self._columns, keep)
         )
 
-    def state(self) -> tuple[dict, dict[str, np.ndarray]]:
+    def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Header, and the columns of the hashes if some were dropped."""
         header = {
             "layout": self.layout, "n_columns": self.n_columns, "n_hash": self.n_hash,
@@ -152,7 +152,7 @@ class HashedColumnEncoder(Encoder):
         return header, {} if self._columns is None else {"columns": self._columns}
 
     @classmethod
-    def from_state(cls, header: dict, arrays: Mapping[str, np.ndarray]) -> HashedColumnEncoder:
+    def from_state(cls, header: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> HashedColumnEncoder:
         """Encoder from what `state` returned."""
         n_hash, columns = read_hashes(header, arrays)
         try:

@@ -1,4 +1,4 @@
-"""From dicts and lists of strings to numbered attributes, piece by piece: no string outlives its piece."""
+"""From dicts and lists of strings to numbered attributes, in blocks: no string outlives its block."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Stream:
     """Samples of named features that come one by one and are read once (`features.choose_encoder.admitted`)."""
 
     kind: ClassVar[Kind] = "names"
-    samples: Iterator
+    samples: Iterator[Any]
 
 
 class Entries(NamedTuple):
@@ -91,10 +91,10 @@ def encode_names(X: Any, layout: Layout, look_up: LookUp, allow_empty: bool) -> 
 # -- pieces -----------------------------------------------------------------------------------------------------
 
 
-def _pieces(X: Any, layout: Layout) -> Iterator[tuple[list, list[int]]]:
+def _pieces(X: Any, layout: Layout) -> Iterator[tuple[list[Any], list[int]]]:
     """The positions of some samples at a time, and how many each sample has."""
     if isinstance(X, Stream):
-        samples: Iterable = map(_listed_sample, X.samples)
+        samples: Iterable[Any] = map(_listed_sample, X.samples)
     else:
         X = listed(X)
         require_kind(X, layout, "names")
@@ -127,7 +127,7 @@ def _listed_sample(sample: Any) -> Any:
 # -- the names of one piece -------------------------------------------------------------------------------------
 
 
-def _spelled(positions: list, pairs: _Pairs) -> tuple[np.ndarray, Spans, np.ndarray | None]:
+def _spelled(positions: list[Any], pairs: _Pairs) -> tuple[np.ndarray, Spans, np.ndarray | None]:
     """For some positions: how many attributes each has, their names, and their values unless all are 1."""
     types = set(map(type, positions))
     if types <= {list, tuple}:
@@ -146,7 +146,7 @@ def _spelled(positions: list, pairs: _Pairs) -> tuple[np.ndarray, Spans, np.ndar
     return pairs.spelled(chain.from_iterable(map(dict.items, positions) if flat else positions), sizes)
 
 
-def _lists(positions: list) -> tuple[np.ndarray, Spans]:
+def _lists(positions: list[Any]) -> tuple[np.ndarray, Spans]:
     sizes = np.fromiter(map(len, positions), np.int64, len(positions))
     filled = positions if sizes.all() else [names for names in positions if names]
     try:
@@ -157,7 +157,7 @@ def _lists(positions: list) -> tuple[np.ndarray, Spans]:
     return sizes, spans_of(list(chain.from_iterable(filled))) if spans is None else spans
 
 
-def _dicts_of_strings(positions: list[dict]) -> tuple[np.ndarray, Spans]:
+def _dicts_of_strings(positions: list[dict[str, Any]]) -> tuple[np.ndarray, Spans]:
     sizes = np.fromiter(map(len, positions), np.int64, len(positions))
     spans = spans_of_lines(
         ["\n".join(map(":".join, position.items())) for position in positions if position],
@@ -168,13 +168,13 @@ def _dicts_of_strings(positions: list[dict]) -> tuple[np.ndarray, Spans]:
     return sizes, spans
 
 
-def _are_flat(dicts: list[dict]) -> bool:
+def _are_flat(dicts: list[dict[str, Any]]) -> bool:
     """Whether every value is a string or a number, so that the items can be read as they are."""
     found = set(map(type, chain.from_iterable(map(dict.values, dicts))))
     return all(issubclass(kind, (str, *SCALARS)) for kind in found)
 
 
-class _Pairs(dict):
+class _Pairs(dict[Any, Any]):
     """Attributes of the (key, value) pairs of flat dicts: a name, or (name, number), or None for a value of 0.
 
     Names are remembered, since most pairs come again; a dict that fills itself is read by ``map`` at the speed of C.
@@ -193,7 +193,7 @@ class _Pairs(dict):
         self[pair] = found
         return found
 
-    def spelled(self, items: Iterable, sizes: np.ndarray) -> tuple[np.ndarray, Spans, np.ndarray | None]:
+    def spelled(self, items: Iterable[Any], sizes: np.ndarray) -> tuple[np.ndarray, Spans, np.ndarray | None]:
         """Sizes of the positions without zeros, names and values; ``items`` are the pairs of all positions."""
         if len(self) > _PAIRS_REMEMBERED:
             self.clear()
@@ -209,7 +209,7 @@ class _Pairs(dict):
         return sizes, spans_of(found), values
 
 
-def _explain(positions: list, n_rows: int, lengths: list[int], layout: Layout) -> None:
+def _explain(positions: list[Any], n_rows: int, lengths: list[int], layout: Layout) -> None:
     """Raise the exact error of the first position that cannot be read; only called after a failure."""
     offsets = offsets_from_lengths(lengths)
     for row, position in enumerate(positions, n_rows):

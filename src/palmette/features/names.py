@@ -87,13 +87,13 @@ class NamesEncoder(Encoder):
         other._index = index
         return other
 
-    def state(self) -> tuple[dict, dict[str, np.ndarray]]:
+    def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Header and arrays; the vocabulary is one UTF-8 text and the bounds of the names in it."""
         header = {"layout": self.layout, "n_columns": self.n_columns}
         return header, self._index.state("vocabulary")
 
     @classmethod
-    def from_state(cls, header: dict, arrays: Mapping[str, np.ndarray]) -> NamesEncoder:
+    def from_state(cls, header: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> NamesEncoder:
         """Encoder from what `state` returned."""
         encoder = cls(header["layout"])
         encoder._index = TextIndex.from_state(arrays, "vocabulary")

@@ -79,7 +79,7 @@ class Template:
         return cls(text, source, lines.features, lines.transitions, lines.boundary)
 
     @classmethod
-    def load(cls, path: str | os.PathLike) -> Template:
+    def load(cls, path: str | os.PathLike[str]) -> Template:
         """Read a template from a file."""
         return cls.parse("".join(read_lines(path)), os.fspath(path))
 

@@ -1,4 +1,4 @@
-"""Inference on single factor graphs: what the structure ``Graph`` and the command ``palmette infer`` stand on.
+"""Inference on single factor graphs, used by the structure ``Graph`` and the command ``palmette infer``.
 
 >>> graph = FactorGraph.from_tables([2, 2], [((0,), [0.0, 1.0]), ((0, 1), [[0.0, 0.0], [0.0, 2.0]])])
 >>> maximise(graph).codes.tolist(), plan(graph, "max").why

@@ -1,4 +1,4 @@
-"""Questions to a network, answered by the method that fits: what ``palmette infer`` runs."""
+"""Inference tasks on a network by a suitable method: the work of ``palmette infer``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which method answers for a graph: exact where the graph allows it, approximate and said so where not."""
+"""Choice of the inference method for a graph: exact if possible, otherwise approximate with a warning."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -100,7 +100,7 @@ def _levels(adj_ptr: np.ndarray, adj: np.ndarray) -> np.ndarray:
     return place
 
 
-def _greedy(adj_ptr, adj, cards, tie, rule) -> tuple[Elimination, int]:
+def _greedy(adj_ptr: Any, adj: Any, cards: Any, tie: Any, rule: Any) -> tuple[Elimination, int]:
     from palmette._kernels.junction_order import eliminate
 
     order, ptr, rest, work = eliminate(adj_ptr, adj, cards, tie, rule, LOG2_HOPELESS * np.log(2.0))

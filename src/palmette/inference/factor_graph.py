@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -96,7 +97,7 @@ class Topology:
         return np.concatenate([[0], np.cumsum(self.table_sizes)]).astype(np.int64)
 
     @cached_property
-    def memory(self) -> dict:
+    def memory(self) -> dict[str, Any]:
         """What methods of inference computed from the topology alone, by name."""
         return {}
 
@@ -192,7 +193,7 @@ class FactorGraph:
         return replace(self, unary=unary)
 
 
-def _check_table(topology: Topology, t: int, scope: tuple, table: np.ndarray) -> None:
+def _check_table(topology: Topology, t: int, scope: tuple[Any, ...], table: np.ndarray) -> None:
     """Refuse a table of another shape than its scope says, and numbers that are no logarithms of potentials."""
     if len(scope) == 1 and not 0 <= scope[0] < topology.n_vars:
         raise ValueError(f"table {t} names variable {scope[0]}, but there are {topology.n_vars} (from 0)")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import numpy as np
 
@@ -51,7 +52,7 @@ def integer_program(graph: FactorGraph, *, time_limit: float | None = None) -> M
     n_unary = int(topology.unary_ptr[-1])
     integrality = np.zeros(len(theta))
     integrality[:n_unary] = 1
-    options: dict = {"mip_rel_gap": 1e-10}
+    options: dict[str, Any] = {"mip_rel_gap": 1e-10}
     if time_limit is not None:
         options["time_limit"] = max(1e-3, time_limit - (time.perf_counter() - begin))
     result = milp(

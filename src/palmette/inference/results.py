@@ -1,4 +1,4 @@
-"""What inference on a factor graph returns."""
+"""Results of inference on a factor graph."""
 
 from __future__ import annotations
 

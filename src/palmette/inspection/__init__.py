@@ -1,4 +1,4 @@
-"""Looking into fitted models: their strongest weights, why a label won, how tight their bounds are."""
+"""Inspection of fitted models: strongest weights, explanations of predictions, tightness of the bounds."""
 
 from palmette.inspection.contests import Contest, Explanation, Term
 from palmette.inspection.explain import Explainer, explain

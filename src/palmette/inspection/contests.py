@@ -1,4 +1,4 @@
-"""What an explanation says: for each position the winner, its rival, and the terms of their difference."""
+"""An explanation: per position the predicted label, its rival, and the terms of their score difference."""
 
 from __future__ import annotations
 

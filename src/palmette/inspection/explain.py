@@ -1,4 +1,4 @@
-"""Why a label won: the difference of two scores, term by term."""
+"""Explanation of a prediction: the difference of two scores, term by term."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How tight the bounds are by which a model learns: the convex one, the ramp, and the loss that both stand for."""
+"""Tightness of the bounds used in training: the convex bound, the ramp, and the task loss."""
 
 from __future__ import annotations
 

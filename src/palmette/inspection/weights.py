@@ -1,4 +1,4 @@
-"""The weights of a model by the names that people know: feature, label, label pair."""
+"""The weights of a model by name: feature, label, label pair."""
 
 from __future__ import annotations
 

@@ -24,13 +24,13 @@ _AT_ONCE = 2**24
 _DAMAGED = (lzma.LZMAError, gzip.BadGzipFile, zlib.error, EOFError)
 
 
-def source_name(path: str | os.PathLike) -> str:
+def source_name(path: str | os.PathLike[str]) -> str:
     """Name of an input as error messages show it: the path, or ``<stdin>`` for ``-``."""
     name = os.fspath(path)
     return "<stdin>" if name == "-" else name
 
 
-def read_lines(path: str | os.PathLike, stream: IO | None = None) -> Iterator[str]:
+def read_lines(path: str | os.PathLike[str], stream: IO[Any] | None = None) -> Iterator[str]:
     """Yield the lines of a UTF-8 text, line ends included.
 
     Parameters
@@ -51,7 +51,7 @@ def read_lines(path: str | os.PathLike, stream: IO | None = None) -> Iterator[st
         yield raw.decode()
 
 
-def read_raw_lines(path: str | os.PathLike, stream: IO | None = None) -> Iterator[bytes]:
+def read_raw_lines(path: str | os.PathLike[str], stream: IO[Any] | None = None) -> Iterator[bytes]:
     """Yield the lines of a text as bytes; parameters as for `read_lines`."""
     number = 0
     try:
@@ -70,7 +70,7 @@ def read_raw_lines(path: str | os.PathLike, stream: IO | None = None) -> Iterato
         ) from error
 
 
-def read_raw(path: str | os.PathLike, stream: IO | None = None, *, work: float = 1.0) -> bytes:
+def read_raw(path: str | os.PathLike[str], stream: IO[Any] | None = None, *, work: float = 1.0) -> bytes:
     """The whole text as bytes; parameters as for `read_lines`.
 
     `work` is what the caller needs of memory, as a multiple of the text. A text for which that is too much is refused
@@ -123,7 +123,7 @@ def check_utf8(raw: bytes, source: str, first_line: int = 1) -> None:
 
 
 @contextlib.contextmanager
-def _opened(path: str | os.PathLike, stream: IO | None) -> Iterator[Any]:
+def _opened(path: str | os.PathLike[str], stream: IO[Any] | None) -> Iterator[Any]:
     name = os.fspath(path)
     if name == "-":
         stream = sys.stdin if stream is None else stream

@@ -106,7 +106,7 @@ def _write_zip(file: BinaryIO, text: bytes, arrays: Mapping[str, np.ndarray]) ->
                 write_array(member, array)  # type: ignore[arg-type]
 
 
-def read_model(path: str | os.PathLike[str] | BinaryIO) -> tuple[str, dict, dict[str, np.ndarray]]:
+def read_model(path: str | os.PathLike[str] | BinaryIO) -> tuple[str, dict[str, Any], dict[str, np.ndarray]]:
     """Read a model file.
 
     Returns
@@ -129,7 +129,7 @@ def read_model(path: str | os.PathLike[str] | BinaryIO) -> tuple[str, dict, dict
         return _read(file, os.fspath(path))
 
 
-def _read(file: BinaryIO, name: Any) -> tuple[str, dict, dict[str, np.ndarray]]:
+def _read(file: BinaryIO, name: Any) -> tuple[str, dict[str, Any], dict[str, np.ndarray]]:
     try:
         size = file.seek(0, os.SEEK_END)
         with zipfile.ZipFile(file) as archive:
@@ -147,7 +147,7 @@ def _read(file: BinaryIO, name: Any) -> tuple[str, dict, dict[str, np.ndarray]]:
     return content["kind"], content["header"], arrays
 
 
-def _read_header(archive: zipfile.ZipFile, size: int) -> dict:
+def _read_header(archive: zipfile.ZipFile, size: int) -> dict[str, Any]:
     """The header of a file of a format that we read, with its parts of the right types."""
     if _HEADER not in archive.namelist():
         raise ModelFileError(f"this zip is not a model file: it has no {_HEADER}")
@@ -184,7 +184,9 @@ def _finite(text: str) -> float:
     return value
 
 
-def _safe_members(archive: zipfile.ZipFile, table: list[dict], size: int) -> dict[str, zipfile.ZipInfo]:
+def _safe_members(
+    archive: zipfile.ZipFile, table: list[dict[str, Any]], size: int
+) -> dict[str, zipfile.ZipInfo]:
     """The members by name, after checking that they are those of the table and not larger than the file."""
     infos = archive.infolist()
     members = {info.filename: info for info in infos}
@@ -216,7 +218,9 @@ def _check_member(info: zipfile.ZipInfo, size: int) -> None:
         )
 
 
-def _read_member(archive: zipfile.ZipFile, entry: dict, members: dict[str, zipfile.ZipInfo]) -> np.ndarray:
+def _read_member(
+    archive: zipfile.ZipFile, entry: dict[str, Any], members: dict[str, zipfile.ZipInfo]
+) -> np.ndarray:
     info = members[f"arrays/{entry['name']}.npy"]
     with archive.open(info) as member:
         try:

@@ -1,4 +1,4 @@
-"""Kernels: inner products of inputs in feature spaces that are never written down.
+"""Kernels: inner products of inputs in implicit feature spaces.
 
 ``SSVM(Chain(), kernel=Polynomial(3))`` is a kernelised max-margin Markov network. Names mean what they mean in
 scikit-learn: ``gamma="scale"`` is ``1 / (n_features * X.var())`` of the training rows.

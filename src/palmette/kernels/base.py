@@ -1,4 +1,4 @@
-"""What a kernel is, and from what users write to one."""
+"""The base class of kernels, and the conversion of names and functions to kernels."""
 
 from __future__ import annotations
 

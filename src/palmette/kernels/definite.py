@@ -1,4 +1,4 @@
-"""Is a Gram matrix positive semi-definite?"""
+"""Test whether a Gram matrix is positive semi-definite."""
 
 from __future__ import annotations
 
@@ -66,7 +66,9 @@ def check_definite(
         )
 
 
-def _extremes(multiply: Callable[[np.ndarray], np.ndarray], n: int, seed: int, steps: int = 30) -> tuple:
+def _extremes(
+    multiply: Callable[[np.ndarray], np.ndarray], n: int, seed: int, steps: int = 30
+) -> tuple[Any, ...]:
     """Smallest and largest eigenvalue that ``steps`` Lanczos steps with full orthogonalisation see."""
     basis = np.zeros((steps + 1, n))
     vector = np.random.default_rng(seed).standard_normal(n)

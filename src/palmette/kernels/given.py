@@ -34,7 +34,7 @@ class Custom(Kernel):
     array([[1.5]])
     """
 
-    def __init__(self, function, normalize=False):
+    def __init__(self, function: Any, normalize: bool = False) -> None:
         self.function = function
         self.normalize = normalize
 
@@ -81,7 +81,7 @@ class Precomputed(Kernel):
 
     precomputed: ClassVar[bool] = True
 
-    def __init__(self, normalize=False):
+    def __init__(self, normalize: bool = False) -> None:
         self.normalize = normalize
 
     def check(self) -> None:
@@ -116,7 +116,7 @@ class Transformed(Kernel):
     array([[6.]], dtype=float32)
     """
 
-    def __init__(self, function, kernel):
+    def __init__(self, function: Any, kernel: Any) -> None:
         self.function = function
         self.kernel = kernel
 

@@ -1,4 +1,4 @@
-"""Rows that are images, made ready for a kernel: small shifts and strokes should not make them strangers."""
+"""Preprocessing of rows that are images, for kernels that tolerate small shifts and strokes."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Blurred(ImageMap):
     array([[0.08, 0.62, 0.08]])
     """
 
-    def __init__(self, shape, sigma=1.0):
+    def __init__(self, shape: Any, sigma: float = 1.0) -> None:
         self.shape = shape
         self.sigma = sigma
 
@@ -96,7 +96,7 @@ class Directions(ImageMap):
     (2, 1024)
     """
 
-    def __init__(self, shape, sigma=1.0, n_directions=8, smooth=0.6):
+    def __init__(self, shape: Any, sigma: float = 1.0, n_directions: int = 8, smooth: float = 0.6) -> None:
         self.shape = shape
         self.sigma = sigma
         self.n_directions = n_directions

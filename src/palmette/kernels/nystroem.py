@@ -1,4 +1,4 @@
-"""Approximate feature maps of kernels, which lead large data to the linear solvers."""
+"""Approximate feature maps of kernels, so that linear solvers can be used on large data."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Nystroem(TransformerMixin, BaseEstimator):
     True
     """
 
-    def __init__(self, kernel="rbf", n_components=100, random_state=0):
+    def __init__(self, kernel: Any = "rbf", n_components: int = 100, random_state: int = 0) -> None:
         self.kernel = kernel
         self.n_components = n_components
         self.random_state = random_state

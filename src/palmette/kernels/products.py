@@ -77,7 +77,7 @@ class Linear(ProductKernel):
     array([[3., 2.]], dtype=float32)
     """
 
-    def __init__(self, normalize=False):
+    def __init__(self, normalize: bool = False) -> None:
         self.normalize = normalize
 
     @property
@@ -112,7 +112,9 @@ class Polynomial(ProductKernel):
     array([[1.]], dtype=float32)
     """
 
-    def __init__(self, degree=3, gamma="scale", coef0=1.0, normalize=False):
+    def __init__(
+        self, degree: int = 3, gamma: Any = "scale", coef0: float = 1.0, normalize: bool = False
+    ) -> None:
         self.degree = degree
         self.gamma = gamma
         self.coef0 = coef0
@@ -169,7 +171,7 @@ class RBF(ProductKernel):
     array([[1.   , 0.135]], dtype=float32)
     """
 
-    def __init__(self, gamma="scale", normalize=False):
+    def __init__(self, gamma: Any = "scale", normalize: bool = False) -> None:
         self.gamma = gamma
         self.normalize = normalize
 

@@ -1,5 +1,7 @@
 """Task losses: what a mistake costs."""
 
+from typing import Any
+
 from palmette.losses.base import BoundLoss, TaskLoss, resolve_loss
 from palmette.losses.hamming import Hamming
 from palmette.losses.rescaling import Rescaling, rescaled_best, resolve_rescaling
@@ -17,7 +19,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> object:
+def __getattr__(name: str) -> Any:
     """Losses of one structure, which live with it."""
     import palmette.structures
 

@@ -84,7 +84,7 @@ def resolve_loss(loss: Any, structure: Any, classes: tuple) -> BoundLoss:
 
 
 def no_way(loss: Any, structure: Any) -> MissingCapability:
-    """The error for a pair whose augmented maximum nobody knows how to find."""
+    """The error for a pair without a method for its augmented maximum."""
     return MissingCapability(
         f"task loss {type(loss).__name__} has no augmented maximum on {type(structure).__name__}: "
         "choose another task_loss, or register a search for this pair"

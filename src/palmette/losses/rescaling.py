@@ -134,7 +134,7 @@ def resolve_rescaling(value: Any) -> Rescaling:
 
 
 def check_rescaling(task_loss: Any, rescaling: Rescaling) -> None:
-    """Refuse a task loss whose rescaled maximum nobody knows how to find."""
+    """Refuse a task loss without a method for its rescaled maximum."""
     if rescaling.is_margin or task_loss.way == "contradiction":
         return
     missing = [

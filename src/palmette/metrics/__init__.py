@@ -1,4 +1,4 @@
-"""How well outputs agree with the truth: accuracy, chunks, words, orders; how sure that is, and is it chance."""
+"""Measures of agreement with the truth: accuracy, chunks, words, orders; intervals and significance tests."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from typing import Any
 
 
 def token_accuracy(Y_true: Sequence[Sequence[Hashable]], Y_pred: Sequence[Sequence[Hashable]]) -> float:
@@ -62,7 +63,7 @@ def count_correct(
     return correct, sum(map(len, Y_true))
 
 
-def check_samples(Y_true: Sequence, Y_pred: Sequence) -> None:
+def check_samples(Y_true: Sequence[Any], Y_pred: Sequence[Any]) -> None:
     """Raise ValueError unless both have as many samples."""
     if len(Y_true) != len(Y_pred):
         raise ValueError(f"Y_true has {len(Y_true)} samples, Y_pred has {len(Y_pred)}; give the same samples")

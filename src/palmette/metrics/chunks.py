@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -82,7 +82,7 @@ class ChunkReport:
         """Share of tokens whose label is right."""
         return self.correct_tokens / self.tokens if self.tokens else 0.0
 
-    def to_dict(self) -> dict:
+    def to_dict(self) -> dict[str, Any]:
         """All counts and ratios for JSON: tokens, correct_tokens, accuracy, overall, by_type."""
         return {
             "tokens": self.tokens,

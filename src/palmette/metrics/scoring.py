@@ -20,7 +20,7 @@ from palmette.metrics.chunks import ChunkCounts, chunk_report
 from palmette.metrics.ranking import mean_average_precision, ndcg
 
 
-def chunk_f1(Y_true: Sequence, Y_pred: Sequence) -> float:
+def chunk_f1(Y_true: Sequence[Any], Y_pred: Sequence[Any]) -> float:
     """F1 of chunks, ``2 correct / (true + predicted)``; a chunk is correct if type, start and end are.
 
     Parameters
@@ -39,7 +39,7 @@ def chunk_f1(Y_true: Sequence, Y_pred: Sequence) -> float:
     return _counts(Y_true, Y_pred).f1
 
 
-def chunk_precision(Y_true: Sequence, Y_pred: Sequence) -> float:
+def chunk_precision(Y_true: Sequence[Any], Y_pred: Sequence[Any]) -> float:
     """Share of the predicted chunks that are right; arguments as for :func:`chunk_f1`.
 
     >>> chunk_precision([["B-NP", "B-VP"]], [["B-NP", "O"]])
@@ -48,7 +48,7 @@ def chunk_precision(Y_true: Sequence, Y_pred: Sequence) -> float:
     return _counts(Y_true, Y_pred).precision
 
 
-def chunk_recall(Y_true: Sequence, Y_pred: Sequence) -> float:
+def chunk_recall(Y_true: Sequence[Any], Y_pred: Sequence[Any]) -> float:
     """Share of the true chunks that were found; arguments as for :func:`chunk_f1`.
 
     >>> chunk_recall([["B-NP", "B-VP"]], [["B-NP", "O"]])
@@ -57,7 +57,7 @@ def chunk_recall(Y_true: Sequence, Y_pred: Sequence) -> float:
     return _counts(Y_true, Y_pred).recall
 
 
-def _counts(Y_true: Sequence, Y_pred: Sequence) -> ChunkCounts:
+def _counts(Y_true: Sequence[Any], Y_pred: Sequence[Any]) -> ChunkCounts:
     check_samples(Y_true, Y_pred)
     first = next((item for Y in (Y_true, Y_pred) for y in Y for item in y), "O")
     if _is_segment(first):
@@ -68,7 +68,7 @@ def _counts(Y_true: Sequence, Y_pred: Sequence) -> ChunkCounts:
     labels = {label for y in Y_true for label in y} - {"O"}
     if labels and not any(isinstance(label, str) and split_label(label)[0] in PLACE for label in labels):
         raise ValueError(
-            f"no label is that of a chunk (B-NP, I-NP, ...), {min(labels, key=str)!r} for one: use 'token_accuracy' or "
+            f"no label marks a chunk (B-NP, I-NP, ...), such as {min(labels, key=str)!r}: use 'token_accuracy' or "
             "'sequence_accuracy' for such labels"
         )
     return chunk_report(Y_true, Y_pred).overall
@@ -79,7 +79,7 @@ def _is_segment(item: Any) -> bool:
     return isinstance(item, tuple) and len(item) == 3 and all(isinstance(each, Integral) for each in item[:2])
 
 
-def _token_accuracy(Y_true: Sequence, Y_pred: Sequence) -> float:
+def _token_accuracy(Y_true: Sequence[Any], Y_pred: Sequence[Any]) -> float:
     if any(_is_segment(item) for y in Y_true for item in y):
         raise ValueError(
             "token_accuracy compares labels of tokens, and these outputs are segments: leave scoring out, since the "
@@ -88,7 +88,7 @@ def _token_accuracy(Y_true: Sequence, Y_pred: Sequence) -> float:
     return token_accuracy(Y_true, Y_pred)
 
 
-def _sequence_accuracy(Y_true: Sequence, Y_pred: Sequence) -> float:
+def _sequence_accuracy(Y_true: Sequence[Any], Y_pred: Sequence[Any]) -> float:
     # Segments may be given in any order; labels are told from each other by their places.
     return sequence_accuracy(
         *([sorted(y) if len(y) and _is_segment(y[0]) else y for y in Y] for Y in (Y_true, Y_pred))

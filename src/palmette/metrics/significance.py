@@ -1,4 +1,4 @@
-"""How sure a score is, and whether a difference between two systems could be chance.
+"""Confidence intervals of scores, and significance of the difference between two systems.
 
 Sentences are resampled, not tokens: errors within a sentence depend on each other.
 """

@@ -33,7 +33,7 @@ def axes_to_draw_on(ax: Any = None) -> Any:
     return plt.subplots(layout="constrained")[1]
 
 
-def label_ticks(axis: Any, labels: Sequence, *, most: int = 60, **options: Any) -> None:
+def label_ticks(axis: Any, labels: Sequence[Any], *, most: int = 60, **options: Any) -> None:
     """Write labels at the cells 0, 1, ... of an axis; of very many only some, so that they stay readable."""
     step = -(-len(labels) // most)
     axis.set_ticks(np.arange(0, len(labels), step), [str(label) for label in labels[::step]], **options)

@@ -1,4 +1,4 @@
-"""How tight the bounds on the loss are, while a model learns and against its penalty."""
+"""Plot of the bounds on the loss, during a fit and against the penalty."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a solver approached the optimum, and how near it provably is."""
+"""Plot of the objective and its proven bound during a run."""
 
 from __future__ import annotations
 
@@ -54,7 +54,9 @@ class ConvergenceDisplay:
         self.name = name
 
     @classmethod
-    def from_estimator(cls, estimator: Any, *, name: str | None = None, ax: Any = None, **options: Any):
+    def from_estimator(
+        cls, estimator: Any, *, name: str | None = None, ax: Any = None, **options: Any
+    ) -> Any:
         """Draw the training of a fitted estimator; options are those of :meth:`plot`.
 
         Parameters

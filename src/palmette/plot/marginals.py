@@ -1,4 +1,4 @@
-"""How sure a model is of every label along one sequence."""
+"""Plot of the label probabilities along one sequence."""
 
 from __future__ import annotations
 
@@ -50,10 +50,10 @@ class MarginalsDisplay:
     def __init__(
         self,
         marginals: Any,
-        labels: Sequence,
+        labels: Sequence[Any],
         *,
-        tokens: Sequence | None = None,
-        y_true: Sequence | None = None,
+        tokens: Sequence[Any] | None = None,
+        y_true: Sequence[Any] | None = None,
     ) -> None:
         self.marginals = np.asarray(marginals, float)
         self.labels = list(labels)
@@ -74,9 +74,9 @@ class MarginalsDisplay:
         cls,
         estimator: Any,
         x: Any,
-        y_true: Sequence | None = None,
+        y_true: Sequence[Any] | None = None,
         *,
-        tokens: Sequence | None = None,
+        tokens: Sequence[Any] | None = None,
         ax: Any = None,
         **options: Any,
     ) -> MarginalsDisplay:
@@ -111,10 +111,10 @@ class MarginalsDisplay:
     def from_predictions(
         cls,
         marginals: Any,
-        labels: Sequence,
+        labels: Sequence[Any],
         *,
-        tokens: Sequence | None = None,
-        y_true: Sequence | None = None,
+        tokens: Sequence[Any] | None = None,
+        y_true: Sequence[Any] | None = None,
         ax: Any = None,
         **options: Any,
     ) -> MarginalsDisplay:
@@ -146,7 +146,7 @@ class MarginalsDisplay:
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
-    def _rings(self, ax: Any, y_true: Sequence) -> Any:
+    def _rings(self, ax: Any, y_true: Sequence[Any]) -> Any:
         row = {label: i for i, label in enumerate(self.labels)}
         known = [t for t, label in enumerate(y_true) if label in row]  # a label may be new to the model
         rings = {"s": 60, "facecolors": "none", "edgecolors": "crimson", "linewidths": 1.5}

@@ -1,4 +1,4 @@
-"""Which label likes to follow which."""
+"""Plot of the transition weights between labels."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class TransitionsDisplay:
     ((-2.0, 2.0), '-2.0')
     """
 
-    def __init__(self, transitions: Any, labels: Sequence | None = None) -> None:
+    def __init__(self, transitions: Any, labels: Sequence[Any] | None = None) -> None:
         self.transitions = np.asarray(transitions, float)
         if self.transitions.ndim != 2 or len(set(self.transitions.shape)) != 1:
             raise ValueError(f"transitions must be a square table, got shape {self.transitions.shape}")
@@ -86,5 +86,5 @@ class TransitionsDisplay:
         return self
 
 
-def _are_long(labels: Sequence) -> bool:
+def _are_long(labels: Sequence[Any]) -> bool:
     return max(len(str(label)) for label in labels) > 2

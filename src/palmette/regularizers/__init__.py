@@ -1,4 +1,4 @@
-"""Regularisers: what keeps weights small and structures simple."""
+"""Regularisers of weights and of structures."""
 
 from palmette.regularizers.decomposition import Decomposition
 from palmette.regularizers.elastic import ElasticNet

@@ -56,7 +56,7 @@ class Decomposition(BaseEstimator):
     # What "auto" compares: the sizes of the paper, and no cuts.
     SIZES = (1.5, 2.5, 3.5, 5.5, 10.5, 15.5, 20.5, float("inf"))
 
-    def __init__(self, size=5.5):
+    def __init__(self, size: Any = 5.5) -> None:
         self.size = size
         self.check()
 
@@ -189,7 +189,7 @@ def check_removable(structure: Any) -> None:
     if not vars(kind).get("removable_edges", False):
         raise MissingCapability(
             f"Decomposition cannot cut a {kind.__name__}: its outputs are no labels joined by edges that can be "
-            f"dropped. Leave regularizer=Decomposition(...) out (a class of yours may declare removable_edges = True)"
+            f"dropped. Leave regularizer=Decomposition(...) out (your own class may declare removable_edges = True)"
         )
 
 

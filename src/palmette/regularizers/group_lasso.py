@@ -48,7 +48,7 @@ class GroupLasso(BaseEstimator):
     [True, False, False]
     """
 
-    def __init__(self, weight, by="template"):
+    def __init__(self, weight: Any, by: Any = "template") -> None:
         self.weight = weight
         self.by = by
         self.check()

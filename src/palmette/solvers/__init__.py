@@ -1,4 +1,4 @@
-"""Solvers: each sees only what it declares it needs, and returns its result with a certificate."""
+"""Solvers: each uses only what it declares, and returns its result with a certificate."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every solver takes and returns: a problem, steps, a result with its certificate."""
+"""Common interface of solvers: problem, steps, result with certificate."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Result:
     n_unconverged : int
         Graphs whose messages did not converge at least once, so that their values are less exact than they should be.
     rounds : tuple of int
-        Of losses that are not convex: places in ``history`` after which the problem was linearised anew.
+        Of losses that are not convex: places in ``history`` after which the problem was linearised again.
     """
 
     w: np.ndarray = field(repr=False)

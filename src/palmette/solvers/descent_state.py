@@ -1,4 +1,4 @@
-"""What solvers that go from point to point share: the best point met, the bound of the cuts met, runs that go on."""
+"""Common state of descent solvers: the best point, the bound of the cuts, resumable runs."""
 
 from __future__ import annotations
 

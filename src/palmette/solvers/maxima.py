@@ -1,4 +1,4 @@
-"""Maxima that are found to a tolerance: when a run asks for better ones, and what ends one that cannot have them."""
+"""Inexact maxima: when a run requests better ones, and how it ends if they are not available."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where direct descent on a loss that is not convex starts: not at zero, where such losses are flat or full of ties."""
+"""The start of direct descent on a non-convex loss: not zero, where such losses are flat or have many ties."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What mistake-driven solvers share: predict a sample, and move the weights where the prediction is wrong."""
+"""Common base of mistake-driven solvers: predict a sample, and update the weights if the prediction is wrong."""
 
 from __future__ import annotations
 

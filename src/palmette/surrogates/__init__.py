@@ -1,4 +1,4 @@
-"""Surrogates: what is minimised in place of the task loss.
+"""Surrogates: losses minimised instead of the task loss.
 
 Each is ``A(theta) - f(y)`` with another inference answer A: the log-partition, the augmented maximum, or the
 maximum; :class:`Difference` is one of them minus another. Value and gradient with respect to the potentials follow,

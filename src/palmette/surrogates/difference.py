@@ -1,4 +1,4 @@
-"""Losses that are differences of two convex ones: tighter than either, and no longer convex."""
+"""Differences of two convex losses: tighter than either, and not convex."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bounds of the task loss whose scores count as much as the mistake is large: slack rescaling and its relatives."""
+"""Rescaled bounds of the task loss: slack rescaling and its generalisations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Soft hinge: the structured hinge loss with its maximum rounded off by entropy."""
+"""Soft hinge: the structured hinge loss with its maximum smoothed by entropy."""
 
 from __future__ import annotations
 

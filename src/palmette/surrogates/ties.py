@@ -1,4 +1,4 @@
-"""What an annotation loses to the best of the outputs that are as good as itself."""
+"""The score difference between an annotation and the best equivalent output."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks for those who write their own structures: every answer against brute force."""
+"""Checks for user-defined structures: every operation against brute force."""
 
 from palmette.testing.chain_reference import ChainReference, MulticlassReference
 from palmette.testing.check_estimator import check_structured_estimator

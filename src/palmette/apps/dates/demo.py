@@ -23,7 +23,7 @@ def log_to_stderr(line: str) -> None:
 
 
 def run_demo(
-    output_dir: str | PathLike = "demo-output", seed: int = 0, log: Callable[[str], None] = log_to_stderr
+    output_dir: str | PathLike[str] = "demo-output", seed: int = 0, log: Callable[[str], None] = log_to_stderr
 ) -> DemoReport:
     """Read handwritten dates with and without structure, and draw what happened.
 

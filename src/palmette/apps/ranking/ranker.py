@@ -144,7 +144,7 @@ class Ranker:
 
     # -- files --------------------------------------------------------------------------------------------
 
-    def save(self, path: str | os.PathLike) -> None:
+    def save(self, path: str | os.PathLike[str]) -> None:
         """Write the ranker to one file; a file that was there is replaced when the new one is complete."""
         extra = {
             "task": "ranking",
@@ -155,7 +155,7 @@ class Ranker:
         self.model.save(path, extra=extra)
 
     @classmethod
-    def load(cls, path: str | os.PathLike) -> Ranker:
+    def load(cls, path: str | os.PathLike[str]) -> Ranker:
         """Read a ranker; other model files are refused (`palmette.load` reads them)."""
         from palmette.estimators import load
 

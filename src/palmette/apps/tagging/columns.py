@@ -1,11 +1,11 @@
-"""Column files (CoNLL style): one token a line, columns beside each other, blank lines between sentences."""
+"""Column files (CoNLL style): one token per line, in columns, with blank lines between sentences."""
 
 from __future__ import annotations
 
 import os
 import re
 from collections.abc import Iterator
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 
@@ -29,7 +29,7 @@ _BLOCK = 2**24  # bytes of a block of sentences, about
 
 
 def read_columns(
-    path: str | os.PathLike, *, stream: IO | None = None, conllu: bool | None = None
+    path: str | os.PathLike[str], *, stream: IO[Any] | None = None, conllu: bool | None = None
 ) -> ColumnText:
     """Read a whole column file.
 
@@ -68,9 +68,9 @@ def read_columns(
 
 
 def iter_columns(
-    path: str | os.PathLike,
+    path: str | os.PathLike[str],
     *,
-    stream: IO | None = None,
+    stream: IO[Any] | None = None,
     conllu: bool | None = None,
     sentences_per_block: int = 1000,
 ) -> Iterator[ColumnText]:

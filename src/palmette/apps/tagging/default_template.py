@@ -1,4 +1,4 @@
-"""Templates for those who have none: a good default, and the one that CRFsuite's chunking benchmark uses."""
+"""Default templates: a general one, and that of CRFsuite's chunking benchmark."""
 
 from __future__ import annotations
 

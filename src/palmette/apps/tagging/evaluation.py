@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from palmette.metrics import ChunkReport, chunk_report, format_chunk_table, looks_like_chunks
 
@@ -49,7 +50,7 @@ class Evaluation:
         """F1 of all chunks together; None where labels are no chunks."""
         return self.report.overall.f1 if self.has_chunks else None
 
-    def to_dict(self) -> dict:
+    def to_dict(self) -> dict[str, Any]:
         """Keys sentences, correct_sentences, sentence_accuracy, tokens, correct_tokens, accuracy, chunks.
 
         ``chunks`` is None, or has ``overall`` and ``by_type`` (`palmette.metrics.ChunkReport.to_dict`).

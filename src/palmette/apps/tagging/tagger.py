@@ -300,12 +300,12 @@ class Tagger:
 
     # -- files --------------------------------------------------------------------------------------------
 
-    def save(self, path: str | os.PathLike) -> None:
+    def save(self, path: str | os.PathLike[str]) -> None:
         """Write the tagger to one file; a file that was there is replaced when the new one is complete."""
         write_parts(self, path)
 
     @classmethod
-    def load(cls, path: str | os.PathLike) -> Tagger:
+    def load(cls, path: str | os.PathLike[str]) -> Tagger:
         """Read a tagger; other model files are refused (`palmette.load` reads them)."""
         from palmette.estimators import load
 

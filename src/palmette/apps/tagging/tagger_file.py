@@ -14,7 +14,7 @@ from palmette.features.clusters import WordClusters
 from palmette.features.templates import Template
 
 
-def write_parts(tagger: Any, path: str | os.PathLike) -> None:
+def write_parts(tagger: Any, path: str | os.PathLike[str]) -> None:
     """Write a tagger to one file."""
     clusters, arrays = (None, {}) if tagger.clusters is None else tagger.clusters.state()
     extra = {

@@ -1,4 +1,4 @@
-"""Column files as training data: do they belong together, and which template suits them?"""
+"""Column files as training data: checks of consistency, and the choice of the template."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def default_template_for(text: ColumnText, label_column: int, n_clusters: int = 
     """Return the default template for the columns of a file, and for clusters behind them."""
     if text.n_columns < 2:
         raise DataFileError(
-            f"{text.location()}: only one column; there must be a label and at least one column beside it"
+            f"{text.location()}: only one column; there must be a label and at least one other column"
         )
     source = "the default template"
     written = default_template(text.n_columns, label_column, conllu=text.conllu, n_clusters=n_clusters)

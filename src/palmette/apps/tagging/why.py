@@ -1,4 +1,4 @@
-"""``palmette inspect --why``: which features made each label of a sentence win."""
+"""``palmette inspect --why``: which features led to each predicted label of a sentence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One label per sample: the structure without structure."""
+"""One label per sample: a chain of length one without edges."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which methods answer for which graphs, in words."""
+"""Description of the inference methods used for each graph."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ class FactorKind(NamedTuple):
         return 0 if self.kind == "at_most_one" else math.prod(self.shape(n_labels))
 
     def check(self, n_labels: int) -> None:
-        """Raise ValueError for a kind that nobody knows, a table of too few or too many nodes, or an unknown label."""
+        """Raise ValueError for an unknown kind, a table of too few or too many nodes, or an unknown label."""
         if self.kind not in KINDS:
             raise ValueError(f"factors of the unknown kind {self.kind!r:.60}; known: {', '.join(KINDS)}")
         least, most = (3, MOST_NODES) if self.kind == "table" else (0, 0)

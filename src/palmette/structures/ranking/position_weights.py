@@ -1,4 +1,4 @@
-"""How much the ranks of a ranking count."""
+"""Position weights of ranks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a model fails worst: whole sentences, and single labels of which it was sure."""
+"""The worst errors of a model: whole sentences, and single wrong labels of high probability."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How sure a model was: probabilities of its labels and of the true ones, and whether they can be believed."""
+"""Confidence of a model: probabilities of predicted and true labels, and their calibration."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def calibration_error(bins: Sequence[tuple[float, float, int]]) -> float:
 
 
 def confidence_of(
-    model: Any, X: EncodedInputs, true: Sequence[Sequence], predicted: Sequence[Sequence]
+    model: Any, X: EncodedInputs, true: Sequence[Sequence[Any]], predicted: Sequence[Sequence[Any]]
 ) -> Confidence:
     """Ask a fitted model for all probabilities that a report shows.
 
@@ -106,7 +106,7 @@ def confidence_of(
     return Confidence(p_predicted, p_true, log_predicted, log_true, isinstance(model, CRF))
 
 
-def _picked(marginals: np.ndarray, labels: Sequence, place: dict) -> np.ndarray:
+def _picked(marginals: np.ndarray, labels: Sequence[Any], place: dict[str, Any]) -> np.ndarray:
     """Probability of one label at each position; 0 for labels without a place."""
     padded = np.column_stack([marginals, np.zeros(len(marginals))])
     return padded[np.arange(len(marginals)), [place.get(label, -1) for label in labels]]

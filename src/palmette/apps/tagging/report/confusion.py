@@ -1,4 +1,4 @@
-"""What became of what: spans, tokens, and the words behind the commonest confusions."""
+"""Confusions of spans and tokens, with the words of the most frequent ones."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ class EvaluationReport:
     cases: tuple[Case, ...]
     confidence: Confidence | None = None
     model: Any = None
-    label_counts: Counter = field(default_factory=Counter)
+    label_counts: Counter[Any] = field(default_factory=Counter)
     template: str = ""
 
     def parts(self) -> list[Part]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -87,7 +88,7 @@ def _by_type(true: Labels, predicted: Labels, has_chunks: bool) -> tuple[TypeSco
     return tuple(sorted(scored, key=lambda each: (-each.counts.gold, -each.counts.predicted, each.name)))
 
 
-def _items(labels: Sequence[str], has_chunks: bool) -> set[tuple]:
+def _items(labels: Sequence[str], has_chunks: bool) -> set[tuple[Any, ...]]:
     return set(chunks(labels)) if has_chunks else {(label, t) for t, label in enumerate(labels)}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 from palmette.apps.tagging.report.cases import Case, SureError
 from palmette.apps.tagging.report.confidence import calibration_error
@@ -103,7 +104,7 @@ def _reasons(case: Case) -> Html | None:
     return tag("details", summary, tag("ul", items, cls="why"), cls="small")
 
 
-def _reason(term: Term, words: Sequence[str]) -> list:
+def _reason(term: Term, words: Sequence[str]) -> list[Any]:
     hue = "good" if term.contribution > 0 else "bad"
     ours, theirs = (" → ".join(map(str, labels)) for labels in (term.labels, term.rival_labels))
     name = tag("code", term.name) if term.name else term.kind

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -170,8 +171,8 @@ def show_tokens(
     return Part("Confusion of tokens", "tokens", [common, matrix], lead)
 
 
-def _words(mistake: Mistake) -> list:
-    parts: list = []
+def _words(mistake: Mistake) -> list[Any]:
+    parts: list[Any] = []
     for word, n in mistake.words:
         parts += [", " if parts else None, tag("code", word), f" {n}" if n > 1 else None]
     rest = mistake.count - sum(n for _, n in mistake.words)

@@ -3,6 +3,8 @@
 ============================  ======================================================================================
 `System`                      a way to label: makers of columns, template, span encoding, learner, settings to try
 `train`                       trains a system once for each setting; the outcome, `Trained`, predicts
+`chunking_systems`            for finding chunks of words with parts of speech
+`biology_systems`             for finding names of genes, proteins and cells
 `part_of_speech_systems`      for tagging words with parts of speech
 `word_segmentation_systems`   for finding words in text without spaces
 `BioColumns`                  columns that tell names of genes, proteins and cells
@@ -15,6 +17,8 @@
 """
 
 from palmette.apps.tagging.systems.bio_columns import BioColumns
+from palmette.apps.tagging.systems.biology import biology_systems
+from palmette.apps.tagging.systems.chunking import chunking_systems
 from palmette.apps.tagging.systems.more_text import MoreTextClusters
 from palmette.apps.tagging.systems.neighbours import Neighbours
 from palmette.apps.tagging.systems.part_of_speech import part_of_speech_systems
@@ -32,6 +36,8 @@ __all__ = [
     "System",
     "TagColumn",
     "Trained",
+    "biology_systems",
+    "chunking_systems",
     "part_of_speech_systems",
     "train",
     "word_segmentation_systems",

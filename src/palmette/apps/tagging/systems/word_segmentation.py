@@ -7,70 +7,21 @@ from typing import Any
 
 from palmette.apps.tagging.systems.segmentation_columns import CharacterColumns, LexiconColumns
 from palmette.apps.tagging.systems.system import System
+from palmette.apps.tagging.template_lines import cells, grams, template
 from palmette.estimators import CRF, Perceptron
 from palmette.regularizers import Decomposition
 from palmette.structures import Chain
 
-CHARACTERS = """
-# Characters, and pairs of them, next to each other or one apart
-U00:%x[-2,0]
-U01:%x[-1,0]
-U02:%x[0,0]
-U03:%x[1,0]
-U04:%x[2,0]
-U05:%x[-2,0]/%x[-1,0]
-U06:%x[-1,0]/%x[0,0]
-U07:%x[0,0]/%x[1,0]
-U08:%x[1,0]/%x[2,0]
-U09:%x[-2,0]/%x[0,0]
-U0a:%x[-1,0]/%x[1,0]
-U0b:%x[0,0]/%x[2,0]
-
-B
-"""
-
-KINDS = """
-# Kinds of characters
-U10:%x[-2,1]
-U11:%x[-1,1]
-U12:%x[0,1]
-U13:%x[1,1]
-U14:%x[2,1]
-U15:%x[-1,1]/%x[0,1]
-U16:%x[0,1]/%x[1,1]
-U17:%x[-2,1]/%x[-1,1]/%x[0,1]
-U18:%x[-1,1]/%x[0,1]/%x[1,1]
-U19:%x[0,1]/%x[1,1]/%x[2,1]
-U1a:%x[-2,1]/%x[-1,1]/%x[0,1]/%x[1,1]/%x[2,1]
-
-# Repetition
-U20:%x[0,2]
-U21:%x[1,2]
-U22:%x[0,2]/%x[1,2]
-"""
-
-LEXICON = """
-# Longest words that begin, end and lie around here and beside
-U30:%x[-1,3]
-U31:%x[0,3]
-U32:%x[1,3]
-U33:%x[-1,4]
-U34:%x[0,4]
-U35:%x[1,4]
-U36:%x[-1,5]
-U37:%x[0,5]
-U38:%x[1,5]
-U40:%x[0,3]/%x[0,4]/%x[0,5]
-U41:%x[-1,4]/%x[0,3]
-U42:%x[0,4]/%x[1,3]
-U43:%x[-1,3]/%x[-1,4]/%x[0,3]/%x[0,4]
-U44:%x[0,3]/%x[0,4]/%x[1,3]/%x[1,4]
-
-# The same with the character
-U50:%x[0,3]/%x[0,4]/%x[0,5]/%x[0,0]
-U51:%x[-1,4]/%x[0,3]/%x[0,0]
-U52:%x[0,4]/%x[1,3]/%x[0,0]
-"""
+# Characters, and pairs of them, next to each other or one apart.
+CHARACTERS = [*grams(0, (1, 2)), *(cells(row, row + 2) for row in (-2, -1, 0))]
+# Kinds of characters, and repetition.
+KINDS = [*grams(1), *grams(1, (2,), reach=1), *grams(1, (3, 5))]
+KINDS += [cells(*rows, column=2) for rows in ((0,), (1,), (0, 1))]
+# Longest words that begin (column 3), end (4) and lie around (5) here and beside; some of it with the character.
+HERE, END, BEGIN = "%x[0,3]/%x[0,4]/%x[0,5]", "%x[-1,4]/%x[0,3]", "%x[0,4]/%x[1,3]"
+LEXICON = [feature for column in (3, 4, 5) for feature in grams(column, reach=1)]
+LEXICON += [HERE, END, BEGIN, "%x[-1,3]/%x[-1,4]/%x[0,3]/%x[0,4]", "%x[0,3]/%x[0,4]/%x[1,3]/%x[1,4]"]
+LEXICON += [f"{lengths}/%x[0,0]" for lengths in (HERE, END, BEGIN)]
 
 
 def word_segmentation_systems(
@@ -93,11 +44,14 @@ def word_segmentation_systems(
     >>> [system.name for system in word_segmentation_systems()]
     ['perceptron, characters', 'perceptron, lexicon', 'perceptron, lexicon, in pieces', 'CRF, lexicon']
     """
-    rich: Any = {"template": CHARACTERS + KINDS + LEXICON, "columns": (CharacterColumns(), LexiconColumns())}
+    rich: Any = {
+        "template": template(CHARACTERS + KINDS + LEXICON),
+        "columns": (CharacterColumns(), LexiconColumns()),
+    }
     perceptron, seeds = Perceptron(Chain()), (0, 1, 2)
     pieces = {"regularizer": tuple(Decomposition(size) for size in sizes)}
     return [
-        System("perceptron, characters", perceptron, CHARACTERS, seeds=seeds),
+        System("perceptron, characters", perceptron, template(CHARACTERS), seeds=seeds),
         System("perceptron, lexicon", perceptron, seeds=seeds, **rich),
         System("perceptron, lexicon, in pieces", perceptron, grid=pieces, seeds=seeds, **rich),
         System("CRF, lexicon", CRF(Chain(), tol=2e-2), grid={"l2": tuple(l2)}, seeds=seeds, **rich),
