@@ -1,4 +1,4 @@
-"""The exceptions that palmette raises on purpose; each says what is wrong, where, and what to do."""
+"""The exceptions of palmette; each message names the problem, its position and the remedy."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import warnings
 
 
 class MissingCapability(TypeError):
-    """A component lacks an answer that a learner, loss or solver needs."""
+    """A component lacks an operation that a learner, loss or solver requires."""
 
 
 class InfeasibleError(ValueError):
@@ -31,11 +31,11 @@ class InfeasibleError(ValueError):
 
 
 class ApproximateInferenceWarning(UserWarning):
-    """Some answers on graphs with cycles are not exact; the message says which, by what method, and the remedy."""
+    """Some results on graphs with cycles are approximate; the message names them, the method and the remedy."""
 
 
 class EmptyModelWarning(UserWarning):
-    """All weights of a fit are 0, so that the model has learnt nothing; the message says what to try."""
+    """All weights of a fit are 0, so the model has learnt nothing; the message says what to try."""
 
 
 class ModelFileError(ValueError):
@@ -47,7 +47,7 @@ class DataFileError(ValueError):
 
 
 class SpanError(ValueError):
-    """Labels that are no valid spans; `sentence` and `position` say where, -1 if it is the labels as a whole."""
+    """Labels that are not valid spans; `sentence` and `position` say where, -1 if all labels are concerned."""
 
     def __init__(self, message: str, sentence: int = -1, position: int = -1) -> None:
         super().__init__(message)
@@ -59,7 +59,7 @@ class DatasetUnavailable(RuntimeError):
 
 
 class TooLarge(ValueError):
-    """What was asked for takes more memory than is allowed; `n_bytes` says how much (at least)."""
+    """A request needs more memory than allowed; `n_bytes` is a lower bound on its size."""
 
     def __init__(self, message: str, n_bytes: float) -> None:
         super().__init__(message)
@@ -67,7 +67,7 @@ class TooLarge(ValueError):
 
 
 class TooWide(TooLarge):
-    """A graph's cliques are too large for exact inference; `log2_size` and `n_bytes` say how large (at least)."""
+    """A graph's cliques are too large for exact inference; `log2_size` and `n_bytes` are lower bounds."""
 
     def __init__(self, message: str, log2_size: float, n_bytes: float) -> None:
         super().__init__(message, n_bytes)

@@ -138,7 +138,7 @@ def test_callbacks_of_the_user_are_told(ax):
         (SSVM(Chain()), {"along": "l2"}, "along='l2' with l2=None: strengths belong to along='l2'"),
         (SSVM(Chain()), {"along": "fit", "l2": [1.0]}, "strengths belong to along='l2'"),
         (SSVM(Chain()), {"against": "hours"}, "against must be one of .*got 'hours'"),
-        (SSVM(Chain()), {"points": 1}, "points must be a whole number of at least 2, got 1"),
+        (SSVM(Chain()), {"points": 1}, "points must be an integer of at least 2, got 1"),
         (SSVM(Chain()), {"l2": []}, "l2 must be positive numbers"),
         (SSVM(Chain()), {"l2": [1.0, 0.0]}, "l2 must be positive numbers, got 0.0"),
         (Perceptron(Chain()), {"l2": [1.0]}, "Perceptron has no penalty l2 to vary: use along='fit'"),

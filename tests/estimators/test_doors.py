@@ -109,9 +109,9 @@ NAMES = [[["a"], ["b"]], [["b"], ["c"]]]
     [
         (lambda h, a: h["scorer"].update(n_columns=None), "'n_columns' of the scorer must be of type int, found None"),
         (lambda h, a: h["scorer"].update(n_labels=True), "'n_labels' of the scorer must be of type int, found bool"),
-        (lambda h, a: h["scorer"].update(n_columns=2**62), "n_columns must be a whole number from 0 to 2147483647"),
-        (lambda h, a: h["scorer"].update(n_columns=-1), "n_columns must be a whole number from 0"),
-        (lambda h, a: h["encoder"].update(n_columns="3"), "n_columns must be a whole number from 1"),
+        (lambda h, a: h["scorer"].update(n_columns=2**62), "n_columns must be an integer from 0 to 2147483647"),
+        (lambda h, a: h["scorer"].update(n_columns=-1), "n_columns must be an integer from 0"),
+        (lambda h, a: h["encoder"].update(n_columns="3"), "n_columns must be an integer from 1"),
         (lambda h, a: h["params"]["structure"].update(options=[]), "'options' of the parameter structure must be"),
         (lambda h, a: h.update(params=[]), "params must be of type dict, found list"),
         (lambda h, a: h["codec"].pop("state"), "the labels of a model file must be a list"),
@@ -440,7 +440,7 @@ I64, I32 = np.int64, np.int32
         ("values", np.ones(2), "rows.values has 2 entries, expected 4"),
         ("values", np.array([1.0, np.nan, 1.0, 1.0]), r"rows.values\[1\] is nan"),
         ("n_columns", 7, "the batch has 7 columns, its encoder 3"),
-        ("n_columns", 3.0, "n_columns must be a whole number"),
+        ("n_columns", 3.0, "n_columns must be an integer"),
     ],
 )
 def test_sparse_rows_made_by_hand(part, value, message):

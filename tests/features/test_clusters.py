@@ -130,10 +130,10 @@ def test_storage(clusters):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"n_clusters": (64, 0)}, "n_clusters must be a whole number >= 1, got 0"),
+        ({"n_clusters": (64, 0)}, "n_clusters must be an integer >= 1, got 0"),
         ({"n_clusters": ()}, "n_clusters is empty"),
-        ({"window": 1.5}, "window must be a whole number >= 1, got 1.5"),
-        ({"min_count": True}, "min_count must be a whole number >= 1"),
+        ({"window": 1.5}, "window must be an integer >= 1, got 1.5"),
+        ({"min_count": True}, "min_count must be an integer >= 1"),
         ({"n_clusters": 13}, "12 different words occur at least 3 times, but 50 are needed"),
         ({"n_clusters": 13, "n_components": 2}, "but 13 are needed; give more text, or lower min_count"),
     ],

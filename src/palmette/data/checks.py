@@ -16,17 +16,17 @@ LARGEST = 2**31 - 1  # of numbers of columns, labels and the like: their codes a
 
 
 def check_whole(name: str, value: Any, low: int = 0, high: int = LARGEST) -> int:
-    """A whole number from ``low`` to ``high``; neither bool nor float, not even 3.0.
+    """An integer from ``low`` to ``high``; neither bool nor float, not even 3.0.
 
     >>> check_whole("n_labels", 3)
     3
     >>> check_whole("n_labels", float("inf"))
     Traceback (most recent call last):
     ...
-    ValueError: n_labels must be a whole number from 0 to 2147483647, found inf
+    ValueError: n_labels must be an integer from 0 to 2147483647, found inf
     """
     if type(value) is not int or not low <= value <= high:
-        raise ValueError(f"{name} must be a whole number from {low} to {high}, found {value!r:.60}")
+        raise ValueError(f"{name} must be an integer from {low} to {high}, found {value!r:.60}")
     return value
 
 
@@ -100,7 +100,7 @@ def check_codes(name: str, codes: np.ndarray, stop: int, start: int = 0) -> np.n
     ValueError: label[2] is -7, out of range: expected 0..1
     """
     if codes.dtype.kind not in "iu":
-        raise ValueError(f"{name} must hold whole numbers, found {codes.dtype}")
+        raise ValueError(f"{name} must hold integers, found {codes.dtype}")
     if codes.size and not (codes.min() >= start and codes.max() < stop):
         flat = codes.ravel()
         at = int(np.argmax((flat < start) | (flat >= stop)))

@@ -64,7 +64,7 @@ class CRF(KernelEstimator):
         with a decomposition, "proximal" with a group lasso; otherwise L-BFGS (OWL-QN with l1). The other solvers of
         convex losses serve too ("subgradient", "pegasos", "one_slack", "n_slack"), but take longer.
     tol : float, default=1e-4
-        Relative suboptimality wanted, None for the default; ``result_.reason`` says what was reached.
+        Relative suboptimality to reach, None for the default; ``result_.reason`` says what was reached.
     max_iter : int, optional
         Iterations (or epochs) at most; the solver's default if None.
     states, transitions : {"auto", "observed", "all"}

@@ -41,7 +41,7 @@ from palmette.surrogates.ties import TiedPerceptronLoss
 
 @register("learner")
 class Perceptron(StructuredEstimator):
-    """Averaged structured perceptron: fast, without a penalty, and able to learn batch by batch.
+    """Averaged structured perceptron: fast, without a penalty, supports learning in batches.
 
     For every sample in random order: ``w += phi(x, y) - phi(x, argmax_y' f(x, y'))``. The weights returned are the
     average over all steps.
@@ -49,7 +49,7 @@ class Perceptron(StructuredEstimator):
     Parameters
     ----------
     structure : structure object
-        What an output is: ``Chain()``, ``Multiclass()``, ``SemiMarkov(max_length)``.
+        The type of outputs: ``Chain()``, ``Multiclass()``, ``SemiMarkov(max_length)``.
     solver : {"perceptron", "passive_aggressive", "arow"} or solver object
         Another rule for the size of a step, by name or with its settings: :class:`palmette.solvers.PassiveAggressive`,
         :class:`palmette.solvers.AROW` (for both ``tol`` is the mean loss of an epoch below which to stop).
@@ -66,7 +66,7 @@ class Perceptron(StructuredEstimator):
     Attributes
     ----------
     classes_, coef_, result_, fit_seconds_
-        As for :class:`CRF`; ``result_.gap`` is NaN, since there is no minimum to certify.
+        As for :class:`CRF`; ``result_.gap`` is NaN, since there is no optimum to certify.
 
     Examples
     --------

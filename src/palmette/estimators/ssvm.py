@@ -88,7 +88,7 @@ class SSVM(KernelEstimator):
         Weight of the kernel of transitions (1 for equal label pairs) relative to that of nodes: the transitions are
         penalised by ``l2 / edge_weight``. It means the same without ``kernel``.
     cache_size : float, default=2000
-        Megabytes for the Gram matrix. If it does not fit, inner products of small whole numbers (binary pixels) take a
+        Megabytes for the Gram matrix. If it does not fit, inner products of small integers (binary pixels) take a
         byte each; otherwise some rows stay and the others are computed when they are needed. Up to 1,024 rows at a time
         are computed beside it.
     solver : str or solver object, default="auto"
@@ -106,7 +106,7 @@ class SSVM(KernelEstimator):
         for C = 0.01 and 0.1 and less than a third for C = 1, and a quarter on 1,000 sentences of CoNLL-2000 (93,535
         weights) for C = 0.1.
     tol : float, optional
-        Relative suboptimality wanted; ``result_.reason`` says what was reached. By default 1e-2 for the hinge, where
+        Relative suboptimality to reach; ``result_.reason`` says what was reached. By default 1e-2 for the hinge, where
         smaller ones take many times as long and change no score, and 1e-3 for the other losses.
     max_iter, states, transitions, edge_features, fit_intercept, min_count, n_hash, classes, class_weight, n_jobs, \
     random_state, verbose, callbacks, warm_start
@@ -245,7 +245,7 @@ class SSVM(KernelEstimator):
 
     @property
     def usual_tol(self) -> float:
-        """The relative suboptimality wanted where ``tol`` is None."""
+        """The relative suboptimality to reach where ``tol`` is None."""
         return USUAL_TOL.get(self.loss, 1e-3)
 
     def _check_loss(self) -> None:

@@ -148,7 +148,7 @@ class CRFCV(Tuned, CRF):
     Columns of features are those of all samples. That gives nothing away: a column that no training sample of a fold
     has gets no weight there or stays at 0. Only ``min_count`` counts in all samples.
 
-    A kernel has no weights to start from: every fit begins anew. The ramp loss is not convex: its fits start from those
+    With a kernel every fit starts from scratch. The ramp loss is not convex: its fits start from those
     of stronger penalties.
 
     Examples

@@ -167,7 +167,7 @@ class WordClusters(BaseEstimator):
         numbers += [(name, getattr(self, name)) for name in ("n_components", "window", "min_count")]
         for name, value in numbers:
             if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
-                raise ValueError(f"{name} must be a whole number >= 1, got {value!r}")
+                raise ValueError(f"{name} must be an integer >= 1, got {value!r}")
         if not sizes:
             raise ValueError("n_clusters is empty; give at least one number of clusters")
         return [int(size) for size in sizes]

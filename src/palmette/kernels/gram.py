@@ -25,7 +25,7 @@ class Gram:
     Three ways, the first that fits into ``budget`` bytes:
 
     * ``"full"``: the whole matrix, four bytes a value;
-    * ``"bytes"``: inner products of rows of small whole numbers (binary pixels), one byte each, beside a table of 256
+    * ``"bytes"``: inner products of rows of small integers (binary pixels), one byte each, beside a table of 256
       kernel values;
     * ``"rows"``: some rows stay, the others are computed by blocks when a sample needs them.
 
@@ -107,7 +107,7 @@ class Gram:
         self._whole = None
 
     def _numbers_bytes(self) -> bool:
-        """Whether inner products are whole numbers below 256; sets their kernel values."""
+        """Whether inner products are integers below 256; sets their kernel values."""
         if not isinstance(self.kernel, ProductKernel) or sparse.issparse(self.rows):
             return False
         norms = squared_norms(self.rows)

@@ -13,7 +13,7 @@ from palmette.kernels.base import Kernel, inverse_roots
 from palmette.kernels.rows import Rows, products, squared_norms, variance
 from palmette.registry import register
 
-_SMALL = 2.0**24  # whole numbers below this are exact in single precision
+_SMALL = 2.0**24  # integers below this are exact in single precision
 _RANGE = 50.0  # exponents of a Gaussian below this lose nothing that matters in single precision
 
 

@@ -30,7 +30,7 @@ class OnlineState:
         return replace(self, w=self.w.copy(), drift=self.drift.copy(), variance=self.variance.copy())
 
     def weights(self, averaged: bool) -> np.ndarray:
-        """The averaged or the present weights."""
+        """The averaged or the current weights."""
         return self.w - self.drift / self.age if averaged else self.w.copy()
 
 

@@ -55,7 +55,7 @@ class PassState:
         return replace(self, **arrays)
 
     def restart_average(self) -> None:
-        """Average from the present weights on."""
+        """Average from the current weights on."""
         self.drift[:] = 0.0
         self.age = 0
 

@@ -28,7 +28,7 @@ class BoundDisplay:
         Their means or sums over the samples.
     xlabel, ylabel : str
     rounds : array, optional
-        Places on the x axis where a loss that is not convex was linearised anew.
+        Places on the x axis where a loss that is not convex was linearised again.
     log : bool, default=False
         Whether the x axis is logarithmic.
 
@@ -117,7 +117,7 @@ class BoundDisplay:
         if against not in _AXES:
             raise ValueError(f"against must be one of {', '.join(map(repr, _AXES))}, got {against!r}")
         if not isinstance(points, Integral) or points < 2:
-            raise ValueError(f"points must be a whole number of at least 2, got {points!r}")
+            raise ValueError(f"points must be an integer of at least 2, got {points!r}")
         if getattr(estimator, "kernel", None) is None:
             X = clone(estimator).encode(X)  # once for all fits
         data = _Data(X, y, sample_weight, average, {"task_loss": task_loss, "rescaling": rescaling})
@@ -164,7 +164,7 @@ class BoundDisplay:
         if rounds and len(self.rounds):
             self.rounds_ = ax.vlines(
                 self.rounds, 0.0, 1.0, transform=ax.get_xaxis_transform(), color="0.8", lw=0.7, zorder=0,
-                label="linearised anew",
+                label="linearised again",
             )  # fmt: skip
         ax.set(xlabel=self.xlabel, ylabel=self.ylabel, xscale="log" if self.log else "linear")
         ax.legend()
@@ -210,7 +210,7 @@ class _Trail:
 
 
 def _along_fit(estimator: Any, data: _Data, points: int) -> tuple[list[Any], np.ndarray, list[Any]]:
-    """Steps of a fit, the bounds there, and the steps after which it linearised anew."""
+    """Steps of a fit, the bounds there, and the steps after which it linearised again."""
     from sklearn.base import clone
 
     trail = _Trail(points - 1)

@@ -17,7 +17,7 @@ _STREAM = 5_512_014  # keeps these draws apart from others of the same seed
 
 @register("regularizer")
 class Decomposition(BaseEstimator):
-    """Cut every training sample at random into pieces of mean size ``size``, anew in every epoch.
+    """Cut every training sample at random into pieces of mean size ``size``, with new cuts in every epoch.
 
     A piece keeps the feature vectors of its positions as they were in the whole sample; the edges between pieces are
     dropped. Samples of at most ``size`` positions stay whole. Pieces of longer chains have ``floor(size)`` or

@@ -72,7 +72,7 @@ def dual_value(problem: Any, state: BlockState) -> float:
 
 
 def checked(problem: Any, blocks: Blocks, state: BlockState, best: Best) -> Best:
-    """The better of ``best`` and the present state, by full passes; rounding errors of the weights are removed."""
+    """The better of ``best`` and the current state, by full passes; rounding errors of the weights are removed."""
     # Weak duality: dual value <= optimum <= objective, at any masses and any weights. The dual value is computed from
     # the masses alone, the objective by full passes; gaps met during visits are estimates and certify nothing.
     blocks.refresh(state)

@@ -48,7 +48,7 @@ class BundleState:
 class Bundle:
     """Minimise ``loss(w) + sum_j (l2_j / 2) w_j^2 + l1_j |w_j|`` by cutting planes; the loss need not be smooth.
 
-    An iteration takes the cut of the loss at the present point and maximises the dual over all cuts,
+    An iteration takes the cut of the loss at the current point and maximises the dual over all cuts,
     ``max_a <a, offsets> - sum_j max(|m_j| - l1_j, 0)^2 / (2 l2_j)`` with ``m = sum_k a_k g_k``, on the simplex. Its
     value is the lower bound; its solution gives the minimiser ``-soft(m, l1) / l2`` of the cuts and the penalty, where
     ``soft`` takes ``l1`` off the size of each entry and makes smaller ones zero. The next cut is taken on the
@@ -68,7 +68,7 @@ class Bundle:
         Gradients kept in memory. Beyond it the least recently useful cut is dropped, and useful ones are merged
         into their mean, which slows the run down but keeps the bound.
     callbacks : sequence of callables
-        Called with the ``Step`` of every iteration; a true answer stops the run.
+        Called with the ``Step`` of every iteration; a true return value stops the run.
     """
 
     max_iter: int = 1000

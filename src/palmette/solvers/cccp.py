@@ -70,7 +70,7 @@ class RecycledCuts:
 class MovedTargets:
     """The dual of the multiclass hinge on all rounds: samples whose best label stays keep their dual variables.
 
-    The tangent of ``max_k f_k - f(y)`` at the present weights is ``f(best label there) - f(y)``, so that the convex
+    The tangent of ``max_k f_k - f(y)`` at the current weights is ``f(best label there) - f(y)``, so that the convex
     problem is a hinge which subtracts the score of that label.
     """
 
@@ -89,7 +89,7 @@ class MovedTargets:
 
 
 class Restarted:
-    """Any solver that starts from given weights, anew in every round."""
+    """Any solver that starts from given weights, restarted in every round."""
 
     def __init__(self, solver: Any) -> None:
         self.solver = solver
@@ -133,10 +133,10 @@ class CCCP:
     inner : {"auto", "bundle", "dual"} or solver object
         What solves the convex problems: the bundle method, or the dual of the multiclass hinge
         (:class:`~palmette.solvers.MulticlassDual`, whose variables are kept from round to round likewise); "auto" is
-        the dual where it serves and features are scaled. Another solver object starts anew in each round from the
+        the dual where it applies and features are scaled. Another solver object restarts in each round from the
         present weights.
     start : {"auto", "convex", "structure", "zero"}
-        Where a run without ``w0`` starts: the minimiser of ``A + penalty``, roughly; weights that the structure knows
+        Where a run without ``w0`` starts: the minimiser of ``A + penalty``, roughly; weights provided by the structure
         (``first_weights``: ``Ranking``, whose convex solution is 0), best scaled; or zero. "auto" is "structure" where
         there is one, else "convex".
     recycle : bool
@@ -259,7 +259,7 @@ class _Rounds:
         self.ends: list[int] = []
         self.w = self.slope = np.zeros(convex.n_params)
         self.value = np.inf
-        self._convex_value: float | None = None  # of A + penalty at the present weights
+        self._convex_value: float | None = None  # of A + penalty at the current weights
 
     def begin(self, w: np.ndarray, solve_convex: bool) -> None:
         """Start at ``w``, or at the minimiser of the convex problem that is found from there."""
@@ -277,7 +277,7 @@ class _Rounds:
                 first.append(step.primal)
             return self.short and first[0] - step.primal >= GAIN * (step.primal - step.lower)
 
-        # Up to a constant the convex problem lies above J and touches it at the present weights, so J falls by at least
+        # Up to a constant the convex problem lies above J and touches it at the current weights, so J falls by at least
         # what the problem gains. There is no bound on J: the run ends where a round gains little.
         before = self.w, self.value, self.slope, self._convex_value
         self._minimise(enough)
@@ -287,7 +287,7 @@ class _Rounds:
             self.recorder.history[-1] = self.recorder.history[-1]._replace(primal=self.value)
 
     def _tangent(self) -> None:
-        """The tangent of the concave part at the present weights, and with its value the objective."""
+        """The tangent of the concave part at the current weights, and with its value the objective."""
         less, self.slope = self.concave.loss(self.w)
         self.n_oracle += 1
         if self._convex_value is not None:

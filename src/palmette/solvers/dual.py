@@ -26,12 +26,12 @@ class DualAscent:
     r"""Block-coordinate ascent in the dual of a chain CRF with L2 (and L1).
 
     A sample's dual variables are marginals ``mu_i`` (see ``structures.chain.loops.dual_state``). A visit
-    computes its marginals ``p`` under the present weights and moves there by the share
+    computes its marginals ``p`` under the current weights and moves there by the share
 
         ``gamma = min(1, gap_i l2 / (c_i |E_p psi - E_mu psi|^2))``,  ``gap_i = log Z_i - <theta_i, mu_i> - h_i``,
 
     which maximises the bound ``sum_i c_i h_i - R*(z)`` exactly, ``h_i <= H(mu_i)`` being the mean of entropies of the
-    marginals met so far. The bound never falls, needs no step size, and is the certificate; convergence is linear.
+    marginals met so far. The bound never decreases, needs no step size, and is the certificate; convergence is linear.
     Samples with small gaps are visited every third epoch only. ``primal`` in the history is the bound plus the gaps
     met during the epoch; the objective itself is computed when these promise that ``tol`` is reached.
 
@@ -43,7 +43,7 @@ class DualAscent:
     max_iter : int
         Epochs.
     tol : float
-        Relative suboptimality wanted, proven.
+        Relative suboptimality to reach, proven.
     random_state : int
         Orders the visits.
     """

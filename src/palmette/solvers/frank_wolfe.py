@@ -22,7 +22,7 @@ class FrankWolfe(BlockAscent):
     moves mass to the best active output from the worst one by exact steps; samples with small gaps are visited every
     third epoch only. The gap between objective and dual is exact, computed by a full pass when the sum of the
     block gaps seen in an epoch says that it is worth it, and at least every ``check_every`` epochs. The primal point
-    is the better of the present weights and the running mean of those of the last epochs.
+    is the better of the current weights and the running mean of those of the last epochs.
 
     Graphs whose best labels are not known exactly (``Graph`` beyond its ``memory_limit``) have the relaxed dual: the
     active set then holds vertices of the local polytope, perhaps fractional ones, which a linear program finds.

@@ -36,7 +36,7 @@ class KernelFrankWolfe:
     Every sample has a short list of active labelings with their weights. A visit finds the augmented best labeling,
     adds it, and moves weight from the worst to the best active labelings by exact steps that need only the kernel
     values between the sample's own rows; after ``rounds`` of that the scores of all rows follow at once, by multiples
-    of rows of the Gram matrix. Scores are kept in single precision; before a certificate they are computed anew from
+    of rows of the Gram matrix. Scores are kept in single precision; before a certificate they are recomputed from
     the coefficients, and the point returned is one that was certified. The gap is exact for the kernel values in single
     precision, so that a ``tol`` below 1e-6 means little.
 
@@ -137,7 +137,7 @@ class KernelFrankWolfe:
 
 
 def certified(problem: KernelProblem, active: KernelState, best: Certified) -> Certified:
-    """The better of ``best`` and the present state, by a full pass over scores computed anew."""
+    """The better of ``best`` and the current state, by a full pass over recomputed scores."""
     coef = active.refresh(problem)
     penalty = active.penalty(problem)
     weight = problem.samples.weight

@@ -80,7 +80,7 @@ class LBFGS:
     Without L1 each step satisfies the strong Wolfe conditions. With L1 it is OWL-QN: the shortest subgradient
     gives the orthant, and the step stays inside it by setting weights that would cross zero to zero.
 
-    Real-valued columns are scaled (:mod:`palmette.solvers.scaling`), which changes the way and not the objective.
+    Real-valued columns are scaled (:mod:`palmette.solvers.scaling`), which changes the iterates, not the objective.
 
     A run stops when the proven gap is at most ``tol`` times the objective (``reason="gap"``; the bound of the gradient
     is computed at every iteration, that of the cuts at every tenth). Weights without a penalty leave no bound; then it
@@ -107,9 +107,9 @@ class LBFGS:
     max_iter : int
         Iterations of one call; a resumed run has as many again.
     tol : float
-        Relative suboptimality wanted; 0 runs to ``max_iter`` or machine precision.
+        Relative suboptimality to reach; 0 runs to ``max_iter`` or machine precision.
     callbacks : sequence of callables
-        Called with the ``Step`` of every iteration; a true answer stops the run.
+        Called with the ``Step`` of every iteration; a true return value stops the run.
     """
 
     memory: int | None = None
@@ -312,7 +312,7 @@ class LBFGS:
 
 
 def _prove(problem: Problem, run: LBFGSState) -> None:
-    """Take note of what the subgradient at the present point proves, which costs no pass."""
+    """Take note of what the subgradient at the current point proves, which costs no pass."""
     run.pool.prove(run.place.primal - _residual(problem.regularizer, run.place))
 
 

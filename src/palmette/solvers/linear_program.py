@@ -109,7 +109,7 @@ class LinearProgram:
     tol : float
         Relative gap at which the run stops (``reason="gap"``); 0 runs until no constraint is violated.
     callbacks : sequence of callables
-        Called with the ``Step`` of every iteration; a true answer stops the run.
+        Called with the ``Step`` of every iteration; a true return value stops the run.
 
     Examples
     --------

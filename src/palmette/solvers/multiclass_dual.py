@@ -238,7 +238,7 @@ class _Run:
         self.best = self.best._replace(lower=max(self.best.lower, lower))
 
     def _compare(self) -> None:
-        """The objective at the present weights and at their running mean."""
+        """The objective at the current weights and at their running mean."""
         state = self.state
         points = [state.w.copy()] + ([state.mean()] if state.trail_share else [])
         for w in points:

@@ -25,7 +25,7 @@ class Start(NamedTuple):
 def first_weights(problem: Any, w0: np.ndarray | None, *, scaled: bool = True) -> Start:
     """``w0`` if given, and zero for convex losses.
 
-    For a difference of convex losses these are the weights that the structure knows (``first_weights``; best scaled,
+    For a difference of convex losses these are the weights provided by the structure (``first_weights``; best scaled,
     unless ``scaled`` is false because the caller sets their length), else a rough minimiser of the convex part, where
     the penalty leaves one.
     """

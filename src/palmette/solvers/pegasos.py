@@ -60,7 +60,7 @@ class Pegasos:
     max_iter : int
         Epochs.
     tol : float
-        Relative gap at which the run stops. The error falls like 1 / epochs: 1e-2 takes tens of epochs, 1e-4 thousands.
+        Relative gap at which the run stops. The error decreases as 1 / epochs: 1e-2 takes tens, 1e-4 thousands.
     batch : int
         Samples per step.
     averaged : bool
@@ -68,10 +68,10 @@ class Pegasos:
     check_every : int
     random_state : int
     callbacks : sequence of callables
-        Called with the ``Step`` of every epoch; a true answer stops the run.
+        Called with the ``Step`` of every epoch; a true return value stops the run.
 
     Losses that are not convex (ramp) are minimised directly: ``lower`` and ``gap`` are NaN then, and the run stops when
-    the best objective falls by less than ``tol``, relatively, from one check to the next ``check_every`` epochs later.
+    the best objective decreases by less than ``tol``, relatively, between checks ``check_every`` epochs apart.
 
     Examples
     --------
@@ -96,7 +96,7 @@ class Pegasos:
             self, positive=("max_iter", "batch", "check_every"), not_negative=("tol", "random_state")
         )
         if int(self.batch) != self.batch:
-            raise ValueError(f"Pegasos: batch must be a whole number of samples, got {self.batch!r}")
+            raise ValueError(f"Pegasos: batch must be an integer number of samples, got {self.batch!r}")
 
     def solve(self, problem: Any, w0: np.ndarray | None = None, state: PegasosState | None = None) -> Result:
         """Minimise from ``w0`` (zero by default), or go on from the ``state`` of an earlier result (which is kept)."""
@@ -172,5 +172,5 @@ class Pegasos:
         run.cut(done.offset, done.gradient, np.zeros_like(run.w))
 
     def _check(self, problem: Any, run: PegasosState) -> None:
-        """Try the average, or the present weights: one pass, which gives a cut too."""
+        """Try the average, or the current weights: one pass, which gives a cut too."""
         run.look(problem, run.total / run.age if self.averaged else run.w)

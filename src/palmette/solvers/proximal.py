@@ -66,7 +66,7 @@ class Proximal:
     shorter. ``b`` grows as in Nesterov's method and starts again from 0 when the step turns against the movement
     (adaptive restart).
 
-    Real-valued columns are scaled (:mod:`palmette.solvers.scaling`), which changes the way and not the objective.
+    Real-valued columns are scaled (:mod:`palmette.solvers.scaling`), which changes the iterates, not the objective.
 
     A run stops when the proven gap is at most ``tol`` times the objective (``reason="gap"``) or, where weights without
     L2 leave no bound, when the shortest subgradient is at most ``tol`` times that of the start (``"subgradient"``),
@@ -74,7 +74,7 @@ class Proximal:
     precision"`` if it has arrived, else, not converged, with ``"line search"``: the gradient is then wrong. The result
     is the best point met.
 
-    With a ``Decomposition`` every iteration cuts the samples anew and takes the values and gradients it needs on
+    With a ``Decomposition`` every iteration cuts the samples again and takes the values and gradients it needs on
     these pieces. There is no fixed objective then: ``primal`` is that of the epoch, ``gap`` is NaN, and the run stops
     when the mean of five epochs differs from that of the five before by at most ``tol`` times it
     (``"relative change over 10 epochs"``).
@@ -84,11 +84,11 @@ class Proximal:
     max_iter : int
         Iterations of one call; a resumed run has as many again.
     tol : float
-        Relative suboptimality wanted.
+        Relative suboptimality to reach.
     random_state : int
         Of the cuts, where there is a ``Decomposition``.
     callbacks : sequence of callables
-        Called with the ``Step`` of every iteration; a true answer stops the run.
+        Called with the ``Step`` of every iteration; a true return value stops the run.
     """
 
     max_iter: int = 2000
@@ -272,7 +272,7 @@ def _step(problem: Problem, run: ProximalState) -> bool:
 
 
 def _cuts(problem: Any) -> bool:
-    """Whether the samples are cut anew each epoch, so that there is no fixed objective."""
+    """Whether the samples are cut again in each epoch, so that there is no fixed objective."""
     return getattr(problem, "decomposition", None) is not None
 
 

@@ -44,7 +44,7 @@ class Stochastic:
     max_iter : int
         Epochs.
     tol : float
-        Relative suboptimality wanted: the run stops when the proven gap, or the relative decrease over two checks
+        Relative suboptimality to reach: the run stops when the proven gap, or the relative decrease over two checks
         (``check_every`` epochs apart each), reaches it. With L1, ``converged`` is true only where the gap proves it: a
         slow decrease says little there. Nor is it where the proven gap is above 1 %.
     check_every : int
@@ -62,7 +62,7 @@ class Stochastic:
     and the run stops when it changes by less than ``tol``, relatively, from one epoch to the next.
 
     A loss that is not convex (ramp) is minimised directly: ``lower`` and ``gap`` are NaN then, and the decrease stops
-    the run. Without ``w0`` it starts at weights that the structure knows (``Ranking``), or at those that 20 epochs on
+    the run. Without ``w0`` it starts at weights provided by the structure (``Ranking``), or at those that 20 epochs on
     the convex part of the loss lead to.
     """
 

@@ -76,7 +76,7 @@ class Subgradient:
     check_every : int
         Iterations between two averages that are tried.
     callbacks : sequence of callables
-        Called with the ``Step`` of every iteration; a true answer stops the run.
+        Called with the ``Step`` of every iteration; a true return value stops the run.
 
     The ramp loss and other losses that are not convex are minimised directly: ``lower`` and ``gap`` are NaN then, and
     the point found is one that descent no longer improves, not an optimum. Without ``w0`` the run starts at weights

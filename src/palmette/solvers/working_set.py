@@ -98,7 +98,7 @@ def _with_room(array: np.ndarray, n: int) -> np.ndarray:
 class WorkingSetBlocks:
     """Visits of samples: one oracle call each, a constraint if it is violated enough, then steps over all constraints.
 
-    A constraint is the cut of the sample's loss at the present weights, so any convex loss will do.
+    A constraint is the cut of the sample's loss at the current weights, so any convex loss will do.
     """
 
     variables = WorkingSet

@@ -65,7 +65,7 @@ class SoftHinge:
 
 
 def divided(tables: Any, t: float) -> Any:
-    """Tables with all numbers divided by t, whatever parts a structure has; whole numbers are places, not scores."""
+    """Tables with all numbers divided by t, whatever parts a structure has; integers are places, not scores."""
     changed: dict[str, Any] = {}
     for name in (own.name for own in fields(tables)):
         value = getattr(tables, name)

@@ -28,7 +28,7 @@ class Instance:
         Names the batch in messages.
     theta : the potentials, as the structure takes them
     exact : bool
-        Whether all potentials are whole numbers whose sums a double holds exactly. Ties are then real, so
+        Whether all potentials are integers whose sums a double holds exactly. Ties are then real, so
         outputs are compared and not only their values.
     """
 
@@ -127,7 +127,7 @@ class Reference(ABC):
         raise self._lacks("read_parts", "marginals() and max_marginals()")
 
     def draw_cost(self, rng: np.random.Generator, theta: Any, whole: bool) -> Cost | None:
-        """A random cost (of whole numbers if ``whole``), or None if the structure takes none."""
+        """A random cost (of integers if ``whole``), or None if the structure takes none."""
         return None
 
     def draw_limits(self, rng: np.random.Generator, theta: Any) -> Iterable[Limit]:

@@ -146,7 +146,7 @@ class ColumnText:
         ----------
         out : text file
         *predicted : list of list of str
-            For each new column its values, one list per sentence. Lines of CoNLL-U that are no words get ``_``.
+            For each new column its values, one list per sentence. Lines of CoNLL-U that are not words get ``_``.
         """
         for column in predicted:
             self._check_shape(column)

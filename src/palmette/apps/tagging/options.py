@@ -40,7 +40,7 @@ OPTIONS = {
         Option("label_column", "Column of the label, from 0; negative counts from the end.", int, -1),
         Option("encoding", "Learn spans in this encoding; predictions are in that of the data.",
                choices=("iob1", "iob2", "iobes", "bilou", "bmes", "bmes6")),
-        Option("invalid", "What to do with labels that are no valid spans.", choices=("repair", "raise")),
+        Option("invalid", "What to do with labels that are not valid spans.", choices=("repair", "raise")),
         Option("clusters", "Learn so many word clusters as further columns (64,256).", metavar="N,N", check=_sizes),
         Option("min_count", "Drop features that occur less often.", int),
         Option("n_hash", "Hash features to N columns, to save memory.", int, metavar="N", flag="--hash"),

@@ -115,7 +115,7 @@ def page_learner(
     temperature : float, default=0.2
         Of the M3N: how far its hinge is rounded off.
     tol : float, default=0.002
-        Relative suboptimality wanted; L-BFGS also ends where ten iterations bring less.
+        Relative suboptimality to reach; L-BFGS also ends where ten iterations bring less.
     n_jobs : int, default=-1
 
     Examples

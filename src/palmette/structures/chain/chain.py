@@ -38,19 +38,19 @@ class Chain(ModelParts, BaseEstimator):
     Parameters
     ----------
     order : {1, 2}, default=1
-        Whether learners have weights for label pairs, or for pairs and triples. Answers follow the tables they get.
+        1: learners have weights for label pairs; 2: for pairs and triples. Inference follows the tables it is given.
     allowed : None, str, list of pairs, or tables, default=None
         Which labels may follow each other, in training and in prediction:
 
         * the name of a span encoding of :mod:`palmette.data.span_encodings` (``"IOB2"``, ``"IOBES"``, ``"BMES"``, ...):
-          what is valid in it, also at the start and the end;
+          the transitions valid in it, start and end included;
         * pairs ``(left, right)`` of labels; ``(None, label)`` allows a start and ``(label, None)`` an end, and without
-          any such pair every label may stand there;
+          any such pair every label is allowed there;
         * a bool array (labels, labels), or :class:`palmette.data.Transitions`, in the order of ``classes_``.
 
-        Labels have names only once there is data, so learners :meth:`bind` it to them.
+        Label names are known only from the data, so learners :meth:`bind` the structure to them.
 
-    Every answer works on a packed batch (:class:`~palmette.structures.ChainTables`), takes ``cost=`` (tables
+    Every operation takes a packed batch (:class:`~palmette.structures.ChainTables`), takes ``cost=`` (tables
     added to the potentials) and ``within=`` (a :class:`~palmette.structures.Restriction`), and releases the
     GIL. Among equally good outputs the one with the lexicographically lowest codes wins.
 
@@ -170,7 +170,7 @@ class Chain(ModelParts, BaseEstimator):
         bonus: np.ndarray,
         base: np.ndarray,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """``argmax_y gain[c] (f(y) - base) + bonus[c]`` where c, a whole number, is what y costs in all.
+        """``argmax_y gain[c] (f(y) - base) + bonus[c]`` where c, an integer, is what y costs in all.
 
         Parameters
         ----------

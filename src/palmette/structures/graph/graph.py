@@ -37,12 +37,12 @@ class Graph(ModelParts, GraphInference):
     ``(nodes, edges)`` or ``(nodes, edges, edge_features)``, or of dicts; ``y`` has one label per node. Chains, trees,
     and grids are special cases (``chain_graph``, ``tree_graph`` and ``grid_graph`` of :mod:`palmette.data` make them).
 
-    **How answers are found.** Forests: message passing, compiled, all graphs of a batch in one call. Other graphs one
-    by one: by a junction tree where its tables fit ``memory_limit``; the best labels of two-label graphs with
-    submodular edges by a graph cut. Beyond that, best labels come from sequential message passing with a proven bound,
-    and sums from tree-reweighted message passing, a convex upper bound whose gradient are its marginals.
-    :meth:`explain` says what is used for given graphs, and an :class:`~palmette.errors.ApproximateInferenceWarning`
-    tells when an answer is not exact.
+    **Inference.** Forests: compiled message passing, all graphs of a batch in one call. Other graphs are solved one by
+    one: by a junction tree if its tables fit ``memory_limit``, or, for the best labels of two-label graphs with
+    submodular edges, by a graph cut. Otherwise best labels come from sequential message passing with a proven bound,
+    and sums from tree-reweighted message passing, a convex upper bound whose gradient is its marginals.
+    :meth:`explain` reports the methods for given graphs, and approximate results raise an
+    :class:`~palmette.errors.ApproximateInferenceWarning`.
 
     Parameters
     ----------
@@ -50,8 +50,8 @@ class Graph(ModelParts, GraphInference):
         Edges without direction: label pairs ``i, j`` and ``j, i`` share their weights. For all edges, or for those of
         the types named.
     parameters : {"shared", "own"}
-        "own": every node and every edge has weights of its own, by its number; all samples then have the same graph
-        (multi-label classification, say).
+        "own": every node and every edge has its own weights, by its number; all samples then have the same graph (for
+        example in multi-label classification).
     labels : dict, optional
         ``{node type: [labels]}``: the labels that nodes of each type can have. By default those that occur in training
         at nodes of the type; all labels where there is one type.
@@ -59,19 +59,19 @@ class Graph(ModelParts, GraphInference):
         Whether label pairs have a weight at every edge, besides those of edge features. False: an edge scores by its
         features alone, so that one constant feature scales its potentials.
     inference : {"auto", "exact", "junction_tree", "graph_cut", "bounded", "loopy", "integer_program"}
-        How the best labels of graphs that are no forests are found. "exact" ends with an integer program.
+        Method for the best labels of graphs that are not forests. "exact" ends with an integer program.
     sums : {"auto", "exact", "reweighted", "bethe"}
-        How graphs that are no forests are summed over: "auto" by a junction tree if it fits, else reweighted.
+        Method for sums on graphs that are not forests: "auto" is a junction tree if it fits, otherwise reweighted.
     oracle : {"relaxed", "undergenerating"}
         What :class:`~palmette.SSVM` maximises where the best labels are not known exactly: the linear relaxation, which
-        keeps the objective convex and an upper bound, or whatever labels ``inference`` finds.
+        keeps the objective convex and an upper bound, or the labels that ``inference`` finds.
     memory_limit : float, optional
-        Bytes that the messages of one junction tree may take. By default 2^27, and the largest clique may have 2^17.5
-        entries (larger ones are slow): a limit of your own lifts the latter.
+        Maximal bytes for the messages of one junction tree. By default 2^27, and the largest clique may have 2^17.5
+        entries (larger ones are slow); an explicit limit removes the latter restriction.
     tol : float, default=1e-8
         Relative accuracy of tree-reweighted sums: their proven bounds differ by at most this share.
     max_sweeps : int, default=2000
-        Passes over all messages of a graph at most; graphs that need more are counted in ``result_.n_unconverged``.
+        Maximal passes over all messages of a graph; graphs that need more are counted in ``result_.n_unconverged``.
 
     Notes
     -----

@@ -129,7 +129,7 @@ def _checked_order(order: Any, i: int) -> np.ndarray:
 
 
 def checked_grades(grades: Any, query: int) -> np.ndarray:
-    """Grades of one query as int64; anything but whole numbers from 0 on is refused, naming query and document.
+    """Grades of one query as int64; anything but integers from 0 on is refused, naming query and document.
 
     >>> checked_grades([0.0, 2.0], 0)
     array([0, 2])

@@ -49,7 +49,7 @@ class PlackettLuce(StructuredEstimator):
     solver : {"auto", "lbfgs", "bundle", "proximal", "stochastic", "subgradient"} or solver object
         "auto" is L-BFGS (OWL-QN with l1), and "proximal" with a group lasso.
     tol : float, default=1e-4
-        Relative suboptimality wanted, None for the default; ``result_.reason`` says what was reached.
+        Relative suboptimality to reach, None for the default; ``result_.reason`` says what was reached.
     max_iter : int, optional
         Iterations (or epochs) at most; the solver's default if None.
     min_count : int, default=1

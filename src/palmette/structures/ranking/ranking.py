@@ -32,7 +32,7 @@ class Ranking(ModelParts, BaseEstimator):
     """Rankings of the documents of a query; the score of one is ``f(pi) = sum_d s_d c_{rank(d)}``.
 
     A sample is a query, a row of its table is a document with the score ``s_d = <w, x_d>``, and ``c`` are weights of
-    ranks that do not rise, so the best ranking is the documents sorted by score. Outputs are given to ``fit`` as
+    ranks that do not increase, so the best ranking is the documents sorted by score. Outputs are given to ``fit`` as
     grades of relevance, one integer of at least 0 per document, and ``predict`` returns for each query its documents
     (numbers from 0), best first. ``SSVM(Ranking(), loss="ramp")`` with the NDCG loss is the learner to start from.
 
@@ -47,16 +47,16 @@ class Ranking(ModelParts, BaseEstimator):
         * an array by rank, at least as long as the largest query;
         * a function of the array of ranks 1..n.
 
-        They must be positive, must not rise, and must not all be alike.
+        They must be positive, must not increase, and must not all be equal.
     ties : {"given", "best"}, default="given"
-        Documents of equal grade can stand in any order. "given" takes the order in which they are given for the true
-        one; with "best" the truth is whichever of the equally good orders the model prefers, and the hinge loss becomes
+        Documents of equal grade can be in any order. "given" treats the order in which they are given as the true one;
+        with "best" the truth is the one of the equally good orders that the model prefers, and the hinge loss becomes
         ``min over y'' of max_y [f(y) + D(y)] - f(y'')``, which is not convex.
 
     Notes
     -----
-    Among equally good rankings, documents of higher score stand first, then earlier ones. There are no sums over
-    rankings (they are permanents), so ``CRF`` refuses this structure; :class:`palmette.PlackettLuce` has probabilities.
+    Among equally good rankings, documents of higher score come first, then earlier ones. Summing over rankings is
+    intractable (a permanent), so ``CRF`` refuses this structure; :class:`palmette.PlackettLuce` has probabilities.
 
     Examples
     --------
@@ -66,7 +66,7 @@ class Ranking(ModelParts, BaseEstimator):
     >>> [order.tolist() for order in SSVM(Ranking(), C=10.0, task_loss="ndcg").fit(X, y).predict(X)]
     [[1, 2, 0], [1, 0]]
 
-    Scores of its own:
+    With explicit scores:
 
     >>> theta = RankingTables(np.array([1.0, 3.0, 2.0]), np.array([0, 3]))
     >>> Ranking().best(theta).codes  # ranks
@@ -138,7 +138,7 @@ class Ranking(ModelParts, BaseEstimator):
         return RankingCodec()
 
     def check_outputs(self, codes: np.ndarray, offsets: np.ndarray) -> None:
-        """Say how many queries have grades that tell no two documents apart; they are kept."""
+        """Warn of queries whose grades distinguish no two documents; they are kept."""
         grades, lengths = grades_of(codes), np.diff(offsets)
         single = lengths == 1
         alike = (
@@ -163,7 +163,7 @@ class Ranking(ModelParts, BaseEstimator):
         )
         warn_caller(
             f"The loss of {int((single | alike).sum())} of {len(lengths)} queries is 0 for every order, since their "
-            f"grades tell no two documents apart ({', '.join(kinds)}; the first is query "
+            f"grades distinguish no two documents ({', '.join(kinds)}; the first is query "
             f"{int(np.flatnonzero(single | alike)[0])}). They are kept.{given}",
             UserWarning,
         )

@@ -28,15 +28,15 @@ class SemiMarkov(ModelParts, SegmentInference):
     features of its tokens, of its first and of its last token, by its length, and by ``segment_features``.
 
     Outputs are given to ``fit`` as segments ``(start, stop, label)`` or as IOB2 labels (``B-NP``, ``I-NP``, ``O``), and
-    come back from ``predict`` in the same form.
+    ``predict`` returns the same form.
 
     Parameters
     ----------
     max_length : int or dict
-        Positions of a segment at most: one number for all labels, or ``{label: number, None: number of the others}``.
+        Maximal positions of a segment: one number for all labels, or ``{label: number, None: number of the others}``.
         Segments of the label ``outside`` have one position unless the dict names it.
     segment_features : callable, optional
-        ``segment_features(sequence, start, stop)`` names features of the segment ``sequence[start:stop]`` as a whole: a
+        ``segment_features(sequence, start, stop)`` gives features of the segment ``sequence[start:stop]`` as a whole: a
         dict or a list of strings, like the features of a position.
     outside : label or None, default="O"
         Label of the positions between the given segments. With None every position must belong to a given segment.
@@ -49,7 +49,7 @@ class SemiMarkov(ModelParts, SegmentInference):
     >>> CRF(SemiMarkov(max_length=3), l2=0.1).fit(X, Y).predict([[["New"], ["York"], ["pub"], ["old"]]])
     [[(0, 2, 'place')]]
 
-    Potentials of their own: two positions, one label, a segment of two is worth 1.
+    With explicit potentials: two positions, one label, a segment of length two scores 1.
 
     >>> import numpy as np
     >>> from palmette.structures import SegmentTables
