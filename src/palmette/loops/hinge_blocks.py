@@ -71,6 +71,6 @@ def first_best(values: Sequence[float], tie: float = TIE) -> int:
     """Position of the maximum, the first of those that are equal up to rounding."""
     best = 0
     for m, value in enumerate(values):
-        if value > values[best] + tie * (1.0 + abs(value)):
+        if value > values[best] and value > values[best] + tie * (1.0 + abs(value)):
             best = m
     return best

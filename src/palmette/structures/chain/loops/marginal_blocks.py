@@ -124,12 +124,11 @@ class PackedMarginals(ChainMarginals):
         """Visit the samples of ``order``."""
         from palmette.structures.chain.kernels.smo import smo_pass
 
-        chains, samples, packed = self._packed.chains, self.problem.samples, self._packed
+        packed, chains = self._packed, self._packed.chains
         w = chains.pack_weights(state.w)
         smo_pass(
-            chains.inputs, w, packed.inverse, chains.base, packed.cost, chains.offsets, samples.codes, samples.weight,
-            np.asarray(order, np.int64), chains.n_labels, chains.width, state.node, state.pair, state.loss, state.gap,
-            packed.scratch, self.inner,
+            packed.data, w, packed.inverse, packed.cost, np.asarray(order, np.int64), state.node, state.pair,
+            state.loss, state.gap, packed.scratch, self.inner,
         )  # fmt: skip
         state.w = chains.unpack(w)
 

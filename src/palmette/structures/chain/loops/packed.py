@@ -14,7 +14,7 @@ from palmette.loops.table import compiled_as
 
 if TYPE_CHECKING:
     from palmette.data.span_encodings import Transitions
-    from palmette.structures.chain.kernels.packed import Weights
+    from palmette.structures.chain.kernels.packed import Chains, Weights
     from palmette.structures.positions.linear_scorer import LinearScorer
 
 
@@ -216,6 +216,20 @@ class PackedChains:
             getattr(self.scorer, "edge_pair", np.empty(0, np.int64)).astype(np.int64), self.n_labels
         )
         return [at, column, value, ptr, i * self.width + j]
+
+    def view(self, samples: Any) -> Chains:
+        """What kernels read of these samples, or of pieces of them."""
+        from palmette.structures.chain.kernels.packed import Chains
+
+        return Chains(
+            self.inputs,
+            self.base,
+            samples.batch.offsets,
+            samples.codes,
+            samples.weight,
+            self.n_labels,
+            self.width,
+        )
 
     # -- weights ------------------------------------------------------------------------------------------------
 

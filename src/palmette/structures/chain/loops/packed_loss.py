@@ -79,12 +79,8 @@ def value_of(shard: PackedShard, state: State, weights: Weights, factors: Factor
     """The value of a shard."""
     from palmette.structures.chain.kernels.packed_loss import log_loss_value
 
-    chains, (_, codes, weight) = shard.chains, shard.samples
-    failed = np.zeros(len(weight), bool)
-    value = log_loss_value(
-        chains.inputs, weights, chains.base, *factors, chains.offsets, codes, weight, 0, len(weight),
-        chains.n_labels, chains.width, failed,
-    )  # fmt: skip
+    failed = np.zeros(len(shard.samples.weight), bool)
+    value = log_loss_value(shard.chains.view(shard.samples), weights, *factors, failed)
     return value + _out_of_range(shard, weights, failed)[0]
 
 
@@ -94,17 +90,14 @@ def value_and_gradient(
     """The value of a shard, its packed gradient, and the gradient of samples that are out of range, if any."""
     from palmette.structures.chain.kernels.packed_loss import log_loss_pass
 
-    chains, (_, codes, weight) = shard.chains, shard.samples
+    chains = shard.chains
     if "slot" not in state:
         state["slot"] = chains.zeros()
     slot = state["slot"]
     for part in slot:
         part.fill(0.0)
-    failed = np.zeros(len(weight), bool)
-    value = log_loss_pass(
-        chains.inputs, weights, chains.base, *factors, chains.offsets, codes, weight, 0, len(weight),
-        chains.n_labels, chains.width, slot, failed, chains.edge_features,
-    )  # fmt: skip
+    failed = np.zeros(len(shard.samples.weight), bool)
+    value = log_loss_pass(chains.view(shard.samples), weights, *factors, slot, failed, chains.edge_features)
     if chains.edge_features is None:
         np.multiply(slot.edge, factors[0][: len(slot.edge)], out=slot.edge)
         _subtract_true_pairs(shard, state, slot.edge, failed)
