@@ -33,11 +33,11 @@ def shuffled(y: Any, share: float, seed: int) -> np.ndarray:
     """
     if not 0.0 <= share <= 1.0:
         raise ValueError(f"share must be between 0 and 1, got {share!r}")
-    y, rng = np.asarray(y), np.random.default_rng(seed)
-    members = [np.flatnonzero(y == label) for label in np.unique(y)]
+    given, rng = np.asarray(y), np.random.default_rng(seed)
+    members = [np.flatnonzero(given == label) for label in np.unique(given)]
     chosen = np.concatenate([rng.permutation(rows)[: round(share * len(rows))] for rows in members])
-    out = y.copy()
-    out[chosen] = y[rng.permutation(chosen)]
+    out = given.copy()
+    out[chosen] = given[rng.permutation(chosen)]
     return out
 
 
@@ -55,7 +55,7 @@ class Folds:
 
     fold: np.ndarray
     n_folds: int
-    lonely: list = field(default_factory=list)
+    lonely: list[Any] = field(default_factory=list)
 
     @classmethod
     def cut(cls, y: np.ndarray, n_folds: int, seed: int) -> Folds:

@@ -98,7 +98,7 @@ class Report:
             record = best.to_dict()
             del record["sizes"]
             sides[side] = {**record, "runs": [run.to_dict() for run in self.runs[side]]}
-        return _without_nan(
+        plain: dict[str, Any] = _without_nan(
             {
                 "benchmark": self.name,
                 "title": self.benchmark.title,
@@ -113,6 +113,7 @@ class Report:
                 "environment": self.environment,
             }
         )
+        return plain
 
     def format(self) -> str:
         """Plain text: a table of sides and ratios, the verdicts, the conditions."""

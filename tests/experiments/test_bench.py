@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import shutil
 import subprocess
 import sys
+import tomllib
 
 import pytest
 
@@ -209,6 +212,21 @@ def test_without_a_source_checkout(tmp_path, monkeypatch, capsys):
         assert main(arguments) == 2
         out, err = capsys.readouterr()
         assert out == "" and err.count("\n") == 1 and "in experiments/ of a source checkout" in err
+
+
+def test_an_installed_package_has_no_experiments(tmp_path):
+    """What the wheel packs, alone in a folder: the commands say in one line where experiments are."""
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        (packed,) = tomllib.load(file)["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
+    shutil.copytree(
+        ROOT / packed, tmp_path / "site" / "palmette", ignore=shutil.ignore_patterns("__pycache__")
+    )
+    env = os.environ | {"PYTHONPATH": str(tmp_path / "site")}
+    for command in ("bench", "recipe"):
+        call = [sys.executable, "-m", "palmette", command]
+        done = subprocess.run(call, cwd=tmp_path, env=env, capture_output=True, text=True)
+        assert (done.returncode, done.stdout) == (2, "") and done.stderr.count("\n") == 1
+        assert "experiments/" in done.stderr and "source checkout of palmette" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -399,7 +399,7 @@ def test_settings_are_searched(words):
         ({"fit_intercept": True}, "a kernel brings its own constant"),
         ({"states": "observed"}, "states='observed' needs weights"),
         ({"solver": "bundle"}, "solver='bundle' works on weights of features"),
-        ({"structure": palmette.SemiMarkov(2)}, "SemiMarkov has not"),
+        ({"structure": palmette.SemiMarkov(2)}, "SemiMarkov has none"),
     ],
 )
 def test_what_needs_weights_is_refused_by_name(words, options, message):

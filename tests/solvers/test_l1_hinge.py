@@ -259,7 +259,7 @@ def test_stochastic_steps_have_zeros_and_claim_nothing_they_cannot_prove():
     _, optimum = reference(problem)
     with (
         problem.executor,
-        pytest.warns(ConvergenceWarning, match="A small decrease proves little with l1.*'bundle'"),
+        pytest.warns(ConvergenceWarning, match="A small decrease is not reliable with l1.*'bundle'"),
     ):
         result = Stochastic(tol=1e-2).solve(problem)
     value = problem.loss(result.w)[0] + problem.regularizer.value(result.w)

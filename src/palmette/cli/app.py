@@ -11,7 +11,7 @@ from palmette.cli.tasks import Commands, add_task_command
 
 app = typer.Typer(
     name="palmette",
-    help="Structured prediction: train taggers, label text, measure.",
+    help="Structured prediction: train, predict, evaluate.",
     epilog="Exit codes: 0 done, 1 a target was missed, 2 bad input, 128 + n ended by signal n. "
     "Results on stdout, the rest on stderr.",
     add_completion=False,

@@ -12,7 +12,7 @@ from palmette.cli.output import Json, aligned, log, print_result
 
 def bench(
     names: Annotated[list[str] | None, typer.Argument(help="Benchmarks; none lists them.")] = None,
-    repeat: Annotated[int, typer.Option(help="Runs of each side, of which the best counts.")] = 3,
+    repeat: Annotated[int, typer.Option(help="Runs of each side; the best is reported.")] = 3,
     against: Annotated[
         str | None,
         typer.Option(help="A commit: measure this one against it instead of against other libraries."),
@@ -24,7 +24,7 @@ def bench(
             "only sides whose name has one of these."
         ),
     ] = "",
-    out: Annotated[Path | None, typer.Option(help="Of a study: the file of its runs, which goes on.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Of a study: the file of its runs.")] = None,
     run: Annotated[bool, typer.Option(help="Of a study: make the runs that are missing.")] = True,
     plot: Annotated[Path | None, typer.Option(help="Of a study: draw its curves (.png, .svg, .pdf).")] = None,
     json: Json = False,

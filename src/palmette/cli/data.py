@@ -68,7 +68,7 @@ def where(
 @app.command()
 def fetch(
     names: Annotated[list[str], typer.Argument(help="Data sets.")],
-    force: Annotated[bool, typer.Option("--force", help="Download even what is here already.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Download again even if present.")] = False,
     json: Json = False,
 ) -> None:
     """Make sure that data sets are on this machine, downloading what is missing."""

@@ -19,10 +19,12 @@ def infer(
     evid: Annotated[
         str | None, typer.Option(help="Evidence; MODEL.evid by default, if there is one.", show_default=False)
     ] = None,
-    evidence: Annotated[bool, typer.Option("--evidence/--no-evidence", help="Use evidence at all.")] = True,
+    evidence: Annotated[
+        bool, typer.Option("--evidence/--no-evidence", help="Whether to use evidence.")
+    ] = True,
     method: Annotated[str, typer.Option(help="auto, junction_tree, or another method by name.")] = "auto",
     memory: Annotated[
-        float | None, typer.Option(help="GB that may be taken; half of RAM by default.", show_default=False)
+        float | None, typer.Option(help="Memory limit in GB; half of RAM by default.", show_default=False)
     ] = None,
     time_limit: Annotated[float, typer.Option(help="Seconds for the best assignment.")] = 60.0,
     json: Json = False,

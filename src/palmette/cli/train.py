@@ -31,10 +31,10 @@ def train(
         int | None, typer.Option(help="With --tune: folds of the training data; 3 by default without --dev.")
     ] = None,
     solver: Annotated[str | None, typer.Option(help="Solver; chosen by the learner by default.")] = None,
-    tol: Annotated[float | None, typer.Option(help="Relative suboptimality to stop at.")] = None,
-    max_iter: Annotated[int | None, typer.Option(help="Iterations (epochs) at most.")] = None,
+    tol: Annotated[float | None, typer.Option(help="Relative suboptimality to reach.")] = None,
+    max_iter: Annotated[int | None, typer.Option(help="Maximal number of iterations (epochs).")] = None,
     jobs: Annotated[int | None, typer.Option(help="Threads; all cores by default.")] = None,
-    seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
+    seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
     json: Json = False,
 ) -> None:
     """Learn a model from files. Ctrl-C and SIGTERM save the best weights so far in a file next to it."""

@@ -12,7 +12,7 @@ from palmette.estimators.strengths import column_variances
 from palmette.estimators.training import Encoded
 
 RANKINGS = (
-    "PlackettLuce() or loss='ramp', which documents hard to tell apart do not draw to 0, or a smaller l2"
+    "PlackettLuce() or loss='ramp', which do not collapse to 0 on overlapping documents, or a smaller l2"
 )
 
 
@@ -58,9 +58,9 @@ def _why(model: Any, data: Encoded, result: Any, names: dict[str, str]) -> tuple
     vary = "within a query" if _ranks(model) else "between labels"
     check = f"and check that features differ {vary}"
     if _ranks(model) and getattr(model, "loss", None) == "hinge":
-        return "no weights are better than none by more than tol, by the hinge", f"Try {RANKINGS}, {check}"
+        return "no weights improve the hinge loss of w = 0 by more than tol", f"Try {RANKINGS}, {check}"
     return (
-        "no weights are better than none by more than tol, at this penalty",
+        "no weights improve the objective of w = 0 by more than tol, at this penalty",
         f"Try a smaller {penalties}, {check}",
     )
 

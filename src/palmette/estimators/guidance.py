@@ -78,7 +78,7 @@ def _probabilities(learner: Any) -> str:
     structure = learner.structure
     if structure.layout == "items":
         return (
-            "its scores are no probabilities; sklearn.calibration.CalibratedClassifierCV(model) makes some from "
+            "its scores are not probabilities; sklearn.calibration.CalibratedClassifierCV(model) makes some from "
             "decision_function, CRF(Multiclass()) learns them, and predict_marginals(X) is the softmax of the scores"
         )
     if "expectation" in getattr(structure, "lacks", ()) and learner._marginals is Guidance._marginals:
@@ -89,14 +89,14 @@ def _probabilities(learner: Any) -> str:
 def _scores(learner: Any) -> str:
     return (
         "an output is not one class. predict_score(X) is the score of the best output, predict_nbest(X, n) has those "
-        "of the n best, row_scores(X) those that features give to single positions"
+        "of the n best, row_scores(X) those of labels at single positions"
     )
 
 
 def _batches(learner: Any) -> str:
     return (
         "it minimises one objective of all samples. Perceptron(structure).partial_fit learns batch by batch; "
-        "warm_start=True lets fit go on from the last weights, and solver='stochastic' is for few passes over much data"
+        "warm_start=True continues from the last weights, and solver='stochastic' is for few passes over large data"
     )
 
 

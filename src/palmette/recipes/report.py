@@ -90,7 +90,7 @@ class RecipeReport:
         blocks = [f"{self.name}: {self.title}", *(table.format() for table in self.tables)]
         return "\n\n".join([*blocks, "\n".join(self._lines())])
 
-    def write_report(self, path: str | PathLike) -> None:
+    def write_report(self, path: str | PathLike[str]) -> None:
         """Write the report: one HTML page if the name ends in ``.html`` or ``.htm``, Markdown otherwise.
 
         The page holds its figures. Beside a Markdown file ``report.md`` they are written as ``report-1.png``, ...

@@ -216,7 +216,7 @@ def _advice(problem: Any, reason: str) -> str:
     if reason == "max_iter":
         known = "Increase max_iter or tol"
         return f"{known}, or {other}" if proves and problem.regularizer.has_l1 else known
-    known = "A small decrease proves little with l1, or against a gap above 1 %"
+    known = "A small decrease is not reliable with l1, or with a gap above 1 %"
     return f"{known}: {other}" if proves else known
 
 

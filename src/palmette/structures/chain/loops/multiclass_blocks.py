@@ -95,7 +95,7 @@ class MulticlassBlocks(CompiledLoop):
         if np.any(l2 != l2[:, :1]):
             return "needs an l2 that is the same for all labels"
         if 8 * problem.n_samples * padded(scorer.n_labels) > MASS_BYTES:
-            return f"would take more than {MASS_BYTES / 1e9:g} GB, a number for each sample and label"
+            return f"would take more than {MASS_BYTES / 1e9:g} GB, one number per sample and label"
         return ""
 
     @classmethod
