@@ -22,6 +22,7 @@ from palmette.data.sequences import check_same_length, listed, n_items
 from palmette.estimators.crf import CRF
 from palmette.estimators.emptiness import tell_empty
 from palmette.estimators.perceptron import Perceptron
+from palmette.estimators.settings import Encoding
 from palmette.estimators.training import Encoded, encode_outputs, encode_training
 from palmette.executors.choose import executor_for
 from palmette.objectives.risk import Risk, Samples
@@ -111,9 +112,11 @@ def train(
 def _learner(algorithm: str, params: Mapping[str, Any]) -> tuple[Any, Any]:
     """The learner that describes the model, and the solver that trains it."""
     p = params
-    states = "all" if p["all_possible_states"] else "observed"
+    states, transitions = (
+        "all" if p[f"all_possible_{what}"] else "observed" for what in ("states", "transitions")
+    )
     common = {
-        "states": states, "transitions": "all" if p["all_possible_transitions"] else "observed", "fit_intercept": False,
+        "encoding": Encoding(states=states, transitions=transitions), "fit_intercept": False,
         "max_iter": p["max_iterations"],
     }  # fmt: skip
     if algorithm == "lbfgs":

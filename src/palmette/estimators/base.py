@@ -28,6 +28,7 @@ from palmette.estimators.regularisation import (
     structure_of_pieces,
 )
 from palmette.estimators.scale_advice import advise_scaling
+from palmette.estimators.settings import settings_of
 from palmette.estimators.strengths import penalties, wanted_tol
 from palmette.estimators.training import (
     Encoded,
@@ -180,7 +181,8 @@ class StructuredEstimator(Guidance, Predictions, PersistenceMixin, BaseEstimator
         return self
 
     def _encoding(self) -> dict[str, Any]:
-        return {"min_count": getattr(self, "min_count", 1), "n_hash": getattr(self, "n_hash", None)}
+        encoding = settings_of(self, "encoding")
+        return {"min_count": encoding.min_count, "n_hash": encoding.n_hash}
 
     # -- what was learnt ----------------------------------------------------------------------------------------
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import replace
-from typing import Any
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from palmette.estimators.base import StructuredEstimator, label_map
 from palmette.estimators.class_weight import class_weighted
 from palmette.estimators.progress import progress
 from palmette.estimators.regularisation import regularizers, settle_size, structure_of_pieces
+from palmette.estimators.settings import settings_of
 from palmette.estimators.training import (
     Encoded,
     bound_structure,
@@ -38,8 +39,16 @@ from palmette.solvers.perceptron import AveragedPerceptron
 from palmette.surrogates.perceptron import PerceptronLoss
 from palmette.surrogates.ties import TiedPerceptronLoss
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from palmette.contracts.structure import Structure
+    from palmette.estimators.settings import Encoding
+    from palmette.regularizers import Decomposition
+
 
 @register("learner")
+@dataclass(eq=False, repr=False)
 class Perceptron(StructuredEstimator):
     """Averaged structured perceptron: fast, without a penalty, supports learning in batches.
 
@@ -59,8 +68,7 @@ class Perceptron(StructuredEstimator):
         Epochs.
     tol : float, default=0.0
         Stop when the loss of an epoch changes by less than this, relative to the one before; None is 0.
-    states, transitions, edge_features, fit_intercept, min_count, n_hash, classes, class_weight, n_jobs, \
-    random_state, verbose, callbacks, warm_start
+    encoding, edge_features, fit_intercept, classes, class_weight, n_jobs, random_state, verbose, callbacks, warm_start
         As for :class:`CRF`.
 
     Attributes
@@ -78,48 +86,24 @@ class Perceptron(StructuredEstimator):
 
     _loss_name = "perceptron"
     usual_tol = 0.0
-    _pass_state: PassState
+    _pass_state: ClassVar[PassState]  # of an object, once it has learnt
 
-    def __init__(
-        self,
-        structure,
-        *,
-        solver="perceptron",
-        regularizer=None,
-        max_iter=10,
-        tol=0.0,
-        states="auto",
-        transitions="auto",
-        edge_features=None,
-        fit_intercept="auto",
-        min_count=1,
-        n_hash=None,
-        classes=None,
-        class_weight=None,
-        n_jobs=-1,
-        random_state=0,
-        verbose=0,
-        callbacks=None,
-        warm_start=False,
-    ):
-        self.structure = structure
-        self.solver = solver
-        self.regularizer = regularizer
-        self.max_iter = max_iter
-        self.tol = tol
-        self.states = states
-        self.transitions = transitions
-        self.edge_features = edge_features
-        self.fit_intercept = fit_intercept
-        self.min_count = min_count
-        self.n_hash = n_hash
-        self.classes = classes
-        self.class_weight = class_weight
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-        self.callbacks = callbacks
-        self.warm_start = warm_start
+    structure: Structure
+    _: KW_ONLY
+    solver: Any = "perceptron"
+    regularizer: Decomposition | None = None
+    max_iter: int | None = 10
+    tol: float | None = 0.0
+    encoding: Encoding | None = None
+    edge_features: str | Sequence | Callable | None = None
+    fit_intercept: bool | str = "auto"
+    classes: Sequence | None = None
+    class_weight: Mapping | str | None = None
+    n_jobs: int = -1
+    random_state: Any = 0
+    verbose: int = 0
+    callbacks: Sequence[Callable] | None = None
+    warm_start: bool = False
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Perceptron:
         """One epoch over a batch, going on from what was learnt before.
@@ -130,9 +114,10 @@ class Perceptron(StructuredEstimator):
         self._check_structure()
         if self.solver != "perceptron":
             raise MissingCapability(f"partial_fit needs solver='perceptron', got {self.solver!r}: use fit")
-        if self.min_count != 1:
+        encoding = settings_of(self, "encoding")
+        if encoding.min_count != 1:
             raise ValueError(
-                f"partial_fit cannot count features over all batches: min_count={self.min_count!r} is for fit"
+                f"partial_fit cannot count features over all batches: min_count={encoding.min_count!r} is for fit"
             )
         decomposition, _ = regularizers(self)
         if decomposition is not None and decomposition.is_auto:
@@ -151,7 +136,7 @@ class Perceptron(StructuredEstimator):
                 "the first call of partial_fit needs classes=..., the labels of all batches to come"
             )
         if not hasattr(self, "coef_"):
-            data = encode_training(X, y, self.structure, classes, sample_weight, n_hash=self.n_hash)
+            data = encode_training(X, y, self.structure, classes, sample_weight, n_hash=encoding.n_hash)
             self._note_features(X, reset=True)
             state = None
         else:

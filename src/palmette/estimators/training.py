@@ -16,6 +16,7 @@ from palmette.data.outside import refuse_masked
 from palmette.data.sequences import check_same_length, listed
 from palmette.errors import InfeasibleError
 from palmette.estimators.edge_features import select_columns
+from palmette.estimators.settings import settings_of
 from palmette.features.base import Encoder, check_lengths
 from palmette.features.choose_encoder import admitted, make_encoder
 from palmette.features.encoded import EncodedInputs
@@ -311,7 +312,7 @@ def _with_edges(estimator: Any, data: Encoded, scorer: Any, states: str, transit
 
 
 def _choice(estimator: Any, name: str, automatic: str) -> str:
-    value = getattr(estimator, name)
+    value = getattr(settings_of(estimator, "encoding"), name)
     if value not in ("auto", "observed", "all"):
         raise ValueError(f"{name} must be 'auto', 'observed' or 'all', got {value!r}")
     return automatic if value == "auto" else value
