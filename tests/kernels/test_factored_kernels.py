@@ -64,7 +64,7 @@ def test_a_linear_kernel_is_the_linear_model(model, wine):
     X, y, other, _ = wine
     ramp = getattr(model, "loss", "") == "ramp"
     kind = type(model)
-    options = model.get_params() | {"fit_intercept": False}
+    options = model.get_params(deep=False) | {"fit_intercept": False}
     plain = kind(**options).fit(X, y)
     kernel = kind(**options | {"kernel": Linear(), "fit_intercept": "auto"}).fit(X, y)
     assert kernel.objective_ == pytest.approx(plain.objective_, rel=0.05 if ramp else 2e-4)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -139,7 +140,7 @@ def test_ssvm_with_the_soft_hinge(rng):
     with pytest.raises(ValueError, match="temperature must be a finite number > 0, got 0"):
         SSVM(Chain(), loss="soft_hinge", loss_options=LossOptions(temperature=0)).fit(X, Y)
     with pytest.raises(MissingCapability, match="sum over label parts"):
-        SSVM(Chain(), loss="soft_hinge", task_loss="zero_one").fit(X, Y)
+        SoftHinge(SimpleNamespace(way="ranking"), 1.0)
     with pytest.raises(ValueError, match="the surrogates of SSVM are hinge, soft_hinge, ramp"):
         SSVM(Chain(), loss="soft").fit(X, Y)
     with pytest.raises(ValueError, match="loss='soft' is unknown"):

@@ -18,12 +18,12 @@ from scipy.linalg.lapack import dpstrf
 from sklearn.base import clone
 
 from palmette.errors import MissingCapability
-from palmette.estimators.kernel_rows import KernelRows
 from palmette.estimators.progress import seeing
 from palmette.estimators.settings import settings_of
 from palmette.estimators.training import encode_training, given_labels
 from palmette.kernels.definite import check_definite
 from palmette.kernels.rows import as_rows
+from palmette.kernels.training_rows import KernelRows
 from palmette.objectives.kernel_scorer import KernelScorer
 from palmette.structures.graph.batch import GraphBatch
 
@@ -85,7 +85,7 @@ def fit_factored(model: Any, kernel: Any, X: Any, y: Any, sample_weight: Any) ->
         raise MissingCapability(
             f"edge_kernel={edge_kernel!r} goes with loss='hinge' and rescaling='margin' only: leave it out"
         )
-    if hasattr(model.structure, "extend_encoder") or not getattr(model.structure, "labelled", True):
+    if not model.structure.label_per_row:
         raise MissingCapability(
             f"kernel={model.kernel!r} scores labels at positions, but {name} has none: use Chain(), Multiclass() "
             "or kernel=Nystroem(...)"

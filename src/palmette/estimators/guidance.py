@@ -101,7 +101,7 @@ def _probabilities(learner: Any) -> str:
             "its scores are not probabilities; sklearn.calibration.CalibratedClassifierCV(model) makes some from "
             "decision_function, CRF(Multiclass()) learns them, and predict_marginals(X) is the softmax of the scores"
         )
-    if "expectation" in getattr(structure, "lacks", ()) and learner._marginals is Guidance._marginals:
+    if "expectation" in structure.lacks and learner._marginals is Guidance._marginals:
         return structure.lacks["expectation"]
     return f"an output is not one class. {learner._marginals}, log_proba(X, y) that of whole outputs"
 

@@ -16,7 +16,6 @@ from palmette.errors import MissingCapability
 from palmette.estimators.class_weight import class_weighted
 from palmette.estimators.emptiness import tell_empty
 from palmette.estimators.factored_fit import fit_factored
-from palmette.estimators.kernel_rows import KernelRows
 from palmette.estimators.progress import progress, seeing
 from palmette.estimators.settings import settings_of
 from palmette.estimators.strengths import own_strength, wanted_tol
@@ -33,10 +32,10 @@ from palmette.kernels import Nystroem, resolve_kernel
 from palmette.kernels.definite import EXACT, check_definite
 from palmette.kernels.gram import Gram
 from palmette.kernels.rows import as_rows
+from palmette.kernels.training_rows import KernelRows
 from palmette.objectives.kernel_dual import KernelProblem
 from palmette.objectives.kernel_edges import EdgePart
 from palmette.objectives.kernel_scorer import KernelScorer, MappedScorer, bare, edge_inputs
-from palmette.objectives.risk import Samples
 from palmette.solvers.kernel_frank_wolfe import KernelFrankWolfe
 from palmette.solvers.registry import make_solver
 from palmette.structures.graph.batch import GraphBatch
@@ -84,7 +83,7 @@ def fit_kernel(model: Any, X: Any, y: Any, sample_weight: Any) -> Any:
     refuse_coordinates(model)
     if not model._has_kernel_dual():
         return fit_factored(model, kernel, X, y, sample_weight)
-    if hasattr(model.structure, "extend_encoder") or not getattr(model.structure, "labelled", True):
+    if not model.structure.label_per_row:
         raise MissingCapability(
             f"kernel={model.kernel!r} scores labels at positions; {type(model.structure).__name__} has none: "
             "use Chain(), Multiclass() or Graph(), or for a Ranking kernel=Nystroem(...)"
@@ -205,7 +204,7 @@ def linear_part(model: Any, data: Encoded) -> Any:
     plain = copy.copy(model)
     plain.fit_intercept, plain.encoding = False, replace(settings_of(model, "encoding"), states="all")
     samples = data.samples
-    stripped = replace(data, samples=Samples(bare(samples.batch), samples.codes, samples.weight))
+    stripped = replace(data, samples=samples._replace(batch=bare(samples.batch)))
     return layout_weights(plain, stripped)
 
 
@@ -272,7 +271,7 @@ def fit_mapped(model: Any, kernel: Nystroem, X: Any, y: Any, sample_weight: Any)
     def mapped(scorer: Any) -> MappedScorer:
         return MappedScorer(own, data.samples.batch.n_columns, scorer)
 
-    plain.classes = list(data.codec.classes_) if getattr(model.structure, "labelled", True) else None
+    plain.classes = list(data.codec.classes_) if model.structure.labelled else None
     plain.callbacks = [
         seeing(callback, lambda seen: model._snapshot(data, mapped(seen.scorer_), seen.coef_))
         for callback in model.callbacks or ()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from palmette.contracts.training import Encoded
 from palmette.data.sequences import listed
 from palmette.errors import MissingCapability
 from palmette.estimators.base import StructuredEstimator, label_map
@@ -16,23 +17,20 @@ from palmette.estimators.progress import progress
 from palmette.estimators.regularisation import regularizers, settle_size, structure_of_pieces
 from palmette.estimators.settings import settings_of
 from palmette.estimators.training import (
-    Encoded,
     bound_structure,
     check_outputs,
-    checked_weights,
-    encode_outputs,
+    encode_samples,
     encode_training,
     given_labels,
     layout_weights,
     positions,
     seed_of,
-    telling,
 )
 from palmette.executors.choose import executor_for
 from palmette.features.base import check_lengths
 from palmette.features.encoded import EncodedInputs
 from palmette.loops.stochastic_pass import PassState
-from palmette.objectives.risk import Risk, Samples
+from palmette.objectives.risk import Risk
 from palmette.registry import register
 from palmette.regularizers.elastic import ElasticNet
 from palmette.solvers.perceptron import AveragedPerceptron
@@ -130,8 +128,7 @@ class Perceptron(StructuredEstimator):
             )
         X, sample_weight = listed(X), class_weighted(self, y, sample_weight)
         classes = self.classes if classes is None else classes
-        labelled = getattr(self.structure, "labelled", True)
-        if not hasattr(self, "coef_") and classes is None and labelled:
+        if not hasattr(self, "coef_") and classes is None and self.structure.labelled:
             raise ValueError(
                 "the first call of partial_fit needs classes=..., the labels of all batches to come"
             )
@@ -156,7 +153,7 @@ class Perceptron(StructuredEstimator):
         penalty = self._regularizer(scorer, data)
         with (
             executor_for(1) as executor,
-            telling(structure),
+            structure.telling(),
             closing(
                 Risk(structure, scorer, self._surrogate(()), data.samples, penalty, executor, decomposition)
             ) as problem,
@@ -186,8 +183,7 @@ class Perceptron(StructuredEstimator):
         if not len(batch):
             raise ValueError("X is empty: there is no sample to learn from")
         self._note_features(X, reset=False)
-        codes = encode_outputs(self.codec_, y, batch.offsets, layout)
-        samples = Samples(batch, codes, checked_weights(sample_weight, len(batch)))
+        samples = encode_samples(self.structure, self.codec_, batch, y, sample_weight)
         return Encoded(encoder, self.codec_, samples, bound_structure(self.structure, self.codec_, samples))
 
     def _last_state(self) -> PassState:
@@ -206,7 +202,7 @@ class Perceptron(StructuredEstimator):
         return ElasticNet(np.zeros(scorer.n_params), np.zeros(scorer.n_params))
 
     def _surrogate(self, classes: tuple) -> PerceptronLoss:
-        return TiedPerceptronLoss() if getattr(self.structure, "ties", None) == "best" else PerceptronLoss()
+        return TiedPerceptronLoss() if self.structure.ties == "best" else PerceptronLoss()
 
     def _solver_name(self, problem: Any) -> Any:
         return self.solver

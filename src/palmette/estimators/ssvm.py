@@ -153,7 +153,7 @@ class SSVM(KernelEstimator):
     @property
     def _loss_name(self) -> str:  # type: ignore[override]
         self._check_loss()
-        ties = getattr(self.structure, "ties", None) == "best"
+        ties = self.structure.ties == "best"
         if self._has_kernel_dual() and self.kernel is not None and not isinstance(self.kernel, Nystroem):
             return "kernel"
         if self.loss != "hinge" or ties:
@@ -176,7 +176,7 @@ class SSVM(KernelEstimator):
         self._check_loss()
         task_loss = resolve_loss(self.task_loss, self.structure, classes)
         rescaling = self._rescaling()
-        ties = getattr(self.structure, "ties", None) == "best"
+        ties = self.structure.ties == "best"
         if not rescaling.is_margin:
             self._check_rescaling(rescaling.name, ties)
         if (

@@ -8,15 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from palmette.contracts.training import Encoded
 from palmette.data.batch import SparseRows
 from palmette.data.ragged import offsets_from_lengths
-from palmette.estimators.training import Encoded
 from palmette.regularizers.elastic import ElasticNet
-from palmette.structures.ranking.codec import RankingCodec
 
-# The usual penalty as a share of the spread of the columns, by measurement (experiments/benchmarks/defaults.py):
-# learners have their own (`usual_share`); that of a ranking is larger, since a query's loss speaks of many documents.
-RANKING_SHARE = 1.0
 ROWS_AT_ONCE = 4096
 OF_POSITIONS = ("node", "begin", "end")  # blocks whose features are the columns of positions
 _NAMES = {"edge_features": "edge", "edge2": "edge", "factors": "edge"}  # of blocks that share a setting
@@ -91,6 +87,9 @@ def penalties(estimator: Any, scorer: Any, data: Encoded) -> ElasticNet:
 def usual_strengths(scorer: Any, data: Encoded, share: float) -> dict[str, float]:
     """The usual L2 of the blocks whose features are columns of arrays; that of all others is 1.
 
+    It is a share of the spread of the columns, by measurement (benchmarks/defaults.py): that of the learner, or that of
+    the structure if it has one.
+
     Named features, biases, label pairs and the like are there or not. Columns of arrays have scales, and ``x -> a x``
     must change the penalty by ``a^2``, so that scores and predictions stay as they are.
     """
@@ -98,9 +97,8 @@ def usual_strengths(scorer: Any, data: Encoded, share: float) -> dict[str, float
     weight, usual = np.repeat(data.samples.weight, batch.lengths), {}
     rows = batch.rows[int(batch.offsets[0]) : int(batch.offsets[-1])]
     if not encoder.named:
-        ranking = isinstance(data.codec, RankingCodec)
-        variances = column_variances(rows, weight, batch.lengths if ranking else None)
-        share = RANKING_SHARE if ranking else share
+        variances = column_variances(rows, weight, batch.lengths if data.structure.compares_rows else None)
+        share = share if data.structure.usual_share is None else data.structure.usual_share
         usual = dict.fromkeys(OF_POSITIONS, share * spread(variances))
         chosen = np.diff(getattr(scorer, "edge_ptr", [0])) > 0  # columns of a chain that stand on edges
         if np.any(chosen):
