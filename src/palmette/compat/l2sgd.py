@@ -132,11 +132,10 @@ class CRFsuiteSGD(Driven):
         """One epoch from packed weights, which it changes, on the samples of an order; returns the losses met."""
         from palmette.structures.chain.kernels.packed_sgd import sgd_pass
 
-        batch, codes = problem.samples.batch, problem.samples.codes
+        data = chains.view(problem.samples)
         return lambda packed, order, eta, n_steps: sgd_pass(
-            chains.inputs, packed, chains.base, chains.mask, chains.edge_mask, batch.offsets, codes, order,
-            chains.n_labels, chains.width, float(eta), decay, int(n_steps),
-        )  # fmt: skip
+            data, packed, chains.mask, chains.edge_mask, order, float(eta), decay, int(n_steps)
+        )
 
     def _calibrate(
         self, problem: Any, chains: Any, visit: Pass, l2: float, order: np.ndarray
