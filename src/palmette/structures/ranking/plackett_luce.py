@@ -60,31 +60,16 @@ class PlackettLuce(KernelEstimator):
         to a few thousand distinct rows, or of ``Nystroem(...)``.
     solver : {"auto", "lbfgs", "bundle", "proximal", "stochastic", "subgradient"} or solver object
         "auto" is L-BFGS (OWL-QN with l1), and "proximal" with a group lasso.
-    tol : float, default=1e-4
-        Relative suboptimality to reach, None for the default; ``result_.reason`` says what was reached.
-    max_iter : int, optional
-        Iterations (or epochs) at most; the solver's default if None.
     encoding : Encoding, optional
         Rare features (``min_count``) and feature hashing (``n_hash``).
-    n_jobs : int, default=-1
-        Threads; results do not depend on their number.
-    random_state : int, RandomState or None, default=0
-        For stochastic solvers.
-    verbose : int, default=0
-        Progress bar on a terminal, log lines otherwise.
-    callbacks : sequence of callables, optional
-        Each is called with every :class:`palmette.solvers.Step`; a true result stops the run.
-    warm_start : bool, default=False
-        Start from the weights of the last fit, matched by feature name.
+    tol, max_iter, n_jobs, random_state, verbose, callbacks, warm_start
+        As for :class:`~palmette.CRF`.
 
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,)
-    result_ : palmette.solvers.Result
-        Certificate: ``primal``, ``lower``, ``gap``, ``history``, ``reason``.
-    objective_, l2_ : float
-        The penalty ``l2_`` is as given or the usual one.
-    fit_seconds_ : dict
+    result_, objective_, l2_, fit_seconds_
+        As for :class:`~palmette.CRF`.
 
     Notes
     -----
