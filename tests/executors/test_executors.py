@@ -25,7 +25,7 @@ from palmette import (
 )  # fmt: skip
 from palmette.contracts.executor import summed
 from palmette.datasets import make_chains, make_tagging
-from palmette.errors import MissingCapability
+from palmette.errors import ApproximateInferenceWarning, MissingCapability
 from palmette.executors import ThreadExecutor, executor_for, use
 from palmette.kernels import RBF
 from palmette.regularizers import Decomposition
@@ -88,6 +88,17 @@ def graphs(cycle=True):
     return X, Y
 
 
+def grids():
+    """Graphs whose best labels and sums are approximate, since no junction tree fits."""
+    rng, X, Y = np.random.default_rng(6), [], []
+    for _ in range(5):
+        edges = [(i, j) for i in range(6) for j in range(i)]
+        x = rng.normal(size=(6, 2))
+        X.append(GraphInput(x, edges))
+        Y.append([str(int(v > 0)) for v in x[:, 0]])
+    return X, Y
+
+
 def rankings():
     rng = np.random.default_rng(4)
     X = [rng.normal(size=(n, 3)) for n in rng.integers(3, 8, 14)]
@@ -127,6 +138,11 @@ CASES = {
     "SSVM graphs": (SSVM(Graph(), C=1.0, max_iter=20), graphs, ("predict", "score")),
     "SSVM graphs smo": (SSVM(Graph(), C=1.0, solver="smo", max_iter=10), graphs, ("predict",)),
     "SSVM graphs frank_wolfe": (SSVM(Graph(), C=1.0, solver="frank_wolfe", max_iter=10), graphs, ("predict",)),
+    "CRF loopy": (CRF(Graph(memory_limit=64), l2=1.0, max_iter=5), grids, ("predict", "predict_marginals")),
+    "SSVM loopy": (SSVM(Graph(memory_limit=64), C=1.0, max_iter=5), grids, ("predict",)),
+    "SSVM loopy dual": (
+        SSVM(Graph(memory_limit=64), C=1.0, solver="frank_wolfe", max_iter=4), grids, ("predict",),
+    ),
     "SSVM rankings": (SSVM(Ranking(), C=1.0, max_iter=20), rankings, ("predict", "score")),
     "SSVM segments": (SSVM(SemiMarkov(2), C=1.0, max_iter=10), segments, ("predict", "score")),
     "Perceptron": (Perceptron(Chain()), tagging, ("predict", "score")),
@@ -174,6 +190,19 @@ def test_learners_run_anywhere(elsewhere, name):
         assert_same(answers(learner, X, y, asked), expected)
     assert elsewhere.calls["place"] and elsewhere.calls["run"]
     assert not elsewhere.open, "what was placed is released"
+
+
+def test_what_is_approximate_is_told(elsewhere):
+    X, y = grids()
+    texts, counts = [], []
+    for executor in (ThreadExecutor(1), elsewhere):
+        with use(executor), warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            model = CRF(Graph(memory_limit=64, max_sweeps=2), l2=1.0, max_iter=3).fit(X, y)
+        texts.append([str(w.message) for w in caught if w.category is ApproximateInferenceWarning])
+        counts.append(model.result_.n_unconverged)
+    assert texts[0] == texts[1] and "5 graphs" in texts[0][0]
+    assert counts[0] == counts[1] > 0
 
 
 def test_shards_travel_once(elsewhere):

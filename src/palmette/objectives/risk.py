@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from palmette.contracts.executor import Executor, State
+from palmette.contracts.executor import Executor, State, summed
 from palmette.contracts.structure import require
 from palmette.data.batch import Batch
 from palmette.executors.shards import MAX_SHARDS, ROWS_A_SHARD, cut
+from palmette.executors.telling import run_telling
 from palmette.executors.threads import ThreadExecutor
 from palmette.loops.batch_loss import BatchLoss
 from palmette.loops.table import find
@@ -121,8 +122,9 @@ class Risk:
         """
         if "whole" not in self.placed:
             self.placed["whole"] = self.executor.place([self._on(self.samples)])
-        own = self.structure, self.surrogate, self._cut
-        return self.executor.run(_in_sequence, self.placed["whole"], own, function, *broadcast)[0]
+        own = self.surrogate, self._cut
+        placed = self.placed["whole"]
+        return run_telling(self.executor, _in_sequence, placed, self.structure, own, function, *broadcast)[0]
 
     def _on(self, samples: Samples) -> Risk:
         """The same problem on other samples, with threads of this process."""
@@ -137,6 +139,7 @@ class Risk:
         for placed in self.placed.values():
             self.executor.release(placed)
         self.placed.clear()
+        self.memory.clear()
 
     def cut_anew(self, seed: int, epoch: int) -> Risk:
         """The problem on the pieces of this epoch, if there is a decomposition; they are cut where the samples are."""
@@ -176,11 +179,13 @@ class Risk:
         return None if loop is None else loop(self)
 
     def _generic_loss(self, w: np.ndarray) -> tuple[float, np.ndarray, float]:
-        return self.executor.fold(shard_loss, self._shards(), self.structure, self.surrogate, w)
+        return summed(
+            run_telling(self.executor, shard_loss, self._shards(), self.structure, self.surrogate, w)
+        )
 
     def best_codes(self, w: np.ndarray) -> np.ndarray:
         """Codes of the best outputs at ``w``, block by block as :meth:`loss` goes, so that ties fall alike."""
-        return np.concatenate(self.executor.run(shard_best, self._shards(), self.structure, w))
+        return np.concatenate(run_telling(self.executor, shard_best, self._shards(), self.structure, w))
 
     def sample_loss(self, i: int, w: np.ndarray) -> tuple[float, Any, Batch]:
         """One sample: its unweighted value, its weighted gradient in theta's shape, and its inputs."""
@@ -219,9 +224,14 @@ def shard_best(shard: Shard, state: State, structure: Any, w: np.ndarray) -> np.
 
 
 def _in_sequence(
-    problem: Risk, state: State, own: tuple[Any, Any, Any], function: Callable[..., Any], *broadcast: Any
+    problem: Risk,
+    state: State,
+    structure: Any,
+    own: tuple[Any, Any],
+    function: Callable[..., Any],
+    *broadcast: Any,
 ) -> Any:
-    structure, surrogate, cut = own
+    surrogate, cut = own
     if cut is not None:
         if problem._cache.get("cut") != cut:
             problem._cache.update(cut=cut, pieces=problem.pieces(*cut))
