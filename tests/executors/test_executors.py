@@ -17,6 +17,7 @@ from palmette import (
     SSVMCV,
     Chain,
     Graph,
+    LossOptions,
     Multiclass,
     Perceptron,
     PlackettLuce,
@@ -131,7 +132,9 @@ CASES = {
     "SSVM pegasos": (SSVM(Chain(), C=1.0, solver="pegasos", max_iter=5), tagging, ("predict",)),
     "SSVM subgradient": (SSVM(Chain(), C=1.0, solver="subgradient", max_iter=5), chains, ("predict",)),
     "SSVM linear_program": (SSVM(Chain(), l2=0.0, l1=1.0, solver="linear_program"), chains, ("predict",)),
-    "SSVM slack": (SSVM(Chain(), C=1.0, rescaling="slack", max_iter=10), chains, ("predict",)),
+    "SSVM slack": (
+        SSVM(Chain(), C=1.0, loss_options=LossOptions(rescaling="slack"), max_iter=10), chains, ("predict",)
+    ),
     "SSVM ramp": (SSVM(Chain(), C=1.0, loss="ramp", max_iter=5), chains, ("predict",)),
     "SSVM items": (SSVM(Multiclass(), C=1.0), items, ("predict", "decision_function", "score")),
     "SSVM items dual": (SSVM(Multiclass(), C=1.0, solver="multiclass_dual"), items, ("predict",)),

@@ -15,7 +15,7 @@ from sklearn.datasets import load_digits
 from sklearn.exceptions import ConvergenceWarning
 
 import palmette
-from palmette import SSVM, Chain, Multiclass, Ranking
+from palmette import SSVM, Chain, LossOptions, Multiclass, Ranking
 from palmette.contracts.structure import Best
 from palmette.datasets import make_chains
 from palmette.errors import MissingCapability
@@ -282,7 +282,9 @@ def test_threads_do_not_matter(monkeypatch):
 @pytest.mark.parametrize("rescaling", ["margin", "slack"])
 def test_a_model_is_saved_with_its_loss(rescaling, tmp_path):
     X, y = make_chains(8, n_classes=3, random_state=0)
-    model = SSVM(Chain(), loss="ramp", rescaling=rescaling, solver=CCCP(tol=1e-2)).fit(X, y)
+    model = SSVM(
+        Chain(), loss="ramp", loss_options=LossOptions(rescaling=rescaling), solver=CCCP(tol=1e-2)
+    ).fit(X, y)
     model.save(tmp_path / "m.palmette")
     again = palmette.load(tmp_path / "m.palmette")
     assert again.get_params()["loss"] == "ramp" and again.rescaling == rescaling
@@ -397,7 +399,13 @@ def test_an_objective_that_tends_to_zero_ends_the_run(rng):
     X = [rng.normal(size=(4, 2)) for _ in range(5)]
     with warnings.catch_warnings():
         warnings.simplefilter("error", ConvergenceWarning)
-        model = SSVM(Ranking(), loss="ramp", rescaling="slack", task_loss=PrecisionAt(4), tol=1e-3)
+        model = SSVM(
+            Ranking(),
+            loss="ramp",
+            loss_options=LossOptions(rescaling="slack"),
+            task_loss=PrecisionAt(4),
+            tol=1e-3,
+        )
         result = model.fit(X, [[0, 1, 2, 1]] * 5).result_
     assert result.reason == "relative decrease over 1 round" and 0.0 <= result.primal < 1e-6
 

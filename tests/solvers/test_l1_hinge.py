@@ -15,7 +15,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from toy_problems import MulticlassHinge, clarabel_minimum, make, objective, penalty
 
-from palmette import CRF, SSVM, Chain, Multiclass, Ranking
+from palmette import CRF, SSVM, Chain, LossOptions, Multiclass, Ranking
 from palmette.datasets import make_chains
 from palmette.errors import MissingCapability
 from palmette.objectives.elastic_dual import best_mean
@@ -105,7 +105,7 @@ def test_l1_beside_l2_has_the_optimum_and_its_zeros(name, solver):
 
 def test_l1_with_slack_rescaling():
     structure, X, y = data("chain")
-    model = SSVM(structure, l2=0.5, l1=0.5, rescaling="slack", tol=1e-7).fit(X, y)
+    model = SSVM(structure, l2=0.5, l1=0.5, loss_options=LossOptions(rescaling="slack"), tol=1e-7).fit(X, y)
     check_against_reference(model, X, y, 1e-7)
 
 

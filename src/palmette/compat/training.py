@@ -18,13 +18,16 @@ from palmette.compat.features import lay_out, zero_rows
 from palmette.compat.l2sgd import CRFsuiteSGD
 from palmette.compat.lbfgs import CRFsuiteLBFGS
 from palmette.compat.training_log import Keeper, TrainingLog, report
+from palmette.contracts.training import Encoded
+from palmette.data.samples import Samples
 from palmette.data.sequences import check_same_length, listed, n_items
 from palmette.estimators.crf import CRF
 from palmette.estimators.emptiness import tell_empty
 from palmette.estimators.perceptron import Perceptron
-from palmette.estimators.training import Encoded, encode_outputs, encode_training
+from palmette.estimators.settings import Encoding
+from palmette.estimators.training import encode_outputs, encode_training
 from palmette.executors.choose import executor_for
-from palmette.objectives.risk import Risk, Samples
+from palmette.objectives.risk import Risk
 from palmette.regularizers.elastic import ElasticNet
 from palmette.solvers.arow import AROW
 from palmette.solvers.online import Online
@@ -111,9 +114,11 @@ def train(
 def _learner(algorithm: str, params: Mapping[str, Any]) -> tuple[Any, Any]:
     """The learner that describes the model, and the solver that trains it."""
     p = params
-    states = "all" if p["all_possible_states"] else "observed"
+    states, transitions = (
+        "all" if p[f"all_possible_{what}"] else "observed" for what in ("states", "transitions")
+    )
     common = {
-        "states": states, "transitions": "all" if p["all_possible_transitions"] else "observed", "fit_intercept": False,
+        "encoding": Encoding(states=states, transitions=transitions), "fit_intercept": False,
         "max_iter": p["max_iterations"],
     }  # fmt: skip
     if algorithm == "lbfgs":

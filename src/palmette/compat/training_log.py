@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from palmette.data.ragged import offsets_from_lengths
-from palmette.objectives.risk import Samples
+from palmette.data.samples import Samples
 from palmette.solvers.base import Step
 
 

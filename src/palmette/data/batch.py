@@ -112,6 +112,10 @@ class Batch:
         rows, offsets = gather(self.offsets, samples)
         return Batch(self.rows[rows], offsets)
 
+    def without(self, empty: np.ndarray) -> Batch:
+        """The samples for which ``empty`` is false; the others have no rows, so that rows stay as they are."""
+        return replace(self, offsets=np.concatenate([self.offsets[:1], self.offsets[1:][~empty]]))
+
     def in_pieces(self, decomposition: Any, seed: int, epoch: int) -> tuple[Batch, np.ndarray]:
         """The same rows in pieces that a decomposition draws for this epoch, and the sample of each piece."""
         starts, stops, sample = decomposition.pieces(self.offsets, seed, epoch)

@@ -12,12 +12,14 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from palmette.contracts.structure import Structure
+from palmette.contracts.training import Encoded
 from palmette.estimators.class_weight import check_class_weight, class_weighted
 from palmette.estimators.emptiness import tell_empty
 from palmette.estimators.guidance import Guidance
 from palmette.estimators.loss_checks import check_task_loss
 from palmette.estimators.persistence import PersistenceMixin
-from palmette.estimators.prediction import Predictions
+from palmette.estimators.prediction import Predictions, one_label
 from palmette.estimators.progress import progress
 from palmette.estimators.pruning import prune
 from palmette.estimators.regularisation import (
@@ -28,20 +30,18 @@ from palmette.estimators.regularisation import (
     structure_of_pieces,
 )
 from palmette.estimators.scale_advice import advise_scaling
+from palmette.estimators.settings import settings_of
 from palmette.estimators.strengths import penalties, wanted_tol
 from palmette.estimators.training import (
-    Encoded,
     encode_inputs,
     encode_training,
     layout_weights,
     seed_of,
-    telling,
 )
 from palmette.executors.choose import executor_for
 from palmette.features.encoded import EncodedInputs
 from palmette.objectives.risk import Risk
 from palmette.solvers.registry import check_name, make_solver
-from palmette.structures.paths_as_chains import simplified
 
 
 class StructuredEstimator(Guidance, Predictions, PersistenceMixin, BaseEstimator):
@@ -80,12 +80,12 @@ class StructuredEstimator(Guidance, Predictions, PersistenceMixin, BaseEstimator
         penalty = self._regularizer(scorer, data)
         if groups is not None:
             penalty = groups.bind(penalty, scorer, data.encoder)
-        simple, weights = simplified(data, scorer)
+        simple, weights = data.structure.simplified(data, scorer)
         structure = simple.structure if decomposition is None else structure_of_pieces(simple.structure)
         surrogate = self._surrogate(tuple(data.codec.classes_))
         with (
             executor_for(self.n_jobs) as executor,
-            telling(structure) as tally,
+            structure.telling() as tally,
             closing(
                 Risk(structure, weights, surrogate, simple.samples, penalty, executor, decomposition)
             ) as problem,
@@ -130,7 +130,7 @@ class StructuredEstimator(Guidance, Predictions, PersistenceMixin, BaseEstimator
     def _check_structure(self) -> None:
         if self.callbacks is not None and not hasattr(self.callbacks, "__iter__"):
             raise TypeError(f"callbacks must be a list of callables, got {self.callbacks!r}")
-        if isinstance(self.structure, type) or not hasattr(self.structure, "best"):
+        if not isinstance(self.structure, Structure):
             raise TypeError(
                 f"structure must be an object such as Chain() or Multiclass(), got {self.structure!r}"
             )
@@ -180,7 +180,8 @@ class StructuredEstimator(Guidance, Predictions, PersistenceMixin, BaseEstimator
         return self
 
     def _encoding(self) -> dict[str, Any]:
-        return {"min_count": getattr(self, "min_count", 1), "n_hash": getattr(self, "n_hash", None)}
+        encoding = settings_of(self, "encoding")
+        return {"min_count": encoding.min_count, "n_hash": encoding.n_hash}
 
     # -- what was learnt ----------------------------------------------------------------------------------------
 
@@ -212,7 +213,7 @@ class StructuredEstimator(Guidance, Predictions, PersistenceMixin, BaseEstimator
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         tags.input_tags.sparse = True
-        tags.input_tags.two_d_array = getattr(self.structure, "layout", None) == "items"
+        tags.input_tags.two_d_array = one_label(self)
         if tags.input_tags.two_d_array:
             from sklearn.utils import ClassifierTags
 

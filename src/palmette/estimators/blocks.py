@@ -9,7 +9,7 @@ import numpy as np
 
 from palmette.contracts.executor import State
 from palmette.data.batch import Batch
-from palmette.estimators.training import admitted_to, numbering, without_empty
+from palmette.estimators.training import numbering, without_empty
 from palmette.executors.shards import cut
 from palmette.objectives.risk import ROWS_A_BLOCK
 
@@ -57,7 +57,7 @@ def answer_piece(
     X: Any, state: State, structure: Any, encoder: Any, scored: Scored, answer: Answer, *arguments: Any
 ) -> tuple[list[Any], np.ndarray]:
     """The answers for inputs that are encoded here, and the lengths of the samples."""
-    whole = encoder.transform(admitted_to(structure, X), allow_empty=True)
+    whole = encoder.transform(structure.admit(X), allow_empty=True)
     batch, keep = without_empty(whole)
     blocks = blocks_of(scored, batch, np.flatnonzero(keep))
     answers = [answer_block(block, {}, structure, scored, answer, *arguments) for block in blocks]

@@ -18,11 +18,12 @@ from scipy.linalg.lapack import dpstrf
 from sklearn.base import clone
 
 from palmette.errors import MissingCapability
-from palmette.estimators.kernel_rows import KernelRows
 from palmette.estimators.progress import seeing
+from palmette.estimators.settings import settings_of
 from palmette.estimators.training import encode_training, given_labels
 from palmette.kernels.definite import check_definite
 from palmette.kernels.rows import as_rows
+from palmette.kernels.training_rows import KernelRows
 from palmette.objectives.kernel_scorer import KernelScorer
 from palmette.structures.graph.batch import GraphBatch
 
@@ -79,11 +80,12 @@ def factorise(gram: np.ndarray) -> Factor:
 def fit_factored(model: Any, kernel: Any, X: Any, y: Any, sample_weight: Any) -> Any:
     """Fit a learner with a kernel by its own linear solvers."""
     name = type(model.structure).__name__
-    if getattr(model, "edge_kernel", None) is not None:
+    edge_kernel = settings_of(model, "kernel_options").edge_kernel
+    if edge_kernel is not None:
         raise MissingCapability(
-            f"edge_kernel={model.edge_kernel!r} goes with loss='hinge' and rescaling='margin' only: leave it out"
+            f"edge_kernel={edge_kernel!r} goes with loss='hinge' and rescaling='margin' only: leave it out"
         )
-    if hasattr(model.structure, "extend_encoder") or not getattr(model.structure, "labelled", True):
+    if not model.structure.label_per_row:
         raise MissingCapability(
             f"kernel={model.kernel!r} scores labels at positions, but {name} has none: use Chain(), Multiclass() "
             "or kernel=Nystroem(...)"
@@ -100,7 +102,7 @@ def fit_factored(model: Any, kernel: Any, X: Any, y: Any, sample_weight: Any) ->
     model._note_features(X, reset=True)
     rows = KernelRows.of(kernel, as_rows(batch.rows))
     factor = factorise(_gram(rows, model))
-    plain = clone(model).set_params(kernel=None, fit_intercept=False, states="all")
+    plain = clone(model).set_params(kernel=None, fit_intercept=False, encoding__states="all")
     plain.classes = list(data.codec.classes_)
 
     def kernelised(linear: Any, w: np.ndarray) -> tuple[KernelScorer, np.ndarray]:
@@ -133,11 +135,11 @@ def fit_factored(model: Any, kernel: Any, X: Any, y: Any, sample_weight: Any) ->
 def _gram(rows: KernelRows, model: Any) -> np.ndarray:
     """The Gram matrix in double precision, if it fits and is positive semi-definite."""
     n = rows.prepared.shape[0]
-    needed = BYTES_A_PAIR * n**2
-    if needed > 1e6 * float(model.cache_size):
+    needed, cache_size = BYTES_A_PAIR * n**2, settings_of(model, "kernel_options").cache_size
+    if needed > 1e6 * float(cache_size):
         raise MissingCapability(
             f"kernel={model.kernel!r} with this loss needs {needed / 1e6:.2g} MB for {n} distinct rows, and "
-            f"cache_size={model.cache_size:g}: raise cache_size, or use kernel=Nystroem(...)"
+            f"cache_size={cache_size:g}: raise cache_size, or use kernel=Nystroem(...)"
         )
     check_definite(rows.kernel, rows.prepared, 0)
     if getattr(rows.kernel, "precomputed", False):

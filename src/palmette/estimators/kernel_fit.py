@@ -16,9 +16,9 @@ from palmette.errors import MissingCapability
 from palmette.estimators.class_weight import class_weighted
 from palmette.estimators.emptiness import tell_empty
 from palmette.estimators.factored_fit import fit_factored
-from palmette.estimators.kernel_rows import KernelRows
 from palmette.estimators.progress import progress, seeing
-from palmette.estimators.strengths import checked_strength, strength, wanted_tol
+from palmette.estimators.settings import settings_of
+from palmette.estimators.strengths import own_strength, wanted_tol
 from palmette.estimators.training import (
     Encoded,
     encode_training,
@@ -32,11 +32,10 @@ from palmette.kernels import Nystroem, resolve_kernel
 from palmette.kernels.definite import EXACT, check_definite
 from palmette.kernels.gram import Gram
 from palmette.kernels.rows import as_rows
-from palmette.losses.rescaling import resolve_rescaling
+from palmette.kernels.training_rows import KernelRows
 from palmette.objectives.kernel_dual import KernelProblem
 from palmette.objectives.kernel_edges import EdgePart
 from palmette.objectives.kernel_scorer import KernelScorer, MappedScorer, bare, edge_inputs
-from palmette.objectives.risk import Samples
 from palmette.solvers.kernel_frank_wolfe import KernelFrankWolfe
 from palmette.solvers.registry import make_solver
 from palmette.structures.graph.batch import GraphBatch
@@ -54,10 +53,9 @@ def refuse_coordinates(model: Any) -> None:
                 f"{name}={value!r} needs weights of features, and kernel={model.kernel!r} has none: leave {name} out, "
                 f"or use kernel=Nystroem(...) or kernel=None"
             )
-    if model.states not in ("auto", "all"):
-        raise MissingCapability(
-            f"states={model.states!r} needs weights of features; with a kernel leave it out"
-        )
+    states = settings_of(model, "encoding").states
+    if states not in ("auto", "all"):
+        raise MissingCapability(f"states={states!r} needs weights of features; with a kernel leave it out")
     if model.fit_intercept is True:
         raise MissingCapability(
             "fit_intercept=True: a kernel brings its own constant (coef0 of Polynomial, or add one to another); leave "
@@ -66,16 +64,12 @@ def refuse_coordinates(model: Any) -> None:
 
 
 def check_kernel_settings(model: Any) -> None:
-    """Refuse an edge weight or a budget that make no sense."""
-    for name in ("edge_weight", "cache_size"):
-        value = getattr(model, name, 1.0)
-        if not (isinstance(value, Real) and 0.0 < float(value) < np.inf):
-            raise ValueError(f"{name} must be a positive number, got {value!r}")
-    if model.l2_edge is not None and getattr(model, "edge_weight", 1.0) != 1.0:
-        raise ValueError(
-            f"give l2_edge or edge_weight, not both (edge_weight means l2_edge = l2 / edge_weight): got "
-            f"l2_edge={model.l2_edge!r} and edge_weight={model.edge_weight!r}"
-        )
+    """Refuse a budget that makes no sense, and a kernel of edges alone."""
+    options = settings_of(model, "kernel_options")
+    if not (isinstance(options.cache_size, Real) and 0.0 < float(options.cache_size) < np.inf):
+        raise ValueError(f"cache_size must be a positive number, got {options.cache_size!r}")
+    if model.kernel is None and options.edge_kernel is not None:
+        raise ValueError("edge_kernel needs a kernel of nodes too: give kernel=Linear(), for example")
 
 
 def fit_kernel(model: Any, X: Any, y: Any, sample_weight: Any) -> Any:
@@ -87,9 +81,9 @@ def fit_kernel(model: Any, X: Any, y: Any, sample_weight: Any) -> Any:
     if isinstance(kernel, Nystroem):
         return fit_mapped(model, kernel, X, y, sample_weight)
     refuse_coordinates(model)
-    if not _has_dual(model):
+    if not model._has_kernel_dual():
         return fit_factored(model, kernel, X, y, sample_weight)
-    if hasattr(model.structure, "extend_encoder") or not getattr(model.structure, "labelled", True):
+    if not model.structure.label_per_row:
         raise MissingCapability(
             f"kernel={model.kernel!r} scores labels at positions; {type(model.structure).__name__} has none: "
             "use Chain(), Multiclass() or Graph(), or for a Ranking kernel=Nystroem(...)"
@@ -110,14 +104,6 @@ def fit_kernel(model: Any, X: Any, y: Any, sample_weight: Any) -> Any:
     return model
 
 
-def _has_dual(model: Any) -> bool:
-    """Whether the loss is the hinge with margin rescaling."""
-    if not hasattr(model, "loss"):
-        return False
-    model._check_loss()
-    return model.loss == "hinge" and resolve_rescaling(model.rescaling).is_margin
-
-
 def _with_nodes(X: Any, tables: list[np.ndarray], encoder: Any) -> list[GraphInput]:
     """The graphs with other features of their nodes."""
     if isinstance(X, EncodedInputs) or len(encoder.node_types) > 1:
@@ -136,12 +122,13 @@ def kernel_problem(
     model: Any, kernel: Any, data: Encoded, executor: Executor
 ) -> tuple[KernelProblem, KernelScorer]:
     """The dual problem, and the scorer of its distinct rows."""
-    samples, budget = data.samples, 1e6 * float(model.cache_size)
+    samples, options = data.samples, settings_of(model, "kernel_options")
+    budget = 1e6 * float(options.cache_size)
     seed = seed_of(model.random_state)
     for name in ("l2_node", "l2_edge"):  # bad values are refused before any work
         positive(model, name)
     linear, edges = linear_part(model, data), None
-    edge_kernel = None if model.edge_kernel is None else edge_kernel_of(model, linear, data)
+    edge_kernel = None if options.edge_kernel is None else edge_kernel_of(model, linear, data)
     least = int(samples.batch.lengths.max(initial=1))
     found = compared(kernel, as_rows(samples.batch.rows), budget, executor, seed, least)
     scorer = KernelScorer(found.kernel, found.support, data.encoder.n_columns, linear)
@@ -184,18 +171,19 @@ def compared(kernel: Any, rows: Any, budget: float, executor: Executor, seed: in
 
 def edge_kernel_of(model: Any, linear: Any, data: Encoded) -> Any:
     """The kernel of edges, if they can have one."""
-    kernel = resolve_kernel(model.edge_kernel, "edge_kernel")
+    given = settings_of(model, "kernel_options").edge_kernel
+    kernel = resolve_kernel(given, "edge_kernel")
     if isinstance(kernel, Nystroem) or getattr(kernel, "precomputed", False):
-        raise TypeError(f"edge_kernel must be a kernel of rows, got {model.edge_kernel!r}")
+        raise TypeError(f"edge_kernel must be a kernel of rows, got {given!r}")
     kernel.check()
     if not linear.has_edges or bool(np.any(getattr(linear, "symmetric", False))):
         raise MissingCapability(
-            f"edge_kernel={model.edge_kernel!r} compares directed edges, which {model.structure!r} does not have"
+            f"edge_kernel={given!r} compares directed edges, which {model.structure!r} does not have"
         )
     n_types = len(getattr(data.encoder, "edge_types", ()))
     if n_types > 1 and getattr(data.samples.batch, "edge_rows", None) is None:
         raise MissingCapability(
-            f"edge_kernel={model.edge_kernel!r} would compare the nodes that edges join, whatever the type of edge, "
+            f"edge_kernel={given!r} would compare the nodes that edges join, whatever the type of edge, "
             f"and X has {n_types} types of edges: give edge_features, or leave edge_types out"
         )
     return kernel
@@ -214,25 +202,18 @@ def without_pairs(linear: Any) -> Any:
 def linear_part(model: Any, data: Encoded) -> Any:
     """The scorer of what the kernel does not score: rows without columns, no intercept."""
     plain = copy.copy(model)
-    plain.fit_intercept, plain.states = False, "all"
+    plain.fit_intercept, plain.encoding = False, replace(settings_of(model, "encoding"), states="all")
     samples = data.samples
-    stripped = replace(data, samples=Samples(bare(samples.batch), samples.codes, samples.weight))
+    stripped = replace(data, samples=samples._replace(batch=bare(samples.batch)))
     return layout_weights(plain, stripped)
 
 
 def positive(model: Any, name: str, gram: Gram | None = None) -> float:
-    """L2 of nodes or edges, as given; or else the usual one: that of a Gram matrix, and 1 of a plain table.
-
-    The transitions have ``l2 / edge_weight``.
-    """
-    own = getattr(model, name)
-    if own is None:
-        times, relative = strength(model.l2, model.C)
-        own = times * model.usual_share * variance(gram) if relative and gram is not None else times
-        own /= float(model.edge_weight) if name == "l2_edge" else 1.0
-    if not checked_strength(name, own) > 0.0:
+    """L2 of nodes or edges, as given; or else the usual one: that of a Gram matrix, and 1 of a plain table."""
+    own, relative = own_strength(model, name)
+    if not own > 0.0:
         raise ValueError(f"a kernel needs {'l2' if getattr(model, name) is None else name} > 0, got {own!r}")
-    return float(own)
+    return own * model.usual_share * variance(gram) if relative and gram is not None else own
 
 
 def variance(gram: Gram) -> float:
@@ -266,8 +247,8 @@ def fit_mapped(model: Any, kernel: Nystroem, X: Any, y: Any, sample_weight: Any)
     if (
         model.warm_start
         or model.edge_features is not None
-        or getattr(model, "edge_kernel", None) is not None
-        or model.states not in ("auto", "all")
+        or settings_of(model, "kernel_options").edge_kernel is not None
+        or settings_of(model, "encoding").states not in ("auto", "all")
     ):
         raise MissingCapability(
             "warm_start, edge_features, edge_kernel and states do not go with "
@@ -290,7 +271,7 @@ def fit_mapped(model: Any, kernel: Nystroem, X: Any, y: Any, sample_weight: Any)
     def mapped(scorer: Any) -> MappedScorer:
         return MappedScorer(own, data.samples.batch.n_columns, scorer)
 
-    plain.classes = list(data.codec.classes_) if getattr(model.structure, "labelled", True) else None
+    plain.classes = list(data.codec.classes_) if model.structure.labelled else None
     plain.callbacks = [
         seeing(callback, lambda seen: model._snapshot(data, mapped(seen.scorer_), seen.coef_))
         for callback in model.callbacks or ()

@@ -15,7 +15,7 @@ from palmette.objectives.kernel_scorer import KernelScorer
 class KernelEstimator(StructuredEstimator):
     """A learner that may have a ``kernel``."""
 
-    functions = ("kernel", "edge_kernel")  # parameters that may be functions
+    functions = ("kernel",)  # parameters that may be functions
     kernel: Any
     usual_share = 0.1  # of the spread of array columns: the L2 penalty where none is given
 
@@ -33,6 +33,10 @@ class KernelEstimator(StructuredEstimator):
     def dual_coef_(self) -> np.ndarray:
         """Coefficient of each support row and label, shape (n_support_, n_classes)."""
         return self._kernel_scorer().coefficients(self.coef_)
+
+    def _has_kernel_dual(self) -> bool:
+        """Whether the loss has a dual that takes kernels as they are."""
+        return False
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -10,12 +10,10 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from palmette.contracts.structure import require
+from palmette.contracts.structure import Structure, require
 from palmette.data.batch import Batch
-from palmette.data.labels import UNKNOWN
 from palmette.data.outputs import Outputs
 from palmette.data.ragged import Ragged, offsets_from_lengths
-from palmette.data.sequences import check_same_length
 from palmette.estimators.blocks import (
     Answer,
     Own,
@@ -32,14 +30,12 @@ from palmette.estimators.blocks import (
 )
 from palmette.estimators.restricted import best_within
 from palmette.estimators.training import (
-    admitted_to,
     bound_structure,
     check_outputs,
     checked_weights,
     encode_outputs,
     given_labels,
     positions,
-    telling,
     without_empty,
 )
 from palmette.executors.choose import executor_for
@@ -53,7 +49,7 @@ _NO_SUMS = "Sums over outputs are needed; predict works without them."
 
 def one_label(estimator: Any) -> bool:
     """Whether an output is one label, as for scikit-learn's classifiers."""
-    return getattr(estimator.structure, "layout", None) == "items"
+    return isinstance(estimator.structure, Structure) and estimator.structure.layout == "items"
 
 
 class Predictions:
@@ -203,20 +199,7 @@ class Predictions:
         A true label that the model does not know counts as an error of the model; UNKNOWN positions do not count.
         Of a ``Ranking``: the mean NDCG of the queries (:func:`palmette.metrics.ndcg`).
         """
-        if hasattr(self.structure, "measure"):
-            values = self.structure.measure(self.row_scores(X), given_labels(y, self.structure.layout))
-            return float(np.average(values, weights=checked_weights(sample_weight, len(values))))
-        X = self.encode(X)
-        predicted = self.predict(X)
-        true = given_labels(y, self.structure.layout)
-        if hasattr(self.codec_, "positions"):
-            check_outputs(predicted, true, self.structure)
-            predicted, true = (self.codec_.positions(each, X.lengths.tolist()) for each in (predicted, true))
-        if self.structure.layout == "items":
-            predicted, true = [[label] for label in predicted.tolist()], [[label] for label in true]
-        check_same_length(predicted, true)
-        right = np.array([sum(p == t for p, t in zip(ps, ts)) for ps, ts in zip(predicted, true)], float)
-        total = np.array([sum(label is not UNKNOWN for label in labels) for labels in true], float)
+        right, total = self.structure.measure(self, X, given_labels(y, self.structure.layout))
         weight = checked_weights(sample_weight, len(right))
         if not total @ weight:
             raise ValueError("score needs at least one position: X has no positions with a positive weight")
@@ -246,7 +229,7 @@ class Predictions:
         check_is_fitted(self, "coef_")
         if isinstance(X, EncodedInputs):
             return X.of(self.encoder_)
-        X = admitted_to(self.structure, X)
+        X = self.structure.admit(X)
         batch = self.encoder_.transform(X, allow_empty=True)
         self._note_features(X, reset=False)
         return batch
@@ -272,13 +255,13 @@ class Predictions:
         """
         blocks = blocks_of(self._scored, batch, places, own)
         if len(blocks) < 2:  # one sentence should not wait for threads to be set up
-            with telling(self.structure_):
+            with self.structure_.telling():
                 broadcast = self.structure_, self._scored, answer, *arguments
                 return [answer_block(block, {}, *broadcast) for block in blocks]
         return self._placed_run(blocks, answer_block, self._scored, answer, *arguments)
 
     def _placed_run(self, shards: Sequence[Any], function: Answer, *broadcast: Any) -> list[Any]:
-        with executor_for(self.n_jobs) as executor, telling(self.structure_):
+        with executor_for(self.n_jobs) as executor, self.structure_.telling():
             placed = executor.place(shards)
             try:
                 return run_telling(executor, function, placed, self.structure_, *broadcast)
@@ -302,8 +285,7 @@ class Predictions:
             offsets = offsets_from_lengths(np.concatenate([lengths for _, lengths in parts]))
         if not found:
             # One number per document of a ranking, one for each label elsewhere.
-            labelled = getattr(self.structure, "labelled", True)
-            return np.empty((0, len(self.codec_.classes_)) if labelled else 0), offsets
+            return np.empty((0, len(self.codec_.classes_)) if self.structure.labelled else 0), offsets
         return np.concatenate(found), offsets
 
     def _whole_codes(self, X: Any, answer: Answer, *arguments: Any) -> tuple[list[np.ndarray], np.ndarray]:

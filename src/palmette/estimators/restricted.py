@@ -7,21 +7,18 @@ from typing import Any
 
 import numpy as np
 
+from palmette.contracts.structure import Allowed
 from palmette.data.batch import Batch
 from palmette.errors import InfeasibleError
-from palmette.estimators.training import numbering, telling, without_empty
+from palmette.estimators.training import numbering, without_empty
 from palmette.objectives.risk import ROWS_A_BLOCK
-from palmette.structures.positions.tables import Restriction
-from palmette.structures.ranking.tables import RankingRestriction
-
-RESTRICTIONS = (Restriction, RankingRestriction)
 
 
 def best_within(model: Any, X: Any, within: Any) -> tuple[np.ndarray, np.ndarray]:
     """Codes of the best allowed output of every sample, and the offsets of the samples, empty ones included."""
     whole = model._transform(X)
     batch, keep = without_empty(whole)
-    if isinstance(within, RESTRICTIONS):
+    if isinstance(within, Allowed):
         codes = _of_all(model, batch, within, np.flatnonzero(keep))
     elif isinstance(within, str | bytes) or not isinstance(within, Iterable):
         raise TypeError(
@@ -30,7 +27,7 @@ def best_within(model: Any, X: Any, within: Any) -> tuple[np.ndarray, np.ndarray
         )
     else:
         given, places = list(within), np.flatnonzero(keep)
-        if any(isinstance(each, RESTRICTIONS) for each in given):
+        if any(isinstance(each, Allowed) for each in given):
             codes = _of_each(model, batch, given, places, len(keep))
         else:
             codes = _among(model, batch, given, places)
@@ -41,7 +38,7 @@ def _of_all(model: Any, batch: Batch, within: Any, places: np.ndarray) -> np.nda
     """One restriction speaks of all rows, so that they are answered together."""
     if not len(batch):
         return np.empty(0, np.int32)
-    with telling(model.structure_), numbering(places):
+    with model.structure_.telling(), numbering(places):
         return model.structure_.best(model.scorer_.score(model.coef_, batch), within=within).codes
 
 
@@ -52,7 +49,7 @@ def _of_each(model: Any, batch: Batch, given: list, places: np.ndarray, n_sample
             f"within has {len(given)} entries, but X has {n_samples} samples: give one Restriction (or None) for each"
         )
     for i, each in enumerate(given):
-        if each is not None and not isinstance(each, RESTRICTIONS):
+        if each is not None and not isinstance(each, Allowed):
             raise TypeError(
                 f"within[{i}] is {each!r:.60}, and other entries are restrictions: give a Restriction or None for "
                 "each sample, or allowed outputs only"

@@ -12,7 +12,7 @@ def run_telling(
     executor: Executor, function: ShardFunction, placed: Sized, structure: Any, *broadcast: Any
 ) -> list[Any]:
     """``executor.run(function, placed, structure, *broadcast)``; notes that a structure makes elsewhere come back."""
-    tally = structure.told() if hasattr(structure, "told") else None
+    tally = structure.told()
     if tally is None or executor.shares_memory:
         return executor.run(function, placed, structure, *broadcast)
     found = executor.run(_run_and_tell, placed, function, structure, tally, *broadcast)

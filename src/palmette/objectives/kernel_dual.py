@@ -10,10 +10,10 @@ import numpy as np
 
 from palmette._kernels.constants import FREE
 from palmette.contracts.executor import Executor
+from palmette.data.samples import Samples
 from palmette.kernels.gram import Gram
 from palmette.objectives.kernel_edges import EdgePart
 from palmette.objectives.kernel_scorer import bare
-from palmette.objectives.risk import Samples
 from palmette.surrogates.hinge import Hinge
 
 

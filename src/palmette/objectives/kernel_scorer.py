@@ -153,7 +153,7 @@ class KernelScorer:
         """Potentials of a batch."""
         theta = self.linear.score(w[self.n_kernel :], bare(batch))
         rows = as_rows(batch.rows)
-        if getattr(self.kernel, "precomputed", False):
+        if self.kernel.precomputed:
             values = rows[:, self.support[:, 0]]
             values = values.toarray() if sparse.issparse(values) else values
         else:
@@ -326,7 +326,7 @@ class MappedScorer:
 
 def _check_support(name: str, kernel: Any, rows: Rows, n_columns: int) -> None:
     """Raise ValueError unless a kernel can compare these prepared rows with inputs of so many columns."""
-    if getattr(kernel, "precomputed", False):
+    if kernel.precomputed:
         check_codes(name, check_array(name, rows, np.int64, 2), n_columns)
         n_columns = 1
     elif sparse.issparse(rows):

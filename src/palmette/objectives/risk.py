@@ -10,6 +10,7 @@ import numpy as np
 from palmette.contracts.executor import Executor, State, summed
 from palmette.contracts.structure import require
 from palmette.data.batch import Batch
+from palmette.data.samples import Samples
 from palmette.executors.shards import MAX_SHARDS, ROWS_A_SHARD, cut
 from palmette.executors.telling import run_telling
 from palmette.executors.threads import ThreadExecutor
@@ -17,19 +18,6 @@ from palmette.loops.batch_loss import BatchLoss
 from palmette.loops.table import find
 
 ROWS_A_BLOCK = 4096  # rows scored and inferred at once: their tables stay in the cache
-
-
-class Samples(NamedTuple):
-    """Encoded training samples: inputs, true outputs (codes per row) and weights (one per sample)."""
-
-    batch: Batch
-    codes: np.ndarray
-    weight: np.ndarray
-
-    def slice(self, start: int, stop: int) -> Samples:
-        """Samples ``start:stop`` as views."""
-        lo, hi = self.batch.offsets[start], self.batch.offsets[stop]
-        return Samples(self.batch.slice(start, stop), self.codes[lo:hi], self.weight[start:stop])
 
 
 class Shard(NamedTuple):
@@ -167,7 +155,7 @@ class Risk:
 
     def refine(self) -> bool:
         """Find maxima to a higher accuracy from now on; False if that is not possible."""
-        return bool(hasattr(self.structure, "refine") and self.structure.refine())
+        return self.structure.refine()
 
     def value(self, w: np.ndarray) -> float:
         """Value of the data term at ``w``, without a gradient where that is cheaper."""

@@ -227,7 +227,7 @@ class CCCP:
         """Where to start, and whether the convex problem is solved from there before the first tangent."""
         if w0 is not None:
             return first_point(problem, w0), False
-        known = callable(getattr(problem.structure, "first_weights", None))
+        known = problem.structure.can("first_weights")
         start = ("structure" if known else "convex") if self.start == "auto" else self.start
         if start != "structure":
             return np.zeros(problem.n_params), start == "convex"

@@ -57,7 +57,7 @@ def serving(loss: str, structure: Any) -> list[str]:
     names = set(SERVING[loss])
     if structure.layout != "items":
         names -= set(_ONE_LABEL)
-    if hasattr(structure, "make_codec"):
+    if not structure.label_per_row:
         names -= set(_LABELLED)
     return sorted(names)
 

@@ -52,7 +52,7 @@ class SMO(BlockAscent):
         loop = find(self.name, problem)
         if loop is None:
             raise MissingCapability(
-                f"smo has no dual variables for {problem.structure!r:.80}: it supports chains of order 1, Multiclass "
-                "and Graph; use solver='frank_wolfe'"
+                f"smo has no dual variables for {problem.structure!r:.80}: use it with chains of order 1, Multiclass "
+                "or Graph; use solver='frank_wolfe'"
             )
         return loop(problem)

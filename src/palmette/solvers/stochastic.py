@@ -181,7 +181,7 @@ class Stochastic:
 
     def _first_weights(self, problem: Any) -> np.ndarray:
         """Where descent on a loss that is not convex starts."""
-        if hasattr(problem.structure, "first_weights") or not hasattr(problem.surrogate, "convex_part"):
+        if problem.structure.can("first_weights") or not hasattr(problem.surrogate, "convex_part"):
             return first_weights(problem, None).w
         first = replace(self, max_iter=FIRST_EPOCHS, check_every=FIRST_EPOCHS, callbacks=())
         with warnings.catch_warnings():

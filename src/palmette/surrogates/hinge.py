@@ -28,7 +28,7 @@ class Hinge:
 
     def evaluate(self, structure: Any, theta: Any, true: Any, weight: np.ndarray) -> Evaluation:
         """Values and a subgradient of every sample."""
-        if self.task_loss.way != "parts" or not hasattr(structure, "relaxes"):
+        if self.task_loss.way != "parts" or structure.exact:
             rival, value = self.task_loss.augmented_best(structure, theta, true)
             return difference(structure, theta, true, rival, value, weight)
         cost = self.task_loss.cost(theta, true)  # type: ignore[attr-defined]

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from palmette.structures.ranking.codec import RANK_BITS
 from palmette.structures.ranking.ranking import Ranking
 from palmette.structures.ranking.tables import RankingCost, RankingRestriction, RankingTables
 from palmette.testing.ranking_instances import ranking_instances
@@ -137,6 +138,19 @@ class RankingReference(RowReference):
             return all(above >= below for (_, above), (_, below) in zip(own, own[1:]))
 
         yield Limit("within levels", RankingRestriction.levels(level, theta.offsets), falls)
+
+    def draw_annotations(
+        self, rng: np.random.Generator, theta: RankingTables
+    ) -> Iterator[list[tuple[int, ...]]]:
+        """Grades of all documents, then of some, as codes."""
+        grades = rng.integers(0, 3, len(theta.node))
+        for known in (grades, np.where(rng.random(len(grades)) < 0.6, grades, -1)):
+            yield self.unpack(theta, np.where(known < 0, -1, known << RANK_BITS))
+
+    def contradicts(self, y: tuple[int, ...], annotation: Sequence[int]) -> bool:
+        """Whether a document stands before one of a higher grade."""
+        known = [(rank, code >> RANK_BITS) for rank, code in zip(y, annotation) if code >= 0]
+        return any(rank < other and grade < above for rank, grade in known for other, above in known)
 
     def _allows(self, theta: RankingTables, within: RankingRestriction) -> Any:
         return lambda s, y: all(within.allowed[row, rank] for row, rank in zip(rows_of(theta, [s]), y))

@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
 import palmette
-from palmette import CRF, SSVM, Chain, Multiclass
+from palmette import CRF, SSVM, Chain, Encoding, LossOptions, Multiclass
 from palmette.errors import MissingCapability
 from palmette.losses import Hamming
 from palmette.objectives.linearised import Shifted
@@ -173,9 +173,13 @@ def test_sparse_rows_are_those_of_dense_ones(rng):
     doubled = np.array([[2, 1, 0], [0, 1, 0], [1, 0, 0], [0, 1, 1]] * 3, float)
     labels = ["x", "y", "x", "y"] * 3
     models = [
-        SSVM(Multiclass(), l2=0.5, states="all", fit_intercept=False, solver=MulticlassDual(tol=1e-6)).fit(
-            rows, labels
-        )
+        SSVM(
+            Multiclass(),
+            l2=0.5,
+            encoding=Encoding(states="all"),
+            fit_intercept=False,
+            solver=MulticlassDual(tol=1e-6),
+        ).fit(rows, labels)
         for rows in (named, doubled)
     ]
     assert models[0].objective_ == pytest.approx(models[1].objective_, rel=2e-6)
@@ -255,12 +259,12 @@ def test_what_it_does_not_serve_is_refused(rng):
             SSVM(Multiclass(), solver="multiclass_dual", **options).fit(X, y)
     # the solvers that it names instead do serve
     for options, message in (
-        ({"rescaling": "slack"}, "not RescaledHinge; solver='bundle' supports"),
+        ({"loss_options": LossOptions(rescaling="slack")}, "not RescaledHinge; solver='bundle' supports"),
         ({"loss": "ramp"}, "is not convex: use solver='cccp'"),
     ):
         with pytest.raises(MissingCapability, match=message):
             SSVM(Multiclass(), solver="multiclass_dual", **options).fit(X, y)
-        other = "bundle" if "rescaling" in options else "cccp"
+        other = "bundle" if "loss_options" in options else "cccp"
         assert SSVM(Multiclass(), solver=other, **options).fit(X, y).result_.converged
     with pytest.raises(MissingCapability, match="needs Multiclass"):
         SSVM(Chain(), solver="multiclass_dual").fit([X], [y.tolist()])

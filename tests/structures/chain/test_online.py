@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from problems import KINDS, make_problem
 
 import palmette
-from palmette import CRF, Chain, Multiclass, Perceptron
+from palmette import CRF, Chain, Encoding, Multiclass, Perceptron
 from palmette.datasets import make_tagging
 from palmette.errors import MissingCapability
 from palmette.loops import find
@@ -216,6 +216,8 @@ def test_refusals():
 def test_labels_without_a_common_weight_are_no_reason_to_divide_by_zero():
     """Two positions of one sample with the same features and different labels: their counts cancel."""
     model = Perceptron(
-        Chain(), solver=PassiveAggressive(variant=0), states="observed", transitions="observed"
+        Chain(),
+        solver=PassiveAggressive(variant=0),
+        encoding=Encoding(states="observed", transitions="observed"),
     ).fit([[["x"], ["x"]]], [["a", "b"]])
     assert np.all(np.isfinite(model.coef_))

@@ -9,12 +9,13 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
-from palmette.contracts.model_parts import ModelParts
 from palmette.contracts.structure import Best, Expectation
+from palmette.contracts.training import Encoded, WeightOptions
 from palmette.registry import register
 from palmette.structures.chain.contradiction import with_contradiction, without_flag
+from palmette.structures.chain.edge_features import select_columns
+from palmette.structures.chain.edge_scorer import EdgeScorer
 from palmette.structures.positions.checks import (
     _check_feasible,
     _codes,
@@ -23,12 +24,13 @@ from palmette.structures.positions.checks import (
     _weights,
     how_many,
 )
+from palmette.structures.positions.labelled import LabelledPositions, differ
 from palmette.structures.positions.parts import ROW_ENCODERS
 from palmette.structures.positions.tables import ChainTables, Restriction, combine
 
 
 @register("structure")
-class Chain(ModelParts, BaseEstimator):
+class Chain(LabelledPositions):
     """Linear chains: one label per position, one potential per position and a pair (or triple) of neighbours.
 
     The score of a label sequence ``y_1..y_n`` is ``sum_t node[t, y_t] + sum_t edge[t, y_t, y_{t+1}]``, in chains of
@@ -63,14 +65,13 @@ class Chain(ModelParts, BaseEstimator):
     (array([0, 0], dtype=int32), array([3.]))
     """
 
-    layout = "sequences"
     part_kinds = MappingProxyType(
         {"codec": ("labels",), "encoder": ROW_ENCODERS, "scorer": ("linear", "edges")}
     )
-    has_edges = True
     compiled_as = "chain"
     # Whether single edges can be dropped and leave labels (regularizers.Decomposition); a subclass says so anew, too.
     removable_edges = True
+    adds_models = True
 
     def __init__(self, order: int = 1, allowed: Any = None) -> None:
         self.order = order
@@ -91,6 +92,27 @@ class Chain(ModelParts, BaseEstimator):
         from palmette.structures.chain.constrained import ConstrainedChain
 
         return ConstrainedChain(self, classes)
+
+    def make_scorer(self, data: Encoded, options: WeightOptions) -> Any:
+        """Weights of features, labels and label pairs; edge features and triples on top of them.
+
+        Label pairs that the structure forbids have none.
+        """
+        scorer = self._linear_scorer(data, options)
+        chosen = select_columns(options.edge_features, data.encoder)
+        if chosen is not None and not self.has_edges:
+            raise ValueError(f"edge_features need the edges of a Chain; {type(self).__name__} has none")
+        possible = None if self.rules is None else self.rules.transition
+        if possible is not None:
+            scorer = replace(scorer, pairs=np.intersect1d(scorer.pairs, np.flatnonzero(possible)))
+        if chosen is None and self.order == 1:
+            return scorer
+        columns, only_edges = (None, False) if chosen is None else chosen
+        return EdgeScorer.extending(
+            scorer, data.samples.batch, data.samples.codes, states=options.states_of(data.encoder.named),
+            transitions=options.label_pairs, order=self.order, edge_columns=columns, only_edges=only_edges,
+            possible=possible,
+        )  # fmt: skip
 
     def _combine(self, theta, cost, within, sign=1.0) -> ChainTables:
         """Potentials with cost and restriction inside."""
@@ -125,13 +147,6 @@ class Chain(ModelParts, BaseEstimator):
             _kernels("max", tables).best_paths(*tables.arguments, codes, values)
         _check_feasible(values, tables, self)
         return Best(codes // 2 if flagged else codes, sign * values)
-
-    def best_contradicting(self, theta, codes, *, cost=None, within: Restriction | None = None) -> Best:
-        """Highest-scoring labels that differ from ``codes`` somewhere (-1 in ``codes`` cannot be contradicted)."""
-        within = Restriction() if within is None else within
-        if within.contradicts is not None:
-            raise ValueError("within.contradicts names a second annotation to contradict; give one, as codes")
-        return self.best(theta, cost=cost, within=replace(within, contradicts=np.asarray(codes)))
 
     def k_best(self, theta, k: int, *, cost=None, within=None) -> list[list[tuple[np.ndarray, float]]]:
         """The k best distinct outputs of every sample, best first; fewer where fewer exist.
@@ -317,14 +332,8 @@ class Chain(ModelParts, BaseEstimator):
 
             add_triple_scores(tables.triple, tables.triple_step, tables.offsets, codes, values)
         if within is not None and within.contradicts is not None:
-            contra = (within.contradicts >= 0) & (within.contradicts != codes)
-            values[np.add.reduceat(contra.astype(np.int64), theta.offsets[:-1]) == 0] = -np.inf
+            values[~differ(within.contradicts, codes, theta.offsets)] = -np.inf
         return values
-
-    def log_proba(self, theta, codes, *, cost=None, within=None) -> np.ndarray:
-        """Log-probability of given outputs."""
-        given = self.score(theta, codes, cost=cost, within=within)
-        return given - self.log_partition(theta, cost=cost, within=within)
 
     def count(self, theta, codes, *, weight=None, into: ChainTables | None = None) -> ChainTables:
         """Counts of given outputs in theta's shape, each sample's times its ``weight``; added to ``into`` if given."""

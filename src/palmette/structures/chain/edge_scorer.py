@@ -21,6 +21,7 @@ from palmette.structures.positions.layout import (
     positions,
     ranges,
     tuple_codes,
+    without_zeros,
 )
 from palmette.structures.positions.linear_scorer import LinearScorer, columns_in
 from palmette.structures.positions.tables import ChainTables
@@ -131,6 +132,15 @@ class EdgeScorer(LinearScorer):
         table = np.zeros(self.n_labels**3)
         table[self.triples] = w[self.blocks["edge2"]]
         return table.reshape(1, *(self.n_labels,) * 3)
+
+    def restricted(self, w: np.ndarray, keep: np.ndarray) -> EdgeScorer:
+        """The layout of the columns that stay; of those that need not have all labels, without weights of 0."""
+        new = super().restricted(w, keep)
+        if not len(self.edge_ptr):
+            return new
+        edge = self.edge_ptr, self.edge_pair, w[self.blocks["edge_features"]]
+        ptr, pair = without_zeros(*edge, keep, self.n_labels**2)
+        return replace(new, edge_ptr=ptr, edge_pair=pair)
 
     # -- score and pull back ------------------------------------------------------------------------------------
 

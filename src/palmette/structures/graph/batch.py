@@ -248,8 +248,8 @@ class GraphBatch(Batch):
         return GraphBatch(part.rows, part.offsets, self.layout.take(samples), edge_rows)
 
     def without(self, empty: np.ndarray) -> GraphBatch:
-        """The samples for which ``empty`` is false; they have no nodes, so rows and edges stay."""
-        return self.take(np.flatnonzero(~empty))
+        """The samples for which ``empty`` is false."""
+        return self.take(np.flatnonzero(~empty)) if np.any(empty) else self
 
     def in_pieces(self, decomposition: Any, seed: int, epoch: int) -> tuple[GraphBatch, np.ndarray]:
         """The same graphs without edges between pieces, and without cliques whose nodes are not in one piece."""

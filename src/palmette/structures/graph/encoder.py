@@ -67,6 +67,7 @@ class GraphEncoder(Encoder):
     (4, array([1, 0]))
     """
 
+    of = "graphs"
     layouts = ("sequences",)
 
     @property

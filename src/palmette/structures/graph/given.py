@@ -8,6 +8,7 @@ from palmette.structures.graph.methods import GraphMethods
 from palmette.structures.graph.part_tables import entries
 from palmette.structures.graph.tables import GraphTables, combined
 from palmette.structures.positions.checks import _codes, _weights
+from palmette.structures.positions.labelled import differ
 from palmette.structures.positions.tables import Restriction
 
 
@@ -40,8 +41,7 @@ class GraphGiven(GraphMethods):
                 np.add.at(values, owner, entry)
         contradicts = self._contradicts(within)
         if contradicts is not None and len(tables):
-            contra = (contradicts >= 0) & (contradicts != codes)
-            values[np.add.reduceat(contra.astype(np.int64), theta.offsets[:-1]) == 0] = -np.inf
+            values[~differ(contradicts, codes, theta.offsets)] = -np.inf
         return values
 
     def count(self, theta, codes, *, weight=None, into: GraphTables | None = None) -> GraphTables:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from palmette.contracts.model_parts import ModelParts
+from palmette.contracts.training import Encoded, WeightOptions
 from palmette.features.choose_encoder import make_encoder
 from palmette.features.encoded import EncodedInputs
 from palmette.registry import register
@@ -18,6 +18,7 @@ from palmette.structures.graph.explain import explain
 from palmette.structures.graph.inference import GraphInference
 from palmette.structures.graph.inputs import GraphInput, graph_inputs
 from palmette.structures.graph.methods import INFERENCE, SUMS
+from palmette.structures.graph.scorer import GraphScorer
 from palmette.structures.graph.type_names import NO_LABEL
 
 CHOICES = {
@@ -29,7 +30,7 @@ CHOICES = {
 
 
 @register("structure")
-class Graph(ModelParts, GraphInference):
+class Graph(GraphInference):
     """Markov networks of any shape: one label per node, potentials on nodes, edges and cliques.
 
     The score of a labeling is ``sum_v node[v, y_v] + sum_e edge[e, y_a, y_b] + sum over cliques``, where edge e joins
@@ -90,10 +91,9 @@ class Graph(ModelParts, GraphInference):
     2 forests: best labels and sums by message passing along the trees (exact), all in one call
     """
 
-    layout = "sequences"
     compiled_as = "graph"
-    has_edges = True
     removable_edges = True
+    exact = False
 
     part_kinds = MappingProxyType({"codec": ("labels",), "encoder": ("graphs",), "scorer": ("graph",)})
 
@@ -170,7 +170,7 @@ class Graph(ModelParts, GraphInference):
 
     def check_encoder(self, encoder: Any) -> None:
         """Refuse inputs that were encoded for another structure."""
-        if not isinstance(encoder, GraphEncoder):
+        if encoder.of != "graphs":
             raise ValueError(
                 "X was encoded as sequences, but the structure is a Graph: encode X with its encode()"
             )
@@ -179,6 +179,26 @@ class Graph(ModelParts, GraphInference):
                 f"X was encoded with symmetric={encoder.symmetric!r} and own={encoder.own}, but the structure is "
                 f"{self!r}"
             )
+
+    def make_scorer(self, data: Encoded, options: WeightOptions) -> GraphScorer:
+        """Weights of nodes, edges and cliques; features of edges come with the graphs."""
+        if options.edge_features is not None:
+            raise ValueError(
+                "edge_features of the learner choose features of positions for the edges of a Chain; those of a Graph "
+                "come with its inputs: GraphInput(nodes, edges, edge_features)"
+            )
+        encoder: Any = data.encoder
+        batch: Any = data.samples.batch
+        codes, classes = data.samples.codes, data.codec.classes_
+        allowed = self.label_sets(encoder, classes, batch, codes)
+        self.check_factors(encoder, classes, batch, codes)
+        return GraphScorer.for_data(
+            batch, codes, len(classes), states=options.states_of(encoder.named), transitions=options.label_pairs,
+            intercept=options.intercept_of(encoder.named), symmetric=encoder.symmetric_types,
+            n_node_types=max(len(encoder.node_types), 1), allowed=allowed, edge_bias=self.edge_bias,
+            edge_states=options.states_of(encoder.edges is not None and encoder.edges.named),
+            factor_labels=self.factor_labels(encoder, classes),
+        )  # fmt: skip
 
     def _check_settings(self) -> None:
         for name, choices in CHOICES.items():

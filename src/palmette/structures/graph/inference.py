@@ -6,15 +6,15 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from palmette.contracts.structure import Best
 from palmette.structures.graph.sums import GraphSums
 from palmette.structures.graph.tables import combined
 from palmette.structures.positions.checks import _expected_losses
+from palmette.structures.positions.labelled import LabelledPositions
 
 
-class GraphInference(BaseEstimator, GraphSums):
+class GraphInference(GraphSums, LabelledPositions):
     """The answers of :class:`palmette.Graph` on potentials; see there."""
 
     def __getstate__(self) -> dict:

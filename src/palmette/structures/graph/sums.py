@@ -205,8 +205,3 @@ class GraphSums(GraphMaxima):
             for d, codes in zip(draws, drawn):
                 paths[d, rows] = labels_of(tables, s, codes)
         return paths
-
-    def log_proba(self, theta, codes, *, cost=None, within=None) -> np.ndarray:
-        """Log-probability of given outputs."""
-        given = self.score(theta, codes, cost=cost, within=within)
-        return given - self.log_partition(theta, cost=cost, within=within)

@@ -163,6 +163,10 @@ class GraphTables(ChainTables):
             self, edge=self.edge[self.edge_table], edge_table=np.arange(self.n_edges), factors=factors
         )
 
+    def plus(self, cost: Any) -> GraphTables:
+        """These potentials with a cost inside."""
+        return combined(self, cost, None)
+
     def zeros(self, *, per_part: bool = False) -> GraphTables:
         """Zeros in this shape; with ``per_part`` a table for every edge and every clique."""
         labels = self.n_labels

@@ -17,6 +17,7 @@ from palmette.structures.positions.layout import (
     observed_tuples,
     positions,
     ranges,
+    without_zeros,
 )
 from palmette.structures.positions.tables import ChainTables
 
@@ -105,6 +106,14 @@ class LinearScorer:
         if len(self.ptr):
             return np.repeat(np.arange(self.n_columns), np.diff(self.ptr)), self.label
         return np.divmod(np.arange(self.n_node), self.n_labels)
+
+    def edge_coordinates(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Column, left label and right label of every weight of a feature on edges; here there are none."""
+        return (np.empty(0, np.int64),) * 3
+
+    def triple_table(self, w: np.ndarray) -> np.ndarray | None:
+        """Weights of label triples as a (1, labels, labels, labels) table; None if there are none."""
+        return None
 
     def weight_columns(self) -> np.ndarray:
         """The column of features that each weight multiplies, -1 for weights of labels alone."""
@@ -201,6 +210,20 @@ class LinearScorer:
             at, there = positions(self.pairs, moved(old.pairs, 2, old.n_labels, labels, self.n_labels))
             out[self.blocks["edge"]][at] = w[old.blocks["edge"]][there]
         return out
+
+    def used_columns(self, w: np.ndarray) -> np.ndarray:
+        """Which columns have a weight that is not 0, bool (n_columns,)."""
+        keep, column = np.zeros(self.n_columns, bool), self.weight_columns()
+        keep[column[(w != 0) & (column >= 0)]] = True
+        return keep
+
+    def restricted(self, w: np.ndarray, keep: np.ndarray) -> Self:
+        """The layout of the columns that stay; of those that need not have all labels, without weights of 0."""
+        new: dict[str, Any] = {"n_columns": int(keep.sum())}
+        if len(self.ptr):
+            own = self.ptr, self.label, w[self.blocks["node"]]
+            new["ptr"], new["label"] = without_zeros(*own, keep, self.n_labels)
+        return replace(self, **new)
 
     def joined(self, old: LinearScorer) -> Self:
         """This layout plus all weights of ``old`` (same labels; columns of ``old`` keep their numbers)."""

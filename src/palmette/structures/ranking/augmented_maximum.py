@@ -78,7 +78,9 @@ class BoundRankingLoss:
         value = self.value(structure, theta, true, ranks)
         return Best(ranks, structure.score(theta, ranks) + weight * value)
 
-    def weighted_cost(self, theta: RankingTables, true: np.ndarray, weight: Any) -> RankingCost | None:
+    def weighted_cost(
+        self, structure: Any, theta: RankingTables, true: np.ndarray, weight: Any
+    ) -> RankingCost | None:
         """``weight D`` but for a constant of each query, for :meth:`Ranking.k_best <palmette.Ranking.k_best>`.
 
         None where D is not a sum over documents, or where the k best of larger queries would take too long.

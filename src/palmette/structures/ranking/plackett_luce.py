@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import KW_ONLY, dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -15,8 +16,15 @@ from palmette.structures.ranking.plackett_luce_loss import PlackettLuceLoss
 from palmette.structures.ranking.ranking import Ranking
 from palmette.structures.ranking.tables import RankingTables
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from palmette.estimators.settings import Encoding
+    from palmette.regularizers import GroupLasso
+
 
 @register("learner")
+@dataclass(eq=False, repr=False)
 class PlackettLuce(StructuredEstimator):
     r"""Plackett-Luce model of rankings: orders drawn place by place with probabilities ``~ exp(score)``.
 
@@ -52,10 +60,8 @@ class PlackettLuce(StructuredEstimator):
         Relative suboptimality to reach, None for the default; ``result_.reason`` says what was reached.
     max_iter : int, optional
         Iterations (or epochs) at most; the solver's default if None.
-    min_count : int, default=1
-        Named features that occur fewer times in the training data get no weights.
-    n_hash : int, optional
-        Hash the names of features to so many columns instead of keeping a vocabulary.
+    encoding : Encoding, optional
+        Rare features (``min_count``) and feature hashing (``n_hash``).
     n_jobs : int, default=-1
         Threads; results do not depend on their number.
     random_state : int, RandomState or None, default=0
@@ -103,46 +109,26 @@ class PlackettLuce(StructuredEstimator):
     _takes_groups = True
     usual_share = 1.0
     # What other learners are told about labels; documents have one score and no labels.
-    states = transitions = fit_intercept = "auto"
+    fit_intercept = "auto"
     classes = None
     _marginals = "predict_marginals(X) has the probability of every document at every rank"
 
-    def __init__(
-        self,
-        *,
-        l2=None,
-        C=None,
-        l1=0.0,
-        ties="exact",
-        top=None,
-        regularizer=None,
-        solver="auto",
-        tol=1e-4,
-        max_iter=None,
-        min_count=1,
-        n_hash=None,
-        n_jobs=-1,
-        random_state=0,
-        verbose=0,
-        callbacks=None,
-        warm_start=False,
-    ):
-        self.l2 = l2
-        self.C = C
-        self.l1 = l1
-        self.ties = ties
-        self.top = top
-        self.regularizer = regularizer
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.min_count = min_count
-        self.n_hash = n_hash
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-        self.callbacks = callbacks
-        self.warm_start = warm_start
+    _: KW_ONLY
+    l2: float | str | None = None
+    C: float | None = None
+    l1: float = 0.0
+    ties: str = "exact"
+    top: int | None = None
+    regularizer: GroupLasso | None = None
+    solver: Any = "auto"
+    tol: float | None = 1e-4
+    max_iter: int | None = None
+    encoding: Encoding | None = None
+    n_jobs: int = -1
+    random_state: Any = 0
+    verbose: int = 0
+    callbacks: Sequence[Callable] | None = None
+    warm_start: bool = False
 
     @property
     def structure(self) -> Ranking:

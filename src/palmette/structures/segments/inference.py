@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from palmette.contracts.structure import Best, Expectation
 from palmette.structures.positions.checks import _check_feasible, _infeasible, _weights, how_many
+from palmette.structures.positions.labelled import LabelledPositions, differ
 from palmette.structures.positions.tables import Restriction
 from palmette.structures.segments.tables import (
     Prepared,
@@ -21,7 +21,7 @@ from palmette.structures.segments.tables import (
 )
 
 
-class SegmentInference(BaseEstimator):
+class SegmentInference(LabelledPositions):
     """Inference on segmentations, in O(n_rows (max_length n_labels + n_labels^2)).
 
     Every answer takes ``cost=`` (tables added to the potentials) and ``within=`` (a
@@ -49,12 +49,13 @@ class SegmentInference(BaseEstimator):
         _check_feasible(values, theta)
         return Best(ready.labels(codes), sign * values)
 
-    def best_contradicting(self, theta, codes, *, cost=None, within: Restriction | None = None) -> Best:
-        """Highest-scoring segmentation that differs from ``codes`` somewhere (-1: cannot be contradicted)."""
-        within = SegmentRestriction() if within is None else within
-        if within.contradicts is not None:
-            raise ValueError("within.contradicts names a second annotation to contradict; give one, as codes")
-        return self.best(theta, cost=cost, within=replace(within, contradicts=np.asarray(codes)))
+    def agreeing(self, theta: SegmentTables, codes: np.ndarray) -> SegmentRestriction:  # type: ignore[override]
+        """The restriction to segmentations with these codes; -1 where anything will do."""
+        return SegmentRestriction.fixed(codes, theta.n_labels, theta.max_length)
+
+    def contradicting(self, theta: SegmentTables, codes: np.ndarray) -> SegmentRestriction:  # type: ignore[override]
+        """The restriction to segmentations that differ from these codes somewhere; -1 cannot be contradicted."""
+        return SegmentRestriction(contradicts=codes)
 
     def k_best(self, theta, k: int, *, cost=None, within=None) -> list[list[tuple[np.ndarray, float]]]:
         """The k best distinct segmentations of every sample as (codes, value), best first; fewer where fewer exist."""
@@ -73,6 +74,10 @@ class SegmentInference(BaseEstimator):
             [(paths[r, rows[s]].copy(), float(values[s, r])) for r in range(k) if values[s, r] > -np.inf]
             for s in range(len(ready))
         ]
+
+    def level_costs(self, theta: SegmentTables) -> tuple[np.ndarray, int]:
+        """What :meth:`best_by_level` takes: numbers per level in the table of each sample, and steps per number."""
+        return np.diff(theta.offsets) * theta.n_labels, theta.n_labels + theta.max_length
 
     def best_by_level(
         self, theta, steps, top, gain, bonus, base
@@ -214,14 +219,8 @@ class SegmentInference(BaseEstimator):
             tables.node, tables.segment, tables.edge, tables.edge_step, tables.offsets, codes, values
         )
         if within is not None and within.contradicts is not None:
-            contra = (within.contradicts >= 0) & (within.contradicts != codes)
-            values[np.add.reduceat(contra.astype(np.int64), theta.offsets[:-1]) == 0] = -np.inf
+            values[~differ(within.contradicts, codes, theta.offsets)] = -np.inf
         return values
-
-    def log_proba(self, theta, codes, *, cost=None, within=None) -> np.ndarray:
-        """Log-probability of given segmentations."""
-        given = self.score(theta, codes, cost=cost, within=within)
-        return given - self.log_partition(theta, cost=cost, within=within)
 
     def count(self, theta, codes, *, weight=None, into: SegmentTables | None = None) -> SegmentTables:
         """Counts of given segmentations in theta's shape, times ``weight``; added to ``into`` if given."""

@@ -119,6 +119,14 @@ class SegmentTables(ChainTables):
         edge = np.empty((0, labels, labels))
         return SegmentTables(inside, edge, self.offsets, segment=first, longest=self.longest)
 
+    def label_cost(self, cost: np.ndarray) -> SegmentTables:
+        """A cost for every label at every position, shape (n_rows, n_labels), wherever in a segment it is."""
+        return self.position_cost(np.hstack([cost, cost]))
+
+    def plus(self, cost: ChainTables) -> SegmentTables:
+        """These potentials with a cost inside."""
+        return combined(self, cost, None)
+
     def codes(self, codes: np.ndarray) -> np.ndarray:
         """Given outputs as kernels read them; what is not a segmentation is refused, naming the row."""
         from palmette.structures.segments.kernels.given import first_flaw

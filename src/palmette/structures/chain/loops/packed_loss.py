@@ -85,7 +85,7 @@ def value_of(
     """The value of a shard."""
     from palmette.structures.chain.kernels.packed_loss import log_loss_value
 
-    chains, (_, codes, weight) = shard.chains, shard.samples
+    chains, codes, weight = shard.chains, shard.samples.codes, shard.samples.weight
     failed = np.zeros(len(weight), bool)
     value = log_loss_value(
         chains.inputs, packed, chains.base, factor, transposed, shift, chains.offsets, codes, weight, 0, len(weight),
@@ -105,7 +105,7 @@ def value_and_gradient(
     """The value of a shard, its packed gradient, and the gradient of samples that are out of range, if any."""
     from palmette.structures.chain.kernels.packed_loss import log_loss_pass
 
-    chains, (_, codes, weight) = shard.chains, shard.samples
+    chains, codes, weight = shard.chains, shard.samples.codes, shard.samples.weight
     if "slot" not in state:
         state["slot"] = chains.zeros()
     slot = state["slot"]
