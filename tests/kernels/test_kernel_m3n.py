@@ -228,7 +228,7 @@ def test_a_resumed_run_is_an_uninterrupted_one(words):
         whole = KernelFrankWolfe(max_iter=9, tol=0.0, check_every=4).solve(problem)
         part = KernelFrankWolfe(max_iter=5, tol=0.0, check_every=4).solve(problem)
         again = KernelFrankWolfe(max_iter=4, tol=0.0, check_every=4).solve(problem, state=part.state)
-    np.testing.assert_array_equal(whole.state["active"].mass, again.state["active"].mass)
+    np.testing.assert_array_equal(whole.state.active.mass, again.state.active.mass)
     assert whole.lower == again.lower and len(again.history) == 9
     assert again.primal <= whole.primal  # the check at the interruption may have found a better point
 

@@ -10,7 +10,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from palmette.solvers.base import Callback, Recorder, Result
+from palmette.contracts.solver import Callback, Result
+from palmette.solvers.driver import Recorder
 from palmette.structures.chain.loops import packed as packing
 
 Pass = Callable[[Any, np.ndarray, float, int], float]

@@ -11,7 +11,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from palmette.compat.line_searches import DECREASE, SHORTEST, Point, backtracking, more_thuente
-from palmette.solvers.base import Callback, Recorder, Result
+from palmette.contracts.solver import Callback, Result
+from palmette.solvers.driver import Recorder
 from palmette.solvers.quasi_newton import InverseHessian
 
 LINE_SEARCHES = ("MoreThuente", "Backtracking", "StrongBacktracking")

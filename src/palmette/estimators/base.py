@@ -41,6 +41,7 @@ from palmette.estimators.training import (
 from palmette.executors.choose import executor_for
 from palmette.features.encoded import EncodedInputs
 from palmette.objectives.risk import Risk
+from palmette.solvers.driver import outcome
 from palmette.solvers.registry import check_name, make_solver
 
 
@@ -62,6 +63,9 @@ class StructuredEstimator(Guidance, Predictions, PersistenceMixin, BaseEstimator
         y : list of label sequences (``Chain``) or array of labels (``Multiclass``)
             ``SemiMarkov``: list of lists of segments ``(start, stop, label)``, or of IOB2 labels.
         sample_weight : array of shape (n_samples,), optional
+
+        Ctrl-C leaves the model fitted with the best weights so far (``result_.reason`` is ``"interrupted"``), and then
+        raises ``KeyboardInterrupt``.
 
         Returns
         -------
@@ -97,13 +101,15 @@ class StructuredEstimator(Guidance, Predictions, PersistenceMixin, BaseEstimator
                     max_iter=self.max_iter, random_state=seed_of(self.random_state), callbacks=callbacks,
                 )  # fmt: skip
                 check_solver(solver, problem)
-                result = self._solve(solver, problem, start)
+                result, stop = outcome(self._solve, solver, problem, start)
         if tally is not None:
             result = replace(result, n_unconverged=tally.n_unconverged)
         self._keep(data, scorer, result)
         advise_scaling(data, result)
         tell_empty(self, data, result)
         self.fit_seconds_ = {"encode": encoded - started, "solve": time.perf_counter() - encoded}
+        if stop is not None:
+            raise stop
         return self
 
     def _snapshot(self, data: Encoded, scorer: Any, w: np.ndarray) -> Any:

@@ -124,11 +124,14 @@ def fit_factored(model: Any, kernel: Any, X: Any, y: Any, sample_weight: Any) ->
         else [features[a:b] for a, b in zip(offsets[:-1], offsets[1:])]
     )
     factored = time.perf_counter()
-    plain.fit(tables, y, sample_weight)
-    scorer, w = kernelised(plain.scorer_, plain.coef_)
-    model._keep(data, scorer, replace(plain.result_, w=w))
-    model.l2_ = plain.l2_
-    model.fit_seconds_ = {"encode": factored - started, "solve": time.perf_counter() - factored}
+    try:
+        plain.fit(tables, y, sample_weight)
+    finally:
+        if hasattr(plain, "coef_"):  # after Ctrl-C too
+            scorer, w = kernelised(plain.scorer_, plain.coef_)
+            model._keep(data, scorer, replace(plain.result_, w=w))
+            model.l2_ = plain.l2_
+            model.fit_seconds_ = {"encode": factored - started, "solve": time.perf_counter() - factored}
     return model
 
 

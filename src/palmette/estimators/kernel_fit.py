@@ -36,6 +36,7 @@ from palmette.kernels.training_rows import KernelRows
 from palmette.objectives.kernel_dual import KernelProblem
 from palmette.objectives.kernel_edges import EdgePart
 from palmette.objectives.kernel_scorer import KernelScorer, MappedScorer, bare, edge_inputs
+from palmette.solvers.driver import outcome
 from palmette.solvers.kernel_frank_wolfe import KernelFrankWolfe
 from palmette.solvers.registry import make_solver
 from palmette.structures.graph.batch import GraphBatch
@@ -96,11 +97,13 @@ def fit_kernel(model: Any, X: Any, y: Any, sample_weight: Any) -> Any:
         problem, scorer = kernel_problem(model, kernel, data, executor)
         encoded = time.perf_counter()
         with progress(model, lambda w: model._snapshot(data, *scorer.of_support(w))) as callbacks:
-            result = kernel_solver(model, callbacks).solve(problem)
+            result, stop = outcome(kernel_solver(model, callbacks).solve, problem)
     scorer, w = scorer.of_support(result.w)
     model._keep(data, scorer, replace(result, w=w))
     tell_empty(model, data, result)
     model.fit_seconds_ = {"encode": encoded - started, "solve": time.perf_counter() - encoded}
+    if stop is not None:
+        raise stop
     return model
 
 
@@ -276,7 +279,10 @@ def fit_mapped(model: Any, kernel: Nystroem, X: Any, y: Any, sample_weight: Any)
         seeing(callback, lambda seen: model._snapshot(data, mapped(seen.scorer_), seen.coef_))
         for callback in model.callbacks or ()
     ]
-    plain.fit(tables, y, sample_weight)
-    model._keep(data, mapped(plain.scorer_), plain.result_)
-    model.fit_seconds_, model.l2_ = plain.fit_seconds_, plain.l2_
+    try:
+        plain.fit(tables, y, sample_weight)
+    finally:
+        if hasattr(plain, "coef_"):  # after Ctrl-C too
+            model._keep(data, mapped(plain.scorer_), plain.result_)
+            model.fit_seconds_, model.l2_ = plain.fit_seconds_, plain.l2_
     return model

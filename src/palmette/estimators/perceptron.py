@@ -33,6 +33,8 @@ from palmette.loops.stochastic_pass import PassState
 from palmette.objectives.risk import Risk
 from palmette.registry import register
 from palmette.regularizers.elastic import ElasticNet
+from palmette.solvers.driver import outcome
+from palmette.solvers.online import PassRun
 from palmette.solvers.perceptron import AveragedPerceptron
 from palmette.surrogates.perceptron import PerceptronLoss
 from palmette.surrogates.ties import TiedPerceptronLoss
@@ -165,9 +167,11 @@ class Perceptron(StructuredEstimator):
                 solver = AveragedPerceptron(
                     1, random_state=seed_of(self.random_state), callbacks=tuple(callbacks)
                 )
-                result = solver.solve(problem, state={"pass": state, "history": history})
-        self._pass_state = result.state["pass"]
+                result, stop = outcome(solver.solve, problem, None, PassRun.of(state, history))
+        self._pass_state = state if result.state is None else result.state.state
         self._keep(data, scorer, replace(result, state=None))
+        if stop is not None:
+            raise stop
         return self
 
     def _encode_more(self, X: Any, y: Any, sample_weight: Any) -> Encoded:
@@ -209,5 +213,5 @@ class Perceptron(StructuredEstimator):
 
     def _keep(self, data: Encoded, scorer: Any, result: Any) -> None:
         super()._keep(data, scorer, result)
-        if isinstance(result.state, dict):
-            self._pass_state = result.state["pass"]
+        if isinstance(result.state, PassRun) and isinstance(result.state.state, PassState):
+            self._pass_state = result.state.state

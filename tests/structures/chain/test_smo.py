@@ -86,7 +86,7 @@ def test_resumes_where_it_stopped(rng):
         rest = SMO(tol=1e-12, callbacks=[stop]).solve(problem, state=first.state)
         whole = SMO(tol=1e-12, callbacks=[stop]).solve(problem)
         for name in ("w", "node", "pair"):
-            assert np.array_equal(getattr(rest.state["active"], name), getattr(whole.state["active"], name))
+            assert np.array_equal(getattr(rest.state.active, name), getattr(whole.state.active, name))
         assert len(rest.history) == 9
 
 
