@@ -56,7 +56,7 @@ class PlacedVariables:
         To go on from; it is left as it is.
     """
 
-    def __init__(self, problem: Any, dtype: Any, state: DualVariables | None = None) -> None:
+    def __init__(self, problem: Any, dtype: Any = None, state: DualVariables | None = None) -> None:
         self.problem, self.weight = problem, problem.samples.weight
         self.gap = problem.in_sequence(_begin, dtype, copy.deepcopy(state))
 

@@ -42,13 +42,14 @@ class PlacedBlocks:
 
     def visit(self, active: BlockState, order: np.ndarray) -> None:
         """Take the steps of the samples of ``order``, and note what their blocks lacked in ``active.gap``."""
-        self._change("visit", active, order)
+        self.change("visit", active, order)
 
     def refresh(self, active: BlockState) -> Any:
         """Compute weights and losses from the dual variables: what visits added up has rounding errors."""
-        return self._change("refresh", active)
+        return self.change("refresh", active)
 
-    def _change(self, what: str, active: BlockState, *arguments: Any) -> Any:
+    def change(self, what: str, active: BlockState, *arguments: Any) -> Any:
+        """The answer of a method of the blocks that changes ``active``."""
         after, answer = self.problem.in_sequence(_change, self.make, what, active, *arguments)
         vars(active).update(vars(after))
         return answer
@@ -56,6 +57,10 @@ class PlacedBlocks:
     def value(self, w: np.ndarray) -> Any:
         """The data term at ``w`` by the maxima found, and what they may add to it."""
         return self.problem.in_sequence(_value, self.make, w)
+
+    def ask(self, what: str) -> Any:
+        """The answer of a method of the blocks that changes nothing."""
+        return self.problem.in_sequence(_ask, self.make, what)
 
 
 def _make_anew(problem: Any, state: State, make: Make) -> None:
@@ -92,6 +97,10 @@ def _change(
     answer = getattr(_blocks(problem, make), what)(active, *arguments)
     state["dual"] = active.kept()
     return active.travelling(), answer
+
+
+def _ask(problem: Any, state: State, make: Make, what: str) -> Any:
+    return getattr(_blocks(problem, make), what)()
 
 
 def _value(problem: Any, state: State, make: Make, w: np.ndarray) -> Any:

@@ -32,15 +32,17 @@ def packs_plain(problem: Any) -> bool:
 
 def packed(problem: Any, dtype: Any = None) -> PackedChains:
     """The samples of a problem packed, in this precision or in any that there is already."""
-    there = next((chains for chains in problem.memory.values() if isinstance(chains, PackedChains)), None)
-    if there is None:
+    there = {chains.dtype: chains for chains in problem.memory.values() if isinstance(chains, PackedChains)}
+    wanted = np.dtype(dtype) if dtype is not None else next(iter(there), np.dtype(float))
+    if wanted not in there:
+        # Values of features that were rounded once would make results depend on who asked first.
+        whole = [chains for chains in there.values() if chains.dtype == float or not chains.valued]
         rules = getattr(problem.structure, "rules", None)
-        there = PackedChains(problem.scorer, problem.whole, np.float64 if dtype is None else dtype, rules)
-        problem.memory["packed", there.dtype] = there
-    wanted = there.dtype if dtype is None else np.dtype(dtype)
-    if ("packed", wanted) not in problem.memory:
-        problem.memory["packed", wanted] = there.astype(wanted)
-    return problem.memory["packed", wanted]
+        there[wanted] = (
+            whole[0].astype(wanted) if whole else PackedChains(problem.scorer, problem.whole, wanted, rules)
+        )
+        problem.memory["packed", wanted] = there[wanted]
+    return there[wanted]
 
 
 def are_even(problem: Any) -> bool:
@@ -109,6 +111,12 @@ class PackedChains:
         }
         other.inputs = self.inputs._replace(**values)
         return other
+
+    @property
+    def valued(self) -> bool:
+        """Whether features have values other than 1."""
+        inputs = self.inputs
+        return any(len(part) for part in (inputs.multi_value, inputs.single_value, inputs.edge_value))
 
     def slice(self, start: int, stop: int) -> PackedChains:
         """Samples ``start:stop``; the long arrays are views, and what does not depend on samples is shared."""
