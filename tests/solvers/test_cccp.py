@@ -294,7 +294,7 @@ def test_a_model_is_saved_with_its_loss(rescaling, tmp_path):
     ).fit(X, y)
     model.save(tmp_path / "m.palmette")
     again = palmette.load(tmp_path / "m.palmette")
-    assert again.get_params()["loss"] == "ramp" and again.rescaling == rescaling
+    assert again.get_params()["loss"] == "ramp" and again.loss_options.rescaling == rescaling
     assert again.predict(X) == model.predict(X)
 
 
