@@ -12,7 +12,7 @@ from palmette.objectives.problem import bounded_loss, refine
 from palmette.objectives.risk import Tangent
 
 
-class Shifted:
+class Linearised:
     """``loss(w) - <slope, w>`` with the penalty of another problem.
 
     The slope is that of the tangent of a concave part, ``sum_i weight_i factor_i (counts of target_i - true counts)``,
@@ -67,7 +67,7 @@ class Shifted:
         tangent = Tangent(0.0, self.slope, self.targets, self.factor)
         return self.plain.in_sequence(_in_sequence, tangent, function, *broadcast)
 
-    def cut_anew(self, seed: int, epoch: int) -> Shifted:
+    def cut_anew(self, seed: int, epoch: int) -> Linearised:
         """The problem itself: there is no decomposition."""
         return self
 

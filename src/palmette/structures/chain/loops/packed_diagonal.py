@@ -36,8 +36,5 @@ def _diagonal(problem: Any, state: State, w: np.ndarray) -> np.ndarray:
     chains = packed(problem, float)
     weights, h = chains.pack_weights(w), chains.zeros()
     factor, transposed, _ = chains.edge_factors(weights)
-    diagonal_pass(
-        chains.inputs, weights, chains.base, factor, transposed, chains.offsets, problem.samples.weight,
-        chains.n_labels, chains.width, h,
-    )  # fmt: skip
+    diagonal_pass(chains.view(problem.samples), weights, factor, transposed, h)
     return chains.unpack(h)
