@@ -19,6 +19,7 @@ from palmette.structures.ranking.tables import RankingTables
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from palmette.contracts.solver import Solver
     from palmette.estimators.settings import Encoding, KernelOptions
     from palmette.kernels import Kernel, Nystroem
     from palmette.regularizers import GroupLasso
@@ -109,16 +110,16 @@ class PlackettLuce(KernelEstimator):
     ties: str = "exact"
     top: int | None = None
     regularizer: GroupLasso | None = None
-    kernel: Kernel | Nystroem | str | Callable | None = None
+    kernel: Kernel | Nystroem | str | Callable[..., Any] | None = None
     kernel_options: KernelOptions | None = None
-    solver: Any = "auto"
+    solver: Solver | str = "auto"
     tol: float | None = 1e-4
     max_iter: int | None = None
     encoding: Encoding | None = None
     n_jobs: int = -1
     random_state: Any = 0
     verbose: int = 0
-    callbacks: Sequence[Callable] | None = None
+    callbacks: Sequence[Callable[..., Any]] | None = None
     warm_start: bool = False
 
     @property
@@ -126,7 +127,7 @@ class PlackettLuce(KernelEstimator):
         """Always rankings, with ties in any order; the weights of ranks play no part."""
         return Ranking(ties="best")
 
-    def _surrogate(self, classes: tuple = ()) -> PlackettLuceLoss:
+    def _surrogate(self, classes: tuple[Any, ...] = ()) -> PlackettLuceLoss:
         return PlackettLuceLoss(self.ties, self.top)
 
     def _check_structure(self) -> None:
