@@ -12,13 +12,13 @@ import struct
 
 import numpy as np
 
+from palmette.contracts.solver import Result, Step
 from palmette.data.checks import check_codes
 from palmette.data.labels import LabelCodec
 from palmette.errors import ModelFileError
 from palmette.estimators.crf import CRF
 from palmette.estimators.settings import Encoding
 from palmette.features.names import NamesEncoder
-from palmette.solvers.base import Result, Step
 from palmette.structures import Chain
 from palmette.structures.positions.linear_scorer import LinearScorer
 

@@ -11,7 +11,6 @@ from sklearn.utils.metaestimators import available_if
 
 from palmette.data.batch import SparseRows
 from palmette.estimators.blocks import node_scores
-from palmette.estimators.kernel_fit import check_kernel_settings, fit_kernel
 from palmette.estimators.kernel_learner import KernelEstimator
 from palmette.estimators.prediction import one_label
 from palmette.estimators.strengths import wanted_tol
@@ -52,13 +51,10 @@ class CRF(KernelEstimator):
         L2 penalty, as itself or as ``l2 = 1 / C``. By default the usual one: 1, and for columns of arrays a tenth of
         their number times the geometric mean of their variances. ``l2="10x"`` is ten times that. :class:`CRFCV` chooses
         it. (CRFsuite's ``c2`` is ``l2 / 2``.)
-    l1 : float, default=0.0
-        L1 penalty, which makes weights exactly 0.
-    l2_node, l2_edge, l2_bias : float or str, optional
-        L2 of feature, transition and intercept weights; ``l2`` by default.
+    l1, l2_node, l2_edge, l2_bias : float, default=0.0; float or str, optional
+        L1 penalty, which makes weights exactly 0; L2 of feature, transition and intercept weights, ``l2`` by default.
     regularizer : Decomposition, GroupLasso or list of both, optional
-        :class:`~palmette.Decomposition` trains on random pieces of the samples, :class:`~palmette.GroupLasso` drops
-        whole groups of features.
+        Trains on random pieces of the samples; drops whole groups of features.
     kernel : kernel of ``palmette.kernels``, name, function of two tables, or None
         Scores labels at positions by a kernel of their rows instead of weights of features, for up to a few thousand
         distinct rows; ``Nystroem(...)`` maps the rows to features instead.
@@ -76,26 +72,22 @@ class CRF(KernelEstimator):
     fit_intercept : {"auto", True, False}
         A bias per label. "auto": for arrays only.
     classes : sequence, optional
-        All labels, if some may be missing in the training data; their order decides between equally good outputs
-        (those of ``Multiclass`` are sorted).
+        All labels, if ``y`` may lack some; their order decides between equally good outputs (``Multiclass``: sorted).
     class_weight : {"balanced"} or dict, optional
         ``Multiclass`` only: factor of the weights of samples, by label; "balanced" gives all labels the same weight.
     n_jobs, random_state : int, default=-1; int, RandomState or None, default=0
         Threads, whose number does not change results; seed of stochastic solvers.
-    verbose, callbacks : int, default=0; sequence of callables, optional
-        Progress; each callback is called with every :class:`palmette.solvers.Step` (and, if its attribute
-        ``sees_model`` is true, a function that returns the model as it is then), and a true result stops the run.
-    warm_start : bool, default=False
-        Start from the weights of the last fit, matched by feature name and label.
+    verbose, callbacks, warm_start : int, default=0; sequence of callables, optional; bool, default=False
+        Progress; functions of every :class:`palmette.solvers.Step` (and, if their attribute ``sees_model`` is true, of
+        a function that returns the model at that step), which stop the run by a true result; start from the weights of
+        the last fit, matched by feature name and label.
 
     Attributes
     ----------
     classes_, coef_, objective_, l2_, fit_seconds_
         Labels, all weights (``transitions_`` and ``intercept_`` are blocks of them), value reached, L2 of features.
-    result_ : palmette.solvers.Result
-        Certificate: ``primal``, ``lower``, ``gap``, ``history``, ``reason``.
-    support_, n_support_, dual_coef_
-        With a kernel: the training rows that have a coefficient, their number, and the coefficients.
+    result_, support_, n_support_, dual_coef_
+        Certificate (:class:`palmette.solvers.Result`); with a kernel: rows with a coefficient, number, coefficients.
 
     Examples
     --------
@@ -135,18 +127,6 @@ class CRF(KernelEstimator):
     verbose: int = 0
     callbacks: Sequence[Callable] | None = None
     warm_start: bool = False
-
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
-        """Learn from inputs ``X`` and outputs ``y``; see :class:`~palmette.estimators.base.StructuredEstimator`.
-
-        Returns
-        -------
-        self
-        """
-        check_kernel_settings(self)
-        if self.kernel is None:
-            return super().fit(X, y, sample_weight)
-        return fit_kernel(self, X, y, sample_weight)
 
     def _surrogate(self, classes: tuple) -> LogLoss:
         return LogLoss()

@@ -11,8 +11,9 @@ import numpy as np
 from palmette.contracts.training import Encoded
 from palmette.data.sequences import listed
 from palmette.errors import MissingCapability
-from palmette.estimators.base import StructuredEstimator, label_map
+from palmette.estimators.base import label_map
 from palmette.estimators.class_weight import class_weighted
+from palmette.estimators.kernel_learner import KernelEstimator
 from palmette.estimators.progress import progress
 from palmette.estimators.regularisation import regularizers, settle_size, structure_of_pieces
 from palmette.estimators.settings import settings_of
@@ -33,6 +34,8 @@ from palmette.loops.stochastic_pass import PassState
 from palmette.objectives.risk import Risk
 from palmette.registry import register
 from palmette.regularizers.elastic import ElasticNet
+from palmette.solvers.driver import outcome
+from palmette.solvers.online import PassRun
 from palmette.solvers.perceptron import AveragedPerceptron
 from palmette.surrogates.perceptron import PerceptronLoss
 from palmette.surrogates.ties import TiedPerceptronLoss
@@ -41,13 +44,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from palmette.contracts.structure import Structure
-    from palmette.estimators.settings import Encoding
+    from palmette.estimators.settings import Encoding, KernelOptions
+    from palmette.kernels import Kernel, Nystroem
     from palmette.regularizers import Decomposition
 
 
 @register("learner")
 @dataclass(eq=False, repr=False)
-class Perceptron(StructuredEstimator):
+class Perceptron(KernelEstimator):
     """Averaged structured perceptron: fast, without a penalty, supports learning in batches.
 
     For every sample in random order: ``w += phi(x, y) - phi(x, argmax_y' f(x, y'))``. The weights returned are the
@@ -62,6 +66,9 @@ class Perceptron(StructuredEstimator):
         :class:`palmette.solvers.AROW` (for both ``tol`` is the mean loss of an epoch below which to stop).
     regularizer : Decomposition, optional
         :class:`~palmette.regularizers.Decomposition` trains on random pieces of the samples.
+    kernel : kernel of ``palmette.kernels``, name, function of two tables, or None
+        Features of a kernel of the rows take the place of the rows: those of an exact factor of the Gram matrix, for up
+        to a few thousand distinct rows, or of ``Nystroem(...)``.
     max_iter : int, default=10
         Epochs.
     tol : float, default=0.0
@@ -90,6 +97,8 @@ class Perceptron(StructuredEstimator):
     _: KW_ONLY
     solver: Any = "perceptron"
     regularizer: Decomposition | None = None
+    kernel: Kernel | Nystroem | str | Callable | None = None
+    kernel_options: KernelOptions | None = None
     max_iter: int | None = 10
     tol: float | None = 0.0
     encoding: Encoding | None = None
@@ -112,6 +121,11 @@ class Perceptron(StructuredEstimator):
         self._check_structure()
         if self.solver != "perceptron":
             raise MissingCapability(f"partial_fit needs solver='perceptron', got {self.solver!r}: use fit")
+        if self.kernel is not None:
+            raise MissingCapability(
+                f"partial_fit sees one batch at a time, and kernel={self.kernel!r} compares with all training rows: "
+                "use fit, or a pipeline of palmette.kernels.Nystroem and Perceptron"
+            )
         encoding = settings_of(self, "encoding")
         if encoding.min_count != 1:
             raise ValueError(
@@ -165,9 +179,11 @@ class Perceptron(StructuredEstimator):
                 solver = AveragedPerceptron(
                     1, random_state=seed_of(self.random_state), callbacks=tuple(callbacks)
                 )
-                result = solver.solve(problem, state={"pass": state, "history": history})
-        self._pass_state = result.state["pass"]
+                result, stop = outcome(solver.solve, problem, None, PassRun.of(state, history))
+        self._pass_state = state if result.state is None else result.state.state
         self._keep(data, scorer, replace(result, state=None))
+        if stop is not None:
+            raise stop
         return self
 
     def _encode_more(self, X: Any, y: Any, sample_weight: Any) -> Encoded:
@@ -209,5 +225,5 @@ class Perceptron(StructuredEstimator):
 
     def _keep(self, data: Encoded, scorer: Any, result: Any) -> None:
         super()._keep(data, scorer, result)
-        if isinstance(result.state, dict):
-            self._pass_state = result.state["pass"]
+        if isinstance(result.state, PassRun) and isinstance(result.state.state, PassState):
+            self._pass_state = result.state.state

@@ -41,15 +41,20 @@ class ActiveSet(BlockState):
 
 def dual_weights(problem: Any, active: ActiveSet) -> np.ndarray:
     """The weights that the active labelings imply, from scratch."""
-    samples, structure, scorer = problem.samples, problem.structure, problem.scorer
-    theta = scorer.score(active.w, samples.batch)
-    counts = np.zeros(problem.n_params)
-    for m in range(len(active.path)):
+    batch = problem.samples.batch
+    return -excess_counts(problem, problem.scorer, batch, active.w, active) / problem.regularizer.l2
+
+
+def excess_counts(problem: Any, scorer: Any, batch: Any, w: np.ndarray, active: Any) -> np.ndarray:
+    """``sum_i weight_i (mean counts of the active labelings - true counts)``, pulled back to the weights ``w``."""
+    samples, structure = problem.samples, problem.structure
+    theta, counts = scorer.score(w, batch), np.zeros_like(w)
+    for m, path in enumerate(active.path):
         mass = samples.weight * np.maximum(active.mass[:, m], 0.0)
         if np.any(mass):
-            scorer.pull_back(structure.count(theta, active.path[m], weight=mass), samples.batch, counts)
-    scorer.pull_back(structure.count(theta, samples.codes, weight=-samples.weight), samples.batch, counts)
-    return -counts / problem.regularizer.l2
+            scorer.pull_back(structure.count(theta, path, weight=mass), batch, counts)
+    scorer.pull_back(structure.count(theta, samples.codes, weight=-samples.weight), batch, counts)
+    return counts
 
 
 def block_losses(problem: Any, active: ActiveSet) -> np.ndarray:

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Protocol, Self
 import numpy as np
 
 from palmette.errors import MissingCapability
+from palmette.loops.table import Loop
 
 FORGET = 0.2  # share of the current weights in their running mean
 
@@ -74,6 +75,33 @@ class Blocks(Protocol):
 
     def value(self, w: np.ndarray) -> tuple[float, float]:
         """The data term at ``w`` by the maxima found, and what they may add to it."""
+
+
+class SampleBlocks(Loop):
+    """Visits one sample at a time, through the answers of its structure."""
+
+    def _visit(self, state: Any, s: int) -> Any:
+        raise NotImplementedError
+
+    def visit(self, state: Any, order: np.ndarray) -> None:
+        """Visit the samples of ``order``."""
+        for s in order:
+            self._visit(state, int(s))
+
+    def value(self, w: np.ndarray) -> tuple[float, float]:
+        """The data term at ``w``, by exact maxima."""
+        return self.problem.value(w), 0.0
+
+    def _step(self, state: BlockState, direction: np.ndarray, rise: float, limit: float) -> float:
+        """Move mass along ``direction``, whose slope is ``rise``, to the maximum of the dual; at most ``limit``.
+
+        The weights follow. Returns the mass that moves.
+        """
+        l2 = self.problem.regularizer.l2
+        curvature = float(np.sum(direction * direction / l2))
+        step = min(limit, rise / curvature) if curvature > 0 else limit
+        state.w -= step * direction / l2
+        return step
 
 
 def require_parts(problem: Any, solver: str) -> None:

@@ -26,6 +26,15 @@ class Shard(NamedTuple):
     blocks: list[Samples]
 
 
+class Tangent(NamedTuple):
+    """A data term linearised: its value, and ``slope = sum_i weight_i factor_i (counts of target_i - true counts)``."""
+
+    value: float
+    slope: np.ndarray  # (n_params,)
+    targets: np.ndarray  # codes of outputs
+    factor: np.ndarray  # (n_samples,)
+
+
 class Risk:
     """``sum_i weight_i loss_i(w)`` with its gradient: what solvers see of data, structure and surrogate.
 
@@ -166,9 +175,15 @@ class Risk:
     def _generic_loss(self, w: np.ndarray) -> tuple[float, np.ndarray, float]:
         return self.executor.fold(shard_loss, self._shards(), self.structure, self.surrogate, w)
 
-    def best_codes(self, w: np.ndarray) -> np.ndarray:
-        """Codes of the best outputs at ``w``, block by block as :meth:`loss` goes, so that ties fall alike."""
-        return np.concatenate(self.executor.run(shard_best, self._shards(), self.structure, w))
+    def tangent(self, w: np.ndarray) -> Tangent:
+        """The tangent at ``w`` of a surrogate with ``rivals``, a maximum over outputs."""
+        found = self.executor.run(shard_tangent, self._shards(), self.structure, self.surrogate, w)
+        value, slope = 0.0, np.zeros(self.n_params)
+        for own in found:
+            value += own.value
+            slope += own.slope
+        codes, factor = (np.concatenate([own[k] for own in found]) for k in (2, 3))
+        return Tangent(value, slope, codes, factor)
 
     def sample_loss(self, i: int, w: np.ndarray) -> tuple[float, Any, Batch]:
         """One sample: its unweighted value, its weighted gradient in theta's shape, and its inputs."""
@@ -199,11 +214,17 @@ def shard_loss(
     return value, gradient, slack
 
 
-def shard_best(shard: Shard, state: State, structure: Any, w: np.ndarray) -> np.ndarray:
-    """Codes of the best outputs of a shard."""
-    return np.concatenate(
-        [structure.best(shard.scorer.score(w, block.batch)).codes for block in shard.blocks]
-    )
+def shard_tangent(shard: Shard, state: State, structure: Any, surrogate: Any, w: np.ndarray) -> Tangent:
+    """The tangent of a shard."""
+    value, slope, found = 0.0, np.zeros(len(w)), []
+    for block in shard.blocks:
+        theta = shard.scorer.score(w, block.batch)
+        found.append(surrogate.rivals(structure, theta, block.codes))
+        own = found[-1].evaluation(structure, theta, block.codes, block.weight)
+        shard.scorer.pull_back(own.counts, block.batch, slope)
+        value += float(own.values @ block.weight)
+    codes = np.concatenate([rivals.codes for rivals in found])
+    return Tangent(value, slope, codes, np.concatenate([rivals.factor for rivals in found]))
 
 
 def _in_sequence(

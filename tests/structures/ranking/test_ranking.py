@@ -387,7 +387,7 @@ def test_perceptron_learns(ties, solver):
     model = Perceptron(Ranking(ties=ties), solver=solver, max_iter=100).fit(X, y)
     assert model.score(X, y) > (0.99 if ties == "best" else 0.8)
     if ties == "best" and solver == "perceptron":
-        assert model.result_.reason == "no mistakes"
+        assert model.result_.reason == "estimate: no mistakes"
 
 
 def test_partial_fit_needs_no_classes():

@@ -47,19 +47,17 @@ def make_learner(algorithm: str = "crf", **options: Any) -> Any:
     SSVM(l2=0.5, structure=Chain())
     """
     from palmette.estimators import CRF, SSVM, Encoding, Perceptron
-    from palmette.estimators.settings import PLACES
     from palmette.structures import Chain
 
     kinds = {"crf": CRF, "ssvm": SSVM, "perceptron": Perceptron}
     if algorithm not in kinds:
         raise ValueError(f"algorithm={algorithm!r} is unknown; choose one of {', '.join(ALGORITHMS)}")
     given = {"structure": Chain()} | {name: value for name, value in options.items() if value is not None}
-    own = {name: given.pop(name) for name in PLACES if PLACES[name] == "encoding" and name in given}
-    check_options(own.get("min_count", 1), own.get("n_hash"))
-    if own:
-        given["encoding"] = Encoding(**own)
-    _check(algorithm, given, kinds[algorithm](Chain()).get_params(deep=False))
-    learner = kinds[algorithm](**given)
+    columns = Encoding().get_params()  # given one by one: the "encoding" of a tagger is that of spans
+    known = kinds[algorithm](Chain()).get_params(deep=False) | columns
+    _check(algorithm, given, {name: value for name, value in known.items() if name != "encoding"})
+    own = {name: given.pop(name) for name in columns if name in given}
+    learner = kinds[algorithm](**given, encoding=Encoding(**own) if own else None)
     check_together(learner)
     return learner
 
@@ -93,6 +91,7 @@ def _check(algorithm: str, options: dict[str, Any], known: dict[str, Any]) -> No
     )
     if not _is_number(iterations, Integral) or iterations < 1:
         raise ValueError(f"max_iter must be at least 1, got {iterations!r}")
+    check_options(options.get("min_count", 1), options.get("n_hash"))
     if not _is_number(jobs, Integral) or jobs == 0:
         raise ValueError(f"n_jobs must be a number of threads, or -1 for all cores, got {jobs!r}")
     if not hasattr(seed, "randint") and not (_is_number(seed, Integral) and 0 <= seed < 2**32):

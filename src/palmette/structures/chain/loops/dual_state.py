@@ -53,14 +53,13 @@ class DualState(CompiledLoop):
         from palmette.structures.chain.kernels.packed import Weights
 
         chains = self.chains = packed(problem, dtype)
-        self.codes, weight = problem.samples.codes, problem.samples.weight
-        self.weight = weight
+        self.data, self.weight = chains.view(problem.samples), problem.samples.weight
         reg, edge = problem.regularizer, problem.scorer.blocks["edge"]
         at_edge = edge.start if edge.stop > edge.start else 0
         (self.l2_node, self.l2_edge), (self.l1_node, self.l1_edge) = (
             (float(part[0]), float(part[at_edge])) for part in (reg.l2, reg.l1)
         )
-        n_rows, n_samples = int(chains.offsets[-1]), len(weight)
+        n_rows, n_samples = int(chains.offsets[-1]), len(self.weight)
         has_edges = len(chains.edge_weight) > 0
         dtype, edge_size = chains.dtype, chains.n_labels * chains.width
         check_size(
@@ -71,7 +70,7 @@ class DualState(CompiledLoop):
         self.residual = np.zeros(n_rows * chains.width, dtype)
         self.residual_edge = np.zeros(n_samples * edge_size * has_edges, dtype)
         self.entropy, self.gap = np.zeros(n_samples), np.full(n_samples, np.inf)
-        self.gap[weight == 0.0] = 0.0
+        self.gap[self.weight == 0.0] = 0.0
         none = np.zeros(chains.scorer.n_params)
         self.w = chains.pack_weights(none)
         has_l1 = self.l1_node > 0.0 or self.l1_edge > 0.0
@@ -91,20 +90,17 @@ class DualState(CompiledLoop):
 
         chains = self.chains
         return dual_pass(
-            chains.inputs, self.w, self.z, chains.base, chains.mask, chains.edge_mask, self.l2_node, self.l2_edge,
-            self.l1_node, self.l1_edge, chains.offsets, self.codes, self.weight, order, chains.n_labels, chains.width,
-            chains.most, self.residual, self.residual_edge, self.entropy, self.gap,
+            self.data, self.w, self.z, chains.mask, chains.edge_mask, self.l2_node, self.l2_edge, self.l1_node,
+            self.l1_edge, order, chains.most, self.residual, self.residual_edge, self.entropy, self.gap,
         )  # fmt: skip
 
     def start_from(self, w: np.ndarray) -> None:
         """Move from the truth towards the marginals under ``w``, as far as the dual value grows."""
         from palmette.structures.chain.kernels.packed_dual import marginals_pass
 
-        chains = self.chains
         marginals_pass(
-            chains.inputs, chains.pack_weights(w), chains.base, chains.offsets, self.codes, chains.n_labels,
-            chains.width, self.residual, self.residual_edge, self.entropy,
-        )  # fmt: skip
+            self.data, self.chains.pack_weights(w), self.residual, self.residual_edge, self.entropy
+        )
         bound = float(self.weight @ self.entropy)
         steep = 2.0 * self._conjugate(self._sums())
         share = min(1.0, bound / steep) if steep > 0.0 else 1.0

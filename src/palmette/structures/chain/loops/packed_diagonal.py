@@ -31,8 +31,5 @@ class PackedDiagonal(CompiledLoop):
         chains = packed(self.problem, float)
         weights, h = chains.pack_weights(w), chains.zeros()
         factor, transposed, _ = chains.edge_factors(weights)
-        diagonal_pass(
-            chains.inputs, weights, chains.base, factor, transposed, chains.offsets, self.problem.samples.weight,
-            chains.n_labels, chains.width, h,
-        )  # fmt: skip
+        diagonal_pass(chains.view(self.problem.samples), weights, factor, transposed, h)
         return chains.unpack(h)

@@ -68,21 +68,15 @@ class PackedPass(CompiledLoop):
         ``done`` steps have been taken since ``state``."""
         from palmette.structures.chain.kernels import packed_steps as kernels
 
-        samples, reg, kind = (
-            self.problem.samples,
-            self.problem.regularizer,
-            compiled_as(self.problem.surrogate),
-        )
-        data = samples.batch.offsets, samples.codes, samples.weight
-        size = chains.n_labels, chains.width
+        reg, kind = self.problem.regularizer, compiled_as(self.problem.surrogate)
+        data, masks = chains.view(self.problem.samples), (chains.mask, chains.edge_mask)
         free = not (reg.l2.any() or reg.has_l1 or state.adaptive or state.decay) and state.rate == 1.0
         if free and kind == "perceptron":
             from palmette.structures.chain.kernels.packed_perceptron import perceptron_pass
 
             return lambda order, w, squares, drift, done=0: perceptron_pass(
-                chains.inputs, w, drift, chains.base, chains.mask, chains.edge_mask, *data, order, *size,
-                state.age + done, chains.edge_features,
-            )  # fmt: skip
+                data, w, drift, *masks, order, state.age + done, chains.edge_features
+            )
         rule = {"log": kernels.LOG, "hinge": kernels.HINGE, "perceptron": kernels.PERCEPTRON}[str(kind)]
         cost, share = (
             cost_table(self.problem, chains),
@@ -90,9 +84,8 @@ class PackedPass(CompiledLoop):
         )
         l2, l1 = chains.per_row(share * reg.l2), chains.per_row(share * reg.l1)
         return lambda order, w, squares, drift, done=0: kernels.stochastic_pass(
-            rule, chains.inputs, w, squares, drift, l2, l1, chains.base, chains.mask, chains.edge_mask, *data, cost,
-            order, *size, state.rate, state.decay, state.adaptive, state.n_steps + done, state.age + done,
-            chains.edge_features,
+            rule, data, w, squares, drift, l2, l1, *masks, cost, order, state.rate, state.decay, state.adaptive,
+            state.n_steps + done, state.age + done, chains.edge_features,
         )  # fmt: skip
 
 

@@ -45,12 +45,12 @@ class PackedStretches(CompiledLoop):
         """Visit the samples ``order[begin:]``, as far as the common scale allows; adds to ``gradient``."""
         from palmette.structures.chain.kernels.packed_pegasos import pegasos_pass
 
-        chains, samples, l2 = self.chains, self.problem.samples, self.problem.regularizer.l2
+        chains, l2 = self.chains, self.problem.regularizer.l2
         v, drift, found = chains.pack_weights(w), chains.zeros(), chains.zeros()
         end, scale, area, offset = pegasos_pass(
-            compiled_as(self.problem.surrogate) == "difference", chains.inputs, v, drift, found, self.l2, chains.base,
-            chains.mask, chains.edge_mask, chains.offsets, samples.codes, samples.weight, self.cost, order, begin,
-            batch, chains.n_labels, chains.width, n_steps, float(np.dot(l2 * w, w)), limit, *self.labels,
+            compiled_as(self.problem.surrogate) == "difference", chains.view(self.problem.samples), v, drift, found,
+            self.l2, chains.mask, chains.edge_mask, self.cost, order, begin, batch, n_steps,
+            float(np.dot(l2 * w, w)), limit, *self.labels,
         )  # fmt: skip
         chains.unpack(found, gradient)
         flat = chains.unpack(v)
