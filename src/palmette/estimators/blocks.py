@@ -20,7 +20,6 @@ Own = Callable[[slice, slice], tuple[Any, ...]]  # of the samples and of the row
 class Scored(NamedTuple):
     """What potentials are made from."""
 
-    structure: Any
     scorer: Any
     coef: np.ndarray
 
@@ -51,11 +50,13 @@ def with_codes(structure: Any, batch: Batch, codes: np.ndarray) -> Own:
     return lambda samples, _: (codes[places[samples.start] : places[samples.stop]],)
 
 
-def answer_block(block: Block, state: State, scored: Scored, answer: Answer, *arguments: Any) -> Any:
+def answer_block(
+    block: Block, state: State, structure: Any, scored: Scored, answer: Answer, *arguments: Any
+) -> Any:
     """The answer for a block."""
     with numbering(block.places):
         theta = scored.scorer.score(scored.coef, block.batch)
-        return answer(scored.structure, theta, *block.own, *arguments)
+        return answer(structure, theta, *block.own, *arguments)
 
 
 def answer_piece(
@@ -65,7 +66,7 @@ def answer_piece(
     whole = encoder.transform(structure.admit(X), allow_empty=True)
     batch, keep = without_empty(whole)
     blocks = blocks_of(scored, batch, np.flatnonzero(keep))
-    found = [answer_block(block, {}, scored, answer, *arguments) for block in blocks]
+    found = [answer_block(block, {}, structure, scored, answer, *arguments) for block in blocks]
     return found, whole.lengths, np.diff(structure.output_offsets(whole))
 
 
