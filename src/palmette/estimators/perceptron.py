@@ -74,7 +74,8 @@ class Perceptron(KernelEstimator):
         Epochs.
     tol : float, default=0.0
         Stop when the loss of an epoch changes by less than this, relative to the one before; None is 0.
-    encoding, edge_features, fit_intercept, classes, class_weight, n_jobs, random_state, verbose, callbacks, warm_start
+    kernel_options, encoding, edge_features, fit_intercept, classes, class_weight, n_jobs, random_state, verbose, \
+    callbacks, warm_start
         As for :class:`CRF`.
 
     Attributes
