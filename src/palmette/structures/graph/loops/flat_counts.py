@@ -70,7 +70,7 @@ def without_tree(problem: Any) -> list[int]:
         return others
     if structure.inference != "auto":
         return []
-    return [s for s in others if structure._tree(shape_of(theta, s).topology) is None]
+    return [s for s in others if structure.tree_of(shape_of(theta, s).topology) is None]
 
 
 def require_bounds(problem: Any, solver: str) -> None:
