@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -35,17 +35,21 @@ class Relaxed(NamedTuple):
     slack: np.ndarray  # (n_samples,): the maxima are above the values by no more than this
 
 
-def best(structure: Graph, theta: GraphTables, *, cost=None, within: Restriction | None = None) -> Best:
+def best(
+    structure: Graph, theta: GraphTables, *, cost: Any = None, within: Restriction | None = None
+) -> Best:
     """Highest-scoring labels of every sample; values include the cost."""
     return _extreme(structure, theta, cost, within, sign=1.0)
 
 
-def worst(structure: Graph, theta: GraphTables, *, cost=None, within: Restriction | None = None) -> Best:
+def worst(
+    structure: Graph, theta: GraphTables, *, cost: Any = None, within: Restriction | None = None
+) -> Best:
     """Lowest-scoring labels of every sample; values include the cost."""
     return _extreme(structure, theta, cost, within, sign=-1.0)
 
 
-def _extreme(structure: Graph, theta, cost, within, sign) -> Best:
+def _extreme(structure: Graph, theta: Any, cost: Any, within: Any, sign: Any) -> Best:
     tables, codes = combined(theta, cost, within, sign), contradicted(within)
     with structure.telling():
         if codes is None:
@@ -79,7 +83,9 @@ def _bounded_best(structure: Graph, tables: GraphTables) -> tuple[np.ndarray, np
     return codes, values, bounds
 
 
-def bounded_best(structure: Graph, theta, *, cost=None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def bounded_best(
+    structure: Graph, theta: Any, *, cost: Any = None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Codes and values of the best labels found, and proven upper bounds; equal where inference is exact."""
     tables = combined(theta, cost, None)
     with structure.telling():
@@ -88,7 +94,9 @@ def bounded_best(structure: Graph, theta, *, cost=None) -> tuple[np.ndarray, np.
     return codes, values, bounds
 
 
-def bounds(structure: Graph, theta, *, cost=None, within: Restriction | None = None) -> np.ndarray:
+def bounds(
+    structure: Graph, theta: Any, *, cost: Any = None, within: Restriction | None = None
+) -> np.ndarray:
     """Proven upper bounds on the score of the best labels of every sample; equal to it where inference is exact."""
     tables = combined(theta, cost, within)
     if contradicted(within) is not None:
@@ -102,12 +110,12 @@ def bounds(structure: Graph, theta, *, cost=None, within: Restriction | None = N
     return out
 
 
-def relaxes(structure: Graph, theta) -> bool:
+def relaxes(structure: Graph, theta: Any) -> bool:
     """Whether :meth:`relaxed_best` differs from :meth:`best`: some best labels are not known exactly."""
     return structure.oracle == "relaxed" and not structure.finds_best(theta).all()
 
 
-def finds_best(structure: Graph, theta) -> np.ndarray:
+def finds_best(structure: Graph, theta: Any) -> np.ndarray:
     """Whether the method that answers for each sample finds its best labels for certain, bool (n_samples,)."""
     found = np.ones(len(theta), bool)
     for s in structure.parted(theta)[1]:
@@ -116,7 +124,7 @@ def finds_best(structure: Graph, theta) -> np.ndarray:
 
 
 def relaxed_best(
-    structure: Graph, theta, *, cost=None, within: Restriction | None = None, weight=None
+    structure: Graph, theta: Any, *, cost: Any = None, within: Restriction | None = None, weight: Any = None
 ) -> Relaxed:
     """Maxima for learning: exact where that is possible, else of the linear program over the local polytope.
 
@@ -151,7 +159,7 @@ def relaxed_best(
 
 
 def k_best(
-    structure: Graph, theta, k: int, *, cost=None, within=None
+    structure: Graph, theta: Any, k: int, *, cost: Any = None, within: Any = None
 ) -> list[list[tuple[np.ndarray, float]]]:
     """The k best distinct outputs of every sample, best first; fewer where fewer exist. Exact inference only.
 
@@ -176,7 +184,7 @@ def k_best(
     return ranked
 
 
-def max_marginals(structure: Graph, theta, *, cost=None, within=None) -> GraphTables:
+def max_marginals(structure: Graph, theta: Any, *, cost: Any = None, within: Any = None) -> GraphTables:
     """Best value with each part fixed, one table per part, as in :meth:`marginals`; -inf if impossible."""
     tables, codes = combined(theta, cost, within), contradicted(within)
     structure.require_exact(tables, "max_marginals")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,7 +21,7 @@ def contradicted(within: Restriction | None) -> np.ndarray | None:
     return None if within is None else within.contradicts
 
 
-def score(structure: Graph, theta, codes, *, cost=None, within=None) -> np.ndarray:
+def score(structure: Graph, theta: Any, codes: Any, *, cost: Any = None, within: Any = None) -> np.ndarray:
     """Score plus cost of given outputs; -inf for one that the restriction forbids."""
     from palmette.structures.graph.kernels.forest_given import labeling_scores
 
@@ -48,7 +48,9 @@ def score(structure: Graph, theta, codes, *, cost=None, within=None) -> np.ndarr
     return values
 
 
-def count(structure: Graph, theta, codes, *, weight=None, into: GraphTables | None = None) -> GraphTables:
+def count(
+    structure: Graph, theta: Any, codes: Any, *, weight: Any = None, into: GraphTables | None = None
+) -> GraphTables:
     """Counts of given outputs in theta's shape, each sample's times its ``weight``; added to ``into`` if given."""
     from palmette.structures.graph.kernels.forest_given import add_counts
 

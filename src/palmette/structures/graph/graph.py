@@ -16,12 +16,12 @@ from palmette.registry import register
 from palmette.structures.graph import best as maxima
 from palmette.structures.graph import given as labelings
 from palmette.structures.graph import sums as totals
+from palmette.structures.graph.cliques import NO_LABEL
 from palmette.structures.graph.encoder import GraphEncoder
 from palmette.structures.graph.explain import explain
 from palmette.structures.graph.inputs import GraphInput, graph_inputs
 from palmette.structures.graph.methods import INFERENCE, SUMS, GraphMethods
 from palmette.structures.graph.scorer import GraphScorer
-from palmette.structures.graph.type_names import NO_LABEL
 from palmette.structures.positions.labelled import LabelledPositions
 
 CHOICES = {
@@ -104,7 +104,7 @@ class Graph(GraphMethods, LabelledPositions):
         self,
         symmetric: Any = False,
         parameters: str = "shared",
-        labels: Mapping | None = None,
+        labels: Mapping[str, Any] | None = None,
         edge_bias: bool = True,
         inference: str = "auto",
         sums: str = "auto",
@@ -138,7 +138,7 @@ class Graph(GraphMethods, LabelledPositions):
     log_partition, expectation, marginals = totals.log_partition, totals.expectation, totals.marginals
     entropy, sample, min_risk = totals.entropy, totals.sample, totals.min_risk
 
-    def bind(self, classes: Sequence) -> Graph:
+    def bind(self, classes: Sequence[Any]) -> Graph:
         """A copy for one model, which knows its number of labels and keeps its own account of what is approximate."""
         own = copy.copy(self)
         own._n_labels = len(classes)
@@ -245,7 +245,9 @@ class Graph(GraphMethods, LabelledPositions):
         if known != [tuple(factor) for factor in weights.factors]:
             raise ValueError("features and weights have different types of factors")
 
-    def check_factors(self, encoder: GraphEncoder, classes: tuple, batch: Any, codes: np.ndarray) -> None:
+    def check_factors(
+        self, encoder: GraphEncoder, classes: tuple[Any, ...], batch: Any, codes: np.ndarray
+    ) -> None:
         """Refuse training labels that an at-most-one factor forbids."""
         for group, k in zip(batch.layout.cliques, self.factor_labels(encoder, classes)):
             if group.kind != "at_most_one":
@@ -262,7 +264,7 @@ class Graph(GraphMethods, LabelledPositions):
                     "but an AtMostOne factor joins them; correct y, or leave the factor out"
                 )
 
-    def factor_labels(self, encoder: GraphEncoder, classes: tuple) -> tuple[int, ...]:
+    def factor_labels(self, encoder: GraphEncoder, classes: tuple[Any, ...]) -> tuple[int, ...]:
         """Code of the label that each type of structured factors counts, -1 for types without."""
         place = {label: k for k, label in enumerate(classes)}
         for kind in encoder.factor_types:
@@ -272,7 +274,9 @@ class Graph(GraphMethods, LabelledPositions):
                 )
         return tuple(-1 if t.kind in NO_LABEL else place[t.label] for t in encoder.factor_types)
 
-    def label_sets(self, encoder: GraphEncoder, classes: tuple, batch: Any, codes: np.ndarray) -> np.ndarray:
+    def label_sets(
+        self, encoder: GraphEncoder, classes: tuple[Any, ...], batch: Any, codes: np.ndarray
+    ) -> np.ndarray:
         """Labels of every type of nodes, bool (n_node_types, n_labels): as given, or those that occur in training.
 
         All labels where there is one type only, or where every node has weights of its own.

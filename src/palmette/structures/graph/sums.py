@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from palmette.structures.graph.graph import Graph
 
 
-def log_partition(structure: Graph, theta, *, cost=None, within=None) -> np.ndarray:
+def log_partition(structure: Graph, theta: Any, *, cost: Any = None, within: Any = None) -> np.ndarray:
     """``log sum_y exp(f(y) + cost(y))`` over the allowed outputs of every sample."""
     tables, codes = combined(theta, cost, within), contradicted(within)
     with structure.telling():
@@ -49,17 +49,21 @@ def _log_partitions(structure: Graph, tables: GraphTables) -> np.ndarray:
     return log_z
 
 
-def expectation(structure: Graph, theta, *, cost=None, within=None, weight=None) -> Expectation:
+def expectation(
+    structure: Graph, theta: Any, *, cost: Any = None, within: Any = None, weight: Any = None
+) -> Expectation:
     """Log-partitions and expected counts in theta's shape; ``weight`` multiplies each sample's counts."""
     return _expectation(structure, theta, cost, within, weight, per_part=False)
 
 
-def marginals(structure: Graph, theta, *, cost=None, within=None) -> GraphTables:
+def marginals(structure: Graph, theta: Any, *, cost: Any = None, within: Any = None) -> GraphTables:
     """Probability of every label part: node (rows, labels), edge (edges, labels, labels), a table per clique."""
     return _expectation(structure, theta, cost, within, None, per_part=True).counts
 
 
-def _expectation(structure: Graph, theta, cost, within, weight, per_part) -> Expectation:
+def _expectation(
+    structure: Graph, theta: Any, cost: Any, within: Any, weight: Any, per_part: Any
+) -> Expectation:
     tables, codes = combined(theta, cost, within), contradicted(within)
     weight = _weights(theta, weight)
     with structure.telling():
@@ -92,7 +96,7 @@ def _sums(structure: Graph, tables: GraphTables, weight: np.ndarray) -> tuple[np
 
 
 def _contradicting_sums(
-    structure: Graph, tables: GraphTables, codes, weight
+    structure: Graph, tables: GraphTables, codes: Any, weight: Any
 ) -> tuple[np.ndarray, GraphTables]:
     """Sums over the labelings that contradict, one table per part: a mixture of the sums of the copies."""
     copies = first_contradictions(tables, codes)
@@ -106,7 +110,7 @@ def _contradicting_sums(
     return log_z, out
 
 
-def entropy(structure: Graph, theta, *, cost=None, within=None) -> np.ndarray:
+def entropy(structure: Graph, theta: Any, *, cost: Any = None, within: Any = None) -> np.ndarray:
     """Entropy (nats) of every sample's distribution ``p(y) ~ exp(f(y) + cost(y))``.
 
     Where sums are not exact it is ``log Z - <theta, marginals>``, the entropy of the free energy.
@@ -159,7 +163,13 @@ def _entropy_by_energy(structure: Graph, one: GraphTables, mu: GraphTables, log_
 
 
 def sample(
-    structure: Graph, theta, n_draws: int = 1, *, random_state=None, cost=None, within=None
+    structure: Graph,
+    theta: Any,
+    n_draws: int = 1,
+    *,
+    random_state: Any = None,
+    cost: Any = None,
+    within: Any = None,
 ) -> np.ndarray:
     """Exact samples from ``p(y) ~ exp(f(y) + cost(y))``. Exact inference only.
 
@@ -230,7 +240,9 @@ def _draws(
     return paths
 
 
-def min_risk(structure: Graph, theta, risk: np.ndarray | None = None, *, cost=None, within=None) -> Best:
+def min_risk(
+    structure: Graph, theta: Any, risk: np.ndarray | None = None, *, cost: Any = None, within: Any = None
+) -> Best:
     """Output of least expected loss among the allowed ones; values are the expected losses.
 
     Parameters

@@ -132,7 +132,7 @@ class MulticlassBlocks(CompiledLoop):
         if isinstance(rows, SparseRows):
             own = _without_twins(rows)
             squares = own.multiply(own) @ inverse[: rows.n_columns]
-            self.rows: tuple = (
+            self.rows: tuple[Any, ...] = (
                 np.empty(0), own.indptr.astype(np.int64), own.indices.astype(np.int64), own.data,
             )  # fmt: skip
             self.values_a_row = own.nnz / max(len(rows), 1)
