@@ -6,6 +6,8 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 
+from palmette.contracts.problem import SampledProblem
+
 
 class DualVariables(Protocol):
     """Marginals of every sample, the weights they imply, and bounds on their entropies.
@@ -19,7 +21,7 @@ class DualVariables(Protocol):
     weight: np.ndarray
     gap: np.ndarray
 
-    def __init__(self, problem: Any, dtype: Any) -> None:
+    def __init__(self, problem: SampledProblem, dtype: Any) -> None:
         """The variables of a problem at ``w = 0``, in this precision."""
 
     def copy(self) -> Self:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from palmette._kernels.constants import SMALLEST_SCALE
+from palmette.contracts.problem import SampledProblem
 from palmette.loops.table import Loop, find
 
 
@@ -49,7 +50,7 @@ class Stretches(Protocol):
 
 
 def run_epoch(
-    problem: Any, w: np.ndarray, order: np.ndarray, batch: int, n_steps: int, limit: float
+    problem: SampledProblem, w: np.ndarray, order: np.ndarray, batch: int, n_steps: int, limit: float
 ) -> Epoch:
     """Visit the samples of ``order`` in mini-batches.
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from palmette.contracts.problem import SampledProblem
 from palmette.executors.shards import cut
 from palmette.loops.table import CompiledLoop, compiled_as
 from palmette.memory import check_size
@@ -33,7 +34,7 @@ class DualState(CompiledLoop):
     OWN = ("residual", "residual_edge", "entropy", "gap")  # arrays that visits change
 
     @classmethod
-    def why_not(cls, problem: Any) -> str | None:
+    def why_not(cls, problem: SampledProblem) -> str | None:
         """What it cannot take of a problem, or nothing; None but for the log loss of chains of order 1."""
         reg, edge = problem.regularizer, problem.scorer.blocks["edge"]
         if compiled_as(problem.surrogate) != "log" or not packs(problem):
@@ -49,7 +50,7 @@ class DualState(CompiledLoop):
                     )
         return "" if reg.strongly_convex else "needs l2 > 0 on every weight"
 
-    def __init__(self, problem: Any, dtype: Any) -> None:
+    def __init__(self, problem: SampledProblem, dtype: Any) -> None:
         from palmette.structures.chain.kernels.packed import Weights
 
         chains = self.chains = packed(problem, dtype)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from palmette._kernels.constants import NOTHING, TIE
+from palmette.contracts.problem import SampledProblem
 from palmette.contracts.structure import require
 from palmette.loops.block_state import BlockState, SampleBlocks
 from palmette.structures.chain.loops.hinge_blocks import PackedBlocks
@@ -24,7 +24,7 @@ class Marginals(BlockState):
     solver = "smo"
 
     @classmethod
-    def at_truth(cls, problem: Any) -> Marginals:
+    def at_truth(cls, problem: SampledProblem) -> Marginals:
         """All mass on the true labelings: ``w = 0``."""
         samples = problem.samples
         zero = cls.at_zero(problem)
@@ -32,7 +32,7 @@ class Marginals(BlockState):
         truth = problem.structure.count(own, samples.codes)
         return cls(node=truth.node, pair=truth.edge, **zero)
 
-    def fits(self, problem: Any) -> bool:
+    def fits(self, problem: SampledProblem) -> bool:
         """Whether these variables belong to the samples of ``problem``."""
         return super().fits(problem) and self.node.shape == (
             len(problem.samples.codes),
@@ -47,7 +47,7 @@ class ChainMarginals(SampleBlocks):
     inner = 2  # pairs of labelings per visit
 
     @classmethod
-    def accepts(cls, problem: Any) -> bool:
+    def accepts(cls, problem: SampledProblem) -> bool:
         """Structures of which a chain of order 1 is all that is asked: their own answers are used."""
         structure = problem.structure
         chain = structure.layout in ("sequences", "items") and getattr(structure, "order", None) == 1
@@ -55,7 +55,7 @@ class ChainMarginals(SampleBlocks):
             require(structure, ("worst",), user="smo", remedy="Use solver='frank_wolfe'.")
         return chain
 
-    def __init__(self, problem: Any) -> None:
+    def __init__(self, problem: SampledProblem) -> None:
         super().__init__(problem)
         offsets = problem.samples.batch.offsets
         self._edge_at = offsets - np.arange(len(offsets))  # edges of the samples before
@@ -114,9 +114,9 @@ class PackedMarginals(ChainMarginals):
     """The same steps by the compiled loop over packed chains."""
 
     compiled = True
-    accepts = PackedBlocks.accepts  # type: ignore[assignment]
+    accepts = PackedBlocks.accepts
 
-    def __init__(self, problem: Any) -> None:
+    def __init__(self, problem: SampledProblem) -> None:
         super().__init__(problem)
         self._packed = PackedBlocks(self.problem, gram=False)
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from palmette.contracts.problem import SampledProblem
 from palmette.data.batch import SparseRows
 from palmette.loops.table import CompiledLoop, compiled_as
 from palmette.structures.chain.loops.packed import packed, packs_plain
@@ -19,7 +18,7 @@ class PackedDiagonal(CompiledLoop):
     """
 
     @classmethod
-    def accepts(cls, problem: Any) -> bool:
+    def accepts(cls, problem: SampledProblem) -> bool:
         """The log loss of plain chains with sparse features."""
         sparse = isinstance(problem.samples.batch.rows, SparseRows)
         return sparse and compiled_as(problem.surrogate) == "log" and packs_plain(problem)
