@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from palmette import CRF, CRFCV, SSVM, Chain, Multiclass, Perceptron, PlackettLuce, Ranking
-from palmette.datasets import make_chains
+from palmette.datasets import make_chains, make_tagging
 from palmette.kernels import RBF, Nystroem
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -120,12 +120,31 @@ def test_grid_searches_stop():
     assert interrupt.seen == 5 and not hasattr(search, "best_estimator_")
 
 
+@pytest.mark.parametrize("algorithm", ["lbfgs", "l2sgd", "ap", "pa", "arow"])
+def test_the_interface_of_crfsuite_keeps_them_too(algorithm, monkeypatch):
+    from palmette.compat import CRF as CRFsuite
+    from palmette.compat import training
+
+    interrupt, told = Interrupt(2), training.Keeper.__call__
+
+    def call(self, step, *weights):
+        told(self, step, *weights)
+        interrupt(step)
+
+    monkeypatch.setattr(training.Keeper, "__call__", call)
+    X, y = make_tagging(20, random_state=0)
+    crf = CRFsuite(algorithm=algorithm, max_iterations=20)
+    with pytest.raises(KeyboardInterrupt):
+        crf.fit(X, y)
+    assert len(crf.predict(X)) == len(X) and crf.training_log_.reason == "interrupted"
+
+
 def test_a_real_signal_leaves_a_fitted_model():
     """SIGINT to the process itself, in the middle of a fit of many iterations."""
     code = """
         import os, signal, threading
         from palmette import CRF, Chain
-        from palmette.datasets import make_chains
+        from palmette.datasets import make_chains, make_tagging
         X, y = make_chains(50, random_state=0)
         seen = []
         def callback(step):

@@ -10,12 +10,12 @@ from scipy import sparse
 from sklearn.datasets import load_iris, load_wine
 
 import palmette
-from palmette import CRF, SSVM, Chain, Graph, KernelOptions, LossOptions, Multiclass
+from palmette import CRF, SSVM, Chain, KernelOptions, LossOptions, Multiclass
 from palmette.datasets import make_chains
 from palmette.errors import MissingCapability
-from palmette.estimators.factored_fit import factorise
 from palmette.kernels import RBF, Linear, Nystroem, Polynomial
 from palmette.kernels.definite import NotPositiveSemidefinite
+from palmette.kernels.exact_factor import factorise
 from palmette.losses import Hamming
 
 LEARNERS = [
@@ -149,8 +149,6 @@ def test_what_cannot_be_done_is_named(wine):
         SSVM(Chain(), loss="ramp", kernel="rbf", kernel_options=KernelOptions(edge_kernel="rbf")).fit(
             [X], [y.tolist()]
         )
-    with pytest.raises(MissingCapability, match=r"on Graph\(\) goes with SSVM"):
-        CRF(Graph(), kernel="rbf").fit([(X[:3], np.array([[0, 1]]))], [y[:3].tolist()])
     with pytest.raises(NotPositiveSemidefinite):
         CRF(Multiclass(), kernel=lambda a, b: -(a @ b.T)).fit(X, y)
     with pytest.raises(ValueError, match="cache_size must be a positive number"):

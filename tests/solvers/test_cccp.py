@@ -23,7 +23,7 @@ from palmette.errors import MissingCapability
 from palmette.inspection import bound_values
 from palmette.losses import PrecisionAt
 from palmette.objectives import risk
-from palmette.objectives.linearised import Shifted
+from palmette.objectives.linearised import Linearised
 from palmette.regularizers import ElasticNet
 from palmette.solvers import CCCP, Bundle, MulticlassDual, Pegasos, Stochastic, Subgradient
 from palmette.solvers.cccp import MovedTargets, RecycledCuts, Restarted, objective
@@ -117,7 +117,7 @@ def test_an_inner_solve_is_never_worse_than_its_start(inner, iterations, rng):
         }.get(inner) or Restarted(INNER[inner])
         for _ in range(4):
             w = rng.normal(size=problem.n_params)
-            round_ = Shifted(convex, concave.tangent(w))
+            round_ = Linearised(convex, concave.tangent(w))
             value = objective(round_, w)
             for known in (value, None):
                 result = solver.solve(round_, w, known, lambda *_: False)
@@ -158,7 +158,7 @@ def test_cuts_of_earlier_rounds_lie_below_the_loss(seed):
             warnings.simplefilter("ignore", ConvergenceWarning)
             for _ in range(4):
                 w = rng.normal(size=problem.n_params)
-                round_ = Shifted(convex, concave.tangent(w))
+                round_ = Linearised(convex, concave.tangent(w))
                 result = inner.solve(round_, w, objective(round_, w), lambda *_: False)
         pool = result.state.pool
         for w in (*rng.normal(size=(5, problem.n_params)), result.w):
@@ -392,7 +392,7 @@ def test_a_round_has_one_optimum(inner, layout, rng):
         concave = problem.with_surrogate(problem.surrogate.concave_part)
         solver = Restarted(make_solver(inner, tol=tol, max_iter=3000, random_state=0, callbacks=()))
         for w in 0.3 * rng.normal(size=(3, problem.n_params)):
-            round_ = Shifted(convex, concave.tangent(w))
+            round_ = Linearised(convex, concave.tangent(w))
             reference = Bundle(tol=1e-6).solve(round_)
             result = solver.solve(round_, w, None, lambda *_: False)
             assert result.primal == pytest.approx(objective(round_, result.w), rel=1e-9)
@@ -419,7 +419,7 @@ def test_losses_of_single_samples_add_up_to_a_round(inner, rescaling, rng):
             for part in (problem.surrogate.convex_part, problem.surrogate.concave_part)
         )
         for w, v in rng.normal(size=(3, 2, problem.n_params)):
-            round_ = Shifted(convex, concave.tangent(w))
+            round_ = Linearised(convex, concave.tangent(w))
             value, gradient = round_.loss(v)
             total, slope = 0.0, np.zeros_like(v)
             for i in range(problem.n_samples):

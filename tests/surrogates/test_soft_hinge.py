@@ -39,7 +39,9 @@ def test_zero_one_by_enumeration(rng, t):
         up, down = node.copy(), node.copy()
         up[place] += 1e-6
         down[place] -= 1e-6
-        change = [surrogate.evaluate(structure, batch(each), TRUE, weight).values @ weight for each in (up, down)]
+        change = [
+            surrogate.evaluate(structure, batch(each), TRUE, weight).values @ weight for each in (up, down)
+        ]
         assert found.counts.node[place] == pytest.approx((change[0] - change[1]) / 2e-6, rel=1e-5, abs=1e-6)
 
 
@@ -51,12 +53,17 @@ def test_zero_one_is_learnt_with_the_soft_hinge(rng):
     soft = SSVM(Chain(), C=10.0, task_loss="zero_one", tol=1e-4, **options).fit(X, Y)
     assert hard.objective_ - 1e-3 <= soft.objective_ <= hard.objective_ + 20 * 0.02 * np.log(2**4)
     segments = [[(0, 2, "x"), (2, 4, "y")]] * 20
-    assert SSVM(SemiMarkov(3), task_loss="zero_one", loss="soft_hinge").fit(X, segments).predict(X[:1]) == segments[:1]
+    assert (
+        SSVM(SemiMarkov(3), task_loss="zero_one", loss="soft_hinge").fit(X, segments).predict(X[:1])
+        == segments[:1]
+    )
 
 
 def test_samples_without_another_output(rng):
     """The loss is then 0 for the only output, and other samples of the batch are as they are alone."""
-    structure = Chain(allowed=[("a", "b"), ("b", "a"), (None, "a"), (None, "b"), ("a", None)]).bind(("a", "b"))
+    structure = Chain(allowed=[("a", "b"), ("b", "a"), (None, "a"), (None, "b"), ("a", None)]).bind(
+        ("a", "b")
+    )
     surrogate = SoftHinge(ZeroOne().bind(structure, ("a", "b")), 0.3)
     theta = ChainTables(rng.normal(size=(3, 2)), rng.normal(size=(1, 2, 2)), np.array([0, 1, 3]))
     true = np.array([0, 1, 0], np.int32)

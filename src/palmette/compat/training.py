@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 import warnings
 from collections.abc import Mapping
@@ -30,6 +31,7 @@ from palmette.executors.choose import executor_for
 from palmette.objectives.risk import Risk
 from palmette.regularizers.elastic import ElasticNet
 from palmette.solvers.arow import AROW
+from palmette.solvers.driver import outcome
 from palmette.solvers.online import Online
 from palmette.solvers.passive_aggressive import PassiveAggressive
 from palmette.structures import Chain
@@ -60,7 +62,7 @@ def sequence(x: Any) -> Any:
 
 def train(
     algorithm: str, params: Mapping[str, Any], X: Any, y: Any, X_dev: Any, y_dev: Any, verbose: bool
-) -> tuple[Any, TrainingLog]:
+) -> tuple[Any, TrainingLog, KeyboardInterrupt | None]:
     """Train a model.
 
     Returns
@@ -68,6 +70,8 @@ def train(
     model : palmette.CRF or palmette.Perceptron
         On ``Chain()``, with the weights that CRFsuite's model would have.
     log : TrainingLog
+    stop : KeyboardInterrupt or None
+        Ctrl-C during training; the model has the best weights so far.
     """
     started = time.perf_counter()
     model, solver = _learner(algorithm, params)
@@ -97,9 +101,9 @@ def train(
         warnings.simplefilter("ignore", ConvergenceWarning)  # the limit is the user's, the log tells
         surrogate = model._surrogate(classes)
         with closing(Risk(data.structure, scorer, surrogate, data.samples, penalty, executor)) as problem:
-            result = replace(solver, callbacks=(*solver.callbacks, keeper)).solve(problem)
-    if isinstance(solver, CRFsuiteLBFGS | CRFsuiteSGD):
-        for entry, detail in zip(log.iterations, result.state):
+            result, stop = outcome(replace(solver, callbacks=(*solver.callbacks, keeper)).solve, problem)
+    if isinstance(solver, CRFsuiteLBFGS | CRFsuiteSGD) and result.state is not None:
+        for entry, detail in zip(log.iterations, result.state.details):
             entry |= zip(solver.details, detail)
     log.training_seconds, log.reason = time.perf_counter() - started, result.reason
     if verbose:
@@ -108,7 +112,7 @@ def train(
             print(report(log.last_iteration))
     model._keep(data, scorer, replace(result, state=None))
     tell_empty(model, data, result, l1="c1", l2="c2")
-    return model, log
+    return model, log, stop
 
 
 def _learner(algorithm: str, params: Mapping[str, Any]) -> tuple[Any, Any]:
@@ -123,8 +127,8 @@ def _learner(algorithm: str, params: Mapping[str, Any]) -> tuple[Any, Any]:
     }  # fmt: skip
     if algorithm == "lbfgs":
         solver = CRFsuiteLBFGS(
-            p["num_memories"], p["max_iterations"], p["epsilon"], p["period"], p["delta"], p["linesearch"],
-            p["max_linesearch"],
+            p["num_memories"], p["max_iterations"] or sys.maxsize, p["epsilon"], p["period"], p["delta"],
+            p["linesearch"], p["max_linesearch"],
         )  # fmt: skip
         return CRF(Chain(), l2=2.0 * p["c2"], l1=p["c1"], solver="lbfgs", **common), solver
     if algorithm == "l2sgd":

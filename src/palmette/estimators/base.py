@@ -17,6 +17,7 @@ from palmette.contracts.training import Encoded
 from palmette.estimators.class_weight import check_class_weight, class_weighted
 from palmette.estimators.emptiness import tell_empty
 from palmette.estimators.guidance import Guidance
+from palmette.estimators.kernel_features import Keep
 from palmette.estimators.loss_checks import check_task_loss
 from palmette.estimators.persistence import PersistenceMixin
 from palmette.estimators.prediction import Predictions, one_label
@@ -75,9 +76,9 @@ class StructuredEstimator(Guidance, Predictions, PersistenceMixin, BaseEstimator
         decomposition, groups = regularizers(self)
         started = time.perf_counter()
         weight = class_weighted(self, y, sample_weight)
-        data = encode_training(X, y, self.structure, self.classes, weight, **self._encoding())
+        given = encode_training(X, y, self.structure, self.classes, weight, **self._encoding())
         self._note_features(X, reset=True)
-        scorer = layout_weights(self, data)
+        data, scorer, kept = self._lay_out(given)
         start = self._warm_weights(data, scorer)
         encoded = time.perf_counter()
         decomposition = settle_size(self, decomposition, data)
@@ -95,7 +96,7 @@ class StructuredEstimator(Guidance, Predictions, PersistenceMixin, BaseEstimator
             ) as problem,
         ):
             check_task_loss(problem)
-            with progress(self, lambda w: self._snapshot(data, scorer, w)) as callbacks:
+            with progress(self, lambda w: self._snapshot(given, *kept(w))) as callbacks:
                 solver = make_solver(
                     solver_for(self.solver, problem) or self._solver_name(problem), tol=wanted_tol(self),
                     max_iter=self.max_iter, random_state=seed_of(self.random_state), callbacks=callbacks,
@@ -104,13 +105,20 @@ class StructuredEstimator(Guidance, Predictions, PersistenceMixin, BaseEstimator
                 result, stop = outcome(self._solve, solver, problem, start)
         if tally is not None:
             result = replace(result, n_unconverged=tally.n_unconverged)
-        self._keep(data, scorer, result)
-        advise_scaling(data, result)
+        found, w = kept(result.w)
+        self._keep(given, found, result if w is result.w else replace(result, w=w))
+        if data is given:  # the scales of features of a kernel are not the user's
+            advise_scaling(data, result)
         tell_empty(self, data, result)
         self.fit_seconds_ = {"encode": encoded - started, "solve": time.perf_counter() - encoded}
         if stop is not None:
             raise stop
         return self
+
+    def _lay_out(self, data: Encoded) -> tuple[Encoded, Any, Keep]:
+        """The data that weights are for, their scorer, and how to get from their weights to what the model keeps."""
+        scorer = layout_weights(self, data)
+        return data, scorer, lambda w: (scorer, w)
 
     def _snapshot(self, data: Encoded, scorer: Any, w: np.ndarray) -> Any:
         """This model as it would be with weights ``w``, for callbacks during the fit."""

@@ -11,7 +11,6 @@ from sklearn.utils.metaestimators import available_if
 
 from palmette.data.batch import SparseRows
 from palmette.estimators.blocks import node_scores
-from palmette.estimators.kernel_fit import check_kernel_settings, fit_kernel
 from palmette.estimators.kernel_learner import KernelEstimator
 from palmette.estimators.prediction import one_label
 from palmette.estimators.strengths import wanted_tol
@@ -128,18 +127,6 @@ class CRF(KernelEstimator):
     verbose: int = 0
     callbacks: Sequence[Callable] | None = None
     warm_start: bool = False
-
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
-        """Learn from inputs ``X`` and outputs ``y``; see :class:`~palmette.estimators.base.StructuredEstimator`.
-
-        Returns
-        -------
-        self
-        """
-        check_kernel_settings(self)
-        if self.kernel is None:
-            return super().fit(X, y, sample_weight)
-        return fit_kernel(self, X, y, sample_weight)
 
     def _surrogate(self, classes: tuple) -> LogLoss:
         return LogLoss()

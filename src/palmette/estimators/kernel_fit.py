@@ -9,25 +9,22 @@ from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import clone
 
 from palmette.contracts.executor import Executor
 from palmette.errors import MissingCapability
 from palmette.estimators.class_weight import class_weighted
 from palmette.estimators.emptiness import tell_empty
-from palmette.estimators.factored_fit import fit_factored
-from palmette.estimators.progress import progress, seeing
+from palmette.estimators.kernel_features import refuse_coordinates
+from palmette.estimators.progress import progress
 from palmette.estimators.settings import settings_of
 from palmette.estimators.strengths import own_strength, wanted_tol
 from palmette.estimators.training import (
     Encoded,
     encode_training,
-    given_labels,
     layout_weights,
     seed_of,
 )
 from palmette.executors.choose import executor_for
-from palmette.features.encoded import EncodedInputs
 from palmette.kernels import Nystroem, resolve_kernel
 from palmette.kernels.definite import EXACT, check_definite
 from palmette.kernels.gram import Gram
@@ -35,33 +32,10 @@ from palmette.kernels.rows import as_rows
 from palmette.kernels.training_rows import KernelRows
 from palmette.objectives.kernel_dual import KernelProblem
 from palmette.objectives.kernel_edges import EdgePart
-from palmette.objectives.kernel_scorer import KernelScorer, MappedScorer, bare, edge_inputs
+from palmette.objectives.kernel_scorer import KernelScorer, bare, edge_inputs
 from palmette.solvers.driver import outcome
 from palmette.solvers.kernel_frank_wolfe import KernelFrankWolfe
 from palmette.solvers.registry import make_solver
-from palmette.structures.graph.batch import GraphBatch
-from palmette.structures.graph.inputs import GraphInput, graph_inputs
-
-
-def refuse_coordinates(model: Any) -> None:
-    """Settings that speak of single weights, which a kernel does not have."""
-    for name, default in (
-        ("l1", 0.0), ("regularizer", None), ("edge_features", None), ("warm_start", False), ("l2_bias", None),
-    ):  # fmt: skip
-        value = getattr(model, name)
-        if value != default:
-            raise MissingCapability(
-                f"{name}={value!r} needs weights of features, and kernel={model.kernel!r} has none: leave {name} out, "
-                f"or use kernel=Nystroem(...) or kernel=None"
-            )
-    states = settings_of(model, "encoding").states
-    if states not in ("auto", "all"):
-        raise MissingCapability(f"states={states!r} needs weights of features; with a kernel leave it out")
-    if model.fit_intercept is True:
-        raise MissingCapability(
-            "fit_intercept=True: a kernel brings its own constant (coef0 of Polynomial, or add one to another); leave "
-            "fit_intercept out"
-        )
 
 
 def check_kernel_settings(model: Any) -> None:
@@ -74,21 +48,11 @@ def check_kernel_settings(model: Any) -> None:
 
 
 def fit_kernel(model: Any, X: Any, y: Any, sample_weight: Any) -> Any:
-    """``fit`` of a learner with a kernel."""
+    """``fit`` of a learner whose loss has a dual that takes kernels as they are."""
     kernel = resolve_kernel(model.kernel)
     kernel.check()
     model._check_structure()
-    check_kernel_settings(model)
-    if isinstance(kernel, Nystroem):
-        return fit_mapped(model, kernel, X, y, sample_weight)
     refuse_coordinates(model)
-    if not model._has_kernel_dual():
-        return fit_factored(model, kernel, X, y, sample_weight)
-    if not model.structure.label_per_row:
-        raise MissingCapability(
-            f"kernel={model.kernel!r} scores labels at positions; {type(model.structure).__name__} has none: "
-            "use Chain(), Multiclass() or Graph(), or for a Ranking kernel=Nystroem(...)"
-        )
     started = time.perf_counter()
     weight = class_weighted(model, y, sample_weight)
     data = encode_training(X, y, model.structure, model.classes, weight, **model._encoding())
@@ -105,20 +69,6 @@ def fit_kernel(model: Any, X: Any, y: Any, sample_weight: Any) -> Any:
     if stop is not None:
         raise stop
     return model
-
-
-def _with_nodes(X: Any, tables: list[np.ndarray], encoder: Any) -> list[GraphInput]:
-    """The graphs with other features of their nodes."""
-    if isinstance(X, EncodedInputs) or len(encoder.node_types) > 1:
-        raise MissingCapability(
-            "Nystroem maps the nodes of graphs as they are given, all of one type: give the graphs themselves, without "
-            "node_types and parameters='own'"
-        )
-    graphs = []
-    for graph, nodes in zip(graph_inputs(X), tables):
-        graphs.append(copy.copy(graph))
-        graphs[-1].nodes = nodes
-    return graphs
 
 
 def kernel_problem(
@@ -229,60 +179,9 @@ def variance(gram: Gram) -> float:
 
 
 def kernel_solver(model: Any, callbacks: Any) -> Any:
-    """The solver of the kernel dual; others need weights of features."""
-    solver = model.solver
-    if isinstance(solver, str) and solver in ("auto", "frank_wolfe"):
-        solver = "kernel_frank_wolfe"
-    made = make_solver(
+    """The solver of the kernel dual."""
+    solver = model.solver if isinstance(model.solver, KernelFrankWolfe) else "kernel_frank_wolfe"
+    return make_solver(
         solver, tol=wanted_tol(model), max_iter=model.max_iter, random_state=seed_of(model.random_state),
         callbacks=callbacks,
     )  # fmt: skip
-    if not isinstance(made, KernelFrankWolfe):
-        raise MissingCapability(
-            f"solver={model.solver!r} works on weights of features, and kernel={model.kernel!r} has none: use "
-            "solver='auto' (block-coordinate Frank-Wolfe in the dual), or kernel=Nystroem(...)"
-        )
-    return made
-
-
-def fit_mapped(model: Any, kernel: Nystroem, X: Any, y: Any, sample_weight: Any) -> Any:
-    """Linear learning on the features of a map, which the model keeps for prediction."""
-    if (
-        model.warm_start
-        or model.edge_features is not None
-        or settings_of(model, "kernel_options").edge_kernel is not None
-        or settings_of(model, "encoding").states not in ("auto", "all")
-    ):
-        raise MissingCapability(
-            "warm_start, edge_features, edge_kernel and states do not go with "
-            f"kernel={model.kernel!r}, which makes features of its own"
-        )
-    y = given_labels(y, model.structure.layout)
-    data = encode_training(X, y, model.structure, model.classes, sample_weight, **model._encoding())
-    model._note_features(X, reset=True)
-    own = clone(kernel).fit(as_rows(data.samples.batch.rows))
-    plain = clone(model).set_params(kernel=None)
-    features = own.map_rows(as_rows(data.samples.batch.rows))
-    offsets = data.samples.batch.offsets
-    if model.structure.layout == "items":
-        tables: Any = features
-    else:
-        tables = [features[a:b] for a, b in zip(offsets[:-1], offsets[1:])]
-    if isinstance(data.samples.batch, GraphBatch):
-        tables = _with_nodes(X, tables, data.encoder)
-
-    def mapped(scorer: Any) -> MappedScorer:
-        return MappedScorer(own, data.samples.batch.n_columns, scorer)
-
-    plain.classes = list(data.codec.classes_) if model.structure.labelled else None
-    plain.callbacks = [
-        seeing(callback, lambda seen: model._snapshot(data, mapped(seen.scorer_), seen.coef_))
-        for callback in model.callbacks or ()
-    ]
-    try:
-        plain.fit(tables, y, sample_weight)
-    finally:
-        if hasattr(plain, "coef_"):  # after Ctrl-C too
-            model._keep(data, mapped(plain.scorer_), plain.result_)
-            model.fit_seconds_, model.l2_ = plain.fit_seconds_, plain.l2_
-    return model

@@ -11,8 +11,9 @@ import numpy as np
 from palmette.contracts.training import Encoded
 from palmette.data.sequences import listed
 from palmette.errors import MissingCapability
-from palmette.estimators.base import StructuredEstimator, label_map
+from palmette.estimators.base import label_map
 from palmette.estimators.class_weight import class_weighted
+from palmette.estimators.kernel_learner import KernelEstimator
 from palmette.estimators.progress import progress
 from palmette.estimators.regularisation import regularizers, settle_size, structure_of_pieces
 from palmette.estimators.settings import settings_of
@@ -43,13 +44,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from palmette.contracts.structure import Structure
-    from palmette.estimators.settings import Encoding
+    from palmette.estimators.settings import Encoding, KernelOptions
+    from palmette.kernels import Kernel, Nystroem
     from palmette.regularizers import Decomposition
 
 
 @register("learner")
 @dataclass(eq=False, repr=False)
-class Perceptron(StructuredEstimator):
+class Perceptron(KernelEstimator):
     """Averaged structured perceptron: fast, without a penalty, supports learning in batches.
 
     For every sample in random order: ``w += phi(x, y) - phi(x, argmax_y' f(x, y'))``. The weights returned are the
@@ -64,6 +66,9 @@ class Perceptron(StructuredEstimator):
         :class:`palmette.solvers.AROW` (for both ``tol`` is the mean loss of an epoch below which to stop).
     regularizer : Decomposition, optional
         :class:`~palmette.regularizers.Decomposition` trains on random pieces of the samples.
+    kernel : kernel of ``palmette.kernels``, name, function of two tables, or None
+        Features of a kernel of the rows take the place of the rows: those of an exact factor of the Gram matrix, for up
+        to a few thousand distinct rows, or of ``Nystroem(...)``.
     max_iter : int, default=10
         Epochs.
     tol : float, default=0.0
@@ -92,6 +97,8 @@ class Perceptron(StructuredEstimator):
     _: KW_ONLY
     solver: Any = "perceptron"
     regularizer: Decomposition | None = None
+    kernel: Kernel | Nystroem | str | Callable | None = None
+    kernel_options: KernelOptions | None = None
     max_iter: int | None = 10
     tol: float | None = 0.0
     encoding: Encoding | None = None
@@ -114,6 +121,11 @@ class Perceptron(StructuredEstimator):
         self._check_structure()
         if self.solver != "perceptron":
             raise MissingCapability(f"partial_fit needs solver='perceptron', got {self.solver!r}: use fit")
+        if self.kernel is not None:
+            raise MissingCapability(
+                f"partial_fit sees one batch at a time, and kernel={self.kernel!r} compares with all training rows: "
+                "use fit, or a pipeline of palmette.kernels.Nystroem and Perceptron"
+            )
         encoding = settings_of(self, "encoding")
         if encoding.min_count != 1:
             raise ValueError(

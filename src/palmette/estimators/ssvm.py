@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from palmette.errors import MissingCapability
-from palmette.estimators.kernel_fit import check_kernel_settings, fit_kernel
 from palmette.estimators.kernel_learner import KernelEstimator
 from palmette.estimators.settings import settings_of
 from palmette.estimators.strengths import wanted_tol
@@ -129,18 +128,6 @@ class SSVM(KernelEstimator):
     callbacks: Sequence[Callable] | None = None
     warm_start: bool = False
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
-        """Learn from inputs ``X`` and outputs ``y``, given as for :meth:`CRF.fit <palmette.CRF.fit>`.
-
-        Returns
-        -------
-        self
-        """
-        check_kernel_settings(self)
-        if self.kernel is None:
-            return super().fit(X, y, sample_weight)
-        return fit_kernel(self, X, y, sample_weight)
-
     @property
     def usual_tol(self) -> float:
         """The relative suboptimality to reach where ``tol`` is None."""
@@ -154,7 +141,7 @@ class SSVM(KernelEstimator):
     def _loss_name(self) -> str:  # type: ignore[override]
         self._check_loss()
         ties = self.structure.ties == "best"
-        if self._has_kernel_dual() and self.kernel is not None and not isinstance(self.kernel, Nystroem):
+        if self.kernel is not None and self._in_kernel_dual():
             return "kernel"
         if self.loss != "hinge" or ties:
             return "ramp" if ties else self.loss

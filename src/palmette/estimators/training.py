@@ -194,10 +194,15 @@ def checked_weights(sample_weight: Any, n_samples: int) -> np.ndarray:
     return weight
 
 
-def layout_weights(estimator: Any, data: Encoded) -> Any:
-    """Which weights exist: the scorer of the structure, for the options of a learner."""
-    encoding, edges = settings_of(estimator, "encoding"), getattr(estimator, "edge_features", None)
-    options = WeightOptions(encoding.states, encoding.transitions, estimator.fit_intercept, edges)
+def layout_weights(estimator: Any, data: Encoded, intercept: bool | None = None) -> Any:
+    """Which weights exist: the scorer of the structure, for the options of a learner (``intercept`` overrides one)."""
+    encoding = settings_of(estimator, "encoding")
+    options = WeightOptions(
+        encoding.states,
+        encoding.transitions,
+        estimator.fit_intercept if intercept is None else intercept,
+        getattr(estimator, "edge_features", None),
+    )
     return data.structure.make_scorer(data, options)
 
 

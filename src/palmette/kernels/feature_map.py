@@ -40,3 +40,14 @@ class FeatureMap:
     def coefficients(self, weights: np.ndarray) -> np.ndarray:
         """Coefficients of the landmarks, (n_landmarks, n), with ``values(x) @ coefficients = phi(x) @ weights``."""
         return self.normalization_ @ weights
+
+
+class KernelValues(FeatureMap):
+    """Kernel values with the landmarks themselves as features."""
+
+    def __init__(self, kernel: Any, landmarks: Any) -> None:
+        self.kernel_, self.landmarks_ = kernel, landmarks
+
+    def map_rows(self, rows: Rows) -> np.ndarray:
+        """Kernel values of rows with the landmarks."""
+        return self.values(rows)

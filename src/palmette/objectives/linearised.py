@@ -11,7 +11,7 @@ from palmette.objectives.problem import bounded_loss, refine
 from palmette.objectives.risk import Tangent
 
 
-class Shifted:
+class Linearised:
     """``loss(w) - <slope, w>`` with the penalty of another problem.
 
     The slope is that of the tangent of a concave part, ``sum_i weight_i factor_i (counts of target_i - true counts)``,
@@ -65,7 +65,7 @@ class Shifted:
         """``function(problem, state, *broadcast)``: a pass sample by sample, which runs here."""
         return function(self, {}, *broadcast)
 
-    def cut_anew(self, seed: int, epoch: int) -> Shifted:
+    def cut_anew(self, seed: int, epoch: int) -> Linearised:
         """The problem itself: there is no decomposition."""
         return self
 

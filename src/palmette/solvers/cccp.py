@@ -11,7 +11,7 @@ import numpy as np
 from palmette.contracts.solver import Callback, Result, Step
 from palmette.errors import MissingCapability
 from palmette.loops.table import why_not
-from palmette.objectives.linearised import Shifted
+from palmette.objectives.linearised import Linearised
 from palmette.objectives.problem import bounded_loss, check_needs, first_point
 from palmette.objectives.risk import Tangent
 from palmette.registry import register
@@ -32,7 +32,7 @@ SCALES = 2.0 ** np.arange(-6, 11)  # tried on a start of which only the directio
 class Inner(Protocol):
     """Minimises convex problems that differ in a linear term only, one after the other."""
 
-    def solve(self, problem: Shifted, w: np.ndarray, value: float | None, callback: Callback) -> Result:
+    def solve(self, problem: Linearised, w: np.ndarray, value: float | None, callback: Callback) -> Result:
         """The minimiser of ``problem``, started at ``w``, where its objective is ``value`` (None: unknown), and never
         worse than that. A true answer of ``callback`` to a step ends the run early."""
 
@@ -52,7 +52,7 @@ class RecycledCuts:
         self._state: Any = None
         self._slope = np.zeros(0)
 
-    def solve(self, problem: Shifted, w: np.ndarray, value: float | None, callback: Callback) -> Result:
+    def solve(self, problem: Linearised, w: np.ndarray, value: float | None, callback: Callback) -> Result:
         """Minimise from ``w`` on."""
         bundle = self.bundle.told(callback)
         if self._state is None or value is None or not self.recycle:
@@ -75,7 +75,7 @@ class MovedTargets:
         self.solver, self.recycle = solver, recycle
         self._state: Any = None
 
-    def solve(self, problem: Shifted, w: np.ndarray, value: float | None, callback: Callback) -> Result:
+    def solve(self, problem: Linearised, w: np.ndarray, value: float | None, callback: Callback) -> Result:
         """Minimise from ``w`` on."""
         solver = replace(self.solver, callbacks=(*self.solver.callbacks, callback))
         result = solver.solve(problem, w0=w, state=self._state if self.recycle else None)
@@ -93,7 +93,7 @@ class Restarted:
         self.solver, self.recycle = solver, recycle
         self._state: Any = None
 
-    def solve(self, problem: Shifted, w: np.ndarray, value: float | None, callback: Callback) -> Result:
+    def solve(self, problem: Linearised, w: np.ndarray, value: float | None, callback: Callback) -> Result:
         """Minimise from ``w`` on; a solver that came out worse is overruled."""
         solver = replace(self.solver, callbacks=(*self.solver.callbacks, callback))
         if isinstance(solver, BlockAscent):
@@ -305,7 +305,7 @@ class _Rounds:
             return self.stopped or enough(step)
 
         callback.sees_weights = True  # type: ignore[attr-defined]
-        problem = Shifted(self.convex, self.tangent)
+        problem = Linearised(self.convex, self.tangent)
         known = (
             None if self._convex_value is None else self._convex_value - float(self.tangent.slope @ self.w)
         )

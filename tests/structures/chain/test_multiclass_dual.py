@@ -17,7 +17,7 @@ import palmette
 from palmette import CRF, SSVM, Chain, Encoding, LossOptions, Multiclass
 from palmette.errors import MissingCapability
 from palmette.losses import Hamming
-from palmette.objectives.linearised import Shifted
+from palmette.objectives.linearised import Linearised
 from palmette.objectives.risk import Tangent
 from palmette.solvers.block_ascent import Ascent
 from palmette.solvers.bundle import Bundle
@@ -88,7 +88,7 @@ def test_certificate_holds_against_the_bundle_method(seed, n, d, k, l2, intercep
     warnings.simplefilter("ignore", ConvergenceWarning)  # bounds hold wherever a run ends
     shifted = problem
     if aims is not None:
-        shifted = Shifted(problem, Tangent(0.0, slope_of(problem, aims), aims, np.ones(len(aims))))
+        shifted = Linearised(problem, Tangent(0.0, slope_of(problem, aims), aims, np.ones(len(aims))))
     result = MulticlassDual(tol=1e-4, max_iter=1500).solve(shifted)
     if l2 >= 0.3:
         assert result.converged and result.gap <= 1e-4 * abs(result.primal) + 1e-12

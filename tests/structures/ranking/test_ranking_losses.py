@@ -200,9 +200,9 @@ def test_zero_one_counts_queries_out_of_the_order_of_their_grades(rng):
     for scale in (0.1, 1.0, 5.0):
         theta = RankingTables(scale * rng.normal(size=9), offsets)
         found = loss.augmented_best(structure, theta, true)
-        assert structure.score(theta, found.codes) + loss.value(structure, theta, true, found.codes) == pytest.approx(
-            found.values
-        )
+        assert structure.score(theta, found.codes) + loss.value(
+            structure, theta, true, found.codes
+        ) == pytest.approx(found.values)
         for s, own in enumerate(grades):
             one = theta.take(np.array([s]))
             best = -np.inf

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, Self
 
 import numpy as np
@@ -27,6 +27,9 @@ from palmette.structures.positions.linear_scorer import LinearScorer, columns_in
 from palmette.structures.positions.tables import ChainTables
 
 TABLES_A_BLOCK = 2**18  # numbers in the edge tables of one block: 2 MB
+
+
+PLAIN = tuple(field.name for field in fields(LinearScorer))
 
 
 @register("scorer", "edges")
@@ -74,7 +77,7 @@ class EdgeScorer(LinearScorer):
         )
         empty = np.empty(0, np.int64)
         possible = np.ones((n, n), bool) if possible is None else possible
-        fields = {name: getattr(plain, name) for name in LinearScorer.__dataclass_fields__}
+        own = {name: getattr(plain, name) for name in PLAIN}
         edge_ptr, edge_pair, triples = empty, empty.astype(np.int32), empty
         if edge_columns is not None:
             if only_edges:
@@ -91,7 +94,7 @@ class EdgeScorer(LinearScorer):
                 if transitions == "all"
                 else observed_tuples(codes, batch.offsets, 3, n)
             )
-        return cls(**fields, edge_ptr=edge_ptr, edge_pair=edge_pair, triples=triples)
+        return cls(**own, edge_ptr=edge_ptr, edge_pair=edge_pair, triples=triples)
 
     # -- layout -------------------------------------------------------------------------------------------------
 
@@ -263,7 +266,7 @@ class EdgeScorer(LinearScorer):
         """Inverse of :meth:`state`."""
         plain = LinearScorer.from_state(header, arrays)
         return cls(
-            **{name: getattr(plain, name) for name in LinearScorer.__dataclass_fields__},
+            **{name: getattr(plain, name) for name in PLAIN},
             edge_ptr=needed(arrays, "edge_ptr"),
             edge_pair=needed(arrays, "edge_pair"),
             triples=needed(arrays, "triples"),

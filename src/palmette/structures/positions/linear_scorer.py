@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -51,6 +51,8 @@ class LinearScorer:
     has_edges: bool
 
     compiled_as = "linear"
+    row_blocks: ClassVar[tuple[str, ...]] = ("node",)
+    """Blocks of weights with an entry for each column of the rows: what a change of columns changes."""
 
     @classmethod
     def for_data(
@@ -250,6 +252,10 @@ class LinearScorer:
             raise ValueError(
                 f"the inputs have {n_columns} columns and {n_more} more, the weights are for {self.n_columns} and 0"
             )
+
+    def with_columns(self, n_columns: int) -> Self:
+        """The same layout for dense rows of another number of columns."""
+        return replace(self, n_columns=n_columns)
 
     def check_dense(self) -> None:
         """Raise ValueError unless the layout serves dense rows: every column has the same weights."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from palmette.estimators.base import StructuredEstimator
+from palmette.estimators.kernel_learner import KernelEstimator
 from palmette.estimators.tuned import Tuned
 from palmette.registry import register
 from palmette.structures.ranking.likely_orders import likely_orders, log_probability
@@ -19,13 +19,14 @@ from palmette.structures.ranking.tables import RankingTables
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from palmette.estimators.settings import Encoding
+    from palmette.estimators.settings import Encoding, KernelOptions
+    from palmette.kernels import Kernel, Nystroem
     from palmette.regularizers import GroupLasso
 
 
 @register("learner")
 @dataclass(eq=False, repr=False)
-class PlackettLuce(StructuredEstimator):
+class PlackettLuce(KernelEstimator):
     r"""Plackett-Luce model of rankings: orders drawn place by place with probabilities ``~ exp(score)``.
 
     The documents of a query have scores ``s_d = <w, x_d>``, and an order has the probability
@@ -54,6 +55,9 @@ class PlackettLuce(StructuredEstimator):
         likelihood of the first ``top`` places.
     regularizer : GroupLasso, optional
         Drops whole groups of features (solver "proximal").
+    kernel : kernel of ``palmette.kernels``, name, function of two tables, or None
+        Features of a kernel of the rows take the place of the rows: those of an exact factor of the Gram matrix, for up
+        to a few thousand distinct rows, or of ``Nystroem(...)``.
     solver : {"auto", "lbfgs", "bundle", "proximal", "stochastic", "subgradient"} or solver object
         "auto" is L-BFGS (OWL-QN with l1), and "proximal" with a group lasso.
     encoding : Encoding, optional
@@ -105,6 +109,8 @@ class PlackettLuce(StructuredEstimator):
     ties: str = "exact"
     top: int | None = None
     regularizer: GroupLasso | None = None
+    kernel: Kernel | Nystroem | str | Callable | None = None
+    kernel_options: KernelOptions | None = None
     solver: Any = "auto"
     tol: float | None = 1e-4
     max_iter: int | None = None

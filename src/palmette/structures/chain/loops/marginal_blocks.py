@@ -10,6 +10,7 @@ from palmette._kernels.constants import NOTHING, TIE
 from palmette.contracts.problem import SampledProblem
 from palmette.contracts.structure import require
 from palmette.loops.block_state import BlockState, SampleBlocks
+from palmette.structures.chain.chain import Chain
 from palmette.structures.chain.loops.hinge_blocks import PackedBlocks
 from palmette.structures.positions.tables import ChainTables, Restriction
 
@@ -48,9 +49,9 @@ class ChainMarginals(SampleBlocks):
 
     @classmethod
     def accepts(cls, problem: SampledProblem) -> bool:
-        """Structures of which a chain of order 1 is all that is asked: their own answers are used."""
+        """Chains of order 1, those of users too: their own answers are used."""
         structure = problem.structure
-        chain = structure.layout in ("sequences", "items") and getattr(structure, "order", None) == 1
+        chain = isinstance(structure, Chain) and structure.order == 1
         if chain:
             require(structure, ("worst",), user="smo", remedy="Use solver='frank_wolfe'.")
         return chain
