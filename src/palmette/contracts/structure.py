@@ -170,6 +170,10 @@ class Structure(BaseEstimator):
         """A context that gathers what is answered approximately, and warns once at its end."""
         return contextlib.nullcontext()
 
+    def told(self) -> Any:
+        """What :meth:`telling` gathers just now, if anything: it can be pickled, and :meth:`tell` takes it elsewhere."""
+        return None
+
     def refine(self) -> bool:
         """Find maxima to a higher accuracy from now on; False if that is not possible."""
         return False

@@ -20,7 +20,6 @@ Own = Callable[[slice, slice], tuple[Any, ...]]  # of the samples and of the row
 class Scored(NamedTuple):
     """What potentials are made from."""
 
-    structure: Any
     scorer: Any
     coef: np.ndarray
 
@@ -45,11 +44,13 @@ def blocks_of(scored: Scored, batch: Batch, places: np.ndarray, own: Own | None 
     return blocks
 
 
-def answer_block(block: Block, state: State, scored: Scored, answer: Answer, *arguments: Any) -> Any:
+def answer_block(
+    block: Block, state: State, structure: Any, scored: Scored, answer: Answer, *arguments: Any
+) -> Any:
     """The answer for a block."""
     with numbering(block.places):
         theta = scored.scorer.score(scored.coef, block.batch)
-        return answer(scored.structure, theta, *block.own, *arguments)
+        return answer(structure, theta, *block.own, *arguments)
 
 
 def answer_piece(
@@ -59,7 +60,8 @@ def answer_piece(
     whole = encoder.transform(structure.admit(X), allow_empty=True)
     batch, keep = without_empty(whole)
     blocks = blocks_of(scored, batch, np.flatnonzero(keep))
-    return [answer_block(block, {}, scored, answer, *arguments) for block in blocks], whole.lengths
+    answers = [answer_block(block, {}, structure, scored, answer, *arguments) for block in blocks]
+    return answers, whole.lengths
 
 
 def best_codes(structure: Any, theta: Any) -> np.ndarray:

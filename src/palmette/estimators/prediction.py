@@ -40,6 +40,7 @@ from palmette.estimators.training import (
 )
 from palmette.executors.choose import executor_for
 from palmette.executors.shards import cut
+from palmette.executors.telling import run_telling
 from palmette.features.encoded import EncodedInputs
 from palmette.objectives.risk import ROWS_A_BLOCK
 
@@ -243,7 +244,7 @@ class Predictions:
 
     @property
     def _scored(self) -> Scored:
-        return Scored(self.structure_, self.scorer_, self.coef_)
+        return Scored(self.scorer_, self.coef_)
 
     def _run(
         self, batch: Batch, places: np.ndarray, answer: Answer, *arguments: Any, own: Own | None = None
@@ -255,14 +256,15 @@ class Predictions:
         blocks = blocks_of(self._scored, batch, places, own)
         if len(blocks) < 2:  # one sentence should not wait for threads to be set up
             with self.structure_.telling():
-                return [answer_block(block, {}, self._scored, answer, *arguments) for block in blocks]
+                broadcast = self.structure_, self._scored, answer, *arguments
+                return [answer_block(block, {}, *broadcast) for block in blocks]
         return self._placed_run(blocks, answer_block, self._scored, answer, *arguments)
 
     def _placed_run(self, shards: Sequence[Any], function: Answer, *broadcast: Any) -> list[Any]:
         with executor_for(self.n_jobs) as executor, self.structure_.telling():
             placed = executor.place(shards)
             try:
-                return executor.run(function, placed, *broadcast)
+                return run_telling(executor, function, placed, self.structure_, *broadcast)
             finally:
                 executor.release(placed)
 
@@ -273,7 +275,7 @@ class Predictions:
         if len(pieces) < 2:
             found, offsets = self._whole_codes(X, answer, *arguments)
         else:
-            broadcast = self.structure, self.encoder_, self._scored, answer, *arguments
+            broadcast = self.encoder_, self._scored, answer, *arguments
             try:  # samples are encoded where they are: most of that happens in kernels
                 parts = self._placed_run(pieces, answer_piece, *broadcast)
             except (TypeError, ValueError):

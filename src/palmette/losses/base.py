@@ -22,12 +22,7 @@ import numpy as np
 
 from palmette.contracts.structure import Best, require
 from palmette.errors import MissingCapability
-
-NAMES = {
-    "hamming": "Hamming", "zero_one": "ZeroOne", "ndcg": "NDCG", "map": "MeanAveragePrecision",
-    "precision": "PrecisionAt", "pairwise": "Pairwise",
-}  # fmt: skip
-"""What users call the losses of ``palmette.losses``."""
+from palmette.registry import find, members
 
 
 class TaskLoss(Protocol):
@@ -63,18 +58,19 @@ def resolve_loss(loss: Any, structure: Any, classes: tuple) -> BoundLoss:
     >>> type(resolve_loss("hamming", Chain(), ("a", "b"))).__name__
     'PartsLoss'
     """
-    import palmette.losses  # which knows the losses of single structures, too
-
     if isinstance(loss, str) and loss == "auto":
         loss = structure.default_loss
     if isinstance(loss, str):
-        if loss not in NAMES:
+        named: dict[str, Any] = {
+            kind.called: kind for kind in members("loss").values() if hasattr(kind, "called")
+        }
+        if loss not in named:
             raise ValueError(
-                f"task_loss={loss!r} is unknown; choose one of {sorted(NAMES)} or an object of palmette.losses"
+                f"task_loss={loss!r} is unknown; choose one of {sorted(named)} or an object of palmette.losses"
             )
-        loss = getattr(palmette.losses, NAMES[loss])()
+        loss = named[loss]()
     if isinstance(loss, np.ndarray | list | Mapping):  # a table of costs
-        loss = palmette.losses.Hamming(loss)
+        loss = find("loss", "Hamming")(loss)  # type: ignore[call-arg]
     if isinstance(loss, type) or not callable(getattr(loss, "bind", None)):
         raise TypeError(
             f"task_loss must be a name, a table of costs or an object of palmette.losses, got {loss!r}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -28,6 +28,8 @@ class ZeroOne:
     >>> ZeroOne().bind(Chain(), ("a", "b"))
     ContradictionLoss()
     """
+
+    called: ClassVar[str] = "zero_one"
 
     def bind(self, structure: Any, classes: tuple) -> ContradictionLoss | PartsLoss:
         """On one-label outputs this is Hamming; elsewhere it needs the best contradicting output."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import itertools
+import os
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterator
@@ -58,9 +59,9 @@ def _function(name: str) -> Callable[..., Any]:
 _NUMBERS = itertools.count()  # of graphs and of tallies: an id() may be that of another object later
 
 
-def _number(memory: dict) -> int:
-    """A number for the graph that a memory belongs to, the same for all its pieces."""
-    return memory.get("whole", memory).setdefault("number", next(_NUMBERS))
+def _number(memory: dict) -> tuple[int, int]:
+    """A number for the graph that a memory belongs to, the same for all its pieces, and unique among processes."""
+    return memory.get("whole", memory).setdefault("number", (os.getpid(), next(_NUMBERS)))
 
 
 class Tally:
@@ -68,9 +69,9 @@ class Tally:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._graphs: dict[tuple[str, str], set[int]] = defaultdict(set)
-        self._unconverged: set[int] = set()
-        self._number = next(_NUMBERS)
+        self._graphs: dict[tuple[str, str], set] = defaultdict(set)
+        self._unconverged: set = set()
+        self._number = (os.getpid(), next(_NUMBERS))
         self.accuracy = RELAX_TOL  # of linear programs in this run
 
     def refine(self) -> bool:
@@ -91,7 +92,25 @@ class Tally:
             memory["start", name] = (self._number, found)
         return found
 
-    def note(self, task: str, method: str, graph: int, converged: bool = True) -> None:
+    def __getstate__(self) -> dict[str, Any]:
+        """The number and the accuracy of the run: what is noted elsewhere comes back by :meth:`take`."""
+        return {"_number": self._number, "accuracy": self.accuracy}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__()  # type: ignore[misc]
+        vars(self).update(state)
+
+    def given(self) -> tuple[dict[tuple[str, str], set], set]:
+        """What was noted, for :meth:`take`."""
+        return dict(self._graphs), self._unconverged
+
+    def take(self, notes: tuple[dict[tuple[str, str], set], set]) -> None:
+        """Add what was noted elsewhere."""
+        for key, graphs in notes[0].items():
+            self._graphs[key] |= graphs
+        self._unconverged |= notes[1]
+
+    def note(self, task: str, method: str, graph: tuple[int, int], converged: bool = True) -> None:
         """Graph number ``graph`` was answered approximately."""
         with self._lock:
             self._graphs[task, method].add(graph)
@@ -133,6 +152,14 @@ class GraphMethods:
     @property
     def _tally(self) -> Tally | None:
         return vars(self).get("_tally_now")
+
+    def told(self) -> Tally | None:
+        """What is being gathered by :meth:`telling`, if anything is; it can be pickled."""
+        return self._tally
+
+    def tell(self, tally: Tally) -> None:
+        """Gather there from now on: in a copy of the structure that answers elsewhere."""
+        self._tally_now = tally
 
     @contextlib.contextmanager
     def telling(self, *, quiet: bool = False) -> Iterator[Tally]:

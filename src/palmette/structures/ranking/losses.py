@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -56,6 +56,8 @@ class NDCG:
     >>> loss.value(Ranking(), theta, true, Ranking().best(theta).codes).round(3)  # 1 - 1 / log2(3)
     array([0.369])
     """
+
+    called: ClassVar[str] = "ndcg"
 
     k: int | None = None
     gain: Any = "exponential"
@@ -132,6 +134,8 @@ class MeanAveragePrecision(_Binary):
     'ranking'
     """
 
+    called: ClassVar[str] = "map"
+
     relevant: int = 1
 
     def bind(self, structure: Any, classes: tuple) -> BoundRankingLoss:
@@ -163,6 +167,8 @@ class PrecisionAt(_Binary):
     >>> PrecisionAt(5).bind(Ranking(), ()).cut
     5
     """
+
+    called: ClassVar[str] = "precision"
 
     k: int = 10
     relevant: int = 1
@@ -201,6 +207,8 @@ class Pairwise:
     >>> Pairwise().bind(Ranking(), ()).value(Ranking(), theta, true, Ranking().best(theta).codes).round(3)
     array([0.667])
     """
+
+    called: ClassVar[str] = "pairwise"
 
     levels_at: Sequence[int] | None = None
 
