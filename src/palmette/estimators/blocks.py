@@ -44,6 +44,12 @@ def blocks_of(scored: Scored, batch: Batch, places: np.ndarray, own: Own | None 
     return blocks
 
 
+def with_codes(structure: Any, batch: Batch, codes: np.ndarray) -> Own:
+    """What gives every block of samples the codes of their outputs."""
+    places = structure.output_offsets(batch)
+    return lambda samples, _: (codes[places[samples.start] : places[samples.stop]],)
+
+
 def answer_block(
     block: Block, state: State, structure: Any, scored: Scored, answer: Answer, *arguments: Any
 ) -> Any:
@@ -55,13 +61,13 @@ def answer_block(
 
 def answer_piece(
     X: Any, state: State, structure: Any, encoder: Any, scored: Scored, answer: Answer, *arguments: Any
-) -> tuple[list[Any], np.ndarray]:
-    """The answers for inputs that are encoded here, and the lengths of the samples."""
+) -> tuple[list[Any], np.ndarray, np.ndarray]:
+    """The answers for inputs that are encoded here, and the numbers of rows and of codes of the samples."""
     whole = encoder.transform(structure.admit(X), allow_empty=True)
     batch, keep = without_empty(whole)
     blocks = blocks_of(scored, batch, np.flatnonzero(keep))
-    answers = [answer_block(block, {}, structure, scored, answer, *arguments) for block in blocks]
-    return answers, whole.lengths
+    found = [answer_block(block, {}, structure, scored, answer, *arguments) for block in blocks]
+    return found, whole.lengths, np.diff(structure.output_offsets(whole))
 
 
 def best_codes(structure: Any, theta: Any) -> np.ndarray:

@@ -30,7 +30,7 @@ class GenericBlocks(SampleBlocks):
         problem = self.problem
         structure, scorer, task_loss = problem.structure, problem.scorer, problem.surrogate.task_loss
         one = problem.samples.slice(s, s + 1)
-        rows = slice(problem.samples.batch.offsets[s], problem.samples.batch.offsets[s + 1])
+        rows = slice(*problem.samples.code_offsets[s : s + 2])
         weight = float(one.weight[0])
         mass, path = active.mass[s], active.path[:, rows]
         full = False

@@ -127,6 +127,10 @@ class ChainTables:
         """Whether two outputs differ, given the difference of their counts."""
         return bool(np.any(self.node))
 
+    def distance(self) -> float:
+        """How many positions of two outputs differ, given the difference of their counts."""
+        return 0.5 * float(np.abs(self.node).sum())
+
     def position_cost(self, cost: np.ndarray) -> ChainTables:
         """A cost for every code at every position, shape (n_rows, n_labels), as tables to add to potentials."""
         return ChainTables(cost, np.empty((0, self.n_labels, self.n_labels)), self.offsets)

@@ -54,6 +54,10 @@ class RankingTables:
         """Whether two rankings differ, given the difference of their counts."""
         return bool(np.any(self.node))
 
+    def distance(self) -> float:
+        """How far two rankings are apart, given the difference of their counts: half the change of rank weights."""
+        return 0.5 * float(np.abs(self.node).sum())
+
     def check(self) -> None:
         """Refuse what would let a kernel read past an array, and scores that cannot be compared."""
         node, offsets = self.node, self.offsets
