@@ -10,11 +10,11 @@ import numpy as np
 from scipy import sparse
 
 from palmette.contracts.executor import State
-from palmette.contracts.solver import Callback
+from palmette.contracts.solver import Callback, Progress, RunState
 from palmette.errors import MissingCapability
 from palmette.objectives.problem import bounded_loss, first_point
 from palmette.registry import register
-from palmette.solvers.driver import Driven, Progress, RunState, same_problem
+from palmette.solvers.driver import Driven, same_problem
 
 LARGEST = 3_000  # weights and samples together
 IDLE = 3  # programs after which a cut that was never tight is dropped

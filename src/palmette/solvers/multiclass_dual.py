@@ -77,29 +77,29 @@ class MulticlassDual(Driven):
     not_negative: ClassVar = ("tol", "random_state")
     unit: ClassVar[str] = "epochs"
 
-    def prepare(self, problem: Any) -> _Visits:
+    def prepare(self, problem: Any) -> Visits:
         """The compiled visits; scores of the targets of a linearised problem are subtracted, or those of the truth."""
         targets = getattr(problem, "targets", None)
-        return _Visits(self, plain(problem), targets)
+        return Visits(self, plain(problem), targets)
 
-    def begin(self, work: _Visits, w0: np.ndarray | None) -> Ascent:
+    def begin(self, work: Visits, w0: np.ndarray | None) -> Ascent:
         """All mass on the targets; ``w0`` is the first centre, and what is returned is not worse."""
         return work.anew(work.blocks.begin(work.target), w0)
 
-    def resumed(self, work: _Visits, state: Ascent, w0: np.ndarray | None) -> Ascent:
+    def resumed(self, problem: Visits, state: Ascent, w0: np.ndarray | None = None) -> Ascent:
         """Where an earlier run stopped; for other penalties or targets, samples with another target begin anew."""
-        active = work.blocks.place(state.active.copy())
-        if w0 is None and active.belongs_to(work.problem, work.target):
+        active: Any = problem.blocks.place(state.active.copy())
+        if w0 is None and active.belongs_to(problem.problem, problem.target):
             return replace(state, active=active)
-        return work.anew(active, state.best.w if w0 is None else w0)
+        return problem.anew(active, state.best.w if w0 is None else w0)
 
-    def step(self, work: _Visits, run: Ascent, last: int) -> Progress:
+    def step(self, work: Visits, run: Ascent, last: int) -> Progress:
         """An epoch, and perhaps the end of a round."""
         work.epoch(run, last)
         run.count()
         return Progress(run.best.primal, run.best.lower)
 
-    def finish(self, work: _Visits, run: Ascent, reason: str) -> Progress | None:
+    def finish(self, work: Visits, run: Ascent, reason: str) -> Progress | None:
         """After Ctrl-C, the objective at the present weights; else the dual variables come back."""
         if reason != "interrupted":
             run.active = work.blocks.collect(run.active)
@@ -107,7 +107,7 @@ class MulticlassDual(Driven):
         work.compare(run)
         return Progress(run.best.primal, run.best.lower)
 
-    def weights(self, work: _Visits, run: Ascent) -> np.ndarray:
+    def weights(self, work: Visits, run: Ascent) -> np.ndarray:
         """The best point."""
         return run.best.w.copy()
 
@@ -141,7 +141,7 @@ class _Compiled:
         return find(MulticlassDual.name, problem)(problem, self.target)
 
 
-class _Visits:
+class Visits:
     """A problem with its compiled visits, and what a run does beside them."""
 
     def __init__(self, solver: MulticlassDual, problem: Any, targets: np.ndarray | None) -> None:
@@ -160,7 +160,7 @@ class _Visits:
 
     def epoch(self, run: Ascent, last: int) -> None:
         """Visit samples, and end a round where its problem is solved well enough."""
-        state = run.active
+        state: Any = run.active
         order = self._order(state)
         self.blocks.visit(state, order)
         state.epoch += 1
@@ -187,7 +187,8 @@ class _Visits:
 
     def _end_round(self, run: Ascent) -> None:
         """Prove a bound, move the centre, and now and then compute the objective."""
-        state, blocks = run.active, self.blocks
+        state: Any = run.active  # of the loop's own kind
+        blocks = self.blocks
         # An accelerated proximal point method: centre <- w + step (w - last). Invariant: the masses are feasible for
         # the dual without the proximal term, so ``_bound`` holds for the objective itself; with ``_compare`` it gives
         # the gap that certifies the end, proved once more by the masses alone.
@@ -218,7 +219,8 @@ class _Visits:
 
     def _bound(self, run: Ascent, slope: np.ndarray) -> None:
         """The dual at the masses and at their running mean."""
-        state, share = run.active, run.active.trail_share
+        state: Any = run.active
+        share = state.trail_share
         lower = self._cost(state) - float(np.sum(slope * slope / (2.0 * state.l2)))
         mean = state.slope / share
         lower = max(lower, state.cost / share - float(np.sum(mean * mean / (2.0 * state.l2))))
@@ -226,7 +228,7 @@ class _Visits:
 
     def compare(self, run: Ascent) -> None:
         """The objective at the present weights and at their running mean."""
-        state = run.active
+        state: Any = run.active
         points = [state.w.copy()] + ([state.mean()] if state.trail_share else [])
         for w in points:
             primal = self.blocks.value(w) + self.problem.regularizer.value(w)
