@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from typing import Any
 
 
 class MissingCapability(TypeError):
@@ -65,7 +66,7 @@ class TooLarge(ValueError):
         super().__init__(message)
         self.n_bytes = n_bytes
 
-    def __reduce__(self) -> tuple:  # pickled by its message alone otherwise
+    def __reduce__(self) -> tuple[Any, ...]:  # pickled by its message alone otherwise
         return type(self), (str(self), *vars(self).values())
 
 

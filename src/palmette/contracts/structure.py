@@ -135,7 +135,7 @@ class Structure(BaseEstimator):
         """The layout of the weights for training data: a scorer."""
         raise NotImplementedError(f"{type(self).__name__} must have make_scorer(data, options)")
 
-    def bind(self, classes: Sequence) -> Self:
+    def bind(self, classes: Sequence[Any]) -> Self:
         """The same structure for the labels ``classes``, whose codes are their places; settings are checked."""
         return self
 
@@ -172,7 +172,7 @@ class Structure(BaseEstimator):
         return contextlib.nullcontext()
 
     def told(self) -> Any:
-        """What :meth:`telling` gathers just now, if anything; it can be pickled, and :meth:`tell` takes it elsewhere."""
+        """What :meth:`telling` gathers just now, if anything: picklable, for :meth:`tell` elsewhere."""
         return None
 
     def refine(self) -> bool:

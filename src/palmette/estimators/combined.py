@@ -59,7 +59,7 @@ class CombinedDecoder(BaseEstimator):
     [['P', 'V', 'V']]
     """
 
-    def __init__(self, models, weight=1.0, combine="marginals"):
+    def __init__(self, models: Any, weight: Any = 1.0, combine: Any = "marginals") -> None:
         self.models = models
         self.weight = weight
         self.combine = combine

@@ -42,7 +42,7 @@ def _of_all(model: Any, batch: Batch, within: Any, places: np.ndarray) -> np.nda
         return model.structure_.best(model.scorer_.score(model.coef_, batch), within=within).codes
 
 
-def _of_each(model: Any, batch: Batch, given: list, places: np.ndarray, n_samples: int) -> np.ndarray:
+def _of_each(model: Any, batch: Batch, given: list[Any], places: np.ndarray, n_samples: int) -> np.ndarray:
     """A restriction, or None, for every sample of ``X``; ``places`` are the numbers of those in ``batch``."""
     if len(given) != n_samples:
         raise ValueError(
@@ -61,7 +61,7 @@ def _of_each(model: Any, batch: Batch, given: list, places: np.ndarray, n_sample
     return np.concatenate([np.empty(0, np.int32), *answers])
 
 
-def _best_of_each(structure: Any, theta: Any, places: np.ndarray, given: list) -> np.ndarray:
+def _best_of_each(structure: Any, theta: Any, places: np.ndarray, given: list[Any]) -> np.ndarray:
     return np.concatenate(
         [_best_of_one(structure, theta, s, *each) for s, each in enumerate(zip(places, given))]
     )
@@ -79,7 +79,7 @@ def _best_of_one(structure: Any, theta: Any, s: int, place: int, within: Any) ->
         raise type(error)(f"within[{place}]: {error}") from error
 
 
-def _among(model: Any, batch: Batch, given: list, places: np.ndarray) -> np.ndarray:
+def _among(model: Any, batch: Batch, given: list[Any], places: np.ndarray) -> np.ndarray:
     """The best of given outputs, each scored.
 
     Those of the wrong length, and those with labels that the model does not know, cannot be outputs of a sample.
@@ -108,7 +108,12 @@ def _among(model: Any, batch: Batch, given: list, places: np.ndarray) -> np.ndar
 
 
 def _best_among(
-    structure: Any, theta: Any, places: np.ndarray, found: dict, unknown: dict, n_given: int
+    structure: Any,
+    theta: Any,
+    places: np.ndarray,
+    found: dict[int, np.ndarray],
+    unknown: dict[int, list[Any]],
+    n_given: int,
 ) -> np.ndarray:
     """Of every sample the best of the candidates that have its length."""
     codes = []

@@ -67,7 +67,7 @@ class GenericBlocks(SampleBlocks):
         return full
 
 
-def first_best(values: Sequence[float], tie: float = TIE) -> int:
+def first_best(values: Sequence[float] | np.ndarray, tie: float = TIE) -> int:
     """Position of the maximum, the first of those that are equal up to rounding."""
     best = 0
     for m, value in enumerate(values):

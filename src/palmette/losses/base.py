@@ -28,7 +28,7 @@ from palmette.registry import find, members
 class TaskLoss(Protocol):
     """A loss as the user writes it; :meth:`bind` makes it fit the labels of one fit."""
 
-    def bind(self, structure: Any, classes: tuple) -> BoundLoss:
+    def bind(self, structure: Any, classes: tuple[Any, ...]) -> BoundLoss:
         """The same loss on codes ``0..len(classes) - 1``."""
 
 
@@ -51,7 +51,7 @@ class BoundLoss(Protocol):
         """``argmax_y f(y) + loss(true, y)`` of each sample, and the maxima."""
 
 
-def resolve_loss(loss: Any, structure: Any, classes: tuple) -> BoundLoss:
+def resolve_loss(loss: Any, structure: Any, classes: tuple[Any, ...]) -> BoundLoss:
     """Turn a name or object into a loss bound to labels, or say why that pair has no way.
 
     >>> from palmette.structures import Chain
@@ -70,7 +70,7 @@ def resolve_loss(loss: Any, structure: Any, classes: tuple) -> BoundLoss:
             )
         loss = named[loss]()
     if isinstance(loss, np.ndarray | list | Mapping):  # a table of costs
-        loss = find("loss", "Hamming")(loss)  # type: ignore[call-arg]
+        loss = find("loss", "Hamming")(loss)
     if isinstance(loss, type) or not callable(getattr(loss, "bind", None)):
         raise TypeError(
             f"task_loss must be a name, a table of costs or an object of palmette.losses, got {loss!r}"

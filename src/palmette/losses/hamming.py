@@ -41,7 +41,7 @@ class Hamming:
 
     costs: Any = None
 
-    def bind(self, structure: Any, classes: tuple) -> PartsLoss:
+    def bind(self, structure: Any, classes: tuple[Any, ...]) -> PartsLoss:
         """The cost table in the order of ``classes``."""
         return PartsLoss(structure.code_costs(_cost_table(self.costs, classes)))
 
@@ -110,7 +110,7 @@ def common_unit(costs: np.ndarray) -> float | None:
     return None
 
 
-def _cost_table(costs: Any, classes: tuple) -> np.ndarray:
+def _cost_table(costs: Any, classes: tuple[Any, ...]) -> np.ndarray:
     n = len(classes)
     table = 1.0 - np.eye(n)
     if costs is None:
@@ -140,7 +140,7 @@ def _cost_table(costs: Any, classes: tuple) -> np.ndarray:
     return table
 
 
-def _first_bad(table: np.ndarray, classes: tuple) -> str:
+def _first_bad(table: np.ndarray, classes: tuple[Any, ...]) -> str:
     """Which cost cannot be, and what it should be."""
     bad = ~np.isfinite(table) | (table < 0)
     bad |= np.eye(len(classes), dtype=bool) & (table != 0)

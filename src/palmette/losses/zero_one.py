@@ -31,7 +31,7 @@ class ZeroOne:
 
     called: ClassVar[str] = "zero_one"
 
-    def bind(self, structure: Any, classes: tuple) -> ContradictionLoss | PartsLoss:
+    def bind(self, structure: Any, classes: tuple[Any, ...]) -> ContradictionLoss | PartsLoss:
         """On one-label outputs this is Hamming; elsewhere it needs the best contradicting output."""
         return PartsLoss(1.0 - np.eye(len(classes))) if structure.layout == "items" else ContradictionLoss()
 

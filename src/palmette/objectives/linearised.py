@@ -75,7 +75,7 @@ class Linearised:
 def _in_sequence(
     problem: Any, state: State, tangent: Tangent, function: Callable[..., Any], *broadcast: Any
 ) -> Any:
-    return function(Shifted(problem, tangent), state, *broadcast)
+    return function(Linearised(problem, tangent), state, *broadcast)
 
 
 def plain(problem: Any) -> Any:

@@ -81,7 +81,7 @@ class EdgeScorer(LinearScorer):
         edge_ptr, edge_pair, triples = empty, empty.astype(np.int32), empty
         if edge_columns is not None:
             if only_edges:
-                fields["ptr"], fields["label"] = _without(plain, edge_columns)
+                own["ptr"], own["label"] = _without(plain, edge_columns)
             if states == "observed":
                 pairs = tuple_codes(codes, batch.offsets, 2, n)
                 keys = observed_keys(batch, pairs, n * n, edge_columns)

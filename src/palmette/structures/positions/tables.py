@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 
@@ -51,7 +52,7 @@ class ChainTables:
         return self.n_labels
 
     @property
-    def shapes(self) -> tuple:
+    def shapes(self) -> tuple[Any, ...]:
         """Shapes of the tables of nodes, edges and (if any) triples."""
         return tuple(table.shape for table in (self.node, self.edge, self.triple) if table is not None)
 
@@ -76,7 +77,7 @@ class ChainTables:
         return 0 if self.triple is not None and len(self.triple) == 1 and self.n_triples != 1 else 1
 
     @property
-    def arguments(self) -> tuple:
+    def arguments(self) -> tuple[Any, ...]:
         """The tables as the kernels of their order take them."""
         if self.triple is None:
             return self.node, self.edge, self.edge_step, self.offsets

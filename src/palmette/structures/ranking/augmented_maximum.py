@@ -139,7 +139,9 @@ class BoundRankingLoss:
         gains = self.loss.gains(int(level.max(initial=0)))
         return level, gains, self.loss.ranks(max(theta.longest, 1))
 
-    def _gained(self, theta, level, gains, discount, codes) -> tuple[np.ndarray, np.ndarray]:
+    def _gained(
+        self, theta: Any, level: Any, gains: Any, discount: Any, codes: Any
+    ) -> tuple[np.ndarray, np.ndarray]:
         from palmette.structures.ranking.kernels.merge import ranking_losses
 
         ideal, found = np.empty(len(theta)), np.empty(len(theta))
@@ -149,7 +151,7 @@ class BoundRankingLoss:
         )
         return ideal, found
 
-    def _ways(self, theta, level, n_levels, discount, position) -> np.ndarray:
+    def _ways(self, theta: Any, level: Any, n_levels: Any, discount: Any, position: Any) -> np.ndarray:
         from palmette.structures.ranking.kernels.merge import count_states
 
         states = np.empty((len(theta), 3))

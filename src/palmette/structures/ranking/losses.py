@@ -63,7 +63,7 @@ class NDCG:
     gain: Any = "exponential"
     discount: Any = "letor"
 
-    def bind(self, structure: Any, classes: tuple) -> BoundRankingLoss:
+    def bind(self, structure: Any, classes: tuple[Any, ...]) -> BoundRankingLoss:
         """The loss on codes."""
         _check_structure(self, structure)
         cut = _cut(self.k, "NDCG")
@@ -138,7 +138,7 @@ class MeanAveragePrecision(_Binary):
 
     relevant: int = 1
 
-    def bind(self, structure: Any, classes: tuple) -> BoundRankingLoss:
+    def bind(self, structure: Any, classes: tuple[Any, ...]) -> BoundRankingLoss:
         """The loss on codes."""
         self._check(structure)
         return BoundRankingLoss(AVERAGE_PRECISION, self, _ALL)
@@ -173,7 +173,7 @@ class PrecisionAt(_Binary):
     k: int = 10
     relevant: int = 1
 
-    def bind(self, structure: Any, classes: tuple) -> BoundRankingLoss:
+    def bind(self, structure: Any, classes: tuple[Any, ...]) -> BoundRankingLoss:
         """The loss on codes."""
         self._check(structure)
         if self.k is None:
@@ -212,7 +212,7 @@ class Pairwise:
 
     levels_at: Sequence[int] | None = None
 
-    def bind(self, structure: Any, classes: tuple) -> BoundRankingLoss:
+    def bind(self, structure: Any, classes: tuple[Any, ...]) -> BoundRankingLoss:
         """The loss on codes."""
         _check_structure(self, structure)
         at = self.levels_at

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 
@@ -28,7 +29,7 @@ class RankingTables:
         return len(self.offsets) - 1
 
     @property
-    def shapes(self) -> tuple:
+    def shapes(self) -> tuple[Any, ...]:
         """Shape of the scores."""
         return (self.node.shape,)
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from palmette.contracts.problem import SampledProblem
 from palmette.executors.shards import cut
 from palmette.loops.table import CompiledLoop, compiled_as
 from palmette.memory import check_size
@@ -30,7 +31,7 @@ class DualState(CompiledLoop):
     """
 
     @classmethod
-    def why_not(cls, problem: Any) -> str | None:
+    def why_not(cls, problem: SampledProblem) -> str | None:
         """What it cannot take of a problem, or nothing; None but for the log loss of chains of order 1."""
         reg, edge = problem.regularizer, problem.scorer.blocks["edge"]
         if compiled_as(problem.surrogate) != "log" or not packs(problem):
@@ -46,7 +47,7 @@ class DualState(CompiledLoop):
                     )
         return "" if reg.strongly_convex else "needs l2 > 0 on every weight"
 
-    def __init__(self, problem: Any, dtype: Any) -> None:
+    def __init__(self, problem: SampledProblem, dtype: Any) -> None:
         from palmette.structures.chain.kernels.packed import Weights
 
         self.chains: Any = packed(problem, dtype)

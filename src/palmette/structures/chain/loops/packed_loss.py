@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from palmette.contracts.executor import State, summed
+from palmette.contracts.problem import SampledProblem
 from palmette.data.batch import SparseRows
 from palmette.executors.shards import MAX_SHARDS, ROWS_A_SHARD, cut
 from palmette.loops.table import CompiledLoop, compiled_as
@@ -36,12 +37,12 @@ class PackedLogLoss(CompiledLoop):
     """
 
     @classmethod
-    def accepts(cls, problem: Any) -> bool:
+    def accepts(cls, problem: SampledProblem) -> bool:
         """The log loss of chains with sparse features."""
         sparse = isinstance(problem.samples.batch.rows, SparseRows)
         return sparse and compiled_as(problem.surrogate) == "log" and packs(problem)
 
-    def __init__(self, problem: Any) -> None:
+    def __init__(self, problem: SampledProblem) -> None:
         self.chains, self.executor, placed = packed(problem, float), problem.executor, problem.placed
         if "packed" not in placed:
             chains, parts = self.chains, (problem.structure, problem.surrogate)

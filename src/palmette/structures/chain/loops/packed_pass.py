@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from palmette.contracts.problem import SampledProblem
 from palmette.loops.stochastic_pass import VECTORS, PassState
 from palmette.loops.table import CompiledLoop, compiled_as
 from palmette.structures.chain.loops.packed import PackedChains, are_even, cost_table, packed, packs
@@ -21,7 +22,7 @@ class PackedPass(CompiledLoop):
     """The compiled loop over packed chains, with or without edge features."""
 
     @classmethod
-    def accepts(cls, problem: Any) -> bool:
+    def accepts(cls, problem: SampledProblem) -> bool:
         """Log, hinge and perceptron loss, a table of costs, and one penalty for all weights of a column."""
         surrogate = problem.surrogate
         known = compiled_as(surrogate) in ("log", "perceptron") or (
@@ -49,7 +50,7 @@ class PackedPass(CompiledLoop):
         if mode == "lock_free":
             parts, n_steps = np.array_split(order, executor.threads), len(order)
             done = np.cumsum([0, *map(len, parts)])
-            work = [(part, *vectors, int(before)) for part, before in zip(parts, done)]
+            work: list[tuple[Any, ...]] = [(part, *vectors, int(before)) for part, before in zip(parts, done)]
         else:
             parts = np.array_split(order, SHARDS)
             n_steps = len(parts[0])
@@ -100,11 +101,11 @@ def _unpack(chains: PackedChains, vectors: list[Weights], state: PassState) -> N
         setattr(state, name, chains.unpack(part))
 
 
-def _run_part(part: tuple, _: Any, run: Callable[..., tuple[float, int]]) -> tuple[float, int]:
+def _run_part(part: tuple[Any, ...], _: Any, run: Callable[..., tuple[float, int]]) -> tuple[float, int]:
     return run(*part)
 
 
-def touch_counts(problem: Any, chains: PackedChains) -> np.ndarray:
+def touch_counts(problem: SampledProblem, chains: PackedChains) -> np.ndarray:
     """For every weight the number of samples that touch it."""
     from palmette.structures.chain.kernels.packed_steps import count_touches
 
