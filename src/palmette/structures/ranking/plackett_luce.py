@@ -19,6 +19,7 @@ from palmette.structures.ranking.tables import RankingTables
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from palmette.contracts.structure import Structure
     from palmette.estimators.settings import Encoding, KernelOptions
     from palmette.kernels import Kernel, Nystroem
     from palmette.regularizers import GroupLasso
@@ -238,9 +239,9 @@ class PlackettLuceCV(Tuned, PlackettLuce):
     """
 
 
-def _log_likelihood(structure: Any, theta: Any, codes: np.ndarray, surrogate: Any) -> np.ndarray:
+def _log_likelihood(structure: Structure, theta: Any, codes: np.ndarray, surrogate: Any) -> np.ndarray:
     return 0.0 - surrogate.evaluate(structure, theta, codes, np.ones(len(theta))).values
 
 
-def _among_first(structure: Any, theta: Any, k: int) -> np.ndarray:
+def _among_first(structure: Structure, theta: Any, k: int) -> np.ndarray:
     return first_ranks(theta, k).sum(axis=1)
