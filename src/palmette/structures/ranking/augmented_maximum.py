@@ -15,6 +15,7 @@ from palmette.structures.ranking.ranking import is_proportional
 from palmette.structures.ranking.tables import RankingCost, RankingTables
 
 if TYPE_CHECKING:
+    from palmette.contracts.problem import SampledProblem
     from palmette.contracts.structure import Structure
 
 GAIN, AVERAGE_PRECISION, DISCORDANT = 0, 1, 2  # kinds, as in palmette.structures.ranking.kernels.merge
@@ -87,7 +88,7 @@ class BoundRankingLoss:
         value = self.value(structure, theta, true, ranks)
         return Best(ranks, structure.score(theta, ranks) + weight * value)
 
-    def advise(self, problem: Any) -> None:
+    def advise(self, problem: SampledProblem) -> None:
         """Tell of a loss that is always 0, and of queries so large that another loss would do with far less time."""
         theta = problem.scorer.score(np.zeros(problem.n_params), problem.samples.batch)
         if not self.largest(problem.structure, theta, problem.samples.codes).any():

@@ -19,6 +19,7 @@ from palmette.structures.ranking.tables import RankingTables
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from palmette.contracts.problem import SampledProblem
     from palmette.contracts.structure import Structure
     from palmette.estimators.settings import Encoding, KernelOptions
     from palmette.kernels import Kernel, Nystroem
@@ -123,7 +124,7 @@ class PlackettLuce(KernelEstimator):
     warm_start: bool = False
 
     @property
-    def structure(self) -> Ranking:
+    def structure(self) -> Ranking:  # type: ignore[override]
         """Always rankings, with ties in any order; the weights of ranks play no part."""
         return Ranking(ties="best")
 
@@ -134,7 +135,7 @@ class PlackettLuce(KernelEstimator):
         self._surrogate()  # checks its settings before any work
         super()._check_structure()
 
-    def _solver_name(self, problem: Any) -> Any:
+    def _solver_name(self, problem: SampledProblem) -> Any:
         return "lbfgs" if isinstance(self.solver, str) and self.solver == "auto" else self.solver
 
     # -- probabilities ------------------------------------------------------------------------------------------
