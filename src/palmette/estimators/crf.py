@@ -21,6 +21,7 @@ from palmette.surrogates.log import LogLoss
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from palmette.contracts.problem import SampledProblem
     from palmette.contracts.structure import Structure
     from palmette.estimators.settings import Encoding, KernelOptions
     from palmette.kernels import Kernel, Nystroem
@@ -131,7 +132,7 @@ class CRF(KernelEstimator):
     def _surrogate(self, classes: tuple[Any, ...]) -> LogLoss:
         return LogLoss()
 
-    def _solver_name(self, problem: Any) -> Any:
+    def _solver_name(self, problem: SampledProblem) -> Any:
         if not (isinstance(self.solver, str) and self.solver == "auto"):
             return self.solver
         rows = problem.samples.batch.rows

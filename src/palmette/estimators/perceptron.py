@@ -43,6 +43,7 @@ from palmette.surrogates.ties import TiedPerceptronLoss
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from palmette.contracts.problem import SampledProblem
     from palmette.contracts.structure import Structure
     from palmette.estimators.settings import Encoding, KernelOptions
     from palmette.kernels import Kernel, Nystroem
@@ -221,7 +222,7 @@ class Perceptron(KernelEstimator):
     def _surrogate(self, classes: tuple[Any, ...]) -> PerceptronLoss:
         return TiedPerceptronLoss() if self.structure.ties == "best" else PerceptronLoss()
 
-    def _solver_name(self, problem: Any) -> Any:
+    def _solver_name(self, problem: SampledProblem) -> Any:
         return self.solver
 
     def _keep(self, data: Encoded, scorer: Any, result: Any) -> None:

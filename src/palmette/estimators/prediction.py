@@ -56,7 +56,7 @@ def one_label(estimator: Any) -> bool:
 class Predictions:
     """The answers of a fitted learner; what it learnt is brought by :class:`StructuredEstimator`."""
 
-    structure: Any
+    structure: Structure
     n_jobs: Any
     encode: Callable[[Any], EncodedInputs]
     encoder_: Any

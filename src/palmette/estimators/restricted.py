@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from palmette.data.batch import Batch
 from palmette.errors import InfeasibleError
 from palmette.estimators.training import numbering, without_empty
 from palmette.objectives.risk import ROWS_A_BLOCK
+
+if TYPE_CHECKING:
+    from palmette.contracts.structure import Structure
 
 
 def best_within(model: Any, X: Any, within: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -61,13 +64,13 @@ def _of_each(model: Any, batch: Batch, given: list[Any], places: np.ndarray, n_s
     return np.concatenate([np.empty(0, np.int32), *answers])
 
 
-def _best_of_each(structure: Any, theta: Any, places: np.ndarray, given: list[Any]) -> np.ndarray:
+def _best_of_each(structure: Structure, theta: Any, places: np.ndarray, given: list[Any]) -> np.ndarray:
     return np.concatenate(
         [_best_of_one(structure, theta, s, *each) for s, each in enumerate(zip(places, given))]
     )
 
 
-def _best_of_one(structure: Any, theta: Any, s: int, place: int, within: Any) -> np.ndarray:
+def _best_of_one(structure: Structure, theta: Any, s: int, place: int, within: Any) -> np.ndarray:
     try:
         return structure.best(theta.take(np.array([s])), within=within).codes
     except InfeasibleError as error:
@@ -108,7 +111,7 @@ def _among(model: Any, batch: Batch, given: list[Any], places: np.ndarray) -> np
 
 
 def _best_among(
-    structure: Any,
+    structure: Structure,
     theta: Any,
     places: np.ndarray,
     found: dict[int, np.ndarray],
@@ -135,7 +138,7 @@ def _best_among(
     return np.concatenate(codes)
 
 
-def _scores(structure: Any, theta: Any, s: int, candidates: np.ndarray) -> np.ndarray:
+def _scores(structure: Structure, theta: Any, s: int, candidates: np.ndarray) -> np.ndarray:
     """Scores of candidates for sample s, copies of its potentials being made for some of them at a time."""
     step = max(1, ROWS_A_BLOCK // max(1, candidates.shape[1]))
     parts = [candidates[a : a + step] for a in range(0, len(candidates), step)]
@@ -146,6 +149,6 @@ def _scores(structure: Any, theta: Any, s: int, candidates: np.ndarray) -> np.nd
     return np.concatenate([np.empty(0), *scores])
 
 
-def len_of(structure: Any, theta: Any, s: int) -> int:
+def len_of(structure: Structure, theta: Any, s: int) -> int:
     """Codes of one sample."""
     return int(np.diff(structure.output_offsets(theta)[s : s + 2])[0])
