@@ -17,7 +17,7 @@ from palmette.loops import find
 from palmette.losses import Hamming, resolve_loss
 from palmette.objectives.risk import Risk
 from palmette.regularizers.elastic import ElasticNet
-from palmette.structures.chain.edge_scorer import EdgeScorer
+from palmette.structures.positions.edge_scorer import EdgeScorer
 from palmette.structures.positions.linear_scorer import LinearScorer
 from palmette.structures.positions.tables import ChainTables
 from palmette.surrogates import Hinge, LogLoss
