@@ -157,7 +157,7 @@ def test_partial_fit_on_pieces(tagging):
         (
             SSVM,
             {"solver": "proximal"},
-            "proximal needs a smooth loss.*use CRF, or solver='stochastic' without",
+            "proximal needs a smooth loss.*use solver='frank_wolfe', 'bundle' or 'stochastic'",
         ),
         (Perceptron, {"solver": "arow", "regularizer": Decomposition(2)}, "use solver='perceptron'"),
         (Perceptron, {"regularizer": GroupLasso(1.0)}, "Perceptron does not support a GroupLasso"),

@@ -66,8 +66,9 @@ class Structure(BaseEstimator):
     the first step (:func:`require`, :meth:`can`), with the reason in :attr:`lacks`.
 
     **Potentials** have ``len()``, ``offsets`` (rows of the samples), ``dot(counts)``, ``any()`` (whether a difference
-    of counts is not 0), ``zeros()``, ``take(samples)``, ``scaled(factor)``, and for losses that cost per code
-    ``position_cost(costs)`` with ``costs`` of shape (n_codes, n_kinds of codes). **Scorers** have ``n_params``,
+    of counts is not 0), ``distance()`` (how many parts it differs in), ``zeros()``, ``take(samples)``; they are
+    dataclasses whose arrays of floats are scores. For losses that cost per code they have ``position_cost(costs)`` with
+    ``costs`` of shape (n_codes, n_kinds of codes). **Scorers** have ``n_params``,
     ``n_labels``, ``has_edges``, ``blocks`` (name to slice of the weights, one of them ``"node"``), ``score(w, batch)``,
     its adjoint ``pull_back(counts, batch, out)``, ``carry_over(old, w, labels, columns)`` for warm starts, and for
     model files ``state()`` and ``check()``.
@@ -136,7 +137,7 @@ class Structure(BaseEstimator):
         """The layout of the weights for training data: a scorer."""
         raise NotImplementedError(f"{type(self).__name__} must have make_scorer(data, options)")
 
-    def bind(self, classes: Sequence) -> Self:
+    def bind(self, classes: Sequence[Any]) -> Self:
         """The same structure for the labels ``classes``, whose codes are their places; settings are checked."""
         return self
 
@@ -171,6 +172,10 @@ class Structure(BaseEstimator):
     def telling(self) -> contextlib.AbstractContextManager[Any]:
         """A context that gathers what is answered approximately, and warns once at its end."""
         return contextlib.nullcontext()
+
+    def told(self) -> Any:
+        """What :meth:`telling` gathers just now, if anything: picklable, for :meth:`tell` elsewhere."""
+        return None
 
     def refine(self) -> bool:
         """Find maxima to a higher accuracy from now on; False if that is not possible."""

@@ -41,7 +41,7 @@ class SparseRows:
             raise ValueError(f"only contiguous rows can be sliced, got step {step}")
         return SparseRows(self.indptr[start : stop + 1], self.indices, self.values, self.n_columns)
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self) -> tuple[Any, ...]:
         lo, hi = int(self.indptr[0]), int(self.indptr[-1])  # a slice takes along what is its own
         own = self.indptr - lo, self.indices[lo:hi], self.values[lo:hi], self.n_columns
         return SparseRows, own

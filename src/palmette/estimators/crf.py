@@ -149,5 +149,5 @@ class CRF(KernelEstimator):
     @available_if(one_label)
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Logarithms of the class probabilities, shape (n_samples, n_classes); for ``Multiclass`` only."""
-        scores, _ = self._codes(X, node_scores)
+        scores, _ = self._by_row(X, node_scores)
         return log_softmax(scores, axis=1)

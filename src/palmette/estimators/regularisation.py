@@ -113,7 +113,7 @@ def size_scores(estimator: Any, data: Encoded) -> dict[float, float]:
             f"Decomposition(size='auto') needs at least {N_FOLDS} samples to choose the size, got {n}: give a size"
         )
     X = EncodedInputs(samples.batch, data.encoder)
-    y = data.codec.decode_sequences(Ragged(samples.codes, samples.batch.offsets))
+    y = data.codec.decode_sequences(Ragged(samples.codes, samples.code_offsets))
     from sklearn.model_selection import KFold  # not with the module: it loads half of scikit-learn
 
     splits = KFold(N_FOLDS, shuffle=True, random_state=seed_of(estimator.random_state)).split(np.zeros(n))

@@ -31,7 +31,7 @@ def best_within(model: Any, X: Any, within: Any) -> tuple[np.ndarray, np.ndarray
             codes = _of_each(model, batch, given, places, len(keep))
         else:
             codes = _among(model, batch, given, places)
-    return codes, whole.offsets
+    return codes, model.structure.output_offsets(whole)
 
 
 def _of_all(model: Any, batch: Batch, within: Any, places: np.ndarray) -> np.ndarray:
@@ -71,8 +71,9 @@ def _best_of_one(structure: Any, theta: Any, s: int, place: int, within: Any) ->
     try:
         return structure.best(theta.take(np.array([s])), within=within).codes
     except InfeasibleError as error:
+        size = len_of(structure, theta, s)
         raise InfeasibleError(
-            f"sample {place} ({len_of(theta, s)} positions): no output satisfies within[{place}]; allow more there"
+            f"sample {place} ({size} positions): no output satisfies within[{place}]; allow more there"
         ) from error
     except (TypeError, ValueError) as error:
         raise type(error)(f"within[{place}]: {error}") from error
@@ -91,7 +92,9 @@ def _among(model: Any, batch: Batch, given: list, places: np.ndarray) -> np.ndar
         codes = model.codec_.encode_items(given, where="within")
         found, unknown = {1: codes[:, None]}, {}
     else:
-        found, unknown = model.codec_.encode_allowed(given, np.unique(batch.lengths).tolist())
+        found, unknown = model.codec_.encode_allowed(
+            given, np.unique(np.diff(model.structure.output_offsets(batch))).tolist()
+        )
     for codes in found.values():
         if np.any(codes < 0):
             raise ValueError("within has an output with UNKNOWN in it: allowed outputs are whole ones")
@@ -110,7 +113,7 @@ def _best_among(
     """Of every sample the best of the candidates that have its length."""
     codes = []
     for s, place in enumerate(places):
-        n = len_of(theta, s)
+        n = len_of(structure, theta, s)
         candidates = found.get(n, np.empty((0, n), np.int32))
         values = _scores(structure, theta, s, candidates)
         if not np.any(values > -np.inf):
@@ -138,6 +141,6 @@ def _scores(structure: Any, theta: Any, s: int, candidates: np.ndarray) -> np.nd
     return np.concatenate([np.empty(0), *scores])
 
 
-def len_of(theta: Any, s: int) -> int:
-    """Rows of one sample."""
-    return int(theta.offsets[s + 1] - theta.offsets[s])
+def len_of(structure: Any, theta: Any, s: int) -> int:
+    """Codes of one sample."""
+    return int(np.diff(structure.output_offsets(theta)[s : s + 2])[0])

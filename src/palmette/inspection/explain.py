@@ -213,7 +213,9 @@ class Explainer:
                 yield self.weights.name(int(column)), float(value), float(w), float(v)
 
 
-def _tuples(codes: np.ndarray, rival: np.ndarray, n: int) -> Iterator[tuple[int, tuple, tuple]]:
+def _tuples(
+    codes: np.ndarray, rival: np.ndarray, n: int
+) -> Iterator[tuple[int, tuple[Any, ...], tuple[Any, ...]]]:
     """Right end and both codes of all `n` neighbours whose codes differ in the two outputs."""
     for t in range(n - 1, len(codes)):
         ours, theirs = (tuple(output[t - n + 1 : t + 1].tolist()) for output in (codes, rival))

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from palmette.estimators.blocks import with_codes
 from palmette.estimators.settings import settings_of
 from palmette.losses.base import resolve_loss
 from palmette.surrogates.ramp import ramp_loss
@@ -84,7 +85,7 @@ class Measured:
             np.flatnonzero(self._keep),
             _bounds,
             self.ramp,
-            own=lambda _, rows: (self._codes[rows],),
+            own=with_codes(model.structure, self._batch, self._codes),
         )
         if found:
             out[:, self._keep] = np.concatenate(found, axis=1)

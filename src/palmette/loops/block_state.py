@@ -29,6 +29,12 @@ class BlockState:
     n_oracle: float = 0.0
 
     solver: ClassVar[str]  # the name of the solver that they belong to
+    travels: ClassVar[tuple[str, ...]] = (
+        "w",
+        "loss",
+        "gap",
+        "trail",
+    )  # arrays that do not stay with the samples
 
     @staticmethod
     def at_zero(problem: Any) -> dict[str, Any]:
@@ -42,6 +48,19 @@ class BlockState:
         values = {f.name: getattr(self, f.name) for f in fields(self)}
         own: dict[str, Any] = {k: v.copy() for k, v in values.items() if isinstance(v, np.ndarray)}
         return replace(self, **own)
+
+    def kept(self) -> dict[str, Any]:
+        """The dual variables: what stays with the samples."""
+        values = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in self.travels}
+        return {name: value for name, value in values.items() if isinstance(value, np.ndarray | list)}
+
+    def joined(self, kept: dict[str, Any]) -> Self:
+        """The same with these dual variables."""
+        return replace(self, **kept)
+
+    def travelling(self) -> Self:
+        """The same without the dual variables."""
+        return replace(self, **{name: value[:0].copy() for name, value in self.kept().items()})
 
     def note(self) -> None:
         """Take the current weights into the running mean."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -30,7 +30,7 @@ class GenericBlocks(SampleBlocks):
         problem = self.problem
         structure, scorer, task_loss = problem.structure, problem.scorer, problem.surrogate.task_loss
         one = problem.samples.slice(s, s + 1)
-        rows = slice(problem.samples.batch.offsets[s], problem.samples.batch.offsets[s + 1])
+        rows = slice(*problem.samples.code_offsets[s : s + 2])
         weight = float(one.weight[0])
         mass, path = active.mass[s], active.path[:, rows]
         full = False
@@ -67,7 +67,7 @@ class GenericBlocks(SampleBlocks):
         return full
 
 
-def first_best(values: Sequence[float], tie: float = TIE) -> int:
+def first_best(values: Iterable[float], tie: float = TIE) -> int:
     """Position of the maximum, the first of those that are equal up to rounding."""
     best = 0
     for m, value in enumerate(values):

@@ -78,7 +78,7 @@ class GenericOnline(Loop):
         for turn, i in enumerate(order):
             weight = problem.samples.weight[i]
             value, counts, batch = problem.sample_loss(int(i), state.w)
-            n_errors = 0.5 * float(np.abs(counts.node).sum()) / weight if weight else 0.0
+            n_errors = counts.distance() / weight if weight else 0.0
             if n_errors == 0.0:
                 continue
             n_wrong += 1

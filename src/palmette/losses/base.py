@@ -22,18 +22,13 @@ import numpy as np
 
 from palmette.contracts.structure import Best, require
 from palmette.errors import MissingCapability
-
-NAMES = {
-    "hamming": "Hamming", "zero_one": "ZeroOne", "ndcg": "NDCG", "map": "MeanAveragePrecision",
-    "precision": "PrecisionAt", "pairwise": "Pairwise",
-}  # fmt: skip
-"""What users call the losses of ``palmette.losses``."""
+from palmette.registry import find, members
 
 
 class TaskLoss(Protocol):
     """A loss as the user writes it; :meth:`bind` makes it fit the labels of one fit."""
 
-    def bind(self, structure: Any, classes: tuple) -> BoundLoss:
+    def bind(self, structure: Any, classes: tuple[Any, ...]) -> BoundLoss:
         """The same loss on codes ``0..len(classes) - 1``."""
 
 
@@ -56,25 +51,26 @@ class BoundLoss(Protocol):
         """``argmax_y f(y) + loss(true, y)`` of each sample, and the maxima."""
 
 
-def resolve_loss(loss: Any, structure: Any, classes: tuple) -> BoundLoss:
+def resolve_loss(loss: Any, structure: Any, classes: tuple[Any, ...]) -> BoundLoss:
     """Turn a name or object into a loss bound to labels, or say why that pair has no way.
 
     >>> from palmette.structures import Chain
     >>> type(resolve_loss("hamming", Chain(), ("a", "b"))).__name__
     'PartsLoss'
     """
-    import palmette.losses  # which knows the losses of single structures, too
-
     if isinstance(loss, str) and loss == "auto":
         loss = structure.default_loss
     if isinstance(loss, str):
-        if loss not in NAMES:
+        named: dict[str, Any] = {
+            kind.called: kind for kind in members("loss").values() if hasattr(kind, "called")
+        }
+        if loss not in named:
             raise ValueError(
-                f"task_loss={loss!r} is unknown; choose one of {sorted(NAMES)} or an object of palmette.losses"
+                f"task_loss={loss!r} is unknown; choose one of {sorted(named)} or an object of palmette.losses"
             )
-        loss = getattr(palmette.losses, NAMES[loss])()
+        loss = named[loss]()
     if isinstance(loss, np.ndarray | list | Mapping):  # a table of costs
-        loss = palmette.losses.Hamming(loss)
+        loss = find("loss", "Hamming")(loss)
     if isinstance(loss, type) or not callable(getattr(loss, "bind", None)):
         raise TypeError(
             f"task_loss must be a name, a table of costs or an object of palmette.losses, got {loss!r}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -37,9 +37,11 @@ class Hamming:
            [0.5, 0. ]])
     """
 
+    called: ClassVar[str] = "hamming"
+
     costs: Any = None
 
-    def bind(self, structure: Any, classes: tuple) -> PartsLoss:
+    def bind(self, structure: Any, classes: tuple[Any, ...]) -> PartsLoss:
         """The cost table in the order of ``classes``."""
         return PartsLoss(structure.code_costs(_cost_table(self.costs, classes)))
 
@@ -108,7 +110,7 @@ def common_unit(costs: np.ndarray) -> float | None:
     return None
 
 
-def _cost_table(costs: Any, classes: tuple) -> np.ndarray:
+def _cost_table(costs: Any, classes: tuple[Any, ...]) -> np.ndarray:
     n = len(classes)
     table = 1.0 - np.eye(n)
     if costs is None:
@@ -138,7 +140,7 @@ def _cost_table(costs: Any, classes: tuple) -> np.ndarray:
     return table
 
 
-def _first_bad(table: np.ndarray, classes: tuple) -> str:
+def _first_bad(table: np.ndarray, classes: tuple[Any, ...]) -> str:
     """Which cost cannot be, and what it should be."""
     bad = ~np.isfinite(table) | (table < 0)
     bad |= np.eye(len(classes), dtype=bool) & (table != 0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -29,7 +29,9 @@ class ZeroOne:
     ContradictionLoss()
     """
 
-    def bind(self, structure: Any, classes: tuple) -> ContradictionLoss | PartsLoss:
+    called: ClassVar[str] = "zero_one"
+
+    def bind(self, structure: Any, classes: tuple[Any, ...]) -> ContradictionLoss | PartsLoss:
         """On one-label outputs this is Hamming; elsewhere it needs the best contradicting output."""
         return PartsLoss(1.0 - np.eye(len(classes))) if structure.layout == "items" else ContradictionLoss()
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from palmette.contracts.executor import State
 from palmette.objectives.problem import bounded_loss, refine
 from palmette.objectives.risk import Tangent
 
@@ -62,12 +63,19 @@ class Linearised:
         return float(found.values[0] - less[0]), counts, one.batch
 
     def in_sequence(self, function: Callable[..., Any], *broadcast: Any) -> Any:
-        """``function(problem, state, *broadcast)``: a pass sample by sample, which runs here."""
-        return function(self, {}, *broadcast)
+        """``function(problem, state, *broadcast)`` where the samples are: a pass sample by sample, as one call."""
+        tangent = Tangent(0.0, self.slope, self.targets, self.factor)
+        return self.plain.in_sequence(_in_sequence, tangent, function, *broadcast)
 
     def cut_anew(self, seed: int, epoch: int) -> Linearised:
         """The problem itself: there is no decomposition."""
         return self
+
+
+def _in_sequence(
+    problem: Any, state: State, tangent: Tangent, function: Callable[..., Any], *broadcast: Any
+) -> Any:
+    return function(Linearised(problem, tangent), state, *broadcast)
 
 
 def plain(problem: Any) -> Any:

@@ -68,7 +68,7 @@ def _convex(problem: Any) -> str:
 def _smooth(problem: Any) -> str:
     if problem.smooth:
         return ""
-    if problem.regularizer.separable:
+    if problem.regularizer.separable and not _whole(problem):
         other = "'frank_wolfe', 'bundle' or 'stochastic'" if is_convex(problem) else "'cccp' or 'stochastic'"
         return f"needs a smooth loss, and {name_of(problem)} is not: use solver={other}"
     return f"needs a smooth loss, and {name_of(problem)} is not: use CRF, or solver='stochastic' without a group lasso"

@@ -7,11 +7,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from palmette.contracts.executor import Executor, State
+from palmette.contracts.executor import Executor, State, summed
 from palmette.contracts.structure import require
 from palmette.data.batch import Batch
 from palmette.data.samples import Samples
 from palmette.executors.shards import MAX_SHARDS, ROWS_A_SHARD, cut
+from palmette.executors.telling import run_telling
 from palmette.executors.threads import ThreadExecutor
 from palmette.loops.batch_loss import BatchLoss
 from palmette.loops.table import find
@@ -118,8 +119,9 @@ class Risk:
         """
         if "whole" not in self.placed:
             self.placed["whole"] = self.executor.place([self._on(self.samples)])
-        own = self.structure, self.surrogate, self._cut
-        return self.executor.run(_in_sequence, self.placed["whole"], own, function, *broadcast)[0]
+        own = self.surrogate, self._cut
+        placed = self.placed["whole"]
+        return run_telling(self.executor, _in_sequence, placed, self.structure, own, function, *broadcast)[0]
 
     def _on(self, samples: Samples) -> Risk:
         """The same problem on other samples, with threads of this process."""
@@ -134,6 +136,7 @@ class Risk:
         for placed in self.placed.values():
             self.executor.release(placed)
         self.placed.clear()
+        self.memory.clear()
 
     def cut_anew(self, seed: int, epoch: int) -> Risk:
         """The problem on the pieces of this epoch, if there is a decomposition; they are cut where the samples are."""
@@ -175,11 +178,14 @@ class Risk:
         return None if loop is None else loop(self)
 
     def _generic_loss(self, w: np.ndarray) -> tuple[float, np.ndarray, float]:
-        return self.executor.fold(shard_loss, self._shards(), self.structure, self.surrogate, w)
+        return summed(
+            run_telling(self.executor, shard_loss, self._shards(), self.structure, self.surrogate, w)
+        )
 
     def tangent(self, w: np.ndarray) -> Tangent:
         """The tangent at ``w`` of a surrogate with ``rivals``, a maximum over outputs."""
-        found = self.executor.run(shard_tangent, self._shards(), self.structure, self.surrogate, w)
+        shards, structure = self._shards(), self.structure
+        found = run_telling(self.executor, shard_tangent, shards, structure, self.surrogate, w)
         value, slope = 0.0, np.zeros(self.n_params)
         for own in found:
             value += own.value
@@ -230,9 +236,14 @@ def shard_tangent(shard: Shard, state: State, structure: Any, surrogate: Any, w:
 
 
 def _in_sequence(
-    problem: Risk, state: State, own: tuple[Any, Any, Any], function: Callable[..., Any], *broadcast: Any
+    problem: Risk,
+    state: State,
+    structure: Any,
+    own: tuple[Any, Any],
+    function: Callable[..., Any],
+    *broadcast: Any,
 ) -> Any:
-    structure, surrogate, cut = own
+    surrogate, cut = own
     if cut is not None:
         if problem._cache.get("cut") != cut:
             problem._cache.update(cut=cut, pieces=problem.pieces(*cut))

@@ -11,6 +11,7 @@ import numpy as np
 from palmette.contracts.solver import Callback, Progress, RunState
 from palmette.errors import MissingCapability
 from palmette.loops.block_state import Blocks, BlockState
+from palmette.loops.placed_blocks import PlacedBlocks
 from palmette.objectives.linearised import plain
 from palmette.objectives.problem import refine
 from palmette.solvers.driver import Driven
@@ -63,7 +64,7 @@ class Work:
     and dual value are as before.
     """
 
-    def __init__(self, problem: Any, blocks: Blocks) -> None:
+    def __init__(self, problem: Any, blocks: PlacedBlocks) -> None:
         self.problem, self.blocks = problem, blocks
         self.slope: np.ndarray | None = getattr(problem, "slope", None)
 
@@ -126,15 +127,19 @@ class BlockAscent(Driven):
         raise NotImplementedError
 
     def prepare(self, problem: Any) -> Work:
-        """The problem with its visits."""
-        return Work(problem, self.blocks_of(plain(problem)))
+        """The problem with its visits, which happen where the samples are."""
+        return Work(problem, PlacedBlocks(plain(problem), replace(self, callbacks=()).blocks_of))
 
     def begin(self, work: Work, w0: np.ndarray | None) -> Ascent:
         """All mass on the true labelings: ``w = 0`` without a linear term."""
-        active = work.blocks.variables.at_truth(plain(work.problem))
+        active = work.blocks.begin()
         if work.slope is not None:
             active.w = work.slope / work.problem.regularizer.l2
         return Ascent.of(active)
+
+    def resumed(self, work: Work, state: Ascent, w0: np.ndarray | None = None) -> Ascent:
+        """A copy of the state of an earlier run, to go on from."""
+        return replace(state, active=work.blocks.place(state.active.copy()))
 
     def step(self, work: Work, run: Ascent, last: int) -> Progress:
         """An epoch, and a look at objective and bound where that is worth it."""
@@ -169,7 +174,9 @@ class BlockAscent(Driven):
         return False
 
     def finish(self, work: Work, run: Ascent, reason: str) -> Progress:
-        """What was proven by full passes."""
+        """What was proven by full passes; the dual variables come back."""
+        if reason != "interrupted":
+            run.active = work.blocks.collect(run.active)
         return Progress(run.best.primal, run.best.lower)
 
     def weights(self, work: Work, run: Ascent) -> np.ndarray:
@@ -187,7 +194,8 @@ class BlockAscent(Driven):
                 f"{self.name} can be warm-started on the same samples only, since its variables belong to them; "
                 "use solver='bundle' or 'stochastic' to start from given weights"
             )
-        active = state.active.copy()
-        self.prepare(problem).refresh(active)
+        work = self.prepare(problem)
+        active = work.blocks.place(state.active.copy())
+        work.refresh(active)
         active.restart()
-        return Ascent.of(active)
+        return Ascent.of(work.blocks.collect(active))

@@ -9,11 +9,11 @@ from typing import ClassVar
 import numpy as np
 
 from palmette.contracts.problem import Problem
-from palmette.contracts.solver import Callback
+from palmette.contracts.solver import Callback, Progress, RunState
 from palmette.objectives.certificate import CutPool
 from palmette.objectives.problem import bounded_loss, first_point, refine
 from palmette.registry import register
-from palmette.solvers.driver import ESTIMATE, Driven, Progress, RunState, same_problem
+from palmette.solvers.driver import ESTIMATE, Driven, same_problem
 from palmette.solvers.maxima import limited
 
 SHARE = 0.01  # of the gap that the bound over the cuts may lack, with L1

@@ -8,9 +8,10 @@ from typing import Any, Self
 import numpy as np
 
 from palmette.contracts.problem import Problem
+from palmette.contracts.solver import Progress, RunState
 from palmette.objectives.certificate import CutPool
 from palmette.objectives.problem import bounded_loss, is_convex, refine
-from palmette.solvers.driver import Progress, RunState, same_problem
+from palmette.solvers.driver import same_problem
 from palmette.solvers.maxima import limited
 
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from numbers import Real
+from operator import ge, gt
 from typing import Any, ClassVar
 
 import numpy as np
@@ -58,9 +59,9 @@ class Recorder:
         ]
         return any(map(bool, wishes))
 
-    def correct(self, **values: float) -> None:
+    def correct(self, primal: float, lower: float, n_oracle: float) -> None:
         """Replace numbers of the last step."""
-        self.history[-1] = self.history[-1]._replace(**values)
+        self.history[-1] = self.history[-1]._replace(primal=primal, lower=lower, n_oracle=n_oracle)
 
 
 class Driven:
@@ -82,10 +83,10 @@ class Driven:
     callbacks: Sequence[Callback]
 
     def __post_init__(self) -> None:
-        for names, wanted in ((self.positive, "> 0"), (self.not_negative, ">= 0")):
+        for names, wanted, holds in ((self.positive, "> 0", gt), (self.not_negative, ">= 0", ge)):
             for name in names:
                 value = getattr(self, name)
-                if not (isinstance(value, Real) and (value > 0 if wanted == "> 0" else value >= 0)):
+                if not (isinstance(value, Real) and holds(value, 0)):
                     raise ValueError(
                         f"{type(self).__name__}: {name} must be a number {wanted}, got {value!r}"
                     )

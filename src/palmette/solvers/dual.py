@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 
 from palmette.contracts.solver import Callback, Progress, RunState
 from palmette.errors import MissingCapability
-from palmette.loops import find, table
-from palmette.loops.dual_ascent import DualVariables
+from palmette.loops import table
+from palmette.loops.dual_ascent import PlacedVariables
 from palmette.objectives.problem import first_point, name_of
 from palmette.registry import register
 from palmette.solvers.driver import Driven
@@ -25,15 +25,11 @@ ALL_EVERY = 3  # ... for the next epoch that visits all
 class DualRun(RunState):
     """Where a run stands: the marginals, and what they proved."""
 
-    variables: DualVariables
+    variables: Any  # PlacedVariables, and at the end of the run the DualVariables themselves
     lower: float = -np.inf
     refreshed: np.ndarray | None = (
         None  # weights from the marginals alone, where the last epoch promised ``tol``
     )
-
-    def copy(self) -> Self:
-        """An independent copy."""
-        return replace(self, variables=self.variables.copy())
 
 
 @register("solver")
@@ -96,22 +92,26 @@ class DualAscent(Driven):
     def begin(self, problem: Any, w0: np.ndarray | None) -> DualRun:
         """The marginals under ``w0``."""
         single = self.precision == "single" or (self.precision == "auto" and self.tol >= SINGLE_FROM)
-        start = find("dual", problem)(problem, np.float32 if single else np.float64)
+        start = PlacedVariables(problem, np.float32 if single else np.float64)
         if w0 is not None:
-            start.start_from(first_point(problem, w0))
+            start.ask("start_from", first_point(problem, w0))
         return DualRun(variables=start)
+
+    def resumed(self, problem: Any, state: DualRun, w0: np.ndarray | None = None) -> DualRun:
+        """A copy of the state of an earlier run, to go on from."""
+        return replace(state, variables=PlacedVariables(problem, state=state.variables))
 
     def step(self, problem: Any, run: DualRun, last: int) -> Progress:
         """An epoch, and a look at objective and bound where the gaps promise that ``tol`` is reached."""
         state = run.variables
         order = self._order(state, run.n_iter)
-        failure = "out of range" if state.visit(order) else ""
+        failure = "out of range" if state.ask("visit", order) else ""
         run.n_iter, run.n_oracle = run.n_iter + 1, run.n_oracle + len(order) / problem.n_samples
-        run.lower, run.refreshed = max(run.lower, state.estimate()), None
+        run.lower, run.refreshed = max(run.lower, state.ask("estimate")), None
         missing = float(state.weight @ state.gap)
         promising = missing <= 1.5 * self.tol * abs(run.lower + missing)
         if promising:
-            run.refreshed, lower = state.refresh()
+            run.refreshed, lower = state.ask("refresh")
             run.n_oracle += 1
             primal = problem.value(run.refreshed) + problem.regularizer.value(run.refreshed)
             run.lower = min(lower, primal)  # which rounding may exceed
@@ -119,16 +119,20 @@ class DualAscent(Driven):
         return Progress(run.lower + missing, run.lower, failure=failure, checked=promising and not failure)
 
     def finish(self, problem: Any, run: DualRun, reason: str) -> Progress | None:
-        """Objective and bound of the marginals, which stay as they are."""
-        if run.refreshed is not None or reason == "interrupted":
+        """Objective and bound of the marginals, which come back as they are."""
+        if reason == "interrupted":
             return None
-        run.refreshed, lower = run.variables.refresh(keep=False)
-        primal = problem.value(run.refreshed) + problem.regularizer.value(run.refreshed)
-        return Progress(primal, min(lower, primal), passes=1.0)
+        final, state = None, run.variables
+        if run.refreshed is None:
+            run.refreshed, lower = state.ask("refresh", False)
+            primal = problem.value(run.refreshed) + problem.regularizer.value(run.refreshed)
+            final = Progress(primal, min(lower, primal), passes=1.0)
+        run.variables = state.collect()
+        return final
 
     def weights(self, problem: Any, run: DualRun) -> np.ndarray:
         """The weights that the marginals imply."""
-        return run.variables.weights() if run.refreshed is None else run.refreshed
+        return run.variables.ask("weights") if run.refreshed is None else run.refreshed
 
     def remedy(self, problem: Any, reason: str) -> str:
         """What helps a run that did not converge."""
@@ -136,7 +140,7 @@ class DualAscent(Driven):
             return "Scores leave the range of scaled products: use solver='lbfgs', or scale the features."
         return "Increase max_iter or tol."
 
-    def _order(self, run: DualVariables, epoch: int) -> np.ndarray:
+    def _order(self, run: PlacedVariables, epoch: int) -> np.ndarray:
         # Visits never lower the dual, in any order. Small gaps wait, and every third epoch measures all of them again.
         order = np.random.default_rng([self.random_state, epoch]).permutation(len(run.gap))
         gap = run.gap[order]

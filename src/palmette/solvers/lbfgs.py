@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from palmette.contracts.problem import Problem
-from palmette.contracts.solver import Callback, Step
+from palmette.contracts.solver import Callback, Progress, RunState, Step
 from palmette.errors import MissingCapability
 from palmette.loops import find
 from palmette.objectives.certificate import CutPool
@@ -18,7 +18,7 @@ from palmette.objectives.elastic_dual import best_share
 from palmette.objectives.problem import first_point, name_of
 from palmette.registry import register
 from palmette.regularizers.elastic import ElasticNet
-from palmette.solvers.driver import Driven, Progress, RunState, same_problem
+from palmette.solvers.driver import Driven, same_problem
 from palmette.solvers.line_search import Point, strong_wolfe
 from palmette.solvers.quasi_newton import InverseHessian
 from palmette.solvers.scaling import ScaledProblem, in_scale

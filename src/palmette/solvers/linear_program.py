@@ -9,11 +9,12 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
-from palmette.contracts.solver import Callback
+from palmette.contracts.executor import State
+from palmette.contracts.solver import Callback, Progress, RunState
 from palmette.errors import MissingCapability
 from palmette.objectives.problem import bounded_loss, first_point
 from palmette.registry import register
-from palmette.solvers.driver import Driven, Progress, RunState, same_problem
+from palmette.solvers.driver import Driven, same_problem
 
 LARGEST = 3_000  # weights and samples together
 IDLE = 3  # programs after which a cut that was never tight is dropped
@@ -187,6 +188,16 @@ class LinearProgram(Driven):
 
 def _visit(problem: Any, cuts: Cuts, w: np.ndarray, slacks: np.ndarray) -> tuple[float, int]:
     """The data term at ``w``, by a pass in which the cuts that ask for more than the slacks are added; their number."""
+    total, sample, offset, rows = problem.in_sequence(_violated, w, slacks)
+    if rows:
+        cuts.add(sample, offset, rows)
+    return total, len(rows)
+
+
+def _violated(
+    problem: Any, state: State, w: np.ndarray, slacks: np.ndarray
+) -> tuple[float, list[int], list[float], list[tuple[np.ndarray, np.ndarray]]]:
+    """The data term at ``w``; samples, offsets and entries of the cuts that ask for more than the slacks."""
     scratch = np.zeros(problem.n_params)
     total, sample, offset, rows = 0.0, [], [], []
     for s in range(problem.n_samples):
@@ -202,6 +213,4 @@ def _visit(problem: Any, cuts: Cuts, w: np.ndarray, slacks: np.ndarray) -> tuple
             sample.append(s)
             offset.append(value - float(entries @ w[at]))
             rows.append((at, entries))
-    if rows:
-        cuts.add(sample, offset, rows)
-    return total, len(rows)
+    return total, sample, offset, rows

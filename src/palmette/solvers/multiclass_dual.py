@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from palmette.contracts.solver import Callback, Progress
 from palmette.errors import MissingCapability
 from palmette.loops import find
+from palmette.loops.placed_blocks import PlacedBlocks
 from palmette.loops.table import why_not
 from palmette.objectives.linearised import plain
 from palmette.objectives.problem import first_point
@@ -76,35 +77,37 @@ class MulticlassDual(Driven):
     not_negative: ClassVar = ("tol", "random_state")
     unit: ClassVar[str] = "epochs"
 
-    def prepare(self, problem: Any) -> _Visits:
+    def prepare(self, problem: Any) -> Visits:
         """The compiled visits; scores of the targets of a linearised problem are subtracted, or those of the truth."""
         targets = getattr(problem, "targets", None)
-        return _Visits(self, plain(problem), targets)
+        return Visits(self, plain(problem), targets)
 
-    def begin(self, work: _Visits, w0: np.ndarray | None) -> Ascent:
+    def begin(self, work: Visits, w0: np.ndarray | None) -> Ascent:
         """All mass on the targets; ``w0`` is the first centre, and what is returned is not worse."""
-        return work.anew(work.blocks.at_target(), w0)
+        return work.anew(work.blocks.begin(work.target), w0)
 
-    def resumed(self, work: _Visits, state: Ascent, w0: np.ndarray | None) -> Ascent:
+    def resumed(self, problem: Visits, state: Ascent, w0: np.ndarray | None = None) -> Ascent:
         """Where an earlier run stopped; for other penalties or targets, samples with another target begin anew."""
-        if w0 is None and state.active.belongs_to(work.problem, work.target):
-            return state.copy()
-        return work.anew(state.active.copy(), state.best.w if w0 is None else w0)
+        active: Any = problem.blocks.place(state.active.copy())
+        if w0 is None and active.belongs_to(problem.problem, problem.target):
+            return replace(state, active=active)
+        return problem.anew(active, state.best.w if w0 is None else w0)
 
-    def step(self, work: _Visits, run: Ascent, last: int) -> Progress:
+    def step(self, work: Visits, run: Ascent, last: int) -> Progress:
         """An epoch, and perhaps the end of a round."""
         work.epoch(run, last)
         run.count()
         return Progress(run.best.primal, run.best.lower)
 
-    def finish(self, work: _Visits, run: Ascent, reason: str) -> Progress | None:
-        """After Ctrl-C, the objective at the present weights."""
+    def finish(self, work: Visits, run: Ascent, reason: str) -> Progress | None:
+        """After Ctrl-C, the objective at the present weights; else the dual variables come back."""
         if reason != "interrupted":
+            run.active = work.blocks.collect(run.active)
             return None
         work.compare(run)
         return Progress(run.best.primal, run.best.lower)
 
-    def weights(self, work: _Visits, run: Ascent) -> np.ndarray:
+    def weights(self, work: Visits, run: Ascent) -> np.ndarray:
         """The best point."""
         return run.best.w.copy()
 
@@ -128,38 +131,36 @@ def suits(problem: Any) -> bool:
     return loop is not None and (len(problem.regularizer.l2) > FEW_WEIGHTS or loop.quick(problem))
 
 
-def pull(blocks: Any) -> float:
-    """Strength of the proximal term relative to l2.
+@dataclass(frozen=True)
+class _Compiled:
+    """The compiled visits of a problem with these targets."""
 
-    Steps have the right length if the mean curvature is about ``2 sqrt(a) (values per row / samples)^(1/3)``,
-    ``a`` being the mean curvature without it: measured on the Statlog sets for C from 0.01 to 10.
-    """
-    mean = blocks.mean_curvature
-    wanted = 2.0 * np.sqrt(mean) * np.cbrt(blocks.values_a_row / len(blocks.curvature))
-    return max(mean / wanted - 1.0, 0.0) if wanted > 0.0 else 0.0
+    target: np.ndarray
+
+    def __call__(self, problem: Any) -> Any:
+        return find(MulticlassDual.name, problem)(problem, self.target)
 
 
-class _Visits:
+class Visits:
     """A problem with its compiled visits, and what a run does beside them."""
 
     def __init__(self, solver: MulticlassDual, problem: Any, targets: np.ndarray | None) -> None:
         self.solver, self.problem = solver, problem
         self.target = np.asarray(problem.samples.codes if targets is None else targets, np.int64)
-        self.blocks = find(solver.name, problem)(problem, self.target)
+        self.blocks = PlacedBlocks(problem, _Compiled(self.target))
         self._shuffled: np.ndarray | None = None
 
     def anew(self, active: Any, w0: np.ndarray | None) -> Ascent:
         """The start of a run with these variables, at the centre ``w0``."""
         centre = first_point(self.problem, w0)
-        active.begin(self.target, self.problem.regularizer.l2, centre, pull(self.blocks))
-        self.blocks.refresh(active)
+        self.blocks.change("anew", active, centre)
         active.n_oracle = 1.0
         value = self.blocks.value(centre) + self.problem.regularizer.value(centre)
         return Ascent(active=active, best=Best(centre, value, -np.inf))
 
     def epoch(self, run: Ascent, last: int) -> None:
         """Visit samples, and end a round where its problem is solved well enough."""
-        state = run.active
+        state: Any = run.active
         order = self._order(state)
         self.blocks.visit(state, order)
         state.epoch += 1
@@ -186,11 +187,12 @@ class _Visits:
 
     def _end_round(self, run: Ascent) -> None:
         """Prove a bound, move the centre, and now and then compute the objective."""
-        state, blocks = run.active, self.blocks
+        state: Any = run.active  # of the loop's own kind
+        blocks = self.blocks
         # An accelerated proximal point method: centre <- w + step (w - last). Invariant: the masses are feasible for
         # the dual without the proximal term, so ``_bound`` holds for the objective itself; with ``_compare`` it gives
         # the gap that certifies the end, proved once more by the masses alone.
-        slope = blocks.slope(state)
+        slope = state.total()
         state.note_round(slope, self._cost(state))
         state.rounds, state.inner = state.rounds + 1, 0
         self._bound(run, slope)
@@ -210,14 +212,15 @@ class _Visits:
         state.last = state.w.copy()
         if state.rounds % PATIENCE == 0 and _is_power_of_two(state.rounds // PATIENCE):
             state.pull, state.momentum = 0.5 * state.pull, 1.0
-        state.w = blocks.weights(state, slope)
+        state.w = state.weights(slope)
 
     def _cost(self, state: Any) -> float:
         return float(self.problem.samples.weight @ state.loss)
 
     def _bound(self, run: Ascent, slope: np.ndarray) -> None:
         """The dual at the masses and at their running mean."""
-        state, share = run.active, run.active.trail_share
+        state: Any = run.active
+        share = state.trail_share
         lower = self._cost(state) - float(np.sum(slope * slope / (2.0 * state.l2)))
         mean = state.slope / share
         lower = max(lower, state.cost / share - float(np.sum(mean * mean / (2.0 * state.l2))))
@@ -225,7 +228,7 @@ class _Visits:
 
     def compare(self, run: Ascent) -> None:
         """The objective at the present weights and at their running mean."""
-        state = run.active
+        state: Any = run.active
         points = [state.w.copy()] + ([state.mean()] if state.trail_share else [])
         for w in points:
             primal = self.blocks.value(w) + self.problem.regularizer.value(w)

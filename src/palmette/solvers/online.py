@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 
@@ -13,15 +13,17 @@ from palmette.loops.online_pass import OnlineState, online_pass
 from palmette.loops.stochastic_pass import PassState
 from palmette.solvers.driver import Driven
 
+Weights = TypeVar("Weights", PassState, OnlineState)
+
 
 @dataclass(kw_only=True)
-class PassRun(RunState):
+class PassRun(RunState, Generic[Weights]):
     """Where a run of epochs stands, one step a sample: weights and what goes with them from step to step."""
 
-    state: PassState | OnlineState
+    state: Weights
 
     @classmethod
-    def of(cls, state: PassState | OnlineState, history: Sequence[Step] = (), **own: Any) -> Self:
+    def of(cls, state: Weights, history: Sequence[Step] = (), **own: Any) -> Self:
         """After the epochs of ``state``."""
         return cls(state=state, n_iter=state.epoch, n_oracle=state.epoch, history=history, **own)
 
@@ -64,12 +66,12 @@ class Online(Driven):
     def _variance(self, n_params: int) -> np.ndarray:
         return np.empty(0)
 
-    def begin(self, problem: Any, w0: np.ndarray | None) -> PassRun:
+    def begin(self, problem: Any, w0: np.ndarray | None) -> PassRun[OnlineState]:
         """The state of a new run."""
         w = np.zeros(problem.n_params) if w0 is None else np.array(w0, float)
         return PassRun.of(OnlineState(w, np.zeros_like(w), self._variance(len(w))))
 
-    def step(self, problem: Any, run: PassRun, last: int) -> Progress:
+    def step(self, problem: Any, run: PassRun[OnlineState], last: int) -> Progress:
         """An epoch."""
         state = run.state
         order = np.random.default_rng([self.random_state, run.n_iter]).permutation(problem.n_samples)
@@ -84,6 +86,6 @@ class Online(Driven):
         state.epoch = last
         return Progress(loss, -np.inf, estimate="no mistakes")
 
-    def weights(self, problem: Any, run: PassRun) -> np.ndarray:
+    def weights(self, problem: Any, run: PassRun[OnlineState]) -> np.ndarray:
         """The averaged or the present weights."""
         return run.state.weights(self.averaged)

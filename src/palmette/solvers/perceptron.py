@@ -57,11 +57,11 @@ class AveragedPerceptron(Driven):
         super().__post_init__()
         check_choices(self)
 
-    def begin(self, problem: Any, w0: np.ndarray | None) -> PassRun:
+    def begin(self, problem: Any, w0: np.ndarray | None) -> PassRun[PassState]:
         """The state of a new run."""
         return PassRun.of(PassState.new(problem, w0, adaptive=False, dtype=DTYPES[self.precision]))
 
-    def step(self, problem: Any, run: PassRun, last: int) -> Progress:
+    def step(self, problem: Any, run: PassRun[PassState], last: int) -> Progress:
         """An epoch."""
         pieces = problem.cut_anew(self.random_state, run.n_iter)
         order = np.random.default_rng([self.random_state, run.n_iter]).permutation(pieces.n_samples)
@@ -71,6 +71,6 @@ class AveragedPerceptron(Driven):
         same = "relative change over 1 epoch" if abs(previous - loss) < self.tol * abs(loss) else ""
         return Progress(loss, -np.inf, estimate="no mistakes" if mistakes == 0 else same)
 
-    def weights(self, problem: Any, run: PassRun) -> np.ndarray:
+    def weights(self, problem: Any, run: PassRun[PassState]) -> np.ndarray:
         """The average of the weights of all steps."""
         return run.state.weights(True)

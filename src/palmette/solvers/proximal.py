@@ -9,11 +9,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from palmette.contracts.problem import Problem
-from palmette.contracts.solver import Callback, Step
+from palmette.contracts.solver import Callback, Progress, RunState, Step
 from palmette.objectives.certificate import CutPool
 from palmette.objectives.problem import first_point
 from palmette.registry import register
-from palmette.solvers.driver import Driven, Progress, RunState, same_problem
+from palmette.solvers.driver import Driven, same_problem
 from palmette.solvers.scaling import ScaledProblem, in_scale
 
 WINDOW = 10  # iterations between two lower bounds; epochs over which pieces are compared

@@ -27,7 +27,7 @@ RATES = {"adagrad": (0.01, 0.03, 0.1, 0.3, 1.0), "sgd": (0.001, 0.01, 0.1, 1.0)}
 
 
 @dataclass(kw_only=True)
-class StochasticRun(PassRun):
+class StochasticRun(PassRun[PassState]):
     """Where a run stands; plain data."""
 
     pool: CutPool | None  # None where there is no bound

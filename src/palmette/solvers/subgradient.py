@@ -9,10 +9,10 @@ from typing import ClassVar
 import numpy as np
 
 from palmette.contracts.problem import Problem
-from palmette.contracts.solver import Callback
+from palmette.contracts.solver import Callback, Progress
 from palmette.registry import register
 from palmette.solvers.descent_state import DescentState
-from palmette.solvers.driver import Driven, Progress
+from palmette.solvers.driver import Driven
 from palmette.solvers.nonconvex_start import first_weights
 
 FIRST_WISH = (

@@ -28,7 +28,6 @@ _HOME = {
     "palmette.structures.segments.tables": ("SegmentRestriction", "SegmentTables"),
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
-LOSSES = _HOME["palmette.structures.ranking.losses"]  # which palmette.losses offers, too
 
 __all__ = sorted(_MODULE_OF)
 

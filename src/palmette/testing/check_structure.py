@@ -188,7 +188,7 @@ def _annotated(structure: Any, reference: Reference, theta: Any, rng: np.random.
             yield _limit(structure, reference, theta, annotation, name)
 
 
-def _limit(structure: Any, reference: Reference, theta: Any, annotation: list, name: str) -> Limit:
+def _limit(structure: Any, reference: Reference, theta: Any, annotation: list[Any], name: str) -> Limit:
     def of(part: Any, samples: Sequence[int]) -> Any:
         return getattr(structure, name)(part, reference.pack(part, [annotation[s] for s in samples]))
 
@@ -200,7 +200,7 @@ def _limit(structure: Any, reference: Reference, theta: Any, annotation: list, n
 
 
 def _check_refused(
-    structure: Any, reference: Reference, name: str, instance: Instance, outputs: Sequence
+    structure: Any, reference: Reference, name: str, instance: Instance, outputs: Sequence[Any]
 ) -> None:
     about_outputs = name in ("score", "log_proba", "count", "best_contradicting")
     codes = (reference.pack(instance.theta, outputs),) if about_outputs else ()

@@ -153,13 +153,15 @@ class RankingReference(RowReference):
         return any(rank < other and grade < above for rank, grade in known for other, above in known)
 
     def _allows(self, theta: RankingTables, within: RankingRestriction) -> Any:
-        return lambda s, y: all(within.allowed[row, rank] for row, rank in zip(rows_of(theta, [s]), y))
+        allowed: Any = within.allowed
+        return lambda s, y: all(allowed[row, rank] for row, rank in zip(rows_of(theta, [s]), y))
 
     def select_within(
         self, theta: RankingTables, given: RankingRestriction, samples: Sequence[int]
     ) -> RankingRestriction:
         """The restriction of some queries."""
-        return RankingRestriction(given.allowed[rows_of(theta, samples)])
+        allowed: Any = given.allowed
+        return RankingRestriction(allowed[rows_of(theta, samples)])
 
 
 register_reference(Ranking, RankingReference())

@@ -19,13 +19,13 @@ from sklearn.base import clone
 import palmette
 from palmette import CRF, SSVM, Perceptron, Ranking
 from palmette.errors import InfeasibleError, MissingCapability, ModelFileError
-from palmette.estimators import loss_checks
 from palmette.inspection import NamedWeights, explain
 from palmette.kernels import RBF, Nystroem
 from palmette.losses import NDCG, MeanAveragePrecision, Pairwise, PrecisionAt
 from palmette.metrics import ndcg
 from palmette.objectives.risk import Samples
 from palmette.structures import RankingCost, RankingRestriction, RankingTables, by_query
+from palmette.structures.ranking import augmented_maximum
 from palmette.structures.ranking.codec import RankingCodec, grades_of, ranks_of
 from palmette.structures.ranking.scorer import RankingScorer
 from palmette.structures.ranking.search import assignments
@@ -248,7 +248,7 @@ def test_losses_that_teach_nothing_are_named(loss):
 
 def test_queries_that_take_long_are_told(monkeypatch):
     """Eight documents of different grades are an assignment; of a sort nothing is said."""
-    monkeypatch.setattr(loss_checks, "LONG", 0.0)
+    monkeypatch.setattr(augmented_maximum, "LONG", 0.0)
     X = [np.random.default_rng(0).normal(size=(8, 2))] * 2
     y = [np.arange(8)] * 2
     with pytest.warns(UserWarning, match=r"maxima of 2 of them are linear assignments \(up to 8 documents\)"):

@@ -138,5 +138,5 @@ def page_learner(
     shared["l2_edge"] = l2_edge
     if name == "RMN":
         return PageLearner(CRF(structure, **shared), together=True)
-    soft = {"loss": "soft_hinge", "loss_options": LossOptions(temperature=temperature)}
+    soft: dict[str, Any] = {"loss": "soft_hinge", "loss_options": LossOptions(temperature=temperature)}
     return PageLearner(SSVM(structure, **soft, **shared), together=True)

@@ -77,7 +77,7 @@ class Chain(LabelledPositions):
         self.order = order
         self.allowed = allowed
 
-    def bind(self, classes: Sequence) -> Chain:
+    def bind(self, classes: Sequence[Any]) -> Chain:
         """The same structure for the labels ``classes``, whose codes are their places; ``allowed`` is obeyed from here.
 
         >>> bound = Chain(allowed="IOB2").bind(["B", "I", "O"])
@@ -114,7 +114,7 @@ class Chain(LabelledPositions):
             possible=possible,
         )  # fmt: skip
 
-    def _combine(self, theta, cost, within, sign=1.0) -> ChainTables:
+    def _combine(self, theta: Any, cost: Any, within: Any, sign: float = 1.0) -> ChainTables:
         """Potentials with cost and restriction inside."""
         if self.allowed is not None:
             raise ValueError(
@@ -123,7 +123,7 @@ class Chain(LabelledPositions):
             )
         return combine(theta, cost, within, sign)
 
-    def _prepare(self, theta, cost, within, sign=1.0) -> tuple[ChainTables, bool]:
+    def _prepare(self, theta: Any, cost: Any, within: Any, sign: float = 1.0) -> tuple[ChainTables, bool]:
         """Tables for the kernels, and whether labels carry the contradiction flag."""
         tables = self._combine(theta, cost, within, sign)
         if within is not None and within.contradicts is not None:
@@ -132,15 +132,15 @@ class Chain(LabelledPositions):
 
     # -- best ---------------------------------------------------------------------------------------------------
 
-    def best(self, theta: ChainTables, *, cost=None, within: Restriction | None = None) -> Best:
+    def best(self, theta: ChainTables, *, cost: Any = None, within: Restriction | None = None) -> Best:
         """Highest-scoring labels of every sample; values include the cost."""
         return self._extreme(theta, cost, within, sign=1.0)
 
-    def worst(self, theta: ChainTables, *, cost=None, within: Restriction | None = None) -> Best:
+    def worst(self, theta: ChainTables, *, cost: Any = None, within: Restriction | None = None) -> Best:
         """Lowest-scoring labels of every sample; values include the cost."""
         return self._extreme(theta, cost, within, sign=-1.0)
 
-    def _extreme(self, theta, cost, within, sign) -> Best:
+    def _extreme(self, theta: Any, cost: Any, within: Any, sign: Any) -> Best:
         tables, flagged = self._prepare(theta, cost, within, sign)
         codes, values = np.empty(len(tables.node), np.int32), np.empty(len(tables))
         if len(tables):
@@ -148,7 +148,9 @@ class Chain(LabelledPositions):
         _check_feasible(values, tables, self)
         return Best(codes // 2 if flagged else codes, sign * values)
 
-    def k_best(self, theta, k: int, *, cost=None, within=None) -> list[list[tuple[np.ndarray, float]]]:
+    def k_best(
+        self, theta: Any, k: int, *, cost: Any = None, within: Any = None
+    ) -> list[list[tuple[np.ndarray, float]]]:
         """The k best distinct outputs of every sample, best first; fewer where fewer exist.
 
         Returns
@@ -210,7 +212,7 @@ class Chain(LabelledPositions):
             kernels.best_by_level(*tables.arguments, steps, top, gain, bonus, base, codes, level, value)
         return codes, level, value
 
-    def max_marginals(self, theta, *, cost=None, within=None) -> ChainTables:
+    def max_marginals(self, theta: Any, *, cost: Any = None, within: Any = None) -> ChainTables:
         """Best value with each part fixed, one table per part, as in :meth:`marginals`; -inf if impossible."""
         tables, flagged = self._prepare(theta, cost, within)
         out = tables.zeros(per_part=True)
@@ -223,7 +225,7 @@ class Chain(LabelledPositions):
 
     # -- all ----------------------------------------------------------------------------------------------------
 
-    def log_partition(self, theta, *, cost=None, within=None) -> np.ndarray:
+    def log_partition(self, theta: Any, *, cost: Any = None, within: Any = None) -> np.ndarray:
         """``log sum_y exp(f(y) + cost(y))`` over the allowed outputs of every sample."""
         tables, _ = self._prepare(theta, cost, within)
         log_z = np.empty(len(tables))
@@ -232,24 +234,28 @@ class Chain(LabelledPositions):
         _check_feasible(log_z, tables, self)
         return log_z
 
-    def expectation(self, theta, *, cost=None, within=None, weight=None) -> Expectation:
+    def expectation(
+        self, theta: Any, *, cost: Any = None, within: Any = None, weight: Any = None
+    ) -> Expectation:
         """Log-partitions and expected counts in theta's shape; ``weight`` multiplies each sample's counts."""
         return self._expectation(theta, cost, within, weight, per_edge=False)
 
-    def marginals(self, theta, *, cost=None, within=None) -> ChainTables:
+    def marginals(self, theta: Any, *, cost: Any = None, within: Any = None) -> ChainTables:
         """Probability of every label part: node (rows, labels), edge (edges, labels, labels), in chains of second order
         triple (triples, labels, labels, labels).
         """
         return self._expectation(theta, cost, within, None, per_edge=True).counts
 
-    def _expectation(self, theta, cost, within, weight, per_edge, keep_flag=False) -> Expectation:
+    def _expectation(
+        self, theta: Any, cost: Any, within: Any, weight: Any, per_edge: Any, keep_flag: bool = False
+    ) -> Expectation:
         tables, flagged = self._prepare(theta, cost, within)
         log_z, weight = np.empty(len(tables)), _weights(tables, weight)
         if per_edge and tables.triple is None:
             tables = tables.per_edge()
         counts = tables.zeros(per_part=per_edge)
         if len(tables):
-            into: tuple = (counts.node, counts.edge)
+            into: tuple[Any, ...] = (counts.node, counts.edge)
             if tables.triple is not None:
                 into = (counts.node, counts.edge, counts.edge_step, counts.triple, counts.triple_step)
             _kernels("sum", tables).expectations(*tables.arguments, weight, log_z, *into)
@@ -262,7 +268,7 @@ class Chain(LabelledPositions):
             counts = replace(counts, triple=None)
         return Expectation(log_z, counts)
 
-    def entropy(self, theta, *, cost=None, within=None) -> np.ndarray:
+    def entropy(self, theta: Any, *, cost: Any = None, within: Any = None) -> np.ndarray:
         """Entropy (nats) of every sample's distribution ``p(y) ~ exp(f(y) + cost(y))``."""
         from palmette.structures.chain.kernels.given import chain_entropies
 
@@ -279,7 +285,9 @@ class Chain(LabelledPositions):
         chain_entropies(marginals.node, marginals.edge, marginals.offsets, out)
         return np.maximum(out, 0.0)
 
-    def sample(self, theta, n_draws: int = 1, *, random_state=None, cost=None, within=None) -> np.ndarray:
+    def sample(
+        self, theta: Any, n_draws: int = 1, *, random_state: Any = None, cost: Any = None, within: Any = None
+    ) -> np.ndarray:
         """Exact samples from ``p(y) ~ exp(f(y) + cost(y))``.
 
         Returns
@@ -298,7 +306,9 @@ class Chain(LabelledPositions):
                 raise _infeasible(bad, tables, self)
         return paths // 2 if flagged else paths
 
-    def min_risk(self, theta, risk: np.ndarray | None = None, *, cost=None, within=None) -> Best:
+    def min_risk(
+        self, theta: Any, risk: np.ndarray | None = None, *, cost: Any = None, within: Any = None
+    ) -> Best:
         """Output of least expected loss among the allowed ones; values are the expected losses.
 
         Parameters
@@ -319,7 +329,7 @@ class Chain(LabelledPositions):
 
     # -- given --------------------------------------------------------------------------------------------------
 
-    def score(self, theta, codes, *, cost=None, within=None) -> np.ndarray:
+    def score(self, theta: Any, codes: Any, *, cost: Any = None, within: Any = None) -> np.ndarray:
         """Score plus cost of given outputs; -inf for one that the restriction forbids."""
         from palmette.structures.chain.kernels.given import path_scores
 
@@ -335,7 +345,9 @@ class Chain(LabelledPositions):
             values[~differ(within.contradicts, codes, theta.offsets)] = -np.inf
         return values
 
-    def count(self, theta, codes, *, weight=None, into: ChainTables | None = None) -> ChainTables:
+    def count(
+        self, theta: Any, codes: Any, *, weight: Any = None, into: ChainTables | None = None
+    ) -> ChainTables:
         """Counts of given outputs in theta's shape, each sample's times its ``weight``; added to ``into`` if given."""
         from palmette.structures.chain.kernels.given import add_counts
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -30,15 +30,15 @@ class Relaxed(NamedTuple):
 class GraphMaxima(GraphGiven):
     """Best labels, their rivals and bounds."""
 
-    def best(self, theta: GraphTables, *, cost=None, within: Restriction | None = None) -> Best:
+    def best(self, theta: GraphTables, *, cost: Any = None, within: Restriction | None = None) -> Best:
         """Highest-scoring labels of every sample; values include the cost."""
         return self._extreme(theta, cost, within, sign=1.0)
 
-    def worst(self, theta: GraphTables, *, cost=None, within: Restriction | None = None) -> Best:
+    def worst(self, theta: GraphTables, *, cost: Any = None, within: Restriction | None = None) -> Best:
         """Lowest-scoring labels of every sample; values include the cost."""
         return self._extreme(theta, cost, within, sign=-1.0)
 
-    def _extreme(self, theta, cost, within, sign) -> Best:
+    def _extreme(self, theta: Any, cost: Any, within: Any, sign: Any) -> Best:
         tables, codes = combined(theta, cost, within, sign), self._contradicts(within)
         with self.telling():
             if codes is None:
@@ -67,7 +67,7 @@ class GraphMaxima(GraphGiven):
             codes[tables.offsets[s] : tables.offsets[s + 1]] = labels_of(tables, s, found.codes)
         return codes, values, bounds
 
-    def bounded_best(self, theta, *, cost=None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def bounded_best(self, theta: Any, *, cost: Any = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Codes and values of the best labels found, and proven upper bounds; equal where inference is exact."""
         tables = combined(theta, cost, None)
         with self.telling():
@@ -75,7 +75,7 @@ class GraphMaxima(GraphGiven):
         _check_feasible(values, tables, self)
         return codes, values, bounds
 
-    def bounds(self, theta, *, cost=None, within: Restriction | None = None) -> np.ndarray:
+    def bounds(self, theta: Any, *, cost: Any = None, within: Restriction | None = None) -> np.ndarray:
         """Proven upper bounds on the score of the best labels of every sample; equal to it where inference is exact."""
         tables = combined(theta, cost, within)
         if self._contradicts(within) is not None:
@@ -88,18 +88,20 @@ class GraphMaxima(GraphGiven):
                 out[s] = self._maximum(factor_graph(tables, s), tables.layout.memory[s]).bound
         return out
 
-    def relaxes(self, theta) -> bool:
+    def relaxes(self, theta: Any) -> bool:
         """Whether :meth:`relaxed_best` differs from :meth:`best`: some best labels are not known exactly."""
         return self.oracle == "relaxed" and not self.finds_best(theta).all()
 
-    def finds_best(self, theta) -> np.ndarray:
+    def finds_best(self, theta: Any) -> np.ndarray:
         """Whether the method that answers for each sample finds its best labels for certain, bool (n_samples,)."""
         found = np.ones(len(theta), bool)
         for s in self._parted(theta)[1]:
             found[s] = self.best_method(factor_graph(theta, s)) not in NOT_EXACT
         return found
 
-    def relaxed_best(self, theta, *, cost=None, within: Restriction | None = None, weight=None) -> Relaxed:
+    def relaxed_best(
+        self, theta: Any, *, cost: Any = None, within: Restriction | None = None, weight: Any = None
+    ) -> Relaxed:
         """Maxima for learning: exact where that is possible, else of the linear program over the local polytope.
 
         The maxima are never below the exact ones, and convex in theta. Linear programs are solved to a tolerance:
@@ -131,7 +133,9 @@ class GraphMaxima(GraphGiven):
         counts = self.count(tables, codes, weight=own, into=counts)
         return Relaxed(values, summed_like(counts, theta), slack)
 
-    def k_best(self, theta, k: int, *, cost=None, within=None) -> list[list[tuple[np.ndarray, float]]]:
+    def k_best(
+        self, theta: Any, k: int, *, cost: Any = None, within: Any = None
+    ) -> list[list[tuple[np.ndarray, float]]]:
         """The k best distinct outputs of every sample, best first; fewer where fewer exist. Exact inference only.
 
         Returns
@@ -152,7 +156,7 @@ class GraphMaxima(GraphGiven):
         _check_feasible(np.array([own[0][1] if own else -np.inf for own in ranked]), tables, self)
         return ranked
 
-    def max_marginals(self, theta, *, cost=None, within=None) -> GraphTables:
+    def max_marginals(self, theta: Any, *, cost: Any = None, within: Any = None) -> GraphTables:
         """Best value with each part fixed, one table per part, as in :meth:`marginals`; -inf if impossible."""
         tables, codes = combined(theta, cost, within), self._contradicts(within)
         self._require_exact(tables, "max_marginals")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from palmette.structures.graph.methods import GraphMethods
@@ -18,7 +20,7 @@ class GraphGiven(GraphMethods):
     def _contradicts(self, within: Restriction | None) -> np.ndarray | None:
         return None if within is None else within.contradicts
 
-    def score(self, theta, codes, *, cost=None, within=None) -> np.ndarray:
+    def score(self, theta: Any, codes: Any, *, cost: Any = None, within: Any = None) -> np.ndarray:
         """Score plus cost of given outputs; -inf for one that the restriction forbids."""
         from palmette.structures.graph.kernels.forest_given import labeling_scores
 
@@ -44,7 +46,9 @@ class GraphGiven(GraphMethods):
             values[~differ(contradicts, codes, theta.offsets)] = -np.inf
         return values
 
-    def count(self, theta, codes, *, weight=None, into: GraphTables | None = None) -> GraphTables:
+    def count(
+        self, theta: Any, codes: Any, *, weight: Any = None, into: GraphTables | None = None
+    ) -> GraphTables:
         """Counts of given outputs in theta's shape, each sample's times its ``weight``; added to ``into`` if given."""
         from palmette.structures.graph.kernels.forest_given import add_counts
 

@@ -13,13 +13,13 @@ from palmette.contracts.training import Encoded, WeightOptions
 from palmette.features.choose_encoder import make_encoder
 from palmette.features.encoded import EncodedInputs
 from palmette.registry import register
+from palmette.structures.graph.cliques import NO_LABEL
 from palmette.structures.graph.encoder import GraphEncoder
 from palmette.structures.graph.explain import explain
 from palmette.structures.graph.inference import GraphInference
 from palmette.structures.graph.inputs import GraphInput, graph_inputs
 from palmette.structures.graph.methods import INFERENCE, SUMS
 from palmette.structures.graph.scorer import GraphScorer
-from palmette.structures.graph.type_names import NO_LABEL
 
 CHOICES = {
     "parameters": ("shared", "own"),
@@ -101,7 +101,7 @@ class Graph(GraphInference):
         self,
         symmetric: Any = False,
         parameters: str = "shared",
-        labels: Mapping | None = None,
+        labels: Mapping[str, Any] | None = None,
         edge_bias: bool = True,
         inference: str = "auto",
         sums: str = "auto",
@@ -126,7 +126,7 @@ class Graph(GraphInference):
         "leave factors out"
     )
 
-    def bind(self, classes: Sequence) -> Graph:
+    def bind(self, classes: Sequence[Any]) -> Graph:
         """A copy for one model, which knows its number of labels and keeps its own account of what is approximate."""
         own = copy.copy(self)
         own._n_labels = len(classes)
@@ -233,7 +233,9 @@ class Graph(GraphInference):
         if known != [tuple(factor) for factor in weights.factors]:
             raise ValueError("features and weights have different types of factors")
 
-    def check_factors(self, encoder: GraphEncoder, classes: tuple, batch: Any, codes: np.ndarray) -> None:
+    def check_factors(
+        self, encoder: GraphEncoder, classes: tuple[Any, ...], batch: Any, codes: np.ndarray
+    ) -> None:
         """Refuse training labels that an at-most-one factor forbids."""
         for group, k in zip(batch.layout.cliques, self.factor_labels(encoder, classes)):
             if group.kind != "at_most_one":
@@ -250,7 +252,7 @@ class Graph(GraphInference):
                     "but an AtMostOne factor joins them; correct y, or leave the factor out"
                 )
 
-    def factor_labels(self, encoder: GraphEncoder, classes: tuple) -> tuple[int, ...]:
+    def factor_labels(self, encoder: GraphEncoder, classes: tuple[Any, ...]) -> tuple[int, ...]:
         """Code of the label that each type of structured factors counts, -1 for types without."""
         place = {label: k for k, label in enumerate(classes)}
         for kind in encoder.factor_types:
@@ -260,7 +262,9 @@ class Graph(GraphInference):
                 )
         return tuple(-1 if t.kind in NO_LABEL else place[t.label] for t in encoder.factor_types)
 
-    def label_sets(self, encoder: GraphEncoder, classes: tuple, batch: Any, codes: np.ndarray) -> np.ndarray:
+    def label_sets(
+        self, encoder: GraphEncoder, classes: tuple[Any, ...], batch: Any, codes: np.ndarray
+    ) -> np.ndarray:
         """Labels of every type of nodes, bool (n_node_types, n_labels): as given, or those that occur in training.
 
         All labels where there is one type only, or where every node has weights of its own.

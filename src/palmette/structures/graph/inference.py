@@ -17,12 +17,14 @@ from palmette.structures.positions.labelled import LabelledPositions
 class GraphInference(GraphSums, LabelledPositions):
     """The answers of :class:`palmette.Graph` on potentials; see there."""
 
-    def __getstate__(self) -> dict:
+    def __getstate__(self) -> dict[str, Any]:
         state = dict(super().__getstate__())
         state.pop("_tally_now", None)  # what is being noted in a call that goes on
         return state
 
-    def min_risk(self, theta, risk: np.ndarray | None = None, *, cost=None, within=None) -> Best:
+    def min_risk(
+        self, theta: Any, risk: np.ndarray | None = None, *, cost: Any = None, within: Any = None
+    ) -> Best:
         """Output of least expected loss among the allowed ones; values are the expected losses.
 
         Parameters

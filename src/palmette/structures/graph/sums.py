@@ -19,7 +19,7 @@ from palmette.structures.positions.checks import _check_feasible, _infeasible, _
 class GraphSums(GraphMaxima):
     """Log-partitions, marginals, entropies, samples."""
 
-    def log_partition(self, theta, *, cost=None, within=None) -> np.ndarray:
+    def log_partition(self, theta: Any, *, cost: Any = None, within: Any = None) -> np.ndarray:
         """``log sum_y exp(f(y) + cost(y))`` over the allowed outputs of every sample."""
         tables, codes = combined(theta, cost, within), self._contradicts(within)
         with self.telling():
@@ -46,15 +46,17 @@ class GraphSums(GraphMaxima):
             log_z[s] = self._log_sum(factor_graph(tables, s), layout.memory[s])
         return log_z
 
-    def expectation(self, theta, *, cost=None, within=None, weight=None) -> Expectation:
+    def expectation(
+        self, theta: Any, *, cost: Any = None, within: Any = None, weight: Any = None
+    ) -> Expectation:
         """Log-partitions and expected counts in theta's shape; ``weight`` multiplies each sample's counts."""
         return self._expectation(theta, cost, within, weight, per_part=False)
 
-    def marginals(self, theta, *, cost=None, within=None) -> GraphTables:
+    def marginals(self, theta: Any, *, cost: Any = None, within: Any = None) -> GraphTables:
         """Probability of every label part: node (rows, labels), edge (edges, labels, labels), a table per clique."""
         return self._expectation(theta, cost, within, None, per_part=True).counts
 
-    def _expectation(self, theta, cost, within, weight, per_part) -> Expectation:
+    def _expectation(self, theta: Any, cost: Any, within: Any, weight: Any, per_part: Any) -> Expectation:
         tables, codes = combined(theta, cost, within), self._contradicts(within)
         weight = _weights(theta, weight)
         with self.telling():
@@ -84,7 +86,9 @@ class GraphSums(GraphMaxima):
                 add_answer(tables, s, found.unary, found.factor, float(weight[s]), counts)
         return log_z, counts
 
-    def _contradicting_sums(self, tables: GraphTables, codes, weight) -> tuple[np.ndarray, GraphTables]:
+    def _contradicting_sums(
+        self, tables: GraphTables, codes: Any, weight: Any
+    ) -> tuple[np.ndarray, GraphTables]:
         """Sums over the labelings that contradict, one table per part: a mixture of the sums of the copies."""
         copies = first_contradictions(tables, codes)
         own = copies.tables.per_edge()
@@ -96,7 +100,7 @@ class GraphSums(GraphMaxima):
         fold(counts, copies.sample[alive], out, np.add)
         return log_z, out
 
-    def entropy(self, theta, *, cost=None, within=None) -> np.ndarray:
+    def entropy(self, theta: Any, *, cost: Any = None, within: Any = None) -> np.ndarray:
         """Entropy (nats) of every sample's distribution ``p(y) ~ exp(f(y) + cost(y))``.
 
         Where sums are not exact it is ``log Z - <theta, marginals>``, the entropy of the free energy.
@@ -143,7 +147,9 @@ class GraphSums(GraphMaxima):
         energy = replace(one, node=node, edge=edge, factors=factors).dot(mu)
         return float(log_z - self.score(one, codes)[0] - energy)
 
-    def sample(self, theta, n_draws: int = 1, *, random_state=None, cost=None, within=None) -> np.ndarray:
+    def sample(
+        self, theta: Any, n_draws: int = 1, *, random_state: Any = None, cost: Any = None, within: Any = None
+    ) -> np.ndarray:
         """Exact samples from ``p(y) ~ exp(f(y) + cost(y))``. Exact inference only.
 
         Returns

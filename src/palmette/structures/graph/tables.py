@@ -73,7 +73,7 @@ class GraphTables(ChainTables):
     allowed: LabelSets | None = field(default=None, kw_only=True)
 
     @property
-    def shapes(self) -> tuple:
+    def shapes(self) -> tuple[Any, ...]:
         """Shapes of the tables of nodes, edges and cliques."""
         return (self.node.shape, self.edge.shape, *(table.shape for table in self.factors))
 

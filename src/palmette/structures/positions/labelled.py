@@ -59,7 +59,7 @@ class LabelledPositions(Structure):
     def log_proba(self, theta: Any, codes: Any, *, cost: Any = None, within: Any = None) -> np.ndarray:
         """Log-probability of given outputs."""
         given = self.score(theta, codes, cost=cost, within=within)
-        return given - self.log_partition(theta, cost=cost, within=within)  # type: ignore[attr-defined]
+        return given - self.log_partition(theta, cost=cost, within=within)
 
 
 def differ(annotation: np.ndarray, codes: np.ndarray, offsets: np.ndarray) -> np.ndarray:

@@ -168,7 +168,7 @@ class LinearScorer:
 
     # -- one sample at a time -----------------------------------------------------------------------------------
 
-    def raw(self, batch: Batch) -> tuple:
+    def raw(self, batch: Batch) -> tuple[Any, ...]:
         """Inputs and layout as the per-sample kernels take them (``palmette._kernels.sample_scores``)."""
         rows = batch.rows
         blocks = self.blocks

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 
@@ -51,7 +52,7 @@ class ChainTables:
         return self.n_labels
 
     @property
-    def shapes(self) -> tuple:
+    def shapes(self) -> tuple[Any, ...]:
         """Shapes of the tables of nodes, edges and (if any) triples."""
         return tuple(table.shape for table in (self.node, self.edge, self.triple) if table is not None)
 
@@ -76,7 +77,7 @@ class ChainTables:
         return 0 if self.triple is not None and len(self.triple) == 1 and self.n_triples != 1 else 1
 
     @property
-    def arguments(self) -> tuple:
+    def arguments(self) -> tuple[Any, ...]:
         """The tables as the kernels of their order take them."""
         if self.triple is None:
             return self.node, self.edge, self.edge_step, self.offsets
@@ -126,6 +127,10 @@ class ChainTables:
     def any(self) -> bool:
         """Whether two outputs differ, given the difference of their counts."""
         return bool(np.any(self.node))
+
+    def distance(self) -> float:
+        """How many positions of two outputs differ, given the difference of their counts."""
+        return 0.5 * float(np.abs(self.node).sum())
 
     def position_cost(self, cost: np.ndarray) -> ChainTables:
         """A cost for every code at every position, shape (n_rows, n_labels), as tables to add to potentials."""

@@ -109,7 +109,7 @@ class PlackettLuce(KernelEstimator):
     ties: str = "exact"
     top: int | None = None
     regularizer: GroupLasso | None = None
-    kernel: Kernel | Nystroem | str | Callable | None = None
+    kernel: Kernel | Nystroem | str | Callable[..., Any] | None = None
     kernel_options: KernelOptions | None = None
     solver: Any = "auto"
     tol: float | None = 1e-4
@@ -118,7 +118,7 @@ class PlackettLuce(KernelEstimator):
     n_jobs: int = -1
     random_state: Any = 0
     verbose: int = 0
-    callbacks: Sequence[Callable] | None = None
+    callbacks: Sequence[Callable[..., Any]] | None = None
     warm_start: bool = False
 
     @property
@@ -126,7 +126,7 @@ class PlackettLuce(KernelEstimator):
         """Always rankings, with ties in any order; the weights of ranks play no part."""
         return Ranking(ties="best")
 
-    def _surrogate(self, classes: tuple = ()) -> PlackettLuceLoss:
+    def _surrogate(self, classes: tuple[Any, ...] = ()) -> PlackettLuceLoss:
         return PlackettLuceLoss(self.ties, self.top)
 
     def _check_structure(self) -> None:

@@ -108,7 +108,7 @@ class Ranking(Structure):
         """Raise ValueError unless the position weights make sense."""
         self.weights(1)
 
-    def bind(self, classes: Sequence) -> Ranking:
+    def bind(self, classes: Sequence[Any]) -> Ranking:
         """This structure, its settings checked."""
         if self.ties not in ("given", "best"):
             raise ValueError(f"Ranking: ties must be 'given' or 'best', got {self.ties!r}")
@@ -212,11 +212,11 @@ class Ranking(Structure):
         """
         return self._extreme(theta, cost, within, 1.0)
 
-    def worst(self, theta, *, cost=None, within=None) -> Best:
+    def worst(self, theta: Any, *, cost: Any = None, within: Any = None) -> Best:
         """Lowest-scoring ranking of every query; values include the cost."""
         return self._extreme(theta, cost, within, -1.0)
 
-    def _extreme(self, theta, cost, within, sign) -> Best:
+    def _extreme(self, theta: Any, cost: Any, within: Any, sign: Any) -> Best:
         self._check(theta, cost, within)
         position = self.weights(theta.longest)
         keys = _sort_keys(theta, cost, within, position)
@@ -233,7 +233,7 @@ class Ranking(Structure):
             ranks = self._assigned(theta, cost, within, position, sign)
         return Best(ranks, self.score(theta, ranks, cost=cost))
 
-    def _assigned(self, theta, cost, within, position, sign) -> np.ndarray:
+    def _assigned(self, theta: Any, cost: Any, within: Any, position: Any, sign: Any) -> np.ndarray:
         ranks = np.empty(len(theta.node), np.int32)
         for s, (lo, hi) in enumerate(_bounds(theta)):
             found = _ranked(theta, cost, within, position, lo, hi, sign, 1)
@@ -247,7 +247,8 @@ class Ranking(Structure):
     ) -> np.ndarray | None:
         """The best ranks that agree with known grades, or contradict them, without a search; None if it takes one."""
         agrees, grades = within.agrees, within.contradicts
-        if (agrees is None) == (grades is None) or np.any((agrees if grades is None else grades) < 0):
+        known = agrees if grades is None else grades
+        if (agrees is None) == (grades is None) or known is None or np.any(known < 0):
             return None
         sample = np.repeat(np.arange(len(theta)), np.diff(theta.offsets))
         ranks = np.empty(len(theta.node), np.int32)
@@ -266,7 +267,9 @@ class Ranking(Structure):
             ranks[own[r]], ranks[own[r + 1]] = r + 1, r
         return ranks
 
-    def k_best(self, theta, k: int, *, cost=None, within=None) -> list[list[tuple[np.ndarray, float]]]:
+    def k_best(
+        self, theta: Any, k: int, *, cost: Any = None, within: Any = None
+    ) -> list[list[tuple[np.ndarray, float]]]:
         """The k best distinct rankings of every query, best first; fewer where fewer exist.
 
         By exchanges of neighbours in the sorted order; with a cost or restriction by Murty's method on assignments.
@@ -307,7 +310,7 @@ class Ranking(Structure):
 
     # -- given --------------------------------------------------------------------------------------------------
 
-    def score(self, theta, codes, *, cost=None, within=None) -> np.ndarray:
+    def score(self, theta: Any, codes: Any, *, cost: Any = None, within: Any = None) -> np.ndarray:
         """Score plus cost of given rankings; -inf for one that the restriction forbids."""
         from palmette.structures.ranking.kernels.given import ranking_scores
 
@@ -355,7 +358,9 @@ class Ranking(Structure):
         """Whether given rankings are out of the order of the grades of an annotation, bool (n_samples,)."""
         return out_of_order(grades_of(np.asarray(annotation)), ranks_of(np.asarray(codes)), theta.offsets)
 
-    def count(self, theta, codes, *, weight=None, into: RankingTables | None = None) -> RankingTables:
+    def count(
+        self, theta: Any, codes: Any, *, weight: Any = None, into: RankingTables | None = None
+    ) -> RankingTables:
         """Weights of the ranks of all documents, each query's times its ``weight``; added to ``into`` if given."""
         from palmette.structures.ranking.kernels.given import add_ranking_counts
 
@@ -442,7 +447,7 @@ def is_proportional(discount: np.ndarray, position: np.ndarray) -> bool:
     return bool(np.all(np.abs(discount[: len(position)] - scaled) <= 1e-14 * abs(discount[0])))
 
 
-def _gains(theta, cost, within, position, lo, hi, sign) -> np.ndarray:
+def _gains(theta: Any, cost: Any, within: Any, position: Any, lo: Any, hi: Any, sign: Any) -> np.ndarray:
     """What each document adds at each rank, documents by ranks; -inf where it may not stand."""
     gain = np.multiply.outer(theta.node[lo:hi], position[: hi - lo])
     if cost is not None:
@@ -453,12 +458,16 @@ def _gains(theta, cost, within, position, lo, hi, sign) -> np.ndarray:
     return gain
 
 
-def _ranked(theta, cost, within, position, lo, hi, sign, k) -> list[tuple[np.ndarray, float]]:
+def _ranked(
+    theta: Any, cost: Any, within: Any, position: Any, lo: Any, hi: Any, sign: Any, k: Any
+) -> list[tuple[np.ndarray, float]]:
     """The k best rankings of the query with the rows ``lo:hi`` under a cost and a restriction."""
     gain, score = _gains(theta, cost, within, position, lo, hi, sign), theta.node[lo:hi]
     if within is not None and not (within.agrees is None and within.contradicts is None):
-        own = [each if each is None else each[lo:hi] for each in (within.agrees, within.contradicts)]
-        return restricted_rankings(gain, score, *own, k)
+        agrees, contradicts = (
+            None if own is None else own[lo:hi] for own in (within.agrees, within.contradicts)
+        )
+        return restricted_rankings(gain, score, agrees, contradicts, k)
     return list(islice(assignments(gain, score, k), k))
 
 

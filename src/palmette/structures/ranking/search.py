@@ -10,6 +10,7 @@ import heapq
 import math
 from collections.abc import Callable, Iterator
 from itertools import islice
+from typing import Any
 
 import numpy as np
 
@@ -40,7 +41,7 @@ def assignments(gain: np.ndarray, score: np.ndarray, k: int) -> Iterator[tuple[n
     if not assign(cost, *state):
         return
 
-    def entry(start: int, banned: np.ndarray, state: tuple) -> tuple:
+    def entry(start: int, banned: np.ndarray, state: tuple[Any, ...]) -> tuple[Any, ...]:
         column_of = state[2]
         # The columns decide among equal values; no two entries have the same.
         return -_total(own[rows, column_of]), tuple(column_of.tolist()), start, banned, state
@@ -139,7 +140,7 @@ def by_exchanges(
     """
     _check_orders(n, k)
     start = tuple(range(n))
-    waiting: list[tuple] = [(-value, start, start)]
+    waiting: list[tuple[Any, ...]] = [(-value, start, start)]
     seen = {start}
     for _ in range(k):
         if not waiting:

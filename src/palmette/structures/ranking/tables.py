@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 
@@ -28,7 +29,7 @@ class RankingTables:
         return len(self.offsets) - 1
 
     @property
-    def shapes(self) -> tuple:
+    def shapes(self) -> tuple[Any, ...]:
         """Shape of the scores."""
         return (self.node.shape,)
 
@@ -53,6 +54,10 @@ class RankingTables:
     def any(self) -> bool:
         """Whether two rankings differ, given the difference of their counts."""
         return bool(np.any(self.node))
+
+    def distance(self) -> float:
+        """How far two rankings are apart, given the difference of their counts: half the change of rank weights."""
+        return 0.5 * float(np.abs(self.node).sum())
 
     def check(self) -> None:
         """Refuse what would let a kernel read past an array, and scores that cannot be compared."""

@@ -178,10 +178,10 @@ class SegmentScorer:
             part[:] = np.where(own >= 0, own + (name == "segment") * self.tokens.n_columns, -1)
         return column
 
-    def _parts(self, *vectors: np.ndarray) -> list[tuple]:
+    def _parts(self, *vectors: np.ndarray) -> list[tuple[Any, ...]]:
         """Each linear scorer with its stretch of the vectors, the one of tokens first."""
         blocks, n = self.blocks, self.tokens.n_params
-        parts: list[tuple] = [("tokens", self.tokens, *(v[:n] for v in vectors))]
+        parts: list[tuple[Any, ...]] = [("tokens", self.tokens, *(v[:n] for v in vectors))]
         return parts + [(k, s, *(v[blocks[k]] for v in vectors)) for k, s in self.others.items()]
 
     # -- score and pull back ------------------------------------------------------------------------------------

@@ -75,14 +75,16 @@ class SemiMarkov(SegmentInference):
         {"codec": ("segments",), "encoder": (*ROW_ENCODERS, "segments"), "scorer": ("segments",)}
     )
 
-    def __init__(self, max_length: Any, segment_features: Callable | None = None, outside: Any = "O") -> None:
+    def __init__(
+        self, max_length: Any, segment_features: Callable[..., Any] | None = None, outside: Any = "O"
+    ) -> None:
         self.max_length = max_length
         self.segment_features = segment_features
         self.outside = outside
 
     # -- the door: what users give and get ----------------------------------------------------------------------
 
-    def longest(self, classes: tuple) -> np.ndarray:
+    def longest(self, classes: tuple[Any, ...]) -> np.ndarray:
         """Longest segment of every label, int64."""
         given = self.max_length
         if not isinstance(given, Mapping):

@@ -7,6 +7,7 @@ it, so it is an array like any label sequence, and equal codes mean equal segmen
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -217,7 +218,7 @@ class Prepared:
         return len(self.offsets) - 1
 
     @property
-    def tables(self) -> tuple:
+    def tables(self) -> tuple[Any, ...]:
         """The first arguments of every kernel."""
         return self.whole, self.edge, self.step, self.offsets
 
@@ -227,7 +228,7 @@ class Prepared:
         return inside * (self.whole.shape[2] // self.n_flags) + state // self.n_flags
 
 
-def prepare(theta: SegmentTables, cost, within, sign: float = 1.0) -> Prepared:
+def prepare(theta: SegmentTables, cost: Any, within: Any, sign: float = 1.0) -> Prepared:
     """``sign * (theta + cost)`` as whole segments, -inf on forbidden ones; labels with flags if one must contradict."""
     from palmette.structures.segments.kernels.parts import whole_scores
 
@@ -240,7 +241,7 @@ def prepare(theta: SegmentTables, cost, within, sign: float = 1.0) -> Prepared:
     return _with_contradiction(plain, within.contradicts)
 
 
-def combined(theta: SegmentTables, cost, within, sign: float = 1.0) -> SegmentTables:
+def combined(theta: SegmentTables, cost: Any, within: Any, sign: float = 1.0) -> SegmentTables:
     """``sign * (theta + cost)`` with -inf on forbidden parts."""
     if not isinstance(theta, SegmentTables):
         raise TypeError(f"the potentials of segments are SegmentTables, got {type(theta).__name__}")
@@ -295,7 +296,7 @@ def _with_contradiction(plain: Prepared, codes: np.ndarray) -> Prepared:
     )
 
 
-def without_flags(array: np.ndarray, n_flags: int, n_axes: int, reduce=np.sum) -> np.ndarray:
+def without_flags(array: np.ndarray, n_flags: int, n_axes: int, reduce: Any = np.sum) -> np.ndarray:
     """Fold the flags of the last ``n_axes`` axes away: marginals add, max-marginals take ``reduce=np.max``."""
     if n_flags == 1:
         return array

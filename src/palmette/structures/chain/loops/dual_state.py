@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import copy
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -30,8 +29,6 @@ class DualState(CompiledLoop):
     where ``D = 0``.
     """
 
-    OWN = ("residual", "residual_edge", "entropy", "gap")  # arrays that visits change
-
     @classmethod
     def why_not(cls, problem: Any) -> str | None:
         """What it cannot take of a problem, or nothing; None but for the log loss of chains of order 1."""
@@ -52,8 +49,10 @@ class DualState(CompiledLoop):
     def __init__(self, problem: Any, dtype: Any) -> None:
         from palmette.structures.chain.kernels.packed import Weights
 
-        chains = self.chains = packed(problem, dtype)
-        self.data, self.weight = chains.view(problem.samples), problem.samples.weight
+        self.chains: Any = packed(problem, dtype)
+        chains = self.chains
+        self.data: Any = chains.view(problem.samples)
+        self.weight: Any = problem.samples.weight
         reg, edge = problem.regularizer, problem.scorer.blocks["edge"]
         at_edge = edge.start if edge.stop > edge.start else 0
         (self.l2_node, self.l2_edge), (self.l1_node, self.l1_edge) = (
@@ -76,13 +75,14 @@ class DualState(CompiledLoop):
         has_l1 = self.l1_node > 0.0 or self.l1_edge > 0.0
         self.z = chains.pack_weights(none) if has_l1 else Weights(*(np.empty(0, dtype) for _ in self.w))
 
-    def copy(self) -> Self:
-        """The same with arrays of its own; the data are shared."""
-        other = copy.copy(self)
-        for name in self.OWN:
-            setattr(other, name, getattr(self, name).copy())
-        other.w, other.z = (type(parts)(*(part.copy() for part in parts)) for parts in (self.w, self.z))
-        return other
+    def bind(self, problem: Any) -> None:
+        """Take up the samples of ``problem``: a state that was pickled or copied has the variables alone."""
+        if self.chains is None:
+            self.chains = packed(problem, self.w.rows.dtype)
+            self.data, self.weight = self.chains.view(problem.samples), problem.samples.weight
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "chains": None, "data": None, "weight": None}
 
     def visit(self, order: np.ndarray) -> int:
         """An ascent step on each sample of ``order``; returns how many were out of range and left as they are."""

@@ -47,7 +47,7 @@ class PackedBlocks(CompiledLoop):
         self.scratch = chains.zeros()
         lengths = np.diff(chains.offsets)
         can = not len(problem.scorer.ptr) and are_even(problem)
-        self._gram: tuple | None = None
+        self._gram: tuple[Any, ...] | None = None
         if can if gram is None else gram:
             starts = np.concatenate([[0], np.cumsum(lengths**2)])
             if 8 * starts[-1] <= GRAM_BYTES:

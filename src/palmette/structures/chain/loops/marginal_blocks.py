@@ -115,7 +115,7 @@ class PackedMarginals(ChainMarginals):
     """The same steps by the compiled loop over packed chains."""
 
     compiled = True
-    accepts = PackedBlocks.accepts  # type: ignore[assignment]
+    accepts = PackedBlocks.accepts
 
     def __init__(self, problem: Any) -> None:
         super().__init__(problem)

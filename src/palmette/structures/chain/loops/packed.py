@@ -34,12 +34,14 @@ def packed(problem: Any, dtype: Any) -> PackedChains:
     """The samples of a problem packed, in this precision; kept with the problem."""
     memory, wanted = problem.memory, ("packed", np.dtype(dtype))
     if wanted not in memory:
-        there = next((chains for chains in memory.values() if isinstance(chains, PackedChains)), None)
-        if there is None:
+        # From others only if these have all digits: what is rounded once would make results depend on who asked first.
+        there = (chains for chains in memory.values() if isinstance(chains, PackedChains))
+        whole = next((chains for chains in there if chains.dtype == float or not chains.valued), None)
+        if whole is None:
             rules = getattr(problem.structure, "rules", None)
             memory[wanted] = PackedChains(problem.scorer, problem.whole, dtype, rules)
         else:
-            memory[wanted] = there.astype(dtype)
+            memory[wanted] = whole.astype(dtype)
     return memory[wanted]
 
 
@@ -109,6 +111,12 @@ class PackedChains:
         }
         other.inputs = self.inputs._replace(**values)
         return other
+
+    @property
+    def valued(self) -> bool:
+        """Whether features have values other than 1."""
+        inputs = self.inputs
+        return any(len(part) for part in (inputs.multi_value, inputs.single_value, inputs.edge_value))
 
     def slice(self, start: int, stop: int) -> PackedChains:
         """Samples ``start:stop``; the long arrays are views, and what does not depend on samples is shared."""

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from palmette.contracts.executor import State
 from palmette.data.batch import SparseRows
 from palmette.loops.table import CompiledLoop, compiled_as
 from palmette.structures.chain.loops.packed import packed, packs_plain
@@ -26,10 +27,14 @@ class PackedDiagonal(CompiledLoop):
 
     def __call__(self, w: np.ndarray) -> np.ndarray:
         """The diagonal at ``w``, shape (n_params,)."""
-        from palmette.structures.chain.kernels.packed_diagonal import diagonal_pass
+        return self.problem.in_sequence(_diagonal, w)
 
-        chains = packed(self.problem, float)
-        weights, h = chains.pack_weights(w), chains.zeros()
-        factor, transposed, _ = chains.edge_factors(weights)
-        diagonal_pass(chains.view(self.problem.samples), weights, factor, transposed, h)
-        return chains.unpack(h)
+
+def _diagonal(problem: Any, state: State, w: np.ndarray) -> np.ndarray:
+    from palmette.structures.chain.kernels.packed_diagonal import diagonal_pass
+
+    chains = packed(problem, float)
+    weights, h = chains.pack_weights(w), chains.zeros()
+    factor, transposed, _ = chains.edge_factors(weights)
+    diagonal_pass(chains.view(problem.samples), weights, factor, transposed, h)
+    return chains.unpack(h)

@@ -49,7 +49,7 @@ class PackedPass(CompiledLoop):
         if mode == "lock_free":
             parts, n_steps = np.array_split(order, executor.threads), len(order)
             done = np.cumsum([0, *map(len, parts)])
-            work = [(part, *vectors, int(before)) for part, before in zip(parts, done)]
+            work: list[tuple[Any, ...]] = [(part, *vectors, int(before)) for part, before in zip(parts, done)]
         else:
             parts = np.array_split(order, SHARDS)
             n_steps = len(parts[0])
@@ -100,7 +100,7 @@ def _unpack(chains: PackedChains, vectors: list[Weights], state: PassState) -> N
         setattr(state, name, chains.unpack(part))
 
 
-def _run_part(part: tuple, _: Any, run: Callable[..., tuple[float, int]]) -> tuple[float, int]:
+def _run_part(part: tuple[Any, ...], _: Any, run: Callable[..., tuple[float, int]]) -> tuple[float, int]:
     return run(*part)
 
 
