@@ -262,7 +262,7 @@ def test_partial_fit_grows_the_layout(rng):
 
 
 def test_blocks_of_rows_change_nothing(rng, monkeypatch):
-    from palmette.structures.chain import edge_scorer
+    from palmette.structures.positions import edge_scorer
 
     X, Y = switches(rng, 40)
     model = CRF(Chain(), edge_features="all").fit(X, Y)
