@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -13,13 +13,16 @@ from palmette.contracts.solver import Callback, Progress, RunState
 from palmette.solvers.driver import Driven
 from palmette.structures.chain.loops import packed as packing
 
+if TYPE_CHECKING:
+    from palmette.contracts.problem import SampledProblem
+
 Pass = Callable[[Any, np.ndarray, float, int], float]
 
 
 class _Work(NamedTuple):
     """What epochs work on."""
 
-    problem: Any
+    problem: SampledProblem
     chains: Any
     l2: float
     visit: Pass
@@ -83,7 +86,7 @@ class CRFsuiteSGD(Driven):
     random_state: int = 0
     callbacks: Sequence[Callback] = field(default=())
 
-    def prepare(self, problem: Any) -> _Work:
+    def prepare(self, problem: SampledProblem) -> _Work:
         """The packed chains, and the epochs on them."""
         chains = packing.packed(problem, np.float64)
         l2 = float(problem.regularizer.l2.max(initial=0.0))
@@ -128,7 +131,7 @@ class CRFsuiteSGD(Driven):
         """Those of the last epoch; at the end those of the best."""
         return run.w.copy()
 
-    def _visit(self, problem: Any, chains: Any, decay: float) -> Pass:
+    def _visit(self, problem: SampledProblem, chains: Any, decay: float) -> Pass:
         """One epoch from packed weights, which it changes, on the samples of an order; returns the losses met."""
         from palmette.structures.chain.kernels.packed_sgd import sgd_pass
 
@@ -138,7 +141,7 @@ class CRFsuiteSGD(Driven):
         )
 
     def _calibrate(
-        self, problem: Any, chains: Any, visit: Pass, l2: float, order: np.ndarray
+        self, problem: SampledProblem, chains: Any, visit: Pass, l2: float, order: np.ndarray
     ) -> tuple[float, float]:
         """The step size of the best trial, and the passes over the data that the trials took."""
         share = len(order) / problem.n_samples

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 if TYPE_CHECKING:
+    from palmette.contracts.structure import Structure
     from palmette.regularizers.elastic import ElasticNet
 
 
@@ -27,9 +29,15 @@ class Problem(Protocol):
     most, and ``refine()``, which asks for better maxima and says whether there are any.
     """
 
-    n_params: int
     regularizer: ElasticNet
-    smooth: bool
+
+    @property
+    def n_params(self) -> int:
+        """Number of weights P."""
+
+    @property
+    def smooth(self) -> bool:
+        """Whether the data term is differentiable."""
 
     def loss(self, w: np.ndarray) -> tuple[float, np.ndarray]:
         """Value >= 0 of the data term at ``w`` (P,), and its (sub)gradient (P,) in memory of its own."""
@@ -46,13 +54,33 @@ class SampledProblem(Problem, Protocol):
         ``batch`` (inputs), ``codes`` (true outputs) and ``weight`` (N,).
     structure, scorer, surrogate
         What an output is, how it is scored, and what is minimised.
+    whole : Batch
+        The inputs as they are before a decomposition cuts them.
+    memory : dict
+        What compiled loops make of the whole inputs, kept from call to call.
+    executor : Executor
+    placed : dict
+        What the executor keeps of the samples, by name.
     """
 
-    n_samples: int
     samples: Any
-    structure: Any
+    structure: Structure
     scorer: Any
     surrogate: Any
+    whole: Any
+    memory: dict[Any, Any]
+    executor: Any
+    placed: dict[str, Any]
+
+    @property
+    def n_samples(self) -> int:
+        """Number of samples N, or of their pieces."""
+
+    def value(self, w: np.ndarray) -> float:
+        """Value of the data term at ``w``, without a gradient where that is cheaper."""
+
+    def in_sequence(self, function: Callable[..., Any], *broadcast: Any) -> Any:
+        """``function(problem, state, *broadcast)`` where all samples are: a pass sample by sample, as one call."""
 
     def sample_loss(self, i: int, w: np.ndarray) -> tuple[float, Any, Any]:
         """Sample ``i``: its unweighted value, its weighted gradient in the shape of its potentials, its inputs.

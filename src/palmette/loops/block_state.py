@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 
+from palmette.contracts.problem import SampledProblem
 from palmette.errors import MissingCapability
 from palmette.loops.table import Loop
 
@@ -37,7 +38,7 @@ class BlockState:
     )  # arrays that do not stay with the samples
 
     @staticmethod
-    def at_zero(problem: Any) -> dict[str, Any]:
+    def at_zero(problem: SampledProblem) -> dict[str, Any]:
         """What every block lacks at ``w = 0``, where all mass is on the truth."""
         n = problem.n_samples
         w = np.zeros(problem.n_params)
@@ -76,7 +77,7 @@ class BlockState:
         self.trail[:], self.trail_share, self.epoch, self.n_oracle = 0.0, 0.0, 0, 0.0
         self.gap[:] = np.inf
 
-    def fits(self, problem: Any) -> bool:
+    def fits(self, problem: SampledProblem) -> bool:
         """Whether these variables belong to the samples of ``problem``."""
         return len(self.gap) == problem.n_samples and len(self.w) == problem.n_params
 
@@ -123,7 +124,7 @@ class SampleBlocks(Loop):
         return step
 
 
-def require_parts(problem: Any, solver: str) -> None:
+def require_parts(problem: SampledProblem, solver: str) -> None:
     """Refuse a loss that marginals of nodes and edges do not determine."""
     task_loss = problem.surrogate.task_loss
     if getattr(task_loss, "way", None) != "parts":

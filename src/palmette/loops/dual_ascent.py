@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from palmette.contracts.executor import State
+from palmette.contracts.problem import SampledProblem
 from palmette.loops.table import find
 
 
@@ -23,10 +24,10 @@ class DualVariables(Protocol):
     weight: np.ndarray
     gap: np.ndarray
 
-    def __init__(self, problem: Any, dtype: Any) -> None:
+    def __init__(self, problem: SampledProblem, dtype: Any) -> None:
         """The variables of a problem at ``w = 0``, in this precision."""
 
-    def bind(self, problem: Any) -> None:
+    def bind(self, problem: SampledProblem) -> None:
         """Take up the samples of ``problem``: a state that was pickled or copied has the variables alone."""
 
     def start_from(self, w: np.ndarray) -> None:
@@ -56,7 +57,9 @@ class PlacedVariables:
         To go on from; it is left as it is.
     """
 
-    def __init__(self, problem: Any, dtype: Any = None, state: DualVariables | None = None) -> None:
+    def __init__(
+        self, problem: SampledProblem, dtype: Any = None, state: DualVariables | None = None
+    ) -> None:
         self.problem, self.weight = problem, problem.samples.weight
         self.gap = problem.in_sequence(_begin, dtype, copy.deepcopy(state))
 
@@ -70,17 +73,17 @@ class PlacedVariables:
         return self.problem.in_sequence(_give_away)
 
 
-def _begin(problem: Any, state: State, dtype: Any, given: DualVariables | None) -> np.ndarray:
+def _begin(problem: SampledProblem, state: State, dtype: Any, given: DualVariables | None) -> np.ndarray:
     state["dual"] = find("dual", problem)(problem, dtype) if given is None else given
     state["dual"].bind(problem)
     return state["dual"].gap
 
 
-def _ask(problem: Any, state: State, what: str, *arguments: Any) -> tuple[Any, np.ndarray]:
+def _ask(problem: SampledProblem, state: State, what: str, *arguments: Any) -> tuple[Any, np.ndarray]:
     variables = state["dual"]
     variables.bind(problem)
     return getattr(variables, what)(*arguments), variables.gap
 
 
-def _give_away(problem: Any, state: State) -> DualVariables:
+def _give_away(problem: SampledProblem, state: State) -> DualVariables:
     return copy.copy(state.pop("dual"))

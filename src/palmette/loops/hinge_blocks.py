@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -67,7 +67,7 @@ class GenericBlocks(SampleBlocks):
         return full
 
 
-def first_best(values: Iterable[float], tie: float = TIE) -> int:
+def first_best(values: Sequence[float] | np.ndarray, tie: float = TIE) -> int:
     """Position of the maximum, the first of those that are equal up to rounding."""
     best = 0
     for m, value in enumerate(values):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from palmette._kernels.constants import SMALLEST_SCALE
 from palmette.contracts.executor import State
+from palmette.contracts.problem import SampledProblem
 from palmette.loops.table import Loop, find
 
 
@@ -50,7 +51,7 @@ class Stretches(Protocol):
 
 
 def run_epoch(
-    problem: Any, w: np.ndarray, order: np.ndarray, batch: int, n_steps: int, limit: float
+    problem: SampledProblem, w: np.ndarray, order: np.ndarray, batch: int, n_steps: int, limit: float
 ) -> Epoch:
     """Visit the samples of ``order`` in mini-batches, where they are.
 
@@ -62,7 +63,13 @@ def run_epoch(
 
 
 def _epoch(
-    problem: Any, state: State, w: np.ndarray, order: np.ndarray, batch: int, n_steps: int, limit: float
+    problem: SampledProblem,
+    state: State,
+    w: np.ndarray,
+    order: np.ndarray,
+    batch: int,
+    n_steps: int,
+    limit: float,
 ) -> Epoch:
     stretches: Stretches = (find("pegasos", problem) or GenericStretches)(problem)
     total, gradient, offset, end = np.zeros_like(w), np.zeros_like(w), 0.0, 0

@@ -13,13 +13,16 @@ from palmette.contracts.training import Encoded, WeightOptions
 from palmette.features.choose_encoder import make_encoder
 from palmette.features.encoded import EncodedInputs
 from palmette.registry import register
+from palmette.structures.graph import best as maxima
+from palmette.structures.graph import given as labelings
+from palmette.structures.graph import sums as totals
 from palmette.structures.graph.cliques import NO_LABEL
 from palmette.structures.graph.encoder import GraphEncoder
 from palmette.structures.graph.explain import explain
-from palmette.structures.graph.inference import GraphInference
 from palmette.structures.graph.inputs import GraphInput, graph_inputs
-from palmette.structures.graph.methods import INFERENCE, SUMS
+from palmette.structures.graph.methods import INFERENCE, SUMS, GraphMethods
 from palmette.structures.graph.scorer import GraphScorer
+from palmette.structures.positions.labelled import LabelledPositions
 
 CHOICES = {
     "parameters": ("shared", "own"),
@@ -30,7 +33,7 @@ CHOICES = {
 
 
 @register("structure")
-class Graph(GraphInference):
+class Graph(GraphMethods, LabelledPositions):
     """Markov networks of any shape: one label per node, potentials on nodes, edges and cliques.
 
     The score of a labeling is ``sum_v node[v, y_v] + sum_e edge[e, y_a, y_b] + sum over cliques``, where edge e joins
@@ -125,6 +128,15 @@ class Graph(GraphInference):
         "the restriction, the labels of the node types and the at-most-one factors at once; allow more labels, or "
         "leave factors out"
     )
+
+    # -- answers ------------------------------------------------------------------------------------------------
+
+    score, count = labelings.score, labelings.count
+    best, worst, k_best, max_marginals = maxima.best, maxima.worst, maxima.k_best, maxima.max_marginals
+    bounded_best, bounds, finds_best = maxima.bounded_best, maxima.bounds, maxima.finds_best
+    relaxes, relaxed_best = maxima.relaxes, maxima.relaxed_best
+    log_partition, expectation, marginals = totals.log_partition, totals.expectation, totals.marginals
+    entropy, sample, min_risk = totals.entropy, totals.sample, totals.min_risk
 
     def bind(self, classes: Sequence[Any]) -> Graph:
         """A copy for one model, which knows its number of labels and keeps its own account of what is approximate."""

@@ -177,6 +177,11 @@ class GraphMethods:
         if not quiet:
             tally.warn()
 
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(super().__getstate__())  # type: ignore[call-overload]
+        state.pop("_tally_now", None)  # what is being noted in a call that goes on
+        return state
+
     def _note(self, task: str, method: str, memory: dict[Any, Any], converged: bool = True) -> None:
         tally = self._tally
         if tally is not None:
@@ -187,7 +192,7 @@ class GraphMethods:
         tally = self._tally
         return None if tally is None else tally.kept(name, memory, lambda: np.zeros(size))
 
-    def _relaxation(self, graph: FactorGraph, memory: dict[Any, Any]) -> Relaxation:
+    def relaxation_of(self, graph: FactorGraph, memory: dict[Any, Any]) -> Relaxation:
         """A maximum over the local polytope, from where the last one was."""
         from palmette.inference.relaxation import RelaxationState, relax
 
@@ -210,7 +215,7 @@ class GraphMethods:
 
     # -- choosing -----------------------------------------------------------------------------------------------
 
-    def _parted(self, tables: GraphTables) -> tuple[np.ndarray, list[int]]:
+    def parted(self, tables: GraphTables) -> tuple[np.ndarray, list[int]]:
         """The samples that are forests, and the others."""
         forest = tables.layout.forest
         return np.flatnonzero(forest), np.flatnonzero(~forest).tolist()
@@ -218,7 +223,7 @@ class GraphMethods:
     def _memory(self) -> float:
         return MEMORY if self.memory_limit is None else float(self.memory_limit)
 
-    def _tree(self, topology: Topology) -> JunctionTree | None:
+    def tree_of(self, topology: Topology) -> JunctionTree | None:
         """The junction tree of a graph, if it is within the memory limit."""
         key = ("too wide", self.memory_limit)
         if key in topology.memory:
@@ -238,9 +243,10 @@ class GraphMethods:
         )
         return None
 
-    def _exact_tree(self, tables: GraphTables, s: int, answer: str) -> JunctionTree:
+    def exact_tree(self, tables: GraphTables, s: int, answer: str) -> JunctionTree:
+        """The junction tree of a sample, which an answer needs."""
         topology = shape_of(tables, s).topology
-        tree = self._tree(topology)
+        tree = self.tree_of(topology)
         if tree is None:
             error = topology.memory["too wide", self.memory_limit]
             raise TooWide(
@@ -251,9 +257,10 @@ class GraphMethods:
             )
         return tree
 
-    def _require_exact(self, tables: GraphTables, answer: str) -> None:
-        for s in self._parted(tables)[1]:
-            self._exact_tree(tables, s, answer)
+    def require_exact(self, tables: GraphTables, answer: str) -> None:
+        """Raise :class:`TooWide` unless every sample can be answered exactly."""
+        for s in self.parted(tables)[1]:
+            self.exact_tree(tables, s, answer)
 
     def best_method(self, graph: FactorGraph) -> str:
         """The name of the method that finds the best labels of a graph with cycles."""
@@ -261,7 +268,7 @@ class GraphMethods:
             raise ValueError(f"Graph: inference must be one of {INFERENCE}, got {self.inference!r}")
         if self.inference not in ("auto", "exact"):
             return self.inference
-        tree = self._tree(graph.topology)
+        tree = self.tree_of(graph.topology)
         if tree is not None and tree.log2_size <= SMALL_TREE:
             return "junction_tree"
         if _function("is_submodular")(graph):
@@ -276,13 +283,14 @@ class GraphMethods:
             raise ValueError(f"Graph: sums must be one of {SUMS}, got {self.sums!r}")
         if self.sums in ("reweighted", "bethe"):
             return self.sums
-        if self._tree(topology) is not None or self.sums == "exact":
+        if self.tree_of(topology) is not None or self.sums == "exact":
             return "junction_tree"
         return "reweighted"
 
     # -- asking -------------------------------------------------------------------------------------------------
 
-    def _maximum(self, graph: FactorGraph, memory: dict[Any, Any]) -> Maximum:
+    def maximum_of(self, graph: FactorGraph, memory: dict[Any, Any]) -> Maximum:
+        """The best labels of a graph with cycles, by the method that serves it."""
         method = self.best_method(graph)
         with _naming(memory):
             if method == "junction_tree":
@@ -296,13 +304,15 @@ class GraphMethods:
         names = {"loopy": "loopy_max", "bounded": "bounded_max"}
         return _function(names.get(method, method))(graph)
 
-    def _log_sum(self, graph: FactorGraph, memory: dict[Any, Any]) -> float:
+    def log_sum_of(self, graph: FactorGraph, memory: dict[Any, Any]) -> float:
+        """The log-partition of a graph with cycles."""
         if self.sum_method(graph.topology) == "junction_tree":
             with _naming(memory):
                 return JunctionTree.of(graph.topology, self._memory()).log_partition(graph)
-        return self._sum(graph, memory).log_z
+        return self.sum_of(graph, memory).log_z
 
-    def _sum(self, graph: FactorGraph, memory: dict[Any, Any]) -> Sum:
+    def sum_of(self, graph: FactorGraph, memory: dict[Any, Any]) -> Sum:
+        """Log-partition and marginals of a graph with cycles."""
         method = self.sum_method(graph.topology)
         if method == "junction_tree":
             with _naming(memory):

@@ -97,7 +97,7 @@ class _Subset(NamedTuple):
     avoided: tuple[Any, ...]
 
 
-def k_best(
+def ranked_labelings(
     tables: GraphTables, k: int, best: Callable[[GraphTables], Any]
 ) -> list[list[tuple[np.ndarray, float]]]:
     """The k best distinct labelings of every sample, best first.

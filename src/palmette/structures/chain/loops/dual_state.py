@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from palmette.contracts.problem import SampledProblem
 from palmette.executors.shards import cut
 from palmette.loops.table import CompiledLoop, compiled_as
 from palmette.memory import check_size
@@ -30,7 +31,7 @@ class DualState(CompiledLoop):
     """
 
     @classmethod
-    def why_not(cls, problem: Any) -> str | None:
+    def why_not(cls, problem: SampledProblem) -> str | None:
         """What it cannot take of a problem, or nothing; None but for the log loss of chains of order 1."""
         reg, edge = problem.regularizer, problem.scorer.blocks["edge"]
         if compiled_as(problem.surrogate) != "log" or not packs(problem):
@@ -46,7 +47,7 @@ class DualState(CompiledLoop):
                     )
         return "" if reg.strongly_convex else "needs l2 > 0 on every weight"
 
-    def __init__(self, problem: Any, dtype: Any) -> None:
+    def __init__(self, problem: SampledProblem, dtype: Any) -> None:
         from palmette.structures.chain.kernels.packed import Weights
 
         self.chains: Any = packed(problem, dtype)
@@ -75,7 +76,7 @@ class DualState(CompiledLoop):
         has_l1 = self.l1_node > 0.0 or self.l1_edge > 0.0
         self.z = chains.pack_weights(none) if has_l1 else Weights(*(np.empty(0, dtype) for _ in self.w))
 
-    def bind(self, problem: Any) -> None:
+    def bind(self, problem: SampledProblem) -> None:
         """Take up the samples of ``problem``: a state that was pickled or copied has the variables alone."""
         if self.chains is None:
             self.chains = packed(problem, self.w.rows.dtype)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from palmette.contracts.problem import SampledProblem
 from palmette.loops.active_set import ActiveSet
 from palmette.loops.table import CompiledLoop, compiled_as
 from palmette.structures.chain.loops.packed import are_even, cost_table, packed, packs_plain
@@ -30,7 +29,7 @@ class PackedBlocks(CompiledLoop):
     variables = ActiveSet
 
     @classmethod
-    def accepts(cls, problem: Any) -> bool:
+    def accepts(cls, problem: SampledProblem) -> bool:
         """Chains of order 1 without edge features, under a hinge whose loss is a table of costs."""
         surrogate = problem.surrogate
         return (
@@ -39,7 +38,7 @@ class PackedBlocks(CompiledLoop):
             and compiled_as(surrogate.task_loss) == "parts"
         )
 
-    def __init__(self, problem: Any, gram: bool | None = None) -> None:
+    def __init__(self, problem: SampledProblem, gram: bool | None = None) -> None:
         super().__init__(problem)
         chains = self.chains = packed(problem, np.float64)
         self.data, self.cost = chains.view(problem.samples), cost_table(problem, chains)
@@ -47,7 +46,7 @@ class PackedBlocks(CompiledLoop):
         self.scratch = chains.zeros()
         lengths = np.diff(chains.offsets)
         can = not len(problem.scorer.ptr) and are_even(problem)
-        self._gram: tuple[Any, ...] | None = None
+        self._gram: tuple[np.ndarray, np.ndarray] | None = None
         if can if gram is None else gram:
             starts = np.concatenate([[0], np.cumsum(lengths**2)])
             if 8 * starts[-1] <= GRAM_BYTES:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from palmette._kernels.constants import NOTHING, TIE
+from palmette.contracts.problem import SampledProblem
 from palmette.contracts.structure import require
 from palmette.loops.block_state import BlockState, SampleBlocks
 from palmette.structures.chain.chain import Chain
@@ -25,7 +25,7 @@ class Marginals(BlockState):
     solver = "smo"
 
     @classmethod
-    def at_truth(cls, problem: Any) -> Marginals:
+    def at_truth(cls, problem: SampledProblem) -> Marginals:
         """All mass on the true labelings: ``w = 0``."""
         samples = problem.samples
         zero = cls.at_zero(problem)
@@ -33,7 +33,7 @@ class Marginals(BlockState):
         truth = problem.structure.count(own, samples.codes)
         return cls(node=truth.node, pair=truth.edge, **zero)
 
-    def fits(self, problem: Any) -> bool:
+    def fits(self, problem: SampledProblem) -> bool:
         """Whether these variables belong to the samples of ``problem``."""
         return super().fits(problem) and self.node.shape == (
             len(problem.samples.codes),
@@ -48,7 +48,7 @@ class ChainMarginals(SampleBlocks):
     inner = 2  # pairs of labelings per visit
 
     @classmethod
-    def accepts(cls, problem: Any) -> bool:
+    def accepts(cls, problem: SampledProblem) -> bool:
         """Chains of order 1, those of users too: their own answers are used."""
         structure = problem.structure
         chain = isinstance(structure, Chain) and structure.order == 1
@@ -56,7 +56,7 @@ class ChainMarginals(SampleBlocks):
             require(structure, ("worst",), user="smo", remedy="Use solver='frank_wolfe'.")
         return chain
 
-    def __init__(self, problem: Any) -> None:
+    def __init__(self, problem: SampledProblem) -> None:
         super().__init__(problem)
         offsets = problem.samples.batch.offsets
         self._edge_at = offsets - np.arange(len(offsets))  # edges of the samples before
@@ -117,7 +117,7 @@ class PackedMarginals(ChainMarginals):
     compiled = True
     accepts = PackedBlocks.accepts
 
-    def __init__(self, problem: Any) -> None:
+    def __init__(self, problem: SampledProblem) -> None:
         super().__init__(problem)
         self._packed = PackedBlocks(self.problem, gram=False)
 

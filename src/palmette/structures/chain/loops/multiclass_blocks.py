@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from palmette._kernels.constants import NEVER, padded
+from palmette.contracts.problem import SampledProblem
 from palmette.data.batch import SparseRows
 from palmette.loops.block_state import FORGET, BlockState
 from palmette.loops.table import CompiledLoop, compiled_as
@@ -41,7 +42,7 @@ class LabelMasses(BlockState):
     travels = (*BlockState.travels, "target", "l2", "centre", "last", "slope")
 
     @classmethod
-    def at_truth(cls, problem: Any, target: np.ndarray) -> LabelMasses:
+    def at_truth(cls, problem: SampledProblem, target: np.ndarray) -> LabelMasses:
         """All mass on the targets: ``z = 0``."""
         mass = np.zeros((problem.n_samples, padded(problem.scorer.n_labels)))
         mass[np.arange(len(mass)), target] = 1.0
@@ -49,12 +50,12 @@ class LabelMasses(BlockState):
         zero = cls.at_zero(problem)
         return cls(mass=mass.ravel(), target=target.copy(), l2=problem.regularizer.l2, **own, **zero)
 
-    def fits(self, problem: Any) -> bool:
+    def fits(self, problem: SampledProblem) -> bool:
         """Whether these variables have the shape of ``problem``."""
         width = padded(problem.scorer.n_labels)
         return super().fits(problem) and len(self.mass) == problem.n_samples * width
 
-    def belongs_to(self, problem: Any, target: np.ndarray) -> bool:
+    def belongs_to(self, problem: SampledProblem, target: np.ndarray) -> bool:
         """Whether a run on exactly this problem can go on."""
         return np.array_equal(self.l2, problem.regularizer.l2) and np.array_equal(self.target, target)
 
@@ -96,7 +97,7 @@ class MulticlassBlocks(CompiledLoop):
     variables = LabelMasses
 
     @classmethod
-    def why_not(cls, problem: Any) -> str | None:
+    def why_not(cls, problem: SampledProblem) -> str | None:
         """What the compiled visits cannot take of a problem, or nothing; None without weights of features."""
         scorer, surrogate, reg = problem.scorer, problem.surrogate, problem.regularizer
         if compiled_as(surrogate) != "hinge":
@@ -117,11 +118,11 @@ class MulticlassBlocks(CompiledLoop):
         return ""
 
     @classmethod
-    def quick(cls, problem: Any) -> bool:
+    def quick(cls, problem: SampledProblem) -> bool:
         """Whether its steps are not too short."""
         return cls(problem, problem.samples.codes.astype(np.int64)).mean_curvature <= STEEP
 
-    def __init__(self, problem: Any, target: np.ndarray) -> None:
+    def __init__(self, problem: SampledProblem, target: np.ndarray) -> None:
         super().__init__(problem)
         self.target = target
         scorer, rows = problem.scorer, problem.samples.batch.rows
@@ -132,7 +133,7 @@ class MulticlassBlocks(CompiledLoop):
         if isinstance(rows, SparseRows):
             own = _without_twins(rows)
             squares = own.multiply(own) @ inverse[: rows.n_columns]
-            self.rows: tuple[Any, ...] = (
+            self.rows: tuple[np.ndarray, ...] = (
                 np.empty(0), own.indptr.astype(np.int64), own.indices.astype(np.int64), own.data,
             )  # fmt: skip
             self.values_a_row = own.nnz / max(len(rows), 1)

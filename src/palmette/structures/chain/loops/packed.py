@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from palmette._kernels.constants import NEVER, padded
+from palmette.contracts.problem import SampledProblem
 from palmette.data.batch import Batch, SparseRows
 from palmette.loops.table import compiled_as
 
@@ -18,19 +19,19 @@ if TYPE_CHECKING:
     from palmette.structures.positions.linear_scorer import LinearScorer
 
 
-def packs(problem: Any) -> bool:
+def packs(problem: SampledProblem) -> bool:
     """Whether samples can be packed: chains of order 1, scored by weights of features, of edges too."""
     kind = compiled_as(problem.scorer)
     linear = kind == "linear" or (kind == "edges" and not len(problem.scorer.triples))
     return linear and problem.structure.order == 1
 
 
-def packs_plain(problem: Any) -> bool:
+def packs_plain(problem: SampledProblem) -> bool:
     """The same without features of edges."""
     return packs(problem) and compiled_as(problem.scorer) == "linear"
 
 
-def packed(problem: Any, dtype: Any) -> PackedChains:
+def packed(problem: SampledProblem, dtype: Any) -> PackedChains:
     """The samples of a problem packed, in this precision; kept with the problem."""
     memory, wanted = problem.memory, ("packed", np.dtype(dtype))
     if wanted not in memory:
@@ -45,7 +46,7 @@ def packed(problem: Any, dtype: Any) -> PackedChains:
     return memory[wanted]
 
 
-def are_even(problem: Any) -> bool:
+def are_even(problem: SampledProblem) -> bool:
     """Whether the weights of each column have one strength, and so have intercepts and transitions."""
     scorer = problem.scorer
     for strengths in (problem.regularizer.l2, problem.regularizer.l1):
@@ -60,7 +61,7 @@ def are_even(problem: Any) -> bool:
     return True
 
 
-def cost_table(problem: Any, chains: PackedChains) -> np.ndarray:
+def cost_table(problem: SampledProblem, chains: PackedChains) -> np.ndarray:
     """Cost of each confusion, flat with padded rows; zero where the surrogate has no task loss."""
     out = np.zeros((chains.n_labels, chains.width), chains.dtype)
     loss = getattr(problem.surrogate, "task_loss", None)

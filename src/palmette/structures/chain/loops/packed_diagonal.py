@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from palmette.contracts.executor import State
+from palmette.contracts.problem import SampledProblem
 from palmette.data.batch import SparseRows
 from palmette.loops.table import CompiledLoop, compiled_as
 from palmette.structures.chain.loops.packed import packed, packs_plain
@@ -20,7 +19,7 @@ class PackedDiagonal(CompiledLoop):
     """
 
     @classmethod
-    def accepts(cls, problem: Any) -> bool:
+    def accepts(cls, problem: SampledProblem) -> bool:
         """The log loss of plain chains with sparse features."""
         sparse = isinstance(problem.samples.batch.rows, SparseRows)
         return sparse and compiled_as(problem.surrogate) == "log" and packs_plain(problem)
@@ -30,7 +29,7 @@ class PackedDiagonal(CompiledLoop):
         return self.problem.in_sequence(_diagonal, w)
 
 
-def _diagonal(problem: Any, state: State, w: np.ndarray) -> np.ndarray:
+def _diagonal(problem: SampledProblem, state: State, w: np.ndarray) -> np.ndarray:
     from palmette.structures.chain.kernels.packed_diagonal import diagonal_pass
 
     chains = packed(problem, float)

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from palmette.contracts.executor import State, summed
+from palmette.contracts.problem import SampledProblem
 from palmette.data.batch import SparseRows
 from palmette.executors.shards import MAX_SHARDS, ROWS_A_SHARD, cut
 from palmette.loops.table import CompiledLoop, compiled_as
 from palmette.structures.chain.loops.packed import PackedChains, packed, packs
 
 if TYPE_CHECKING:
+    from palmette.contracts.structure import Structure
     from palmette.structures.chain.kernels.packed import Weights
 
 Factors = tuple[np.ndarray, np.ndarray, float]  # of transitions, as ``PackedChains.edge_factors`` gives them
@@ -22,7 +24,7 @@ SLOT_MEMORY = 64e6  # bytes of gradients of shards, of which there are 2 to 8
 class PackedShard(NamedTuple):
     """A run of packed chains; the samples themselves for those whose numbers leave the range of scaled products."""
 
-    structure: Any
+    structure: Structure
     surrogate: Any
     chains: PackedChains
     samples: Any
@@ -36,12 +38,12 @@ class PackedLogLoss(CompiledLoop):
     """
 
     @classmethod
-    def accepts(cls, problem: Any) -> bool:
+    def accepts(cls, problem: SampledProblem) -> bool:
         """The log loss of chains with sparse features."""
         sparse = isinstance(problem.samples.batch.rows, SparseRows)
         return sparse and compiled_as(problem.surrogate) == "log" and packs(problem)
 
-    def __init__(self, problem: Any) -> None:
+    def __init__(self, problem: SampledProblem) -> None:
         self.chains, self.executor, placed = packed(problem, float), problem.executor, problem.placed
         if "packed" not in placed:
             chains, parts = self.chains, (problem.structure, problem.surrogate)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from palmette.contracts.problem import SampledProblem
 from palmette.loops.stochastic_pass import VECTORS, PassState
 from palmette.loops.table import CompiledLoop, compiled_as
 from palmette.structures.chain.loops.packed import PackedChains, are_even, cost_table, packed, packs
@@ -21,7 +22,7 @@ class PackedPass(CompiledLoop):
     """The compiled loop over packed chains, with or without edge features."""
 
     @classmethod
-    def accepts(cls, problem: Any) -> bool:
+    def accepts(cls, problem: SampledProblem) -> bool:
         """Log, hinge and perceptron loss, a table of costs, and one penalty for all weights of a column."""
         surrogate = problem.surrogate
         known = compiled_as(surrogate) in ("log", "perceptron") or (
@@ -104,7 +105,7 @@ def _run_part(part: tuple[Any, ...], _: Any, run: Callable[..., tuple[float, int
     return run(*part)
 
 
-def touch_counts(problem: Any, chains: PackedChains) -> np.ndarray:
+def touch_counts(problem: SampledProblem, chains: PackedChains) -> np.ndarray:
     """For every weight the number of samples that touch it."""
     from palmette.structures.chain.kernels.packed_steps import count_touches
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from palmette._kernels.constants import NOTHING, TIE
+from palmette.contracts.problem import SampledProblem
 from palmette.errors import MissingCapability, TooWide
 from palmette.inference.elimination import elimination
 from palmette.inference.factor_graph import FactorGraph, Topology, entries
@@ -82,7 +83,7 @@ class CliqueSet(BlockState):
     solver = "smo"
 
     @classmethod
-    def at_truth(cls, problem: Any) -> CliqueSet:
+    def at_truth(cls, problem: SampledProblem) -> CliqueSet:
         """All mass on the true labelings: ``w = 0``."""
         state = cls(**cls.at_zero(problem))
         for s in range(problem.n_samples):
@@ -118,7 +119,7 @@ class CliqueBlocks(SampleBlocks):
     variables = CliqueSet
     inner = 2  # pairs of labelings per visit
 
-    def __init__(self, problem: Any) -> None:
+    def __init__(self, problem: SampledProblem) -> None:
         super().__init__(problem)
         theta = problem.scorer.score(np.zeros(problem.n_params), problem.samples.batch)
         limit = problem.structure.memory_limit

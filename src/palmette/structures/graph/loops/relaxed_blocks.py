@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
 from palmette._kernels.constants import TIE
+from palmette.contracts.problem import SampledProblem
 from palmette.inference.relaxation import relax
 from palmette.loops.block_state import BlockState, SampleBlocks, require_parts
 from palmette.loops.hinge_blocks import first_best
@@ -27,7 +27,7 @@ class RelaxedSet(BlockState):
     solver = "frank_wolfe"
 
     @classmethod
-    def at_truth(cls, problem: Any) -> RelaxedSet:
+    def at_truth(cls, problem: SampledProblem) -> RelaxedSet:
         """All mass on the true labelings: ``w = 0``."""
         zero = cls.at_zero(problem)
         n = problem.n_samples
@@ -55,11 +55,11 @@ class RelaxedBlocks(SampleBlocks):
     inner = 20  # pairwise steps per visit: far cheaper than a linear program
 
     @classmethod
-    def accepts(cls, problem: Any) -> bool:
+    def accepts(cls, problem: SampledProblem) -> bool:
         """Graphs of which some are too wide for exact maxima."""
         return bool(without_tree(problem))
 
-    def __init__(self, problem: Any) -> None:
+    def __init__(self, problem: SampledProblem) -> None:
         require_bounds(problem, "frank_wolfe")
         require_parts(problem, "frank_wolfe")
         super().__init__(problem)
