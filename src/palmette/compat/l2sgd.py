@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from palmette.contracts.executor import State
 from palmette.contracts.solver import Callback, Progress, RunState
 from palmette.solvers.driver import Driven
 from palmette.structures.chain.loops import packed as packing
@@ -90,7 +91,7 @@ class CRFsuiteSGD(Driven):
         """The packed chains, and the epochs on them."""
         chains = packing.packed(problem, np.float64)
         l2 = float(problem.regularizer.l2.max(initial=0.0))
-        return _Work(problem, chains, l2, self._visit(problem, chains, l2 / problem.n_samples))
+        return _Work(problem, chains, l2, self._visit(problem, l2 / problem.n_samples))
 
     def begin(self, work: _Work, w0: np.ndarray | None) -> SGDRun:
         """Zero, and a calibrated step size."""
@@ -131,14 +132,16 @@ class CRFsuiteSGD(Driven):
         """Those of the last epoch; at the end those of the best."""
         return run.w.copy()
 
-    def _visit(self, problem: SampledProblem, chains: Any, decay: float) -> Pass:
+    def _visit(self, problem: SampledProblem, decay: float) -> Pass:
         """One epoch from packed weights, which it changes, on the samples of an order; returns the losses met."""
-        from palmette.structures.chain.kernels.packed_sgd import sgd_pass
 
-        data = chains.view(problem.samples)
-        return lambda packed, order, eta, n_steps: sgd_pass(
-            data, packed, chains.mask, chains.edge_mask, order, float(eta), decay, int(n_steps)
-        )
+        def visit(packed: Any, order: np.ndarray, eta: float, n_steps: int) -> float:
+            after, loss = problem.in_sequence(_epoch, packed, order, float(eta), decay, int(n_steps))
+            for part, own in zip(packed, after):
+                part[:] = own
+            return loss
+
+        return visit
 
     def _calibrate(
         self, problem: SampledProblem, chains: Any, visit: Pass, l2: float, order: np.ndarray
@@ -165,6 +168,17 @@ class CRFsuiteSGD(Driven):
             else:
                 growing, left, eta = False, self.candidates, self.eta / self.rate
         return best, share * n_trials
+
+
+def _epoch(
+    problem: Any, state: State, packed: Any, order: np.ndarray, eta: float, decay: float, n_steps: int
+) -> tuple[Any, float]:
+    from palmette.structures.chain.kernels.packed_sgd import sgd_pass
+
+    chains = packing.packed(problem, np.float64)
+    packed = type(packed)(*(part.copy() for part in packed))
+    data = chains.view(problem.samples)
+    return packed, sgd_pass(data, packed, chains.mask, chains.edge_mask, order, eta, decay, n_steps)
 
 
 def _objective(loss: float, l2: float, w: np.ndarray) -> float:

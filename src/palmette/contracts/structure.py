@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from palmette.contracts.reductions import REDUCTIONS
+from palmette.contracts.scorer import Scorer
 from palmette.contracts.training import Encoded, WeightOptions
 from palmette.data.batch import Batch
 from palmette.data.labels import UNKNOWN, LabelCodec
@@ -133,7 +134,7 @@ class Structure(BaseEstimator):
         """The codec between outputs like ``y`` and codes; ``lengths`` are the numbers of codes of the samples."""
         return LabelCodec.from_labels(y, classes, layout=self.layout)
 
-    def make_scorer(self, data: Encoded, options: WeightOptions) -> Any:
+    def make_scorer(self, data: Encoded, options: WeightOptions) -> Scorer:
         """The layout of the weights for training data: a scorer."""
         raise NotImplementedError(f"{type(self).__name__} must have make_scorer(data, options)")
 

@@ -15,7 +15,7 @@ from palmette.estimators.base import label_map
 from palmette.estimators.class_weight import class_weighted
 from palmette.estimators.kernel_learner import KernelEstimator
 from palmette.estimators.progress import progress
-from palmette.estimators.regularisation import regularizers, settle_size, structure_of_pieces
+from palmette.estimators.regularizers import regularizers, settle_size, structure_of_pieces
 from palmette.estimators.settings import settings_of
 from palmette.estimators.training import (
     bound_structure,

@@ -46,7 +46,7 @@ def dual_weights(problem: SampledProblem, active: ActiveSet) -> np.ndarray:
     return -excess_counts(problem, problem.scorer, batch, active.w, active) / problem.regularizer.l2
 
 
-def excess_counts(problem: SampledProblem, scorer: Any, batch: Any, w: np.ndarray, active: Any) -> np.ndarray:
+def excess_counts(problem: Any, scorer: Any, batch: Any, w: np.ndarray, active: Any) -> np.ndarray:
     """``sum_i weight_i (mean counts of the active labelings - true counts)``, pulled back to the weights ``w``."""
     samples, structure = problem.samples, problem.structure
     theta, counts = scorer.score(w, batch), np.zeros_like(w)

@@ -190,7 +190,7 @@ class BlockAscent(Driven):
         """Whether ``state`` is one of this solver's."""
         return isinstance(state, Ascent) and state.active.solver == self.name
 
-    def restart(self, problem: SampledProblem, state: Ascent) -> Ascent:
+    def restart(self, problem: Any, state: Ascent) -> Ascent:
         """The dual variables of an earlier run as the start of this one; only the penalty may have changed."""
         if not state.active.fits(problem):
             raise MissingCapability(
