@@ -25,7 +25,7 @@ from palmette import (
     GroupLasso,
     Multiclass,
     Perceptron,
-    SemiMarkov,
+    Ranking,
 )
 from palmette.datasets import make_chains, make_tagging
 from palmette.errors import MissingCapability
@@ -164,9 +164,9 @@ def test_partial_fit_on_pieces(tagging):
         (Perceptron, {"regularizer": GroupLasso(1.0)}, "Perceptron does not support a GroupLasso"),
         (SSVM, {"regularizer": GroupLasso(1.0)}, "SSVM does not support a GroupLasso"),
         (
-            CRF,
-            {"structure": SemiMarkov(max_length=2), "regularizer": Decomposition(2)},
-            "cannot cut a SemiMarkov",
+            SSVM,
+            {"structure": Ranking(), "regularizer": Decomposition(2)},
+            "cannot cut a Ranking",
         ),
         (CRF, {"regularizer": "l2"}, "regularizer must be a Decomposition, a GroupLasso.*got 'l2'"),
         (CRF, {"regularizer": Decomposition}, "regularizer must be"),
