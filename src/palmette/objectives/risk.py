@@ -147,7 +147,9 @@ class Risk:
 
     def pieces(self, seed: int, epoch: int) -> Risk:
         """The problem on the pieces of this epoch, cut here; compiled loops read the rows of the whole samples."""
-        batch, sample = self.samples.batch.in_pieces(self.decomposition, seed, epoch)
+        batch, sample = self.structure.in_pieces(
+            self.samples, self.scorer.n_labels, self.decomposition, seed, epoch
+        )
         return self._on(self.samples._replace(batch=batch, weight=self.samples.weight[sample]))
 
     def loss(self, w: np.ndarray) -> tuple[float, np.ndarray]:
