@@ -79,16 +79,19 @@ def kept(own: FeatureMap, n_columns: int, scorer: Any) -> Keep:
 
 def refuse_settings(model: Any) -> None:
     """Settings that do not go with a map, which makes features of its own."""
-    if (
-        model.warm_start
-        or getattr(model, "edge_features", None) is not None
-        or settings_of(model, "kernel_options").edge_kernel is not None
-        or settings_of(model, "encoding").states not in ("auto", "all")
-    ):
-        raise MissingCapability(
-            "warm_start, edge_features, edge_kernel and states do not go with "
-            f"kernel={model.kernel!r}, which makes features of its own"
-        )
+    states = settings_of(model, "encoding").states
+    given = {
+        "warm_start": model.warm_start or None,
+        "edge_features": getattr(model, "edge_features", None),
+        "edge_kernel": settings_of(model, "kernel_options").edge_kernel,
+        "states": None if states in ("auto", "all") else states,
+    }
+    for name, value in given.items():
+        if value is not None:
+            raise MissingCapability(
+                f"{name}={value!r} does not go with kernel={model.kernel!r}, which makes features of its own: leave "
+                f"{name} out, or use kernel=None"
+            )
 
 
 def refuse_coordinates(model: Any) -> None:
@@ -98,9 +101,14 @@ def refuse_coordinates(model: Any) -> None:
     ):  # fmt: skip
         value = getattr(model, name, default)
         if value != default:
+            others = (
+                "kernel=None"
+                if name in ("edge_features", "warm_start")
+                else "kernel=Nystroem(...) or kernel=None"
+            )
             raise MissingCapability(
                 f"{name}={value!r} needs weights of features, and kernel={model.kernel!r} has none: leave {name} out, "
-                f"or use kernel=Nystroem(...) or kernel=None"
+                f"or use {others}"
             )
     if settings_of(model, "kernel_options").edge_kernel is not None and not model._in_kernel_dual():
         own = settings_of(model, "kernel_options").edge_kernel
