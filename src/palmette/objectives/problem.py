@@ -54,6 +54,22 @@ def who_takes(problem: Problem) -> str:
     return "use solver='stochastic'"
 
 
+def who_serves(problem: SampledProblem) -> str:
+    """Solvers for the loss of a problem, for messages."""
+    surrogate = getattr(problem, "surrogate", None)
+    if isinstance(surrogate, PerceptronLoss):
+        return "'perceptron' or 'stochastic'"
+    if problem.smooth:
+        return "'lbfgs' or 'stochastic'"
+    if not is_convex(problem):
+        return "'cccp' or 'stochastic'"
+    return (
+        "'frank_wolfe', 'bundle' or 'stochastic'"
+        if isinstance(surrogate, Hinge)
+        else "'bundle' or 'stochastic'"
+    )
+
+
 def is_convex(problem: Problem) -> bool:
     """Whether cuts of the data term lie below it; a problem that does not say is."""
     return bool(getattr(problem, "convex", True))
@@ -72,8 +88,7 @@ def _smooth(problem: SampledProblem) -> str:
     if problem.smooth:
         return ""
     if problem.regularizer.separable and not _whole(problem):
-        other = "'frank_wolfe', 'bundle' or 'stochastic'" if is_convex(problem) else "'cccp' or 'stochastic'"
-        return f"needs a smooth loss, and {name_of(problem)} is not: use solver={other}"
+        return f"needs a smooth loss, and {name_of(problem)} is not: use solver={who_serves(problem)}"
     return f"needs a smooth loss, and {name_of(problem)} is not: use CRF, or solver='stochastic' without a group lasso"
 
 
@@ -139,16 +154,18 @@ def _margin_hinge(problem: SampledProblem) -> str:
             f"rescaling={rescaling.name!r}; use solver='bundle'"
         )
     if not isinstance(surrogate, Hinge):
-        return f"solves the dual of the hinge, not of {name_of(problem)}; use solver='lbfgs'"
+        return f"solves the dual of the hinge, not of {name_of(problem)}; use solver={who_serves(problem)}"
     return ""
 
 
 def _log(problem: SampledProblem) -> str:
     if isinstance(problem.surrogate, LogLoss):
         return ""
-    others = "'lbfgs' or 'stochastic'" if problem.smooth else "'bundle', 'frank_wolfe' or 'stochastic'"
     given = getattr(problem.structure, "chain", problem.structure)  # as the user wrote it
-    return f"supports the log loss of chains of order 1, not {name_of(problem)} on {given!r:.80}: use solver={others}"
+    return (
+        f"supports the log loss of chains of order 1, not {name_of(problem)} on {given!r:.80}: use "
+        f"solver={who_serves(problem)}"
+    )
 
 
 def _kernel(problem: SampledProblem) -> str:
