@@ -5,7 +5,7 @@ A tagger on columns, without a string for any attribute; then three ways to need
 list, hashed features instead of a vocabulary, and an L1 model without its zeros.
 """
 
-from palmette import CRF, Chain
+from palmette import CRF, Chain, Encoding
 from palmette.datasets import make_tagging
 from palmette.features import ColumnSentences
 
@@ -34,8 +34,8 @@ def features(sentences):
         yield [[f"w={word}", f"first={word[:1]}"] for (word,) in sentence]
 
 
-streamed = CRF(Chain(), min_count=2).fit(features(words[train]), Y[train])
-hashed = CRF(Chain(), n_hash=256).fit(features(words[train]), Y[train])
+streamed = CRF(Chain(), encoding=Encoding(min_count=2)).fit(features(words[train]), Y[train])
+hashed = CRF(Chain(), encoding=Encoding(n_hash=256)).fit(features(words[train]), Y[train])
 for name, model in {"streamed": streamed, "hashed": hashed}.items():
     score = model.score(features(words[test]), Y[test])
     print(f"{name}: {model.encoder_.n_columns} columns, accuracy {score:.3f}")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from palmette import CRF, SSVM, Chain
+from palmette import CRF, SSVM, Chain, LossOptions
 from palmette.datasets import make_chains
 from palmette.inspection import bound_values
 
@@ -24,7 +24,9 @@ y_train = [
 models = {
     "SSVM, hinge": SSVM(Chain(), l2=1.0, tol=1e-3),
     "SSVM, ramp": SSVM(Chain(), l2=1.0, tol=1e-3, loss="ramp"),
-    "SSVM, ramp, slack": SSVM(Chain(), l2=1.0, tol=1e-3, loss="ramp", rescaling="slack"),
+    "SSVM, ramp, slack": SSVM(
+        Chain(), l2=1.0, tol=1e-3, loss="ramp", loss_options=LossOptions(rescaling="slack")
+    ),
     "CRF": CRF(Chain(), l2=1.0),
 }
 print(f"{'':<18} {'test':>6}  training: convex bound, ramp, loss of a sequence")

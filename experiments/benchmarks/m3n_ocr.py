@@ -47,7 +47,10 @@ class Search:
 
 
 EDGE_PENALTIES = {"l2_edge": (0.03, 0.1, 0.3)}
-C, EDGES = {"C": (1.0, 2.0, 4.0)}, {"edge_weight": (1.0, 3.0)}
+C, EDGES = (
+    {"C": (1.0, 2.0, 4.0)},
+    {"edge_weight": (1.0, 3.0)},
+)  # the penalty of transitions is l2 / edge_weight
 MIDDLE = {"C": 2.0, "edge_weight": 3.0}
 WEIGHTS = {"l2_bias": 1.0, "l2_edge": 0.1}
 PLAN = {
@@ -92,7 +95,7 @@ def make_kernel(name, settings):
 
 def make_learner(learner, kernel, settings, tol):
     """An estimator of words (crf, m3n) or of letters."""
-    from palmette import CRF, SSVM, Chain, Multiclass
+    from palmette import CRF, SSVM, Chain, KernelOptions, Multiclass
 
     settings = dict(settings)
     own = {"classes": LETTERS, "n_jobs": 1}
@@ -108,9 +111,12 @@ def make_learner(learner, kernel, settings, tol):
     if learner == "one-vs-all":
         return OneVsAll(made, settings["C"])
     structure = Chain() if learner == "m3n" else Multiclass()
+    if "edge_weight" in settings:
+        settings["l2_edge"] = 1.0 / settings["C"] / settings.pop("edge_weight")
     passes = PASSES if tol == COARSE else None
     cache = LARGE_CACHE if kernel in ("blurred", "directions") else CACHE
-    return SSVM(structure, kernel=made, tol=tol, max_iter=passes, cache_size=cache, **own, **settings)
+    own |= {"kernel": made, "kernel_options": KernelOptions(cache_size=cache)}
+    return SSVM(structure, tol=tol, max_iter=passes, **own, **settings)
 
 
 class OneVsAll:

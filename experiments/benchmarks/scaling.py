@@ -49,14 +49,16 @@ def problems():
 
 
 def palmette(run):
-    from palmette import CRF, SSVM, Chain
+    from palmette import CRF, SSVM, Chain, LossOptions
     from palmette.regularizers import GroupLasso
 
     def model(l1, groups, soft):
         penalty = GroupLasso(groups) if groups else None
         options = {"l2": 1.0, "l1": l1, "regularizer": penalty, "tol": TOL}
         if soft:
-            return SSVM(Chain(), loss="soft_hinge", temperature=TEMPERATURE, **options)
+            return SSVM(
+                Chain(), loss="soft_hinge", loss_options=LossOptions(temperature=TEMPERATURE), **options
+            )
         return CRF(Chain(), **options)
 
     run.sizes |= SIZES

@@ -23,6 +23,9 @@ _HOME = {
     "PlackettLuce": "palmette.structures.ranking.plackett_luce",
     "PlackettLuceCV": "palmette.structures.ranking.plackett_luce",
     "CombinedDecoder": "palmette.estimators",
+    "Encoding": "palmette.estimators",
+    "KernelOptions": "palmette.estimators",
+    "LossOptions": "palmette.estimators",
     "load": "palmette.estimators",
     "Chain": "palmette.structures",
     "Graph": "palmette.structures",
@@ -43,14 +46,25 @@ _PACKAGES = (
 )  # fmt: skip
 
 __all__ = [
-    "CRF", "CRFCV", "SSVM", "SSVMCV", "UNKNOWN", "Chain", "Clique", "CombinedDecoder", "Decomposition", "Graph",
-    "GraphInput", "GroupLasso", "Multiclass", "Perceptron", "PlackettLuce", "PlackettLuceCV", "Ranking", "SemiMarkov",
-    "as_sequences", "load", "register",
+    "CRF", "CRFCV", "SSVM", "SSVMCV", "UNKNOWN", "Chain", "Clique", "CombinedDecoder", "Decomposition",
+    "Encoding", "Graph", "GraphInput", "GroupLasso", "KernelOptions", "LossOptions", "Multiclass", "Perceptron",
+    "PlackettLuce", "PlackettLuceCV", "Ranking", "SemiMarkov", "as_sequences", "load", "register",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
     from palmette.data import UNKNOWN, as_sequences
-    from palmette.estimators import CRF, CRFCV, SSVM, SSVMCV, CombinedDecoder, Perceptron, load
+    from palmette.estimators import (
+        CRF,
+        CRFCV,
+        SSVM,
+        SSVMCV,
+        CombinedDecoder,
+        Encoding,
+        KernelOptions,
+        LossOptions,
+        Perceptron,
+        load,
+    )  # fmt: skip
     from palmette.registry import register
     from palmette.regularizers import Decomposition, GroupLasso
     from palmette.structures import Chain, Clique, Graph, GraphInput, Multiclass, Ranking, SemiMarkov

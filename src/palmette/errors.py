@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from typing import Any
 
 
 class MissingCapability(TypeError):
@@ -65,13 +66,16 @@ class TooLarge(ValueError):
         super().__init__(message)
         self.n_bytes = n_bytes
 
+    def __reduce__(self) -> tuple[Any, ...]:  # pickled by its message alone otherwise
+        return type(self), (str(self), *vars(self).values())
+
 
 class TooWide(TooLarge):
     """A graph's cliques are too large for exact inference; `log2_size` and `n_bytes` are lower bounds."""
 
     def __init__(self, message: str, log2_size: float, n_bytes: float) -> None:
-        super().__init__(message, n_bytes)
         self.log2_size = log2_size
+        super().__init__(message, n_bytes)
 
 
 def warn_caller(message: str, category: type[Warning]) -> None:

@@ -81,6 +81,13 @@ def find(group: str, kind: Any) -> type:
     )
 
 
+def members(group: str) -> dict[str, type]:
+    """All classes of a group by kind, palmette's own and those that users have registered."""
+    for _ in _importing(group):
+        pass
+    return dict(_kinds[group])
+
+
 def is_registered(value: Any) -> bool:
     """Whether a model file can hold this object: its class itself is registered, not only a base of it."""
     return type(value) in _group_of

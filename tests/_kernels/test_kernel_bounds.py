@@ -19,7 +19,9 @@ from palmette import (
     CRF,
     SSVM,
     Chain,
+    Encoding,
     Graph,
+    LossOptions,
     Multiclass,
     Perceptron,
     PlackettLuce,
@@ -198,7 +200,7 @@ LEARNERS = {
     "pegasos": lambda **o: SSVM(solver="pegasos", **o),
     "frank_wolfe": lambda **o: SSVM(solver="frank_wolfe", **o),
     "smo": lambda **o: SSVM(solver="smo", **o),
-    "slack": lambda **o: SSVM(rescaling="slack", **o),
+    "slack": lambda **o: SSVM(loss_options=LossOptions(rescaling="slack"), **o),
     "ramp": lambda **o: SSVM(loss="ramp", solver="pegasos", **o),
     "perceptron": lambda **o: Perceptron(**o),
     "passive_aggressive": lambda **o: Perceptron(solver="passive_aggressive", **o),
@@ -288,7 +290,7 @@ def drop_in(k):
 @problem
 def rare_names(k):
     X, Y = chains(k, "names")
-    fit(CRF(Chain(), max_iter=1, min_count=2), X, Y, k).predict([[["unknown", "w1"]]])
+    fit(CRF(Chain(), max_iter=1, encoding=Encoding(min_count=2)), X, Y, k).predict([[["unknown", "w1"]]])
 
 
 @problem
@@ -308,7 +310,7 @@ def segments(k):
     spans = [[(t, min(t + 2, len(row)), row[t]) for t in range(0, len(row), 2)] for row in Y]
     for learner in (CRF, SSVM, Perceptron):
         answers(fit(learner(SemiMarkov(3), max_iter=2), X, spans, k), X)
-    fit(SSVM(SemiMarkov(3), rescaling="slack", max_iter=1), X, spans, k)
+    fit(SSVM(SemiMarkov(3), loss_options=LossOptions(rescaling="slack"), max_iter=1), X, spans, k)
 
 
 @problem

@@ -198,7 +198,7 @@ def test_tokens_of_the_wrong_width(tagger):
         ("crf", {"max_iter": "9"}, "max_iter must be at least 1, got '9'"),
         ("crf", {"n_jobs": 1.5}, "n_jobs must be a number of threads, or -1 for all cores, got 1.5"),
         ("crf", {"random_state": "0"}, "the seed must be from 0 to 4294967295, got '0'"),
-        ("crf", {"foo": 1}, "crf has no option 'foo'; it has: C, cache_size, callbacks, "),
+        ("crf", {"foo": 1}, "crf has no option 'foo'; it has: C, callbacks, "),
         ("perceptron", {"C": 1.0}, "perceptron has no option 'C'"),
         ("crf", {"structure": Multiclass()}, r"structure must be a Chain, got Multiclass\(\)"),
         ("crf", {"structure": Chain(order=3)}, "the order of a chain must be 1 or 2, got 3"),

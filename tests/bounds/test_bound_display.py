@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from palmette import CRF, SSVM, Chain, Multiclass, Perceptron
+from palmette import CRF, SSVM, Chain, LossOptions, Multiclass, Perceptron
 from palmette.datasets import make_chains
 from palmette.inspection import bound_values
 from palmette.kernels import RBF, Nystroem
@@ -68,7 +68,7 @@ def test_points_are_few_and_evenly_spaced(monkeypatch, ax):
     [
         CRF(Chain()),
         Perceptron(Chain()),
-        SSVM(Chain(), loss="ramp", rescaling="slack", tol=1e-2),
+        SSVM(Chain(), loss="ramp", loss_options=LossOptions(rescaling="slack"), tol=1e-2),
         SSVM(Chain(), task_loss="zero_one"),
         SSVM(Chain(), kernel=RBF(), tol=0.1),
         SSVM(Chain(), kernel=Nystroem(RBF(), 10), tol=0.1),

@@ -275,7 +275,8 @@ def test_a_task_from_outside_the_package_works_end_to_end(run, folder, votes):
     }
     code, _, err = run("train", "columns.txt", "--model", "x", "--unit", 2)
     assert (
-        code == 2 and "--unit is not an option of --task tagging; leave it out: it belongs to --task votes" in err
+        code == 2
+        and "--unit is not an option of --task tagging; leave it out: it belongs to --task votes" in err
     )
 
 

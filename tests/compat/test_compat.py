@@ -380,7 +380,7 @@ def test_lbfgs_reaches_the_certified_optimum(data, c1, c2, linesearch):
     X, Y, _, _ = data
     crf = CRF(c1=c1, c2=c2, linesearch=linesearch, epsilon=1e-7, delta=0.0).fit(X, Y)
     native = palmette.CRF(palmette.Chain(), l2=2 * c2, l1=c1, tol=1e-8)
-    native.set_params(transitions="observed").fit(*_without_zeros(X, Y))
+    native.set_params(encoding__transitions="observed").fit(*_without_zeros(X, Y))
     crf_same = CRF(c1=c1, c2=c2, linesearch=linesearch, epsilon=1e-7, delta=0.0).fit(*_without_zeros(X, Y))
     assert crf_same.model_.objective_ == pytest.approx(native.objective_, rel=1e-6)
     assert crf.model_.objective_ <= crf_same.model_.objective_ * (1 + 1e-6)  # it has more weights

@@ -245,5 +245,5 @@ def test_a_stopped_frank_wolfe_goes_on_as_if_it_had_not_stopped(chains):
             part = FrankWolfe(max_iter=13, tol=1e-12).solve(problem)
             rest = FrankWolfe(max_iter=17, tol=1e-12).solve(problem, state=part.state)
     # The same path; stopping looked at one more point on it, which can only have helped.
-    assert np.array_equal(whole.state["active"].w, rest.state["active"].w)
+    assert np.array_equal(whole.state.active.w, rest.state.active.w)
     assert rest.primal <= whole.primal and rest.lower >= whole.lower

@@ -15,7 +15,18 @@ from sklearn.model_selection import cross_val_predict, cross_val_score
 from sklearn.multiclass import OneVsRestClassifier
 
 import palmette
-from palmette import CRF, SSVM, Chain, Graph, Multiclass, Perceptron, PlackettLuce, Ranking, SemiMarkov
+from palmette import (
+    CRF,
+    SSVM,
+    Chain,
+    Graph,
+    LossOptions,
+    Multiclass,
+    Perceptron,
+    PlackettLuce,
+    Ranking,
+    SemiMarkov,
+)
 from palmette.data.labels import LabelCodec
 from palmette.datasets import make_chains
 from palmette.errors import MissingCapability
@@ -256,7 +267,7 @@ def test_an_unknown_solver_names_those_that_serve():
 
 
 KINDS = [
-    CRF(Chain(), l2=1.0), SSVM(Chain()), SSVM(Multiclass()), SSVM(Chain(), rescaling="slack"),
+    CRF(Chain(), l2=1.0), SSVM(Chain()), SSVM(Multiclass()), SSVM(Chain(), loss_options=LossOptions(rescaling="slack")),
     SSVM(Chain(), loss="soft_hinge"), SSVM(Chain(), loss="ramp"), SSVM(Ranking()), SSVM(Ranking(ties="best")),
     CRF(SemiMarkov(2)), Perceptron(Chain()), SSVM(Chain(), kernel="rbf"), PlackettLuce(),
 ]  # fmt: skip

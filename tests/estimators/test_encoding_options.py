@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 
 import palmette
-from palmette import CRF, SSVM, Chain, Multiclass, Perceptron, SemiMarkov
+from palmette import CRF, SSVM, Chain, Encoding, Multiclass, Perceptron, SemiMarkov
 from palmette.datasets import make_chains, make_tagging
 from palmette.features import ColumnSentences, EncodedInputs, make_encoder
 from palmette.features.choose_encoder import admitted
@@ -122,7 +122,7 @@ def test_rare_features_get_no_weights(tagging):
         return key if value is True else f"{key}:{value}"
 
     counts = Counter(named(*pair) for x in X for token in x for pair in token.items())
-    model = CRF(Chain(), min_count=8).fit(X, Y)
+    model = CRF(Chain(), encoding=Encoding(min_count=8)).fit(X, Y)
     expected = [name for name, count in counts.items() if count >= 8]
     assert model.encoder_.feature_names == expected and len(expected) < len(counts)
     kept = [[{k: v for k, v in token.items() if counts[named(k, v)] >= 8} for token in x] for x in X]
@@ -140,19 +140,19 @@ def test_hashed_features_without_collisions_make_the_same_predictions(tagging, l
     encoder = HashedNamesEncoder("items", n_hash)
     assert len(np.unique(encoder.transform([[name] for name in names]).rows.indices)) == len(names)
     plain = fitted(learner(Chain(), tol=1e-4), X, Y)
-    hashed = fitted(learner(Chain(), tol=1e-4, n_hash=n_hash), X, Y)
+    hashed = fitted(learner(Chain(), tol=1e-4, encoding=Encoding(n_hash=n_hash)), X, Y)
     assert hashed.encoder_.feature_names is None and hashed.encoder_.n_columns == n_hash
     assert len(hashed.coef_) == len(plain.coef_)
     assert hashed.predict(X) == plain.predict(X)
     hashed.save(tmp_path / "model")
     assert palmette.load(tmp_path / "model").predict(X) == plain.predict(X)
     inputs = ColumnSentences(columns, TEMPLATE)
-    assert fitted(learner(Chain(), tol=1e-2, n_hash=500), inputs, Y).predict(inputs) != []
+    assert fitted(learner(Chain(), tol=1e-2, encoding=Encoding(n_hash=500)), inputs, Y).predict(inputs) != []
 
 
 def test_hashed_perceptrons_learn_batch_by_batch(tagging):
     X, Y, _ = tagging
-    model = Perceptron(Chain(), n_hash=1000)
+    model = Perceptron(Chain(), encoding=Encoding(n_hash=1000))
     model.partial_fit(X[:30], Y[:30], classes=sorted({label for y in Y for label in y}))
     model.partial_fit(X[30:], Y[30:])
     assert model.encoder_.n_columns == 1000 and model.score(X, Y) > 0.5
@@ -172,23 +172,25 @@ def test_hashed_perceptrons_learn_batch_by_batch(tagging):
 def test_bad_settings(tagging, options, message):
     X, Y, _ = tagging
     with pytest.raises(ValueError, match=message):
-        CRF(Chain(), **options).fit(X, Y)
+        CRF(Chain(), encoding=Encoding(**options)).fit(X, Y)
 
 
 def test_settings_of_named_features_are_refused_for_arrays():
     X, Y = make_chains(5, 2, 3, random_state=0)
     for option in ({"min_count": 2}, {"n_hash": 10}):
         with pytest.raises(ValueError, match=f"{next(iter(option))}=.* is for named features"):
-            CRF(Chain(), **option).fit(X, Y)
+            CRF(Chain(), encoding=Encoding(**option)).fit(X, Y)
     with pytest.raises(ValueError, match="partial_fit cannot count features"):
-        Perceptron(Chain(), min_count=2).partial_fit([[["a"]]], [["x"]], classes=["x"])
+        Perceptron(Chain(), encoding=Encoding(min_count=2)).partial_fit([[["a"]]], [["x"]], classes=["x"])
 
 
 # --------------------------------------------------------------------------------------------------- pruning
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"states": "all"}, {"n_hash": 300}, {"edge_features": "all"}], ids=str
+    "options",
+    [{}, {"encoding": Encoding(states="all")}, {"encoding": Encoding(n_hash=300)}, {"edge_features": "all"}],
+    ids=str,
 )
 def test_pruning_leaves_predictions_as_they_are(tagging, options, tmp_path):
     X, Y, columns = tagging
@@ -276,14 +278,14 @@ def test_inputs_of_other_columns_are_refused(tagging):
     inputs = ColumnSentences(columns, TEMPLATE)
     others = [
         CRF(Chain(), tol=0.1).fit(X[::-1], Y[::-1]),  # as many columns, in another order
-        CRF(Chain(), tol=0.1, n_hash=100).fit(X, Y),
+        CRF(Chain(), tol=0.1, encoding=Encoding(n_hash=100)).fit(X, Y),
         CRF(Chain(), tol=0.1).fit(inputs, Y),
     ]
     assert others[0].encoder_.n_columns == one.encoder_.n_columns
     for other in others:
         with pytest.raises(ValueError, match="X was encoded by another model"):
             other.predict(one.encode(X))
-    hashed = CRF(Chain(), tol=0.1, n_hash=100, l1=5.0).fit(X, Y)
+    hashed = CRF(Chain(), tol=0.1, encoding=Encoding(n_hash=100), l1=5.0).fit(X, Y)
     encoded = hashed.encode(X)
     with pytest.raises(ValueError, match="X was encoded by another model"):
         hashed.prune().predict(encoded)
@@ -302,14 +304,14 @@ def test_inputs_of_other_columns_are_refused(tagging):
 def test_a_copy_of_a_model_takes_its_encoded_inputs(tagging, kind):
     X, Y, columns = tagging
     inputs = ColumnSentences(columns, TEMPLATE) if kind == "columns" else X
-    structure, options, load = Chain(), {"n_hash": 100 if kind == "hashed" else None}, {}
+    structure, encoding, load = Chain(), Encoding(n_hash=100 if kind == "hashed" else None), {}
     if kind == "dense":
         inputs, Y = make_chains(20, 3, 4, random_state=0)
     if kind == "segments":
         structure = SemiMarkov(2, segment_features=_segment)
         load = {"segment_features": _segment}
         Y = [[(t, t + 1, label) for t, label in enumerate(y)] for y in Y]
-    model = CRF(structure, tol=0.1, **options).fit(inputs, Y)
+    model = CRF(structure, tol=0.1, encoding=encoding).fit(inputs, Y)
     encoded, file = model.encode(inputs), io.BytesIO()
     model.save(file)
     for twin in (pickle.loads(pickle.dumps(model)), palmette.load(file, **load)):

@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 import palmette
-from palmette import CRF, SSVM, UNKNOWN, Chain, Multiclass, Perceptron, as_sequences
+from palmette import CRF, SSVM, UNKNOWN, Chain, Encoding, Multiclass, Perceptron, as_sequences
 from palmette.datasets import make_chains, make_tagging
 from palmette.errors import ModelFileError
 from palmette.losses import Hamming
@@ -256,7 +256,7 @@ def test_bad_data(chains):
     with pytest.raises(ValueError, match=r"sample_weight\[1\] is -1"):
         CRF(Chain()).fit(X, Y, sample_weight=[1.0, -1.0] + [1.0] * 28)
     with pytest.raises(ValueError, match="states='observed' needs sparse or string features"):
-        CRF(Chain(), states="observed").fit(X, Y)
+        CRF(Chain(), encoding=Encoding(states="observed")).fit(X, Y)
 
 
 def test_one_array_and_groups(chains):
@@ -268,8 +268,8 @@ def test_one_array_and_groups(chains):
 
 def test_layouts(tagging):
     X, Y = tagging
-    seen = CRF(Chain(), transitions="observed").fit(X, Y)
-    full = CRF(Chain(), states="all").fit(X, Y)
+    seen = CRF(Chain(), encoding=Encoding(transitions="observed")).fit(X, Y)
+    full = CRF(Chain(), encoding=Encoding(states="all")).fit(X, Y)
     assert seen.scorer_.n_params < full.scorer_.n_params == full.encoder_.n_columns * 4 + 16
     pairs = {(f, label) for x, y in zip(X, Y) for t, label in zip(x, y) for f in t.items()}
     assert seen.scorer_.n_node == len(pairs)

@@ -20,6 +20,7 @@ from palmette import (
     SSVM,
     SSVMCV,
     Chain,
+    Encoding,
     Graph,
     GraphInput,
     Multiclass,
@@ -387,7 +388,7 @@ def test_no_tol_is_the_usual_one(learner):
     assert np.array_equal(clone(model).set_params(tol=None).fit(X, y).coef_, expected)
     big = make_tagging(40, n_words=600, random_state=0)
     if learner is CRF:  # named features: "auto" looks at tol
-        assert CRF(Chain(), states="all", tol=None).fit(*big).coef_.size > 2000
+        assert CRF(Chain(), encoding=Encoding(states="all"), tol=None).fit(*big).coef_.size > 2000
 
 
 # ---------------------------------------------------------------------------------------------- the command line

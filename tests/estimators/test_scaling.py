@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from experiments.benchmarks import scaling as BENCHMARK
-from palmette import CRF, SSVM, Chain, Graph, Multiclass, PlackettLuce, SemiMarkov
+from palmette import CRF, SSVM, Chain, Encoding, Graph, LossOptions, Multiclass, PlackettLuce, SemiMarkov
 from palmette.data.batch import Batch, SparseRows
 from palmette.errors import EmptyModelWarning
 from palmette.executors.threads import ThreadExecutor
@@ -36,7 +36,11 @@ def chains(name):
 def learner(loss, **options):
     l1, groups, soft = BENCHMARK.LOSSES[loss]
     options = {"l2": 1.0, "l1": l1, "regularizer": GroupLasso(groups) if groups else None, **options}
-    return SSVM(Chain(), loss="soft_hinge", temperature=0.2, **options) if soft else CRF(Chain(), **options)
+    return (
+        SSVM(Chain(), loss="soft_hinge", loss_options=LossOptions(temperature=0.2), **options)
+        if soft
+        else CRF(Chain(), **options)
+    )
 
 
 def risk(model, X, y):
@@ -160,7 +164,7 @@ def test_dicts_with_a_year_and_a_population():
     [
         lambda c, x, y: (CRF(Multiclass(), l2=1.0), (x.reshape(-1, 4) * c, y.ravel())),
         lambda c, x, y: (
-            CRF(Multiclass(), l2=1.0, states="observed"),
+            CRF(Multiclass(), l2=1.0, encoding=Encoding(states="observed")),
             (sparse.csr_array(x.reshape(-1, 4) * c), y.ravel()),
         ),
         lambda c, x, y: (CRF(Chain(), l2=1.0, edge_features="all"), (list(x * c), y.tolist())),

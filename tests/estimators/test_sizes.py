@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import palmette
-from palmette import CRF, Chain, Graph, PlackettLuce, Ranking, SemiMarkov, memory
+from palmette import CRF, Chain, Encoding, Graph, PlackettLuce, Ranking, SemiMarkov, memory
 from palmette.apps.tagging import columns, labelling
 from palmette.apps.tagging.columns import iter_columns, read_columns
 from palmette.apps.tagging.tagger import Tagger
@@ -179,7 +179,9 @@ def test_hash_of_the_command(run, folder, monkeypatch):
 
 
 def test_models_with_too_many_hashes_are_refused(tmp_path, monkeypatch):
-    model = CRF(Chain(), n_hash=10**5, states="observed").fit([[["a"], ["b"]]], [["x", "y"]])
+    model = CRF(Chain(), encoding=Encoding(n_hash=10**5, states="observed")).fit(
+        [[["a"], ["b"]]], [["x", "y"]]
+    )
     model.save(tmp_path / "model")
     assert palmette.load(tmp_path / "model").predict([[["a"]]])
     monkeypatch.setenv("PALMETTE_MEMORY", "1MB")
@@ -189,7 +191,12 @@ def test_models_with_too_many_hashes_are_refused(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(
     "options",
-    [{}, {"transitions": "observed"}, {"structure": Chain(order=2)}, {"edge_features": "all"}],
+    [
+        {},
+        {"encoding": Encoding(transitions="observed")},
+        {"structure": Chain(order=2)},
+        {"edge_features": "all"},
+    ],
     ids=str,
 )
 def test_too_many_labels_on_a_chain(options, monkeypatch):

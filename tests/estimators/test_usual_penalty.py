@@ -89,8 +89,10 @@ def test_blocks():
     assert found == pytest.approx({"node": 10 * usual, "bias": 10.0, "edge": 0.2})
     found = blocks(CRF(Chain(), l2=3.0, l2_bias=0.0), X, y)
     assert found == {"node": 3.0, "bias": 0.0, "edge": 3.0}
-    found = blocks(SSVM(Chain(), edge_weight=4.0), X, y)
+    found = blocks(SSVM(Chain(), l2_edge="0.25x"), X, y)
     assert found == pytest.approx({"node": 5 * usual, "bias": 1.0, "edge": 0.25})
+    found = blocks(CRF(Chain(), l2=3.0, l2_node="10x"), X, y)
+    assert found == pytest.approx({"node": 10 * usual, "bias": 3.0, "edge": 3.0})
     inputs, y = graphs()
     edges = np.vstack([graph.edge_features for graph in inputs])
     found = blocks(CRF(Graph()), inputs, y)

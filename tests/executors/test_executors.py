@@ -5,9 +5,11 @@ from __future__ import annotations
 import importlib
 import sys
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from problems import make_problem
 from process_executor import ProcessExecutor
 
 from palmette import (
@@ -17,6 +19,7 @@ from palmette import (
     SSVMCV,
     Chain,
     Graph,
+    LossOptions,
     Multiclass,
     Perceptron,
     PlackettLuce,
@@ -25,11 +28,22 @@ from palmette import (
 )  # fmt: skip
 from palmette.contracts.executor import summed
 from palmette.datasets import make_chains, make_tagging
-from palmette.errors import MissingCapability
+from palmette.errors import ApproximateInferenceWarning, MissingCapability
 from palmette.executors import ThreadExecutor, executor_for, use
 from palmette.kernels import RBF
+from palmette.loops.placed_blocks import PlacedBlocks
 from palmette.regularizers import Decomposition
-from palmette.solvers import AROW, AveragedPerceptron, Stochastic
+from palmette.solvers import (
+    AROW,
+    SMO,
+    AveragedPerceptron,
+    DualAscent,
+    FrankWolfe,
+    MulticlassDual,
+    NSlack,
+    Pegasos,
+    Stochastic,
+)  # fmt: skip
 from palmette.structures import GraphInput
 
 ROWS = 16  # of a shard or block: there are several, even of small data
@@ -88,6 +102,17 @@ def graphs(cycle=True):
     return X, Y
 
 
+def grids():
+    """Graphs whose best labels and sums are approximate, since no junction tree fits."""
+    rng, X, Y = np.random.default_rng(6), [], []
+    for _ in range(5):
+        edges = [(i, j) for i in range(6) for j in range(i)]
+        x = rng.normal(size=(6, 2))
+        X.append(GraphInput(x, edges))
+        Y.append([str(int(v > 0)) for v in x[:, 0]])
+    return X, Y
+
+
 def rankings():
     rng = np.random.default_rng(4)
     X = [rng.normal(size=(n, 3)) for n in rng.integers(3, 8, 14)]
@@ -120,13 +145,20 @@ CASES = {
     "SSVM pegasos": (SSVM(Chain(), C=1.0, solver="pegasos", max_iter=5), tagging, ("predict",)),
     "SSVM subgradient": (SSVM(Chain(), C=1.0, solver="subgradient", max_iter=5), chains, ("predict",)),
     "SSVM linear_program": (SSVM(Chain(), l2=0.0, l1=1.0, solver="linear_program"), chains, ("predict",)),
-    "SSVM slack": (SSVM(Chain(), C=1.0, rescaling="slack", max_iter=10), chains, ("predict",)),
+    "SSVM slack": (
+        SSVM(Chain(), C=1.0, loss_options=LossOptions(rescaling="slack"), max_iter=10), chains, ("predict",)
+    ),
     "SSVM ramp": (SSVM(Chain(), C=1.0, loss="ramp", max_iter=5), chains, ("predict",)),
     "SSVM items": (SSVM(Multiclass(), C=1.0), items, ("predict", "decision_function", "score")),
     "SSVM items dual": (SSVM(Multiclass(), C=1.0, solver="multiclass_dual"), items, ("predict",)),
     "SSVM graphs": (SSVM(Graph(), C=1.0, max_iter=20), graphs, ("predict", "score")),
     "SSVM graphs smo": (SSVM(Graph(), C=1.0, solver="smo", max_iter=10), graphs, ("predict",)),
     "SSVM graphs frank_wolfe": (SSVM(Graph(), C=1.0, solver="frank_wolfe", max_iter=10), graphs, ("predict",)),
+    "CRF loopy": (CRF(Graph(memory_limit=64), l2=1.0, max_iter=5), grids, ("predict", "predict_marginals")),
+    "SSVM loopy": (SSVM(Graph(memory_limit=64), C=1.0, max_iter=5), grids, ("predict",)),
+    "SSVM loopy dual": (
+        SSVM(Graph(memory_limit=64), C=1.0, solver="frank_wolfe", max_iter=4), grids, ("predict",),
+    ),
     "SSVM rankings": (SSVM(Ranking(), C=1.0, max_iter=20), rankings, ("predict", "score")),
     "SSVM segments": (SSVM(SemiMarkov(2), C=1.0, max_iter=10), segments, ("predict", "score")),
     "Perceptron": (Perceptron(Chain()), tagging, ("predict", "score")),
@@ -151,7 +183,7 @@ def answers(learner, X, y, asked):
         found = [
             getattr(model, name)(*((X, y) if name in ("score", "log_proba") else (X,))) for name in asked
         ]
-    return [model.coef_, model.objective_, getattr(model, "cv_scores_", 0.0), *found]
+    return [model.coef_, model.objective_, model.n_iter_, getattr(model, "cv_scores_", 0.0), *found]
 
 
 def assert_same(found, expected):
@@ -172,8 +204,21 @@ def test_learners_run_anywhere(elsewhere, name):
     elsewhere.forget()
     with use(elsewhere):
         assert_same(answers(learner, X, y, asked), expected)
-    assert elsewhere.calls["place"] and elsewhere.calls["run"]
+    assert elsewhere.calls["run"] >= expected[2], "every iteration goes there"
     assert not elsewhere.open, "what was placed is released"
+
+
+def test_what_is_approximate_is_told(elsewhere):
+    X, y = grids()
+    texts, counts = [], []
+    for executor in (ThreadExecutor(1), elsewhere):
+        with use(executor), warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            model = CRF(Graph(memory_limit=64, max_sweeps=2), l2=1.0, max_iter=3).fit(X, y)
+        texts.append([str(w.message) for w in caught if w.category is ApproximateInferenceWarning])
+        counts.append(model.result_.n_unconverged)
+    assert texts[0] == texts[1] and "5 graphs" in texts[0][0]
+    assert counts[0] == counts[1] > 0
 
 
 def test_shards_travel_once(elsewhere):
@@ -214,6 +259,67 @@ def test_states_are_collected_and_restored(elsewhere):
     here.restore(placed, elsewhere.collect(there))
     assert here.fold(count_up, placed, 1) == 13 + 23 + 33
     elsewhere.release(there)
+
+
+SOLVERS = {
+    "dual": (DualAscent(tol=1e-9), "log", Chain()),
+    "frank_wolfe": (FrankWolfe(tol=1e-9), "hinge", Chain()),
+    "smo": (SMO(tol=1e-9), "hinge", Chain()),
+    "n_slack": (NSlack(tol=1e-9), "hinge", Chain()),
+    "multiclass_dual": (MulticlassDual(tol=1e-9), "hinge", Multiclass()),
+    "stochastic": (Stochastic(rate=0.1, tol=0.0), "log", Chain()),
+    "pegasos": (Pegasos(tol=0.0), "hinge", Chain()),
+}
+
+
+def at(problem, executor):
+    """The same problem on another executor."""
+    return problem._with(executor=executor, placed={}, memory={})
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+def test_runs_go_on_elsewhere(elsewhere, name):
+    solver, surrogate, structure = SOLVERS[name]
+    with (
+        make_problem(np.random.default_rng(0), "sparse", structure, surrogate) as problem,
+        warnings.catch_warnings(),
+    ):
+        warnings.simplefilter("ignore")
+        problem.regularizer.l2[:] = 0.7  # as dual ascent and the multiclass dual want it
+        whole = replace(solver, max_iter=9).solve(problem)
+        there = at(problem, elsewhere)
+        for first, second in ((problem, there), (there, problem)):
+            begun = replace(solver, max_iter=4).solve(first)
+            ended = replace(solver, max_iter=5).solve(second, state=begun.state)
+            np.testing.assert_array_equal(ended.w, whole.w)
+            assert ended.primal == whole.primal and ended.step.n_iter == whole.step.n_iter == 9
+        there.close()
+
+
+@pytest.mark.parametrize("solver", [FrankWolfe(), SMO(), NSlack()])
+def test_states_move_to_another_place(elsewhere, solver):
+    """Epochs at one place, the state collected there and restored at another one, and more epochs."""
+    with make_problem(np.random.default_rng(0), "sparse", surrogate="hinge") as problem:
+        orders = [np.random.default_rng(k).permutation(problem.n_samples) for k in range(4)]
+        ends = []
+        for way in ((problem, problem), (problem, at(problem, elsewhere)), (at(problem, elsewhere), problem)):
+            old, new = (PlacedBlocks(each, solver.blocks_of) for each in way)
+            active = old.begin()
+            assert not active.kept() or all(not len(own) for own in active.kept().values())
+            for order in orders[:2]:
+                old.visit(active, order)
+            states = way[0].executor.collect(way[0].placed["whole"])
+            way[1].executor.restore(way[1].placed["whole"], states)
+            for order in orders[2:]:
+                new.visit(active, order)
+            ends.append(new.collect(active))
+            way[1].close()
+            way[0].close()
+        for end in ends[1:]:
+            assert_same(
+                [end.w, end.gap, *end.kept().values()], [ends[0].w, ends[0].gap, *ends[0].kept().values()]
+            )
+        assert ends[0].w.any()
 
 
 def test_which_executor_serves():

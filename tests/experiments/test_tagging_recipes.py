@@ -144,7 +144,10 @@ def test_arrays_need_no_template():
         ({"seeds": ()}, "'s': seeds is empty"),
         ({"draws": 0}, "'s': draws must be at least 1, got 0"),
         ({"grid": {"c2": [1]}}, "'s': grid cannot have 'c2': CRF has no such parameter"),
-        ({"grid": {"min_count": [1, 2]}}, "'s': grid cannot have 'min_count': it changes the encoding"),
+        (
+            {"grid": {"encoding__min_count": [1, 2]}},
+            "'s': grid cannot have 'encoding__min_count': it changes the encoding",
+        ),
         ({"template": "U0:%x[0,0]"}, "'s': the template has no label transitions"),
     ],
 )

@@ -10,7 +10,20 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from palmette import CRF, SSVM, Chain, Graph, Multiclass, Perceptron, PlackettLuce, Ranking, SemiMarkov
+from palmette import (
+    CRF,
+    SSVM,
+    Chain,
+    Encoding,
+    Graph,
+    KernelOptions,
+    LossOptions,
+    Multiclass,
+    Perceptron,
+    PlackettLuce,
+    Ranking,
+    SemiMarkov,
+)
 from palmette.apps.ranking import Ranker
 from palmette.apps.tagging.columns import read_columns
 from palmette.apps.tagging.tagger import Tagger
@@ -108,14 +121,14 @@ def kinds() -> dict[str, Kind]:
         "crf chain names": with_marginals(CRF(Chain()), WORDS, TAGS),
         "crf chain dense": with_marginals(CRF(Chain()), DENSE, TAGS),
         "crf chain sparse": plain(CRF(Chain(), classes=["B", "I", "O"]), SPARSE, TAGS),
-        "crf chain hashed": plain(CRF(Chain(), n_hash=11, l1=0.5), WORDS, TAGS),
+        "crf chain hashed": plain(CRF(Chain(), encoding=Encoding(n_hash=11), l1=0.5), WORDS, TAGS),
         "crf chain allowed": plain(CRF(Chain(allowed="IOB2")), WORDS, TAGS),
         "crf chain pairs": plain(CRF(Chain(allowed=[("B", "I"), ("I", "O"), ("B", "O"), ("O", "B")])), WORDS, TAGS),
         "crf second order": with_marginals(CRF(Chain(order=2)), WORDS, TAGS),
         "crf edge features": plain(CRF(Chain(), edge_features=["w="]), WORDS, TAGS),
         "crf edge features dense": plain(CRF(Chain(order=2), edge_features=[0, 2]), DENSE, TAGS),
         "crf columns": plain(CRF(Chain(), edge_features=["B"]), columns, LABELS),
-        "crf hashed columns": plain(CRF(Chain(), n_hash=13), columns, LABELS),
+        "crf hashed columns": plain(CRF(Chain(), encoding=Encoding(n_hash=13)), columns, LABELS),
         "crf pieces": plain(
             CRF(Chain(), regularizer=[Decomposition(2.0), GroupLasso(0.1, "attribute")], max_iter=5), WORDS, TAGS
         ),
@@ -147,15 +160,21 @@ def kinds() -> dict[str, Kind]:
             SSVM(Chain(), kernel=Transformed(Directions((2, 2), n_directions=3), RBF()), max_iter=5), DENSE, TAGS
         ),
         "kernel edges": plain(
-            SSVM(Chain(), kernel=RBF(0.5), edge_kernel=Transformed(Blurred((2, 4)), RBF()), max_iter=5), DENSE, TAGS
+            SSVM(
+                Chain(), kernel=RBF(0.5), max_iter=5,
+                kernel_options=KernelOptions(edge_kernel=Transformed(Blurred((2, 4)), RBF())),
+            ), DENSE, TAGS
         ),
         "kernel graph": plain(
-            SSVM(Graph(), kernel=RBF(0.5), edge_kernel=RBF(0.1), max_iter=5), graphs(DENSE, **edge_features), TAGS
+            SSVM(Graph(), kernel=RBF(0.5), kernel_options=KernelOptions(edge_kernel=RBF(0.1)), max_iter=5),
+            graphs(DENSE, **edge_features), TAGS
         ),
         "kernel graph weights": plain(
             SSVM(Graph(), kernel=RBF(0.5), max_iter=5), graphs(DENSE, **edge_features), TAGS
         ),
-        "kernel slack": plain(SSVM(Chain(), kernel=RBF(0.5), rescaling="slack", max_iter=5), DENSE, TAGS),
+        "kernel slack": plain(
+            SSVM(Chain(), kernel=RBF(0.5), loss_options=LossOptions(rescaling="slack"), max_iter=5), DENSE, TAGS
+        ),
         "nystroem": plain(SSVM(Chain(), kernel=Nystroem(RBF(0.5), 4), max_iter=5), DENSE, TAGS),
         "nystroem sparse": plain(SSVM(Chain(), kernel=Nystroem(RBF(0.5), 4), max_iter=5), SPARSE, TAGS),
         "nystroem segments": plain(SSVM(SemiMarkov(2), kernel=Nystroem(RBF(0.5), 4), max_iter=5), DENSE, SEGMENTS),

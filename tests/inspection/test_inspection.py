@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from palmette import CRF, SSVM, Chain, Multiclass, Perceptron, SemiMarkov
+from palmette import CRF, SSVM, Chain, Encoding, Multiclass, Perceptron, SemiMarkov
 from palmette.cli import main
 from palmette.datasets import make_tagging
 from palmette.errors import MissingCapability
@@ -24,7 +24,7 @@ LEARNERS = {
     "crf": CRF(Chain(), l2=0.3),
     "ssvm": SSVM(Chain(), l2=0.3),
     "perceptron": Perceptron(Chain(), max_iter=3),
-    "observed": CRF(Chain(), l2=0.3, transitions="observed", fit_intercept=True),
+    "observed": CRF(Chain(), l2=0.3, encoding=Encoding(transitions="observed"), fit_intercept=True),
     "edges": CRF(Chain(), l2=0.3, edge_features="all"),
     "second": CRF(Chain(order=2), l2=0.3),
     "constrained": CRF(Chain(allowed=[("a", "a"), ("a", "b"), ("b", "c"), ("c", "a"), ("b", "a")]), l2=0.3),

@@ -11,7 +11,7 @@ import pytest
 from problems import make_problem
 from sklearn.exceptions import ConvergenceWarning
 
-from palmette import SSVM
+from palmette import SSVM, LossOptions
 from palmette.errors import MissingCapability
 from palmette.inspection import bound_values
 from palmette.losses import (
@@ -406,7 +406,7 @@ def test_losses_without_a_weighted_maximum_are_refused():
 def test_duals_serve_margin_rescaling_only(solver):
     X, Y = [np.eye(2), np.eye(2)], [["a", "b"], ["a", "b"]]
     with pytest.raises(MissingCapability, match=r"rescaling='slack'; use solver='bundle'"):
-        SSVM(Chain(), rescaling="slack", solver=solver).fit(X, Y)
+        SSVM(Chain(), loss_options=LossOptions(rescaling="slack"), solver=solver).fit(X, Y)
 
 
 # -- learning -------------------------------------------------------------------------------------------------
@@ -417,7 +417,13 @@ def test_slack_rescaling_of_zero_one_loss_is_margin_rescaling(rng):
     X = rng.normal(size=(40, 3))
     y = (X @ rng.normal(size=(3, 3)) + 0.5 * rng.normal(size=(40, 3))).argmax(axis=1)
     one, two = (
-        SSVM(Multiclass(), task_loss="zero_one", rescaling=r, solver="bundle", tol=1e-6).fit(X, y)
+        SSVM(
+            Multiclass(),
+            task_loss="zero_one",
+            loss_options=LossOptions(rescaling=r),
+            solver="bundle",
+            tol=1e-6,
+        ).fit(X, y)
         for r in ("slack", "margin")
     )
     assert one.objective_ == pytest.approx(two.objective_, rel=1e-5)
@@ -428,12 +434,16 @@ def test_an_inexact_search_is_proven_from_above(rng, monkeypatch):
     X = [rng.normal(size=(5, 3)) for _ in range(12)]
     Y = [["abc"[k] for k in rng.integers(0, 3, 5)] for _ in X]
     loss = Hamming({"a": math.pi, "b": 0.4})
-    exact = SSVM(Chain(), C=0.3, rescaling="slack", task_loss=loss, tol=1e-3).fit(X, Y)
+    exact = SSVM(Chain(), C=0.3, loss_options=LossOptions(rescaling="slack"), task_loss=loss, tol=1e-3).fit(
+        X, Y
+    )
     assert exact.result_.gap <= 2e-3 * exact.objective_
     monkeypatch.setattr(rescaling, "close", lambda *given: None)
     monkeypatch.setattr(trade_off, "ROUNDS", 3)
     with pytest.warns(ConvergenceWarning, match="or make them exact: .* rescaling='margin'"):
-        rough = SSVM(Chain(), C=0.3, rescaling="slack", task_loss=loss, tol=1e-3).fit(X, Y)
+        rough = SSVM(
+            Chain(), C=0.3, loss_options=LossOptions(rescaling="slack"), task_loss=loss, tol=1e-3
+        ).fit(X, Y)
     assert rough.result_.gap > exact.result_.gap
     assert rough.result_.reason == "inexact maxima" and not rough.result_.converged
     assert rough.result_.lower <= exact.objective_ + 1e-9 and exact.result_.lower <= rough.objective_ + 1e-9
@@ -443,7 +453,7 @@ def test_the_ramp_of_an_inexact_search_is_proven_from_above(rng, monkeypatch):
     """The first maximum may be too low: the objective reported is not below the true one."""
     X = [rng.normal(size=(5, 3)) for _ in range(12)]
     Y = [["abc"[k] for k in rng.integers(0, 3, 5)] for _ in X]
-    options = {"rescaling": "slack", "task_loss": Hamming({"a": math.pi, "b": 0.4})}
+    options = {"loss_options": LossOptions(rescaling="slack"), "task_loss": Hamming({"a": math.pi, "b": 0.4})}
     with monkeypatch.context() as patched:
         patched.setattr(rescaling, "close", lambda *given: None)
         patched.setattr(trade_off, "ROUNDS", 2)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from palmette import LossOptions
 from palmette.apps.webgraph import Collection, Site, page_learner
 from palmette.errors import MissingCapability
 from palmette.estimators.ssvm import SSVM
@@ -130,13 +132,15 @@ def test_ssvm_with_the_soft_hinge(rng):
     X = [rng.normal(size=(4, 3)) for _ in range(6)]
     Y = [[LABELS[k] for k in x.argmax(axis=1)] for x in X]
     hard = SSVM(Chain(), l2=1.0, tol=1e-5).fit(X, Y)
-    soft = SSVM(Chain(), l2=1.0, loss="soft_hinge", temperature=1e-2, tol=1e-5).fit(X, Y)
+    soft = SSVM(Chain(), l2=1.0, loss="soft_hinge", loss_options=LossOptions(temperature=1e-2), tol=1e-5).fit(
+        X, Y
+    )
     assert hard.result_.lower <= soft.objective_ <= hard.objective_ + 1e-2 * 24 * np.log(3)
     assert soft.result_.reason and soft.predict(X) == hard.predict(X)
     with pytest.raises(ValueError, match="temperature must be a finite number > 0, got 0"):
-        SSVM(Chain(), loss="soft_hinge", temperature=0).fit(X, Y)
+        SSVM(Chain(), loss="soft_hinge", loss_options=LossOptions(temperature=0)).fit(X, Y)
     with pytest.raises(MissingCapability, match="sum over label parts"):
-        SSVM(Chain(), loss="soft_hinge", task_loss="zero_one").fit(X, Y)
+        SoftHinge(SimpleNamespace(way="ranking"), 1.0)
     with pytest.raises(ValueError, match="the surrogates of SSVM are hinge, soft_hinge, ramp"):
         SSVM(Chain(), loss="soft").fit(X, Y)
     with pytest.raises(ValueError, match="loss='soft' is unknown"):
@@ -152,7 +156,9 @@ def test_soft_hinge_divides_every_part_of_a_structure(structure, rng):
     if isinstance(structure, Graph):
         X = [(x, [[0, 1], [1, 2], [2, 3], [3, 0]]) for x in X]
     hard = SSVM(structure, l2=1.0, tol=1e-4).fit(X, Y)
-    soft = SSVM(structure, l2=1.0, loss="soft_hinge", temperature=1e-2, tol=1e-4).fit(X, Y)
+    soft = SSVM(
+        structure, l2=1.0, loss="soft_hinge", loss_options=LossOptions(temperature=1e-2), tol=1e-4
+    ).fit(X, Y)
     assert soft.result_.lower <= soft.objective_
     assert hard.result_.lower <= soft.objective_ <= hard.objective_ + 1e-2 * 20 * np.log(3)
 

@@ -10,9 +10,9 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from palmette import CRF, SSVM, Chain, Multiclass, Perceptron
+from palmette.contracts.solver import Step
 from palmette.datasets import make_chains
 from palmette.plot import ConvergenceDisplay, MarginalsDisplay, TransitionsDisplay
-from palmette.solvers.base import Step
 
 X, Y = make_chains(20, n_classes=3, n_features=4, random_state=0)
 

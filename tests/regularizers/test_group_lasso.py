@@ -12,7 +12,7 @@ from scipy.optimize import minimize
 from sklearn.base import clone
 from toy_problems import BinaryLogistic, MulticlassHinge, MulticlassLogistic, make, objective
 
-from palmette import CRF, Chain, Graph, SemiMarkov
+from palmette import CRF, Chain, Encoding, Graph, SemiMarkov
 from palmette.objectives.certificate import CutPool
 from palmette.objectives.elastic_dual import best_mean, best_share
 from palmette.regularizers import ElasticNet, GroupedElasticNet, GroupLasso
@@ -304,8 +304,8 @@ def test_a_useless_template_leaves_as_a_whole(rng):
 
 def test_hashed_features_have_no_templates():
     with pytest.raises(ValueError, match=r"hashed features keep no names.*by='attribute'"):
-        fitted(GroupLasso(0.1), n_hash=64)
-    assert fitted(GroupLasso(0.1, by="attribute"), n_hash=64).result_.converged
+        fitted(GroupLasso(0.1), encoding=Encoding(n_hash=64))
+    assert fitted(GroupLasso(0.1, by="attribute"), encoding=Encoding(n_hash=64)).result_.converged
 
 
 def test_segments_have_a_group_for_each_other_kind_of_weight():

@@ -157,7 +157,7 @@ def test_partial_fit_on_pieces(tagging):
         (
             SSVM,
             {"solver": "proximal"},
-            "proximal needs a smooth loss.*use CRF, or solver='stochastic' without",
+            "proximal needs a smooth loss.*use solver='frank_wolfe', 'bundle' or 'stochastic'",
         ),
         (Perceptron, {"solver": "arow", "regularizer": Decomposition(2)}, "use solver='perceptron'"),
         (Perceptron, {"regularizer": GroupLasso(1.0)}, "Perceptron does not support a GroupLasso"),
@@ -205,7 +205,7 @@ def test_no_group_strength_is_the_elastic_net(tagging):
 def test_pieces_and_groups_together(tagging):
     X, Y, X_test, Y_test = tagging
     model = CRF(Chain(), l2=0.1, tol=1e-3, regularizer=[Decomposition(2.5), GroupLasso(0.2)]).fit(X, Y)
-    assert model.result_.reason.startswith("relative change") and np.isnan(model.result_.gap)
+    assert model.result_.reason.startswith("estimate: relative change") and np.isnan(model.result_.gap)
     assert model.score(X_test, Y_test) > 0.6
     same = CRF(
         Chain(),

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palmette import CRF, SSVM, Chain, Graph, Multiclass, Perceptron, Ranking, SemiMarkov
+from palmette import CRF, SSVM, Chain, Graph, LossOptions, Multiclass, Perceptron, Ranking, SemiMarkov
 from palmette.datasets import make_chains
 from palmette.errors import MissingCapability
 from palmette.inspection import bound_values
@@ -231,7 +231,7 @@ KINDS = ["multiclass", "chain", "second order", "segments", "loops", "ranking"]
 @pytest.mark.parametrize("kind", KINDS)
 def test_objective_of_a_ramp_model_is_that_of_its_bounds(kind, rescaling, rng):
     structure, X, y = samples_of(kind, rng)
-    options = {"l2": 0.5, "rescaling": rescaling, "tol": 1e-2}
+    options = {"l2": 0.5, "loss_options": LossOptions(rescaling=rescaling), "tol": 1e-2}
     ramp = SSVM(structure, loss="ramp", **options).fit(X, y)
     values = bound_values(ramp, X, y)
     penalty = 0.25 * ramp.coef_ @ ramp.coef_

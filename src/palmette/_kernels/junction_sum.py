@@ -23,7 +23,7 @@ from palmette._kernels.junction_blocks import (
 @kernel(fastmath=SUMS)
 def log_sum(table, at, n):
     """``log sum_i exp(table[at + i])``; -inf if all are."""
-    # Shifted by the maximum, so the sum lies in [1, n]: no overflow, and only negligible terms underflow.
+    # Linearised by the maximum, so the sum lies in [1, n]: no overflow, and only negligible terms underflow.
     high = table[at]
     for i in range(1, n):
         high = max(high, table[at + i])

@@ -8,7 +8,7 @@ from palmette._kernels.jit import kernel
 @kernel()
 def log_sum_exp(x):
     """Logarithm of the sum of exp(x); -inf for no or only forbidden terms."""
-    # Shifted by the maximum, so the sum lies in [1, n]: no overflow, and only negligible terms underflow.
+    # Linearised by the maximum, so the sum lies in [1, n]: no overflow, and only negligible terms underflow.
     top = x.max()
     if top == -np.inf:
         return -np.inf

@@ -175,13 +175,15 @@ class CRF(BaseEstimator):
         algorithm, params = resolve(self.algorithm, {name: getattr(self, name) for name in CHECKS})
         if self.model_filename is not None and not Path(self.model_filename).absolute().parent.is_dir():
             raise FileNotFoundError(f"model_filename={str(self.model_filename)!r}: there is no such folder")
-        model, log = train(algorithm, params, X, y, X_dev, y_dev, bool(self.verbose))
+        model, log, stop = train(algorithm, params, X, y, X_dev, y_dev, bool(self.verbose))
         # Before the file is written: a full disk must not lose them.
         self._model, self._log, self._tagger = model, log, Tagger(model)
         if self.model_filename is not None:
             started = time.perf_counter()
             model.save(self.model_filename)
             log.storing_seconds = time.perf_counter() - started
+        if stop is not None:
+            raise stop
         return self
 
     # -- prediction ---------------------------------------------------------------------------------------------

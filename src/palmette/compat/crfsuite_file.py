@@ -12,12 +12,13 @@ import struct
 
 import numpy as np
 
+from palmette.contracts.solver import Result, Step
 from palmette.data.checks import check_codes
 from palmette.data.labels import LabelCodec
 from palmette.errors import ModelFileError
 from palmette.estimators.crf import CRF
+from palmette.estimators.settings import Encoding
 from palmette.features.names import NamesEncoder
-from palmette.solvers.base import Result, Step
 from palmette.structures import Chain
 from palmette.structures.positions.linear_scorer import LinearScorer
 
@@ -68,7 +69,7 @@ def _model(content: bytes) -> CRF:
     states = states[np.lexsort((states["target"], states["source"]))]
     edges = edges[np.lexsort((edges["target"], edges["source"]))]
     ptr = np.concatenate([[0], np.cumsum(np.bincount(states["source"], minlength=n_attributes))])
-    model = CRF(Chain(), states="observed", transitions="observed", fit_intercept=False)
+    model = CRF(Chain(), encoding=Encoding(states="observed", transitions="observed"), fit_intercept=False)
     model.codec_ = LabelCodec(labels)
     model.encoder_ = NamesEncoder("sequences", names)
     model.scorer_ = LinearScorer(

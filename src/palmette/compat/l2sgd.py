@@ -5,19 +5,41 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from palmette.solvers.base import Callback, Recorder, Result
+from palmette.contracts.solver import Callback, Progress, RunState
+from palmette.solvers.driver import Driven
 from palmette.structures.chain.loops import packed as packing
 
 Pass = Callable[[Any, np.ndarray, float, int], float]
 
 
+class _Work(NamedTuple):
+    """What epochs work on."""
+
+    problem: Any
+    chains: Any
+    l2: float
+    visit: Pass
+
+
+@dataclass(kw_only=True)
+class SGDRun(RunState):
+    """Where a run stands; ``details`` lists per epoch what the solver's ``details`` names."""
+
+    eta: float
+    rng: np.random.Generator
+    packed: Any
+    w: np.ndarray
+    best_w: np.ndarray
+    best: float = math.inf
+    details: list[tuple[float]] = field(default_factory=list)
+
+
 @dataclass(frozen=True)
-class CRFsuiteSGD:
+class CRFsuiteSGD(Driven):
     """One sample, one step, as CRFsuite takes them: only the random order of the samples is another.
 
     It minimises ``J(w) = sum_i loss_i(w) + (l2 / 2) |w|^2`` over n samples from zero. Step t goes to
@@ -43,6 +65,11 @@ class CRFsuiteSGD:
         As for all solvers.
     """
 
+    name: ClassVar[str] = "l2sgd"
+    tol: ClassVar[float] = 0.0  # type: ignore[misc]  # the rule of CRFsuite is another
+    not_negative: ClassVar = ()
+    unit: ClassVar[str] = "epochs"
+    quiet: ClassVar[bool] = True
     details: ClassVar = ("eta",)  # of the last step of an epoch
 
     max_iter: int = 1000
@@ -56,54 +83,59 @@ class CRFsuiteSGD:
     random_state: int = 0
     callbacks: Sequence[Callback] = field(default=())
 
-    def solve(self, problem: Any) -> Result:
-        """Minimise from zero.
-
-        Returns
-        -------
-        Result
-            ``primal`` is the objective of the result; the steps before the last have those of their epochs.
-            ``state`` lists per epoch what `details` names.
-        """
-        chains, n = packing.packed(problem, np.float64), problem.n_samples
+    def prepare(self, problem: Any) -> _Work:
+        """The packed chains, and the epochs on them."""
+        chains = packing.packed(problem, np.float64)
         l2 = float(problem.regularizer.l2.max(initial=0.0))
-        visit = self._visit(problem, chains, l2 / n)
-        rng = np.random.default_rng(self.random_state)
-        eta, n_oracle = self._calibrate(problem, chains, visit, l2, rng.permutation(n)[: self.samples])
-        recorder, packed = Recorder(self.callbacks), chains.zeros()
-        values: list[float] = []
-        rates: list[tuple[float]] = []
-        best, best_value, reason = np.zeros(problem.n_params), math.inf, ""
-        while not reason:
-            loss = visit(packed, rng.permutation(n), eta, n * len(values))
-            w = chains.unpack(packed)
-            values.append(_objective(loss, l2, w))
-            rates.append((1.0 / (1.0 / eta + (n * len(values) - 1) * l2 / n),))
-            if not math.isfinite(values[-1]):
-                raise OverflowError(
-                    f"l2sgd: the loss of epoch {len(values)} is {values[-1]} at the learning rate {eta:g}; give a "
-                    "lower calibration_eta, a larger c2, or smaller feature values"
-                )
-            if values[-1] < best_value:
-                best, best_value = w, values[-1]
-            stop = recorder.record(
-                len(values), n_oracle + len(values), values[-1], -np.inf, partial(np.copy, w)
+        return _Work(problem, chains, l2, self._visit(problem, chains, l2 / problem.n_samples))
+
+    def begin(self, work: _Work, w0: np.ndarray | None) -> SGDRun:
+        """Zero, and a calibrated step size."""
+        problem, rng = work.problem, np.random.default_rng(self.random_state)
+        some = rng.permutation(problem.n_samples)[: self.samples]
+        eta, n_oracle = self._calibrate(problem, work.chains, work.visit, work.l2, some)
+        w = np.zeros(problem.n_params)
+        return SGDRun(eta=eta, n_oracle=n_oracle, rng=rng, packed=work.chains.zeros(), w=w, best_w=w)
+
+    def step(self, work: _Work, run: SGDRun, last: int) -> Progress:
+        """An epoch."""
+        n = work.problem.n_samples
+        loss = work.visit(run.packed, run.rng.permutation(n), run.eta, n * run.n_iter)
+        run.n_iter, run.n_oracle = run.n_iter + 1, run.n_oracle + 1
+        run.w = work.chains.unpack(run.packed)
+        value = _objective(loss, work.l2, run.w)
+        run.details.append((1.0 / (1.0 / run.eta + (n * run.n_iter - 1) * work.l2 / n),))
+        if not math.isfinite(value):
+            raise OverflowError(
+                f"l2sgd: the loss of epoch {run.n_iter} is {value} at the learning rate {run.eta:g}; give a lower "
+                "calibration_eta, a larger c2, or smaller feature values"
             )
-            reason = self._reason(values) or ("callback" if stop else "")
-        primal = float(problem.loss(best)[0]) + problem.regularizer.value(best)
-        recorder.history[-1] = recorder.history[-1]._replace(primal=primal)
-        history = tuple(recorder.history)
-        return Result(best, history[-1], history, reason == "relative decrease", reason, rates)
+        if value < run.best:
+            run.best_w, run.best = run.w, value
+        then = run.history[-self.period].primal if run.n_iter > self.period else math.inf
+        slow = then - value < self.delta * value
+        return Progress(value, -np.inf, estimate="relative decrease" if slow else "")
+
+    def finish(self, work: _Work, run: SGDRun, reason: str) -> Progress | None:
+        """The objective of the best epoch's weights."""
+        run.w = run.best_w
+        if reason == "interrupted":
+            return None
+        primal = float(work.problem.loss(run.w)[0]) + work.problem.regularizer.value(run.w)
+        return Progress(primal, -np.inf)
+
+    def weights(self, work: _Work, run: SGDRun) -> np.ndarray:
+        """Those of the last epoch; at the end those of the best."""
+        return run.w.copy()
 
     def _visit(self, problem: Any, chains: Any, decay: float) -> Pass:
         """One epoch from packed weights, which it changes, on the samples of an order; returns the losses met."""
         from palmette.structures.chain.kernels.packed_sgd import sgd_pass
 
-        batch, codes = problem.samples.batch, problem.samples.codes
+        data = chains.view(problem.samples)
         return lambda packed, order, eta, n_steps: sgd_pass(
-            chains.inputs, packed, chains.base, chains.mask, chains.edge_mask, batch.offsets, codes, order,
-            chains.n_labels, chains.width, float(eta), decay, int(n_steps),
-        )  # fmt: skip
+            data, packed, chains.mask, chains.edge_mask, order, float(eta), decay, int(n_steps)
+        )
 
     def _calibrate(
         self, problem: Any, chains: Any, visit: Pass, l2: float, order: np.ndarray
@@ -130,12 +162,6 @@ class CRFsuiteSGD:
             else:
                 growing, left, eta = False, self.candidates, self.eta / self.rate
         return best, share * n_trials
-
-    def _reason(self, values: list[float]) -> str:
-        k = len(values)
-        if k > self.period and values[-1 - self.period] - values[-1] < self.delta * values[-1]:
-            return "relative decrease"
-        return "max_iter" if k >= self.max_iter else ""
 
 
 def _objective(loss: float, l2: float, w: np.ndarray) -> float:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from palmette.compat.line_searches import DECREASE, SHORTEST, Point, backtracking, more_thuente
-from palmette.solvers.base import Callback, Recorder, Result
+from palmette.contracts.solver import Callback, Progress, RunState
+from palmette.solvers.driver import Driven
 from palmette.solvers.quasi_newton import InverseHessian
 
 LINE_SEARCHES = ("MoreThuente", "Backtracking", "StrongBacktracking")
@@ -26,8 +26,18 @@ class _Place(NamedTuple):
     steepest: np.ndarray
 
 
+@dataclass(kw_only=True)
+class LBFGSRun(RunState):
+    """Where a run stands; ``details`` lists per iteration what the solver's ``details`` names."""
+
+    place: _Place
+    curvature: InverseHessian
+    values: list[float]
+    details: list[tuple[float, int, float]] = field(default_factory=list)
+
+
 @dataclass(frozen=True)
-class CRFsuiteLBFGS:
+class CRFsuiteLBFGS(Driven):
     """Limited-memory BFGS that takes the steps of CRFsuite: same settings, same weights.
 
     It minimises ``loss(w) + sum_j (l2_j / 2) w_j^2 + l1_j |w_j|`` from zero. The first step has length one. With L1
@@ -38,7 +48,7 @@ class CRFsuiteLBFGS:
     ----------
     memory : int
         Curvature pairs kept.
-    max_iter : int, optional
+    max_iter : int
         Iterations; no limit by default.
     epsilon : float
         Stop when ``|gradient| <= epsilon max(1, |w|)``.
@@ -51,10 +61,14 @@ class CRFsuiteLBFGS:
         As for all solvers.
     """
 
+    name: ClassVar[str] = "lbfgs"
+    tol: ClassVar[float] = 0.0  # type: ignore[misc]  # the rules of CRFsuite are others
+    not_negative: ClassVar = ()
+    quiet: ClassVar[bool] = True
     details: ClassVar = ("error_norm", "linesearch_trials", "linesearch_step")
 
     memory: int = 6
-    max_iter: int | None = None
+    max_iter: int = sys.maxsize
     epsilon: float = 1e-5
     period: int = 10
     delta: float = 1e-5
@@ -62,53 +76,45 @@ class CRFsuiteLBFGS:
     max_linesearch: int = 20
     callbacks: Sequence[Callback] = field(default=())
 
-    def solve(self, problem: Any, w0: np.ndarray | None = None) -> Result:
-        """Minimise from ``w0`` (zero by default).
-
-        Returns
-        -------
-        Result
-            ``state`` lists per iteration what `details` names: the gradient's norm, the trials and the step of the line
-            search.
-        """
-        here = _visit(problem, np.zeros(problem.n_params) if w0 is None else np.array(w0, float))
-        recorder = Recorder(self.callbacks)
+    def begin(self, problem: Any, w0: np.ndarray | None) -> LBFGSRun:
+        """The state of a new run."""
+        place = _visit(problem, np.zeros(problem.n_params) if w0 is None else np.array(w0, float))
         curvature = InverseHessian(problem.n_params, self.memory)
-        values, details = [here.value], []
-        reason = "gradient" if self._flat(here) else ""
-        n_oracle, limit = 1, sys.maxsize if self.max_iter is None else self.max_iter
-        while not reason:
-            direction = -curvature.times(here.steepest)
-            if problem.regularizer.has_l1:
-                direction[direction * here.steepest >= 0.0] = 0.0
-            step = 1.0 if len(values) > 1 else 1.0 / float(np.linalg.norm(direction))
-            place, step, n_trials = self._search(problem, here, direction, step)
-            n_oracle += n_trials
-            if place is None:
-                reason = "line search"
-                break
-            curvature.update(place.w, here.w, place.smooth, here.smooth)
-            here = place
-            values.append(here.value)
-            details.append((float(np.linalg.norm(here.steepest)), n_trials, step))
-            stop = recorder.record(len(details), n_oracle, here.value, -np.inf, partial(np.copy, here.w))
-            reason = self._reason(here, values, limit) or ("callback" if stop else "")
-        if not details:
-            recorder.record(0, n_oracle, here.value, -np.inf, partial(np.copy, here.w))
-        history = tuple(recorder.history)
-        converged = reason in ("gradient", "relative decrease")
-        return Result(here.w, history[-1], history, converged, reason, details)
+        return LBFGSRun(place=place, curvature=curvature, values=[place.value], n_oracle=1)
+
+    def step(self, problem: Any, run: LBFGSRun, last: int) -> Progress:
+        """One iteration."""
+        here = run.place
+        if run.n_iter == 0 and self._flat(here):
+            return Progress(here.value, -np.inf, estimate="gradient")
+        direction = -run.curvature.times(here.steepest)
+        if problem.regularizer.has_l1:
+            direction[direction * here.steepest >= 0.0] = 0.0
+        step = 1.0 if run.n_iter else 1.0 / float(np.linalg.norm(direction))
+        place, step, n_trials = self._search(problem, here, direction, step)
+        run.n_oracle += n_trials
+        if place is None:
+            return Progress(here.value, -np.inf, failure="line search")
+        run.curvature.update(place.w, here.w, place.smooth, here.smooth)
+        run.place = here = place
+        run.n_iter += 1
+        run.values.append(here.value)
+        run.details.append((float(np.linalg.norm(here.steepest)), n_trials, step))
+        return Progress(here.value, -np.inf, estimate=self._estimate(here, run.values))
+
+    def weights(self, problem: Any, run: LBFGSRun) -> np.ndarray:
+        """The present point."""
+        return run.place.w.copy()
 
     def _flat(self, here: _Place) -> bool:
         return float(np.linalg.norm(here.steepest)) <= self.epsilon * max(1.0, float(np.linalg.norm(here.w)))
 
-    def _reason(self, here: _Place, values: list[float], limit: int) -> str:
+    def _estimate(self, here: _Place, values: list[float]) -> str:
         k = len(values) - 1
         if self._flat(here):
             return "gradient"
-        if k >= self.period and values[k - self.period] - here.value < self.delta * here.value:
-            return "relative decrease"
-        return "max_iter" if k >= limit else ""
+        slow = k >= self.period and values[k - self.period] - here.value < self.delta * here.value
+        return "relative decrease" if slow else ""
 
     def _search(
         self, problem: Any, here: _Place, direction: np.ndarray, step: float

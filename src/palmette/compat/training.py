@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 import warnings
 from collections.abc import Mapping
@@ -18,15 +19,19 @@ from palmette.compat.features import lay_out, zero_rows
 from palmette.compat.l2sgd import CRFsuiteSGD
 from palmette.compat.lbfgs import CRFsuiteLBFGS
 from palmette.compat.training_log import Keeper, TrainingLog, report
+from palmette.contracts.training import Encoded
+from palmette.data.samples import Samples
 from palmette.data.sequences import check_same_length, listed, n_items
 from palmette.estimators.crf import CRF
 from palmette.estimators.emptiness import tell_empty
 from palmette.estimators.perceptron import Perceptron
-from palmette.estimators.training import Encoded, encode_outputs, encode_training
+from palmette.estimators.settings import Encoding
+from palmette.estimators.training import encode_outputs, encode_training
 from palmette.executors.choose import executor_for
-from palmette.objectives.risk import Risk, Samples
+from palmette.objectives.risk import Risk
 from palmette.regularizers.elastic import ElasticNet
 from palmette.solvers.arow import AROW
+from palmette.solvers.driver import outcome
 from palmette.solvers.online import Online
 from palmette.solvers.passive_aggressive import PassiveAggressive
 from palmette.structures import Chain
@@ -57,7 +62,7 @@ def sequence(x: Any) -> Any:
 
 def train(
     algorithm: str, params: Mapping[str, Any], X: Any, y: Any, X_dev: Any, y_dev: Any, verbose: bool
-) -> tuple[Any, TrainingLog]:
+) -> tuple[Any, TrainingLog, KeyboardInterrupt | None]:
     """Train a model.
 
     Returns
@@ -65,6 +70,8 @@ def train(
     model : palmette.CRF or palmette.Perceptron
         On ``Chain()``, with the weights that CRFsuite's model would have.
     log : TrainingLog
+    stop : KeyboardInterrupt or None
+        Ctrl-C during training; the model has the best weights so far.
     """
     started = time.perf_counter()
     model, solver = _learner(algorithm, params)
@@ -94,9 +101,9 @@ def train(
         warnings.simplefilter("ignore", ConvergenceWarning)  # the limit is the user's, the log tells
         surrogate = model._surrogate(classes)
         with closing(Risk(data.structure, scorer, surrogate, data.samples, penalty, executor)) as problem:
-            result = replace(solver, callbacks=(*solver.callbacks, keeper)).solve(problem)
-    if isinstance(solver, CRFsuiteLBFGS | CRFsuiteSGD):
-        for entry, detail in zip(log.iterations, result.state):
+            result, stop = outcome(replace(solver, callbacks=(*solver.callbacks, keeper)).solve, problem)
+    if isinstance(solver, CRFsuiteLBFGS | CRFsuiteSGD) and result.state is not None:
+        for entry, detail in zip(log.iterations, result.state.details):
             entry |= zip(solver.details, detail)
     log.training_seconds, log.reason = time.perf_counter() - started, result.reason
     if verbose:
@@ -105,21 +112,23 @@ def train(
             print(report(log.last_iteration))
     model._keep(data, scorer, replace(result, state=None))
     tell_empty(model, data, result, l1="c1", l2="c2")
-    return model, log
+    return model, log, stop
 
 
 def _learner(algorithm: str, params: Mapping[str, Any]) -> tuple[Any, Any]:
     """The learner that describes the model, and the solver that trains it."""
     p = params
-    states = "all" if p["all_possible_states"] else "observed"
+    states, transitions = (
+        "all" if p[f"all_possible_{what}"] else "observed" for what in ("states", "transitions")
+    )
     common = {
-        "states": states, "transitions": "all" if p["all_possible_transitions"] else "observed", "fit_intercept": False,
+        "encoding": Encoding(states=states, transitions=transitions), "fit_intercept": False,
         "max_iter": p["max_iterations"],
     }  # fmt: skip
     if algorithm == "lbfgs":
         solver = CRFsuiteLBFGS(
-            p["num_memories"], p["max_iterations"], p["epsilon"], p["period"], p["delta"], p["linesearch"],
-            p["max_linesearch"],
+            p["num_memories"], p["max_iterations"] or sys.maxsize, p["epsilon"], p["period"], p["delta"],
+            p["linesearch"], p["max_linesearch"],
         )  # fmt: skip
         return CRF(Chain(), l2=2.0 * p["c2"], l1=p["c1"], solver="lbfgs", **common), solver
     if algorithm == "l2sgd":

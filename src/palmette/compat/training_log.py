@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from palmette.contracts.solver import Step
 from palmette.data.ragged import offsets_from_lengths
-from palmette.objectives.risk import Samples
-from palmette.solvers.base import Step
+from palmette.data.samples import Samples
 
 
 class LabelScore(NamedTuple):

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+import contextlib
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
+from palmette.contracts.reductions import REDUCTIONS
+from palmette.contracts.training import Encoded, WeightOptions
+from palmette.data.labels import UNKNOWN, LabelCodec
+from palmette.data.sequences import check_same_length
 from palmette.errors import MissingCapability
+from palmette.features.base import Encoder
+from palmette.features.choose_encoder import admitted, make_encoder
 
 
 class Best(NamedTuple):
     """Outputs of a maximisation (or minimisation) and their values, cost included."""
 
-    codes: Any  # outputs of the batch, packed as the structure packs them
+    codes: Any  # outputs of the batch, one after the other, as `Structure.output_offsets` cuts them
     values: np.ndarray  # (n_samples,)
 
 
@@ -23,41 +33,227 @@ class Expectation(NamedTuple):
     counts: Any
 
 
-@runtime_checkable
-class Structure(Protocol):
-    """A family of outputs with its inference, on packed batches.
+class Allowed:
+    """Base class of restrictions, which say what outputs may be; ``a & b`` is what both allow."""
 
-    ``theta`` are the potentials of a batch; ``f(x, y) = <theta, count(y)>`` for every output. Every answer takes
-    ``cost=`` (added to the score, per label part) and ``within=`` (a restriction). The methods below are the least
-    a structure has; the optional ones that learners ask for by name are
 
-    ``worst``, ``k_best``, ``max_marginals`` | ``log_partition``, ``expectation``, ``marginals``, ``entropy``,
-    ``sample``, ``min_risk``, ``log_proba`` | ``best_contradicting``, ``best_by_level``.
+class Words(NamedTuple):
+    """What messages call the parts of a structure."""
 
-    A structure that cannot give an answer does not have the method; whoever needs it says so before the first
-    step (:func:`require`).
+    outputs: str = "predictions"
+    between_rows: str = "between positions"  # where features must differ to be of any use
+    between_labels: str = "between labels"
+    hinge_remedy: str = ""  # what to try where the hinge learns nothing
 
-    Where an output is not one label per position, a structure also has doors for what users give and get:
-    ``make_codec(y, classes, lengths)`` makes the :class:`~palmette.data.labels.LabelCodec` that reads and writes
-    outputs (one code per position), ``code_costs(table)`` turns costs of labels into costs of codes,
-    ``extend_encoder(encoder)`` adds features to the encoder of positions, and
-    ``check_encoder(encoder)`` refuses inputs that lack them.
-    ``measure(row_scores, y)`` says how good each sample is where equal labels are no measure, ``default_loss`` names
-    the task loss that fits, ``lacks`` says why answers are missing, and ``first_weights(scorer, samples)`` gives a
-    start to solvers of losses that are not convex.
+
+class Structure(BaseEstimator):
+    """A family of outputs with its inference, on packed batches; the base class of every structure.
+
+    ``theta`` are the potentials of a batch; ``f(x, y) = <theta, count(y)>`` for every output. An output is an array of
+    integer codes; those of a batch stand one after the other, cut by :meth:`output_offsets`. Every answer takes
+    ``cost=`` (added to the score, per label part) and ``within=`` (a restriction of the structure, such as
+    :meth:`agreeing` and :meth:`contradicting` make).
+
+    **A structure has at least** :meth:`best`, :meth:`score`, :meth:`count`, :meth:`make_scorer`, :meth:`agreeing` and
+    :meth:`contradicting`. Everything else that has a body here is a default.
+
+    **Answers that a structure may lack** are methods that it then does not have: ``worst``, ``k_best``,
+    ``max_marginals`` | ``log_partition``, ``expectation``, ``marginals``, ``entropy``, ``sample``, ``min_risk``,
+    ``log_proba`` | ``best_by_level`` (with ``level_costs``), ``relaxed_best``, ``first_weights``,
+    ``best_equivalent`` (the best of the outputs that no loss can tell from the true one). Who needs one says so before
+    the first step (:func:`require`, :meth:`can`), with the reason in :attr:`lacks`.
+
+    **Potentials** have ``len()``, ``offsets`` (rows of the samples), ``dot(counts)``, ``any()`` (whether a difference
+    of counts is not 0), ``distance()`` (how many parts it differs in), ``zeros()``, ``take(samples)``; they are
+    dataclasses whose arrays of floats are scores. For losses that cost per code they have ``position_cost(costs)`` with
+    ``costs`` of shape (n_codes, n_kinds of codes). **Scorers** have ``n_params``,
+    ``n_labels``, ``has_edges``, ``blocks`` (name to slice of the weights, one of them ``"node"``), ``score(w, batch)``,
+    its adjoint ``pull_back(counts, batch, out)``, ``carry_over(old, w, labels, columns)`` for warm starts, and for
+    model files ``state()`` and ``check()``.
     """
 
-    layout: str  # "sequences" of positions, or one label for each of the "items" of a table
-    has_edges: bool  # whether there are weights for label pairs
+    layout: ClassVar[Any] = "sequences"
+    """"sequences": a sample is a run of rows. "items": a sample is one row of a table, and has one label."""
+    has_edges: ClassVar[bool] = False
+    """Whether there are weights for label pairs."""
+    labelled: ClassVar[bool] = True
+    """Whether outputs are made of labels, which users may declare (``classes=``)."""
+    label_per_row: ClassVar[bool] = False
+    """Whether an output is one label per row, in the order of the rows."""
+    exact: ClassVar[bool] = True
+    """Whether :meth:`best` always finds the best output."""
+    removable_edges: ClassVar[bool] = False
+    """Whether edges can be dropped one by one and leave labels (``Decomposition``); a subclass says so anew."""
+    compares_rows: ClassVar[bool] = False
+    """Whether only differences between the rows of a sample matter: what all of them share changes no output."""
+    adds_models: ClassVar[bool] = False
+    """Whether potentials of two models on the same inputs can be added, ``theta.plus(other.relabelled(...))``."""
+    default_loss: ClassVar[Any] = "zero_one"
+    """The task loss that fits: a name, or an object with ``bind(structure, classes)``."""
+    usual_share: ClassVar[float | None] = None
+    """The usual penalty of array columns as a share of their spread; None: that of the learner."""
+    lacks: ClassVar[Mapping[str, str]] = MappingProxyType({})
+    """Why answers are missing and what to use instead, by the name of the answer."""
+    words: ClassVar[Words] = Words()
+    functions: ClassVar[tuple[str, ...]] = ()
+    """Parameters that may be functions. Files hold no code, so they are given again on loading."""
+    part_kinds: ClassVar[Mapping[str, tuple[str, ...]]] = MappingProxyType({})
+    """The registered kinds of "codec", "encoder" and "scorer" that go with this structure; all if not named."""
+    order: int = 1
+    """How many neighbours back an output remembers."""
+    ties: str = "given"
+    """"best": of the outputs as good as the true one, the one that scores best is the truth (`best_equivalent`)."""
+    allowed: Any = None
+    """Which labels may follow each other, as users write it."""
+    rules: Any = None
+    """The same on the codes of labels: tables ``start``, ``transition``, ``end``; None: everything is allowed."""
 
-    def best(self, theta, *, cost=None, within=None) -> Best:
+    def can(self, *answers: str) -> bool:
+        """Whether the structure has all these answers."""
+        return can(self, *answers)
+
+    # -- what users give and get --------------------------------------------------------------------------------
+
+    def admit(self, X: Any) -> Any:
+        """Inputs as the encoder takes them; what is encoded already stays as it is."""
+        return admitted(X, self.layout)
+
+    def make_encoder(self, X: Any, *, min_count: int = 1, n_hash: int | None = None) -> Encoder:
+        """The encoder for inputs like these, not fitted yet."""
+        return make_encoder(X, self.layout, min_count=min_count, n_hash=n_hash)
+
+    def check_encoder(self, encoder: Encoder) -> None:
+        """Raise ValueError for the encoder of inputs that were encoded for another structure."""
+        if encoder.of != "rows":
+            raise ValueError(f"X was encoded as {encoder.of}, but {type(self).__name__} needs {self.layout}")
+
+    def make_codec(self, y: Any, classes: Any, lengths: np.ndarray) -> LabelCodec:
+        """The codec between outputs like ``y`` and codes; ``lengths`` are the numbers of codes of the samples."""
+        return LabelCodec.from_labels(y, classes, layout=self.layout)
+
+    def make_scorer(self, data: Encoded, options: WeightOptions) -> Any:
+        """The layout of the weights for training data: a scorer."""
+        raise NotImplementedError(f"{type(self).__name__} must have make_scorer(data, options)")
+
+    def bind(self, classes: Sequence[Any]) -> Self:
+        """The same structure for the labels ``classes``, whose codes are their places; settings are checked."""
+        return self
+
+    def check_outputs(self, codes: np.ndarray, offsets: np.ndarray) -> None:
+        """Raise ValueError at the first true output that the structure forbids."""
+
+    def restore_encoder(self, encoder: Any) -> None:
+        """Give an encoder from a file what files cannot hold."""
+
+    def check_model(self, encoder: Any, weights: Any, codec: Any) -> None:
+        """Raise ValueError unless the parts of a model agree, so that no compiled loop reads past an array."""
+
+    def measure(self, model: Any, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
+        """How good the predictions of a model are: what each sample reaches, and what it could reach.
+
+        Here the number of right codes, and of known ones. ``score`` is the ratio of their sums.
+        """
+        encoded = model.encode(X)
+        predicted = model.predict(encoded)
+        check_same_length(predicted, y, "items")
+        lengths = np.diff(self.output_offsets(encoded.batch)).tolist()
+        parts, true = (model.codec_.positions(each, lengths) for each in (predicted, y))
+        if self.layout == "items":
+            parts, true = [[label] for label in predicted.tolist()], [[label] for label in y]
+        check_same_length(parts, true)
+        right = [sum(p == t for p, t in zip(ps, ts)) for ps, ts in zip(parts, true)]
+        known = [sum(label is not UNKNOWN for label in labels) for labels in true]
+        return np.array(right, float), np.array(known, float)
+
+    # -- how training goes --------------------------------------------------------------------------------------
+
+    def telling(self) -> contextlib.AbstractContextManager[Any]:
+        """A context that gathers what is answered approximately, and warns once at its end."""
+        return contextlib.nullcontext()
+
+    def told(self) -> Any:
+        """What :meth:`telling` gathers just now, if anything: picklable, for :meth:`tell` elsewhere."""
+        return None
+
+    def refine(self) -> bool:
+        """Find maxima to a higher accuracy from now on; False if that is not possible."""
+        return False
+
+    def code_costs(self, table: np.ndarray) -> np.ndarray:
+        """Costs of label confusions, shape (n_labels, n_labels), as costs of codes."""
+        return table
+
+    def simplified(self, data: Encoded, scorer: Any) -> tuple[Encoded, Any]:
+        """The same training problem in a simpler structure, if a registered reduction finds one; else as given."""
+        own = REDUCTIONS.get(f"{type(self).__module__}.{type(self).__qualname__}")
+        return (data, scorer) if own is None else own(data, scorer)
+
+    def output_offsets(self, sized: Any) -> np.ndarray:
+        """Where the codes of each sample start and stop, int64 (n_samples + 1,), from potentials or from a batch."""
+        return sized.offsets
+
+    # -- answers ------------------------------------------------------------------------------------------------
+
+    def best(self, theta: Any, *, cost: Any = None, within: Any = None) -> Best:
         """Highest-scoring output of every sample."""
+        raise NotImplementedError(f"{type(self).__name__} must have best(theta, cost=, within=)")
 
-    def score(self, theta, codes, *, cost=None, within=None) -> np.ndarray:
-        """Score of given outputs."""
+    def score(self, theta: Any, codes: Any, *, cost: Any = None, within: Any = None) -> np.ndarray:
+        """Score plus cost of given outputs, shape (n_samples,); -inf for one that the restriction forbids."""
+        raise NotImplementedError(f"{type(self).__name__} must have score(theta, codes, cost=, within=)")
 
-    def count(self, theta, codes, *, weight=None, into=None) -> Any:
+    def count(self, theta: Any, codes: Any, *, weight: Any = None, into: Any = None) -> Any:
         """Counts of given outputs in theta's shape, times ``weight``; added to ``into`` if given."""
+        raise NotImplementedError(f"{type(self).__name__} must have count(theta, codes, weight=, into=)")
+
+    def agreeing(self, theta: Any, codes: np.ndarray) -> Any:
+        """The restriction to outputs that agree with an annotation: codes, -1 where it says nothing."""
+        raise NotImplementedError(f"{type(self).__name__} must have agreeing(theta, codes)")
+
+    def contradicting(self, theta: Any, codes: np.ndarray) -> Any:
+        """The restriction to outputs that do not agree with an annotation: codes, -1 where it says nothing."""
+        raise NotImplementedError(f"{type(self).__name__} must have contradicting(theta, codes)")
+
+    def contradicts(self, theta: Any, annotation: np.ndarray, codes: np.ndarray) -> np.ndarray:
+        """Whether each of the given outputs contradicts its annotation, bool (n_samples,)."""
+        return np.isneginf(self.score(theta, codes, within=self.agreeing(theta, annotation)))
+
+    def best_agreeing(self, theta: Any, codes: np.ndarray) -> Best:
+        """Highest-scoring output that agrees with an annotation."""
+        return self.best(theta, within=self.agreeing(theta, codes))
+
+    def best_contradicting(
+        self, theta: Any, codes: np.ndarray, *, cost: Any = None, within: Any = None
+    ) -> Best:
+        """Highest-scoring output that contradicts an annotation (-1 in ``codes`` cannot be contradicted)."""
+        own = self.contradicting(theta, codes)
+        return self.best(theta, cost=cost, within=own if within is None else within & own)
+
+    def bounded_best(self, theta: Any, *, cost: Any = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Codes and values of the best outputs found, and proven upper bounds of the maxima."""
+        found = self.best(theta, cost=cost)
+        return found.codes, found.values, found.values
+
+    def bounds(self, theta: Any) -> np.ndarray:
+        """Proven upper bounds on the score of the best output of every sample."""
+        return self.best(theta).values
+
+    def finds_best(self, theta: Any) -> np.ndarray:
+        """Whether :meth:`best` finds the best output of each sample for certain, bool (n_samples,)."""
+        return np.ones(len(theta), bool)
+
+    def relaxes(self, theta: Any) -> bool:
+        """Whether learners maximise over a relaxation, ``relaxed_best``, since the best output is not known."""
+        return False
+
+
+def can(component: Any, *names: str) -> bool:
+    """Whether a component has all these methods.
+
+    >>> can("text", "upper"), can("text", "upper", "sum")
+    (True, False)
+    """
+    return all(callable(getattr(component, name, None)) for name in names)
 
 
 def require(component: Any, needs: tuple[str, ...], *, user: str, remedy: str) -> None:
@@ -65,7 +261,7 @@ def require(component: Any, needs: tuple[str, ...], *, user: str, remedy: str) -
 
     >>> require("text", ("upper",), user="Demo", remedy="")
     """
-    missing = [f"{name}()" for name in needs if not callable(getattr(component, name, None))]
+    missing = [f"{name}()" for name in needs if not can(component, name)]
     if missing:
         name = type(component).__name__
         known = getattr(component, "lacks", {})  # why it cannot have some answers, and what to use instead

@@ -41,7 +41,7 @@ class SparseRows:
             raise ValueError(f"only contiguous rows can be sliced, got step {step}")
         return SparseRows(self.indptr[start : stop + 1], self.indices, self.values, self.n_columns)
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self) -> tuple[Any, ...]:
         lo, hi = int(self.indptr[0]), int(self.indptr[-1])  # a slice takes along what is its own
         own = self.indptr - lo, self.indices[lo:hi], self.values[lo:hi], self.n_columns
         return SparseRows, own
@@ -111,6 +111,10 @@ class Batch:
         """
         rows, offsets = gather(self.offsets, samples)
         return Batch(self.rows[rows], offsets)
+
+    def without(self, empty: np.ndarray) -> Batch:
+        """The samples for which ``empty`` is false; the others have no rows, so that rows stay as they are."""
+        return replace(self, offsets=np.concatenate([self.offsets[:1], self.offsets[1:][~empty]]))
 
     def in_pieces(self, decomposition: Any, seed: int, epoch: int) -> tuple[Batch, np.ndarray]:
         """The same rows in pieces that a decomposition draws for this epoch, and the sample of each piece."""

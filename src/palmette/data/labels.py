@@ -185,6 +185,10 @@ class LabelCodec:
             )
         return self._codes[label]
 
+    def positions(self, Y: Any, lengths: Sequence[int] | np.ndarray) -> Sequence[Any]:
+        """The parts of given outputs of samples with so many codes, which are right or wrong one by one."""
+        return Y
+
     def decode(self, codes: Sequence[int] | np.ndarray) -> list[Any]:
         """Labels of a sequence of codes; -1 is `UNKNOWN`."""
         codes = np.asarray(codes)

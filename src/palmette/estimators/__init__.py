@@ -4,9 +4,11 @@ from palmette.estimators.combined import CombinedDecoder
 from palmette.estimators.crf import CRF
 from palmette.estimators.perceptron import Perceptron
 from palmette.estimators.persistence import load
+from palmette.estimators.settings import Encoding, KernelOptions, LossOptions
 from palmette.estimators.ssvm import SSVM
 from palmette.estimators.tuned import CRFCV, SSVMCV
 
 __all__ = [
-    "CRF", "CRFCV", "SSVM", "SSVMCV", "CombinedDecoder", "Perceptron", "load",
+    "CRF", "CRFCV", "SSVM", "SSVMCV", "CombinedDecoder", "Encoding", "KernelOptions", "LossOptions", "Perceptron",
+    "load",
 ]  # fmt: skip

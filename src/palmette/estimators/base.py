@@ -12,12 +12,15 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from palmette.contracts.structure import Structure
+from palmette.contracts.training import Encoded
 from palmette.estimators.class_weight import check_class_weight, class_weighted
 from palmette.estimators.emptiness import tell_empty
 from palmette.estimators.guidance import Guidance
+from palmette.estimators.kernel_features import Keep
 from palmette.estimators.loss_checks import check_task_loss
 from palmette.estimators.persistence import PersistenceMixin
-from palmette.estimators.prediction import Predictions
+from palmette.estimators.prediction import Predictions, one_label
 from palmette.estimators.progress import progress
 from palmette.estimators.pruning import prune
 from palmette.estimators.regularisation import (
@@ -28,20 +31,19 @@ from palmette.estimators.regularisation import (
     structure_of_pieces,
 )
 from palmette.estimators.scale_advice import advise_scaling
+from palmette.estimators.settings import settings_of
 from palmette.estimators.strengths import penalties, wanted_tol
 from palmette.estimators.training import (
-    Encoded,
     encode_inputs,
     encode_training,
     layout_weights,
     seed_of,
-    telling,
 )
 from palmette.executors.choose import executor_for
 from palmette.features.encoded import EncodedInputs
 from palmette.objectives.risk import Risk
+from palmette.solvers.driver import outcome
 from palmette.solvers.registry import check_name, make_solver
-from palmette.structures.paths_as_chains import simplified
 
 
 class StructuredEstimator(Guidance, Predictions, PersistenceMixin, BaseEstimator):
@@ -63,6 +65,9 @@ class StructuredEstimator(Guidance, Predictions, PersistenceMixin, BaseEstimator
             ``SemiMarkov``: list of lists of segments ``(start, stop, label)``, or of IOB2 labels.
         sample_weight : array of shape (n_samples,), optional
 
+        Ctrl-C leaves the model fitted with the best weights so far (``result_.reason`` is ``"interrupted"``), and then
+        raises ``KeyboardInterrupt``.
+
         Returns
         -------
         self
@@ -71,40 +76,49 @@ class StructuredEstimator(Guidance, Predictions, PersistenceMixin, BaseEstimator
         decomposition, groups = regularizers(self)
         started = time.perf_counter()
         weight = class_weighted(self, y, sample_weight)
-        data = encode_training(X, y, self.structure, self.classes, weight, **self._encoding())
+        given = encode_training(X, y, self.structure, self.classes, weight, **self._encoding())
         self._note_features(X, reset=True)
-        scorer = layout_weights(self, data)
+        data, scorer, kept = self._lay_out(given)
         start = self._warm_weights(data, scorer)
         encoded = time.perf_counter()
         decomposition = settle_size(self, decomposition, data)
         penalty = self._regularizer(scorer, data)
         if groups is not None:
             penalty = groups.bind(penalty, scorer, data.encoder)
-        simple, weights = simplified(data, scorer)
+        simple, weights = data.structure.simplified(data, scorer)
         structure = simple.structure if decomposition is None else structure_of_pieces(simple.structure)
         surrogate = self._surrogate(tuple(data.codec.classes_))
         with (
             executor_for(self.n_jobs) as executor,
-            telling(structure) as tally,
+            structure.telling() as tally,
             closing(
                 Risk(structure, weights, surrogate, simple.samples, penalty, executor, decomposition)
             ) as problem,
         ):
             check_task_loss(problem)
-            with progress(self, lambda w: self._snapshot(data, scorer, w)) as callbacks:
+            with progress(self, lambda w: self._snapshot(given, *kept(w))) as callbacks:
                 solver = make_solver(
                     solver_for(self.solver, problem) or self._solver_name(problem), tol=wanted_tol(self),
                     max_iter=self.max_iter, random_state=seed_of(self.random_state), callbacks=callbacks,
                 )  # fmt: skip
                 check_solver(solver, problem)
-                result = self._solve(solver, problem, start)
+                result, stop = outcome(self._solve, solver, problem, start)
         if tally is not None:
             result = replace(result, n_unconverged=tally.n_unconverged)
-        self._keep(data, scorer, result)
-        advise_scaling(data, result)
+        found, w = kept(result.w)
+        self._keep(given, found, result if w is result.w else replace(result, w=w))
+        if data is given:  # the scales of features of a kernel are not the user's
+            advise_scaling(data, result)
         tell_empty(self, data, result)
         self.fit_seconds_ = {"encode": encoded - started, "solve": time.perf_counter() - encoded}
+        if stop is not None:
+            raise stop
         return self
+
+    def _lay_out(self, data: Encoded) -> tuple[Encoded, Any, Keep]:
+        """The data that weights are for, their scorer, and how to get from their weights to what the model keeps."""
+        scorer = layout_weights(self, data)
+        return data, scorer, lambda w: (scorer, w)
 
     def _snapshot(self, data: Encoded, scorer: Any, w: np.ndarray) -> Any:
         """This model as it would be with weights ``w``, for callbacks during the fit."""
@@ -130,7 +144,7 @@ class StructuredEstimator(Guidance, Predictions, PersistenceMixin, BaseEstimator
     def _check_structure(self) -> None:
         if self.callbacks is not None and not hasattr(self.callbacks, "__iter__"):
             raise TypeError(f"callbacks must be a list of callables, got {self.callbacks!r}")
-        if isinstance(self.structure, type) or not hasattr(self.structure, "best"):
+        if not isinstance(self.structure, Structure):
             raise TypeError(
                 f"structure must be an object such as Chain() or Multiclass(), got {self.structure!r}"
             )
@@ -180,7 +194,8 @@ class StructuredEstimator(Guidance, Predictions, PersistenceMixin, BaseEstimator
         return self
 
     def _encoding(self) -> dict[str, Any]:
-        return {"min_count": getattr(self, "min_count", 1), "n_hash": getattr(self, "n_hash", None)}
+        encoding = settings_of(self, "encoding")
+        return {"min_count": encoding.min_count, "n_hash": encoding.n_hash}
 
     # -- what was learnt ----------------------------------------------------------------------------------------
 
@@ -212,7 +227,7 @@ class StructuredEstimator(Guidance, Predictions, PersistenceMixin, BaseEstimator
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         tags.input_tags.sparse = True
-        tags.input_tags.two_d_array = getattr(self.structure, "layout", None) == "items"
+        tags.input_tags.two_d_array = one_label(self)
         if tags.input_tags.two_d_array:
             from sklearn.utils import ClassifierTags
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from palmette.contracts.executor import State
 from palmette.data.batch import Batch
-from palmette.estimators.training import admitted_to, numbering, without_empty
+from palmette.estimators.training import numbering, without_empty
 from palmette.executors.shards import cut
 from palmette.objectives.risk import ROWS_A_BLOCK
 
@@ -20,7 +20,6 @@ Own = Callable[[slice, slice], tuple[Any, ...]]  # of the samples and of the row
 class Scored(NamedTuple):
     """What potentials are made from."""
 
-    structure: Any
     scorer: Any
     coef: np.ndarray
 
@@ -45,21 +44,30 @@ def blocks_of(scored: Scored, batch: Batch, places: np.ndarray, own: Own | None 
     return blocks
 
 
-def answer_block(block: Block, state: State, scored: Scored, answer: Answer, *arguments: Any) -> Any:
+def with_codes(structure: Any, batch: Batch, codes: np.ndarray) -> Own:
+    """What gives every block of samples the codes of their outputs."""
+    places = structure.output_offsets(batch)
+    return lambda samples, _: (codes[places[samples.start] : places[samples.stop]],)
+
+
+def answer_block(
+    block: Block, state: State, structure: Any, scored: Scored, answer: Answer, *arguments: Any
+) -> Any:
     """The answer for a block."""
     with numbering(block.places):
         theta = scored.scorer.score(scored.coef, block.batch)
-        return answer(scored.structure, theta, *block.own, *arguments)
+        return answer(structure, theta, *block.own, *arguments)
 
 
 def answer_piece(
     X: Any, state: State, structure: Any, encoder: Any, scored: Scored, answer: Answer, *arguments: Any
-) -> tuple[list[Any], np.ndarray]:
-    """The answers for inputs that are encoded here, and the lengths of the samples."""
-    whole = encoder.transform(admitted_to(structure, X), allow_empty=True)
+) -> tuple[list[Any], np.ndarray, np.ndarray]:
+    """The answers for inputs that are encoded here, and the numbers of rows and of codes of the samples."""
+    whole = encoder.transform(structure.admit(X), allow_empty=True)
     batch, keep = without_empty(whole)
     blocks = blocks_of(scored, batch, np.flatnonzero(keep))
-    return [answer_block(block, {}, scored, answer, *arguments) for block in blocks], whole.lengths
+    found = [answer_block(block, {}, structure, scored, answer, *arguments) for block in blocks]
+    return found, whole.lengths, np.diff(structure.output_offsets(whole))
 
 
 def best_codes(structure: Any, theta: Any) -> np.ndarray:

@@ -19,8 +19,6 @@ from palmette.estimators.training import without_empty
 from palmette.features.encoded import EncodedInputs
 from palmette.features.kinds import samples_of
 from palmette.metrics.accuracy import token_accuracy
-from palmette.structures.chain.chain import Chain
-from palmette.structures.positions.tables import ChainTables, combine
 
 _LEAST = 1e-300  # probability taken for zero: a simple model regularises, it forbids nothing
 
@@ -34,6 +32,8 @@ class CombinedDecoder(BaseEstimator):
     * ``combine="marginals"``: ``f_complex(x, y) + weight sum_t log p_simple(y_t | x)``, the product of the complex
       model and the simple model's probabilities of single labels;
     * ``combine="scores"``: ``f_complex(x, y) + weight f_simple(x, y)``, transitions included; for chains.
+
+    Marginals may be combined on any structure with labels at positions: chains, segments, graphs.
 
     Both are exact: the simple model is added to the potentials of the complex one. Whatever the complex model's
     structure forbids stays forbidden.
@@ -164,9 +164,12 @@ class CombinedDecoder(BaseEstimator):
                     f"models[{k}] must be a fitted learner of palmette, got {model!r}: fit it first"
                 )
             name = type(model.structure).__name__
-            if not isinstance(model.structure, Chain):
+            if not model.structure.can("expectation") or not (
+                model.structure.adds_models or self.combine == "marginals"
+            ):
                 raise ValueError(
-                    f"models[{k}] has the structure {name}; CombinedDecoder joins models of chains"
+                    f"models[{k}] has the structure {name}; CombinedDecoder joins models with probabilities of labels, "
+                    "and combine='scores' those of chains"
                 )
             if model.structure.layout == "items" and (k == 0 or self.combine == "scores"):
                 raise ValueError(
@@ -196,7 +199,7 @@ def _places(model: Any, other: Any) -> np.ndarray:
 def _combined(structure: Any, theta: Any, parts: list[Any], answer: Answer) -> np.ndarray:
     """The answer on the potentials of a block and what the simple models add to them."""
     for part in parts:
-        theta = combine(theta, part.potentials(theta), None)
+        theta = theta.plus(part.potentials(theta))
     return answer(structure, theta)
 
 
@@ -205,9 +208,9 @@ class LogMarginals(NamedTuple):
 
     table: np.ndarray
 
-    def potentials(self, theta: ChainTables) -> ChainTables:
+    def potentials(self, theta: Any) -> Any:
         """What they add to the potentials of the block."""
-        return theta.position_cost(self.table)
+        return theta.label_cost(self.table)
 
 
 class OtherScores(NamedTuple):
@@ -218,13 +221,9 @@ class OtherScores(NamedTuple):
     w: np.ndarray
     place: np.ndarray
 
-    def potentials(self, theta: ChainTables) -> ChainTables:
+    def potentials(self, theta: Any) -> Any:
         """What they add to the potentials of the block."""
-        scores, place = self.scorer.score(self.w, self.batch), self.place
-        edge, triple = scores.edge[:, place][:, :, place], scores.triple
-        if triple is not None:
-            triple = triple[:, place][:, :, place][:, :, :, place]
-        return ChainTables(scores.node[:, place], edge, scores.offsets, triple)
+        return self.scorer.score(self.w, self.batch).relabelled(self.place)
 
 
 Part = Callable[[slice, slice], LogMarginals | OtherScores]

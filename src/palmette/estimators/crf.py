@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import KW_ONLY, dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import log_softmax
@@ -10,13 +11,21 @@ from sklearn.utils.metaestimators import available_if
 
 from palmette.data.batch import SparseRows
 from palmette.estimators.blocks import node_scores
-from palmette.estimators.kernel_fit import check_kernel_settings, fit_kernel
 from palmette.estimators.kernel_learner import KernelEstimator
 from palmette.estimators.prediction import one_label
 from palmette.estimators.strengths import wanted_tol
 from palmette.registry import register
 from palmette.solvers.dual import why_not
 from palmette.surrogates.log import LogLoss
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from palmette.contracts.structure import Structure
+    from palmette.estimators.settings import Encoding, KernelOptions
+    from palmette.kernels import Kernel, Nystroem
+    from palmette.regularizers import Decomposition, GroupLasso
+
 
 # Dual ascent converges linearly, L-BFGS superlinearly near the end: below this tol the latter is faster. With few
 # weights it is as fast, and ends nearer to the optimum.
@@ -27,6 +36,7 @@ SHORT_STEPS = 50.0
 
 
 @register("learner")
+@dataclass(eq=False, repr=False)
 class CRF(KernelEstimator):
     r"""Conditional random field.
 
@@ -36,86 +46,48 @@ class CRF(KernelEstimator):
     Parameters
     ----------
     structure : structure object
-        What an output is: ``Chain()``, ``Multiclass()``, ``SemiMarkov(max_length)``.
-    l2, C : float, optional
-        Strength of the L2 penalty, as itself or as ``l2 = 1 / C``; both is an error. (CRFsuite's ``c2`` is
-        ``l2 / 2``.) Neither means the usual one: 1 for named features, label pairs and intercepts, which are there or
-        not, and for columns of arrays a tenth of the number of columns times the geometric mean of their variances, so
-        that predictions do not depend on the unit of the columns. ``l2="10x"`` is ten times as much of each.
-        :class:`CRFCV` chooses it.
-    l1 : float, default=0.0
-        Strength of the L1 penalty (sparse weights).
-    l2_node, l2_edge, l2_bias : float, optional
-        L2 of feature, transition and intercept weights; ``l2`` by default.
+        What an output is: ``Chain()``, ``Multiclass()``, ``SemiMarkov(max_length)``, ``Graph()``.
+    l2, C : float or str, optional
+        L2 penalty, as itself or as ``l2 = 1 / C``. By default the usual one: 1, and for columns of arrays a tenth of
+        their number times the geometric mean of their variances. ``l2="10x"`` is ten times that. :class:`CRFCV` chooses
+        it. (CRFsuite's ``c2`` is ``l2 / 2``.)
+    l1, l2_node, l2_edge, l2_bias : float, default=0.0; float or str, optional
+        L1 penalty, which makes weights exactly 0; L2 of feature, transition and intercept weights, ``l2`` by default.
     regularizer : Decomposition, GroupLasso or list of both, optional
-        :class:`~palmette.regularizers.Decomposition` trains on random pieces of the samples (structure regularisation;
-        solver "stochastic"), :class:`~palmette.regularizers.GroupLasso` drops whole groups of features (solver
-        "proximal").
+        Trains on random pieces of the samples; drops whole groups of features.
     kernel : kernel of ``palmette.kernels``, name, function of two tables, or None
-        Scores labels at positions by a kernel of their rows (kernel logistic regression on ``Multiclass``); transitions
-        keep their weights. Weights of an exact factor of the Gram matrix are learnt, so that this takes up to a few
-        thousand distinct rows; ``Nystroem(...)`` maps the rows to features instead. ``l1``, ``regularizer``,
-        ``edge_features`` and ``warm_start``, which speak of weights, are refused.
-    cache_size : float, default=2000
-        Megabytes for the Gram matrix and its factor, 16 bytes for each pair of distinct rows.
-    solver : {"auto", "dual", "lbfgs", "stochastic", "bundle"} or solver object
-        "auto": dual ascent for chains of order 1 with sparse features (none of them on edges), more than 2,000
-        weights and L2 (and L1), down to ``tol=1e-6``, unless a feature value is large, ``x^2 > 50 l2``; "stochastic"
-        with a decomposition, "proximal" with a group lasso; otherwise L-BFGS (OWL-QN with l1). The other solvers of
-        convex losses serve too ("subgradient", "pegasos", "one_slack", "n_slack"), but take longer.
-    tol : float, default=1e-4
-        Relative suboptimality to reach, None for the default; ``result_.reason`` says what was reached.
-    max_iter : int, optional
-        Iterations (or epochs) at most; the solver's default if None.
-    states, transitions : {"auto", "observed", "all"}
-        Which (feature, label) and (label, label) weights exist: those seen in training or all. "auto": observed
-        states for named features, all for arrays; all transitions.
+        Scores labels at positions by a kernel of their rows instead of weights of features, for up to a few thousand
+        distinct rows; ``Nystroem(...)`` maps the rows to features instead.
+    solver : {"auto", "dual", "lbfgs", "stochastic", "bundle", "proximal", ...} or solver object
+        "auto": dual ascent for chains of order 1 with sparse features and more than 2,000 weights, down to ``tol=1e-6``
+        and unless ``x^2 > 50 l2``; "stochastic" with a decomposition, "proximal" with a group lasso; else L-BFGS.
+    tol, max_iter : float, default=1e-4; int, optional
+        Relative suboptimality to reach (``result_.reason`` says what was reached); iterations or epochs at most.
+    encoding, kernel_options : Encoding, KernelOptions, optional
+        Rare features, hashing and which weights exist; memory for kernels.
     edge_features : None, "all", list of str, callable, or list of int, default=None
-        Features that stand on edges: a weight for each label pair, at the edge into the position that has the feature.
-        Named features: ``"all"`` or those for which ``edge_features(name)`` is true, which then have weights on
-        positions too; or a list of prefixes of names, and what has such a prefix stands **only** on edges. Arrays:
-        ``"all"`` or column numbers, on positions too. ``states`` says which pairs; ``l2_edge`` is their penalty.
+        Features with a weight for each label pair, at the edge into the position that has the feature: all, those whose
+        name begins with one of some prefixes (and which then stand **only** on edges), or for which
+        ``edge_features(name)`` is true; columns of arrays by number. ``l2_edge`` is their penalty.
     fit_intercept : {"auto", True, False}
         A bias per label. "auto": for arrays only.
-    min_count : int, default=1
-        Named features that occur fewer times in the training data get no weights.
-    n_hash : int, optional
-        Hash the names of features to so many columns instead of keeping a vocabulary: the memory does not grow with
-        the number of features, some features share their weights, and the names are lost.
     classes : sequence, optional
-        All labels, if some may be missing in the training data. Of ``Multiclass`` they are sorted, as scikit-learn
-        expects of ``classes_``. Elsewhere their order is kept: it is that of codes, which decide between equally good
-        outputs.
+        All labels, if ``y`` may lack some; their order decides between equally good outputs (``Multiclass``: sorted).
     class_weight : {"balanced"} or dict, optional
-        ``Multiclass`` only: a weight for every label, by which the weights of its samples are multiplied; labels that
-        the dict lacks have 1. "balanced": ``W / (K W_k)``, with the weights ``W_k`` of the samples of label k, ``W`` of
-        all and K labels. Other structures refuse it: what a wrong label costs there is ``task_loss`` of
-        :class:`~palmette.SSVM`.
-    n_jobs : int, default=-1
-        Threads; results do not depend on their number.
-    random_state : int, RandomState or None, default=0
-    verbose : int, default=0
-        Progress bar on a terminal, log lines otherwise.
-    callbacks : sequence of callables, optional
-        Each is called with every :class:`palmette.solvers.Step`; a true result stops the run. One that has a true
-        attribute ``sees_model`` is called with the step and a function that returns the model as it is then, to score
-        held-out data, say.
-    warm_start : bool, default=False
-        Start from the weights of the last fit, matched by feature name and label.
+        ``Multiclass`` only: factor of the weights of samples, by label; "balanced" gives all labels the same weight.
+    n_jobs, random_state : int, default=-1; int, RandomState or None, default=0
+        Threads, whose number does not change results; seed of stochastic solvers.
+    verbose, callbacks, warm_start : int, default=0; sequence of callables, optional; bool, default=False
+        Progress; functions of every :class:`palmette.solvers.Step` (and, if their attribute ``sees_model`` is true, of
+        a function that returns the model at that step), which stop the run by a true result; start from the weights of
+        the last fit, matched by feature name and label.
 
     Attributes
     ----------
-    classes_ : ndarray
-    coef_ : ndarray
-        All weights; ``transitions_`` and ``intercept_`` are copies of its blocks.
-    result_ : palmette.solvers.Result
-        Certificate: ``primal``, ``lower``, ``gap``, ``history``, ``reason``.
-    objective_ : float
-    l2_ : float
-        L2 penalty of the weights of features, as given or the usual one.
-    fit_seconds_ : dict
-    support_, n_support_, dual_coef_
-        With a kernel: the training rows that have a coefficient, their number, and the coefficients.
+    classes_, coef_, objective_, l2_, fit_seconds_
+        Labels, all weights (``transitions_`` and ``intercept_`` are blocks of them), value reached, L2 of features.
+    result_, support_, n_support_, dual_coef_
+        Certificate (:class:`palmette.solvers.Result`); with a kernel: rows with a coefficient, number, coefficients.
 
     Examples
     --------
@@ -131,74 +103,30 @@ class CRF(KernelEstimator):
     usual_tol = 1e-4
     _takes_groups = True
 
-    def __init__(
-        self,
-        structure,
-        *,
-        l2=None,
-        C=None,
-        l1=0.0,
-        l2_node=None,
-        l2_edge=None,
-        l2_bias=None,
-        regularizer=None,
-        kernel=None,
-        cache_size=2000,
-        solver="auto",
-        tol=1e-4,
-        max_iter=None,
-        states="auto",
-        transitions="auto",
-        edge_features=None,
-        fit_intercept="auto",
-        min_count=1,
-        n_hash=None,
-        classes=None,
-        class_weight=None,
-        n_jobs=-1,
-        random_state=0,
-        verbose=0,
-        callbacks=None,
-        warm_start=False,
-    ):
-        self.structure = structure
-        self.l2 = l2
-        self.C = C
-        self.l1 = l1
-        self.l2_node = l2_node
-        self.l2_edge = l2_edge
-        self.l2_bias = l2_bias
-        self.regularizer = regularizer
-        self.kernel = kernel
-        self.cache_size = cache_size
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.states = states
-        self.transitions = transitions
-        self.edge_features = edge_features
-        self.fit_intercept = fit_intercept
-        self.min_count = min_count
-        self.n_hash = n_hash
-        self.classes = classes
-        self.class_weight = class_weight
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-        self.callbacks = callbacks
-        self.warm_start = warm_start
-
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
-        """Learn from inputs ``X`` and outputs ``y``; see :class:`~palmette.estimators.base.StructuredEstimator`.
-
-        Returns
-        -------
-        self
-        """
-        check_kernel_settings(self)
-        if self.kernel is None:
-            return super().fit(X, y, sample_weight)
-        return fit_kernel(self, X, y, sample_weight)
+    structure: Structure
+    _: KW_ONLY
+    l2: float | str | None = None
+    C: float | None = None
+    l1: float = 0.0
+    l2_node: float | str | None = None
+    l2_edge: float | str | None = None
+    l2_bias: float | str | None = None
+    regularizer: Decomposition | GroupLasso | Sequence[Decomposition | GroupLasso] | None = None
+    kernel: Kernel | Nystroem | str | Callable | None = None
+    kernel_options: KernelOptions | None = None
+    solver: Any = "auto"
+    tol: float | None = 1e-4
+    max_iter: int | None = None
+    encoding: Encoding | None = None
+    edge_features: str | Sequence | Callable | None = None
+    fit_intercept: bool | str = "auto"
+    classes: Sequence | None = None
+    class_weight: Mapping | str | None = None
+    n_jobs: int = -1
+    random_state: Any = 0
+    verbose: int = 0
+    callbacks: Sequence[Callable] | None = None
+    warm_start: bool = False
 
     def _surrogate(self, classes: tuple) -> LogLoss:
         return LogLoss()
@@ -221,5 +149,5 @@ class CRF(KernelEstimator):
     @available_if(one_label)
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Logarithms of the class probabilities, shape (n_samples, n_classes); for ``Multiclass`` only."""
-        scores, _ = self._codes(X, node_scores)
+        scores, _ = self._by_row(X, node_scores)
         return log_softmax(scores, axis=1)

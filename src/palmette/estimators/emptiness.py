@@ -6,14 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from palmette.contracts.training import Encoded
 from palmette.errors import EmptyModelWarning, warn_caller
 from palmette.estimators.regularisation import regularizers
 from palmette.estimators.strengths import column_variances
-from palmette.estimators.training import Encoded
-
-RANKINGS = (
-    "PlackettLuce() or loss='ramp', which do not collapse to 0 on overlapping documents, or a smaller l2"
-)
 
 
 def tell_empty(model: Any, data: Encoded, result: Any, **names: str) -> None:
@@ -31,21 +27,20 @@ def tell_empty(model: Any, data: Encoded, result: Any, **names: str) -> None:
     if np.any(result.w):
         return
     reason, remedy = _why(model, data, result, names)
-    what = "orders" if _ranks(model) else "predictions"
     warn_caller(
         f"{type(model).__name__}: all {len(result.w)} weights are 0, so that the model has learnt nothing and its "
-        f"{what} come from ties alone: {reason}. {remedy}.",
+        f"{model.structure.words.outputs} come from ties alone: {reason}. {remedy}.",
         EmptyModelWarning,
     )
 
 
 def _why(model: Any, data: Encoded, result: Any, names: dict[str, str]) -> tuple[str, str]:
     """The reason as far as it can be seen, and what to try."""
-    classes = data.codec.classes_
-    if not _ranks(model) and len(classes) == 1:
+    classes, words = data.codec.classes_, model.structure.words
+    if model.structure.labelled and len(classes) == 1:
         return f"y has one label only, {classes[0]!r}", "Give samples of other labels too"
-    where = "within a query" if _ranks(model) else "between positions"
-    if not _vary(data, _ranks(model)):
+    if not _vary(data):
+        where = words.between_rows
         return f"no feature in X differs {where}", f"Give features that differ {where}"
     if not result.converged and result.step.n_iter <= 1:
         return f"the run ended after {result.step.n_iter} iterations ({result.reason})", "Let it run longer"
@@ -55,18 +50,16 @@ def _why(model: Any, data: Encoded, result: Any, names: dict[str, str]) -> tuple
             "Give features that differ between labels, and samples of every label",
         )
     penalties = _penalties(model, names)
-    vary = "within a query" if _ranks(model) else "between labels"
-    check = f"and check that features differ {vary}"
-    if _ranks(model) and getattr(model, "loss", None) == "hinge":
-        return "no weights improve the hinge loss of w = 0 by more than tol", f"Try {RANKINGS}, {check}"
+    check = f"and check that features differ {words.between_labels}"
+    if words.hinge_remedy and getattr(model, "loss", None) == "hinge":
+        return (
+            "no weights improve the hinge loss of w = 0 by more than tol",
+            f"Try {words.hinge_remedy}, {check}",
+        )
     return (
         "no weights improve the objective of w = 0 by more than tol, at this penalty",
         f"Try a smaller {penalties}, {check}",
     )
-
-
-def _ranks(model: Any) -> bool:
-    return not getattr(model.structure, "labelled", True)
 
 
 def _penalties(model: Any, names: dict[str, str]) -> str:
@@ -81,14 +74,14 @@ def _penalties(model: Any, names: dict[str, str]) -> str:
     return " or ".join(found)
 
 
-def _vary(data: Encoded, within: bool) -> bool:
-    """Whether a feature of positions or edges is not the same everywhere, or within a sample."""
-    batch: Any = data.samples.batch
-    parts = [(batch.rows[int(batch.offsets[0]) : int(batch.offsets[-1])], batch.lengths)]
-    if getattr(batch, "edge_rows", None) is not None:
-        parts.append((batch.edge_rows, np.diff(batch.layout.edge_offsets)))
-    for rows, lengths in parts:
+def _vary(data: Encoded) -> bool:
+    """Whether a feature is not the same everywhere, or in all rows of a sample where only they are compared."""
+    for rows, offsets in data.samples.batch.feature_tables():
+        lengths = np.diff(offsets)
         weight = np.repeat(data.samples.weight, lengths)
-        if np.any(weight) and np.any(column_variances(rows, weight, lengths if within else None)):
+        own = rows[int(offsets[0]) : int(offsets[-1])]
+        if np.any(weight) and np.any(
+            column_variances(own, weight, lengths if data.structure.compares_rows else None)
+        ):
             return True
     return False

@@ -10,6 +10,8 @@ import difflib
 import inspect
 from typing import TYPE_CHECKING, Any
 
+from palmette.estimators.settings import SETTINGS, new_place
+
 _CRFSUITE = "palmette.compat.CRF takes the parameters of sklearn-crfsuite as they are"
 # Parameters of other libraries: the parameter here, and what to write.
 _FOREIGN = {
@@ -17,9 +19,12 @@ _FOREIGN = {
     "c2": ("l2", f"CRFsuite's c2 is l2 = 2 * c2; {_CRFSUITE}"),
     "algorithm": ("solver", f"it is chosen by solver=...; {_CRFSUITE}"),
     "max_iterations": ("max_iter", f"it is max_iter; {_CRFSUITE}"),
-    "all_possible_states": ("states", f"it is states='all' or 'observed'; {_CRFSUITE}"),
-    "all_possible_transitions": ("transitions", f"it is transitions='all' or 'observed'; {_CRFSUITE}"),
-    "min_freq": ("min_count", f"it is min_count; {_CRFSUITE}"),
+    "all_possible_states": ("encoding", f"it is encoding=Encoding(states='all' or 'observed'); {_CRFSUITE}"),
+    "all_possible_transitions": (
+        "encoding",
+        f"it is encoding=Encoding(transitions='all' or 'observed'); {_CRFSUITE}",
+    ),
+    "min_freq": ("encoding", f"it is encoding=Encoding(min_count=...); {_CRFSUITE}"),
 }
 
 
@@ -35,15 +40,30 @@ class Guidance:
         if not any(p.kind == p.VAR_KEYWORD for p in parameters.values()):
             unknown = next((name for name in kwargs if name not in parameters), None)
             if unknown is not None:
+                moved = new_place(cls, parameters, unknown, kwargs[unknown])
                 raise TypeError(
-                    f"{cls.__name__}() got an unexpected keyword argument {unknown!r}: "
+                    moved
+                    or f"{cls.__name__}() got an unexpected keyword argument {unknown!r}: "
                     f"{_other_name(cls, unknown, [name for name in parameters if name != 'self'])}"
                 )
         return super().__new__(cls)
 
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Parameters by name; with ``deep`` also those of the structure and other objects, as ``structure__order``."""
+        found = super().get_params(deep)  # type: ignore[misc]
+        for place in [place for place in SETTINGS if deep and found.get(place, ...) is None]:
+            found |= {f"{place}__{name}": value for name, value in SETTINGS[place]().get_params().items()}
+        return found
+
     def set_params(self, **params: Any) -> Any:
         """Set parameters by name, those of the structure and other objects as ``structure__order=2``."""
-        known = self.get_params(deep=False)  # type: ignore[attr-defined]
+        known = self.get_params(deep=False)
+        for name, value in params.items():
+            if name not in known and (moved := new_place(type(self), known, name, value)):
+                raise TypeError(moved)
+        for place in {name.partition("__")[0] for name in params if "__" in name} & SETTINGS.keys():
+            if params.get(place, known.get(place, ...)) is None:
+                params[place] = SETTINGS[place]()
         foreign = next((name for name in params if name in _FOREIGN and name not in known), None)
         if foreign is not None:
             what = _other_name(type(self), foreign, list(known))
@@ -81,7 +101,7 @@ def _probabilities(learner: Any) -> str:
             "its scores are not probabilities; sklearn.calibration.CalibratedClassifierCV(model) makes some from "
             "decision_function, CRF(Multiclass()) learns them, and predict_marginals(X) is the softmax of the scores"
         )
-    if "expectation" in getattr(structure, "lacks", ()) and learner._marginals is Guidance._marginals:
+    if "expectation" in structure.lacks and learner._marginals is Guidance._marginals:
         return structure.lacks["expectation"]
     return f"an output is not one class. {learner._marginals}, log_proba(X, y) that of whole outputs"
 

@@ -9,91 +9,50 @@ from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import clone
 
 from palmette.contracts.executor import Executor
 from palmette.errors import MissingCapability
 from palmette.estimators.class_weight import class_weighted
 from palmette.estimators.emptiness import tell_empty
-from palmette.estimators.factored_fit import fit_factored
-from palmette.estimators.kernel_rows import KernelRows
-from palmette.estimators.progress import progress, seeing
-from palmette.estimators.strengths import checked_strength, strength, wanted_tol
+from palmette.estimators.kernel_features import refuse_coordinates
+from palmette.estimators.progress import progress
+from palmette.estimators.settings import settings_of
+from palmette.estimators.strengths import own_strength, wanted_tol
 from palmette.estimators.training import (
     Encoded,
     encode_training,
-    given_labels,
     layout_weights,
     seed_of,
 )
 from palmette.executors.choose import executor_for
-from palmette.features.encoded import EncodedInputs
 from palmette.kernels import Nystroem, resolve_kernel
 from palmette.kernels.definite import EXACT, check_definite
 from palmette.kernels.gram import Gram
 from palmette.kernels.rows import as_rows
-from palmette.losses.rescaling import resolve_rescaling
+from palmette.kernels.training_rows import KernelRows
 from palmette.objectives.kernel_dual import KernelProblem
 from palmette.objectives.kernel_edges import EdgePart
-from palmette.objectives.kernel_scorer import KernelScorer, MappedScorer, bare, edge_inputs
-from palmette.objectives.risk import Samples
+from palmette.objectives.kernel_scorer import KernelScorer, bare, edge_inputs
+from palmette.solvers.driver import outcome
 from palmette.solvers.kernel_frank_wolfe import KernelFrankWolfe
 from palmette.solvers.registry import make_solver
-from palmette.structures.graph.batch import GraphBatch
-from palmette.structures.graph.inputs import GraphInput, graph_inputs
-
-
-def refuse_coordinates(model: Any) -> None:
-    """Settings that speak of single weights, which a kernel does not have."""
-    for name, default in (
-        ("l1", 0.0), ("regularizer", None), ("edge_features", None), ("warm_start", False), ("l2_bias", None),
-    ):  # fmt: skip
-        value = getattr(model, name)
-        if value != default:
-            raise MissingCapability(
-                f"{name}={value!r} needs weights of features, and kernel={model.kernel!r} has none: leave {name} out, "
-                f"or use kernel=Nystroem(...) or kernel=None"
-            )
-    if model.states not in ("auto", "all"):
-        raise MissingCapability(
-            f"states={model.states!r} needs weights of features; with a kernel leave it out"
-        )
-    if model.fit_intercept is True:
-        raise MissingCapability(
-            "fit_intercept=True: a kernel brings its own constant (coef0 of Polynomial, or add one to another); leave "
-            "fit_intercept out"
-        )
 
 
 def check_kernel_settings(model: Any) -> None:
-    """Refuse an edge weight or a budget that make no sense."""
-    for name in ("edge_weight", "cache_size"):
-        value = getattr(model, name, 1.0)
-        if not (isinstance(value, Real) and 0.0 < float(value) < np.inf):
-            raise ValueError(f"{name} must be a positive number, got {value!r}")
-    if model.l2_edge is not None and getattr(model, "edge_weight", 1.0) != 1.0:
-        raise ValueError(
-            f"give l2_edge or edge_weight, not both (edge_weight means l2_edge = l2 / edge_weight): got "
-            f"l2_edge={model.l2_edge!r} and edge_weight={model.edge_weight!r}"
-        )
+    """Refuse a budget that makes no sense, and a kernel of edges alone."""
+    options = settings_of(model, "kernel_options")
+    if not (isinstance(options.cache_size, Real) and 0.0 < float(options.cache_size) < np.inf):
+        raise ValueError(f"cache_size must be a positive number, got {options.cache_size!r}")
+    if model.kernel is None and options.edge_kernel is not None:
+        raise ValueError("edge_kernel needs a kernel of nodes too: give kernel=Linear(), for example")
 
 
 def fit_kernel(model: Any, X: Any, y: Any, sample_weight: Any) -> Any:
-    """``fit`` of a learner with a kernel."""
+    """``fit`` of a learner whose loss has a dual that takes kernels as they are."""
     kernel = resolve_kernel(model.kernel)
     kernel.check()
     model._check_structure()
-    check_kernel_settings(model)
-    if isinstance(kernel, Nystroem):
-        return fit_mapped(model, kernel, X, y, sample_weight)
     refuse_coordinates(model)
-    if not _has_dual(model):
-        return fit_factored(model, kernel, X, y, sample_weight)
-    if hasattr(model.structure, "extend_encoder") or not getattr(model.structure, "labelled", True):
-        raise MissingCapability(
-            f"kernel={model.kernel!r} scores labels at positions; {type(model.structure).__name__} has none: "
-            "use Chain(), Multiclass() or Graph(), or for a Ranking kernel=Nystroem(...)"
-        )
     started = time.perf_counter()
     weight = class_weighted(model, y, sample_weight)
     data = encode_training(X, y, model.structure, model.classes, weight, **model._encoding())
@@ -102,46 +61,27 @@ def fit_kernel(model: Any, X: Any, y: Any, sample_weight: Any) -> Any:
         problem, scorer = kernel_problem(model, kernel, data, executor)
         encoded = time.perf_counter()
         with progress(model, lambda w: model._snapshot(data, *scorer.of_support(w))) as callbacks:
-            result = kernel_solver(model, callbacks).solve(problem)
+            result, stop = outcome(kernel_solver(model, callbacks).solve, problem)
     scorer, w = scorer.of_support(result.w)
     model._keep(data, scorer, replace(result, w=w))
     tell_empty(model, data, result)
     model.fit_seconds_ = {"encode": encoded - started, "solve": time.perf_counter() - encoded}
+    if stop is not None:
+        raise stop
     return model
-
-
-def _has_dual(model: Any) -> bool:
-    """Whether the loss is the hinge with margin rescaling."""
-    if not hasattr(model, "loss"):
-        return False
-    model._check_loss()
-    return model.loss == "hinge" and resolve_rescaling(model.rescaling).is_margin
-
-
-def _with_nodes(X: Any, tables: list[np.ndarray], encoder: Any) -> list[GraphInput]:
-    """The graphs with other features of their nodes."""
-    if isinstance(X, EncodedInputs) or len(encoder.node_types) > 1:
-        raise MissingCapability(
-            "Nystroem maps the nodes of graphs as they are given, all of one type: give the graphs themselves, without "
-            "node_types and parameters='own'"
-        )
-    graphs = []
-    for graph, nodes in zip(graph_inputs(X), tables):
-        graphs.append(copy.copy(graph))
-        graphs[-1].nodes = nodes
-    return graphs
 
 
 def kernel_problem(
     model: Any, kernel: Any, data: Encoded, executor: Executor
 ) -> tuple[KernelProblem, KernelScorer]:
     """The dual problem, and the scorer of its distinct rows."""
-    samples, budget = data.samples, 1e6 * float(model.cache_size)
+    samples, options = data.samples, settings_of(model, "kernel_options")
+    budget = 1e6 * float(options.cache_size)
     seed = seed_of(model.random_state)
     for name in ("l2_node", "l2_edge"):  # bad values are refused before any work
         positive(model, name)
     linear, edges = linear_part(model, data), None
-    edge_kernel = None if model.edge_kernel is None else edge_kernel_of(model, linear, data)
+    edge_kernel = None if options.edge_kernel is None else edge_kernel_of(model, linear, data)
     least = int(samples.batch.lengths.max(initial=1))
     found = compared(kernel, as_rows(samples.batch.rows), budget, executor, seed, least)
     scorer = KernelScorer(found.kernel, found.support, data.encoder.n_columns, linear)
@@ -184,18 +124,19 @@ def compared(kernel: Any, rows: Any, budget: float, executor: Executor, seed: in
 
 def edge_kernel_of(model: Any, linear: Any, data: Encoded) -> Any:
     """The kernel of edges, if they can have one."""
-    kernel = resolve_kernel(model.edge_kernel, "edge_kernel")
+    given = settings_of(model, "kernel_options").edge_kernel
+    kernel = resolve_kernel(given, "edge_kernel")
     if isinstance(kernel, Nystroem) or getattr(kernel, "precomputed", False):
-        raise TypeError(f"edge_kernel must be a kernel of rows, got {model.edge_kernel!r}")
+        raise TypeError(f"edge_kernel must be a kernel of rows, got {given!r}")
     kernel.check()
     if not linear.has_edges or bool(np.any(getattr(linear, "symmetric", False))):
         raise MissingCapability(
-            f"edge_kernel={model.edge_kernel!r} compares directed edges, which {model.structure!r} does not have"
+            f"edge_kernel={given!r} compares directed edges, which {model.structure!r} does not have"
         )
     n_types = len(getattr(data.encoder, "edge_types", ()))
     if n_types > 1 and getattr(data.samples.batch, "edge_rows", None) is None:
         raise MissingCapability(
-            f"edge_kernel={model.edge_kernel!r} would compare the nodes that edges join, whatever the type of edge, "
+            f"edge_kernel={given!r} would compare the nodes that edges join, whatever the type of edge, "
             f"and X has {n_types} types of edges: give edge_features, or leave edge_types out"
         )
     return kernel
@@ -214,25 +155,18 @@ def without_pairs(linear: Any) -> Any:
 def linear_part(model: Any, data: Encoded) -> Any:
     """The scorer of what the kernel does not score: rows without columns, no intercept."""
     plain = copy.copy(model)
-    plain.fit_intercept, plain.states = False, "all"
+    plain.fit_intercept, plain.encoding = False, replace(settings_of(model, "encoding"), states="all")
     samples = data.samples
-    stripped = replace(data, samples=Samples(bare(samples.batch), samples.codes, samples.weight))
+    stripped = replace(data, samples=samples._replace(batch=bare(samples.batch)))
     return layout_weights(plain, stripped)
 
 
 def positive(model: Any, name: str, gram: Gram | None = None) -> float:
-    """L2 of nodes or edges, as given; or else the usual one: that of a Gram matrix, and 1 of a plain table.
-
-    The transitions have ``l2 / edge_weight``.
-    """
-    own = getattr(model, name)
-    if own is None:
-        times, relative = strength(model.l2, model.C)
-        own = times * model.usual_share * variance(gram) if relative and gram is not None else times
-        own /= float(model.edge_weight) if name == "l2_edge" else 1.0
-    if not checked_strength(name, own) > 0.0:
+    """L2 of nodes or edges, as given; or else the usual one: that of a Gram matrix, and 1 of a plain table."""
+    own, relative = own_strength(model, name)
+    if not own > 0.0:
         raise ValueError(f"a kernel needs {'l2' if getattr(model, name) is None else name} > 0, got {own!r}")
-    return float(own)
+    return own * model.usual_share * variance(gram) if relative and gram is not None else own
 
 
 def variance(gram: Gram) -> float:
@@ -245,57 +179,9 @@ def variance(gram: Gram) -> float:
 
 
 def kernel_solver(model: Any, callbacks: Any) -> Any:
-    """The solver of the kernel dual; others need weights of features."""
-    solver = model.solver
-    if isinstance(solver, str) and solver in ("auto", "frank_wolfe"):
-        solver = "kernel_frank_wolfe"
-    made = make_solver(
+    """The solver of the kernel dual."""
+    solver = model.solver if isinstance(model.solver, KernelFrankWolfe) else "kernel_frank_wolfe"
+    return make_solver(
         solver, tol=wanted_tol(model), max_iter=model.max_iter, random_state=seed_of(model.random_state),
         callbacks=callbacks,
     )  # fmt: skip
-    if not isinstance(made, KernelFrankWolfe):
-        raise MissingCapability(
-            f"solver={model.solver!r} works on weights of features, and kernel={model.kernel!r} has none: use "
-            "solver='auto' (block-coordinate Frank-Wolfe in the dual), or kernel=Nystroem(...)"
-        )
-    return made
-
-
-def fit_mapped(model: Any, kernel: Nystroem, X: Any, y: Any, sample_weight: Any) -> Any:
-    """Linear learning on the features of a map, which the model keeps for prediction."""
-    if (
-        model.warm_start
-        or model.edge_features is not None
-        or getattr(model, "edge_kernel", None) is not None
-        or model.states not in ("auto", "all")
-    ):
-        raise MissingCapability(
-            "warm_start, edge_features, edge_kernel and states do not go with "
-            f"kernel={model.kernel!r}, which makes features of its own"
-        )
-    y = given_labels(y, model.structure.layout)
-    data = encode_training(X, y, model.structure, model.classes, sample_weight, **model._encoding())
-    model._note_features(X, reset=True)
-    own = clone(kernel).fit(as_rows(data.samples.batch.rows))
-    plain = clone(model).set_params(kernel=None)
-    features = own.map_rows(as_rows(data.samples.batch.rows))
-    offsets = data.samples.batch.offsets
-    if model.structure.layout == "items":
-        tables: Any = features
-    else:
-        tables = [features[a:b] for a, b in zip(offsets[:-1], offsets[1:])]
-    if isinstance(data.samples.batch, GraphBatch):
-        tables = _with_nodes(X, tables, data.encoder)
-
-    def mapped(scorer: Any) -> MappedScorer:
-        return MappedScorer(own, data.samples.batch.n_columns, scorer)
-
-    plain.classes = list(data.codec.classes_) if getattr(model.structure, "labelled", True) else None
-    plain.callbacks = [
-        seeing(callback, lambda seen: model._snapshot(data, mapped(seen.scorer_), seen.coef_))
-        for callback in model.callbacks or ()
-    ]
-    plain.fit(tables, y, sample_weight)
-    model._keep(data, mapped(plain.scorer_), plain.result_)
-    model.fit_seconds_, model.l2_ = plain.fit_seconds_, plain.l2_
-    return model

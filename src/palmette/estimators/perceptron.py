@@ -3,44 +3,55 @@
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import replace
-from typing import Any
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from palmette.contracts.training import Encoded
 from palmette.data.sequences import listed
 from palmette.errors import MissingCapability
-from palmette.estimators.base import StructuredEstimator, label_map
+from palmette.estimators.base import label_map
 from palmette.estimators.class_weight import class_weighted
+from palmette.estimators.kernel_learner import KernelEstimator
 from palmette.estimators.progress import progress
 from palmette.estimators.regularisation import regularizers, settle_size, structure_of_pieces
+from palmette.estimators.settings import settings_of
 from palmette.estimators.training import (
-    Encoded,
     bound_structure,
     check_outputs,
-    checked_weights,
-    encode_outputs,
+    encode_samples,
     encode_training,
     given_labels,
     layout_weights,
     positions,
     seed_of,
-    telling,
 )
 from palmette.executors.choose import executor_for
 from palmette.features.base import check_lengths
 from palmette.features.encoded import EncodedInputs
 from palmette.loops.stochastic_pass import PassState
-from palmette.objectives.risk import Risk, Samples
+from palmette.objectives.risk import Risk
 from palmette.registry import register
 from palmette.regularizers.elastic import ElasticNet
+from palmette.solvers.driver import outcome
+from palmette.solvers.online import PassRun
 from palmette.solvers.perceptron import AveragedPerceptron
 from palmette.surrogates.perceptron import PerceptronLoss
 from palmette.surrogates.ties import TiedPerceptronLoss
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from palmette.contracts.structure import Structure
+    from palmette.estimators.settings import Encoding, KernelOptions
+    from palmette.kernels import Kernel, Nystroem
+    from palmette.regularizers import Decomposition
+
 
 @register("learner")
-class Perceptron(StructuredEstimator):
+@dataclass(eq=False, repr=False)
+class Perceptron(KernelEstimator):
     """Averaged structured perceptron: fast, without a penalty, supports learning in batches.
 
     For every sample in random order: ``w += phi(x, y) - phi(x, argmax_y' f(x, y'))``. The weights returned are the
@@ -55,12 +66,14 @@ class Perceptron(StructuredEstimator):
         :class:`palmette.solvers.AROW` (for both ``tol`` is the mean loss of an epoch below which to stop).
     regularizer : Decomposition, optional
         :class:`~palmette.regularizers.Decomposition` trains on random pieces of the samples.
+    kernel : kernel of ``palmette.kernels``, name, function of two tables, or None
+        Features of a kernel of the rows take the place of the rows: those of an exact factor of the Gram matrix, for up
+        to a few thousand distinct rows, or of ``Nystroem(...)``.
     max_iter : int, default=10
         Epochs.
     tol : float, default=0.0
         Stop when the loss of an epoch changes by less than this, relative to the one before; None is 0.
-    states, transitions, edge_features, fit_intercept, min_count, n_hash, classes, class_weight, n_jobs, \
-    random_state, verbose, callbacks, warm_start
+    encoding, edge_features, fit_intercept, classes, class_weight, n_jobs, random_state, verbose, callbacks, warm_start
         As for :class:`CRF`.
 
     Attributes
@@ -78,48 +91,26 @@ class Perceptron(StructuredEstimator):
 
     _loss_name = "perceptron"
     usual_tol = 0.0
-    _pass_state: PassState
+    _pass_state: ClassVar[PassState]  # of an object, once it has learnt
 
-    def __init__(
-        self,
-        structure,
-        *,
-        solver="perceptron",
-        regularizer=None,
-        max_iter=10,
-        tol=0.0,
-        states="auto",
-        transitions="auto",
-        edge_features=None,
-        fit_intercept="auto",
-        min_count=1,
-        n_hash=None,
-        classes=None,
-        class_weight=None,
-        n_jobs=-1,
-        random_state=0,
-        verbose=0,
-        callbacks=None,
-        warm_start=False,
-    ):
-        self.structure = structure
-        self.solver = solver
-        self.regularizer = regularizer
-        self.max_iter = max_iter
-        self.tol = tol
-        self.states = states
-        self.transitions = transitions
-        self.edge_features = edge_features
-        self.fit_intercept = fit_intercept
-        self.min_count = min_count
-        self.n_hash = n_hash
-        self.classes = classes
-        self.class_weight = class_weight
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-        self.callbacks = callbacks
-        self.warm_start = warm_start
+    structure: Structure
+    _: KW_ONLY
+    solver: Any = "perceptron"
+    regularizer: Decomposition | None = None
+    kernel: Kernel | Nystroem | str | Callable | None = None
+    kernel_options: KernelOptions | None = None
+    max_iter: int | None = 10
+    tol: float | None = 0.0
+    encoding: Encoding | None = None
+    edge_features: str | Sequence | Callable | None = None
+    fit_intercept: bool | str = "auto"
+    classes: Sequence | None = None
+    class_weight: Mapping | str | None = None
+    n_jobs: int = -1
+    random_state: Any = 0
+    verbose: int = 0
+    callbacks: Sequence[Callable] | None = None
+    warm_start: bool = False
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Perceptron:
         """One epoch over a batch, going on from what was learnt before.
@@ -130,9 +121,15 @@ class Perceptron(StructuredEstimator):
         self._check_structure()
         if self.solver != "perceptron":
             raise MissingCapability(f"partial_fit needs solver='perceptron', got {self.solver!r}: use fit")
-        if self.min_count != 1:
+        if self.kernel is not None:
+            raise MissingCapability(
+                f"partial_fit sees one batch at a time, and kernel={self.kernel!r} compares with all training rows: "
+                "use fit, or a pipeline of palmette.kernels.Nystroem and Perceptron"
+            )
+        encoding = settings_of(self, "encoding")
+        if encoding.min_count != 1:
             raise ValueError(
-                f"partial_fit cannot count features over all batches: min_count={self.min_count!r} is for fit"
+                f"partial_fit cannot count features over all batches: min_count={encoding.min_count!r} is for fit"
             )
         decomposition, _ = regularizers(self)
         if decomposition is not None and decomposition.is_auto:
@@ -145,13 +142,12 @@ class Perceptron(StructuredEstimator):
             )
         X, sample_weight = listed(X), class_weighted(self, y, sample_weight)
         classes = self.classes if classes is None else classes
-        labelled = getattr(self.structure, "labelled", True)
-        if not hasattr(self, "coef_") and classes is None and labelled:
+        if not hasattr(self, "coef_") and classes is None and self.structure.labelled:
             raise ValueError(
                 "the first call of partial_fit needs classes=..., the labels of all batches to come"
             )
         if not hasattr(self, "coef_"):
-            data = encode_training(X, y, self.structure, classes, sample_weight, n_hash=self.n_hash)
+            data = encode_training(X, y, self.structure, classes, sample_weight, n_hash=encoding.n_hash)
             self._note_features(X, reset=True)
             state = None
         else:
@@ -171,7 +167,7 @@ class Perceptron(StructuredEstimator):
         penalty = self._regularizer(scorer, data)
         with (
             executor_for(1) as executor,
-            telling(structure),
+            structure.telling(),
             closing(
                 Risk(structure, scorer, self._surrogate(()), data.samples, penalty, executor, decomposition)
             ) as problem,
@@ -183,9 +179,11 @@ class Perceptron(StructuredEstimator):
                 solver = AveragedPerceptron(
                     1, random_state=seed_of(self.random_state), callbacks=tuple(callbacks)
                 )
-                result = solver.solve(problem, state={"pass": state, "history": history})
-        self._pass_state = result.state["pass"]
+                result, stop = outcome(solver.solve, problem, None, PassRun.of(state, history))
+        self._pass_state = state if result.state is None else result.state.state
         self._keep(data, scorer, replace(result, state=None))
+        if stop is not None:
+            raise stop
         return self
 
     def _encode_more(self, X: Any, y: Any, sample_weight: Any) -> Encoded:
@@ -201,8 +199,7 @@ class Perceptron(StructuredEstimator):
         if not len(batch):
             raise ValueError("X is empty: there is no sample to learn from")
         self._note_features(X, reset=False)
-        codes = encode_outputs(self.codec_, y, batch.offsets, layout)
-        samples = Samples(batch, codes, checked_weights(sample_weight, len(batch)))
+        samples = encode_samples(self.structure, self.codec_, batch, y, sample_weight)
         return Encoded(encoder, self.codec_, samples, bound_structure(self.structure, self.codec_, samples))
 
     def _last_state(self) -> PassState:
@@ -221,12 +218,12 @@ class Perceptron(StructuredEstimator):
         return ElasticNet(np.zeros(scorer.n_params), np.zeros(scorer.n_params))
 
     def _surrogate(self, classes: tuple) -> PerceptronLoss:
-        return TiedPerceptronLoss() if getattr(self.structure, "ties", None) == "best" else PerceptronLoss()
+        return TiedPerceptronLoss() if self.structure.ties == "best" else PerceptronLoss()
 
     def _solver_name(self, problem: Any) -> Any:
         return self.solver
 
     def _keep(self, data: Encoded, scorer: Any, result: Any) -> None:
         super()._keep(data, scorer, result)
-        if isinstance(result.state, dict):
-            self._pass_state = result.state["pass"]
+        if isinstance(result.state, PassRun) and isinstance(result.state.state, PassState):
+            self._pass_state = result.state.state

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from palmette.contracts.solver import Result, Step
 from palmette.data.checks import check_array, check_finite, check_type, entry, group, needed
 from palmette.errors import ModelFileError
 from palmette.estimators.model_checks import check_model, check_settings
@@ -13,7 +14,6 @@ from palmette.estimators.stored_params import missing_functions, revived, stored
 from palmette.features.choose_encoder import encoder_from_state
 from palmette.io.model_file import read_model, write_model
 from palmette.registry import find, kind_of, revive, stored
-from palmette.solvers.base import Result, Step
 
 _OF_PENALTY = ("l2_", "l2s_", "cv_scores_", "best_params_", "best_score_")  # how the penalty was chosen
 

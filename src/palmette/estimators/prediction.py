@@ -10,12 +10,10 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from palmette.contracts.structure import require
+from palmette.contracts.structure import Structure, require
 from palmette.data.batch import Batch
-from palmette.data.labels import UNKNOWN
 from palmette.data.outputs import Outputs
 from palmette.data.ragged import Ragged, offsets_from_lengths
-from palmette.data.sequences import check_same_length
 from palmette.estimators.blocks import (
     Answer,
     Own,
@@ -29,21 +27,21 @@ from palmette.estimators.blocks import (
     log_proba,
     marginals,
     node_scores,
+    with_codes,
 )
 from palmette.estimators.restricted import best_within
 from palmette.estimators.training import (
-    admitted_to,
     bound_structure,
     check_outputs,
     checked_weights,
     encode_outputs,
     given_labels,
     positions,
-    telling,
     without_empty,
 )
 from palmette.executors.choose import executor_for
 from palmette.executors.shards import cut
+from palmette.executors.telling import run_telling
 from palmette.features.encoded import EncodedInputs
 from palmette.objectives.risk import ROWS_A_BLOCK
 
@@ -52,7 +50,7 @@ _NO_SUMS = "Sums over outputs are needed; predict works without them."
 
 def one_label(estimator: Any) -> bool:
     """Whether an output is one label, as for scikit-learn's classifiers."""
-    return getattr(estimator.structure, "layout", None) == "items"
+    return isinstance(estimator.structure, Structure) and estimator.structure.layout == "items"
 
 
 class Predictions:
@@ -117,8 +115,8 @@ class Predictions:
         list of arrays of shape (n_positions, n_classes), columns as ``classes_``
         (``Multiclass``: one array of shape (n_samples, n_classes)).
         """
-        require(self.structure, ("expectation",), user="predict_marginals", remedy=_NO_SUMS)
-        node, offsets = self._codes(X, marginals)
+        require(self.structure, ("expectation", "marginals"), user="predict_marginals", remedy=_NO_SUMS)
+        node, offsets = self._by_row(X, marginals)
         if self.structure.layout == "items":
             return node
         return [node[a:b] for a, b in zip(offsets[:-1], offsets[1:])]
@@ -153,7 +151,7 @@ class Predictions:
         >>> model.decision_function([[-1.0], [3.0]]).round(2)
         array([-1.,  3.])
         """
-        scores, _ = self._codes(X, node_scores)
+        scores, _ = self._by_row(X, node_scores)
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
     def predict_score(self, X: Any) -> np.ndarray:
@@ -171,7 +169,7 @@ class Predictions:
         -------
         list of arrays of shape (n_positions, n_classes); of a ``Ranking`` (n_documents,), by which it sorts.
         """
-        node, offsets = self._codes(X, node_scores)
+        node, offsets = self._by_row(X, node_scores)
         return [node[a:b] for a, b in zip(offsets[:-1], offsets[1:])]
 
     def log_proba(self, X: Any, y: Any) -> np.ndarray:
@@ -183,7 +181,8 @@ class Predictions:
         """``answer(structure, theta, codes, *arguments)`` of given outputs, a number per sample; 0 for an empty one."""
         batch, codes, keep = self._with_outputs(X, y)
         out = np.zeros(len(keep))
-        found = self._run(batch, np.flatnonzero(keep), answer, *arguments, own=lambda _, rows: (codes[rows],))
+        own = with_codes(self.structure, batch, codes)
+        found = self._run(batch, np.flatnonzero(keep), answer, *arguments, own=own)
         out[keep] = np.concatenate(found) if found else []
         return out
 
@@ -192,7 +191,7 @@ class Predictions:
         y = given_labels(y, self.structure.layout)
         whole = self._transform(X)
         check_outputs(whole if self.structure.layout == "items" else positions(whole), y, self.structure)
-        codes = encode_outputs(self.codec_, y, whole.offsets, self.structure.layout)
+        codes = encode_outputs(self.codec_, y, self.structure.output_offsets(whole), self.structure.layout)
         batch, keep = without_empty(whole)
         return batch, codes, keep
 
@@ -202,20 +201,7 @@ class Predictions:
         A true label that the model does not know counts as an error of the model; UNKNOWN positions do not count.
         Of a ``Ranking``: the mean NDCG of the queries (:func:`palmette.metrics.ndcg`).
         """
-        if hasattr(self.structure, "measure"):
-            values = self.structure.measure(self.row_scores(X), given_labels(y, self.structure.layout))
-            return float(np.average(values, weights=checked_weights(sample_weight, len(values))))
-        X = self.encode(X)
-        predicted = self.predict(X)
-        true = given_labels(y, self.structure.layout)
-        if hasattr(self.codec_, "positions"):
-            check_outputs(predicted, true, self.structure)
-            predicted, true = (self.codec_.positions(each, X.lengths.tolist()) for each in (predicted, true))
-        if self.structure.layout == "items":
-            predicted, true = [[label] for label in predicted.tolist()], [[label] for label in true]
-        check_same_length(predicted, true)
-        right = np.array([sum(p == t for p, t in zip(ps, ts)) for ps, ts in zip(predicted, true)], float)
-        total = np.array([sum(label is not UNKNOWN for label in labels) for labels in true], float)
+        right, total = self.structure.measure(self, X, given_labels(y, self.structure.layout))
         weight = checked_weights(sample_weight, len(right))
         if not total @ weight:
             raise ValueError("score needs at least one position: X has no positions with a positive weight")
@@ -245,7 +231,7 @@ class Predictions:
         check_is_fitted(self, "coef_")
         if isinstance(X, EncodedInputs):
             return X.of(self.encoder_)
-        X = admitted_to(self.structure, X)
+        X = self.structure.admit(X)
         batch = self.encoder_.transform(X, allow_empty=True)
         self._note_features(X, reset=False)
         return batch
@@ -260,7 +246,7 @@ class Predictions:
 
     @property
     def _scored(self) -> Scored:
-        return Scored(self.structure_, self.scorer_, self.coef_)
+        return Scored(self.scorer_, self.coef_)
 
     def _run(
         self, batch: Batch, places: np.ndarray, answer: Answer, *arguments: Any, own: Own | None = None
@@ -271,43 +257,58 @@ class Predictions:
         """
         blocks = blocks_of(self._scored, batch, places, own)
         if len(blocks) < 2:  # one sentence should not wait for threads to be set up
-            with telling(self.structure_):
-                return [answer_block(block, {}, self._scored, answer, *arguments) for block in blocks]
+            with self.structure_.telling():
+                broadcast = self.structure_, self._scored, answer, *arguments
+                return [answer_block(block, {}, *broadcast) for block in blocks]
         return self._placed_run(blocks, answer_block, self._scored, answer, *arguments)
 
     def _placed_run(self, shards: Sequence[Any], function: Answer, *broadcast: Any) -> list[Any]:
-        with executor_for(self.n_jobs) as executor, telling(self.structure_):
+        with executor_for(self.n_jobs) as executor, self.structure_.telling():
             placed = executor.place(shards)
             try:
-                return executor.run(function, placed, *broadcast)
+                return run_telling(executor, function, placed, self.structure_, *broadcast)
             finally:
                 executor.release(placed)
 
     def _codes(self, X: Any, answer: Answer, *arguments: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Row-wise answers of all samples, and the offsets of the samples, empty ones included."""
+        """Codes that answer for all samples, and where those of each sample stand, empty ones included."""
+        codes, _, offsets = self._answers(X, answer, *arguments)
+        return codes, offsets
+
+    def _by_row(self, X: Any, answer: Answer, *arguments: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Answers for the rows of all samples, and where those of each sample stand, empty ones included."""
+        return self._answers(X, answer, *arguments)[:2]
+
+    def _answers(
+        self, X: Any, answer: Answer, *arguments: Any
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """What answers for all samples, and the offsets of their rows and of their codes."""
         check_is_fitted(self, "coef_")
         pieces = _pieces(X) if self.encoder_.named and self.structure.layout == "sequences" else [X]
         if len(pieces) < 2:
-            found, offsets = self._whole_codes(X, answer, *arguments)
+            found, *offsets = self._whole_answers(X, answer, *arguments)
         else:
-            broadcast = self.structure, self.encoder_, self._scored, answer, *arguments
+            broadcast = self.encoder_, self._scored, answer, *arguments
             try:  # samples are encoded where they are: most of that happens in kernels
                 parts = self._placed_run(pieces, answer_piece, *broadcast)
             except (TypeError, ValueError):
-                self._whole_codes(X, answer, *arguments)  # names the sample by its place in X
+                self._whole_answers(X, answer, *arguments)  # names the sample by its place in X
                 raise
-            found = [codes for answers, _ in parts for codes in answers]
-            offsets = offsets_from_lengths(np.concatenate([lengths for _, lengths in parts]))
+            answers, *lengths = zip(*parts)
+            found = list(chain.from_iterable(answers))
+            offsets = [offsets_from_lengths(np.concatenate(each)) for each in lengths]
         if not found:
             # One number per document of a ranking, one for each label elsewhere.
-            labelled = getattr(self.structure, "labelled", True)
-            return np.empty((0, len(self.codec_.classes_)) if labelled else 0), offsets
-        return np.concatenate(found), offsets
+            return np.empty((0, len(self.codec_.classes_)) if self.structure.labelled else 0), *offsets
+        return np.concatenate(found), *offsets
 
-    def _whole_codes(self, X: Any, answer: Answer, *arguments: Any) -> tuple[list[np.ndarray], np.ndarray]:
+    def _whole_answers(
+        self, X: Any, answer: Answer, *arguments: Any
+    ) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:
         whole = self._transform(X)
         batch, keep = without_empty(whole)
-        return self._run(batch, np.flatnonzero(keep), answer, *arguments), whole.offsets
+        found = self._run(batch, np.flatnonzero(keep), answer, *arguments)
+        return found, whole.offsets, self.structure.output_offsets(whole)
 
     def _decode(self, codes: np.ndarray, offsets: np.ndarray) -> Any:
         if self.structure.layout == "items":

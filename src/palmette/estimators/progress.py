@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from palmette.solvers.base import Callback, Step
+from palmette.contracts.solver import Callback, Step
 
 logger = logging.getLogger("palmette")
 

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from palmette.contracts.training import Encoded
 from palmette.data.ragged import Ragged
 from palmette.errors import MissingCapability
 from palmette.estimators.folds import copy_for_folds, cut_folds, placed_folds
-from palmette.estimators.training import Encoded, seed_of
+from palmette.estimators.training import seed_of
 from palmette.features.encoded import EncodedInputs
 from palmette.regularizers.decomposition import Decomposition, check_removable
 from palmette.regularizers.group_lasso import GroupLasso
@@ -76,7 +77,7 @@ def check_solver(solver: Any, problem: Any) -> None:
 
 def structure_of_pieces(structure: Any) -> Any:
     """The structure in training on pieces, which may begin and end with any label."""
-    rules = getattr(structure, "rules", None)
+    rules = structure.rules
     if rules is None:
         return structure
     loose = copy.copy(structure)
@@ -112,7 +113,7 @@ def size_scores(estimator: Any, data: Encoded) -> dict[float, float]:
             f"Decomposition(size='auto') needs at least {N_FOLDS} samples to choose the size, got {n}: give a size"
         )
     X = EncodedInputs(samples.batch, data.encoder)
-    y = data.codec.decode_sequences(Ragged(samples.codes, samples.batch.offsets))
+    y = data.codec.decode_sequences(Ragged(samples.codes, samples.code_offsets))
     from sklearn.model_selection import KFold  # not with the module: it loads half of scikit-learn
 
     splits = KFold(N_FOLDS, shuffle=True, random_state=seed_of(estimator.random_state)).split(np.zeros(n))

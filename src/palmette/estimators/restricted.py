@@ -7,21 +7,18 @@ from typing import Any
 
 import numpy as np
 
+from palmette.contracts.structure import Allowed
 from palmette.data.batch import Batch
 from palmette.errors import InfeasibleError
-from palmette.estimators.training import numbering, telling, without_empty
+from palmette.estimators.training import numbering, without_empty
 from palmette.objectives.risk import ROWS_A_BLOCK
-from palmette.structures.positions.tables import Restriction
-from palmette.structures.ranking.tables import RankingRestriction
-
-RESTRICTIONS = (Restriction, RankingRestriction)
 
 
 def best_within(model: Any, X: Any, within: Any) -> tuple[np.ndarray, np.ndarray]:
     """Codes of the best allowed output of every sample, and the offsets of the samples, empty ones included."""
     whole = model._transform(X)
     batch, keep = without_empty(whole)
-    if isinstance(within, RESTRICTIONS):
+    if isinstance(within, Allowed):
         codes = _of_all(model, batch, within, np.flatnonzero(keep))
     elif isinstance(within, str | bytes) or not isinstance(within, Iterable):
         raise TypeError(
@@ -30,18 +27,18 @@ def best_within(model: Any, X: Any, within: Any) -> tuple[np.ndarray, np.ndarray
         )
     else:
         given, places = list(within), np.flatnonzero(keep)
-        if any(isinstance(each, RESTRICTIONS) for each in given):
+        if any(isinstance(each, Allowed) for each in given):
             codes = _of_each(model, batch, given, places, len(keep))
         else:
             codes = _among(model, batch, given, places)
-    return codes, whole.offsets
+    return codes, model.structure.output_offsets(whole)
 
 
 def _of_all(model: Any, batch: Batch, within: Any, places: np.ndarray) -> np.ndarray:
     """One restriction speaks of all rows, so that they are answered together."""
     if not len(batch):
         return np.empty(0, np.int32)
-    with telling(model.structure_), numbering(places):
+    with model.structure_.telling(), numbering(places):
         return model.structure_.best(model.scorer_.score(model.coef_, batch), within=within).codes
 
 
@@ -52,7 +49,7 @@ def _of_each(model: Any, batch: Batch, given: list, places: np.ndarray, n_sample
             f"within has {len(given)} entries, but X has {n_samples} samples: give one Restriction (or None) for each"
         )
     for i, each in enumerate(given):
-        if each is not None and not isinstance(each, RESTRICTIONS):
+        if each is not None and not isinstance(each, Allowed):
             raise TypeError(
                 f"within[{i}] is {each!r:.60}, and other entries are restrictions: give a Restriction or None for "
                 "each sample, or allowed outputs only"
@@ -74,8 +71,9 @@ def _best_of_one(structure: Any, theta: Any, s: int, place: int, within: Any) ->
     try:
         return structure.best(theta.take(np.array([s])), within=within).codes
     except InfeasibleError as error:
+        size = len_of(structure, theta, s)
         raise InfeasibleError(
-            f"sample {place} ({len_of(theta, s)} positions): no output satisfies within[{place}]; allow more there"
+            f"sample {place} ({size} positions): no output satisfies within[{place}]; allow more there"
         ) from error
     except (TypeError, ValueError) as error:
         raise type(error)(f"within[{place}]: {error}") from error
@@ -94,7 +92,9 @@ def _among(model: Any, batch: Batch, given: list, places: np.ndarray) -> np.ndar
         codes = model.codec_.encode_items(given, where="within")
         found, unknown = {1: codes[:, None]}, {}
     else:
-        found, unknown = model.codec_.encode_allowed(given, np.unique(batch.lengths).tolist())
+        found, unknown = model.codec_.encode_allowed(
+            given, np.unique(np.diff(model.structure.output_offsets(batch))).tolist()
+        )
     for codes in found.values():
         if np.any(codes < 0):
             raise ValueError("within has an output with UNKNOWN in it: allowed outputs are whole ones")
@@ -113,7 +113,7 @@ def _best_among(
     """Of every sample the best of the candidates that have its length."""
     codes = []
     for s, place in enumerate(places):
-        n = len_of(theta, s)
+        n = len_of(structure, theta, s)
         candidates = found.get(n, np.empty((0, n), np.int32))
         values = _scores(structure, theta, s, candidates)
         if not np.any(values > -np.inf):
@@ -141,6 +141,6 @@ def _scores(structure: Any, theta: Any, s: int, candidates: np.ndarray) -> np.nd
     return np.concatenate([np.empty(0), *scores])
 
 
-def len_of(theta: Any, s: int) -> int:
-    """Rows of one sample."""
-    return int(theta.offsets[s + 1] - theta.offsets[s])
+def len_of(structure: Any, theta: Any, s: int) -> int:
+    """Codes of one sample."""
+    return int(np.diff(structure.output_offsets(theta)[s : s + 2])[0])

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from palmette.errors import warn_caller
+from palmette.solvers.driver import ASKED
 from palmette.solvers.scaling import column_squares
 
 UNEQUAL = 1e3  # ratio of sizes that slows dual methods and cutting planes down
@@ -16,7 +17,7 @@ NAMED = 3  # columns named at most
 
 def advise_scaling(data: Any, result: Any) -> None:
     """Warn and name the columns, if a run did not converge and the columns differ in size by more than 1,000."""
-    if result.converged or result.reason == "callback":
+    if result.converged or result.reason in ASKED:
         return
     squares, rows = column_squares(data.samples.batch, data.samples.weight)
     size = np.sqrt(

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any
+from dataclasses import KW_ONLY, dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from palmette.errors import MissingCapability
-from palmette.estimators.kernel_fit import check_kernel_settings, fit_kernel
 from palmette.estimators.kernel_learner import KernelEstimator
+from palmette.estimators.settings import settings_of
 from palmette.estimators.strengths import wanted_tol
 from palmette.kernels import Nystroem
 from palmette.loops import find
 from palmette.losses.base import resolve_loss
-from palmette.losses.rescaling import resolve_rescaling
+from palmette.losses.rescaling import Rescaling, resolve_rescaling
 from palmette.objectives.problem import is_l1_alone
 from palmette.registry import register
 from palmette.solvers.multiclass_dual import FEW_WEIGHTS, suits
@@ -24,6 +24,15 @@ from palmette.surrogates.ramp import ramp_loss
 from palmette.surrogates.rescaled import RescaledHinge
 from palmette.surrogates.soft_hinge import SoftHinge
 from palmette.surrogates.ties import TieLoss
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from palmette.contracts.structure import Structure
+    from palmette.estimators.settings import Encoding, KernelOptions, LossOptions
+    from palmette.kernels import Kernel
+    from palmette.regularizers import Decomposition, GroupLasso
+
 
 # With few weights the bundle method ends sooner below this tol; with few samples beside it, its results depend on
 # neither their order nor their repetition, and both take no time.
@@ -35,213 +44,89 @@ USUAL_TOL = {"hinge": 1e-2, "soft_hinge": 1e-3, "ramp": 1e-3}
 
 
 @register("learner")
+@dataclass(eq=False, repr=False)
 class SSVM(KernelEstimator):
     r"""Structured support vector machine (max-margin Markov network on chains).
 
-    Minimises ``sum_i max_y [f(x_i, y) + D(y_i, y)] - f(x_i, y_i) + (l2/2)|w|^2 + l1|w|_1`` where ``D`` is the task
-    loss. On ``Multiclass()`` this is the multiclass SVM of Crammer and Singer. ``loss="ramp"`` has ``max_y f(x_i, y)``
-    in place of ``f(x_i, y_i)``, which bounds the task loss more tightly and does not grow with the scores.
+    Minimises ``sum_i max_y [f(x_i, y) + D(y_i, y)] - f(x_i, y_i) + (l2/2)|w|^2 + l1|w|_1``, where ``D`` is the task
+    loss. On ``Multiclass()`` this is the multiclass SVM of Crammer and Singer.
 
     Parameters
     ----------
     structure : structure object
         What an output is: ``Chain()``, ``Multiclass()``, ``SemiMarkov(max_length)``, ``Graph()``, ``Ranking()``.
-    l2, C : float, optional
-        Strength of the L2 penalty, as itself or as ``l2 = 1 / C``; both is an error. Neither means the usual one: 1
-        for named features, label pairs and intercepts, and for columns of arrays half of the number of columns times
-        the geometric mean of their variances (with a kernel half the variance of the rows in its space; of a
-        ``Ranking`` the whole, variances being those within queries). ``l2="10x"`` is ten times as much of each.
-        :class:`SSVMCV` chooses it.
+    l2, C : float or str, optional
+        L2 penalty, as itself or as ``l2 = 1 / C``. By default the usual one: 1, and for columns of arrays half of their
+        number times the geometric mean of their variances. ``l2="10x"`` is ten times that. :class:`SSVMCV` chooses it.
     l1 : float, default=0.0
-        Strength of the L1 penalty, which makes weights exactly 0. Beside ``l2`` it is the bundle method that solves the
-        hinge with a proven gap; alone (``l2=0``) it is a linear program, for up to 3,000 weights and samples together.
-    loss : {"hinge", "ramp", "soft_hinge"}, default="hinge"
-        The surrogate: the hinge; the ramp loss (:class:`~palmette.surrogates.Difference`), which is not convex, and to
-        which a sample that is wrong by far no longer matters, for noisy labels and for rankings; or the hinge with its
-        maximum rounded off by entropy (:class:`~palmette.surrogates.SoftHinge`): smooth, so that L-BFGS serves it. That
-        suits few samples that are large graphs with cycles, where sums cost less than the linear programs of the
-        relaxed hinge.
-    rescaling : {"margin", "slack"} or function of the task loss, default="margin"
-        ``G`` in ``max_y G(D) (f(x_i, y) - f(x_i, y_i)) + D``, the general form of the hinge, and in the same way of the
-        ramp loss: 1, the task loss itself, or any non-decreasing function of it (an array or a number). Other maxima
-        than those of margin rescaling are searched (:mod:`palmette.losses.rescaling` tells how, and when exactly).
-    temperature : float, default=0.2
-        Of the soft hinge, which is above the hinge by at most ``temperature`` times the entropy of the outputs.
-    task_loss : {"auto", "hamming", "zero_one", "ndcg", "map", "precision", "pairwise"} or object of ``palmette.losses``
-        What a mistake costs. "auto" (the default) is NDCG for ``Ranking`` and Hamming loss for the others. A table of
-        costs, ``[true, predicted]`` in the order of ``classes_``, or a mapping stands for ``Hamming(costs)``.
-    l2_node, l2_edge, l2_bias : float, optional
+        L1 penalty, which makes weights exactly 0 (solvers "bundle" and "stochastic"; alone a linear program).
+    l2_node, l2_edge, l2_bias : float or str, optional
         L2 of feature, transition and intercept weights; ``l2`` by default.
-    regularizer : Decomposition, optional
-        :class:`~palmette.regularizers.Decomposition` trains on random pieces of the samples (solver "stochastic").
+    loss : {"hinge", "ramp", "soft_hinge"}, default="hinge"
+        The surrogate. "ramp" has ``max_y f(x_i, y)`` in place of ``f(x_i, y_i)``: bounded, for noisy labels, and not
+        convex. "soft_hinge" smooths the maximum by entropy, for L-BFGS and large graphs with cycles.
+    task_loss : {"auto", "hamming", "zero_one", "ndcg", "map", "precision", "pairwise"} or object of ``palmette.losses``
+        What a mistake costs; "auto" is NDCG for ``Ranking``, Hamming loss for the others. A table or a mapping of costs
+        ``[true, predicted]`` stands for ``Hamming(costs)``.
     kernel : kernel of ``palmette.kernels``, name, function of two tables, or None
-        Scores labels at positions by a kernel of their rows instead of weights of features; transitions keep their
-        weights. The dual of the hinge is solved (:class:`~palmette.solvers.KernelFrankWolfe`); other losses and
-        rescalings learn weights of an exact factor of the Gram matrix, as long as that fits into ``cache_size``.
-        ``l1``, ``regularizer``, ``edge_features`` and ``warm_start``, which speak of weights, are refused.
-        ``Nystroem(...)`` maps the rows to features and leads to the linear solvers.
-    edge_kernel : kernel, name or function, optional
-        Beside ``kernel``: scores label pairs at edges by a kernel of edges, instead of one table for all of them. It
-        compares the features of edges (``Graph``), or the rows of both ends side by side. There is no compiled loop
-        for it.
-    edge_weight : float, default=1.0
-        Weight of the kernel of transitions (1 for equal label pairs) relative to that of nodes: the transitions are
-        penalised by ``l2 / edge_weight``. It means the same without ``kernel``.
-    cache_size : float, default=2000
-        Megabytes for the Gram matrix. If it does not fit, inner products of small integers (binary pixels) take a
-        byte each; otherwise some rows stay and the others are computed when they are needed. Up to 1,024 rows at a time
-        are computed beside it.
+        Scores labels at positions by a kernel of their rows instead of weights of features.
     solver : str or solver object, default="auto"
-        Duals with a variable for each sample: "multiclass_dual" (``Multiclass``), "frank_wolfe", "smo" (the method of
-        the paper on max-margin Markov networks), "n_slack" (cutting planes of the samples). Cutting planes of the whole
-        loss: "bundle", "one_slack", which take ``l1`` too, and "linear_program" for ``l1`` alone. Steps against
-        subgradients: "subgradient", "pegasos", "stochastic". For ``loss="ramp"``: "cccp", the concave-convex procedure
-        (:class:`~palmette.solvers.CCCP`), or those steps.
-
-        "auto" is "multiclass_dual" for ``Multiclass`` with more than 500 weights, or more than 100 samples unless
-        ``C |x|^2`` is above 1,000 in the mean, "frank_wolfe" where that has a compiled loop (chains of order 1 without
-        edge features), and "bundle" for up to 500 weights, with ``l1``, for a ``warm_start`` and for everything else;
-        "linear_program" for ``l1`` alone; "stochastic" where only some blocks have ``l2``; "cccp" for ``loss="ramp"``.
-        Frank-Wolfe took a quarter of the CPU time of the bundle method to a gap of 1e-3 on OCR letters (4,004 weights)
-        for C = 0.01 and 0.1 and less than a third for C = 1, and a quarter on 1,000 sentences of CoNLL-2000 (93,535
-        weights) for C = 0.1.
+        "auto" is "frank_wolfe" or "multiclass_dual" where these have a compiled loop and weights are many, otherwise
+        "bundle"; "cccp" for the ramp loss, "lbfgs" for the soft hinge. The guide on solvers lists all.
     tol : float, optional
-        Relative suboptimality to reach; ``result_.reason`` says what was reached. By default 1e-2 for the hinge, where
-        smaller ones take many times as long and change no score, and 1e-3 for the other losses.
-    max_iter, states, transitions, edge_features, fit_intercept, min_count, n_hash, classes, class_weight, n_jobs, \
-    random_state, verbose, callbacks, warm_start
-        As for :class:`CRF`.
+        Relative suboptimality to reach; ``result_.reason`` says what was reached. 1e-2 for the hinge, else 1e-3.
+    loss_options, kernel_options, encoding : LossOptions, KernelOptions, Encoding, optional
+        Rescaling and temperature; kernel of edges and memory; rare features, hashing and which weights exist.
+    regularizer, max_iter, edge_features, fit_intercept, classes, class_weight, n_jobs, random_state, verbose, \
+    callbacks, warm_start
+        As for :class:`CRF`; ``regularizer`` is a :class:`~palmette.Decomposition`.
 
     Attributes
     ----------
-    classes_, coef_, result_, objective_, l2_, fit_seconds_
+    classes_, coef_, result_, objective_, l2_, fit_seconds_, support_, n_support_, dual_coef_
         As for :class:`CRF`.
-    support_, n_support_, dual_coef_
-        With a kernel: the training rows that have a coefficient, their number, and the coefficients, shape
-        (n_support_, n_classes).
 
     Examples
     --------
     >>> import numpy as np
-    >>> from palmette import SSVM, Chain
+    >>> from palmette import SSVM, Chain, LossOptions
     >>> X = [np.eye(2)[[0, 0, 1]], np.eye(2)[[1, 0]]]
     >>> Y = [["a", "a", "b"], ["b", "a"]]
-    >>> model = SSVM(Chain(), C=10.0).fit(X, Y)
+    >>> model = SSVM(Chain(), C=10.0, loss_options=LossOptions(rescaling="slack")).fit(X, Y)
     >>> model.predict(X) == Y, model.result_.reason
     (True, 'gap')
-
-    The last two labels are wrong, and move the hinge more than the ramp loss:
-
-    >>> from palmette import Multiclass
-    >>> x = np.array([-2.0, -1.5, -1.0, -0.4, 0.5, 1.0, 1.5, 2.0, -3.0, -3.0])[:, None]
-    >>> for loss in ("hinge", "ramp"):
-    ...     print("".join(SSVM(Multiclass(), C=10.0, loss=loss).fit(x, list("llllrrrrrr")).predict(x)))
-    lllrrrrrll
-    llllrrrrll
-
-    A max-margin Markov network with a cubic kernel on nodes:
-
-    >>> from palmette.kernels import Polynomial
-    >>> model = SSVM(Chain(), C=10.0, kernel=Polynomial(3, normalize=True), edge_weight=3.0).fit(X, Y)
-    >>> model.predict(X) == Y, model.n_support_
-    (True, 2)
     """
 
     _same_samples = False  # whether a warm start is known to see the samples of the last fit
     usual_share = 0.5  # a margin needs a stronger penalty than a likelihood where weights are many
 
-    def __init__(
-        self,
-        structure,
-        *,
-        l2=None,
-        C=None,
-        l1=0.0,
-        loss="hinge",
-        rescaling="margin",
-        temperature=0.2,
-        task_loss="auto",
-        l2_node=None,
-        l2_edge=None,
-        l2_bias=None,
-        regularizer=None,
-        kernel=None,
-        edge_kernel=None,
-        edge_weight=1.0,
-        cache_size=2000,
-        solver="auto",
-        tol=None,
-        max_iter=None,
-        states="auto",
-        transitions="auto",
-        edge_features=None,
-        fit_intercept="auto",
-        min_count=1,
-        n_hash=None,
-        classes=None,
-        class_weight=None,
-        n_jobs=-1,
-        random_state=0,
-        verbose=0,
-        callbacks=None,
-        warm_start=False,
-    ):
-        self.structure = structure
-        self.l2 = l2
-        self.C = C
-        self.l1 = l1
-        self.loss = loss
-        self.rescaling = rescaling
-        self.temperature = temperature
-        self.task_loss = task_loss
-        self.l2_node = l2_node
-        self.l2_edge = l2_edge
-        self.l2_bias = l2_bias
-        self.regularizer = regularizer
-        self.kernel = kernel
-        self.edge_kernel = edge_kernel
-        self.edge_weight = edge_weight
-        self.cache_size = cache_size
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.states = states
-        self.transitions = transitions
-        self.edge_features = edge_features
-        self.fit_intercept = fit_intercept
-        self.min_count = min_count
-        self.n_hash = n_hash
-        self.classes = classes
-        self.class_weight = class_weight
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-        self.callbacks = callbacks
-        self.warm_start = warm_start
-
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
-        """Learn from inputs ``X`` and outputs ``y``, given as for :meth:`CRF.fit <palmette.CRF.fit>`.
-
-        Returns
-        -------
-        self
-        """
-        check_kernel_settings(self)
-        if self.kernel is None and self.edge_kernel is not None:
-            raise ValueError("edge_kernel needs a kernel of nodes too: give kernel=Linear(), for example")
-        if self.kernel is None:
-            return super().fit(X, y, sample_weight)
-        return fit_kernel(self, X, y, sample_weight)
-
-    def _regularizer(self, scorer: Any, data: Any) -> Any:
-        found = super()._regularizer(scorer, data)
-        if self.edge_weight == 1.0:
-            return found
-        l2 = found.l2.copy()
-        for block in ("edge", "edge_features", "edge2", "factors"):
-            if block in scorer.blocks:
-                l2[scorer.blocks[block]] /= self.edge_weight
-        return replace(found, l2=l2)
+    structure: Structure
+    _: KW_ONLY
+    l2: float | str | None = None
+    C: float | None = None
+    l1: float = 0.0
+    l2_node: float | str | None = None
+    l2_edge: float | str | None = None
+    l2_bias: float | str | None = None
+    regularizer: Decomposition | GroupLasso | Sequence[Decomposition | GroupLasso] | None = None
+    loss: str = "hinge"
+    loss_options: LossOptions | None = None
+    task_loss: Any = "auto"
+    kernel: Kernel | Nystroem | str | Callable | None = None
+    kernel_options: KernelOptions | None = None
+    solver: Any = "auto"
+    tol: float | None = None
+    max_iter: int | None = None
+    encoding: Encoding | None = None
+    edge_features: str | Sequence | Callable | None = None
+    fit_intercept: bool | str = "auto"
+    classes: Sequence | None = None
+    class_weight: Mapping | str | None = None
+    n_jobs: int = -1
+    random_state: Any = 0
+    verbose: int = 0
+    callbacks: Sequence[Callable] | None = None
+    warm_start: bool = False
 
     @property
     def usual_tol(self) -> float:
@@ -255,18 +140,20 @@ class SSVM(KernelEstimator):
     @property
     def _loss_name(self) -> str:  # type: ignore[override]
         self._check_loss()
-        ties = getattr(self.structure, "ties", None) == "best"
-        margin = resolve_rescaling(self.rescaling).is_margin
-        if (
-            self.loss == "hinge"
-            and margin
-            and self.kernel is not None
-            and not isinstance(self.kernel, Nystroem)
-        ):
+        ties = self.structure.ties == "best"
+        if self.kernel is not None and self._in_kernel_dual():
             return "kernel"
         if self.loss != "hinge" or ties:
             return "ramp" if ties else self.loss
-        return "hinge" if margin else "rescaled hinge"
+        return "hinge" if self._rescaling().is_margin else "rescaled hinge"
+
+    def _rescaling(self) -> Rescaling:
+        return resolve_rescaling(settings_of(self, "loss_options").rescaling)
+
+    def _has_kernel_dual(self) -> bool:
+        """Whether the loss is the hinge with margin rescaling, whose dual takes kernels."""
+        self._check_loss()
+        return self.loss == "hinge" and self._rescaling().is_margin
 
     @property
     def _takes_groups(self) -> bool:  # type: ignore[override]
@@ -275,10 +162,10 @@ class SSVM(KernelEstimator):
     def _surrogate(self, classes: tuple) -> Any:
         self._check_loss()
         task_loss = resolve_loss(self.task_loss, self.structure, classes)
-        rescaling = resolve_rescaling(self.rescaling)
-        ties = getattr(self.structure, "ties", None) == "best"
+        rescaling = self._rescaling()
+        ties = self.structure.ties == "best"
         if not rescaling.is_margin:
-            self._check_rescaling(ties)
+            self._check_rescaling(rescaling.name, ties)
         if (
             self.loss == "ramp"
         ):  # with margin rescaling the truth cancels out of it, so that ties do not matter
@@ -286,18 +173,18 @@ class SSVM(KernelEstimator):
         if not rescaling.is_margin:
             return RescaledHinge(task_loss, rescaling)
         if self.loss == "soft_hinge":
-            return SoftHinge(task_loss, self.temperature)
+            return SoftHinge(task_loss, settings_of(self, "loss_options").temperature)
         return Difference(Hinge(task_loss), TieLoss()) if ties else Hinge(task_loss)
 
-    def _check_rescaling(self, ties: bool) -> None:
+    def _check_rescaling(self, name: str, ties: bool) -> None:
         if self.loss == "soft_hinge":
             raise MissingCapability(
-                f"loss='soft_hinge' sums over outputs, which rescaling={self.rescaling!r} cannot be added to: use "
+                f"loss='soft_hinge' sums over outputs, which rescaling={name!r} cannot be added to: use "
                 "rescaling='margin', or loss='hinge'"
             )
         if ties:
             raise MissingCapability(
-                f"rescaling={self.rescaling!r} compares with one true output: use rescaling='margin', or "
+                f"rescaling={name!r} compares with one true output: use rescaling='margin', or "
                 f"{type(self.structure).__name__}(ties='given')"
             )
 

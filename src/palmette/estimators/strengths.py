@@ -8,17 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from palmette.contracts.training import Encoded
 from palmette.data.batch import SparseRows
 from palmette.data.ragged import offsets_from_lengths
-from palmette.estimators.training import Encoded
 from palmette.regularizers.elastic import ElasticNet
-from palmette.structures.ranking.codec import RankingCodec
 
-# The usual penalty as a share of the spread of the columns, by measurement (experiments/benchmarks/defaults.py):
-# learners have their own (`usual_share`); that of a ranking is larger, since a query's loss speaks of many documents.
-RANKING_SHARE = 1.0
 ROWS_AT_ONCE = 4096
 OF_POSITIONS = ("node", "begin", "end")  # blocks whose features are the columns of positions
+_NAMES = {"edge_features": "edge", "edge2": "edge", "factors": "edge"}  # of blocks that share a setting
 _TIMES = re.compile(r"\s*((?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)\s*x\s*")
 
 
@@ -39,6 +36,14 @@ def strength(l2: Any, C: Any) -> tuple[float, bool]:
     if isinstance(l2, str):
         return times_usual("l2", l2), True
     return checked_strength("l2", l2), False
+
+
+def own_strength(estimator: Any, name: str) -> tuple[float, bool]:
+    """What ``l2_node`` or its like says, as :func:`strength`; what ``l2`` and ``C`` say where it is None."""
+    own, shared = getattr(estimator, name, None), strength(estimator.l2, estimator.C)
+    if own is None:  # blocks of some structures have no setting of their own
+        return shared
+    return (times_usual(name, own), True) if isinstance(own, str) else (checked_strength(name, own), False)
 
 
 def times_usual(name: str, text: str) -> float:
@@ -65,14 +70,13 @@ def checked_strength(name: str, value: Any) -> float:
 
 def penalties(estimator: Any, scorer: Any, data: Encoded) -> ElasticNet:
     """One l2 and one l1 per weight, from the blocks' settings. Sets ``l2_`` of the estimator: that of the features."""
-    times, relative = strength(estimator.l2, estimator.C)
-    usual = usual_strengths(scorer, data, estimator.usual_share) if relative else {}
     l2, found = np.empty(scorer.n_params), {}
+    wanted = {block: own_strength(estimator, f"l2_{_NAMES.get(block, block)}") for block in scorer.blocks}
+    relative = any(multiple for _, multiple in wanted.values())
+    usual = usual_strengths(scorer, data, estimator.usual_share) if relative else {}
     for block, place in scorer.blocks.items():
-        name = {"edge_features": "edge", "edge2": "edge", "factors": "edge"}.get(block, block)
-        own = getattr(estimator, f"l2_{name}", None)  # blocks of some structures have no setting of their own
-        found[block] = times * usual.get(block, 1.0) if own is None else checked_strength(f"l2_{block}", own)
-        l2[place] = found[block]
+        times, multiple = wanted[block]
+        l2[place] = found[block] = times * usual.get(block, 1.0) if multiple else times
     l1 = np.broadcast_to(
         checked_strength("l1", estimator.l1), scorer.n_params
     )  # a view: there may be millions
@@ -83,6 +87,9 @@ def penalties(estimator: Any, scorer: Any, data: Encoded) -> ElasticNet:
 def usual_strengths(scorer: Any, data: Encoded, share: float) -> dict[str, float]:
     """The usual L2 of the blocks whose features are columns of arrays; that of all others is 1.
 
+    It is a share of the spread of the columns, by measurement (benchmarks/defaults.py): that of the learner, or that of
+    the structure if it has one.
+
     Named features, biases, label pairs and the like are there or not. Columns of arrays have scales, and ``x -> a x``
     must change the penalty by ``a^2``, so that scores and predictions stay as they are.
     """
@@ -90,9 +97,8 @@ def usual_strengths(scorer: Any, data: Encoded, share: float) -> dict[str, float
     weight, usual = np.repeat(data.samples.weight, batch.lengths), {}
     rows = batch.rows[int(batch.offsets[0]) : int(batch.offsets[-1])]
     if not encoder.named:
-        ranking = isinstance(data.codec, RankingCodec)
-        variances = column_variances(rows, weight, batch.lengths if ranking else None)
-        share = RANKING_SHARE if ranking else share
+        variances = column_variances(rows, weight, batch.lengths if data.structure.compares_rows else None)
+        share = share if data.structure.usual_share is None else data.structure.usual_share
         usual = dict.fromkeys(OF_POSITIONS, share * spread(variances))
         chosen = np.diff(getattr(scorer, "edge_ptr", [0])) > 0  # columns of a chain that stand on edges
         if np.any(chosen):

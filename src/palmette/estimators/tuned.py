@@ -80,10 +80,13 @@ class Tuned(StructuredEstimator):
         splits = splits_of(self.cv, y, groups, items=layout == "items", random_state=self.random_state)
         search = {"l2s": self.l2s, "scoring": self.scoring, "search_tol": self.search_tol}
         path = penalty_path(plain, cut_folds(X, y, weight, splits), **search)
-        plain.set_params(callbacks=self.callbacks, **path.setting()).fit(X, y, sample_weight)
-        path.note_on(plain)
-        self._take_over(plain)
-        self._note_features(given, reset=True)
+        try:
+            plain.set_params(callbacks=self.callbacks, **path.setting()).fit(X, y, sample_weight)
+        finally:
+            if hasattr(plain, "coef_"):  # after Ctrl-C too
+                path.note_on(plain)
+                self._take_over(plain)
+                self._note_features(given, reset=True)
         return self
 
     def _take_over(self, plain: Any) -> None:

@@ -25,6 +25,8 @@ class Encoder(ABC):
     named: ClassVar[bool] = False
     """Whether the columns are attributes with names: then only pairs of column and label seen in training get a
     weight, and there is no intercept, unless the estimator says otherwise."""
+    of: ClassVar[str] = "rows"
+    """What it encodes: rows of features, or the inputs of one structure, which others refuse."""
 
     def __init__(self, layout: Layout) -> None:
         self.layout = layout

@@ -9,12 +9,12 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from palmette.data.batch import Batch, SparseRows
+from palmette.data.labels import UNKNOWN_CODE
 from palmette.errors import InfeasibleError, MissingCapability
 from palmette.estimators import CRF
 from palmette.features.encoded import EncodedInputs
 from palmette.inspection.contests import Contest, Explanation, Term
 from palmette.inspection.weights import NamedWeights
-from palmette.structures.positions.tables import ChainTables, Restriction
 
 NO_LABEL = -1  # the code of a true label that the model does not know, so that no output has it
 
@@ -79,7 +79,7 @@ class Explainer:
     """
 
     def __init__(self, model: Any) -> None:
-        if not getattr(model.structure, "labelled", True):
+        if not model.structure.labelled:
             raise MissingCapability(
                 f"explanations compare labels, and {type(model.structure).__name__} has none: the terms of a "
                 "document's score are its features times coef_"
@@ -136,7 +136,7 @@ class Explainer:
     def _batch(self, x: Any) -> Batch:
         return (x if isinstance(x, EncodedInputs) else self.model.encode([x])).of(self.model.encoder_)
 
-    def _score(self, batch: Batch) -> ChainTables:
+    def _score(self, batch: Batch) -> Any:
         return self.model.scorer_.score(self.model.coef_, batch)
 
     def _label(self, code: int) -> Any:
@@ -156,15 +156,16 @@ class Explainer:
             raise ValueError(f"truth has {len(truth)} labels, x has {n_rows} positions; give one each")
         return [self._codes.get(label, NO_LABEL) for label in truth]
 
-    def _rival(self, theta: ChainTables, t: int, code: int, wanted: int | None) -> np.ndarray | None:
+    def _rival(self, theta: Any, t: int, code: int, wanted: int | None) -> np.ndarray | None:
         """Codes of the best output with another label at `t`, or with the wanted one; None if there is none."""
-        allowed = np.ones(theta.node.shape, bool)
-        if wanted is None or wanted == code:
-            allowed[t, code] = False
-        else:
-            allowed[t] = np.arange(theta.n_labels) == wanted
+        if wanted == NO_LABEL:
+            return None
+        structure, annotation = self.model.structure_, np.full(len(theta.node), UNKNOWN_CODE)
+        other = wanted is None or wanted == code
+        annotation[t] = code if other else wanted
+        restricted = structure.contradicting if other else structure.agreeing
         try:
-            return self.model.structure_.best(theta, within=Restriction(node=allowed)).codes
+            return structure.best(theta, within=restricted(theta, annotation)).codes
         except InfeasibleError:
             return None
 
@@ -212,7 +213,9 @@ class Explainer:
                 yield self.weights.name(int(column)), float(value), float(w), float(v)
 
 
-def _tuples(codes: np.ndarray, rival: np.ndarray, n: int) -> Iterator[tuple[int, tuple, tuple]]:
+def _tuples(
+    codes: np.ndarray, rival: np.ndarray, n: int
+) -> Iterator[tuple[int, tuple[Any, ...], tuple[Any, ...]]]:
     """Right end and both codes of all `n` neighbours whose codes differ in the two outputs."""
     for t in range(n - 1, len(codes)):
         ours, theirs = (tuple(output[t - n + 1 : t + 1].tolist()) for output in (codes, rival))

@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from palmette.estimators.blocks import with_codes
+from palmette.estimators.settings import settings_of
 from palmette.losses.base import resolve_loss
 from palmette.surrogates.ramp import ramp_loss
 
@@ -70,7 +72,7 @@ class Measured:
     def __init__(self, model: Any, X: Any, y: Any, *, task_loss: Any = None, rescaling: Any = None) -> None:
         check_is_fitted(model, "coef_")
         task_loss = getattr(model, "task_loss", "auto") if task_loss is None else task_loss
-        rescaling = getattr(model, "rescaling", "margin") if rescaling is None else rescaling
+        rescaling = settings_of(model, "loss_options").rescaling if rescaling is None else rescaling
         bound = resolve_loss(task_loss, model.structure_, tuple(model.codec_.classes_))
         self.ramp = ramp_loss(bound, rescaling)
         self._batch, self._codes, self._keep = model._with_outputs(X, y)
@@ -83,7 +85,7 @@ class Measured:
             np.flatnonzero(self._keep),
             _bounds,
             self.ramp,
-            own=lambda _, rows: (self._codes[rows],),
+            own=with_codes(model.structure, self._batch, self._codes),
         )
         if found:
             out[:, self._keep] = np.concatenate(found, axis=1)

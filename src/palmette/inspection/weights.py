@@ -11,9 +11,8 @@ import numpy as np
 from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted
 
+from palmette.contracts.structure import can
 from palmette.errors import MissingCapability
-from palmette.structures.chain.edge_scorer import EdgeScorer
-from palmette.structures.positions.linear_scorer import LinearScorer
 
 INTERCEPT = "(intercept)"
 
@@ -29,7 +28,7 @@ class Weight:
 
 def is_nameable(model: Any) -> bool:
     """Whether the weights of a fitted model can be named one by one: those of ``Chain`` and ``Multiclass`` can."""
-    return isinstance(model.scorer_, LinearScorer)
+    return can(model.scorer_, "coordinates", "edge_coordinates", "triple_table")
 
 
 class NamedWeights:
@@ -80,14 +79,13 @@ class NamedWeights:
         self.bias: np.ndarray = model.intercept_
         table = scorer.edge_table(coef)
         self.transitions: np.ndarray = table[0] if len(table) else np.empty((0, 0))
-        self.edge_features, self.triples = None, None
-        if isinstance(scorer, EdgeScorer):
-            column, left, right = scorer.edge_coordinates()
-            if len(column):
-                own = coef[scorer.blocks["edge_features"]], (column, left * len(self.labels) + right)
-                self.edge_features = csr_array(own, shape=(scorer.n_columns, len(self.labels) ** 2))
-            triples = scorer.triple_table(coef)
-            self.triples = None if triples is None else triples[0]
+        self.edge_features = None
+        column, left, right = scorer.edge_coordinates()
+        if len(column):
+            own = coef[scorer.blocks["edge_features"]], (column, left * len(self.labels) + right)
+            self.edge_features = csr_array(own, shape=(scorer.n_columns, len(self.labels) ** 2))
+        triples = scorer.triple_table(coef)
+        self.triples = None if triples is None else triples[0]
         self._encoder, self._given_names = model.encoder_, names
 
     @cached_property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -18,6 +18,8 @@ class Kernel(BaseEstimator):
     """
 
     normalize: bool = False
+    precomputed: ClassVar[bool] = False
+    """Whether rows are kernel values with the training rows, not features."""
 
     def bind(self, rows: Rows) -> Self:
         """The same kernel with settings that depend on the training rows as numbers."""

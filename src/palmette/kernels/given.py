@@ -130,7 +130,7 @@ class Transformed(Kernel):
         if not callable(self.function):
             raise TypeError(f"Transformed: function must be callable, got {self.function!r}")
         inner = resolve_kernel(self.kernel)
-        if not isinstance(inner, Kernel) or getattr(inner, "precomputed", False):
+        if not isinstance(inner, Kernel) or inner.precomputed:
             raise TypeError(
                 f"Transformed needs a kernel of rows to apply after the function, got {self.kernel!r}"
             )

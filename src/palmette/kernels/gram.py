@@ -96,7 +96,7 @@ class Gram:
 
     def _fill(self, out: np.ndarray, block: Any) -> None:
         """All pairs of blocks, those below the diagonal as copies."""
-        if getattr(self.kernel, "precomputed", False):
+        if self.kernel.precomputed:
             self._check(self.rows, f"0-{self.n - 1} and 0-{self.n - 1}")
             out[:, : self.n] = self.rows
             return
@@ -128,7 +128,7 @@ class Gram:
         table = self.gram.reshape(-1, self.stride)
         for i in range(0, len(rows), BLOCK):
             some = rows[i : i + BLOCK]
-            if getattr(self.kernel, "precomputed", False):
+            if self.kernel.precomputed:
                 found = self.rows[some]
             else:
                 found = self.kernel.cross(self.rows[some], self.rows)
@@ -168,7 +168,7 @@ class Gram:
             own *= self.scale[rows, None]
             own *= self.scale
             return own
-        if getattr(self.kernel, "precomputed", False):
+        if self.kernel.precomputed:
             return np.asarray(self.rows[rows], np.float32)
         return np.asarray(self.kernel.cross(self.rows[rows], self.rows), np.float32)
 

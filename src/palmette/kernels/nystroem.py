@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from palmette.kernels.base import Kernel, resolve_kernel
 from palmette.kernels.definite import check_definite
+from palmette.kernels.feature_map import FeatureMap
 from palmette.kernels.rows import Rows, as_rows, distinct
 from palmette.registry import register
 
@@ -20,7 +21,7 @@ _LEAST = 1e-12  # eigenvalues below this, relatively, are rounding
 
 
 @register("kernel")
-class Nystroem(TransformerMixin, BaseEstimator):
+class Nystroem(FeatureMap, TransformerMixin, BaseEstimator):
     r"""Features whose inner products approximate a kernel: ``phi(x) = K_mm^{-1/2} K(landmarks, x)``.
 
     ``SSVM(Chain(), kernel=Nystroem(RBF(), 500))`` maps the rows once and trains by the linear solvers: time and memory
@@ -57,7 +58,7 @@ class Nystroem(TransformerMixin, BaseEstimator):
             )
         if not self._is_transformer:
             kernel = resolve_kernel(self.kernel)
-            if not isinstance(kernel, Kernel) or getattr(kernel, "precomputed", False):
+            if not isinstance(kernel, Kernel) or kernel.precomputed:
                 raise TypeError(f"Nystroem needs a kernel of features, got {self.kernel!r}")
             kernel.check()
 
@@ -97,10 +98,7 @@ class Nystroem(TransformerMixin, BaseEstimator):
         if self._is_transformer:
             found = self.map_.transform(rows)
             return np.asarray(found.toarray() if sparse.issparse(found) else found, float)
-        return (
-            np.asarray(self.kernel_.cross(self.kernel_.prepare(rows), self.landmarks_), float)
-            @ self.normalization_
-        )
+        return super().map_rows(rows)
 
 
 def _is_list_of_tables(X: Any) -> bool:

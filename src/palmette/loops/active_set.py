@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from palmette._kernels.constants import FREE
+from palmette.contracts.problem import SampledProblem
 from palmette.loops.block_state import BlockState
 
 
@@ -21,7 +22,7 @@ class ActiveSet(BlockState):
     solver = "frank_wolfe"
 
     @classmethod
-    def at_truth(cls, problem: Any, places: int = 4) -> ActiveSet:
+    def at_truth(cls, problem: SampledProblem, places: int = 4) -> ActiveSet:
         """All mass on the true labelings: ``w = 0``."""
         codes = problem.samples.codes
         path = np.repeat(np.asarray(codes, np.int32)[None], places, axis=0)
@@ -34,25 +35,30 @@ class ActiveSet(BlockState):
         self.path = np.concatenate([self.path, self.path])
         self.mass = np.concatenate([self.mass, np.full_like(self.mass, FREE)], axis=1)
 
-    def fits(self, problem: Any) -> bool:
+    def fits(self, problem: SampledProblem) -> bool:
         """Whether these variables belong to the samples of ``problem``."""
         return super().fits(problem) and self.path.shape[1] == len(problem.samples.codes)
 
 
-def dual_weights(problem: Any, active: ActiveSet) -> np.ndarray:
+def dual_weights(problem: SampledProblem, active: ActiveSet) -> np.ndarray:
     """The weights that the active labelings imply, from scratch."""
-    samples, structure, scorer = problem.samples, problem.structure, problem.scorer
-    theta = scorer.score(active.w, samples.batch)
-    counts = np.zeros(problem.n_params)
-    for m in range(len(active.path)):
+    batch = problem.samples.batch
+    return -excess_counts(problem, problem.scorer, batch, active.w, active) / problem.regularizer.l2
+
+
+def excess_counts(problem: Any, scorer: Any, batch: Any, w: np.ndarray, active: Any) -> np.ndarray:
+    """``sum_i weight_i (mean counts of the active labelings - true counts)``, pulled back to the weights ``w``."""
+    samples, structure = problem.samples, problem.structure
+    theta, counts = scorer.score(w, batch), np.zeros_like(w)
+    for m, path in enumerate(active.path):
         mass = samples.weight * np.maximum(active.mass[:, m], 0.0)
         if np.any(mass):
-            scorer.pull_back(structure.count(theta, active.path[m], weight=mass), samples.batch, counts)
-    scorer.pull_back(structure.count(theta, samples.codes, weight=-samples.weight), samples.batch, counts)
-    return -counts / problem.regularizer.l2
+            scorer.pull_back(structure.count(theta, path, weight=mass), batch, counts)
+    scorer.pull_back(structure.count(theta, samples.codes, weight=-samples.weight), batch, counts)
+    return counts
 
 
-def block_losses(problem: Any, active: ActiveSet) -> np.ndarray:
+def block_losses(problem: SampledProblem, active: ActiveSet) -> np.ndarray:
     """Mean task loss of every block, from scratch."""
     samples, task_loss = problem.samples, problem.surrogate.task_loss
     theta = problem.scorer.score(active.w, samples.batch)

@@ -7,7 +7,9 @@ from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 
+from palmette.contracts.problem import SampledProblem
 from palmette.errors import MissingCapability
+from palmette.loops.table import Loop
 
 FORGET = 0.2  # share of the current weights in their running mean
 
@@ -28,9 +30,15 @@ class BlockState:
     n_oracle: float = 0.0
 
     solver: ClassVar[str]  # the name of the solver that they belong to
+    travels: ClassVar[tuple[str, ...]] = (
+        "w",
+        "loss",
+        "gap",
+        "trail",
+    )  # arrays that do not stay with the samples
 
     @staticmethod
-    def at_zero(problem: Any) -> dict[str, Any]:
+    def at_zero(problem: SampledProblem) -> dict[str, Any]:
         """What every block lacks at ``w = 0``, where all mass is on the truth."""
         n = problem.n_samples
         w = np.zeros(problem.n_params)
@@ -41,6 +49,19 @@ class BlockState:
         values = {f.name: getattr(self, f.name) for f in fields(self)}
         own: dict[str, Any] = {k: v.copy() for k, v in values.items() if isinstance(v, np.ndarray)}
         return replace(self, **own)
+
+    def kept(self) -> dict[str, Any]:
+        """The dual variables: what stays with the samples."""
+        values = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in self.travels}
+        return {name: value for name, value in values.items() if isinstance(value, np.ndarray | list)}
+
+    def joined(self, kept: dict[str, Any]) -> Self:
+        """The same with these dual variables."""
+        return replace(self, **kept)
+
+    def travelling(self) -> Self:
+        """The same without the dual variables."""
+        return replace(self, **{name: value[:0].copy() for name, value in self.kept().items()})
 
     def note(self) -> None:
         """Take the current weights into the running mean."""
@@ -56,7 +77,7 @@ class BlockState:
         self.trail[:], self.trail_share, self.epoch, self.n_oracle = 0.0, 0.0, 0, 0.0
         self.gap[:] = np.inf
 
-    def fits(self, problem: Any) -> bool:
+    def fits(self, problem: SampledProblem) -> bool:
         """Whether these variables belong to the samples of ``problem``."""
         return len(self.gap) == problem.n_samples and len(self.w) == problem.n_params
 
@@ -76,7 +97,34 @@ class Blocks(Protocol):
         """The data term at ``w`` by the maxima found, and what they may add to it."""
 
 
-def require_parts(problem: Any, solver: str) -> None:
+class SampleBlocks(Loop):
+    """Visits one sample at a time, through the answers of its structure."""
+
+    def _visit(self, state: Any, s: int) -> Any:
+        raise NotImplementedError
+
+    def visit(self, state: Any, order: np.ndarray) -> None:
+        """Visit the samples of ``order``."""
+        for s in order:
+            self._visit(state, int(s))
+
+    def value(self, w: np.ndarray) -> tuple[float, float]:
+        """The data term at ``w``, by exact maxima."""
+        return self.problem.value(w), 0.0
+
+    def _step(self, state: BlockState, direction: np.ndarray, rise: float, limit: float) -> float:
+        """Move mass along ``direction``, whose slope is ``rise``, to the maximum of the dual; at most ``limit``.
+
+        The weights follow. Returns the mass that moves.
+        """
+        l2 = self.problem.regularizer.l2
+        curvature = float(np.sum(direction * direction / l2))
+        step = min(limit, rise / curvature) if curvature > 0 else limit
+        state.w -= step * direction / l2
+        return step
+
+
+def require_parts(problem: SampledProblem, solver: str) -> None:
     """Refuse a loss that marginals of nodes and edges do not determine."""
     task_loss = problem.surrogate.task_loss
     if getattr(task_loss, "way", None) != "parts":

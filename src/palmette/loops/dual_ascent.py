@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol, Self
+import copy
+from typing import Any, Protocol
 
 import numpy as np
+
+from palmette.contracts.executor import State
+from palmette.contracts.problem import SampledProblem
+from palmette.loops.table import find
 
 
 class DualVariables(Protocol):
@@ -19,11 +24,11 @@ class DualVariables(Protocol):
     weight: np.ndarray
     gap: np.ndarray
 
-    def __init__(self, problem: Any, dtype: Any) -> None:
+    def __init__(self, problem: SampledProblem, dtype: Any) -> None:
         """The variables of a problem at ``w = 0``, in this precision."""
 
-    def copy(self) -> Self:
-        """An independent copy."""
+    def bind(self, problem: SampledProblem) -> None:
+        """Take up the samples of ``problem``: a state that was pickled or copied has the variables alone."""
 
     def start_from(self, w: np.ndarray) -> None:
         """Move towards the marginals under ``w``, as far as the dual value grows."""
@@ -39,3 +44,46 @@ class DualVariables(Protocol):
 
     def refresh(self, keep: bool = True) -> tuple[np.ndarray, float]:
         """Weights and dual value computed from the variables alone; ``keep`` stores the weights."""
+
+
+class PlacedVariables:
+    """The variables of dual ascent where the samples are; ``gap`` travels, and answers of single calls.
+
+    Parameters
+    ----------
+    problem : Risk
+    dtype : dtype
+    state : DualVariables, optional
+        To go on from; it is left as it is.
+    """
+
+    def __init__(
+        self, problem: SampledProblem, dtype: Any = None, state: DualVariables | None = None
+    ) -> None:
+        self.problem, self.weight = problem, problem.samples.weight
+        self.gap = problem.in_sequence(_begin, dtype, copy.deepcopy(state))
+
+    def ask(self, what: str, *arguments: Any) -> Any:
+        """The answer of a method of the variables, which may change them."""
+        answer, self.gap = self.problem.in_sequence(_ask, what, *arguments)
+        return answer
+
+    def collect(self) -> DualVariables:
+        """The variables themselves, which leave the samples."""
+        return self.problem.in_sequence(_give_away)
+
+
+def _begin(problem: SampledProblem, state: State, dtype: Any, given: DualVariables | None) -> np.ndarray:
+    state["dual"] = find("dual", problem)(problem, dtype) if given is None else given
+    state["dual"].bind(problem)
+    return state["dual"].gap
+
+
+def _ask(problem: SampledProblem, state: State, what: str, *arguments: Any) -> tuple[Any, np.ndarray]:
+    variables = state["dual"]
+    variables.bind(problem)
+    return getattr(variables, what)(*arguments), variables.gap
+
+
+def _give_away(problem: SampledProblem, state: State) -> DualVariables:
+    return copy.copy(state.pop("dual"))

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from palmette._kernels.constants import FREE, TIE
 from palmette.loops.active_set import ActiveSet, block_losses, dual_weights
-from palmette.loops.table import Loop
-
-INNER_GENERIC = (
-    2  # pairwise steps a visit, each of which asks a structure for the score of every active labeling
-)
+from palmette.loops.block_state import SampleBlocks
 
 
-class GenericBlocks(Loop):
+class GenericBlocks(SampleBlocks):
     """The same visits through one-sample shards, for structures or losses without a compiled loop."""
 
     variables = ActiveSet
-    inner = INNER_GENERIC
+    inner = 2  # pairwise steps per visit, each of which asks for the score of every active labeling
 
     def visit(self, active: ActiveSet, order: np.ndarray) -> None:
         """Visit the samples of ``order``."""
@@ -28,16 +26,12 @@ class GenericBlocks(Loop):
         """Compute weights and losses from the masses."""
         active.w, active.loss = dual_weights(self.problem, active), block_losses(self.problem, active)
 
-    def value(self, w: np.ndarray) -> tuple[float, float]:
-        """The data term at ``w``, by exact maxima."""
-        return self.problem.value(w), 0.0
-
     def _visit(self, active: ActiveSet, s: int) -> bool:
         problem = self.problem
         structure, scorer, task_loss = problem.structure, problem.scorer, problem.surrogate.task_loss
         one = problem.samples.slice(s, s + 1)
-        rows = slice(problem.samples.batch.offsets[s], problem.samples.batch.offsets[s + 1])
-        weight, l2 = float(one.weight[0]), problem.regularizer.l2
+        rows = slice(*problem.samples.code_offsets[s : s + 2])
+        weight = float(one.weight[0])
         mass, path = active.mass[s], active.path[:, rows]
         full = False
         for visit in range(self.inner):
@@ -62,9 +56,7 @@ class GenericBlocks(Loop):
             counts = structure.count(theta, path[worst], weight=-one.weight, into=counts)
             direction = np.zeros(problem.n_params)
             scorer.pull_back(counts, one.batch, direction)
-            curvature = float(np.sum(direction * direction / l2))
-            step = min(mass[worst], rise / curvature) if curvature > 0 else mass[worst]
-            active.w -= step * direction / l2
+            step = self._step(active, direction, rise, mass[worst])
             active.loss[s] += step * (losses[best] - losses[worst])
             mass[best] += step
             mass[worst] -= step
@@ -75,10 +67,10 @@ class GenericBlocks(Loop):
         return full
 
 
-def first_best(values: list[float]) -> int:
+def first_best(values: Sequence[float] | np.ndarray, tie: float = TIE) -> int:
     """Position of the maximum, the first of those that are equal up to rounding."""
     best = 0
     for m, value in enumerate(values):
-        if value > values[best] + TIE * (1.0 + abs(value)):
+        if value > values[best] and value > values[best] + tie * (1.0 + abs(value)):
             best = m
     return best

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from palmette._kernels.constants import FREE, TIE_SINGLE
+from palmette.loops.hinge_blocks import first_best
 from palmette.loops.table import Loop, find
 
 if TYPE_CHECKING:
@@ -131,8 +132,8 @@ class _Visit:
         """Move mass from the worst active labeling to the best one, at most ``steps`` times."""
         mass, inner, moved = self.mass, self.inner, np.zeros(len(self.mass))
         for _ in range(steps):
-            best = _first_best(score)
-            worst = _first_best(np.where(mass > 0.0, -score, -np.inf))
+            best = first_best(score, TIE_SINGLE)
+            worst = first_best(np.where(mass > 0.0, -score, -np.inf), TIE_SINGLE)
             rise = score[best] - score[worst]
             if best == worst or rise <= TIE_SINGLE * (1.0 + abs(score[best])):
                 break
@@ -178,15 +179,6 @@ def _add_rows(gram: Any, unique: np.ndarray, change: np.ndarray, table: np.ndarr
     for t, k in np.argwhere(change):
         u = unique[t]
         table[k] -= np.float32(change[t, k] * gram.scale[u]) * gram_row(gram, int(u))
-
-
-def _first_best(values: np.ndarray) -> int:
-    """Position of the maximum, the first of those that are equal up to rounding."""
-    best = -1
-    for m, value in enumerate(values):
-        if value > -np.inf and (best < 0 or value > values[best] + TIE_SINGLE * (1.0 + abs(value))):
-            best = m
-    return best
 
 
 def gram_row(gram: Any, u: int) -> np.ndarray:

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from palmette._kernels.constants import AROW, PERCEPTRON
+from palmette.contracts.problem import SampledProblem
 from palmette.loops.table import Loop, find
 
 
@@ -44,7 +45,12 @@ class OnlineLoop(Protocol):
 
 
 def online_pass(
-    problem: Any, state: OnlineState, order: np.ndarray, rule: int, strength: float, root_cost: bool
+    problem: SampledProblem,
+    state: OnlineState,
+    order: np.ndarray,
+    rule: int,
+    strength: float,
+    root_cost: bool,
 ) -> tuple[float, int]:
     """Visit each sample of ``order``: the sum of the losses and the number of wrong predictions."""
     settings = rule, float(strength), bool(root_cost)
@@ -54,7 +60,7 @@ def online_pass(
 
 
 def pass_here(
-    problem: Any, _: Any, state: OnlineState, order: np.ndarray, *settings: Any
+    problem: SampledProblem, _: Any, state: OnlineState, order: np.ndarray, *settings: Any
 ) -> tuple[OnlineState, float, int]:
     """Visit each sample of ``order``: where that leads, the sum of the losses and the number of wrong predictions."""
     state = state.copy()
@@ -78,7 +84,7 @@ class GenericOnline(Loop):
         for turn, i in enumerate(order):
             weight = problem.samples.weight[i]
             value, counts, batch = problem.sample_loss(int(i), state.w)
-            n_errors = 0.5 * float(np.abs(counts.node).sum()) / weight if weight else 0.0
+            n_errors = counts.distance() / weight if weight else 0.0
             if n_errors == 0.0:
                 continue
             n_wrong += 1

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from palmette._kernels.constants import SMALLEST_SCALE
+from palmette.contracts.executor import State
+from palmette.contracts.problem import SampledProblem
 from palmette.loops.table import Loop, find
 
 
@@ -49,18 +51,30 @@ class Stretches(Protocol):
 
 
 def run_epoch(
-    problem: Any, w: np.ndarray, order: np.ndarray, batch: int, n_steps: int, limit: float
+    problem: SampledProblem, w: np.ndarray, order: np.ndarray, batch: int, n_steps: int, limit: float
 ) -> Epoch:
-    """Visit the samples of ``order`` in mini-batches.
+    """Visit the samples of ``order`` in mini-batches, where they are.
 
     Step ``t = n_steps + 1, ...`` is ``w <- (1 - 1/t) w - (1/t) (n / batch) (gradient of the batch) / l2``; then ``w``
     is shrunk to ``sum_j l2_j w_j^2 <= limit``.
     """
+    order = np.asarray(order, np.int64)
+    return problem.in_sequence(_epoch, w, order, int(batch), int(n_steps), float(limit))
+
+
+def _epoch(
+    problem: SampledProblem,
+    state: State,
+    w: np.ndarray,
+    order: np.ndarray,
+    batch: int,
+    n_steps: int,
+    limit: float,
+) -> Epoch:
     stretches: Stretches = (find("pegasos", problem) or GenericStretches)(problem)
     total, gradient, offset, end = np.zeros_like(w), np.zeros_like(w), 0.0, 0
-    order = np.asarray(order, np.int64)
     while end < len(order):
-        end, w, own, cost = stretches.run(w, order, end, int(batch), int(n_steps), float(limit), gradient)
+        end, w, own, cost = stretches.run(w, order, end, batch, n_steps, limit, gradient)
         total += own
         offset += cost
     return Epoch(w, total, offset, gradient)

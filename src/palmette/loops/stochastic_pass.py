@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from palmette.contracts.problem import SampledProblem
 from palmette.errors import MissingCapability
 from palmette.executors.choose import require_shared_memory
 from palmette.loops.table import Loop, find
@@ -38,7 +39,7 @@ class PassState:
     @classmethod
     def new(
         cls,
-        problem: Any,
+        problem: SampledProblem,
         w0: np.ndarray | None,
         *,
         adaptive: bool,
@@ -83,7 +84,7 @@ def check_choices(solver: Any) -> None:
 
 
 def stochastic_pass(
-    problem: Any, state: PassState, order: np.ndarray, parallel: str | None = None
+    problem: SampledProblem, state: PassState, order: np.ndarray, parallel: str | None = None
 ) -> tuple[float, int]:
     """Take one step on each sample of ``order``, where the samples are.
 
@@ -97,7 +98,7 @@ def stochastic_pass(
 
 
 def pass_here(
-    problem: Any, _: Any, state: PassState, order: np.ndarray, parallel: str | None
+    problem: SampledProblem, _: Any, state: PassState, order: np.ndarray, parallel: str | None
 ) -> tuple[PassState, float, int]:
     """One step on each sample of ``order``: where they lead, the sum of values and the number of steps taken."""
     loop: Pass = (find("stochastic", problem) or GenericPass)(problem)

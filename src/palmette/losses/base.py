@@ -22,12 +22,13 @@ import numpy as np
 
 from palmette.contracts.structure import Best, require
 from palmette.errors import MissingCapability
+from palmette.registry import find, members
 
 
 class TaskLoss(Protocol):
     """A loss as the user writes it; :meth:`bind` makes it fit the labels of one fit."""
 
-    def bind(self, structure: Any, classes: tuple) -> BoundLoss:
+    def bind(self, structure: Any, classes: tuple[Any, ...]) -> BoundLoss:
         """The same loss on codes ``0..len(classes) - 1``."""
 
 
@@ -37,8 +38,8 @@ class BoundLoss(Protocol):
     Rescaled maxima (:mod:`palmette.losses.rescaling`) ask for more: ``weighted_best(structure, theta, true, weight)``,
     the maximum of ``f + weight D`` with one weight per sample, and ``largest(structure, theta, true)``, bounds on the
     loss of any output. They are sharper with ``unit`` (of which all losses are multiples), ``least`` (the smallest loss
-    above 0), ``weighted_cost(theta, true, weight)`` (the loss as a cost for ``k_best``) and ``candidates(theta, true)``
-    (the few outputs of one sample among which the best must be).
+    above 0), ``weighted_cost(structure, theta, true, weight)`` (the loss as a cost for ``k_best``) and
+    ``candidates(theta, true)`` (the few outputs of one sample among which the best must be).
     """
 
     way: str
@@ -50,31 +51,26 @@ class BoundLoss(Protocol):
         """``argmax_y f(y) + loss(true, y)`` of each sample, and the maxima."""
 
 
-def resolve_loss(loss: Any, structure: Any, classes: tuple) -> BoundLoss:
+def resolve_loss(loss: Any, structure: Any, classes: tuple[Any, ...]) -> BoundLoss:
     """Turn a name or object into a loss bound to labels, or say why that pair has no way.
 
     >>> from palmette.structures import Chain
     >>> type(resolve_loss("hamming", Chain(), ("a", "b"))).__name__
     'PartsLoss'
     """
-    from palmette.losses.hamming import Hamming
-    from palmette.losses.zero_one import ZeroOne
-    from palmette.structures.ranking.losses import NDCG, MeanAveragePrecision, Pairwise, PrecisionAt
-
-    named = {
-        "hamming": Hamming, "zero_one": ZeroOne, "ndcg": NDCG, "map": MeanAveragePrecision, "precision": PrecisionAt,
-        "pairwise": Pairwise,
-    }  # fmt: skip
     if isinstance(loss, str) and loss == "auto":
-        loss = getattr(structure, "default_loss", "hamming")
+        loss = structure.default_loss
     if isinstance(loss, str):
+        named: dict[str, Any] = {
+            kind.called: kind for kind in members("loss").values() if hasattr(kind, "called")
+        }
         if loss not in named:
             raise ValueError(
                 f"task_loss={loss!r} is unknown; choose one of {sorted(named)} or an object of palmette.losses"
             )
         loss = named[loss]()
     if isinstance(loss, np.ndarray | list | Mapping):  # a table of costs
-        loss = Hamming(loss)
+        loss = find("loss", "Hamming")(loss)
     if isinstance(loss, type) or not callable(getattr(loss, "bind", None)):
         raise TypeError(
             f"task_loss must be a name, a table of costs or an object of palmette.losses, got {loss!r}"

@@ -31,9 +31,9 @@ def close(envelope: Envelope, found: RescaledBest) -> None:
     """Put better outputs, and bounds that meet their values where possible, into what a search found."""
     asked = envelope.asked
     samples = np.flatnonzero(envelope.is_open(found) & envelope.exact)
-    if not len(samples) or not asked.can_be_parted:
+    if not len(samples):
         return
-    if envelope.unit is not None and hasattr(asked.structure, "best_by_level"):
+    if envelope.unit is not None and asked.structure.can("best_by_level"):
         _by_levels(envelope, envelope.unit, found, samples)
         return
     for s in samples.tolist():
@@ -44,7 +44,7 @@ def close(envelope: Envelope, found: RescaledBest) -> None:
         if outputs is not None:
             _look_at(asked, found, s, outputs)
             found.upper[s] = found.values[s]
-        elif hasattr(asked.structure, "k_best") and hasattr(asked.task_loss, "weighted_cost"):
+        elif asked.structure.can("k_best") and hasattr(asked.task_loss, "weighted_cost"):
             _by_k_best(envelope, found, s)
 
 
@@ -60,7 +60,7 @@ def _by_levels(envelope: Envelope, unit: float, found: RescaledBest, samples: np
     part = asked.take(samples)
     best = best_of_levels(part, unit, top)
     wins = np.flatnonzero(best.values > found.values[samples])
-    codes = best.codes[gather(part.theta.offsets, wins)[0]]
+    codes = best.codes[gather(part.offsets, wins)[0]]
     asked.note(found, samples[wins], codes, best.losses[wins], best.values[wins])
     found.upper[samples] = found.values[samples]
 
@@ -78,7 +78,7 @@ def _by_k_best(envelope: Envelope, found: RescaledBest, s: int) -> None:
             return
         k = NEXT[times[line]]
         times[line] += 1
-        cost = own.task_loss.weighted_cost(own.theta, own.true, slope[line])
+        cost = own.task_loss.weighted_cost(own.structure, own.theta, own.true, slope[line])
         if cost is None:  # a loss that is not a sum of costs
             return
         try:

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from palmette.contracts.structure import Best
-from palmette.losses.base import no_way
-from palmette.losses.weighted_maximum import per_sample
+from palmette.losses.weighted_maximum import per_sample, sums_by
 from palmette.registry import register
-from palmette.structures.positions.tables import ChainTables
 
 MOST_PARTS = 1000  # units that the dearest confusion may have
 
@@ -39,15 +37,13 @@ class Hamming:
            [0.5, 0. ]])
     """
 
+    called: ClassVar[str] = "hamming"
+
     costs: Any = None
 
-    def bind(self, structure: Any, classes: tuple) -> PartsLoss:
+    def bind(self, structure: Any, classes: tuple[Any, ...]) -> PartsLoss:
         """The cost table in the order of ``classes``."""
-        if not hasattr(structure, "has_edges"):
-            raise no_way(self, structure)
-        table = _cost_table(self.costs, classes)
-        own = getattr(structure, "code_costs", None)  # of structures whose codes say more than labels
-        return PartsLoss(table if own is None else own(table))
+        return PartsLoss(structure.code_costs(_cost_table(self.costs, classes)))
 
 
 @dataclass(frozen=True)
@@ -59,30 +55,30 @@ class PartsLoss:
     way = "parts"
     compiled_as = "parts"
 
-    def cost(self, theta: ChainTables, true: np.ndarray) -> ChainTables:
+    def cost(self, theta: Any, true: np.ndarray) -> Any:
         """The loss as tables added to the potentials."""
         return theta.position_cost(self.table[true])
 
-    def value(self, structure: Any, theta: ChainTables, true: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    def value(self, structure: Any, theta: Any, true: np.ndarray, codes: np.ndarray) -> np.ndarray:
         """Loss of each sample."""
-        return np.add.reduceat(self.table[true, codes], theta.offsets[:-1])
+        return sums_by(self.table[true, codes], structure.output_offsets(theta))
 
-    def augmented_best(self, structure: Any, theta: ChainTables, true: np.ndarray) -> Best:
+    def augmented_best(self, structure: Any, theta: Any, true: np.ndarray) -> Best:
         """One maximisation with the cost added."""
         return structure.best(theta, cost=self.cost(theta, true))
 
-    def weighted_best(self, structure: Any, theta: ChainTables, true: np.ndarray, weight: Any) -> Best:
+    def weighted_best(self, structure: Any, theta: Any, true: np.ndarray, weight: Any) -> Best:
         """``argmax_y f(y) + weight D(true, y)``, with one weight for all samples or one each, at least 0."""
-        return structure.best(theta, cost=self.weighted_cost(theta, true, weight))
+        return structure.best(theta, cost=self.weighted_cost(structure, theta, true, weight))
 
-    def weighted_cost(self, theta: ChainTables, true: np.ndarray, weight: Any) -> ChainTables:
+    def weighted_cost(self, structure: Any, theta: Any, true: np.ndarray, weight: Any) -> Any:
         """The loss times a weight for each sample as tables added to the potentials."""
-        rows = np.repeat(per_sample(weight, theta), np.diff(theta.offsets))
+        rows = np.repeat(per_sample(weight, theta), np.diff(structure.output_offsets(theta)))
         return theta.position_cost(self.table[true] * rows[:, None])
 
-    def largest(self, structure: Any, theta: ChainTables, true: np.ndarray) -> np.ndarray:
+    def largest(self, structure: Any, theta: Any, true: np.ndarray) -> np.ndarray:
         """Upper bound on the loss of any output of each sample."""
-        return np.add.reduceat(self.table.max(axis=1)[true], theta.offsets[:-1])
+        return sums_by(self.table.max(axis=1)[true], structure.output_offsets(theta))
 
     @cached_property
     def least(self) -> float:
@@ -114,7 +110,7 @@ def common_unit(costs: np.ndarray) -> float | None:
     return None
 
 
-def _cost_table(costs: Any, classes: tuple) -> np.ndarray:
+def _cost_table(costs: Any, classes: tuple[Any, ...]) -> np.ndarray:
     n = len(classes)
     table = 1.0 - np.eye(n)
     if costs is None:
@@ -144,7 +140,7 @@ def _cost_table(costs: Any, classes: tuple) -> np.ndarray:
     return table
 
 
-def _first_bad(table: np.ndarray, classes: tuple) -> str:
+def _first_bad(table: np.ndarray, classes: tuple[Any, ...]) -> str:
     """Which cost cannot be, and what it should be."""
     bad = ~np.isfinite(table) | (table < 0)
     bad |= np.eye(len(classes), dtype=bool) & (table != 0)

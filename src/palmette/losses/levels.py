@@ -17,7 +17,7 @@ AT_ONCE = 3e6  # steps of a batch that take less time than a search
 
 def levels_at_once(asked: Question) -> RescaledBest | None:
     """The rescaled maxima of a small batch, or None where the levels would take longer than a search."""
-    if asked.task_loss.way != "parts" or not hasattr(asked.structure, "best_by_level"):
+    if asked.task_loss.way != "parts" or not asked.structure.can("best_by_level"):
         return None
     largest = asked.task_loss.largest(asked.structure, asked.theta, asked.true)
     unit = spread_of(asked.task_loss, largest).unit
@@ -25,17 +25,14 @@ def levels_at_once(asked: Question) -> RescaledBest | None:
         return None
     top = np.floor(largest / unit + 0.5).astype(np.int64)
     sizes = table_sizes(asked, np.arange(len(asked)), top)
-    width = asked.theta.n_labels + getattr(asked.theta, "max_length", 0)
-    if sizes.sum() * width > AT_ONCE or sizes.max() > LARGEST_TABLE:
+    if sizes.sum() * asked.structure.level_costs(asked.theta)[1] > AT_ONCE or sizes.max() > LARGEST_TABLE:
         return None
     return best_of_levels(asked, unit, top)
 
 
 def table_sizes(asked: Question, samples: np.ndarray, top: np.ndarray) -> np.ndarray:
     """Numbers in the tables of some samples, given the highest level of each."""
-    theta = asked.theta
-    states = theta.n_labels if theta.triple is None else theta.n_labels**2
-    return np.diff(theta.offsets)[samples] * (top + 1.0) * states
+    return asked.structure.level_costs(asked.theta)[0][samples] * (top + 1.0)
 
 
 def best_of_levels(asked: Question, unit: float, top: np.ndarray) -> RescaledBest:

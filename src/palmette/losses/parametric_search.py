@@ -148,21 +148,15 @@ def _probe(
     asked: Question, samples: np.ndarray, weight: np.ndarray, envelope: Envelope, best: RescaledBest
 ) -> None:
     """Maximise ``f + weight D`` for some samples, and note the points and the lines."""
-    part, own = asked, samples
-    if len(samples) < len(asked) and asked.can_be_parted:
-        part, own = asked.take(samples), np.arange(len(samples))
-    everyone = np.zeros(
-        len(part)
-    )  # where potentials cannot be taken apart, the others are asked again, in vain
-    everyone[own] = weight
-    found = weighted_best(part.task_loss, part.structure, part.theta, part.true, everyone)
-    losses, gaps = (numbers[own] for numbers in part.place(found.codes))
-    exact = (found.bounds <= found.values)[own]
+    part = asked if len(samples) == len(asked) else asked.take(samples)
+    found = weighted_best(part.task_loss, part.structure, part.theta, part.true, weight)
+    losses, gaps = part.place(found.codes)
+    exact = found.bounds <= found.values
     # of an exact maximum the line goes through the point; a sum of other terms would round differently
-    height = np.where(exact, gaps + weight * losses, (found.bounds - part.truth)[own])
+    height = np.where(exact, gaps + weight * losses, found.bounds - part.truth)
     envelope.add(samples, weight, height, losses)
     envelope.exact[samples] &= exact
     values = asked.worth(losses, gaps)
     wins = values > best.values[samples]
-    codes = found.codes[gather(part.theta.offsets, own[wins])[0]]
+    codes = found.codes[gather(part.offsets, np.flatnonzero(wins))[0]]
     asked.note(best, samples[wins], codes, losses[wins], values[wins])

@@ -35,13 +35,13 @@ class Question:
         return len(self.theta)
 
     @property
-    def can_be_parted(self) -> bool:
-        """Whether :meth:`take` works: the potentials can be taken apart."""
-        return hasattr(self.theta, "take")
+    def offsets(self) -> np.ndarray:
+        """Where the codes of each sample start and stop."""
+        return self.structure.output_offsets(self.theta)
 
     def take(self, samples: np.ndarray) -> Question:
         """The same for the samples of these numbers; a sample may be taken more than once."""
-        rows = gather(self.theta.offsets, samples)[0]
+        rows = gather(self.offsets, samples)[0]
         return Question(
             self.task_loss, self.structure, self.theta.take(samples), self.true[rows], self.truth[samples],
             self.rescaling, self.margin,
@@ -60,5 +60,5 @@ class Question:
         self, best: RescaledBest, samples: np.ndarray, codes: np.ndarray, losses: Any, values: Any
     ) -> None:
         """Put outputs of some samples into the answer."""
-        best.codes[gather(self.theta.offsets, samples)[0]] = codes
+        best.codes[gather(self.offsets, samples)[0]] = codes
         best.values[samples], best.losses[samples] = values, losses

@@ -27,14 +27,14 @@ from typing import Any
 
 import numpy as np
 
-from palmette.errors import InfeasibleError, MissingCapability
+from palmette.errors import MissingCapability
 from palmette.losses.base import BoundLoss
 from palmette.losses.exact_completion import close
 from palmette.losses.levels import levels_at_once
 from palmette.losses.parametric_search import search
 from palmette.losses.rescaled_query import Question, RescaledBest
 from palmette.losses.weighted_maximum import weighted_best
-from palmette.losses.zero_one import best_others
+from palmette.losses.zero_one import best_rival, choose
 
 NAMES = ("margin", "slack")
 
@@ -191,7 +191,7 @@ def rescaled_best(
         found = _searched(asked)
     worse = ~(found.values > 0.0)  # than the truth
     values = np.where(worse, 0.0, found.values)
-    codes = np.where(np.repeat(worse, np.diff(theta.offsets)), true, found.codes)
+    codes = choose(worse, true, found.codes, structure.output_offsets(theta))
     return RescaledBest(codes, values, np.where(worse, 0.0, found.losses), np.maximum(found.upper, values))
 
 
@@ -203,22 +203,22 @@ def _augmented(asked: Question) -> RescaledBest:
 
 
 def _contradicting(asked: Question) -> RescaledBest:
-    """0/1 loss: all outputs but the truth have the loss 1."""
+    """0/1 loss: all outputs that contradict the truth have the loss 1."""
     structure, theta = asked.structure, asked.theta
-    try:
-        rival = structure.best_contradicting(theta, asked.true)
-    except InfeasibleError:  # some sample has no other output than the truth
-        rival = best_others(structure, theta, asked.true)
-    gain = asked.rescaling.gamma(np.array([0.0, 1.0]))[1]
+    rival = best_rival(structure, theta, asked.true)
+    none, gain = asked.rescaling.gamma(np.array([0.0, 1.0]))
     exists = np.isfinite(rival.values)
     values = np.where(exists, gain * np.where(exists, rival.values - asked.truth, 0.0) + asked.margin, 0.0)
-    upper = values
-    if hasattr(structure, "finds_best"):
-        sure = structure.finds_best(theta)
-        if not sure.all():  # no output is better than the bounds, contradicting or not
-            bounds = gain * (structure.bounds(theta) - asked.truth) + asked.margin
-            upper = np.where(sure | ~exists, values, bounds)
-    return RescaledBest(rival.codes, values, exists.astype(float), upper)
+    upper, sure = values, structure.finds_best(theta)
+    if not sure.all():  # no output is better than the bounds, contradicting or not
+        bounds = gain * (structure.bounds(theta) - asked.truth) + asked.margin
+        upper = np.where(sure | ~exists, values, bounds)
+    agreed = structure.best_agreeing(theta, asked.true)
+    own = none * (agreed.values - asked.truth)  # other outputs than the truth may have the loss 0
+    wins = own > values
+    codes = choose(wins, agreed.codes, rival.codes, structure.output_offsets(theta))
+    losses = np.where(wins, 0.0, exists.astype(float))
+    return RescaledBest(codes, np.where(wins, own, values), losses, np.maximum(upper, own))
 
 
 def _labels(asked: Question) -> RescaledBest:

@@ -23,6 +23,18 @@ def per_sample(weight: Any, theta: Any) -> np.ndarray:
     return weight
 
 
+def sums_by(values: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    """Sums of the values of each sample; those of sample i are ``values[offsets[i]:offsets[i + 1]]``, perhaps none.
+
+    >>> sums_by(np.array([1.0, 2.0, 4.0]), np.array([0, 2, 2, 3]))
+    array([3., 0., 4.])
+    """
+    out, there = np.zeros(len(offsets) - 1), np.diff(offsets) > 0
+    if there.any():
+        out[there] = np.add.reduceat(values, offsets[:-1][there])
+    return out
+
+
 def weighted_best(
     task_loss: Any, structure: Any, theta: Any, true: np.ndarray, weight: np.ndarray
 ) -> Weighted:
@@ -30,10 +42,10 @@ def weighted_best(
 
     A weight of 0 asks for the best output, a weight of 1 for the augmented maximum: losses need not serve others.
     """
-    if hasattr(structure, "bounded_best"):
+    if not structure.exact:
         cost = None
         if np.any(weight):
-            cost = task_loss.weighted_cost(theta, true, weight)
+            cost = task_loss.weighted_cost(structure, theta, true, weight)
         return Weighted(*structure.bounded_best(theta, cost=cost))
     if not np.any(weight):
         found = structure.best(theta)

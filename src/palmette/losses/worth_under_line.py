@@ -52,7 +52,9 @@ def most_worth(
     return np.maximum(np.where(b >= spread.least, positive, -np.inf), zero)
 
 
-def _most_worth(rescaling, margin, unit, a, b, height, slope, enough) -> np.ndarray:
+def _most_worth(
+    rescaling: Any, margin: Any, unit: Any, a: Any, b: Any, height: Any, slope: Any, enough: Any
+) -> np.ndarray:
     if rescaling.name == "slack":
         return _slack(margin, unit, a, b, height, slope)
     lines = (a.ravel(), b.ravel(), height.ravel(), slope.ravel())
@@ -62,7 +64,7 @@ def _most_worth(rescaling, margin, unit, a, b, height, slope, enough) -> np.ndar
     return _halved(rescaling, margin, lines, sample, enough).reshape(a.shape)
 
 
-def _slack(margin, unit, a, b, height, slope) -> np.ndarray:
+def _slack(margin: Any, unit: Any, a: Any, b: Any, height: Any, slope: Any) -> np.ndarray:
     """``D (height + margin - slope D)`` is concave: its peak, or the levels beside it."""
     top = height + margin
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -77,12 +79,12 @@ def _slack(margin, unit, a, b, height, slope) -> np.ndarray:
     return np.where(last >= first, value, -np.inf)
 
 
-def _between(a, b, unit) -> tuple[np.ndarray, np.ndarray]:
+def _between(a: Any, b: Any, unit: Any) -> tuple[np.ndarray, np.ndarray]:
     """Numbers of the first and the last level from a to b."""
     return np.ceil(a / unit - _ROUND), np.floor(b / unit + _ROUND)
 
 
-def _levels(rescaling, margin, unit, lines) -> np.ndarray:
+def _levels(rescaling: Any, margin: Any, unit: Any, lines: Any) -> np.ndarray:
     """The best level under each line, by looking at all."""
     a, b, height, slope = lines
     first, last = (numbers.astype(np.int64) for numbers in _between(a, b, unit))
@@ -100,7 +102,7 @@ def _levels(rescaling, margin, unit, lines) -> np.ndarray:
     return out
 
 
-def _halved(rescaling, margin, lines, sample, enough) -> np.ndarray:
+def _halved(rescaling: Any, margin: Any, lines: Any, sample: Any, enough: Any) -> np.ndarray:
     """Bounds by monotony on stretches that are halved where it matters."""
     a, b, height, slope = lines
     out = np.full(len(a), -np.inf)

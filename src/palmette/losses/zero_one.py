@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from palmette.contracts.structure import Best
 from palmette.errors import InfeasibleError
-from palmette.losses.base import no_way
 from palmette.losses.hamming import PartsLoss
 from palmette.losses.weighted_maximum import per_sample
 from palmette.registry import register
@@ -18,9 +17,10 @@ from palmette.registry import register
 @register("loss")
 @dataclass(frozen=True)
 class ZeroOne:
-    """``D(y, y') = 1`` if the outputs differ anywhere, else 0.
+    """``D(y, y') = 1`` if y' contradicts y anywhere, else 0.
 
-    The augmented maximum is the better of ``f(y)`` and ``1 + max f(y')`` over the y' that contradict y.
+    The augmented maximum is the better of the best output that agrees with y (of labels: y itself; of grades: any order
+    in which higher ones stand first) and 1 + the best output that contradicts y.
 
     Examples
     --------
@@ -29,13 +29,11 @@ class ZeroOne:
     ContradictionLoss()
     """
 
-    def bind(self, structure: Any, classes: tuple) -> ContradictionLoss | PartsLoss:
+    called: ClassVar[str] = "zero_one"
+
+    def bind(self, structure: Any, classes: tuple[Any, ...]) -> ContradictionLoss | PartsLoss:
         """On one-label outputs this is Hamming; elsewhere it needs the best contradicting output."""
-        if getattr(structure, "layout", None) == "items":
-            return PartsLoss(1.0 - np.eye(len(classes)))
-        if not callable(getattr(structure, "best_contradicting", None)):
-            raise no_way(self, structure)
-        return ContradictionLoss()
+        return PartsLoss(1.0 - np.eye(len(classes))) if structure.layout == "items" else ContradictionLoss()
 
 
 @dataclass(frozen=True)
@@ -45,37 +43,43 @@ class ContradictionLoss:
     way = "contradiction"
 
     def value(self, structure: Any, theta: Any, true: np.ndarray, codes: np.ndarray) -> np.ndarray:
-        """1 for every sample that differs somewhere."""
-        wrong = np.add.reduceat((np.asarray(true) != codes).astype(np.int64), theta.offsets[:-1])
-        return (wrong > 0).astype(float)
+        """1 for every sample that contradicts the truth somewhere."""
+        return structure.contradicts(theta, np.asarray(true), codes).astype(float)
 
     def augmented_best(self, structure: Any, theta: Any, true: np.ndarray) -> Best:
-        """The better of the truth and 1 + the best output that contradicts it."""
+        """The better of what agrees with the truth and 1 + the best output that contradicts it."""
         return self.weighted_best(structure, theta, true, 1.0)
 
     def weighted_best(self, structure: Any, theta: Any, true: np.ndarray, weight: Any) -> Best:
-        """The better of the truth and ``weight`` + the best output that contradicts it."""
+        """The better of what agrees with the truth and ``weight`` + the best output that contradicts it."""
         true, weight = np.asarray(true, np.int32), per_sample(weight, theta)
-        truth = structure.score(theta, true)
-        try:
-            rival = structure.best_contradicting(theta, true)
-        except InfeasibleError:  # some sample has no other output than the truth
-            rival = best_others(structure, theta, true)
-        wins = rival.values + weight > truth
-        rows = np.repeat(wins, np.diff(theta.offsets))
-        return Best(np.where(rows, rival.codes, true), np.where(wins, rival.values + weight, truth))
+        truth, rival = structure.best_agreeing(theta, true), best_rival(structure, theta, true)
+        wins = rival.values + weight > truth.values
+        codes = choose(wins, rival.codes, truth.codes, structure.output_offsets(theta))
+        return Best(codes, np.where(wins, rival.values + weight, truth.values))
 
     def largest(self, structure: Any, theta: Any, true: np.ndarray) -> np.ndarray:
         """1 for every sample."""
         return np.ones(len(theta))
 
 
-def best_others(structure: Any, theta: Any, true: np.ndarray) -> Best:
-    """The best output of each sample besides the truth; the truth at -inf where there is no other."""
-    codes, values = true.copy(), np.full(len(theta), -np.inf)
-    for s, ranked in enumerate(structure.k_best(theta, 2)):
-        rows = slice(theta.offsets[s], theta.offsets[s + 1])
-        for found, value in ranked[::-1]:
-            if not np.array_equal(found, true[rows]):
-                codes[rows], values[s] = found, value
-    return Best(codes, values)
+def best_rival(structure: Any, theta: Any, true: np.ndarray) -> Best:
+    """The best output of each sample that contradicts the truth; the truth at -inf where there is none."""
+    try:
+        return structure.best_contradicting(theta, true)
+    except InfeasibleError:
+        if len(theta) == 1:
+            return Best(true.copy(), np.array([-np.inf]))
+    offsets, middle = structure.output_offsets(theta), len(theta) // 2
+    codes, values = zip(
+        *(
+            best_rival(structure, theta.take(np.arange(a, b)), true[offsets[a] : offsets[b]])
+            for a, b in ((0, middle), (middle, len(theta)))
+        )
+    )
+    return Best(np.concatenate(codes), np.concatenate(values))
+
+
+def choose(wins: np.ndarray, ours: np.ndarray, theirs: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    """The codes ``ours`` of the samples that win, ``theirs`` of the others."""
+    return np.where(np.repeat(wins, np.diff(offsets)), ours, theirs)

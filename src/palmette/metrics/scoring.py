@@ -134,7 +134,7 @@ class QueryScorer:
                     "learners of palmette on rankings, alone, in a Pipeline or in a search"
                 )
         structure = getattr(estimator, "structure", None)
-        if structure is not None and not hasattr(structure, "measure"):
+        if structure is not None and not structure.compares_rows:
             others = ", ".join(name for name, known in SCORERS.items() if not isinstance(known, QueryScorer))
             raise TypeError(
                 f"this scorer measures rankings, and {type(estimator).__name__} with "

@@ -10,10 +10,11 @@ import numpy as np
 
 from palmette._kernels.constants import FREE
 from palmette.contracts.executor import Executor
+from palmette.data.samples import Samples
 from palmette.kernels.gram import Gram
-from palmette.objectives.kernel_edges import EdgePart
+from palmette.loops.active_set import excess_counts
+from palmette.objectives.kernel_edges import EdgePart, missing_counts
 from palmette.objectives.kernel_scorer import bare
-from palmette.objectives.risk import Samples
 from palmette.surrogates.hinge import Hinge
 
 
@@ -133,34 +134,16 @@ class KernelState:
 
     def coefficients(self, problem: KernelProblem) -> np.ndarray:
         """Coefficient of every distinct row and label that the active labelings imply."""
-        samples, n_labels = problem.samples, problem.n_labels
-        lengths = np.diff(samples.batch.offsets)
-        weight = np.repeat(samples.weight, lengths)
-        key = problem.unique * n_labels
-        size = problem.gram.n * n_labels
-        out = np.bincount(key + samples.codes, weight, size)
-        for m, path in enumerate(self.path):
-            mass = np.maximum(self.mass[:, m], 0.0)
-            if mass.any():
-                out -= np.bincount(key + path, weight * np.repeat(mass, lengths), size)
-        out[np.abs(out) < 1e-12 * weight.max()] = 0.0  # masses that sum to 1 up to rounding
-        return out.reshape(problem.gram.n, n_labels) / problem.l2
+        samples, n_labels, n = problem.samples, problem.n_labels, problem.gram.n
+        key, lengths = problem.unique * n_labels, np.diff(samples.batch.offsets)
+        out = missing_counts(key, n * n_labels, lengths, samples.weight, samples.codes, self.path, self.mass)
+        return out.reshape(n, n_labels) / problem.l2
 
     def weights(self, problem: KernelProblem) -> np.ndarray:
         """Weights of transitions that the active labelings imply."""
-        samples, structure = problem.samples, problem.structure
-        counts = np.zeros(len(self.linear))
-        if not len(counts):
-            return counts
-        theta = problem.linear.score(self.linear, problem.bare)
-        for m, path in enumerate(self.path):
-            mass = samples.weight * np.maximum(self.mass[:, m], 0.0)
-            if mass.any():
-                problem.linear.pull_back(structure.count(theta, path, weight=mass), problem.bare, counts)
-        problem.linear.pull_back(
-            structure.count(theta, samples.codes, weight=-samples.weight), problem.bare, counts
-        )
-        return -counts / problem.l2_linear
+        if not len(self.linear):
+            return self.linear
+        return -excess_counts(problem, problem.linear, problem.bare, self.linear, self) / problem.l2_linear
 
     def refresh(self, problem: KernelProblem) -> np.ndarray:
         """Compute scores and weights anew from the active labelings; returns the coefficients, one after the other."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -66,13 +67,22 @@ class EdgePart:
 
     def coefficients(self, samples: Any, path: np.ndarray, mass: np.ndarray) -> np.ndarray:
         """Coefficient of every distinct edge and label pair that the active labelings imply."""
-        n_edges = np.diff(self.offsets)
-        weight = np.repeat(samples.weight, n_edges)
-        key, size = self.unique * self.n_labels**2, self.gram.n * self.n_labels**2
-        out = np.bincount(key + self.pairs(samples.codes), weight, size)
-        for m, codes in enumerate(path):
-            own = np.maximum(mass[:, m], 0.0)
-            if own.any():
-                out -= np.bincount(key + self.pairs(codes), weight * np.repeat(own, n_edges), size)
-        out[np.abs(out) < 1e-12 * weight.max(initial=1.0)] = 0.0
-        return out.reshape(self.gram.n, self.n_labels**2) / self.l2
+        n_pairs, codes = self.n_labels**2, self.pairs(samples.codes)
+        key, size, lengths = self.unique * n_pairs, self.gram.n * n_pairs, np.diff(self.offsets)
+        out = missing_counts(key, size, lengths, samples.weight, codes, map(self.pairs, path), mass)
+        return out.reshape(self.gram.n, n_pairs) / self.l2
+
+
+def missing_counts(
+    key: np.ndarray, size: int, lengths: np.ndarray, weight: np.ndarray, true: np.ndarray,
+    paths: Iterable[np.ndarray], mass: np.ndarray,
+) -> np.ndarray:  # fmt: skip
+    """``sum_i weight_i (true counts - mean counts of the active labelings)`` at the places ``key + code``."""
+    weight = np.repeat(weight, lengths)
+    out = np.bincount(key + true, weight, size)
+    for m, codes in enumerate(paths):
+        own = np.maximum(mass[:, m], 0.0)
+        if own.any():
+            out -= np.bincount(key + codes, weight * np.repeat(own, lengths), size)
+    out[np.abs(out) < 1e-12 * weight.max(initial=0.0)] = 0.0  # masses that sum to 1 up to rounding
+    return out

@@ -25,12 +25,13 @@ from palmette.kernels import (
     Nystroem,
     Transformed,
 )
+from palmette.kernels.feature_map import FeatureMap, KernelValues
 from palmette.kernels.images import ImageMap
 from palmette.kernels.rows import Rows, as_rows
 from palmette.registry import find, kind_of, register, revive, stored
 
 if TYPE_CHECKING:
-    from palmette.structures.positions.linear_scorer import LinearScorer
+    pass
 
 VALUES_A_BLOCK = 2**24  # kernel values computed at once in prediction: 64 MB
 
@@ -153,7 +154,7 @@ class KernelScorer:
         """Potentials of a batch."""
         theta = self.linear.score(w[self.n_kernel :], bare(batch))
         rows = as_rows(batch.rows)
-        if getattr(self.kernel, "precomputed", False):
+        if self.kernel.precomputed:
             values = rows[:, self.support[:, 0]]
             values = values.toarray() if sparse.issparse(values) else values
         else:
@@ -242,40 +243,43 @@ class KernelScorer:
 @register("scorer", "mapped")
 @dataclass(frozen=True)
 class MappedScorer:
-    """Linear scores of rows that a feature map has been applied to (:class:`palmette.kernels.Nystroem`).
+    """Linear scores of rows that a feature map has been applied to.
 
     Parameters
     ----------
-    feature_map : Nystroem
-        Fitted.
+    feature_map : FeatureMap
+        Fitted: :class:`~palmette.kernels.Nystroem`, or kernel values with the landmarks of an exact factor.
     n_columns : int
         Columns of the rows before the map.
-    linear : LinearScorer
+    linear : scorer
         Of the mapped rows.
     """
 
     functions: ClassVar[tuple[str, ...]] = ("kernel",)
 
-    feature_map: Nystroem
+    feature_map: FeatureMap
     n_columns: int
-    linear: LinearScorer
+    linear: Any
 
     n_labels = property(lambda self: self.linear.n_labels)
     n_params = property(lambda self: self.linear.n_params)
     has_edges = property(lambda self: self.linear.has_edges)
     blocks = property(lambda self: self.linear.blocks)
 
+    @property
+    def rows_a_block(self) -> int:
+        """Rows to score at once, so that their kernel values do not fill the memory."""
+        own = getattr(self.feature_map, "landmarks_", None)
+        return max(64, VALUES_A_BLOCK // max(1, 0 if own is None else own.shape[0]))
+
     def edge_table(self, w: np.ndarray) -> np.ndarray:
         """Weights of label pairs as a (1, labels, labels) table."""
         return self.linear.edge_table(w)
 
-    def mapped(self, batch: Any) -> Any:
-        """The batch with mapped rows."""
-        return replace(batch, rows=np.ascontiguousarray(self.feature_map.map_rows(as_rows(batch.rows))))
-
     def score(self, w: np.ndarray, batch: Any) -> Any:
         """Potentials of a batch."""
-        return self.linear.score(w, self.mapped(batch))
+        features = self.feature_map.map_rows(as_rows(batch.rows))
+        return self.linear.score(w, replace(batch, rows=np.ascontiguousarray(features)))
 
     def check(self) -> None:
         """Raise ValueError unless every index stays within its array."""
@@ -286,28 +290,32 @@ class MappedScorer:
         """Raise ValueError unless the map takes rows of so many columns, and the weights what it makes of them."""
         check_whole("n_columns", self.n_columns, n_columns, n_columns)
         own = self.feature_map
+        n_landmarks = own.landmarks_.shape[0]
         _check_support("the landmarks", own.kernel_, own.landmarks_, n_columns)
-        check_array("normalization", own.normalization_, np.float64, 2, own.landmarks_.shape[0])
+        if isinstance(own, KernelValues):
+            return self.linear.check_inputs(n_landmarks, n_more)
+        check_array("normalization", own.normalization_, np.float64, 2, n_landmarks)
         check_finite("normalization", own.normalization_)
-        self.linear.check_inputs(own.normalization_.shape[1], n_more)
+        return self.linear.check_inputs(own.normalization_.shape[1], n_more)
 
     def check_dense(self) -> None:
         """The map takes rows of any kind."""
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Header and arrays for a model file."""
-        own = self.feature_map
+        own: Any = self.feature_map
         if not hasattr(own, "landmarks_"):
             raise TypeError(
                 f"a model file cannot hold {own.kernel!r}, a transformer of another library: pickle the model"
             )
         linear_header, arrays = stored(self.linear)
+        exact = isinstance(own, KernelValues)
         header = {
             "n_columns": self.n_columns, "kernel": kernel_state(own.kernel_), "linear": linear_header,
-            "n_components": int(own.n_components), "support": list(map(int, own.landmarks_.shape)),
+            "n_components": None if exact else int(own.n_components), "support": list(map(int, own.landmarks_.shape)),
         }  # fmt: skip
         arrays = {f"linear.{k}": v for k, v in arrays.items()} | rows_state(own.landmarks_)
-        return header, {**arrays, "normalization": own.normalization_}
+        return header, arrays if exact else {**arrays, "normalization": own.normalization_}
 
     @classmethod
     def from_state(
@@ -316,17 +324,20 @@ class MappedScorer:
         """Inverse of :meth:`state`; the kernel is given again where it is a function of the user's."""
         given = kernel.kernel if isinstance(kernel, Nystroem) else kernel
         kernel = kernel_from_state(header.get("kernel"), given)
-        found = Nystroem(kernel, check_whole("n_components", header.get("n_components"), 1))
-        found.kernel_, found.landmarks_ = kernel, rows_from_state(arrays, header.get("support"))
-        found.normalization_ = check_array("normalization", needed(arrays, "normalization"), np.float64, 2)
-        found.n_features_out_ = found.normalization_.shape[1]
+        landmarks = rows_from_state(arrays, header.get("support"))
+        own: FeatureMap = KernelValues(kernel, landmarks)
+        if header.get("n_components") is not None:
+            own = Nystroem(kernel, check_whole("n_components", header["n_components"], 1))
+            own.kernel_, own.landmarks_ = kernel, landmarks
+            own.normalization_ = check_array("normalization", needed(arrays, "normalization"), np.float64, 2)
+            own.n_features_out_ = own.normalization_.shape[1]
         linear = revive("scorer", header.get("linear"), group(arrays, "linear"))
-        return cls(found, entry(header, "n_columns", int, "the scorer"), linear)
+        return cls(own, entry(header, "n_columns", int, "the scorer"), linear)
 
 
 def _check_support(name: str, kernel: Any, rows: Rows, n_columns: int) -> None:
     """Raise ValueError unless a kernel can compare these prepared rows with inputs of so many columns."""
-    if getattr(kernel, "precomputed", False):
+    if kernel.precomputed:
         check_codes(name, check_array(name, rows, np.int64, 2), n_columns)
         n_columns = 1
     elif sparse.issparse(rows):

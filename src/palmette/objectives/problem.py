@@ -1,36 +1,18 @@
-"""What a batch solver sees of a learning problem."""
+"""What solvers ask of a learning problem, and what they refuse before the first step."""
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
+from palmette.contracts.problem import Problem
+from palmette.contracts.structure import require
 from palmette.errors import MissingCapability
-from palmette.regularizers.elastic import ElasticNet
-
-
-class Problem(Protocol):
-    """A convex data term and its penalty: ``loss(w) + sum_j (l2_j / 2) w_j^2 + l1_j |w_j|``.
-
-    Attributes
-    ----------
-    n_params : int
-    regularizer : ElasticNet
-    smooth : bool
-        Whether the data term is differentiable.
-    """
-
-    n_params: int
-    regularizer: ElasticNet
-    smooth: bool
-
-    def loss(self, w: np.ndarray) -> tuple[float, np.ndarray]:
-        """Value >= 0 of the data term at ``w``, and its (sub)gradient in memory of its own.
-
-        A problem whose values may be too low, since maxima are found to a tolerance, also has ``bounded_loss(w)``,
-        which adds by how much at most, and ``refine()``, which asks for better ones and says whether there are any.
-        """
+from palmette.surrogates.hinge import Hinge
+from palmette.surrogates.log import LogLoss
+from palmette.surrogates.perceptron import PerceptronLoss
 
 
 def bounded_loss(problem: Problem, w: np.ndarray) -> tuple[float, np.ndarray, float]:
@@ -51,42 +33,6 @@ def refine(problem: Problem) -> bool:
 def name_of(problem: Problem) -> str:
     """What to call a problem in a message: its surrogate where it has one."""
     return type(getattr(problem, "surrogate", problem)).__name__
-
-
-def require_separable(problem: Problem, solver: str) -> None:
-    """Refuse a penalty on groups of weights, for a solver that goes weight by weight."""
-    if not problem.regularizer.separable:
-        raise MissingCapability(
-            f"{solver} does not support a group lasso: use solver='proximal', for smooth losses"
-        )
-
-
-def require_whole(problem: Problem, solver: str) -> None:
-    """Refuse a decomposition, for a solver whose variables or cuts belong to whole samples."""
-    if getattr(problem, "decomposition", None) is not None:
-        raise MissingCapability(
-            f"{solver} does not support Decomposition: use solver='stochastic', or 'proximal' for smooth losses"
-        )
-
-
-def require_no_l1(problem: Problem, solver: str) -> None:
-    """Refuse an L1 penalty, for a solver without a step for it."""
-    reg = problem.regularizer
-    if reg.has_l1:
-        raise MissingCapability(
-            f"{solver} needs a penalty without l1 for {name_of(problem)}, whose weight {np.argmax(reg.l1 > 0)} has "
-            f"one; {who_takes(problem)}"
-        )
-
-
-def require_penalised(problem: Problem, solver: str) -> None:
-    """Refuse weights without L2, for a solver whose steps or bound divide by it."""
-    reg = problem.regularizer
-    if not reg.strongly_convex:
-        raise MissingCapability(
-            f"{solver} needs l2 > 0 on every weight for {name_of(problem)}, whose weight {np.argmin(reg.l2)} has "
-            f"none; penalise it or {who_takes(problem)}"
-        )
 
 
 def is_l1_alone(problem: Problem) -> bool:
@@ -110,13 +56,155 @@ def is_convex(problem: Problem) -> bool:
     return bool(getattr(problem, "convex", True))
 
 
-def require_convex(problem: Problem, solver: str) -> None:
-    """Refuse a loss that is not convex, for a solver whose steps or bound rely on it."""
-    if not is_convex(problem):
-        raise MissingCapability(
-            f"{solver} needs a convex loss, and {name_of(problem)} (loss='ramp', or ties='best') is not convex: use "
-            "solver='cccp', or 'subgradient', 'pegasos' or 'stochastic', which descend directly"
+def _convex(problem: Any) -> str:
+    if is_convex(problem):
+        return ""
+    return (
+        f"needs a convex loss, and {name_of(problem)} (loss='ramp', or ties='best') is not convex: use "
+        "solver='cccp', or 'subgradient', 'pegasos' or 'stochastic', which descend directly"
+    )
+
+
+def _smooth(problem: Any) -> str:
+    if problem.smooth:
+        return ""
+    if problem.regularizer.separable and not _whole(problem):
+        other = "'frank_wolfe', 'bundle' or 'stochastic'" if is_convex(problem) else "'cccp' or 'stochastic'"
+        return f"needs a smooth loss, and {name_of(problem)} is not: use solver={other}"
+    return f"needs a smooth loss, and {name_of(problem)} is not: use CRF, or solver='stochastic' without a group lasso"
+
+
+def _separable(problem: Any) -> str:
+    if problem.regularizer.separable:
+        return ""
+    return "does not support a group lasso: use solver='proximal', for smooth losses"
+
+
+def _whole(problem: Any) -> str:
+    if getattr(problem, "decomposition", None) is None:
+        return ""
+    return "does not support Decomposition: use solver='stochastic', or 'proximal' for smooth losses"
+
+
+def _no_l1(problem: Any) -> str:
+    reg = problem.regularizer
+    if not reg.has_l1:
+        return ""
+    return (
+        f"needs a penalty without l1 for {name_of(problem)}, whose weight {np.argmax(reg.l1 > 0)} has one; "
+        f"{who_takes(problem)}"
+    )
+
+
+def _l2(problem: Any) -> str:
+    reg = problem.regularizer
+    if reg.strongly_convex:
+        return ""
+    return (
+        f"needs l2 > 0 on every weight for {name_of(problem)}, whose weight {np.argmin(reg.l2)} has none; penalise it "
+        f"or {who_takes(problem)}"
+    )
+
+
+def _l1_alone(problem: Any) -> str:
+    reg = problem.regularizer
+    if np.any(reg.l2 > 0.0):
+        return (
+            f"takes l1 alone, and weight {np.argmax(reg.l2 > 0.0)} has l2: use solver='bundle', which needs l2 > 0 on "
+            "every weight"
         )
+    if not np.all(reg.l1 > 0.0):
+        return (
+            f"needs l1 > 0 on every weight, and weight {np.argmin(reg.l1)} has none: penalise it, or use "
+            "solver='stochastic'"
+        )
+    return ""
+
+
+def _polyhedral(problem: Any) -> str:
+    if not problem.smooth:
+        return ""
+    return f"needs a loss that is a maximum of linear functions, and {name_of(problem)} is smooth: use solver='lbfgs'"
+
+
+def _margin_hinge(problem: Any) -> str:
+    surrogate = getattr(problem, "surrogate", None)
+    rescaling = getattr(surrogate, "rescaling", None)
+    if rescaling is not None:
+        return (
+            f"solves the dual of the hinge with rescaling='margin', not of {name_of(problem)} with "
+            f"rescaling={rescaling.name!r}; use solver='bundle'"
+        )
+    if not isinstance(surrogate, Hinge):
+        return f"solves the dual of the hinge, not of {name_of(problem)}; use solver='lbfgs'"
+    return ""
+
+
+def _log(problem: Any) -> str:
+    if isinstance(problem.surrogate, LogLoss):
+        return ""
+    others = "'lbfgs' or 'stochastic'" if problem.smooth else "'bundle', 'frank_wolfe' or 'stochastic'"
+    given = getattr(problem.structure, "chain", problem.structure)  # as the user wrote it
+    return f"supports the log loss of chains of order 1, not {name_of(problem)} on {given!r:.80}: use solver={others}"
+
+
+def _kernel(problem: Any) -> str:
+    if hasattr(problem, "gram"):
+        return ""
+    return (
+        "solves the dual of SSVM(..., kernel=...), from its start or from the state of an earlier result; use "
+        "solver='frank_wolfe' for weights of features"
+    )
+
+
+def _mistakes(problem: Any) -> str:
+    if isinstance(problem.surrogate, PerceptronLoss):
+        return ""
+    return (
+        f"learns from mistakes and minimises the perceptron loss only, not {name_of(problem)}: use the Perceptron "
+        "learner, or solver='stochastic'"
+    )
+
+
+def _difference(problem: Any) -> str:
+    if hasattr(problem.surrogate, "concave_part"):
+        return ""
+    return (
+        f"minimises differences of convex losses, such as loss='ramp', and {name_of(problem)} is none: use another "
+        "solver"
+    )
+
+
+# What a solver may need, by name: each says why a problem has it not, or nothing.
+NEEDS: dict[str, Callable[[Any], str]] = {
+    "convex": _convex,
+    "smooth": _smooth,
+    "separable": _separable,  # a penalty that goes weight by weight
+    "whole": _whole,  # samples that are not cut into pieces
+    "no_l1": _no_l1,
+    "l2": _l2,
+    "l1_alone": _l1_alone,
+    "polyhedral": _polyhedral,
+    "margin_hinge": _margin_hinge,
+    "log": _log,
+    "kernel": _kernel,
+    "mistakes": _mistakes,
+    "difference": _difference,
+}
+
+
+def check_needs(problem: Any, solver: str, needs: Sequence[str]) -> None:
+    """Refuse a problem that lacks one of the named needs of a solver.
+
+    ``"samples"`` asks for losses of single samples.
+    """
+    for need in needs:
+        if need == "samples":
+            require(
+                problem, ("loss", "sample_loss"), user=solver, remedy="Use solver='bundle' or 'subgradient'."
+            )
+        elif refusal := NEEDS[need](problem):
+            raise MissingCapability(f"{solver} {refusal}")
 
 
 def first_point(problem: Problem, w0: np.ndarray | None) -> np.ndarray:

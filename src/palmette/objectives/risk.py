@@ -7,10 +7,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from palmette.contracts.executor import Executor, State
+from palmette.contracts.executor import Executor, State, summed
 from palmette.contracts.structure import require
 from palmette.data.batch import Batch
+from palmette.data.samples import Samples
 from palmette.executors.shards import MAX_SHARDS, ROWS_A_SHARD, cut
+from palmette.executors.telling import run_telling
 from palmette.executors.threads import ThreadExecutor
 from palmette.loops.batch_loss import BatchLoss
 from palmette.loops.table import find
@@ -18,24 +20,20 @@ from palmette.loops.table import find
 ROWS_A_BLOCK = 4096  # rows scored and inferred at once: their tables stay in the cache
 
 
-class Samples(NamedTuple):
-    """Encoded training samples: inputs, true outputs (codes per row) and weights (one per sample)."""
-
-    batch: Batch
-    codes: np.ndarray
-    weight: np.ndarray
-
-    def slice(self, start: int, stop: int) -> Samples:
-        """Samples ``start:stop`` as views."""
-        lo, hi = self.batch.offsets[start], self.batch.offsets[stop]
-        return Samples(self.batch.slice(start, stop), self.codes[lo:hi], self.weight[start:stop])
-
-
 class Shard(NamedTuple):
     """A run of samples in blocks, and the layout of the weights."""
 
     scorer: Any
     blocks: list[Samples]
+
+
+class Tangent(NamedTuple):
+    """A data term linearised: its value, and ``slope = sum_i weight_i factor_i (counts of target_i - true counts)``."""
+
+    value: float
+    slope: np.ndarray  # (n_params,)
+    targets: np.ndarray  # codes of outputs
+    factor: np.ndarray  # (n_samples,)
 
 
 class Risk:
@@ -121,8 +119,9 @@ class Risk:
         """
         if "whole" not in self.placed:
             self.placed["whole"] = self.executor.place([self._on(self.samples)])
-        own = self.structure, self.surrogate, self._cut
-        return self.executor.run(_in_sequence, self.placed["whole"], own, function, *broadcast)[0]
+        own = self.surrogate, self._cut
+        placed = self.placed["whole"]
+        return run_telling(self.executor, _in_sequence, placed, self.structure, own, function, *broadcast)[0]
 
     def _on(self, samples: Samples) -> Risk:
         """The same problem on other samples, with threads of this process."""
@@ -137,6 +136,7 @@ class Risk:
         for placed in self.placed.values():
             self.executor.release(placed)
         self.placed.clear()
+        self.memory.clear()
 
     def cut_anew(self, seed: int, epoch: int) -> Risk:
         """The problem on the pieces of this epoch, if there is a decomposition; they are cut where the samples are."""
@@ -164,7 +164,7 @@ class Risk:
 
     def refine(self) -> bool:
         """Find maxima to a higher accuracy from now on; False if that is not possible."""
-        return bool(hasattr(self.structure, "refine") and self.structure.refine())
+        return self.structure.refine()
 
     def value(self, w: np.ndarray) -> float:
         """Value of the data term at ``w``, without a gradient where that is cheaper."""
@@ -176,11 +176,20 @@ class Risk:
         return None if loop is None else loop(self)
 
     def _generic_loss(self, w: np.ndarray) -> tuple[float, np.ndarray, float]:
-        return self.executor.fold(shard_loss, self._shards(), self.structure, self.surrogate, w)
+        return summed(
+            run_telling(self.executor, shard_loss, self._shards(), self.structure, self.surrogate, w)
+        )
 
-    def best_codes(self, w: np.ndarray) -> np.ndarray:
-        """Codes of the best outputs at ``w``, block by block as :meth:`loss` goes, so that ties fall alike."""
-        return np.concatenate(self.executor.run(shard_best, self._shards(), self.structure, w))
+    def tangent(self, w: np.ndarray) -> Tangent:
+        """The tangent at ``w`` of a surrogate with ``rivals``, a maximum over outputs."""
+        shards, structure = self._shards(), self.structure
+        found = run_telling(self.executor, shard_tangent, shards, structure, self.surrogate, w)
+        value, slope = 0.0, np.zeros(self.n_params)
+        for own in found:
+            value += own.value
+            slope += own.slope
+        codes, factor = (np.concatenate([own[k] for own in found]) for k in (2, 3))
+        return Tangent(value, slope, codes, factor)
 
     def sample_loss(self, i: int, w: np.ndarray) -> tuple[float, Any, Batch]:
         """One sample: its unweighted value, its weighted gradient in theta's shape, and its inputs."""
@@ -211,17 +220,28 @@ def shard_loss(
     return value, gradient, slack
 
 
-def shard_best(shard: Shard, state: State, structure: Any, w: np.ndarray) -> np.ndarray:
-    """Codes of the best outputs of a shard."""
-    return np.concatenate(
-        [structure.best(shard.scorer.score(w, block.batch)).codes for block in shard.blocks]
-    )
+def shard_tangent(shard: Shard, state: State, structure: Any, surrogate: Any, w: np.ndarray) -> Tangent:
+    """The tangent of a shard."""
+    value, slope, found = 0.0, np.zeros(len(w)), []
+    for block in shard.blocks:
+        theta = shard.scorer.score(w, block.batch)
+        found.append(surrogate.rivals(structure, theta, block.codes))
+        own = found[-1].evaluation(structure, theta, block.codes, block.weight)
+        shard.scorer.pull_back(own.counts, block.batch, slope)
+        value += float(own.values @ block.weight)
+    codes = np.concatenate([rivals.codes for rivals in found])
+    return Tangent(value, slope, codes, np.concatenate([rivals.factor for rivals in found]))
 
 
 def _in_sequence(
-    problem: Risk, state: State, own: tuple[Any, Any, Any], function: Callable[..., Any], *broadcast: Any
+    problem: Risk,
+    state: State,
+    structure: Any,
+    own: tuple[Any, Any],
+    function: Callable[..., Any],
+    *broadcast: Any,
 ) -> Any:
-    structure, surrogate, cut = own
+    surrogate, cut = own
     if cut is not None:
         if problem._cache.get("cut") != cut:
             problem._cache.update(cut=cut, pieces=problem.pieces(*cut))

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from palmette.solvers.base import Recorder, Result, Step
+from palmette.contracts.solver import Result, Step
+from palmette.solvers.driver import Recorder
 from palmette.solvers.registry import HOME, solver_class
 
 if TYPE_CHECKING:
     from palmette.solvers.arow import AROW
     from palmette.solvers.bundle import Bundle
+    from palmette.solvers.cccp import CCCP
     from palmette.solvers.cutting_planes import OneSlack
+    from palmette.solvers.dual import DualAscent
     from palmette.solvers.frank_wolfe import FrankWolfe
     from palmette.solvers.kernel_frank_wolfe import KernelFrankWolfe
     from palmette.solvers.lbfgs import LBFGS
@@ -27,10 +30,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AROW",
+    "CCCP",
     "LBFGS",
     "SMO",
     "AveragedPerceptron",
     "Bundle",
+    "DualAscent",
     "FrankWolfe",
     "KernelFrankWolfe",
     "LinearProgram",

@@ -9,7 +9,6 @@ import numpy as np
 
 from palmette._kernels.constants import AROW as RULE
 from palmette.registry import register
-from palmette.solvers.base import check_settings
 from palmette.solvers.online import Online
 
 
@@ -53,10 +52,7 @@ class AROW(Online):
 
     averaged: ClassVar[bool] = False
     name: ClassVar[str] = "arow"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_settings(self, positive=("variance", "gamma"), not_negative=())
+    positive: ClassVar = ("max_iter", "variance", "gamma")
 
     def _variance(self, n_params: int) -> np.ndarray:
         return np.full(n_params, float(self.variance))

@@ -2,35 +2,25 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
 
+from palmette.contracts.problem import Problem
+from palmette.contracts.solver import Callback, Progress, RunState
 from palmette.objectives.certificate import CutPool
-from palmette.objectives.problem import (
-    Problem,
-    bounded_loss,
-    first_point,
-    refine,
-    require_convex,
-    require_penalised,
-    require_separable,
-    require_whole,
-)
+from palmette.objectives.problem import bounded_loss, first_point, refine
 from palmette.registry import register
-from palmette.solvers.base import Callback, Recorder, Result, Step, warn_unconverged
-from palmette.solvers.maxima import INEXACT, limited, warn_inexact
+from palmette.solvers.driver import ESTIMATE, Driven, same_problem
+from palmette.solvers.maxima import limited
 
-_ROUNDING = 1e-13  # relative gap below which values cannot be told apart
 SHARE = 0.01  # of the gap that the bound over the cuts may lack, with L1
-PROVEN = ("gap", "machine precision")
 
 
-@dataclass
-class BundleState:
+@dataclass(kw_only=True)
+class BundleState(RunState):
     """Where a run stands; plain data."""
 
     w: np.ndarray  # where the next cut will be taken
@@ -38,14 +28,16 @@ class BundleState:
     best_w: np.ndarray
     best: float = np.inf  # by the maxima that were found ...
     slack: float = 0.0  # ... and what they may add to it
-    n_iter: int = 0
-    n_oracle: int = 0
-    history: tuple[Step, ...] = ()
+
+    @property
+    def primal(self) -> float:
+        """Objective of the best point, from above."""
+        return self.best + self.slack
 
 
 @register("solver")
 @dataclass(frozen=True)
-class Bundle:
+class Bundle(Driven):
     """Minimise ``loss(w) + sum_j (l2_j / 2) w_j^2 + l1_j |w_j|`` by cutting planes; the loss need not be smooth.
 
     An iteration takes the cut of the loss at the current point and maximises the dual over all cuts,
@@ -77,68 +69,65 @@ class Bundle:
     callbacks: Sequence[Callback] = field(default=())
 
     name: ClassVar[str] = "bundle"
+    needs: ClassVar = ("convex", "separable", "whole", "l2")
+    positive: ClassVar = ("max_iter", "max_cuts")
     # how far from the best point towards the minimiser of the cuts the next cut is taken
     caution: ClassVar[float] = 0.3
 
     def __post_init__(self) -> None:
-        if self.max_iter < 1 or not self.tol >= 0 or self.max_cuts < 2:
-            raise ValueError(
-                f"{type(self).__name__} needs max_iter >= 1, tol >= 0 and max_cuts >= 2, got "
-                f"max_iter={self.max_iter!r}, tol={self.tol!r}, max_cuts={self.max_cuts!r}"
-            )
+        super().__post_init__()
+        if self.max_cuts < 2:
+            raise ValueError(f"{type(self).__name__}: max_cuts must be at least 2, got {self.max_cuts!r}")
 
-    def solve(
-        self, problem: Problem, w0: np.ndarray | None = None, state: BundleState | None = None
-    ) -> Result:
-        """Minimise from ``w0`` (zero by default), or go on from the ``state`` of an earlier result.
+    def begin(self, problem: Problem, w0: np.ndarray | None) -> BundleState:
+        """The state of a new run."""
+        w = first_point(problem, w0)
+        return BundleState(w=w, pool=CutPool(problem.regularizer, self.max_cuts), best_w=w)
 
-        Returns
-        -------
-        Result
-            With the best point met. ``state`` is not changed: the same one may be resumed again.
-        """
-        self._check(problem)
-        if state is None:
-            w = first_point(problem, w0)
-            run = BundleState(w, CutPool(problem.regularizer, self.max_cuts), w)
-        else:
-            run = self._resumed(problem, state)
-        recorder = Recorder(self.callbacks, run.history)
-        last, reason = run.n_iter + self.max_iter, ""
-        while not reason:
-            self._iterate(problem, run)
-            primal = run.best + run.slack
-            stop = recorder.record(run.n_iter, run.n_oracle, primal, run.pool.best, lambda: run.best_w)
-            if self._is_near(primal, run.pool.best):
-                reason = "gap" if primal - run.pool.best <= self.tol * abs(primal) else "machine precision"
-            elif stop:
-                reason = "callback"
-            elif run.n_iter == last:
-                reason = "max_iter"
-            elif limited(run.best, run.slack, run.pool.best, self.tol):
-                if refine(problem):
-                    run.w, run.best = run.best_w, np.inf  # look at it again
-                else:
-                    reason = INEXACT
-            if reason and problem.regularizer.has_l1:
-                thin = self._thin_out(problem, run)
-                recorder.history[-1] = recorder.history[-1]._replace(
-                    n_oracle=run.n_oracle, primal=run.best + run.slack, lower=run.pool.best
-                )
-                if reason in PROVEN and not thin and not stop and run.n_iter < last:
-                    reason = ""  # the proof is of a point without the zeros
-                elif reason == "max_iter" and self._is_near(run.best + run.slack, run.pool.best):
-                    reason = "gap"
-        run.history = tuple(recorder.history)
-        step = run.history[-1]
-        if reason == INEXACT:
-            warn_inexact(self.name, f"{run.n_iter} iterations", step, self.tol)
-        if reason == "max_iter":
-            warn_unconverged(
-                f"{self.name} stopped after {run.n_iter} iterations with relative gap "
-                f"{step.gap / abs(step.primal):.2e} > tol={self.tol:g}. Increase max_iter, tol or l2."
-            )
-        return Result(run.best_w, step, run.history, reason in PROVEN, reason, run)
+    def resumed(self, problem: Problem, state: BundleState, w0: np.ndarray | None = None) -> BundleState:
+        """A copy of the state of an earlier run, to go on from."""
+        same_problem(
+            problem, state.pool.regularizer, state.pool.size == self.max_cuts, ", or to another max_cuts"
+        )
+        return state.copy()
+
+    def step(self, problem: Problem, run: BundleState, last: int) -> Progress:
+        """Take a cut, and go towards the minimiser of all."""
+        found, slack = self._look(problem, run, run.w)
+        if found < run.best:
+            run.best, run.best_w, run.slack = found, run.w, slack
+        run.n_iter += 1
+        run.w = self._next(problem, run)
+        near = self._is_near(run.primal, run.pool.best)
+        # else the proof is of a point without the zeros
+        thin = not near or not problem.regularizer.has_l1 or self._thin_out(problem, run)
+        return self._progress(run)._replace(
+            checked=thin, estimate="machine precision" if near and thin else ""
+        )
+
+    def finish(self, problem: Problem, run: BundleState, reason: str) -> Progress | None:
+        """With L1, a last look at the point with exact zeros."""
+        if not problem.regularizer.has_l1 or reason in ("gap", "interrupted") or reason.startswith(ESTIMATE):
+            return None  # where it is there already
+        self._thin_out(problem, run)
+        return self._progress(run)
+
+    def ends(self, problem: Problem, run: BundleState) -> bool:
+        """Whether only better maxima would close the gap; where there are some, the best point is looked at again."""
+        if not limited(run.best, run.slack, run.pool.best, self.tol):
+            return False
+        if not refine(problem):
+            return True
+        run.w, run.best = run.best_w, np.inf
+        return False
+
+    def weights(self, problem: Problem, run: BundleState) -> np.ndarray:
+        """The best point."""
+        return run.best_w
+
+    @staticmethod
+    def _progress(run: BundleState) -> Progress:
+        return Progress(run.primal, run.pool.best)
 
     def told(self, callback: Callback) -> Bundle:
         """The same settings with one more callback."""
@@ -151,33 +140,12 @@ class Bundle:
         of an earlier run on ``loss``; `state` is used up."""
         state.pool.shift(change)
         state.pool.lower_bound()
-        run = BundleState(w, state.pool, w, value - state.slack, state.slack)
+        run = BundleState(w=w, pool=state.pool, best_w=w, best=value - state.slack, slack=state.slack)
         run.w = self._next(problem, run)
         return run
 
-    def _check(self, problem: Problem) -> None:
-        require_convex(problem, self.name)
-        require_separable(problem, self.name)
-        require_whole(problem, self.name)
-        require_penalised(problem, self.name)
-
-    def _resumed(self, problem: Problem, state: BundleState) -> BundleState:
-        if not problem.regularizer.same_as(state.pool.regularizer) or state.pool.size != self.max_cuts:
-            raise ValueError(
-                "this state belongs to a problem with other weights or penalties, or to another max_cuts; "
-                "start from its point instead: solve(problem, w0=result.w)"
-            )
-        return copy.deepcopy(state)
-
     def _is_near(self, primal: float, lower: float) -> bool:
-        return primal - lower <= max(self.tol, _ROUNDING) * abs(primal)
-
-    def _iterate(self, problem: Problem, run: BundleState) -> None:
-        found, slack = self._look(problem, run, run.w)
-        if found < run.best:
-            run.best, run.best_w, run.slack = found, run.w, slack
-        run.n_iter += 1
-        run.w = self._next(problem, run)
+        return primal - lower <= max(self.tol, self.rounding) * abs(primal)
 
     def _look(self, problem: Problem, run: BundleState, w: np.ndarray) -> tuple[float, float]:
         """The objective found at ``w`` and its slack; its cut improves the bound. One pass."""

@@ -4,26 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
+from palmette.contracts.solver import Callback, Result, Step
 from palmette.errors import MissingCapability
 from palmette.loops.table import why_not
-from palmette.objectives.linearised import Shifted
-from palmette.objectives.problem import (
-    bounded_loss,
-    first_point,
-    name_of,
-    require_penalised,
-    require_separable,
-    require_whole,
-)
+from palmette.objectives.linearised import Linearised
+from palmette.objectives.problem import bounded_loss, check_needs, first_point
+from palmette.objectives.risk import Tangent
 from palmette.registry import register
-from palmette.solvers.base import Callback, Recorder, Result, Step, check_settings, warn_unconverged
+from palmette.solvers.block_ascent import BlockAscent
 from palmette.solvers.bundle import Bundle
+from palmette.solvers.driver import ESTIMATE, Driven, Recorder, conclude, outcome
 from palmette.solvers.maxima import silent_inexact
 from palmette.solvers.multiclass_dual import NEEDS, MulticlassDual, suits
+from palmette.solvers.registry import make_solver
 
 STARTS = ("auto", "convex", "structure", "zero")
 ROUGHLY = 0.03  # relative gap to which the convex problem of the start is solved
@@ -35,7 +32,7 @@ SCALES = 2.0 ** np.arange(-6, 11)  # tried on a start of which only the directio
 class Inner(Protocol):
     """Minimises convex problems that differ in a linear term only, one after the other."""
 
-    def solve(self, problem: Shifted, w: np.ndarray, value: float | None, callback: Callback) -> Result:
+    def solve(self, problem: Linearised, w: np.ndarray, value: float | None, callback: Callback) -> Result:
         """The minimiser of ``problem``, started at ``w``, where its objective is ``value`` (None: unknown), and never
         worse than that. A true answer of ``callback`` to a step ends the run early."""
 
@@ -55,7 +52,7 @@ class RecycledCuts:
         self._state: Any = None
         self._slope = np.zeros(0)
 
-    def solve(self, problem: Shifted, w: np.ndarray, value: float | None, callback: Callback) -> Result:
+    def solve(self, problem: Linearised, w: np.ndarray, value: float | None, callback: Callback) -> Result:
         """Minimise from ``w`` on."""
         bundle = self.bundle.told(callback)
         if self._state is None or value is None or not self.recycle:
@@ -78,35 +75,33 @@ class MovedTargets:
         self.solver, self.recycle = solver, recycle
         self._state: Any = None
 
-    def solve(self, problem: Shifted, w: np.ndarray, value: float | None, callback: Callback) -> Result:
+    def solve(self, problem: Linearised, w: np.ndarray, value: float | None, callback: Callback) -> Result:
         """Minimise from ``w`` on."""
         solver = replace(self.solver, callbacks=(*self.solver.callbacks, callback))
-        convex = problem.problem
-        targets = convex.best_codes(w) if np.any(problem.slope) else convex.samples.codes
-        result = solver.solve(convex, w0=w, state=self._state if self.recycle else None, targets=targets)
+        result = solver.solve(problem, w0=w, state=self._state if self.recycle else None)
         self._state = result.state
         return result
 
 
 class Restarted:
-    """Any solver that starts from given weights, restarted in every round."""
+    """Any other solver, anew in every round: from the present weights, or from the dual variables of the last round.
 
-    def __init__(self, solver: Any) -> None:
-        self.solver = solver
+    Distributions over outputs are dual variables of every round, since only the linear term changes.
+    """
 
-    def solve(self, problem: Shifted, w: np.ndarray, value: float | None, callback: Callback) -> Result:
+    def __init__(self, solver: Any, recycle: bool = True) -> None:
+        self.solver, self.recycle = solver, recycle
+        self._state: Any = None
+
+    def solve(self, problem: Linearised, w: np.ndarray, value: float | None, callback: Callback) -> Result:
         """Minimise from ``w`` on; a solver that came out worse is overruled."""
         solver = replace(self.solver, callbacks=(*self.solver.callbacks, callback))
-        try:
+        if isinstance(solver, BlockAscent):
+            known = self._state is not None and self.recycle
+            result = solver.solve(problem, state=solver.restart(problem, self._state) if known else None)
+            self._state = result.state
+        else:
             result = solver.solve(problem, w0=w)
-        except AttributeError as error:
-            if error.obj is not problem:
-                raise
-            raise MissingCapability(
-                f"CCCP: inner={type(solver).__name__} asks for the {error.name} of its problem, which is a whole loss "
-                "with a linear term taken off: use inner='bundle', or a solver that needs values and gradients only, "
-                "such as Subgradient()"
-            ) from error
         value = objective(problem, w) if value is None else value
         if result.primal <= value:
             return result
@@ -115,7 +110,7 @@ class Restarted:
 
 @register("solver")
 @dataclass(frozen=True)
-class CCCP:
+class CCCP(Driven):
     """Minimise ``A(w) - B(w) + penalty`` for a :class:`~palmette.surrogates.Difference` of convex losses.
 
     In round t the concave part is replaced by its tangent at ``w_t``, which is above it:
@@ -130,11 +125,11 @@ class CCCP:
         Rounds.
     tol : float
         The run stops when a round decreases J by less, relatively; also the relative gap of the convex problems.
-    inner : {"auto", "bundle", "dual"} or solver object
+    inner : {"auto", "bundle", "dual"}, name of a solver or solver object
         What solves the convex problems: the bundle method, or the dual of the multiclass hinge
         (:class:`~palmette.solvers.MulticlassDual`, whose variables are kept from round to round likewise); "auto" is
-        the dual where it applies and features are scaled. Another solver object restarts in each round from the
-        present weights.
+        the dual where it serves and features are scaled. Every other solver of the convex part will do ("frank_wolfe",
+        "n_slack", "smo", "pegasos", ...): those of the dual keep their variables, others go on from the weights.
     start : {"auto", "convex", "structure", "zero"}
         Where a run without ``w0`` starts: the minimiser of ``A + penalty``, roughly; weights provided by the structure
         (``first_weights``: ``Ranking``, whose convex solution is 0), best scaled; or zero. "auto" is "structure" where
@@ -161,49 +156,52 @@ class CCCP:
     random_state: int = 0
     callbacks: Sequence[Callback] = field(default=())
 
+    name: ClassVar[str] = "cccp"
+    needs: ClassVar = ("difference", "separable", "whole")
+    positive: ClassVar = ("max_iter", "max_cuts", "inner_iter")
+    unit: ClassVar[str] = "rounds"
+
     def __post_init__(self) -> None:
-        check_settings(self, positive=("max_iter", "max_cuts", "inner_iter"), not_negative=("tol",))
+        super().__post_init__()
         if self.start not in STARTS:
             raise ValueError(f"CCCP: start must be one of {', '.join(STARTS)}, got {self.start!r}")
 
-    def solve(self, problem: Any, w0: np.ndarray | None = None) -> Result:
-        """Minimise from ``w0``, or from ``start``."""
-        self._check(problem)
+    def solve(self, problem: Any, w0: np.ndarray | None = None, state: np.ndarray | None = None) -> Result:
+        """Minimise from ``w0``, or from ``start``; ``state``, the weights of an earlier result, is another ``w0``."""
+        check_needs(problem, self.name, self.needs)
+        if isinstance(self.inner, str | Bundle | MulticlassDual) and self.inner != "linear_program":
+            check_needs(problem, self.name, ("l2",))
         convex = problem.with_surrogate(problem.surrogate.convex_part)
         concave = problem.with_surrogate(problem.surrogate.concave_part)
         rounds = _Rounds(convex, concave, self._inner(convex), Recorder(self.callbacks), short=self.recycle)
-        rounds.begin(*self._first(problem, w0))
-        reason = "callback" if rounds.stopped else ""
         n_rounds, least = 0, 0.0
-        while not reason:
-            before = rounds.value
-            rounds.next()
-            n_rounds += 1
-            least = least or NOTHING * abs(rounds.value)
-            if rounds.stopped:
-                reason = "callback"
-            elif before - rounds.value <= max(self.tol * abs(rounds.value), least):
-                reason = "relative decrease over 1 round"
-            elif n_rounds == self.max_iter:
-                reason = "max_iter"
-                warn_unconverged(
-                    f"cccp stopped after {n_rounds} rounds at objective {rounds.value:.6g} (tol={self.tol:g}). "
-                    "Increase max_iter or tol."
-                )
-        history = tuple(rounds.recorder.history)
-        converged = reason.startswith("relative")
-        return Result(rounds.w, history[-1], history, converged, reason, rounds=tuple(rounds.ends))
+        try:
+            rounds.begin(*self._first(problem, w0 if state is None else state))
+            reason = "callback" if rounds.stopped else ""
+            while not reason:
+                before = rounds.value
+                rounds.next()
+                n_rounds += 1
+                least = least or NOTHING * abs(rounds.value)
+                if rounds.stopped:
+                    reason = "callback"
+                elif before - rounds.value <= max(self.tol * abs(rounds.value), least):
+                    reason = ESTIMATE + "relative decrease over 1 round"
+                elif n_rounds == self.max_iter:
+                    reason = "max_iter"
+        except KeyboardInterrupt as stop:
+            if rounds.recorder.history:
+                stop.result = self._result(problem, rounds, "interrupted", n_rounds)  # type: ignore[attr-defined]
+            raise
+        return self._result(problem, rounds, reason, n_rounds)
 
-    def _check(self, problem: Any) -> None:
-        if not hasattr(problem.surrogate, "concave_part"):
-            raise MissingCapability(
-                f"cccp minimises differences of convex losses, such as loss='ramp', and {name_of(problem)} is none: "
-                "use another solver"
-            )
-        require_separable(problem, "cccp")
-        require_whole(problem, "cccp")
-        if isinstance(self.inner, str | Bundle | MulticlassDual):
-            require_penalised(problem, "cccp")
+    def _result(self, problem: Any, rounds: _Rounds, reason: str, n_rounds: int) -> Result:
+        ends = tuple(rounds.ends)
+        return conclude(self, problem, rounds.w, rounds.recorder, reason, rounds.w, ends, n_rounds)
+
+    def remedy(self, problem: Any, reason: str) -> str:
+        """What helps a run that did not converge."""
+        return "Increase max_iter or tol."
 
     def _inner(self, convex: Any) -> Inner:
         if isinstance(self.inner, str):
@@ -214,20 +212,18 @@ class CCCP:
                 return MovedTargets(solver, self.recycle)
             if self.inner in ("auto", "bundle"):
                 return RecycledCuts(Bundle(self.inner_iter, self.tol, self.max_cuts), self.recycle)
-            raise ValueError(f"CCCP: inner must be 'auto', 'bundle', 'dual' or a solver, got {self.inner!r}")
-        if isinstance(self.inner, Bundle):
-            return RecycledCuts(self.inner, self.recycle)
-        if isinstance(self.inner, MulticlassDual):
-            return MovedTargets(self.inner, self.recycle)
-        if isinstance(self.inner, type) or not callable(getattr(self.inner, "solve", None)):
-            raise TypeError(f"CCCP: inner must be a solver object, got {self.inner!r}")
-        return Restarted(self.inner)
+        solver = make_solver(
+            self.inner, tol=self.tol, max_iter=self.inner_iter, random_state=self.random_state, callbacks=()
+        )
+        kinds: tuple[tuple[type, Any], ...] = ((Bundle, RecycledCuts), (MulticlassDual, MovedTargets))
+        kind = next((way for known, way in kinds if isinstance(solver, known)), Restarted)
+        return kind(solver, self.recycle)
 
     def _first(self, problem: Any, w0: np.ndarray | None) -> tuple[np.ndarray, bool]:
         """Where to start, and whether the convex problem is solved from there before the first tangent."""
         if w0 is not None:
             return first_point(problem, w0), False
-        known = callable(getattr(problem.structure, "first_weights", None))
+        known = problem.structure.can("first_weights")
         start = ("structure" if known else "convex") if self.start == "auto" else self.start
         if start != "structure":
             return np.zeros(problem.n_params), start == "convex"
@@ -257,7 +253,9 @@ class _Rounds:
         self.n_iter, self.n_oracle = 0, 0.0
         self.stopped = False
         self.ends: list[int] = []
-        self.w = self.slope = np.zeros(convex.n_params)
+        self.w = np.zeros(convex.n_params)
+        samples = convex.samples  # without a concave part, targets are the true outputs
+        self.tangent = Tangent(0.0, np.zeros_like(self.w), samples.codes, np.ones(len(samples.weight)))
         self.value = np.inf
         self._convex_value: float | None = None  # of A + penalty at the current weights
 
@@ -270,7 +268,9 @@ class _Rounds:
 
     def next(self) -> None:
         """One round."""
-        first = [] if self._convex_value is None else [self._convex_value - float(self.slope @ self.w)]
+        first = (
+            [] if self._convex_value is None else [self._convex_value - float(self.tangent.slope @ self.w)]
+        )
 
         def enough(step: Step) -> bool:
             if not first:
@@ -279,19 +279,19 @@ class _Rounds:
 
         # Up to a constant the convex problem lies above J and touches it at the current weights, so J falls by at least
         # what the problem gains. There is no bound on J: the run ends where a round gains little.
-        before = self.w, self.value, self.slope, self._convex_value
+        before = self.w, self.value, self.tangent, self._convex_value
         self._minimise(enough)
         self._tangent()
         if self.value > before[1]:  # by rounding, or since maxima are approximate, so that tangents are none
-            self.w, self.value, self.slope, self._convex_value = before
+            self.w, self.value, self.tangent, self._convex_value = before
             self.recorder.history[-1] = self.recorder.history[-1]._replace(primal=self.value)
 
     def _tangent(self) -> None:
-        """The tangent of the concave part at the current weights, and with its value the objective."""
-        less, self.slope = self.concave.loss(self.w)
+        """The tangent of the concave part at the present weights, and with its value the objective."""
+        self.tangent = self.concave.tangent(self.w)
         self.n_oracle += 1
         if self._convex_value is not None:
-            self.value = self._convex_value - less
+            self.value = self._convex_value - self.tangent.value
             last = self.recorder.history[-1]
             self.recorder.history[-1] = last._replace(primal=self.value, n_oracle=self.n_oracle)
             self.ends.append(len(self.recorder.history) - 1)
@@ -305,11 +305,17 @@ class _Rounds:
             return self.stopped or enough(step)
 
         callback.sees_weights = True  # type: ignore[attr-defined]
-        problem = Shifted(self.convex, self.slope)
-        known = None if self._convex_value is None else self._convex_value - float(self.slope @ self.w)
+        problem = Linearised(self.convex, self.tangent)
+        known = (
+            None if self._convex_value is None else self._convex_value - float(self.tangent.slope @ self.w)
+        )
         with silent_inexact():  # the end of a round claims nothing
-            result = self.inner.solve(problem, self.w, known, callback)
-        self.w, self._convex_value = result.w, result.primal + float(self.slope @ result.w)
+            result, stop = outcome(self.inner.solve, problem, self.w, known, callback)
+        if stop is not None:
+            if known is None or result.primal <= known:  # then it is no worse for the loss itself
+                self.w = result.w
+            raise stop
+        self.w, self._convex_value = result.w, result.primal + float(self.tangent.slope @ result.w)
 
 
 def objective(problem: Any, w: np.ndarray) -> float:

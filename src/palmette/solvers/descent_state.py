@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import copy
 from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 
+from palmette.contracts.problem import Problem
+from palmette.contracts.solver import Progress, RunState
 from palmette.objectives.certificate import CutPool
-from palmette.objectives.problem import Problem, bounded_loss, is_convex, refine
-from palmette.solvers.base import Step
+from palmette.objectives.problem import bounded_loss, is_convex, refine
+from palmette.solvers.driver import same_problem
 from palmette.solvers.maxima import limited
 
 
 @dataclass(kw_only=True)
-class DescentState:
+class DescentState(RunState):
     """Where a run stands; plain data."""
 
     w: np.ndarray  # where the next step begins
@@ -23,8 +24,6 @@ class DescentState:
     best_w: np.ndarray
     best: float = np.inf  # by the maxima that were found ...
     slack: float = 0.0  # ... and what they may add to it
-    n_oracle: float = 0.0
-    history: tuple[Step, ...] = ()
 
     @classmethod
     def at(cls, problem: Problem, w: np.ndarray, n_oracle: float, **own: Any) -> Self:
@@ -36,6 +35,11 @@ class DescentState:
     def primal(self) -> float:
         """Objective of the best point, from above."""
         return self.best + self.slack
+
+    @property
+    def progress(self) -> Progress:
+        """What is known of the best point."""
+        return Progress(self.primal, self.lower)
 
     @property
     def lower(self) -> float:
@@ -71,11 +75,6 @@ class DescentState:
 
     def resumed(self, problem: Problem) -> Self:
         """A copy to go on from."""
-        if len(self.w) != problem.n_params or not (
-            self.pool is None or problem.regularizer.same_as(self.pool.regularizer)
-        ):
-            raise ValueError(
-                "this state belongs to a problem with other weights or penalties; start from its point instead: "
-                "solve(problem, w0=result.w)"
-            )
-        return copy.deepcopy(self)
+        known = problem.regularizer if self.pool is None else self.pool.regularizer
+        same_problem(problem, known, len(self.w) == problem.n_params)
+        return self.copy()

@@ -3,26 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
 
 import numpy as np
 
+from palmette.contracts.solver import Callback, Progress, RunState
 from palmette.errors import MissingCapability
-from palmette.loops import find, table
-from palmette.loops.dual_ascent import DualVariables
-from palmette.objectives.problem import first_point, name_of, require_convex, require_separable, require_whole
+from palmette.loops import table
+from palmette.loops.dual_ascent import PlacedVariables
+from palmette.objectives.problem import first_point, name_of
 from palmette.registry import register
-from palmette.solvers.base import Callback, Recorder, Result, check_settings, warn_unconverged
+from palmette.solvers.driver import Driven
 
 SINGLE_FROM = 1e-5  # the coarsest tol that floats are good enough for: their certificates end near 1e-6
 IDLE = 0.5  # samples whose gap is below this share of the mean wait ...
 ALL_EVERY = 3  # ... for the next epoch that visits all
 
 
+@dataclass(kw_only=True)
+class DualRun(RunState):
+    """Where a run stands: the marginals, and what they proved."""
+
+    variables: Any  # PlacedVariables, and at the end of the run the DualVariables themselves
+    lower: float = -np.inf
+    refreshed: np.ndarray | None = (
+        None  # weights from the marginals alone, where the last epoch promised ``tol``
+    )
+
+
 @register("solver")
 @dataclass(frozen=True)
-class DualAscent:
+class DualAscent(Driven):
     r"""Block-coordinate ascent in the dual of a chain CRF with L2 (and L1).
 
     A sample's dual variables are marginals ``mu_i`` (see ``structures.chain.loops.dual_state``). A visit
@@ -54,105 +66,87 @@ class DualAscent:
     random_state: int = 0
     callbacks: Sequence[Callback] = field(default=())
 
+    name: ClassVar[str] = "dual"
+    needs: ClassVar = ("convex", "separable", "whole", "log")
+    not_negative: ClassVar = ("tol", "random_state")
+    unit: ClassVar[str] = "epochs"
+
     def __post_init__(self) -> None:
-        check_settings(self, positive=("max_iter",), not_negative=("tol", "random_state"))
-        check_precision(self)
-
-    def solve(self, problem: Any, w0: np.ndarray | None = None, state: dict | None = None) -> Result:
-        """Minimise ``problem``, from the marginals under ``w0`` if given, or on from an earlier result's ``state``."""
-        check_problem(problem, "dual")
-        run = self._start(problem, w0) if state is None else state["run"].copy()
-        recorder = Recorder(self.callbacks, () if state is None else state["history"])
-        epoch = 0 if state is None else state["epoch"]
-        n_oracle = 0.0 if state is None else state["n_oracle"]
-        lower = -np.inf if state is None else state["lower"]
-        last, reason = epoch + self.max_iter, ""
-        while not reason:
-            order = self._order(run, epoch)
-            out_of_range = run.visit(order)
-            epoch += 1
-            n_oracle += len(order) / problem.n_samples
-            lower = max(lower, run.estimate())
-            missing = float(run.weight @ run.gap)
-            promising = missing <= 1.5 * self.tol * abs(lower + missing)
-            if promising:
-                w, lower = run.refresh()
-                n_oracle += 1
-                primal = problem.value(w) + problem.regularizer.value(w)
-                lower = min(lower, primal)  # which rounding may exceed
-                missing = primal - lower
-            stop = recorder.record(epoch, n_oracle, lower + missing, lower, run.weights)
-            if out_of_range:
-                reason = "out of range"
-            elif promising and missing <= self.tol * abs(primal):
-                reason = "gap"
-            elif stop:
-                reason = "callback"
-            elif epoch == last:
-                reason = "max_iter"
-        history = tuple(recorder.history)
-        state = {"run": run, "history": history, "epoch": epoch, "n_oracle": n_oracle, "lower": lower}
-        if not promising:  # the state stays as it is: a resumed run goes on as if it had not stopped
-            w, lower = run.refresh(keep=False)
-            primal = problem.value(w) + problem.regularizer.value(w)
-            lower = min(lower, primal)
-            recorder.history[-1] = recorder.history[-1]._replace(
-                n_oracle=n_oracle + 1, primal=primal, lower=lower
+        super().__post_init__()
+        if self.precision not in ("auto", "single", "double"):
+            raise ValueError(f"precision must be 'auto', 'single' or 'double', got {self.precision!r}")
+        if self.precision == "single" and self.tol < SINGLE_FROM:
+            raise ValueError(
+                f"DualAscent: precision='single' proves no gap below {SINGLE_FROM:g}, got tol={self.tol!r}: use "
+                "precision='double' or 'auto', or a larger tol"
             )
-            if reason == "max_iter" and primal - lower <= self.tol * abs(primal):
-                reason = "gap"
-        return self._result(w, recorder, reason, state)
 
-    def _start(self, problem: Any, w0: np.ndarray | None) -> DualVariables:
+    def check(self, problem: Any) -> None:
+        """Refuse what has no marginals to keep."""
+        if refusal := why_not(problem):
+            others = (
+                "'lbfgs' or 'stochastic'" if problem.smooth else "'bundle', 'frank_wolfe' or 'stochastic'"
+            )
+            raise MissingCapability(f"{self.name} {refusal}: use solver={others}")
+
+    def begin(self, problem: Any, w0: np.ndarray | None) -> DualRun:
+        """The marginals under ``w0``."""
         single = self.precision == "single" or (self.precision == "auto" and self.tol >= SINGLE_FROM)
-        start = find("dual", problem)(problem, np.float32 if single else np.float64)
+        start = PlacedVariables(problem, np.float32 if single else np.float64)
         if w0 is not None:
-            start.start_from(first_point(problem, w0))
-        return start
+            start.ask("start_from", first_point(problem, w0))
+        return DualRun(variables=start)
 
-    def _order(self, run: DualVariables, epoch: int) -> np.ndarray:
+    def resumed(self, problem: Any, state: DualRun, w0: np.ndarray | None = None) -> DualRun:
+        """A copy of the state of an earlier run, to go on from."""
+        return replace(state, variables=PlacedVariables(problem, state=state.variables))
+
+    def step(self, problem: Any, run: DualRun, last: int) -> Progress:
+        """An epoch, and a look at objective and bound where the gaps promise that ``tol`` is reached."""
+        state = run.variables
+        order = self._order(state, run.n_iter)
+        failure = "out of range" if state.ask("visit", order) else ""
+        run.n_iter, run.n_oracle = run.n_iter + 1, run.n_oracle + len(order) / problem.n_samples
+        run.lower, run.refreshed = max(run.lower, state.ask("estimate")), None
+        missing = float(state.weight @ state.gap)
+        promising = missing <= 1.5 * self.tol * abs(run.lower + missing)
+        if promising:
+            run.refreshed, lower = state.ask("refresh")
+            run.n_oracle += 1
+            primal = problem.value(run.refreshed) + problem.regularizer.value(run.refreshed)
+            run.lower = min(lower, primal)  # which rounding may exceed
+            missing = primal - run.lower
+        return Progress(run.lower + missing, run.lower, failure=failure, checked=promising and not failure)
+
+    def finish(self, problem: Any, run: DualRun, reason: str) -> Progress | None:
+        """Objective and bound of the marginals, which come back as they are."""
+        if reason == "interrupted":
+            return None
+        final, state = None, run.variables
+        if run.refreshed is None:
+            run.refreshed, lower = state.ask("refresh", False)
+            primal = problem.value(run.refreshed) + problem.regularizer.value(run.refreshed)
+            final = Progress(primal, min(lower, primal), passes=1.0)
+        run.variables = state.collect()
+        return final
+
+    def weights(self, problem: Any, run: DualRun) -> np.ndarray:
+        """The weights that the marginals imply."""
+        return run.variables.ask("weights") if run.refreshed is None else run.refreshed
+
+    def remedy(self, problem: Any, reason: str) -> str:
+        """What helps a run that did not converge."""
+        if reason == "out of range":
+            return "Scores leave the range of scaled products: use solver='lbfgs', or scale the features."
+        return "Increase max_iter or tol."
+
+    def _order(self, run: PlacedVariables, epoch: int) -> np.ndarray:
         # Visits never lower the dual, in any order. Small gaps wait, and every third epoch measures all of them again.
         order = np.random.default_rng([self.random_state, epoch]).permutation(len(run.gap))
         gap = run.gap[order]
         if epoch % ALL_EVERY == 0 or not np.all(np.isfinite(gap)):
             return order
         return order[gap > IDLE * gap.mean()]
-
-    def _result(self, w: np.ndarray, recorder: Recorder, reason: str, state: dict) -> Result:
-        step = recorder.history[-1]
-        if reason in ("max_iter", "out of range"):
-            remedy = (
-                "Increase max_iter or tol."
-                if reason == "max_iter"
-                else "Scores leave the range of scaled products: use solver='lbfgs', or scale the features."
-            )
-            warn_unconverged(
-                f"dual ascent stopped after {step.n_iter} epochs ({reason}) at objective {step.primal:.6g} with gap "
-                f"{step.gap:.3g} (tol={self.tol:g}). {remedy}"
-            )
-        return Result(w, step, tuple(recorder.history), reason == "gap", reason, state)
-
-
-def check_precision(solver: Any) -> None:
-    """Refuse a precision that does not exist, or one in which ``tol`` cannot be proven."""
-    if solver.precision not in ("auto", "single", "double"):
-        raise ValueError(f"precision must be 'auto', 'single' or 'double', got {solver.precision!r}")
-    if solver.precision == "single" and solver.tol < SINGLE_FROM:
-        raise ValueError(
-            f"{type(solver).__name__}: precision='single' proves no gap below {SINGLE_FROM:g}, got tol={solver.tol!r}: "
-            "use precision='double' or 'auto', or a larger tol"
-        )
-
-
-def check_problem(problem: Any, solver: str) -> None:
-    """Refuse what dual ascent cannot solve."""
-    require_convex(problem, solver)
-    require_separable(problem, solver)
-    require_whole(problem, solver)
-    refusal = why_not(problem)
-    if refusal:
-        others = "'lbfgs' or 'stochastic'" if problem.smooth else "'bundle', 'frank_wolfe' or 'stochastic'"
-        raise MissingCapability(f"{solver} {refusal}: use solver={others}")
 
 
 def why_not(problem: Any) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from palmette.loops import find
 from palmette.loops.block_state import Blocks
@@ -35,7 +35,7 @@ class FrankWolfe(BlockAscent):
         Relative duality gap at which the run stops.
     """
 
-    name = "frank_wolfe"
+    name: ClassVar[str] = "frank_wolfe"
 
     def blocks_of(self, problem: Any) -> Blocks:
         """The fastest visits that serve a problem."""

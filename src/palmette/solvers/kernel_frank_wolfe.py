@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from palmette.errors import MissingCapability
+from palmette.contracts.solver import Callback, Progress, RunState
 from palmette.loops.kernel_visits import visit_all, visits_of
 from palmette.objectives.kernel_dual import KernelProblem, KernelState
 from palmette.registry import register
-from palmette.solvers.base import Callback, Recorder, Result, check_settings, warn_unconverged
+from palmette.solvers.driver import ASKED, Driven
 
 
 class Certified(NamedTuple):
@@ -28,9 +28,21 @@ class Certified(NamedTuple):
         return np.concatenate([self.coef, self.linear])
 
 
+@dataclass(kw_only=True)
+class KernelRun(RunState):
+    """Where a run stands: the dual variables, and the best point that was certified."""
+
+    active: KernelState
+    best: Certified
+
+    def copy(self) -> Self:
+        """An independent copy."""
+        return replace(self, active=self.active.copy())
+
+
 @register("solver")
 @dataclass(frozen=True)
-class KernelFrankWolfe:
+class KernelFrankWolfe(Driven):
     """Maximise the dual of a kernelised hinge sample by sample (``SSVM(..., kernel=...)``).
 
     Every sample has a short list of active labelings with their weights. A visit finds the augmented best labeling,
@@ -63,55 +75,46 @@ class KernelFrankWolfe:
     random_state: int = 0
     callbacks: Sequence[Callback] = field(default=())
 
-    def __post_init__(self) -> None:
-        positive = ("max_iter", "rounds", "steps", "check_every")
-        check_settings(self, positive=positive, not_negative=("tol", "skip", "random_state"))
+    name: ClassVar[str] = "kernel_frank_wolfe"
+    needs: ClassVar = ("kernel",)
+    positive: ClassVar = ("max_iter", "rounds", "steps", "check_every")
+    not_negative: ClassVar = ("tol", "skip", "random_state")
+    takes_start: ClassVar[bool] = False
+    unit: ClassVar[str] = "passes"
 
-    def solve(self, problem: Any, w0: np.ndarray | None = None, state: dict | None = None) -> Result:
-        """Run from the true labelings (all scores 0), or go on from the ``state`` of an earlier result."""
-        if not isinstance(problem, KernelProblem) or w0 is not None:
-            raise MissingCapability(
-                "kernel_frank_wolfe solves the dual of SSVM(..., kernel=...), from its start or from the state of an "
-                "earlier result; use solver='frank_wolfe' for weights of features"
-            )
-        if state is None:
-            active = KernelState.at_truth(problem)
-            best = self._start(problem, active)
-        else:
-            active, best = state["active"].copy(), state["best"]
-        recorder = Recorder(self.callbacks, () if state is None else state["history"])
-        reason, last = "max_iter", active.epoch + self.max_iter
-        while active.epoch < last:
-            order = self._order(problem, active)
-            crowded = visit_all(problem, active, order, self.rounds, self.steps)
-            active.epoch += 1
-            active.n_oracle += self.rounds * len(order) / problem.n_samples
-            if crowded > problem.n_samples // 20:
-                active.grow()
-            if self._due(active, best):
-                best = certified(problem, active, best)
-                active.checked = active.epoch
-            elif active.epoch == last:
-                # on a copy: a resumed run goes on as if it had not been checked
-                best = certified(problem, active.copy(), best)
-            stop = recorder.record(active.epoch, active.n_oracle, best.primal, best.lower, best.weights)
-            if best.primal - best.lower <= self.tol * abs(best.primal):
-                reason = "gap"
-                break
-            if stop:
-                reason = "callback"
-                break
-        if reason == "callback" and active.checked < active.epoch:
-            best = certified(problem, active.copy(), best)
-            recorder.history[-1] = recorder.history[-1]._replace(primal=best.primal, lower=best.lower)
-        history = tuple(recorder.history)
-        if reason == "max_iter":
-            warn_unconverged(
-                f"kernel_frank_wolfe stopped after {active.epoch} passes with relative gap "
-                f"{history[-1].gap / abs(best.primal):.2e} > tol={self.tol:g}. Increase max_iter, tol or l2."
-            )
-        state = {"active": active, "history": history, "best": best}
-        return Result(best.weights(), history[-1], history, reason == "gap", reason, state)
+    def begin(self, problem: KernelProblem, w0: np.ndarray | None) -> KernelRun:
+        """The true labelings: all scores 0."""
+        active = KernelState.at_truth(problem)
+        return KernelRun(active=active, best=self._start(problem, active))
+
+    def step(self, problem: KernelProblem, run: KernelRun, last: int) -> Progress:
+        """A pass over the samples, and a certificate where that is due."""
+        active = run.active
+        order = self._order(problem, active)
+        crowded = visit_all(problem, active, order, self.rounds, self.steps)
+        active.epoch += 1
+        active.n_oracle += self.rounds * len(order) / problem.n_samples
+        if crowded > problem.n_samples // 20:
+            active.grow()
+        if self._due(active, run.best):
+            run.best = certified(problem, active, run.best)
+            active.checked = active.epoch
+        elif active.epoch == last:
+            # on a copy: a resumed run goes on as if it had not been checked
+            run.best = certified(problem, active.copy(), run.best)
+        run.n_iter, run.n_oracle = active.epoch, active.n_oracle
+        return Progress(run.best.primal, run.best.lower)
+
+    def finish(self, problem: KernelProblem, run: KernelRun, reason: str) -> Progress | None:
+        """A certificate of the last variables, which stay as they are."""
+        if reason not in ASKED or run.active.checked == run.active.epoch:
+            return None
+        run.best = certified(problem, run.active.copy(), run.best)
+        return Progress(run.best.primal, run.best.lower)
+
+    def weights(self, problem: KernelProblem, run: KernelRun) -> np.ndarray:
+        """The best coefficients that were certified."""
+        return run.best.weights()
 
     @staticmethod
     def _start(problem: KernelProblem, active: KernelState) -> Certified:

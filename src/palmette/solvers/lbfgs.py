@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from numbers import Real
-from typing import NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from palmette.contracts.problem import Problem
+from palmette.contracts.solver import Callback, Progress, RunState, Step
 from palmette.errors import MissingCapability
 from palmette.loops import find
 from palmette.objectives.certificate import CutPool
 from palmette.objectives.elastic_dual import best_share
-from palmette.objectives.problem import (
-    Problem,
-    first_point,
-    name_of,
-    require_convex,
-    require_separable,
-    require_whole,
-)
+from palmette.objectives.problem import first_point, name_of
 from palmette.registry import register
 from palmette.regularizers.elastic import ElasticNet
-from palmette.solvers.base import Callback, Recorder, Result, Step, contradicted, warn_unconverged
+from palmette.solvers.driver import Driven, same_problem
 from palmette.solvers.line_search import Point, strong_wolfe
 from palmette.solvers.quasi_newton import InverseHessian
-from palmette.solvers.scaling import ScaledProblem, solve_in_scale
+from palmette.solvers.scaling import ScaledProblem, in_scale
 
 WINDOW = 10  # iterations over which the relative decrease is measured, and between two lower bounds
 PRECISION = "machine precision"
@@ -54,27 +48,25 @@ class Place(NamedTuple):
 FEW_WEIGHTS = 2000  # up to here vectors cost little beside passes, and a diagonal guess is not worth its own
 
 
-@dataclass
-class LBFGSState:
+@dataclass(kw_only=True)
+class LBFGSState(RunState):
     """Where a run stands; plain data."""
 
     place: Place
     curvature: InverseHessian
     pool: CutPool
-    n_iter: int = 0
-    n_oracle: int = 1
+    n_oracle: float = 1
     # what was left to prove when it last was half of before, once the decrease is slow, and the iterations since then
     left: float = np.inf
     stale: int = 0
     settled: str = ""  # why the rest goes by the gradient: values can no longer be told apart, or hardly
     noise: float = 0.0  # what rounding may add to values, however small they have become
     warm: bool = False  # started elsewhere than at zero
-    history: tuple[Step, ...] = ()
 
 
 @register("solver")
 @dataclass(frozen=True)
-class LBFGS:
+class LBFGS(Driven):
     """Limited-memory BFGS on ``loss(w) + sum_j (l2_j / 2) w_j^2 + l1_j |w_j|``; the loss must be smooth.
 
     Without L1 each step satisfies the strong Wolfe conditions. With L1 it is OWL-QN: the shortest subgradient
@@ -84,11 +76,11 @@ class LBFGS:
 
     A run stops when the proven gap is at most ``tol`` times the objective (``reason="gap"``; the bound of the gradient
     is computed at every iteration, that of the cuts at every tenth). Weights without a penalty leave no bound; then it
-    stops, an estimate, when the objective fell by at most a tenth of that share over ten iterations (``"relative
+    stops, by an estimate, when the objective fell by at most a tenth of that share over ten iterations (``"relative
     decrease over 10 iterations"``). When no step decreases the objective any more, full steps
     follow for as long as they make the gradient shorter; it stops with ``"machine precision"`` if no more than rounding
     was to be expected, else, not converged, with ``"line search"``: the gradient is then wrong or the loss not smooth.
-    With a proven gap above 1 % (and above three times ``tol``) a run is not converged.
+    A run that ends by an estimate with a proven gap above ``10 tol`` is not converged.
 
     For the log loss of chains with sparse features the variances of the model,
     ``h_j = sum_i c_i sum_t x_tj^2 p (1 - p)``, give a diagonal guess ``1 / (h + l2 + damping)`` of the inverse
@@ -118,84 +110,79 @@ class LBFGS:
     precondition: float | str | None = "auto"
     callbacks: Sequence[Callback] = field(default=())
 
+    name: ClassVar[str] = "lbfgs"
+    needs: ClassVar = ("convex", "separable", "whole", "smooth")
+    rounding: ClassVar[float] = _ROUNDING
+
     def __post_init__(self) -> None:
-        if (self.memory is not None and self.memory < 1) or self.max_iter < 1 or not self.tol >= 0:
-            raise ValueError(
-                f"LBFGS needs memory >= 1, max_iter >= 1 and tol >= 0, got memory={self.memory!r}, "
-                f"max_iter={self.max_iter!r}, tol={self.tol!r}"
-            )
+        super().__post_init__()
+        if self.memory is not None and self.memory < 1:
+            raise ValueError(f"LBFGS: memory must be a number > 0 or None, got {self.memory!r}")
         damping = self.precondition
         if not (damping in (None, "auto") or (isinstance(damping, Real) and damping > 0)):
             raise ValueError(f"LBFGS: precondition must be 'auto', None or a damping > 0, got {damping!r}")
 
-    def solve(
-        self, problem: Problem, w0: np.ndarray | None = None, state: LBFGSState | None = None
-    ) -> Result:
-        """Minimise from ``w0`` (zero by default), or go on from the ``state`` of an earlier result.
-
-        Returns
-        -------
-        Result
-            With the best point met. ``state`` is not changed: the same one may be resumed again.
-        """
-        self._check(problem)
-        return solve_in_scale(self, problem, w0, state)
-
-    def run(self, problem: Problem, w0: np.ndarray | None, state: LBFGSState | None) -> Result:
-        """:meth:`solve` in the coordinates of ``problem``."""
-        run = self._resumed(problem, state) if state is not None else self._begun(problem, w0)
-        recorder = Recorder(self.callbacks, run.history)
-        last = run.n_iter + self.max_iter
-        reason = "gap" if state is None and self._proven(run, _lower_bound(problem, run)) else ""
-        while not reason:
-            place, reason = self._iterate(problem, run)
-            if place is None:
-                break
-            run.place = place
-            run.n_iter += 1
-            run.pool.add(place.loss, place.gradient, place.w)
-            slow = self._slow(problem, recorder.history, run)
-            _prove(problem, run)
-            if slow or run.settled or run.n_iter % WINDOW == 0 or run.n_iter == last:
-                run.pool.lower_bound()
-            stop = recorder.record(run.n_iter, run.n_oracle, place.primal, run.pool.best, lambda: run.place.w)
-            if self._proven(run, run.pool.best):
-                reason = "gap"
-            elif slow:
-                reason = slow
-            elif stop:
-                reason = "callback"
-            elif run.n_iter == last:
-                reason = "max_iter"
-        return self._finished(problem, run, recorder, reason)
-
-    def _check(self, problem: Problem) -> None:
-        require_convex(problem, "lbfgs")
-        require_separable(problem, "lbfgs")
-        require_whole(problem, "lbfgs")
-        if not problem.smooth:
-            raise MissingCapability(
-                f"lbfgs needs a smooth loss, and {name_of(problem)} is not: "
-                "use solver='frank_wolfe', 'bundle' or 'stochastic'"
-            )
+    def check(self, problem: Any) -> None:
+        """Refuse a diagonal guess where there is none."""
         if isinstance(self.precondition, Real) and find("diagonal", problem) is None:
             raise MissingCapability(
                 f"precondition={self.precondition!r} needs the log loss of plain chains with sparse features, not "
                 f"{name_of(problem)}: use precondition='auto' or None"
             )
 
+    def prepare(self, problem: Any) -> Any:
+        """The problem in good coordinates."""
+        return in_scale(problem)
+
+    def step(self, problem: Problem, run: LBFGSState, last: int) -> Progress:
+        """The next place."""
+        if run.n_iter == 0 and run.place.primal - _lower_bound(problem, run) <= self.tol * abs(
+            run.place.primal
+        ):
+            return self._progress(run)  # the start is good enough
+        place, reason = self._iterate(problem, run)
+        if place is None:
+            _lower_bound(problem, run)
+            estimate = reason if reason in (SLOW, PRECISION) else ""
+            return self._progress(run)._replace(estimate=estimate, failure="" if estimate else reason)
+        run.place = place
+        run.n_iter += 1
+        run.pool.add(place.loss, place.gradient, place.w)
+        slow = self._slow(problem, run.history, run)
+        _prove(problem, run)
+        if slow or run.settled or run.n_iter % WINDOW == 0 or run.n_iter == last:
+            run.pool.lower_bound()
+        return self._progress(run)._replace(estimate=slow)
+
+    def finish(self, problem: Problem, run: LBFGSState, reason: str) -> Progress:
+        """The bound of all cuts met."""
+        _lower_bound(problem, run)
+        return self._progress(run)
+
+    def weights(self, problem: Problem, run: LBFGSState) -> np.ndarray:
+        """The present point, which is the best."""
+        return run.place.w
+
+    def remedy(self, problem: Problem, reason: str) -> str:
+        """What helps a run that did not converge."""
+        return REMEDIES.get(reason, "Scale the features, or increase l2.")
+
+    @staticmethod
+    def _progress(run: LBFGSState) -> Progress:
+        return Progress(run.place.primal, run.pool.best)
+
     def _memory(self, problem: Problem) -> int:
         if self.memory is not None:
             return self.memory
         return 100 if problem.n_params <= FEW_WEIGHTS else 10
 
-    def _begun(self, problem: Problem, w0: np.ndarray | None) -> LBFGSState:
+    def begin(self, problem: Problem, w0: np.ndarray | None) -> LBFGSState:
+        """The state of a new run."""
         place = _visit(problem, first_point(problem, w0))
         if not np.isfinite(place.primal):
             raise ValueError(f"lbfgs cannot start: the objective is {place.primal} at the first point")
-        run = LBFGSState(
-            place, InverseHessian(problem.n_params, self._memory(problem)), CutPool(problem.regularizer)
-        )
+        curvature = InverseHessian(problem.n_params, self._memory(problem))
+        run = LBFGSState(place=place, curvature=curvature, pool=CutPool(problem.regularizer))
         run.pool.add(place.loss, place.gradient, place.w)
         run.warm, run.noise = bool(np.any(place.w)), _NOISE * abs(place.primal)
         return run
@@ -216,19 +203,11 @@ class LBFGS:
         run.curvature.rescale(1.0 / (own(run.place.w) + problem.regularizer.l2 + damping))
         run.n_oracle += 1
 
-    def _resumed(self, problem: Problem, state: LBFGSState) -> LBFGSState:
-        if (
-            not problem.regularizer.same_as(state.pool.regularizer)
-            or self._memory(problem) != state.curvature.memory
-        ):
-            raise ValueError(
-                "this state belongs to a problem with other weights or penalties, or to another memory; "
-                "start from its point instead: solve(problem, w0=result.w)"
-            )
-        return copy.deepcopy(state)
-
-    def _proven(self, run: LBFGSState, lower: float) -> bool:
-        return run.place.primal - lower <= self.tol * abs(run.place.primal)
+    def resumed(self, problem: Problem, state: LBFGSState, w0: np.ndarray | None = None) -> LBFGSState:
+        """A copy of the state of an earlier run, to go on from."""
+        same = self._memory(problem) == state.curvature.memory
+        same_problem(problem, state.pool.regularizer, same, ", or to another memory")
+        return state.copy()
 
     def _slow(self, problem: Problem, history: Sequence[Step], run: LBFGSState) -> str:
         """Why to stop if the objective has all but stopped falling, else nothing.
@@ -289,26 +268,6 @@ class LBFGS:
                 run.curvature.clear()
                 direction = -run.curvature.times(steepest)
         return _polish(problem, run, direction)
-
-    def _finished(self, problem: Problem, run: LBFGSState, recorder: Recorder, reason: str) -> Result:
-        lower = _lower_bound(problem, run)
-        history = recorder.history
-        if history and history[-1].n_iter == run.n_iter:
-            history[-1] = history[-1]._replace(n_oracle=run.n_oracle, lower=lower)
-        else:
-            recorder.record(run.n_iter, run.n_oracle, run.place.primal, lower, lambda: run.place.w)
-        run.history, step = tuple(history), history[-1]
-        doubtful = reason in (SLOW, PRECISION) and contradicted(step, self.tol)
-        if doubtful or reason in ("max_iter", "line search"):
-            bound = "no bound" if np.isnan(step.gap) else f"relative gap {step.gap / abs(step.primal):.2e}"
-            remedy = REMEDIES.get(reason, "Scale the features, or increase l2.")
-            iterations = "1 iteration" if run.n_iter == 1 else f"{run.n_iter} iterations"
-            warn_unconverged(
-                f"lbfgs stopped after {iterations} ({reason}) at objective {step.primal:.6g} with {bound}, "
-                f"tol={self.tol:g}. {remedy}"
-            )
-        converged = reason in ("gap", SLOW, PRECISION) and not doubtful
-        return Result(run.place.w, step, run.history, converged, reason, run)
 
 
 def _prove(problem: Problem, run: LBFGSState) -> None:

@@ -4,24 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
 
-from palmette.contracts.structure import require
+from palmette.contracts.executor import State
+from palmette.contracts.solver import Callback, Progress, RunState
 from palmette.errors import MissingCapability
-from palmette.objectives.problem import (
-    bounded_loss,
-    first_point,
-    name_of,
-    require_convex,
-    require_separable,
-    require_whole,
-)
+from palmette.objectives.problem import bounded_loss, first_point
 from palmette.registry import register
-from palmette.solvers.base import Callback, Recorder, Result, check_settings, warn_unconverged
-from palmette.solvers.maxima import INEXACT, warn_inexact
+from palmette.solvers.driver import Driven, same_problem
 
 LARGEST = 3_000  # weights and samples together
 IDLE = 3  # programs after which a cut that was never tight is dropped
@@ -89,9 +82,22 @@ class Cuts:
             self.offset, self.idle = self.offset[kept], self.idle[kept]
 
 
+@dataclass(kw_only=True)
+class ProgramState(RunState):
+    """Where a run stands; plain data."""
+
+    w: np.ndarray  # solution of the last program
+    slacks: np.ndarray  # of the samples there
+    cuts: Cuts
+    regularizer: Any
+    best_w: np.ndarray
+    best: float = np.inf
+    lower: float = 0.0
+
+
 @register("solver")
 @dataclass(frozen=True)
-class LinearProgram:
+class LinearProgram(Driven):
     """Minimise ``sum_i loss_i(w) + sum_j l1_j |w_j|`` where losses are maxima of linear functions, as the hinge is.
 
     That is a linear program with a constraint for each output of each sample. An iteration solves it with the
@@ -125,82 +131,73 @@ class LinearProgram:
     tol: float = 1e-4
     callbacks: Sequence[Callback] = field(default=())
 
-    def __post_init__(self) -> None:
-        check_settings(self, positive=("max_iter",), not_negative=("tol",))
+    name: ClassVar[str] = "linear_program"
+    needs: ClassVar = ("samples", "convex", "separable", "whole", "polyhedral", "l1_alone")
+    rounding: ClassVar[float] = ROUNDING
 
-    def solve(self, problem: Any, w0: np.ndarray | None = None) -> Result:
-        """Minimise ``problem``, with the first cuts at ``w0`` (zero by default)."""
-        self._check(problem)
-        recorder = Recorder(self.callbacks)
-        cuts, reg = Cuts(problem.n_params, problem.n_samples), problem.regularizer
-        w = first_point(problem, w0)
-        best_w, best, lower, slacks = w, np.inf, 0.0, np.full(problem.n_samples, -np.inf)
-        reason, n_iter = "", 0
-        while not reason:
-            loss, violated = _visit(problem, cuts, w, slacks)
-            n_iter += 1
-            primal = loss + reg.value(w)
-            if primal < best:
-                best_w, best = w, primal
-            solution, slacks, mass = cuts.solve(reg.l1)
-            before, lower = lower, max(lower, cuts.bound(mass, reg))
-            stop = recorder.record(n_iter, n_iter, best, lower, best_w.copy)
-            if best - lower <= self.tol * abs(best):
-                reason = "gap"
-            elif not violated and np.array_equal(w, solution):
-                reason = "machine precision" if best - lower <= ROUNDING * abs(best) else "rounding"
-            elif stop:
-                reason = "callback"
-            elif n_iter == self.max_iter:
-                reason = "max_iter"
-            if lower > before:  # else what was dropped might come back, for ever
-                cuts.drop_idle()
-            w = solution
-        slack = bounded_loss(problem, best_w)[2]
-        if slack > 0.0:  # maxima of the loss that were not found for certain
-            best += slack
-            recorder.history[-1] = recorder.history[-1]._replace(primal=best)
-            if reason in ("gap", "machine precision") and best - lower > self.tol * abs(best):
-                reason = INEXACT
-                warn_inexact("linear_program", f"{n_iter} iterations", recorder.history[-1], self.tol)
-        if reason in ("max_iter", "rounding"):
-            warn_unconverged(
-                f"linear_program stopped after {n_iter} iterations with relative gap "
-                f"{(best - lower) / abs(best):.2e} > tol={self.tol:g}. Increase max_iter, tol or l1, or give l2 > 0."
-            )
-        history = tuple(recorder.history)
-        return Result(best_w, history[-1], history, reason in ("gap", "machine precision"), reason)
-
-    def _check(self, problem: Any) -> None:
-        name, reg = "linear_program", problem.regularizer
-        require(problem, ("sample_loss",), user=name, remedy="Use solver='bundle', and l2 > 0.")
-        for refuse in (require_convex, require_separable, require_whole):
-            refuse(problem, name)
-        if problem.smooth:
-            raise MissingCapability(
-                f"{name} needs a loss that is a maximum of linear functions, and {name_of(problem)} is smooth: use "
-                "solver='lbfgs'"
-            )
-        if np.any(reg.l2 > 0.0):
-            raise MissingCapability(
-                f"{name} takes l1 alone, and weight {np.argmax(reg.l2 > 0.0)} has l2: use solver='bundle', which needs "
-                "l2 > 0 on every weight"
-            )
-        if not np.all(reg.l1 > 0.0):
-            raise MissingCapability(
-                f"{name} needs l1 > 0 on every weight, and weight {np.argmin(reg.l1)} has none: penalise it, or use "
-                "solver='stochastic'"
-            )
+    def check(self, problem: Any) -> None:
+        """Refuse what is too large."""
         if problem.n_params + problem.n_samples > LARGEST:
+            small = 1e-2 * float(problem.regularizer.l1[0])
             raise MissingCapability(
-                f"{name} takes up to {LARGEST} weights and samples together, and there are {problem.n_params} weights "
-                f"and {problem.n_samples} samples: give l2 > 0 (a small one such as l2={1e-2 * float(reg.l1[0]):g}), "
-                "for solver='bundle', or use solver='stochastic', whose bound is loose"
+                f"{self.name} takes up to {LARGEST} weights and samples together, and there are {problem.n_params} "
+                f"weights and {problem.n_samples} samples: give l2 > 0 (a small one such as l2={small:g}), for "
+                "solver='bundle', or use solver='stochastic', whose bound is loose"
             )
+
+    def begin(self, problem: Any, w0: np.ndarray | None) -> ProgramState:
+        """The state of a new run."""
+        w = first_point(problem, w0)
+        cuts, slacks = Cuts(problem.n_params, problem.n_samples), np.full(problem.n_samples, -np.inf)
+        return ProgramState(w=w, best_w=w, slacks=slacks, cuts=cuts, regularizer=problem.regularizer)
+
+    def resumed(self, problem: Any, state: ProgramState, w0: np.ndarray | None = None) -> ProgramState:
+        """A copy of the state of an earlier run, to go on from."""
+        same = state.cuts.n_params == problem.n_params and state.cuts.n_samples == problem.n_samples
+        same_problem(problem, state.regularizer, same)
+        return state.copy()
+
+    def step(self, problem: Any, run: ProgramState, last: int) -> Progress:
+        """Add the cuts at the present solution, and solve the program anew."""
+        loss, violated = _visit(problem, run.cuts, run.w, run.slacks)
+        run.n_iter, run.n_oracle = run.n_iter + 1, run.n_oracle + 1
+        primal = loss + problem.regularizer.value(run.w)
+        if primal < run.best:
+            run.best_w, run.best = run.w, primal
+        solution, run.slacks, mass = run.cuts.solve(problem.regularizer.l1)
+        before, run.lower = run.lower, max(run.lower, run.cuts.bound(mass, problem.regularizer))
+        settled = not violated and np.array_equal(run.w, solution)
+        if run.lower > before:  # else what was dropped might come back, for ever
+            run.cuts.drop_idle()
+        run.w = solution
+        return Progress(run.best, run.lower, estimate="machine precision" if settled else "")
+
+    def finish(self, problem: Any, run: ProgramState, reason: str) -> Progress | None:
+        """Add what the maxima of the loss may lack."""
+        slack = 0.0 if reason == "interrupted" else bounded_loss(problem, run.best_w)[2]
+        return Progress(run.best + slack, run.lower) if slack > 0.0 else None
+
+    def weights(self, problem: Any, run: ProgramState) -> np.ndarray:
+        """The best point."""
+        return run.best_w.copy()
+
+    def remedy(self, problem: Any, reason: str) -> str:
+        """What helps a run that did not converge."""
+        return "Increase max_iter, tol or l1, or give l2 > 0."
 
 
 def _visit(problem: Any, cuts: Cuts, w: np.ndarray, slacks: np.ndarray) -> tuple[float, int]:
     """The data term at ``w``, by a pass in which the cuts that ask for more than the slacks are added; their number."""
+    total, sample, offset, rows = problem.in_sequence(_violated, w, slacks)
+    if rows:
+        cuts.add(sample, offset, rows)
+    return total, len(rows)
+
+
+def _violated(
+    problem: Any, state: State, w: np.ndarray, slacks: np.ndarray
+) -> tuple[float, list[int], list[float], list[tuple[np.ndarray, np.ndarray]]]:
+    """The data term at ``w``; samples, offsets and entries of the cuts that ask for more than the slacks."""
     scratch = np.zeros(problem.n_params)
     total, sample, offset, rows = 0.0, [], [], []
     for s in range(problem.n_samples):
@@ -216,6 +213,4 @@ def _visit(problem: Any, cuts: Cuts, w: np.ndarray, slacks: np.ndarray) -> tuple
             sample.append(s)
             offset.append(value - float(entries @ w[at]))
             rows.append((at, entries))
-    if rows:
-        cuts.add(sample, offset, rows)
-    return total, len(rows)
+    return total, sample, offset, rows

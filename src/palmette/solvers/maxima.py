@@ -8,10 +8,12 @@ from collections.abc import Iterator
 
 from sklearn.exceptions import ConvergenceWarning
 
-from palmette.solvers.base import Step, warn_unconverged
-
 INEXACT = "inexact maxima"  # a reason to stop
-_NOT_KNOWN = "the maxima of the loss are not known more exactly"
+NOT_KNOWN = "the maxima of the loss are not known more exactly"
+REMEDY = (
+    "The objective is proven with what the maxima may be at most. Increase tol, or make them exact: "
+    "Graph(inference='exact') or a larger memory_limit, rescaling='margin'."
+)
 
 
 def limited(found: float, slack: float, lower: float, tol: float) -> bool:
@@ -26,19 +28,9 @@ def limited(found: float, slack: float, lower: float, tol: float) -> bool:
     return slack > 0.5 * wanted and found - lower <= wanted < found + slack - lower
 
 
-def warn_inexact(solver: str, passes: str, step: Step, tol: float) -> None:
-    """Say that a run ended although its gap is larger than ``tol``, and what would help."""
-    remedy = "Graph(inference='exact') or a larger memory_limit, rescaling='margin'"
-    warn_unconverged(
-        f"{solver} stopped after {passes} with relative gap {step.gap / abs(step.primal):.2e} > tol={tol:g}: "
-        f"{_NOT_KNOWN}, and the objective is proven with what they may be at most. Increase tol, or make them exact: "
-        f"{remedy}."
-    )
-
-
 @contextlib.contextmanager
 def silent_inexact() -> Iterator[None]:
     """For a solver inside another one, which claims nothing about its end."""
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=f".*{_NOT_KNOWN}", category=ConvergenceWarning)
+        warnings.filterwarnings("ignore", message=f".*{NOT_KNOWN}", category=ConvergenceWarning)
         yield

@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
 
 import numpy as np
 
+from palmette.contracts.solver import Callback, Progress
 from palmette.errors import MissingCapability
 from palmette.loops import find
-from palmette.loops.block_state import BlockState
+from palmette.loops.placed_blocks import PlacedBlocks
 from palmette.loops.table import why_not
-from palmette.objectives.problem import (
-    first_point,
-    require_convex,
-    require_no_l1,
-    require_penalised,
-    require_separable,
-    require_whole,
-)
+from palmette.objectives.linearised import plain
+from palmette.objectives.problem import first_point
 from palmette.registry import register
-from palmette.solvers.base import Callback, Recorder, Result, check_settings, warn_unconverged
-from palmette.solvers.block_ascent import Best
+from palmette.solvers.block_ascent import Ascent, Best
+from palmette.solvers.driver import Driven
 
 NEEDS = "needs Multiclass() and weights of features"
 FEW_WEIGHTS = 500  # up to here the bundle method is quick, too
@@ -36,7 +31,7 @@ ALL_EVERY = 3  # ... for the next epoch that visits all
 
 @register("solver")
 @dataclass(frozen=True)
-class MulticlassDual:
+class MulticlassDual(Driven):
     """Minimise ``sum_i max_k [f_k + D(y_i, k)] - f(t_i) + (l2/2)|w|^2`` through its dual.
 
     ``y_i`` is the true label, a row of the table of costs ``D``; the target ``t_i`` is the true label too (the hinge of
@@ -76,56 +71,58 @@ class MulticlassDual:
     random_state: int = 0
     callbacks: Sequence[Callback] = field(default=())
 
-    name = "multiclass_dual"
+    name: ClassVar[str] = "multiclass_dual"
+    needs: ClassVar = ("convex", "margin_hinge", "separable", "whole", "no_l1", "l2")
+    positive: ClassVar = ("max_iter", "check_every")
+    not_negative: ClassVar = ("tol", "random_state")
+    unit: ClassVar[str] = "epochs"
 
-    def __post_init__(self) -> None:
-        check_settings(self, positive=("max_iter", "check_every"), not_negative=("tol", "random_state"))
+    def prepare(self, problem: Any) -> Visits:
+        """The compiled visits; scores of the targets of a linearised problem are subtracted, or those of the truth."""
+        targets = getattr(problem, "targets", None)
+        return Visits(self, plain(problem), targets)
 
-    def solve(
-        self, problem: Any, w0: np.ndarray | None = None, state: Any = None, targets: np.ndarray | None = None
-    ) -> Result:  # fmt: skip
-        """Run from ``w0`` (the first centre, 0 by default) or from the dual variables of an earlier result.
+    def begin(self, work: Visits, w0: np.ndarray | None) -> Ascent:
+        """All mass on the targets; ``w0`` is the first centre, and what is returned is not worse."""
+        return work.anew(work.blocks.begin(work.target), w0)
 
-        Parameters
-        ----------
-        w0 : ndarray, optional
-            What is returned is not worse.
-        state : dict, optional
-            Of an earlier result. If the penalty and the targets are the same, the run goes on as if it had not stopped;
-            otherwise samples whose target is another one begin anew, the others keep their variables.
-        targets : ndarray of int, shape (n_samples,), optional
-            Codes of the labels whose scores are subtracted; the true ones by default.
-        """
-        self._check(problem)
-        target = np.asarray(problem.samples.codes if targets is None else targets, np.int64)
-        blocks = find(self.name, problem)(problem, target)
-        if state is not None and w0 is None and state["active"].belongs_to(problem, target):
-            return _Run(self, problem, blocks, **state).go()
-        active = blocks.at_target() if state is None else state["active"].copy()
-        centre = first_point(problem, state["best"].w if w0 is None and state is not None else w0)
-        active.begin(target, problem.regularizer.l2, centre, pull(blocks))
-        blocks.refresh(active)
-        first = Best(centre, blocks.value(centre) + problem.regularizer.value(centre), -np.inf)
-        active.n_oracle = 1.0
-        return _Run(self, problem, blocks, active, (), first).go()
+    def resumed(self, problem: Visits, state: Ascent, w0: np.ndarray | None = None) -> Ascent:
+        """Where an earlier run stopped; for other penalties or targets, samples with another target begin anew."""
+        active: Any = problem.blocks.place(state.active.copy())
+        if w0 is None and active.belongs_to(problem.problem, problem.target):
+            return replace(state, active=active)
+        return problem.anew(active, state.best.w if w0 is None else w0)
 
-    def usable(self, problem: Any, state: Any) -> Any:
-        """``state`` if it has dual variables in the shape of ``problem``, else None."""
-        active = state.get("active") if isinstance(state, dict) else None
-        known = isinstance(active, BlockState) and active.solver == self.name
-        return state if known and active.fits(problem) else None
+    def step(self, work: Visits, run: Ascent, last: int) -> Progress:
+        """An epoch, and perhaps the end of a round."""
+        work.epoch(run, last)
+        run.count()
+        return Progress(run.best.primal, run.best.lower)
 
-    def _check(self, problem: Any) -> None:
-        require_convex(problem, self.name)
-        require_separable(problem, self.name)
-        require_whole(problem, self.name)
-        require_no_l1(problem, self.name)
-        require_penalised(problem, self.name)
-        obstacle = why_not(self.name, problem, NEEDS)
+    def finish(self, work: Visits, run: Ascent, reason: str) -> Progress | None:
+        """After Ctrl-C, the objective at the present weights; else the dual variables come back."""
+        if reason != "interrupted":
+            run.active = work.blocks.collect(run.active)
+            return None
+        work.compare(run)
+        return Progress(run.best.primal, run.best.lower)
+
+    def weights(self, work: Visits, run: Ascent) -> np.ndarray:
+        """The best point."""
+        return run.best.w.copy()
+
+    def check(self, problem: Any) -> None:
+        """Refuse what has no compiled visits."""
+        obstacle = why_not(self.name, plain(problem), NEEDS)
         if obstacle:
             raise MissingCapability(
                 f"{self.name} {obstacle}; solver='bundle' supports every convex loss with l2 > 0"
             )
+
+    def usable(self, problem: Any, state: Any) -> Any:
+        """``state`` if it has dual variables in the shape of ``problem``, else None."""
+        known = isinstance(state, Ascent) and state.active.solver == self.name
+        return state if known and state.active.fits(problem) else None
 
 
 def suits(problem: Any) -> bool:
@@ -134,62 +131,53 @@ def suits(problem: Any) -> bool:
     return loop is not None and (len(problem.regularizer.l2) > FEW_WEIGHTS or loop.quick(problem))
 
 
-def pull(blocks: Any) -> float:
-    """Strength of the proximal term relative to l2.
+@dataclass(frozen=True)
+class _Compiled:
+    """The compiled visits of a problem with these targets."""
 
-    Steps have the right length if the mean curvature is about ``2 sqrt(a) (values per row / samples)^(1/3)``,
-    ``a`` being the mean curvature without it: measured on the Statlog sets for C from 0.01 to 10.
-    """
-    mean = blocks.mean_curvature
-    wanted = 2.0 * np.sqrt(mean) * np.cbrt(blocks.values_a_row / len(blocks.curvature))
-    return max(mean / wanted - 1.0, 0.0) if wanted > 0.0 else 0.0
+    target: np.ndarray
+
+    def __call__(self, problem: Any) -> Any:
+        return find(MulticlassDual.name, problem)(problem, self.target)
 
 
-class _Run:
-    """Where one run stands."""
+class Visits:
+    """A problem with its compiled visits, and what a run does beside them."""
 
-    def __init__(
-        self, solver: MulticlassDual, problem: Any, blocks: Any, active: Any, history: tuple,
-        best: Best,
-    ) -> None:  # fmt: skip
-        self.solver, self.problem, self.blocks, self.best = solver, problem, blocks, best
-        self.state = active.copy()
-        self.recorder = Recorder(solver.callbacks, history)
+    def __init__(self, solver: MulticlassDual, problem: Any, targets: np.ndarray | None) -> None:
+        self.solver, self.problem = solver, problem
+        self.target = np.asarray(problem.samples.codes if targets is None else targets, np.int64)
+        self.blocks = PlacedBlocks(problem, _Compiled(self.target))
         self._shuffled: np.ndarray | None = None
 
-    def go(self) -> Result:
-        """Epoch after epoch, until the gap is closed."""
-        solver, state, reason = self.solver, self.state, "max_iter"
-        last = state.epoch + solver.max_iter
-        while state.epoch < last:
-            order = self._order()
-            self.blocks.visit(state, order)
-            state.epoch += 1
-            state.inner += 1
-            state.n_oracle += len(order) / self.problem.n_samples
-            away = state.w - state.centre
-            near = state.gap.sum() <= state.pull * float(state.l2 @ (away * away))
-            if near or state.inner == EPOCHS_A_ROUND or state.pull == 0.0:
-                self._end_round()
-            if state.epoch == last and not self._closed:
-                self._compare()
-            best = self.best
-            stop = self.recorder.record(state.epoch, state.n_oracle, best.primal, best.lower, best.w.copy)
-            if self._closed:
-                reason = "gap"
-                break
-            if stop:
-                reason = "callback"
-                break
-        return self._result(reason)
+    def anew(self, active: Any, w0: np.ndarray | None) -> Ascent:
+        """The start of a run with these variables, at the centre ``w0``."""
+        centre = first_point(self.problem, w0)
+        self.blocks.change("anew", active, centre)
+        active.n_oracle = 1.0
+        value = self.blocks.value(centre) + self.problem.regularizer.value(centre)
+        return Ascent(active=active, best=Best(centre, value, -np.inf))
 
-    @property
-    def _closed(self) -> bool:
-        return self.best.primal - self.best.lower <= self.solver.tol * abs(self.best.primal)
+    def epoch(self, run: Ascent, last: int) -> None:
+        """Visit samples, and end a round where its problem is solved well enough."""
+        state: Any = run.active
+        order = self._order(state)
+        self.blocks.visit(state, order)
+        state.epoch += 1
+        state.inner += 1
+        state.n_oracle += len(order) / self.problem.n_samples
+        away = state.w - state.centre
+        near = state.gap.sum() <= state.pull * float(state.l2 @ (away * away))
+        if near or state.inner == EPOCHS_A_ROUND or state.pull == 0.0:
+            self._end_round(run)
+        if state.epoch == last and not self._closed(run):
+            self.compare(run)
 
-    def _order(self) -> np.ndarray:
+    def _closed(self, run: Ascent) -> bool:
+        return run.best.primal - run.best.lower <= self.solver.tol * abs(run.best.primal)
+
+    def _order(self, state: Any) -> np.ndarray:
         """All samples, or those whose gap matters; in one random order for each round."""
-        state = self.state
         if self._shuffled is None or state.inner == 0:
             seeds = [self.solver.random_state, state.rounds]
             self._shuffled = np.random.default_rng(seeds).permutation(len(state.gap))
@@ -197,22 +185,23 @@ class _Run:
             return self._shuffled
         return self._shuffled[(state.gap > IDLE * state.gap.mean())[self._shuffled]]
 
-    def _end_round(self) -> None:
+    def _end_round(self, run: Ascent) -> None:
         """Prove a bound, move the centre, and now and then compute the objective."""
-        state, blocks = self.state, self.blocks
+        state: Any = run.active  # of the loop's own kind
+        blocks = self.blocks
         # An accelerated proximal point method: centre <- w + step (w - last). Invariant: the masses are feasible for
         # the dual without the proximal term, so ``_bound`` holds for the objective itself; with ``_compare`` it gives
         # the gap that certifies the end, proved once more by the masses alone.
-        slope = blocks.slope(state)
-        state.note_round(slope, self._cost)
+        slope = state.total()
+        state.note_round(slope, self._cost(state))
         state.rounds, state.inner = state.rounds + 1, 0
-        self._bound(slope)
+        self._bound(run, slope)
         if _is_power_of_two(state.rounds) or state.rounds % self.solver.check_every == 0:
-            self._compare()
-            if self._closed:  # by numbers that visits added up: prove it by the masses alone
-                self.best = self.best._replace(lower=-np.inf)
+            self.compare(run)
+            if self._closed(run):  # by numbers that visits added up: prove it by the masses alone
+                run.best = run.best._replace(lower=-np.inf)
                 slope = blocks.refresh(state)
-                self._bound(slope)
+                self._bound(run, slope)
         if float((state.l2 * (state.centre - state.w)) @ (state.w - state.last)) > 0.0:
             state.momentum = 1.0
         grown = 0.5 + np.sqrt(0.25 + state.momentum**2)
@@ -223,39 +212,29 @@ class _Run:
         state.last = state.w.copy()
         if state.rounds % PATIENCE == 0 and _is_power_of_two(state.rounds // PATIENCE):
             state.pull, state.momentum = 0.5 * state.pull, 1.0
-        state.w = blocks.weights(state, slope)
+        state.w = state.weights(slope)
 
-    @property
-    def _cost(self) -> float:
-        return float(self.problem.samples.weight @ self.state.loss)
+    def _cost(self, state: Any) -> float:
+        return float(self.problem.samples.weight @ state.loss)
 
-    def _bound(self, slope: np.ndarray) -> None:
+    def _bound(self, run: Ascent, slope: np.ndarray) -> None:
         """The dual at the masses and at their running mean."""
-        state, share = self.state, self.state.trail_share
-        lower = self._cost - float(np.sum(slope * slope / (2.0 * state.l2)))
+        state: Any = run.active
+        share = state.trail_share
+        lower = self._cost(state) - float(np.sum(slope * slope / (2.0 * state.l2)))
         mean = state.slope / share
         lower = max(lower, state.cost / share - float(np.sum(mean * mean / (2.0 * state.l2))))
-        self.best = self.best._replace(lower=max(self.best.lower, lower))
+        run.best = run.best._replace(lower=max(run.best.lower, lower))
 
-    def _compare(self) -> None:
-        """The objective at the current weights and at their running mean."""
-        state = self.state
+    def compare(self, run: Ascent) -> None:
+        """The objective at the present weights and at their running mean."""
+        state: Any = run.active
         points = [state.w.copy()] + ([state.mean()] if state.trail_share else [])
         for w in points:
             primal = self.blocks.value(w) + self.problem.regularizer.value(w)
             state.n_oracle += 1
-            if primal < self.best.primal:
-                self.best = self.best._replace(w=w, found=primal)
-
-    def _result(self, reason: str) -> Result:
-        history, best = tuple(self.recorder.history), self.best
-        if reason == "max_iter":
-            warn_unconverged(
-                f"{self.solver.name} stopped after {self.state.epoch} epochs with relative gap "
-                f"{history[-1].gap / abs(best.primal):.2e} > tol={self.solver.tol:g}. Increase max_iter, tol or l2."
-            )
-        end = {"active": self.state, "history": history, "best": best}
-        return Result(best.w, history[-1], history, reason == "gap", reason, end)
+            if primal < run.best.primal:
+                run.best = run.best._replace(w=w, found=primal)
 
 
 def _is_power_of_two(n: int) -> bool:

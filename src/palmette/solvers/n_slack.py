@@ -3,23 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from palmette.contracts.structure import require
-from palmette.errors import MissingCapability
-from palmette.objectives.problem import (
-    require_convex,
-    require_no_l1,
-    require_penalised,
-    require_separable,
-    require_whole,
-)
 from palmette.registry import register
-from palmette.solvers.base import Result
-from palmette.solvers.block_ascent import Best, BlockAscent, ascend, better
-from palmette.solvers.working_set import WorkingSet, WorkingSetBlocks
+from palmette.solvers.block_ascent import Ascent, BlockAscent, Work
+from palmette.solvers.working_set import WorkingSetBlocks
 
 
 @register("solver")
@@ -54,29 +44,16 @@ class NSlack(BlockAscent):
     'gap'
     """
 
-    name = "n_slack"
+    name: ClassVar[str] = "n_slack"
+    needs: ClassVar = ("samples", "convex", "separable", "whole", "no_l1", "l2")
 
     def blocks_of(self, problem: Any) -> WorkingSetBlocks:
         """The visits of samples."""
         return WorkingSetBlocks(problem)
 
-    def solve(self, problem: Any, w0: np.ndarray | None = None, state: dict | None = None) -> Result:
-        """Run from ``w = 0``, or go on from the ``state`` of an earlier result."""
-        self._check(problem, w0)
-        blocks = WorkingSetBlocks(problem)
-        if state is None:
-            zero = WorkingSet.at_truth(problem)
-            zero.n_oracle = 1.0
-            best = better(problem, blocks, zero.w.copy(), Best(zero.w, np.inf, 0.0))
-            state = {"active": zero, "history": (), "best": best}
-        return ascend(self, self.name, problem, blocks, state)
-
-    def _check(self, problem: Any, w0: np.ndarray | None) -> None:
-        require(problem, ("sample_loss",), user=self.name, remedy="Use solver='one_slack' or 'bundle'.")
-        for refuse in (require_convex, require_separable, require_whole, require_no_l1, require_penalised):
-            refuse(problem, self.name)
-        if w0 is not None and np.any(w0):
-            raise MissingCapability(
-                f"{self.name} cannot start from given weights, only from the state of an earlier result; use "
-                "solver='bundle', 'one_slack' or 'subgradient' for that"
-            )
+    def begin(self, work: Work, w0: np.ndarray | None) -> Ascent:
+        """No constraint; the objective of the first weights is looked at, and no loss is negative."""
+        run = super().begin(work, w0)
+        run.best = work.better(run.best.w, run.best._replace(lower=0.0))
+        run.active.n_oracle = 1.0
+        return run

@@ -32,7 +32,7 @@ def first_weights(problem: Any, w0: np.ndarray | None, *, scaled: bool = True) -
     structure: Any = getattr(problem, "structure", None)
     if w0 is not None or is_convex(problem):
         return Start(first_point(problem, w0), 0.0)
-    if callable(getattr(structure, "first_weights", None)):
+    if structure is not None and structure.can("first_weights"):
         w = structure.first_weights(problem.scorer, problem.samples)
         return Start(best_scale(problem, w), float(len(SCALES))) if scaled else Start(w, 0.0)
     convex_part = getattr(getattr(problem, "surrogate", None), "convex_part", None)

@@ -3,19 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 
-from palmette.errors import MissingCapability
+from palmette.contracts.solver import Callback, Progress, RunState, Step
 from palmette.loops.online_pass import OnlineState, online_pass
-from palmette.solvers.base import Callback, Recorder, Result, check_settings
-from palmette.surrogates.perceptron import PerceptronLoss
+from palmette.loops.stochastic_pass import PassState
+from palmette.solvers.driver import Driven
+
+Weights = TypeVar("Weights", PassState, OnlineState)
+
+
+@dataclass(kw_only=True)
+class PassRun(RunState, Generic[Weights]):
+    """Where a run of epochs stands, one step a sample: weights and what goes with them from step to step."""
+
+    state: Weights
+
+    @classmethod
+    def of(cls, state: Weights, history: Sequence[Step] = (), **own: Any) -> Self:
+        """After the epochs of ``state``."""
+        return cls(state=state, n_iter=state.epoch, n_oracle=state.epoch, history=history, **own)
+
+    def copy(self) -> Self:
+        """An independent copy."""
+        return replace(self, state=self.state.copy())
+
+    def count(self) -> None:
+        """One more epoch."""
+        self.state.epoch += 1
+        self.n_iter, self.n_oracle = self.n_iter + 1, self.n_oracle + 1
 
 
 @dataclass(frozen=True)
-class Online:
+class Online(Driven):
     """Base of the solvers that learn from mistakes, sample by sample in random order.
 
     With ``delta = counts(true) - counts(predicted)`` a wrong prediction changes the weights by a multiple of
@@ -31,10 +54,10 @@ class Online:
     callbacks: Sequence[Callback] = field(default=())
 
     averaged: ClassVar[Any] = True
-    name: ClassVar[str]
-
-    def __post_init__(self) -> None:
-        check_settings(self, positive=("max_iter",), not_negative=("tol", "random_state"))
+    needs: ClassVar = ("mistakes",)
+    not_negative: ClassVar = ("tol", "random_state")
+    unit: ClassVar[str] = "epochs"
+    quiet: ClassVar[bool] = True
 
     def _rule(self) -> tuple[int, float, bool]:
         """Number of the rule in the kernels, its strength, and whether the margin is the root of the errors."""
@@ -43,38 +66,26 @@ class Online:
     def _variance(self, n_params: int) -> np.ndarray:
         return np.empty(0)
 
-    def solve(self, problem: Any, w0: np.ndarray | None = None, state: OnlineState | None = None) -> Result:
-        """Run on ``problem`` from ``w0``, or go on from the ``state`` of an earlier result."""
-        if not isinstance(problem.surrogate, PerceptronLoss):
-            raise MissingCapability(
-                f"{self.name} learns from mistakes and minimises no {type(problem.surrogate).__name__}: use it with "
-                f"the Perceptron learner, Perceptron(..., solver={self.name!r})"
-            )
-        if state is None:
-            w = np.zeros(problem.n_params) if w0 is None else np.array(w0, float)
-            current = OnlineState(w, np.zeros_like(w), self._variance(len(w)))
-        else:
-            current = state.copy()
-        recorder = Recorder(self.callbacks, current.history)
-        last = current.epoch + self.max_iter
-        end = current.age + self.max_iter * problem.n_samples
-        reason = "max_iter"
-        while reason == "max_iter" and current.epoch < last:
-            order = np.random.default_rng([self.random_state, current.epoch]).permutation(problem.n_samples)
-            loss, n_wrong = online_pass(problem, current, order, *self._rule())
-            current.epoch += 1
-            stop = recorder.record(
-                current.epoch, current.epoch, loss, -np.inf, lambda: current.weights(self.averaged)
-            )
-            if stop:
-                reason = "callback"
-            elif loss < self.tol * problem.n_samples:
-                reason = "mean loss"
-            elif n_wrong == 0:
-                reason = "no mistakes"
-        current.history = tuple(recorder.history)
-        if reason == "no mistakes":
-            current.epoch, current.age = last, end
-        converged = reason in ("no mistakes", "mean loss")
-        w = current.weights(self.averaged)
-        return Result(w, current.history[-1], current.history, converged, reason, current)
+    def begin(self, problem: Any, w0: np.ndarray | None) -> PassRun[OnlineState]:
+        """The state of a new run."""
+        w = np.zeros(problem.n_params) if w0 is None else np.array(w0, float)
+        return PassRun.of(OnlineState(w, np.zeros_like(w), self._variance(len(w))))
+
+    def step(self, problem: Any, run: PassRun[OnlineState], last: int) -> Progress:
+        """An epoch."""
+        state = run.state
+        order = np.random.default_rng([self.random_state, run.n_iter]).permutation(problem.n_samples)
+        loss, n_wrong = online_pass(problem, state, order, *self._rule())
+        run.count()
+        if loss < self.tol * problem.n_samples:
+            return Progress(loss, -np.inf, estimate="mean loss")
+        if n_wrong > 0:
+            return Progress(loss, -np.inf)
+        # Further epochs would change nothing but the average: as it would be at the end.
+        state.age += (last - run.n_iter) * problem.n_samples
+        state.epoch = last
+        return Progress(loss, -np.inf, estimate="no mistakes")
+
+    def weights(self, problem: Any, run: PassRun[OnlineState]) -> np.ndarray:
+        """The averaged or the present weights."""
+        return run.state.weights(self.averaged)

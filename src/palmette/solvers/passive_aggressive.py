@@ -7,7 +7,6 @@ from typing import ClassVar
 
 from palmette._kernels.constants import PA, PA_I, PA_II
 from palmette.registry import register
-from palmette.solvers.base import check_settings
 from palmette.solvers.online import Online
 
 
@@ -56,10 +55,10 @@ class PassiveAggressive(Online):
     averaged: bool = True  # type: ignore[misc]
 
     name: ClassVar[str] = "passive_aggressive"
+    positive: ClassVar = ("max_iter", "C")
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_settings(self, positive=("C",), not_negative=())
         if self.variant not in (0, 1, 2):
             raise ValueError(f"PassiveAggressive: variant must be 0, 1 or 2, got {self.variant!r}")
 

@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from palmette.contracts.structure import require
+from palmette.contracts.solver import Callback, Progress
 from palmette.loops.pegasos_epoch import run_epoch
-from palmette.objectives.problem import (
-    require_no_l1,
-    require_penalised,
-    require_separable,
-    require_whole,
-)
 from palmette.registry import register
-from palmette.solvers.base import Callback, Recorder, Result, check_settings, warn_unconverged
 from palmette.solvers.descent_state import DescentState
-from palmette.solvers.maxima import INEXACT, warn_inexact
+from palmette.solvers.driver import Driven
 from palmette.solvers.nonconvex_start import first_weights
 
 FRESH, WARM = 1, 10  # epochs that seem to have passed at the start from zero, and from weights worth keeping
@@ -34,13 +26,12 @@ class PegasosState(DescentState):
     n_steps: int  # the rate of the next step is ``1 / (n_steps + 1)``
     limit: float = np.inf  # of ``sum_j l2_j w_j^2``
     age: int = 0
-    epoch: int = 0
     previous: float = np.inf  # best objective one check ago
 
 
 @register("solver")
 @dataclass(frozen=True)
-class Pegasos:
+class Pegasos(Driven):
     """Minimise ``J(w) = sum_i loss_i(w) + sum_j (l2_j / 2) w_j^2`` by steps on few samples at a time.
 
     Step t on a mini-batch B of the n samples goes against an estimate of the subgradient, in the metric of the penalty:
@@ -91,61 +82,48 @@ class Pegasos:
     random_state: int = 0
     callbacks: Sequence[Callback] = field(default=())
 
+    name: ClassVar[str] = "pegasos"
+    needs: ClassVar = ("samples", "separable", "whole", "no_l1", "l2")
+    positive: ClassVar = ("max_iter", "batch", "check_every")
+    not_negative: ClassVar = ("tol", "random_state")
+    unit: ClassVar[str] = "epochs"
+
     def __post_init__(self) -> None:
-        check_settings(
-            self, positive=("max_iter", "batch", "check_every"), not_negative=("tol", "random_state")
-        )
+        super().__post_init__()
         if int(self.batch) != self.batch:
             raise ValueError(f"Pegasos: batch must be an integer number of samples, got {self.batch!r}")
 
-    def solve(self, problem: Any, w0: np.ndarray | None = None, state: PegasosState | None = None) -> Result:
-        """Minimise from ``w0`` (zero by default), or go on from the ``state`` of an earlier result (which is kept)."""
-        require(problem, ("loss", "sample_loss"), user="pegasos", remedy="Use 'subgradient' or 'bundle'.")
-        require_separable(problem, "pegasos")
-        require_whole(problem, "pegasos")
-        require_no_l1(problem, "pegasos")
-        require_penalised(problem, "pegasos")
-        run = self._start(problem, w0) if state is None else state.resumed(problem)
-        recorder = Recorder(self.callbacks, run.history)
-        last, reason = run.epoch + self.max_iter, ""
-        while not reason:
-            self._epoch(problem, run)
-            due = run.epoch % self.check_every == 0
-            if due or run.epoch & (run.epoch - 1) == 0:
-                self._check(problem, run)
-            elif run.epoch == last:
-                # on a copy: a resumed run goes on as if it had not been checked
-                seen = copy.deepcopy(run)
-                self._check(problem, seen)
-                run.best, run.best_w, run.slack = seen.best, seen.best_w, seen.slack
-            stop = recorder.record(run.epoch, run.n_oracle, run.primal, run.lower, lambda: run.best_w)
-            if run.primal - run.lower <= self.tol * abs(run.primal):
-                reason = "gap"
-            elif run.pool is None and due and run.previous - run.best <= self.tol * abs(run.best):
-                reason = f"relative decrease over {self.check_every} epochs"
-            elif stop:
-                reason = "callback"
-            elif run.epoch == last:
-                reason = "max_iter"
-            elif run.ends(problem, self.tol):
-                reason = INEXACT
-            if due:
-                run.previous = run.best
-        run.history = tuple(recorder.history)
-        step = run.history[-1]
-        if reason == INEXACT:
-            warn_inexact("pegasos", f"{run.epoch} epochs", step, self.tol)
-        if reason == "max_iter":
-            bound = "" if run.pool is None else f" with relative gap {step.gap / abs(step.primal):.2e}"
-            warn_unconverged(
-                f"pegasos stopped after {run.epoch} epochs at objective {step.primal:.6g}{bound} (tol={self.tol:g}). "
-                "Increase max_iter, tol or l2."
-            )
-        return Result(
-            run.best_w, step, run.history, reason not in ("max_iter", "callback", INEXACT), reason, run
-        )
+    def resumed(self, problem: Any, state: PegasosState, w0: np.ndarray | None = None) -> PegasosState:
+        """A copy of the state of an earlier run, to go on from."""
+        return state.resumed(problem)
 
-    def _start(self, problem: Any, w0: np.ndarray | None) -> PegasosState:
+    def step(self, problem: Any, run: PegasosState, last: int) -> Progress:
+        """An epoch, and now and then a look at the average."""
+        self._epoch(problem, run)
+        due = run.n_iter % self.check_every == 0
+        if due or run.n_iter & (run.n_iter - 1) == 0:
+            self._check(problem, run)
+        elif run.n_iter == last:
+            # on a copy: a resumed run goes on as if it had not been checked
+            seen = run.copy()
+            self._check(problem, seen)
+            run.best, run.best_w, run.slack = seen.best, seen.best_w, seen.slack
+        slow = run.pool is None and due and run.previous - run.best <= self.tol * abs(run.best)
+        if due:
+            run.previous = run.best
+        estimate = f"relative decrease over {self.check_every} epochs" if slow else ""
+        return run.progress._replace(estimate=estimate)
+
+    def ends(self, problem: Any, run: PegasosState) -> bool:
+        """Whether only better maxima would close the gap, and there are none."""
+        return run.ends(problem, self.tol)
+
+    def weights(self, problem: Any, run: PegasosState) -> np.ndarray:
+        """The best point."""
+        return run.best_w
+
+    def begin(self, problem: Any, w0: np.ndarray | None) -> PegasosState:
+        """The state of a new run."""
         w, n_oracle = first_weights(problem, w0)
         first = (WARM if w.any() else FRESH) * self._steps_an_epoch(problem)
         run = PegasosState.at(problem, w, n_oracle, total=np.zeros_like(w), n_steps=first)
@@ -161,14 +139,14 @@ class Pegasos:
     def _epoch(self, problem: Any, run: PegasosState) -> None:
         # An epoch visits every sample once, each at the weights of its turn. The sum of their cuts is a cut of the data
         # term, so epochs prove bounds without further passes; the gap is measured at averages of iterates.
-        if run.epoch & (run.epoch - 1) == 0:  # 0, 1, 2, 4, 8, ...: start the average afresh
+        if run.n_iter & (run.n_iter - 1) == 0:  # 0, 1, 2, 4, 8, ...: start the average afresh
             run.total, run.age = np.zeros_like(run.w), 0
-        order = np.random.default_rng([self.random_state, run.epoch]).permutation(problem.n_samples)
+        order = np.random.default_rng([self.random_state, run.n_iter]).permutation(problem.n_samples)
         done = run_epoch(problem, run.w, order, int(self.batch), run.n_steps, run.limit)
         run.w, run.total = done.w, run.total + done.total
         n_steps = self._steps_an_epoch(problem)
         run.n_steps, run.age = run.n_steps + n_steps, run.age + n_steps
-        run.epoch, run.n_oracle = run.epoch + 1, run.n_oracle + 1
+        run.n_iter, run.n_oracle = run.n_iter + 1, run.n_oracle + 1
         run.cut(done.offset, done.gradient, np.zeros_like(run.w))
 
     def _check(self, problem: Any, run: PegasosState) -> None:

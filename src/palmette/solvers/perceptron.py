@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from palmette.errors import MissingCapability
+from palmette.contracts.solver import Callback, Progress
 from palmette.loops.stochastic_pass import DTYPES, PassState, check_choices, stochastic_pass
 from palmette.registry import register
-from palmette.solvers.base import Callback, Recorder, Result, check_settings
-from palmette.surrogates.perceptron import PerceptronLoss
+from palmette.solvers.driver import Driven
+from palmette.solvers.online import PassRun
 
 
 @register("solver")
 @dataclass(frozen=True)
-class AveragedPerceptron:
+class AveragedPerceptron(Driven):
     """Add the true counts and subtract the predicted ones, sample by sample; return the average of all weights.
 
     There is no objective with a minimum to certify, so ``result.gap`` is NaN. The run stops after an epoch without
@@ -47,44 +47,30 @@ class AveragedPerceptron:
     random_state: int = 0
     callbacks: Sequence[Callback] = field(default=())
 
+    name: ClassVar[str] = "perceptron"
+    needs: ClassVar = ("mistakes",)
+    not_negative: ClassVar = ("tol", "random_state")
+    unit: ClassVar[str] = "epochs"
+    quiet: ClassVar[bool] = True
+
     def __post_init__(self) -> None:
-        check_settings(self, positive=("max_iter",), not_negative=("tol", "random_state"))
+        super().__post_init__()
         check_choices(self)
 
-    def solve(self, problem: Any, w0: np.ndarray | None = None, state: dict | None = None) -> Result:
-        """Run on ``problem`` from ``w0``, or go on from the ``state`` of an earlier result."""
-        if not isinstance(problem.surrogate, PerceptronLoss):
-            raise MissingCapability(
-                f"the perceptron solver minimises the perceptron loss only, not {type(problem.surrogate).__name__}: "
-                "use the Perceptron learner, or solver='stochastic'"
-            )
-        if state is None:
-            current = PassState.new(problem, w0, adaptive=False, dtype=DTYPES[self.precision])
-        else:
-            current = state["pass"].copy()
-        recorder = Recorder(self.callbacks, () if state is None else state["history"])
-        reason = "max_iter"
-        for _ in range(self.max_iter):
-            pieces = problem.cut_anew(self.random_state, current.epoch)
-            order = np.random.default_rng([self.random_state, current.epoch]).permutation(pieces.n_samples)
-            loss, mistakes = stochastic_pass(pieces, current, order, self.parallel)
-            current.epoch += 1
-            previous = recorder.history[-1].primal if recorder.history else np.inf
-            if recorder.record(current.epoch, current.epoch, loss, -np.inf, lambda: current.weights(True)):
-                reason = "callback"
-            elif mistakes == 0:
-                reason = "no mistakes"
-            elif abs(previous - loss) < self.tol * abs(loss):
-                reason = "relative change over 1 epoch"
-            if reason != "max_iter":
-                break
-        history = tuple(recorder.history)
-        converged = reason not in ("max_iter", "callback")
-        return Result(
-            current.weights(True),
-            history[-1],
-            history,
-            converged,
-            reason,
-            {"pass": current, "history": history},
-        )
+    def begin(self, problem: Any, w0: np.ndarray | None) -> PassRun[PassState]:
+        """The state of a new run."""
+        return PassRun.of(PassState.new(problem, w0, adaptive=False, dtype=DTYPES[self.precision]))
+
+    def step(self, problem: Any, run: PassRun[PassState], last: int) -> Progress:
+        """An epoch."""
+        pieces = problem.cut_anew(self.random_state, run.n_iter)
+        order = np.random.default_rng([self.random_state, run.n_iter]).permutation(pieces.n_samples)
+        loss, mistakes = stochastic_pass(pieces, run.state, order, self.parallel)
+        run.count()
+        previous = run.history[-1].primal if run.history else np.inf
+        same = "relative change over 1 epoch" if abs(previous - loss) < self.tol * abs(loss) else ""
+        return Progress(loss, -np.inf, estimate="no mistakes" if mistakes == 0 else same)
+
+    def weights(self, problem: Any, run: PassRun[PassState]) -> np.ndarray:
+        """The average of the weights of all steps."""
+        return run.state.weights(True)

@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from palmette.errors import MissingCapability
+from palmette.contracts.problem import Problem
+from palmette.contracts.solver import Callback, Progress, RunState, Step
 from palmette.objectives.certificate import CutPool
-from palmette.objectives.problem import Problem, first_point, name_of, require_convex
+from palmette.objectives.problem import first_point
 from palmette.registry import register
-from palmette.solvers.base import (
-    Callback,
-    Recorder,
-    Result,
-    Step,
-    check_settings,
-    contradicted,
-    warn_unconverged,
-)
-from palmette.solvers.scaling import ScaledProblem, solve_in_scale
+from palmette.solvers.driver import Driven, same_problem
+from palmette.solvers.scaling import ScaledProblem, in_scale
 
 WINDOW = 10  # iterations between two lower bounds; epochs over which pieces are compared
 SLOW = f"relative change over {WINDOW} epochs"
@@ -33,8 +25,8 @@ _ROUNDING = 1e-13  # relative difference of values that proves nothing
 _SMALL = 1e-5  # relative gap or subgradient at which a run that is stuck has arrived
 
 
-@dataclass
-class ProximalState:
+@dataclass(kw_only=True)
+class ProximalState(RunState):
     """Where a run stands; plain data."""
 
     w: np.ndarray
@@ -49,14 +41,12 @@ class ProximalState:
     last_w: np.ndarray
     last_gradient: np.ndarray
     momentum: float = 1.0
-    n_iter: int = 0
-    n_oracle: int = 1
-    history: tuple[Step, ...] = ()
+    n_oracle: float = 1
 
 
 @register("solver")
 @dataclass(frozen=True)
-class Proximal:
+class Proximal(Driven):
     """Minimise ``loss(w) + R(w)`` for a smooth loss and any penalty with a proximal step.
 
     An iteration extrapolates from the last two points, ``v = w + b (w - w_last)``, takes the gradient there,
@@ -96,59 +86,80 @@ class Proximal:
     random_state: int = 0
     callbacks: Sequence[Callback] = field(default=())
 
-    def __post_init__(self) -> None:
-        check_settings(self, positive=("max_iter",), not_negative=("tol", "random_state"))
+    name: ClassVar[str] = "proximal"
+    needs: ClassVar = ("convex", "smooth")
+    not_negative: ClassVar = ("tol", "random_state")
+    rounding: ClassVar[float] = _SMALL
 
-    def solve(
-        self, problem: Problem, w0: np.ndarray | None = None, state: ProximalState | None = None
-    ) -> Result:
-        """Minimise from ``w0`` (zero by default), or go on from the ``state`` of an earlier result.
+    def prepare(self, problem: Any) -> Any:
+        """The problem in good coordinates."""
+        return in_scale(problem)
 
-        Returns
-        -------
-        Result
-            With the best point met. ``state`` is not changed: the same one may be resumed again.
-        """
-        require_convex(problem, "proximal")
-        if not problem.smooth:
-            raise MissingCapability(
-                f"proximal needs a smooth loss, and {name_of(problem)} is not: use CRF, or solver='stochastic' without "
-                "a group lasso"
-            )
-        return solve_in_scale(self, problem, w0, state)
+    def begin(self, problem: Problem, w0: np.ndarray | None) -> ProximalState:
+        """The state of a new run."""
+        w = first_point(problem, w0)
+        loss, gradient = problem.loss(w)
+        primal = loss + problem.regularizer.value(w)
+        if not np.isfinite(primal):
+            raise ValueError(f"proximal cannot start: the objective is {primal} at the first point")
+        pool = CutPool(problem.regularizer)
+        if not _cuts(problem):
+            pool.add(loss, gradient, w)
+        steepness = float(np.linalg.norm(problem.regularizer.min_norm_subgradient(w, gradient)))
+        return ProximalState(
+            w=w, loss=loss, gradient=gradient, primal=primal, pool=pool, steepness=steepness, best_w=w, best=primal,
+            last_w=w, last_gradient=gradient, curvature=steepness or 1.0,  # so that the first step is about one long
+        )  # fmt: skip
 
-    def run(self, problem: Problem, w0: np.ndarray | None, state: ProximalState | None) -> Result:
-        """:meth:`solve` in the coordinates of ``problem``."""
-        run = _begun(problem, w0) if state is None else _resumed(problem, state)
-        recorder = Recorder(self.callbacks, run.history)
-        last = run.n_iter + self.max_iter
-        in_pieces = _cuts(problem)
-        reason = "" if in_pieces else self._reached(problem, run)
-        while not reason:
-            stuck = not (self._cut_step(problem, run) if in_pieces else _step(problem, run))
-            if stuck:
-                reason = "machine precision" if self._near(problem, run) else "line search"
-                break
-            run.n_iter += 1
-            if not in_pieces:
-                run.pool.add(run.loss, run.gradient, run.w)
-                if run.n_iter % WINDOW == 0 or run.n_iter == last:
-                    reason = self._reached(problem, run)
-            stop = recorder.record(run.n_iter, run.n_oracle, run.best, run.pool.best, lambda: run.best_w)
-            if in_pieces and _settled(recorder.history, self.tol):
-                reason = SLOW
-            elif stop:
-                reason = reason or "callback"
-            elif run.n_iter == last:
-                reason = reason or "max_iter"
-        return self._finished(run, recorder, reason)
+    def resumed(self, problem: Problem, state: ProximalState, w0: np.ndarray | None = None) -> ProximalState:
+        """A copy of the state of an earlier run, to go on from."""
+        same_problem(problem, state.pool.regularizer)
+        return state.copy()
 
-    def _reached(self, problem: Problem, run: ProximalState) -> str:
+    def step(self, problem: Problem, run: ProximalState, last: int) -> Progress:
+        """One accepted step, or a word on why there is none."""
+        in_pieces, estimate, failure = _cuts(problem), "", ""
+        if run.n_iter == 0 and not in_pieces and (start := self._reached(problem, run)):
+            return start
+        if not (self._cut_step(problem, run) if in_pieces else _step(problem, run)):
+            if self._near(problem, run):
+                estimate = "machine precision"
+            else:
+                failure = "line search"
+            return self._progress(run)._replace(estimate=estimate, failure=failure)
+        run.n_iter += 1
+        if not in_pieces:
+            run.pool.add(run.loss, run.gradient, run.w)
+            if run.n_iter % WINDOW == 0 or run.n_iter == last:
+                return self._reached(problem, run) or self._progress(run)
+        elif _settled([*run.history[1 - WINDOW :], self._progress(run)], self.tol):
+            estimate = SLOW
+        return self._progress(run)._replace(estimate=estimate)
+
+    def finish(self, problem: Problem, run: ProximalState, reason: str) -> Progress:
+        """The bound of all cuts met."""
+        run.pool.lower_bound()
+        return self._progress(run)
+
+    def weights(self, problem: Problem, run: ProximalState) -> np.ndarray:
+        """The best point."""
+        return run.best_w
+
+    def remedy(self, problem: Problem, reason: str) -> str:
+        """What helps a run that did not converge."""
+        return "Check the gradient." if reason == "line search" else "Increase max_iter, tol or l2."
+
+    @staticmethod
+    def _progress(run: ProximalState) -> Progress:
+        return Progress(run.best, run.pool.best)
+
+    def _reached(self, problem: Problem, run: ProximalState) -> Progress | None:
+        """The present point if it is proven, or estimated, to be good enough."""
         gap, left = _distance(problem, run)
         if gap <= self.tol * abs(run.best):
-            return "gap"
+            return self._progress(run)
         estimate = not np.isfinite(gap) and left <= self.tol * run.steepness and run.n_iter > 0
-        return "subgradient" if estimate else ""
+        return self._progress(run)._replace(estimate="subgradient") if estimate else None
 
     def _near(self, problem: Problem, run: ProximalState) -> bool:
         """Whether no more than rounding was to be gained; with a wrong gradient it is not so."""
@@ -178,24 +189,6 @@ class Proximal:
         run.curvature *= _FORGET
         return True
 
-    def _finished(self, run: ProximalState, recorder: Recorder, reason: str) -> Result:
-        history, lower = recorder.history, run.pool.lower_bound()
-        if history and history[-1].n_iter == run.n_iter:
-            history[-1] = history[-1]._replace(n_oracle=run.n_oracle, lower=lower)
-        else:
-            recorder.record(run.n_iter, run.n_oracle, run.best, lower, lambda: run.best_w)
-        run.history, step = tuple(history), history[-1]
-        doubtful = reason in ("subgradient", "machine precision") and contradicted(step, self.tol)
-        if doubtful or reason in ("max_iter", "line search"):
-            remedy = "Check the gradient." if reason == "line search" else "Increase max_iter, tol or l2."
-            bound = "no bound" if np.isnan(step.gap) else f"relative gap {step.gap / abs(step.primal):.2e}"
-            warn_unconverged(
-                f"proximal stopped after {run.n_iter} iterations ({reason}) at objective {step.primal:.6g} with "
-                f"{bound}, tol={self.tol:g}. {remedy}"
-            )
-        converged = reason not in ("max_iter", "line search", "callback") and not doubtful
-        return Result(run.best_w, step, run.history, converged, reason, run)
-
 
 def _distance(problem: Problem, run: ProximalState) -> tuple[float, float]:
     """The proven gap of the best point, and the length of the shortest subgradient at the present one."""
@@ -203,31 +196,6 @@ def _distance(problem: Problem, run: ProximalState) -> tuple[float, float]:
     subgradient = reg.min_norm_subgradient(run.w, run.gradient)
     run.pool.prove(run.primal - reg.residual_bound(subgradient))
     return run.best - run.pool.lower_bound(), float(np.linalg.norm(subgradient))
-
-
-def _begun(problem: Problem, w0: np.ndarray | None) -> ProximalState:
-    w = first_point(problem, w0)
-    loss, gradient = problem.loss(w)
-    primal = loss + problem.regularizer.value(w)
-    if not np.isfinite(primal):
-        raise ValueError(f"proximal cannot start: the objective is {primal} at the first point")
-    pool = CutPool(problem.regularizer)
-    if not _cuts(problem):
-        pool.add(loss, gradient, w)
-    steepness = float(np.linalg.norm(problem.regularizer.min_norm_subgradient(w, gradient)))
-    # The first step is about one long.
-    return ProximalState(
-        w, loss, gradient, primal, steepness or 1.0, pool, steepness, w, primal, last_w=w, last_gradient=gradient
-    )  # fmt: skip
-
-
-def _resumed(problem: Problem, state: ProximalState) -> ProximalState:
-    if not problem.regularizer.same_as(state.pool.regularizer):
-        raise ValueError(
-            "this state belongs to a problem with other weights or penalties; start from its point instead: "
-            "solve(problem, w0=result.w)"
-        )
-    return copy.deepcopy(state)
 
 
 def _grown(momentum: float) -> tuple[float, float]:
@@ -283,7 +251,7 @@ def _in_pieces(problem: Any, seed: int, epoch: int) -> Any:
     return problem.cut_anew(seed, epoch)
 
 
-def _settled(history: Sequence[Step], tol: float) -> bool:
+def _settled(history: Sequence[Step | Progress], tol: float) -> bool:
     """Whether the objectives of the last five epochs are, on average, those of the five before."""
     if len(history) < WINDOW:
         return False

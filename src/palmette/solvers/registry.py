@@ -8,7 +8,7 @@ from dataclasses import fields, is_dataclass, replace
 from numbers import Integral, Real
 from typing import Any
 
-from palmette.solvers.base import Callback
+from palmette.contracts.solver import Callback
 
 HOME = {
     "dual": ("palmette.solvers.dual", "DualAscent"),
@@ -31,17 +31,27 @@ HOME = {
     "arow": ("palmette.solvers.arow", "AROW"),
 }
 
-_CONVEX = ("bundle", "n_slack", "one_slack", "pegasos", "stochastic", "subgradient")
-# The solvers that serve each loss; a test fits with all of them, and sees all others refuse.
-SERVING = {
-    "log": ("auto", *_CONVEX, "dual", "lbfgs", "proximal"),
-    "hinge": ("auto", *_CONVEX, "frank_wolfe", "linear_program", "multiclass_dual", "smo"),
-    "rescaled hinge": ("auto", *_CONVEX, "linear_program"),
-    "soft_hinge": ("auto", *_CONVEX, "lbfgs", "proximal"),
-    "ramp": ("auto", "cccp", "pegasos", "stochastic", "subgradient"),
-    "kernel": ("auto", "frank_wolfe", "kernel_frank_wolfe"),
-    "perceptron": ("arow", "passive_aggressive", "perceptron", "stochastic"),
-    "Plackett-Luce": ("auto", *_CONVEX, "lbfgs", "proximal"),
+# What solvers may need of a loss, and what each has; a test fits with all that serve, and sees the others refuse.
+_OF_LOSSES = {
+    "convex",
+    "smooth",
+    "polyhedral",
+    "margin_hinge",
+    "log",
+    "difference",
+    "mistakes",
+    "kernel",
+    "l2",
+}
+LOSSES = {
+    "log": {"convex", "smooth", "log", "l2"},
+    "hinge": {"convex", "polyhedral", "margin_hinge", "l2"},
+    "rescaled hinge": {"convex", "polyhedral", "l2"},
+    "soft_hinge": {"convex", "smooth", "l2"},
+    "ramp": {"difference", "l2"},
+    "kernel": {"kernel"},
+    "perceptron": {"mistakes"},
+    "Plackett-Luce": {"convex", "smooth", "l2"},
 }
 _ONE_LABEL = ("multiclass_dual",)  # an output is a single label
 _LABELLED = ("dual", "smo")  # an output is one label per position
@@ -54,10 +64,14 @@ def serving(loss: str, structure: Any) -> list[str]:
     >>> serving("ramp", Chain())
     ['auto', 'cccp', 'pegasos', 'stochastic', 'subgradient']
     """
-    names = set(SERVING[loss])
+    if loss == "kernel":
+        return ["auto", "frank_wolfe", "kernel_frank_wolfe"]
+    names = {name for name in HOME if _OF_LOSSES.intersection(solver_class(name)().needs) <= LOSSES[loss]}
+    if loss != "perceptron":
+        names.add("auto")
     if structure.layout != "items":
         names -= set(_ONE_LABEL)
-    if hasattr(structure, "make_codec"):
+    if not structure.label_per_row:
         names -= set(_LABELLED)
     return sorted(names)
 

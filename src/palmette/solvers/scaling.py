@@ -16,16 +16,12 @@ mean, ``b_k' = b_k + sum_j mean_j w_jk``, which centres the column and leaves th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from palmette.data.batch import SparseRows
 from palmette.loops import find
-from palmette.objectives.problem import first_point
-from palmette.solvers.base import Result
 
 # What does not depend on the coordinates.
 _SAME = {"convex", "decomposition", "samples", "scorer", "structure", "surrogate"}
@@ -91,31 +87,6 @@ class ScaledProblem:
         if self.centring is not None:
             weights, mean, bias = self.centring
             w += sign * np.bincount(bias, mean * w[weights], len(w))
-
-    def seen_by(self, callbacks: Sequence[Callable]) -> tuple[Callable, ...]:
-        """Callbacks that see weights in place of ``v``."""
-        return tuple(map(self._outward_for, callbacks))
-
-    def _outward_for(self, callback: Callable) -> Callable:
-        if not getattr(callback, "sees_weights", False):
-            return callback
-
-        def shown(step: Any, weights: Callable[[], np.ndarray]) -> Any:
-            return callback(step, lambda: self.outward(weights()))
-
-        shown.sees_weights = True  # type: ignore[attr-defined]
-        return shown
-
-
-def solve_in_scale(solver: Any, problem: Any, w0: np.ndarray | None, state: Any) -> Result:
-    """``solver.run(problem, w0, state)`` in good coordinates; result and callbacks are in the given ones."""
-    scaled = in_scale(problem)
-    if scaled is problem:
-        return solver.run(problem, w0, state)
-    start = None if w0 is None else scaled.inward(first_point(problem, w0))
-    inner = replace(solver, callbacks=scaled.seen_by(solver.callbacks))
-    result = inner.run(scaled, start, state)
-    return replace(result, w=scaled.outward(result.w))
 
 
 def in_scale(problem: Any) -> Any:

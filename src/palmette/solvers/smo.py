@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from palmette.errors import MissingCapability
 from palmette.loops import find
@@ -44,7 +44,7 @@ class SMO(BlockAscent):
 
     max_iter: int = 5000
 
-    name = "smo"
+    name: ClassVar[str] = "smo"
 
     def blocks_of(self, problem: Any) -> Blocks:
         """The fastest steps that serve a problem."""
@@ -52,7 +52,7 @@ class SMO(BlockAscent):
         loop = find(self.name, problem)
         if loop is None:
             raise MissingCapability(
-                f"smo has no dual variables for {problem.structure!r:.80}: it supports chains of order 1, Multiclass "
-                "and Graph; use solver='frank_wolfe'"
+                f"smo has no dual variables for {problem.structure!r:.80}: use it with chains of order 1, Multiclass "
+                "or Graph; use solver='frank_wolfe'"
             )
         return loop(problem)

@@ -2,30 +2,52 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from numbers import Real
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from palmette.contracts.structure import require
+from palmette.contracts.solver import Callback, Progress
 from palmette.loops.stochastic_pass import DTYPES, PassState, check_choices, stochastic_pass
 from palmette.objectives.certificate import CutPool
-from palmette.objectives.problem import bounded_loss, is_convex, is_l1_alone, require_separable, who_takes
+from palmette.objectives.problem import bounded_loss, is_convex, is_l1_alone, who_takes
 from palmette.registry import register
-from palmette.solvers.base import Callback, Recorder, Result, check_settings, contradicted, warn_unconverged
+from palmette.solvers.driver import Driven
 from palmette.solvers.nonconvex_start import first_weights
+from palmette.solvers.online import PassRun
 
 FIRST_EPOCHS = 20  # on the convex part of a loss that is not convex, where no weights are given
 HALVINGS = 40  # of the largest weight, after which weights are zero in single precision anyway
 RATES = {"adagrad": (0.01, 0.03, 0.1, 0.3, 1.0), "sgd": (0.001, 0.01, 0.1, 1.0)}
 
 
+@dataclass(kw_only=True)
+class StochasticRun(PassRun[PassState]):
+    """Where a run stands; plain data."""
+
+    pool: CutPool | None  # None where there is no bound
+    primal: float = np.nan  # at the last check, before the first one NaN
+    previous: tuple[float, float] = (np.inf, np.inf)  # objectives at the two checks before
+    final: np.ndarray | None = None  # the weights returned, where they are not the present ones
+
+    @property
+    def lower(self) -> float:
+        """Proven bound, NaN where there is none."""
+        return np.nan if self.pool is None else self.pool.best
+
+    def copy(self) -> Self:
+        """An independent copy."""
+        return replace(super().copy(), pool=copy.deepcopy(self.pool))
+
+
 @register("solver")
 @dataclass(frozen=True)
-class Stochastic:
+class Stochastic(Driven):
     """One sample, one step: good weights after few passes, a bound on what is left at the end.
 
     At step s on sample i the weights that the sample touches move by ``-rate_s (gradient of loss_i + its share of
@@ -44,9 +66,9 @@ class Stochastic:
     max_iter : int
         Epochs.
     tol : float
-        Relative suboptimality to reach: the run stops when the proven gap, or the relative decrease over two checks
-        (``check_every`` epochs apart each), reaches it. With L1, ``converged`` is true only where the gap proves it: a
-        slow decrease says little there. Nor is it where the proven gap is above 1 %.
+        Relative suboptimality wanted: the run stops when the proven gap, or the relative decrease over two checks
+        (``check_every`` epochs apart each), reaches it. The decrease is an estimate: against a proven gap above
+        ``10 tol`` the run is not converged.
     check_every : int
         Epochs between two full passes, which give objective and bound.
     parallel : {None, "sharded", "lock_free"}
@@ -77,111 +99,103 @@ class Stochastic:
     random_state: int = 0
     callbacks: Sequence[Callback] = field(default=())
 
+    name: ClassVar[str] = "stochastic"
+    needs: ClassVar = ("samples", "separable")
+    positive: ClassVar = ("max_iter", "check_every")
+    not_negative: ClassVar = ("tol", "random_state")
+    unit: ClassVar[str] = "epochs"
+
     def __post_init__(self) -> None:
-        positive = ("max_iter", "check_every") if self.rate == "auto" else ("max_iter", "check_every", "rate")
-        check_settings(self, positive=positive, not_negative=("tol", "random_state"))
+        super().__post_init__()
         check_choices(self)
         if self.rule not in RATES:
             raise ValueError(f"rule must be one of {sorted(RATES)}, got {self.rule!r}")
+        if self.rate != "auto" and not (isinstance(self.rate, Real) and self.rate > 0):
+            raise ValueError(f"Stochastic: rate must be a number > 0 or 'auto', got {self.rate!r}")
 
-    def solve(self, problem: Any, w0: np.ndarray | None = None, state: dict | None = None) -> Result:
-        """Minimise ``problem``; ``state`` of an earlier result goes on where that stopped."""
-        require(problem, ("loss", "sample_loss"), user="stochastic", remedy="Choose another solver.")
-        require_separable(problem, "stochastic")
-        if state is None and w0 is None and not is_convex(problem):
+    def begin(self, problem: Any, w0: np.ndarray | None) -> StochasticRun:
+        """The state of a new run."""
+        if w0 is None and not is_convex(problem):
             w0 = self._first_weights(problem)
-        current = self._start(problem, w0) if state is None else state["pass"].copy()
-        recorder = Recorder(self.callbacks, () if state is None else state["history"])
+        proves = is_convex(problem) and problem.decomposition is None
+        pool = CutPool(problem.regularizer) if proves else None
+        return StochasticRun.of(self._start(problem, w0), pool=pool)
+
+    def step(self, problem: Any, run: StochasticRun, last: int) -> Progress:
+        """An epoch, and now and then a look at objective and bound."""
+        state, epoch = run.state, run.n_iter
+        run.final = None
+        if self.averaged and epoch & (epoch - 1) == 0:  # 0, 1, 2, 4, 8, ...: start the average afresh
+            state.restart_average()
         if problem.decomposition is not None:
-            return self._solve_pieces(problem, current, recorder)
-        pool = CutPool(problem.regularizer) if is_convex(problem) else None
-        lower = (np.nan if pool is None else -np.inf) if state is None else state["lower"]
-        previous = (np.inf, np.inf) if state is None else state["previous"]
-        n_oracle = 0.0 if state is None else state["n_oracle"]
-        epoch, last = current.epoch, current.epoch + self.max_iter
-        reason, w, primal = "max_iter", current.weights(self.averaged), np.nan
-        while epoch < last:
-            if self.averaged and epoch & (epoch - 1) == 0:  # 0, 1, 2, 4, 8, ...: start the average afresh
-                current.restart_average()
-            stochastic_pass(problem, current, self._order(problem, epoch), self.parallel)
-            epoch = current.epoch = epoch + 1
-            n_oracle += 1
-            checking = epoch % self.check_every == 0 or epoch == last
-            if checking:
-                w = current.weights(self.averaged)
-                value, gradient, slack = bounded_loss(problem, w)
-                n_oracle += 1
-                primal = value + slack + problem.regularizer.value(w)
-                lower = _bound(pool, lower, value, gradient, w)
-            stop = recorder.record(epoch, n_oracle, primal, lower, lambda: current.weights(self.averaged))
-            if stop:
-                reason = "callback"
-                break
-            if checking:
-                if primal - lower <= self.tol * abs(primal):
-                    reason = "gap"
-                elif abs(previous[0] - primal) <= self.tol * abs(primal):
-                    reason = f"relative decrease over {2 * self.check_every} epochs"
-                previous = (previous[1], primal)
-                if reason != "max_iter":
-                    break
-        if reason == "callback" or np.isnan(primal):
-            w = current.weights(self.averaged)
-            value, gradient, slack = bounded_loss(problem, w)
-            primal = value + slack + problem.regularizer.value(w)
-            lower = _bound(pool, lower, value, gradient, w)
-        if problem.regularizer.has_l1:
-            w, primal, passes = thinned(problem, w, primal)
-            n_oracle += passes
-        recorder.history[-1] = recorder.history[-1]._replace(primal=primal, lower=lower, n_oracle=n_oracle)
-        return self._result(problem, w, recorder, reason, current, lower, previous, n_oracle)
+            return self._step_on_pieces(problem, run)
+        stochastic_pass(problem, state, self._order(problem, epoch), self.parallel)
+        run.count()
+        slow = False
+        if run.n_iter % self.check_every == 0 or run.n_iter == last:
+            run.n_oracle += 1
+            run.primal = self._look(problem, run)
+            slow = abs(run.previous[0] - run.primal) <= self.tol * abs(run.primal)
+            run.previous = (run.previous[1], run.primal)
+        estimate = f"relative decrease over {2 * self.check_every} epochs" if slow else ""
+        return Progress(run.primal, run.lower, estimate=estimate)
 
-    def _solve_pieces(self, problem: Any, current: PassState, recorder: Recorder) -> Result:
-        """Epochs on random pieces of the samples."""
-        epoch, last, reason = current.epoch, current.epoch + self.max_iter, ""
-        while not reason:
-            if self.averaged and epoch & (epoch - 1) == 0:
-                current.restart_average()
-            pieces = problem.cut_anew(self.random_state, epoch)
-            if self.rule == "sgd":
-                current.decay = 1.0 / pieces.n_samples  # by epochs, however many pieces one has
-            value, _ = stochastic_pass(pieces, current, self._order(pieces, epoch), self.parallel)
-            epoch = current.epoch = epoch + 1
-            primal = value + problem.regularizer.value(current.w)
-            previous = recorder.history[-1].primal if recorder.history else np.inf
-            if recorder.record(epoch, epoch, primal, np.nan, lambda: current.weights(self.averaged)):
-                reason = "callback"
-            elif abs(previous - primal) <= self.tol * abs(primal):
-                reason = "relative change over 1 epoch"
-            elif epoch == last:
-                reason = "max_iter"
-        w = current.weights(self.averaged)
-        if problem.regularizer.has_l1:  # by the objective on whole samples
-            w, *_ = thinned(problem, w, problem.loss(w)[0] + problem.regularizer.value(w))
-        return self._result(problem, w, recorder, reason, current, np.nan, (), epoch)
+    def _step_on_pieces(self, problem: Any, run: StochasticRun) -> Progress:
+        """An epoch on random pieces of the samples."""
+        pieces = problem.cut_anew(self.random_state, run.n_iter)
+        if self.rule == "sgd":
+            run.state.decay = 1.0 / pieces.n_samples  # by epochs, however many pieces one has
+        value, _ = stochastic_pass(pieces, run.state, self._order(pieces, run.n_iter), self.parallel)
+        run.count()
+        primal = value + problem.regularizer.value(run.state.w)
+        previous = run.history[-1].primal if run.history else np.inf
+        same = abs(previous - primal) <= self.tol * abs(primal)
+        return Progress(primal, np.nan, estimate="relative change over 1 epoch" if same else "")
 
-    def _result(self, problem, w, recorder, reason, current, lower, previous, n_oracle) -> Result:
-        step = recorder.history[-1]
-        if step.primal - step.lower <= self.tol * abs(step.primal) and reason != "callback":
-            reason = "gap"
-        thin = problem.regularizer.has_l1
-        estimated = reason not in ("max_iter", "callback") and not thin and not contradicted(step, self.tol)
-        converged = reason == "gap" or estimated
-        if not converged and reason != "callback":
-            bound = "" if np.isnan(step.gap) else f" with gap {step.gap:.3g}"
-            warn_unconverged(
-                f"stochastic stopped after {step.n_iter} epochs at objective {step.primal:.6g}{bound} ({reason}, "
-                f"tol={self.tol:g}). {_advice(problem, reason)}."
-            )
-        history = tuple(recorder.history)
-        state = {
-            "pass": current, "history": history, "lower": lower, "previous": previous, "n_oracle": n_oracle,
-        }  # fmt: skip
-        return Result(w, step, history, converged, reason, state)
+    def _look(self, problem: Any, run: StochasticRun) -> float:
+        """The objective at the weights that would be returned now; its cut improves the bound."""
+        w = run.state.weights(self.averaged)
+        value, gradient, slack = bounded_loss(problem, w)
+        if run.pool is not None:
+            run.pool.add(value, gradient, w)
+            run.pool.lower_bound()
+        return value + slack + problem.regularizer.value(w)
+
+    def finish(self, problem: Any, run: StochasticRun, reason: str) -> Progress | None:
+        """Objective and bound of the last weights; with L1, small weights become zero."""
+        if reason == "interrupted":
+            return None
+        in_pieces = problem.decomposition is not None
+        if in_pieces or not (reason == "callback" or np.isnan(run.primal)):
+            primal = run.primal
+        else:
+            primal = self._look(problem, run)
+        if not problem.regularizer.has_l1:
+            return None if in_pieces else Progress(primal, run.lower)
+        w = run.state.weights(self.averaged)
+        if in_pieces:  # by the objective on whole samples
+            run.final, *_ = thinned(problem, w, problem.loss(w)[0] + problem.regularizer.value(w))
+            return None
+        run.final, primal, passes = thinned(problem, w, primal)
+        return Progress(primal, run.lower, passes=passes)
+
+    def weights(self, problem: Any, run: StochasticRun) -> np.ndarray:
+        """The averaged or the present weights."""
+        return run.state.weights(self.averaged) if run.final is None else run.final
+
+    def remedy(self, problem: Any, reason: str) -> str:
+        """What helps a run that did not converge."""
+        other, bounded = who_takes(problem), problem.regularizer.strongly_convex or is_l1_alone(problem)
+        proves = is_convex(problem) and problem.decomposition is None and (problem.smooth or bounded)
+        if reason == "max_iter":
+            known = "Increase max_iter or tol"
+            return f"{known}, or {other}." if proves and problem.regularizer.has_l1 else f"{known}."
+        known = "A small decrease is not reliable with a gap above 10 tol"
+        return f"{known}: {other}." if proves else f"{known}."
 
     def _first_weights(self, problem: Any) -> np.ndarray:
         """Where descent on a loss that is not convex starts."""
-        if hasattr(problem.structure, "first_weights") or not hasattr(problem.surrogate, "convex_part"):
+        if problem.structure.can("first_weights") or not hasattr(problem.surrogate, "convex_part"):
             return first_weights(problem, None).w
         first = replace(self, max_iter=FIRST_EPOCHS, check_every=FIRST_EPOCHS, callbacks=())
         with warnings.catch_warnings():
@@ -209,17 +223,6 @@ class Stochastic:
         return replace(start, rate=best_rate, decay=decay)
 
 
-def _advice(problem: Any, reason: str) -> str:
-    """What to do about a run that proved nothing."""
-    other, bounded = who_takes(problem), problem.regularizer.strongly_convex or is_l1_alone(problem)
-    proves = is_convex(problem) and problem.decomposition is None and (problem.smooth or bounded)
-    if reason == "max_iter":
-        known = "Increase max_iter or tol"
-        return f"{known}, or {other}" if proves and problem.regularizer.has_l1 else known
-    known = "A small decrease is not reliable with l1, or with a gap above 1 %"
-    return f"{known}: {other}" if proves else known
-
-
 def thinned(problem: Any, w: np.ndarray, primal: float) -> tuple[np.ndarray, float, int]:
     """The weights with small ones zero, as many as the objective ``primal`` does not rise by; that, and the passes.
 
@@ -240,11 +243,3 @@ def thinned(problem: Any, w: np.ndarray, primal: float) -> tuple[np.ndarray, flo
         else:
             low = middle
     return w, primal, passes
-
-
-def _bound(pool: CutPool | None, lower: float, value: float, gradient: np.ndarray, w: np.ndarray) -> float:
-    """The best lower bound with one more cut; as it was where there are none."""
-    if pool is None:
-        return lower
-    pool.add(value, gradient, w)
-    return max(lower, pool.lower_bound())

@@ -4,20 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 
-from palmette.objectives.problem import (
-    Problem,
-    require_no_l1,
-    require_penalised,
-    require_separable,
-    require_whole,
-)
+from palmette.contracts.problem import Problem
+from palmette.contracts.solver import Callback, Progress
 from palmette.registry import register
-from palmette.solvers.base import Callback, Recorder, Result, check_settings, warn_unconverged
 from palmette.solvers.descent_state import DescentState
-from palmette.solvers.maxima import INEXACT, warn_inexact
+from palmette.solvers.driver import Driven
 from palmette.solvers.nonconvex_start import first_weights
 
 FIRST_WISH = (
@@ -41,12 +36,11 @@ class SubgradientState(DescentState):
     wish: float = np.nan  # decrease hoped for
     mark: float = np.inf  # best objective when it was last changed
     misses: int = 0
-    n_iter: int = 0
 
 
 @register("solver")
 @dataclass(frozen=True)
-class Subgradient:
+class Subgradient(Driven):
     """Minimise ``J(w) = loss(w) + sum_j (l2_j / 2) w_j^2`` by steps against whole subgradients, of Polyak's length.
 
     With a subgradient ``g`` of the objective, ``w <- w - (J(w) - target) / |g|^2 g``. The target is the lower bound
@@ -65,7 +59,7 @@ class Subgradient:
         Iterations of one call, each one pass over the data (and one more for every average tried).
     tol : float
         Relative gap at which the run stops (``reason="gap"``). Where the target is an adaptive one, the run stops when
-        the decrease hoped for is below ``tol`` times the objective (``reason="decrease hoped for"``): an estimate.
+        the decrease hoped for is below ``tol`` times the objective (``"decrease hoped for"``): an estimate.
     radius : float, optional
         Points are projected to ``|w| <= radius``.
     sphere : bool
@@ -100,58 +94,43 @@ class Subgradient:
     check_every: int = 10
     callbacks: Sequence[Callback] = field(default=())
 
+    name: ClassVar[str] = "subgradient"
+    positive: ClassVar = ("max_iter", "check_every")
+
     def __post_init__(self) -> None:
-        positive = ("max_iter", "check_every") + (() if self.radius is None else ("radius",))
-        check_settings(self, positive=positive, not_negative=("tol",))
+        super().__post_init__()
+        if self.radius is not None and not self.radius > 0:
+            raise ValueError(f"Subgradient: radius must be a number > 0, got {self.radius!r}")
         if self.sphere and self.radius is None:
             raise ValueError("Subgradient: sphere=True needs the radius of the sphere, got radius=None")
 
-    def solve(
-        self, problem: Problem, w0: np.ndarray | None = None, state: SubgradientState | None = None
-    ) -> Result:
-        """Minimise from ``w0`` (zero by default), or go on from the ``state`` of an earlier result (which is kept)."""
-        self._check(problem)
-        run = self._start(problem, w0) if state is None else state.resumed(problem)
-        recorder = Recorder(self.callbacks, run.history)
-        last, reason = run.n_iter + self.max_iter, ""
-        while not reason:
-            stationary = self._iterate(problem, run)
-            stop = recorder.record(run.n_iter, run.n_oracle, run.primal, run.lower, lambda: run.best_w)
-            if run.primal - run.lower <= self.tol * abs(run.primal):
-                reason = "gap"
-            elif stationary:
-                reason = "stationary point"
-            elif run.wish <= self.tol * abs(run.best):
-                reason = "decrease hoped for"
-            elif stop:
-                reason = "callback"
-            elif run.n_iter == last:
-                reason = "max_iter"
-            elif run.ends(problem, self.tol):
-                reason = INEXACT
-        run.history = tuple(recorder.history)
-        step = run.history[-1]
-        if reason == INEXACT:
-            warn_inexact("subgradient", f"{run.n_iter} iterations", step, self.tol)
-        if reason == "max_iter":
-            left = step.gap if np.isfinite(step.gap) else run.wish
-            what = "gap" if np.isfinite(step.gap) else "decrease hoped for"
-            warn_unconverged(
-                f"subgradient stopped after {run.n_iter} iterations at objective {step.primal:.6g} with relative "
-                f"{what} {left / abs(step.primal):.2e} > tol={self.tol:g}. Increase max_iter, tol or l2."
-            )
-        return Result(
-            run.best_w, step, run.history, reason not in ("max_iter", "callback", INEXACT), reason, run
-        )
+    @property
+    def needs(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Without a radius, steps divide by the penalty."""
+        return ("separable", "whole", "no_l1", *(("l2",) if self.radius is None else ()))
 
-    def _check(self, problem: Problem) -> None:
-        require_separable(problem, "subgradient")
-        require_whole(problem, "subgradient")
-        require_no_l1(problem, "subgradient")
-        if self.radius is None:
-            require_penalised(problem, "subgradient")
+    def resumed(
+        self, problem: Problem, state: SubgradientState, w0: np.ndarray | None = None
+    ) -> SubgradientState:
+        """A copy of the state of an earlier run, to go on from."""
+        return state.resumed(problem)
 
-    def _start(self, problem: Problem, w0: np.ndarray | None) -> SubgradientState:
+    def step(self, problem: Problem, run: SubgradientState, last: int) -> Progress:
+        """One step, and now and then a look at the average."""
+        stationary = self._iterate(problem, run)
+        hoped = "decrease hoped for" if run.wish <= self.tol * abs(run.best) else ""
+        return run.progress._replace(estimate="stationary point" if stationary else hoped)
+
+    def ends(self, problem: Problem, run: SubgradientState) -> bool:
+        """Whether only better maxima would close the gap, and there are none."""
+        return run.ends(problem, self.tol)
+
+    def weights(self, problem: Problem, run: SubgradientState) -> np.ndarray:
+        """The best point."""
+        return run.best_w
+
+    def begin(self, problem: Problem, w0: np.ndarray | None) -> SubgradientState:
+        """The state of a new run."""
         w, n_oracle = first_weights(problem, w0, scaled=not self.sphere)
         if self.sphere and not w.any():
             w, n_oracle = -problem.loss(w)[1], n_oracle + 1

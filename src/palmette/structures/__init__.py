@@ -8,6 +8,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from palmette.contracts.reductions import REDUCTIONS
+
 _HOME = {
     "palmette.contracts.structure": ("Best", "Expectation", "Structure", "require"),
     "palmette.structures.chain.chain": ("Chain",),
@@ -26,7 +28,6 @@ _HOME = {
     "palmette.structures.segments.tables": ("SegmentRestriction", "SegmentTables"),
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
-LOSSES = _HOME["palmette.structures.ranking.losses"]  # which palmette.losses offers, too
 
 __all__ = sorted(_MODULE_OF)
 
@@ -64,6 +65,16 @@ if TYPE_CHECKING:
     from palmette.structures.segments.semi_markov import SemiMarkov as SemiMarkov
     from palmette.structures.segments.tables import SegmentRestriction as SegmentRestriction
     from palmette.structures.segments.tables import SegmentTables as SegmentTables
+
+
+def _paths_as_chains(data: Any, scorer: Any) -> tuple[Any, Any]:
+    """Graphs that are paths are trained as chains; imported when a graph is first trained."""
+    from palmette.structures.paths_as_chains import simplified
+
+    return simplified(data, scorer)
+
+
+REDUCTIONS["palmette.structures.graph.graph.Graph"] = _paths_as_chains
 
 
 def __getattr__(name: str) -> Any:

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from palmette.contracts.training import Encoded
 from palmette.data.batch import Batch
-from palmette.estimators.training import Encoded
 from palmette.structures.chain.chain import Chain
 from palmette.structures.graph.batch import GraphBatch, GraphLayout
 from palmette.structures.graph.scorer import GraphScorer

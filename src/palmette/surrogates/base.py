@@ -19,6 +19,25 @@ class Evaluation(NamedTuple):
     slack: Any = 0.0  # one number per sample, or 0 for all
 
 
+class Rivals(NamedTuple):
+    """Outputs at which a maximum over outputs is attained: the loss is ``factor (f(rival) - f(true)) + cost``.
+
+    With the rivals fixed this is linear in the scores, and below the loss elsewhere.
+    """
+
+    codes: Any  # outputs of the batch, packed as the structure packs them
+    values: np.ndarray  # (n_samples,): the loss
+    factor: np.ndarray  # (n_samples,)
+
+    def evaluation(
+        self, structure: Any, theta: Any, true: Any, weight: np.ndarray, into: Any = None, slack: Any = 0.0
+    ) -> Evaluation:
+        """Value and subgradient; weighted counts are added to ``into`` if given."""
+        own = np.asarray(weight, float) * self.factor
+        counts = structure.count(theta, self.codes, weight=own, into=into)
+        return Evaluation(self.values, structure.count(theta, true, weight=-own, into=counts), slack)
+
+
 class Surrogate(Protocol):
     """An upper bound (or stand-in) for the task loss, non-negative by construction."""
 

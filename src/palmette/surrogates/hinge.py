@@ -28,7 +28,7 @@ class Hinge:
 
     def evaluate(self, structure: Any, theta: Any, true: Any, weight: np.ndarray) -> Evaluation:
         """Values and a subgradient of every sample."""
-        if self.task_loss.way != "parts" or not hasattr(structure, "relaxes"):
+        if self.task_loss.way != "parts" or structure.exact:
             rival, value = self.task_loss.augmented_best(structure, theta, true)
             return difference(structure, theta, true, rival, value, weight)
         cost = self.task_loss.cost(theta, true)  # type: ignore[attr-defined]
@@ -41,7 +41,9 @@ class Hinge:
         return Evaluation(value - structure.score(theta, true), counts, slack)
 
 
-def difference(structure, theta, true, rival, value, weight, into=None) -> Evaluation:
+def difference(
+    structure: Any, theta: Any, true: Any, rival: Any, value: Any, weight: Any, into: Any = None
+) -> Evaluation:
     """``value - f(true)`` and the counts of the rival minus those of the truth, added to ``into`` if given."""
     counts = structure.count(theta, rival, weight=weight, into=into)
     counts = structure.count(theta, true, weight=-weight, into=counts)

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from palmette.surrogates.base import Evaluation
-from palmette.surrogates.hinge import difference
+from palmette.surrogates.base import Evaluation, Rivals
 
 
 @dataclass(frozen=True)
@@ -24,5 +23,9 @@ class PerceptronLoss:
         self, structure: Any, theta: Any, true: Any, weight: np.ndarray, into: Any = None
     ) -> Evaluation:
         """Values and a subgradient of every sample."""
+        return self.rivals(structure, theta, true).evaluation(structure, theta, true, weight, into)
+
+    def rivals(self, structure: Any, theta: Any, true: Any) -> Rivals:
+        """The best outputs."""
         rival, value = structure.best(theta)
-        return difference(structure, theta, true, rival, value, weight, into)
+        return Rivals(rival, value - structure.score(theta, true), np.ones(len(value)))

@@ -9,7 +9,7 @@ import numpy as np
 
 from palmette.losses.base import BoundLoss
 from palmette.losses.rescaling import check_rescaling, rescaled_best, resolve_rescaling
-from palmette.surrogates.base import Evaluation
+from palmette.surrogates.base import Evaluation, Rivals
 
 
 @dataclass(frozen=True)
@@ -30,11 +30,17 @@ class _Rescaled:
         self, structure: Any, theta: Any, true: Any, weight: np.ndarray, into: Any = None
     ) -> Evaluation:
         """Values and a subgradient of every sample; weighted counts are added to ``into`` if given."""
+        rivals, slack = self._search(structure, theta, true)
+        return rivals.evaluation(structure, theta, true, weight, into, slack)
+
+    def rivals(self, structure: Any, theta: Any, true: Any) -> Rivals:
+        """The outputs found."""
+        return self._search(structure, theta, true)[0]
+
+    def _search(self, structure: Any, theta: Any, true: Any) -> tuple[Rivals, np.ndarray]:
         found = rescaled_best(self.task_loss, structure, theta, true, self.rescaling, margin=self.margin)
-        own = np.asarray(weight, float) * self.rescaling.gamma(found.losses)
-        counts = structure.count(theta, found.codes, weight=own, into=into)
-        counts = structure.count(theta, true, weight=-own, into=counts)
-        return Evaluation(found.values, counts, found.upper - found.values)
+        rivals = Rivals(found.codes, found.values, self.rescaling.gamma(found.losses))
+        return rivals, found.upper - found.values
 
 
 @dataclass(frozen=True)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from palmette.errors import MissingCapability
+from palmette.errors import InfeasibleError, MissingCapability
 from palmette.losses.base import BoundLoss
 from palmette.surrogates.base import Evaluation
+
+EPSILON = 1e-16  # probability that a sample without other outputs leaves to them
 
 
 @dataclass(frozen=True)
@@ -24,7 +27,7 @@ class SoftHinge:
     Parameters
     ----------
     task_loss : BoundLoss
-        A sum of costs of label parts, such as the Hamming loss.
+        A sum of costs of label parts, such as the Hamming loss, or the 0/1 loss.
     temperature : float
         Above 0.
 
@@ -49,31 +52,63 @@ class SoftHinge:
     def __post_init__(self) -> None:
         if not (isinstance(self.temperature, Real) and 0.0 < float(self.temperature) < np.inf):
             raise ValueError(f"temperature must be a finite number > 0, got {self.temperature!r}")
-        if not hasattr(self.task_loss, "cost"):
+        if self.task_loss.way not in ("parts", "contradiction"):
             raise MissingCapability(
-                "loss='soft_hinge' needs a task loss that is a sum over label parts, such as 'hamming': use that, or "
-                "loss='hinge'"
+                "loss='soft_hinge' needs a task loss that is a sum over label parts, such as 'hamming', or 'zero_one': "
+                "the sum over outputs weighted by another loss is not known. Use one of these, or loss='hinge'"
             )
 
     def evaluate(self, structure: Any, theta: Any, true: Any, weight: np.ndarray) -> Evaluation:
         """Values and gradient of every sample."""
+        if self.task_loss.way == "contradiction":
+            return self._of_zero_one(structure, theta, true, weight)
         t = self.temperature
         cost = self.task_loss.cost(theta, true)  # type: ignore[attr-defined]
         log_z, counts = structure.expectation(divided(theta, t), cost=divided(cost, t), weight=weight)
         counts = structure.count(theta, true, weight=-weight, into=counts)
         return Evaluation(t * log_z - structure.score(theta, true), counts)
 
+    def _of_zero_one(self, structure: Any, theta: Any, true: Any, weight: np.ndarray) -> Evaluation:
+        """The 0/1 loss: outputs that agree with the truth, and the others, whose sum is larger by ``e^(1/t)``."""
+        t = self.temperature
+        cold = divided(theta, t)
+        agrees, others = structure.agreeing(theta, true), structure.contradicting(theta, true)
+        log_z = structure.log_partition(cold, within=agrees)
+        try:
+            rest = structure.log_partition(cold, within=others) + 1.0 / t
+        except (
+            InfeasibleError
+        ):  # some sample has no other output: what all outputs have beyond the agreeing ones
+            whole = structure.log_partition(cold)
+            rest = whole + np.log(-np.expm1(np.minimum(log_z - whole, -EPSILON))) + 1.0 / t
+            others = None
+        total = np.logaddexp(log_z, rest)
+        share = np.exp(rest - total)
+        less = 1.0 - share
+        if others is None:  # the agreeing ones are among the outputs summed over
+            share = np.exp(whole + 1.0 / t - total)
+            less = less - (share - np.exp(rest - total))
+        counts = structure.expectation(cold, within=agrees, weight=weight * less).counts
+        more = structure.expectation(cold, within=others, weight=weight * share).counts
+        counts = structure.count(theta, true, weight=-weight, into=_by_scores(np.add, counts, more))
+        return Evaluation(t * total - structure.score(theta, true), counts)
+
 
 def divided(tables: Any, t: float) -> Any:
-    """Tables with all numbers divided by t, whatever parts a structure has; integers are places, not scores."""
+    """Tables with all numbers divided by t, whatever parts a structure has; whole numbers are places, not scores."""
+    return _by_scores(lambda scores: scores / t, tables)
+
+
+def _by_scores(function: Callable[..., np.ndarray], *tables: Any) -> Any:
+    """A function of the arrays of scores of tables, one after the other."""
     changed: dict[str, Any] = {}
-    for name in (own.name for own in fields(tables)):
-        value = getattr(tables, name)
-        if _holds_scores(value):
-            changed[name] = value / t
-        elif isinstance(value, tuple) and any(map(_holds_scores, value)):
-            changed[name] = tuple(each / t for each in value)
-    return replace(tables, **changed)
+    for name in (own.name for own in fields(tables[0])):
+        values = [getattr(each, name) for each in tables]
+        if _holds_scores(values[0]):
+            changed[name] = function(*values)
+        elif isinstance(values[0], tuple) and any(map(_holds_scores, values[0])):
+            changed[name] = tuple(map(function, *values))
+    return replace(tables[0], **changed)
 
 
 def _holds_scores(value: Any) -> bool:

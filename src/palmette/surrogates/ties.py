@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from palmette.surrogates.base import Evaluation
+from palmette.surrogates.base import Evaluation, Rivals
 from palmette.surrogates.hinge import difference
 from palmette.surrogates.perceptron import PerceptronLoss
 
@@ -28,8 +28,12 @@ class TieLoss:
         self, structure: Any, theta: Any, true: Any, weight: np.ndarray, into: Any = None
     ) -> Evaluation:
         """Values and a subgradient of every sample."""
+        return self.rivals(structure, theta, true).evaluation(structure, theta, true, weight, into)
+
+    def rivals(self, structure: Any, theta: Any, true: Any) -> Rivals:
+        """The best of the outputs that are as good as the true one."""
         rival, value = structure.best_equivalent(theta, true)
-        return difference(structure, theta, true, rival, value, weight, into)
+        return Rivals(rival, value - structure.score(theta, true), np.ones(len(value)))
 
 
 @dataclass(frozen=True)

@@ -54,7 +54,7 @@ def check_best_contradicting(case: Case) -> None:
         _check_extreme(Case(case.structure, limited, case.rng), "best_contradicting", max, annotation)
 
 
-def _differs(reference: Reference, annotation: list, s: int, y: Output) -> bool:
+def _differs(reference: Reference, annotation: list[Any], s: int, y: Output) -> bool:
     return reference.contradicts(y, annotation[s])
 
 
@@ -79,7 +79,7 @@ def check_k_best(case: Case) -> None:
                     problem.fail("k_best", s, expected, ranked)
 
 
-def _ranked(problem: Problem, result) -> list[list[tuple[Output, float]]]:
+def _ranked(problem: Problem, result: Any) -> list[list[tuple[Output, float]]]:
     found = []
     for s, ranked in enumerate(result):
         theta = problem.reference.select(problem.theta, [s])
@@ -99,7 +99,12 @@ def check_max_marginals(case: Case) -> None:
 
 
 def compare_parts(
-    problem: Problem, answer: str, s: int, expected: dict, found: dict, factor: float = 1.0
+    problem: Problem,
+    answer: str,
+    s: int,
+    expected: dict[str, Any],
+    found: dict[str, Any],
+    factor: float = 1.0,
 ) -> None:
     """Every part must have its number."""
     for part, wanted in expected.items():

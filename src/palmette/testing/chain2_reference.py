@@ -58,20 +58,20 @@ class SecondOrderReference(ChainReference):
         """Tables of some samples."""
         return replace(super().select(theta, samples), triple=_select(theta, theta.triple, samples))
 
-    def parts(self, theta: ChainTables, s: int, y: tuple[int, ...]) -> list[tuple]:
+    def parts(self, theta: ChainTables, s: int, y: tuple[int, ...]) -> list[tuple[Any, ...]]:
         """A part for every position, pair and triple of neighbours."""
         return super().parts(theta, s, y) + self._triples(y)
 
-    def _triples(self, y: tuple[int, ...]) -> list[tuple]:
+    def _triples(self, y: tuple[int, ...]) -> list[tuple[Any, ...]]:
         return [("triple", t, *labels) for t, labels in enumerate(zip(y, y[1:], y[2:]))]
 
-    def part_score(self, theta: ChainTables, s: int, part: tuple) -> float:
+    def part_score(self, theta: ChainTables, s: int, part: tuple[Any, ...]) -> float:
         """The potential of one part."""
         if part[0] != "triple":
             return super().part_score(theta, s, part)
         return 0.0 if theta.triple is None else float(theta.triple[_place(theta, s, part)])
 
-    def counts(self, theta: ChainTables, weights) -> ChainTables:
+    def counts(self, theta: ChainTables, weights: Any) -> ChainTables:
         """Weighted counts of the parts in theta's shape."""
         triple = np.zeros_like(theta.triple)
         pairs = ChainReference().counts(replace(theta, triple=None), weights)
@@ -81,7 +81,7 @@ class SecondOrderReference(ChainReference):
                     triple[_place(theta, s, part)] += weight
         return replace(pairs, triple=triple)
 
-    def read_parts(self, theta: ChainTables, tables: ChainTables) -> list[dict[tuple, float]]:
+    def read_parts(self, theta: ChainTables, tables: ChainTables) -> list[dict[tuple[Any, ...], float]]:
         """The entries of node, edge and triple."""
         expected = (sum(_n_triples(theta)), *(theta.n_labels,) * 3)
         if tables.triple is None or tables.triple.shape != expected:
@@ -191,7 +191,7 @@ def _n_triples(theta: ChainTables) -> list[int]:
     return [max(int(n) - 2, 0) for n in np.diff(theta.offsets)]
 
 
-def _place(theta: ChainTables, s: int, part: tuple) -> tuple[int, ...]:
+def _place(theta: ChainTables, s: int, part: tuple[Any, ...]) -> tuple[int, ...]:
     """The index of a triple's number."""
     _, t, *labels = part
     shared = theta.triple is not None and len(theta.triple) == 1
@@ -205,7 +205,7 @@ def _select(theta: ChainTables, triple: np.ndarray | None, samples: Sequence[int
     return triple[[sum(sizes[:s]) + t for s in samples for t in range(sizes[s])]]
 
 
-def _triple_numbers(triple: np.ndarray, theta: ChainTables, s: int) -> dict[tuple, float]:
+def _triple_numbers(triple: np.ndarray, theta: ChainTables, s: int) -> dict[tuple[Any, ...], float]:
     tables = replace(theta, triple=triple)
     labels = list(np.ndindex(*triple.shape[1:]))
     parts = [("triple", t, *ijk) for t in range(_n_triples(theta)[s]) for ijk in labels]

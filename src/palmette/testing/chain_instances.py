@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import cycle
+from typing import Any
 
 import numpy as np
 
@@ -11,41 +12,41 @@ from palmette.structures.positions.tables import ChainTables
 from palmette.testing.reference import Instance
 
 
-def _whole(rng, shape):
+def _whole(rng: Any, shape: Any) -> Any:
     return rng.integers(-2, 3, shape).astype(float)
 
 
-def _moderate(rng, shape):
+def _moderate(rng: Any, shape: Any) -> Any:
     return rng.normal(scale=2.0, size=shape)
 
 
-def _zeros(rng, shape):
+def _zeros(rng: Any, shape: Any) -> Any:
     return np.zeros(shape)
 
 
-def _huge(rng, shape):
+def _huge(rng: Any, shape: Any) -> Any:
     return rng.normal(scale=10.0 ** rng.uniform(6, 8), size=shape)
 
 
-def _huge_whole(rng, shape):
+def _huge_whole(rng: Any, shape: Any) -> Any:
     return 1e8 * rng.integers(-2, 3, shape)
 
 
-def _around_the_switch(rng, shape):
+def _around_the_switch(rng: Any, shape: Any) -> Any:
     return rng.uniform(0.0, 170.0, shape)  # node spread + 2 edge spreads is about 500
 
 
-def _around_the_node_switch(rng, shape):
+def _around_the_node_switch(rng: Any, shape: Any) -> Any:
     return rng.uniform(0.0, 505.0, shape)
 
 
-def _wide(rng, shape):
+def _wide(rng: Any, shape: Any) -> Any:
     return rng.uniform(
         0.0, 80.0, shape
     )  # fits products alone, and together with restrictions on short chains
 
 
-def _forbidding(rng, shape):
+def _forbidding(rng: Any, shape: Any) -> Any:
     return np.where(rng.random(shape) < 0.25, -np.inf, rng.normal(size=shape))
 
 
@@ -105,7 +106,11 @@ def item_instances(
 
 
 def draw_chains(
-    rng: np.random.Generator, scores: Sequence[Callable], n_labels: int, lengths: Sequence[int], shared: bool
+    rng: np.random.Generator,
+    scores: Sequence[Callable[..., Any]],
+    n_labels: int,
+    lengths: Sequence[int],
+    shared: bool,
 ) -> ChainTables:
     """Potentials drawn by ``scores``, one function a sample in turn; some output of each is not forbidden."""
     node, edge = [], []

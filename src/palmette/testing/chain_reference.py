@@ -57,7 +57,7 @@ class ChainReference(RowReference):
         """One batch of each kind."""
         return chain_instances(rng, self.n_labels, self.lengths)
 
-    def invalid(self, rng: np.random.Generator) -> Iterator[tuple[Instance, list[tuple]]]:
+    def invalid(self, rng: np.random.Generator) -> Iterator[tuple[Instance, list[tuple[Any, ...]]]]:
         """A sample without positions."""
         theta = ChainTables(rng.normal(size=(3, 2)), np.zeros((1, 2, 2)), np.array([0, 2, 2, 3]))
         yield Instance("a sample without positions", theta), [(0, 1), (), (1,)]
@@ -75,7 +75,7 @@ class ChainReference(RowReference):
 
     # -- outputs ----------------------------------------------------------------------------------------
 
-    def parts(self, theta: ChainTables, s: int, y: tuple[int, ...]) -> list[tuple]:
+    def parts(self, theta: ChainTables, s: int, y: tuple[int, ...]) -> list[tuple[Any, ...]]:
         """A part for every position and for every pair of neighbours."""
         nodes = [("node", t, label) for t, label in enumerate(y)]
         return nodes + [("edge", t, *pair) for t, pair in enumerate(zip(y, y[1:]))]
@@ -84,12 +84,12 @@ class ChainReference(RowReference):
         """Sum of the potentials of the parts."""
         return math.fsum(self.part_score(theta, s, part) for part in self.parts(theta, s, y))
 
-    def part_score(self, theta: ChainTables, s: int, part: tuple) -> float:
+    def part_score(self, theta: ChainTables, s: int, part: tuple[Any, ...]) -> float:
         """The potential of one part."""
         array, index = _place(theta, s, part)
         return float(array[index])
 
-    def counts(self, theta: ChainTables, weights) -> ChainTables:
+    def counts(self, theta: ChainTables, weights: Any) -> ChainTables:
         """Weighted counts of the parts in theta's shape."""
         out = self.zeros(theta)
         for s, weighted in enumerate(weights):
@@ -99,7 +99,7 @@ class ChainReference(RowReference):
                     array[index] += weight
         return out
 
-    def read_parts(self, theta: ChainTables, tables: ChainTables) -> list[dict[tuple, float]]:
+    def read_parts(self, theta: ChainTables, tables: ChainTables) -> list[dict[tuple[Any, ...], float]]:
         """The entries of node (rows, labels) and edge (edges, labels, labels)."""
         n_labels = theta.node.shape[1]
         n_edges = len(_edges(theta, range(len(theta))))
@@ -211,7 +211,7 @@ def _edge(theta: ChainTables, s: int, t: int) -> int:
     return sum(_length(theta, earlier) - 1 for earlier in range(s)) + t
 
 
-def _place(tables: ChainTables, s: int, part: tuple) -> tuple[np.ndarray, tuple[int, ...]]:
+def _place(tables: ChainTables, s: int, part: tuple[Any, ...]) -> tuple[np.ndarray, tuple[int, ...]]:
     """The array and the index that hold a part's number."""
     kind, t, *labels = part
     if kind == "node":
@@ -219,10 +219,10 @@ def _place(tables: ChainTables, s: int, part: tuple) -> tuple[np.ndarray, tuple[
     return tables.edge, (0 if len(tables.edge) == 1 else _edge(tables, s, t), *labels)
 
 
-def _by_part(tables: ChainTables, theta: ChainTables, s: int) -> dict[tuple, float]:
+def _by_part(tables: ChainTables, theta: ChainTables, s: int) -> dict[tuple[Any, ...], float]:
     """All parts of sample ``s`` that the tables speak of, and their numbers."""
     labels = range(theta.node.shape[1])
-    parts: list[tuple] = [("node", t, i) for t in range(_length(theta, s)) for i in labels]
+    parts: list[tuple[Any, ...]] = [("node", t, i) for t in range(_length(theta, s)) for i in labels]
     if len(tables.edge):
         parts += [("edge", t, i, j) for t in range(_length(theta, s) - 1) for i in labels for j in labels]
     places = ((part, _place(tables, s, part)) for part in parts)

@@ -14,7 +14,7 @@ from palmette.errors import MissingCapability
 from palmette.testing import best_checks, given_checks, sum_checks
 from palmette.testing.enumeration import Problem
 from palmette.testing.queries import Case
-from palmette.testing.reference import Instance, Reference, reference_for
+from palmette.testing.reference import Instance, Limit, Reference, reference_for
 
 CHECKS = {
     "best": best_checks.check_best,
@@ -75,8 +75,9 @@ def check_structure(
     with its definition; outputs too, and their order, where all sums are exact. Along the way: inputs stay as
     they are, a sample gets bitwise the same answer alone and in a batch, an empty batch has an empty answer,
     a restriction that leaves no output is an ``InfeasibleError`` that names the sample, draws repeat for a
-    seed and follow the distribution, ``f(y) = <theta, count(y)>``, and at zero potentials the log-partition
-    is the log of the number of outputs, so that each output is derived exactly once.
+    seed and follow the distribution, what :meth:`agreeing` and :meth:`contradicting` make of complete and of
+    partial annotations restricts every answer, ``f(y) = <theta, count(y)>``, and at zero potentials the
+    log-partition is the log of the number of outputs, so that each output is derived exactly once.
 
     Parameters
     ----------
@@ -125,7 +126,7 @@ def check_structure(
     checked: Counter[str] = Counter()
     n_cases = 0
     for instance in _instances(reference, rng, n_instances):
-        problems = list(_problems(reference, instance, rng))
+        problems = list(_problems(structure, reference, instance, rng))
         n_cases += len(problems)
         for name in present:
             for i, problem in enumerate(problems):
@@ -154,7 +155,9 @@ def _instances(reference: Reference, rng: np.random.Generator, n: int | None) ->
     return islice(chain.from_iterable(rounds), n)
 
 
-def _problems(reference: Reference, instance: Instance, rng: np.random.Generator) -> Iterator[Problem]:
+def _problems(
+    structure: Any, reference: Reference, instance: Instance, rng: np.random.Generator
+) -> Iterator[Problem]:
     """The batch as it is, with cost, with each restriction, with both, and some of it without samples."""
     theta = instance.theta
     plain = Problem(reference, instance)
@@ -164,6 +167,9 @@ def _problems(reference: Reference, instance: Instance, rng: np.random.Generator
     cost = reference.draw_cost(rng, theta, instance.exact)
     if cost is not None:
         yield Problem(reference, instance, cost, None, scores)
+    for limit in _annotated(structure, reference, theta, rng):
+        drawn = reference.draw_cost(rng, theta, instance.exact) if rng.random() < 0.5 else None
+        yield Problem(reference, instance, drawn, limit, scores)
     for limit in reference.draw_limits(rng, theta):
         yield Problem(reference, instance, None, limit, scores)
         cost = reference.draw_cost(rng, theta, instance.exact)
@@ -173,8 +179,28 @@ def _problems(reference: Reference, instance: Instance, rng: np.random.Generator
             yield both
 
 
+def _annotated(structure: Any, reference: Reference, theta: Any, rng: np.random.Generator) -> Iterator[Limit]:
+    """Restrictions that the structure makes of annotations: outputs that agree with them, and that contradict them."""
+    if not callable(getattr(structure, "agreeing", None)):
+        return
+    for annotation in reference.draw_annotations(rng, theta):
+        for name in ("agreeing", "contradicting"):
+            yield _limit(structure, reference, theta, annotation, name)
+
+
+def _limit(structure: Any, reference: Reference, theta: Any, annotation: list[Any], name: str) -> Limit:
+    def of(part: Any, samples: Sequence[int]) -> Any:
+        return getattr(structure, name)(part, reference.pack(part, [annotation[s] for s in samples]))
+
+    def allows(s: int, y: Any) -> bool:
+        return reference.contradicts(y, annotation[s]) == (name == "contradicting")
+
+    given = of(theta, range(len(annotation)))
+    return Limit(f"{name} {annotation}", given, allows, contradicting=name == "contradicting", of=of)
+
+
 def _check_refused(
-    structure: Any, reference: Reference, name: str, instance: Instance, outputs: Sequence
+    structure: Any, reference: Reference, name: str, instance: Instance, outputs: Sequence[Any]
 ) -> None:
     about_outputs = name in ("score", "log_proba", "count", "best_contradicting")
     codes = (reference.pack(instance.theta, outputs),) if about_outputs else ()

@@ -128,7 +128,8 @@ class Problem:
         limit, given = self.limit, None if self.limit is None else self.limit.given
         both = allows if limit is None else lambda s, y: limit.allows(s, y) and allows(s, y)
         name = name if limit is None else f"{limit.name}, {name}"
-        return Problem(self.reference, self.instance, self.cost, Limit(name, given, both), self.bare_scores)
+        fewer = Limit(name, given, both, of=None if limit is None else limit.of)
+        return Problem(self.reference, self.instance, self.cost, fewer, self.bare_scores)
 
     def select(self, samples: Sequence[int]) -> Problem:
         """Some of the samples as a problem of their own."""
@@ -137,12 +138,22 @@ class Problem:
             given = reference.select_cost(theta, cost.given, samples)
             cost = Cost(cost.name, given, [cost.parts[s] for s in samples])
         if limit is not None:
-            allows = limit.allows
-            given = None if limit.given is None else reference.select_within(theta, limit.given, samples)
-            limit = replace(limit, given=given, allows=lambda i, y: allows(samples[i], y))
+            limit = self._select_limit(limit, samples)
         name = f"{self.instance.name} (samples {list(samples)})"
         part = Instance(name, reference.select(theta, samples), self.instance.exact)
         return Problem(reference, part, cost, limit, [self.bare_scores[s] for s in samples])
+
+    def _select_limit(self, limit: Limit, samples: Sequence[int]) -> Limit:
+        allows, of = limit.allows, limit.of
+        if of is not None:
+            given = of(self.reference.select(self.theta, samples), samples)
+            deeper = lambda theta, places: of(theta, [samples[i] for i in places])  # noqa: E731
+        else:
+            given = limit.given
+            if given is not None:
+                given = self.reference.select_within(self.theta, given, samples)
+            deeper = None
+        return replace(limit, given=given, allows=lambda i, y: allows(samples[i], y), of=deeper)
 
     @cached_property
     def singles(self) -> list[Problem]:

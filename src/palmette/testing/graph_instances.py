@@ -122,7 +122,11 @@ def layout_of(shapes: Sequence[Shape]) -> GraphLayout:
 
 
 def draw_graphs(
-    rng: np.random.Generator, scores: Sequence[Callable], n_labels: int, shapes: Sequence[Shape], tables: str
+    rng: np.random.Generator,
+    scores: Sequence[Callable[..., Any]],
+    n_labels: int,
+    shapes: Sequence[Shape],
+    tables: str,
 ) -> GraphTables:
     """Potentials drawn by ``scores``, one function a sample in turn; some output of each is not forbidden."""
     layout = layout_of(shapes)

@@ -41,7 +41,7 @@ class GraphReference(RowReference):
         """One batch of each kind."""
         return graph_instances(rng)
 
-    def invalid(self, rng: np.random.Generator) -> Iterator[tuple[Instance, list[tuple]]]:
+    def invalid(self, rng: np.random.Generator) -> Iterator[tuple[Instance, list[tuple[Any, ...]]]]:
         """A sample without nodes."""
         layout = GraphLayout(np.array([0, 2, 2, 3]), np.zeros(4, int), np.empty((0, 2), int))
         theta = GraphTables(
@@ -94,9 +94,9 @@ class GraphReference(RowReference):
 
     # -- outputs ----------------------------------------------------------------------------------------
 
-    def parts(self, theta: GraphTables, s: int, y: tuple[int, ...]) -> list[tuple]:
+    def parts(self, theta: GraphTables, s: int, y: tuple[int, ...]) -> list[tuple[Any, ...]]:
         """Nodes, edges and cliques."""
-        found: list[tuple] = [("node", v, label) for v, label in enumerate(y)]
+        found: list[tuple[Any, ...]] = [("node", v, label) for v, label in enumerate(y)]
         lo, hi = theta.edge_offsets[s : s + 2].tolist()
         found += [("edge", e, y[a], y[b]) for e, (a, b) in enumerate(theta.layout.edges[lo:hi].tolist())]
         for k, group in enumerate(theta.layout.cliques):
@@ -117,12 +117,12 @@ class GraphReference(RowReference):
         """Sum of the potentials of the parts."""
         return math.fsum(self.part_score(theta, s, part) for part in self.parts(theta, s, y))
 
-    def part_score(self, theta: GraphTables, s: int, part: tuple) -> float:
+    def part_score(self, theta: GraphTables, s: int, part: tuple[Any, ...]) -> float:
         """The potential of one part."""
         array, index = _place(theta, s, part)
         return float(array[index])
 
-    def counts(self, theta: GraphTables, weights) -> GraphTables:
+    def counts(self, theta: GraphTables, weights: Any) -> GraphTables:
         """Weighted counts of the parts in theta's shape."""
         out = replace(self.zeros(theta), allowed=theta.allowed)
         for s, weighted in enumerate(weights):
@@ -132,7 +132,7 @@ class GraphReference(RowReference):
                     array[index] += weight
         return out
 
-    def read_parts(self, theta: GraphTables, tables: GraphTables) -> list[dict[tuple, float]]:
+    def read_parts(self, theta: GraphTables, tables: GraphTables) -> list[dict[tuple[Any, ...], float]]:
         """The entries of node (rows, labels), edge (edges, labels, labels) and of a table for every clique."""
         labels = theta.node.shape[1]
         expected = [theta.node.shape, (theta.n_edges, labels, labels)]
@@ -269,7 +269,7 @@ def _edges(theta: GraphTables, samples: Sequence[int]) -> np.ndarray:
     return np.array([e for s in samples for e in range(bounds[s], bounds[s + 1])], int)
 
 
-def _place(tables: GraphTables, s: int, part: tuple) -> tuple[np.ndarray, tuple]:
+def _place(tables: GraphTables, s: int, part: tuple[Any, ...]) -> tuple[np.ndarray, tuple[Any, ...]]:
     """The array and the index that hold a part's number."""
     kind, t, *labels = part
     if kind == "node":
@@ -281,10 +281,10 @@ def _place(tables: GraphTables, s: int, part: tuple) -> tuple[np.ndarray, tuple]
     return table, (0 if len(table) == 1 else int(tables.layout.cliques[t].offsets[s]) + f, *own)
 
 
-def _by_part(tables: GraphTables, s: int) -> dict[tuple, float]:
+def _by_part(tables: GraphTables, s: int) -> dict[tuple[Any, ...], float]:
     """All parts of sample ``s`` that the tables speak of, and their numbers."""
     labels = range(tables.node.shape[1])
-    parts: list[tuple] = [("node", v, i) for v in range(_span(tables.offsets, s)) for i in labels]
+    parts: list[tuple[Any, ...]] = [("node", v, i) for v in range(_span(tables.offsets, s)) for i in labels]
     if len(tables.edge):
         parts += [
             ("edge", e, i, j) for e in range(_span(tables.edge_offsets, s)) for i in labels for j in labels

@@ -14,7 +14,7 @@ from palmette.errors import InfeasibleError
 from palmette.testing.enumeration import Problem, arrays
 from palmette.testing.reference import Output, Part
 
-View = Callable[[Problem, Any], list]
+View = Callable[[Problem, Any], list[Any]]
 NO_OPTIONS: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -25,7 +25,7 @@ class Answer(NamedTuple):
     """
 
     result: Any
-    found: list
+    found: list[Any]
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class Case:
             problem.fail(answer, None, "inputs left as they are", "that they were modified")
         return result
 
-    def _view(self, view: View, problem: Problem, answer: str, result: Any) -> list:
+    def _view(self, view: View, problem: Problem, answer: str, result: Any) -> list[Any]:
         try:
             found = view(problem, result)
         except AssertionError as error:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from palmette.structures.ranking.codec import RANK_BITS
 from palmette.structures.ranking.ranking import Ranking
 from palmette.structures.ranking.tables import RankingCost, RankingRestriction, RankingTables
 from palmette.testing.ranking_instances import ranking_instances
@@ -138,14 +139,29 @@ class RankingReference(RowReference):
 
         yield Limit("within levels", RankingRestriction.levels(level, theta.offsets), falls)
 
+    def draw_annotations(
+        self, rng: np.random.Generator, theta: RankingTables
+    ) -> Iterator[list[tuple[int, ...]]]:
+        """Grades of all documents, then of some, as codes."""
+        grades = rng.integers(0, 3, len(theta.node))
+        for known in (grades, np.where(rng.random(len(grades)) < 0.6, grades, -1)):
+            yield self.unpack(theta, np.where(known < 0, -1, known << RANK_BITS))
+
+    def contradicts(self, y: tuple[int, ...], annotation: Sequence[int]) -> bool:
+        """Whether a document stands before one of a higher grade."""
+        known = [(rank, code >> RANK_BITS) for rank, code in zip(y, annotation) if code >= 0]
+        return any(rank < other and grade < above for rank, grade in known for other, above in known)
+
     def _allows(self, theta: RankingTables, within: RankingRestriction) -> Any:
-        return lambda s, y: all(within.allowed[row, rank] for row, rank in zip(rows_of(theta, [s]), y))
+        allowed: Any = within.allowed
+        return lambda s, y: all(allowed[row, rank] for row, rank in zip(rows_of(theta, [s]), y))
 
     def select_within(
         self, theta: RankingTables, given: RankingRestriction, samples: Sequence[int]
     ) -> RankingRestriction:
         """The restriction of some queries."""
-        return RankingRestriction(given.allowed[rows_of(theta, samples)])
+        allowed: Any = given.allowed
+        return RankingRestriction(allowed[rows_of(theta, samples)])
 
 
 register_reference(Ranking, RankingReference())

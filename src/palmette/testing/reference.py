@@ -51,12 +51,14 @@ class Limit:
     """A restriction twice: as the structure takes it, and as a predicate on (sample, output).
 
     ``contradicting`` says that it names an annotation to contradict; ``best_contradicting`` takes no second.
+    ``of(theta, samples)`` makes it for some of the samples; by default the reference does.
     """
 
     name: str
     given: Any
     allows: Callable[[int, Output], bool]
     contradicting: bool = False
+    of: Callable[[Any, Sequence[int]], Any] | None = None
 
 
 class Reference(ABC):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import cycle
+from typing import Any
 
 import numpy as np
 
@@ -52,7 +53,7 @@ def segment_instances(
 
 def draw_segments(
     rng: np.random.Generator,
-    scores: Sequence[Callable],
+    scores: Sequence[Callable[..., Any]],
     longest: Sequence[int],
     lengths: Sequence[int],
     shared: bool,

@@ -86,7 +86,7 @@ class SegmentReference(RowReference):
         """All segmentations, the codes in lexicographic order."""
         return sorted(_segmentations(_length(theta, s), theta.longest.tolist()))
 
-    def parts(self, theta: SegmentTables, s: int, y: Output) -> list[tuple]:
+    def parts(self, theta: SegmentTables, s: int, y: Output) -> list[tuple[Any, ...]]:
         """A part for every position, every segment and every boundary."""
         segments = _segments(y, theta.node.shape[1])
         nodes = [("node", u, label) for t, d, label in segments for u in range(t, t + d + 1)]
@@ -98,7 +98,7 @@ class SegmentReference(RowReference):
         places = (_place(theta, s, part) for part in self.parts(theta, s, y))
         return math.fsum(float(array[index]) for array, index in places)
 
-    def counts(self, theta: SegmentTables, weights) -> SegmentTables:
+    def counts(self, theta: SegmentTables, weights: Any) -> SegmentTables:
         """Weighted counts of the parts in theta's shape."""
         out = self.zeros(theta)
         for s, weighted in enumerate(weights):
@@ -108,7 +108,7 @@ class SegmentReference(RowReference):
                     array[index] += weight
         return out
 
-    def read_parts(self, theta: SegmentTables, tables: SegmentTables) -> list[dict[tuple, float]]:
+    def read_parts(self, theta: SegmentTables, tables: SegmentTables) -> list[dict[tuple[Any, ...], float]]:
         """The entries of node, segment and edge (one table for each pair of neighbouring positions)."""
         labels = theta.node.shape[1]
         n_edges = len(_edges(theta, range(len(theta))))
@@ -264,7 +264,7 @@ def _edge(theta: SegmentTables, s: int, t: int) -> int:
     return sum(_length(theta, earlier) - 1 for earlier in range(s)) + t
 
 
-def _place(tables: SegmentTables, s: int, part: tuple) -> tuple[np.ndarray, tuple[int, ...]]:
+def _place(tables: SegmentTables, s: int, part: tuple[Any, ...]) -> tuple[np.ndarray, tuple[int, ...]]:
     """The array and the index that hold a part's number."""
     kind, t, *rest = part
     if kind == "edge":
@@ -272,10 +272,10 @@ def _place(tables: SegmentTables, s: int, part: tuple) -> tuple[np.ndarray, tupl
     return getattr(tables, kind), (int(tables.offsets[s]) + t, *rest)
 
 
-def _by_part(tables: SegmentTables, theta: SegmentTables, s: int) -> dict[tuple, float]:
+def _by_part(tables: SegmentTables, theta: SegmentTables, s: int) -> dict[tuple[Any, ...], float]:
     """All parts of sample ``s`` that the tables speak of, and their numbers."""
     n, labels = _length(theta, s), range(theta.node.shape[1])
-    parts: list[tuple] = [("node", t, i) for t in range(n) for i in labels]
+    parts: list[tuple[Any, ...]] = [("node", t, i) for t in range(n) for i in labels]
     for t in range(n):
         parts += [("segment", t, d, i) for i in labels for d in range(min(int(theta.longest[i]), n - t))]
     if len(tables.edge):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from typing import Any
 
 import numpy as np
 from scipy.stats import chi2, poisson
@@ -53,7 +54,9 @@ def check_expectation(case: Case) -> None:
         compare_counts(problem, "expectation", weighted, reply.result.counts, 10.0)
 
 
-def compare_counts(problem: Problem, answer: str, weighted: list[dict], found, factor: float = 0.0) -> None:
+def compare_counts(
+    problem: Problem, answer: str, weighted: list[dict[str, Any]], found: Any, factor: float = 0.0
+) -> None:
     """Counts must have theta's shape and be the weighted counts of outputs, up to ``factor`` x rounding."""
     expected = problem.reference.counts(problem.theta, weighted)
     slack = factor * sum(problem.tolerances)
@@ -117,7 +120,7 @@ def _draw(case: Case, n_draws: int, seed: int) -> list[list[Output]] | None:
     return [problem.reference.unpack(problem.theta, codes) for codes in reply.result]
 
 
-def _check_frequencies(problem: Problem, s: int, drawn: Counter, n_draws: int) -> None:
+def _check_frequencies(problem: Problem, s: int, drawn: Counter[Any], n_draws: int) -> None:
     """Pearson's test on outputs that are expected often enough; the others are one event, tested alone."""
     expected = {y: n_draws * p for y, p in problem.probabilities[s].items()}
     often = [y for y, e in expected.items() if e >= 5.0]

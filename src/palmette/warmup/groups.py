@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from palmette import CRF, SSVM, Chain, Multiclass, Perceptron, PlackettLuce, SemiMarkov, compat
+from palmette import CRF, SSVM, Chain, LossOptions, Multiclass, Perceptron, PlackettLuce, SemiMarkov, compat
 from palmette._kernels import jit, ragged
 from palmette.apps.tagging.columns import read_columns
 from palmette.apps.tagging.learners import SOLVERS
@@ -122,7 +122,7 @@ def _rescale() -> None:
     """Maxima over the levels of a loss, of chains of both orders and of segments."""
     data = list(_data())
     for structure, X, Y in (data[0], (Chain(order=2), *data[0][1:]), data[3]):
-        _fitted(SSVM(structure, rescaling="slack", max_iter=2, n_jobs=1), X, Y)
+        _fitted(SSVM(structure, loss_options=LossOptions(rescaling="slack"), max_iter=2, n_jobs=1), X, Y)
 
 
 def _draw_orders() -> None:

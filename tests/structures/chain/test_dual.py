@@ -9,10 +9,10 @@ import pytest
 from problems import KINDS, make_problem
 
 from palmette import CRF
+from palmette.contracts.solver import Step
 from palmette.errors import MissingCapability
 from palmette.regularizers import Decomposition
 from palmette.regularizers.elastic import ElasticNet
-from palmette.solvers.base import Step
 from palmette.solvers.bundle import Bundle
 from palmette.solvers.dual import DualAscent
 from palmette.solvers.lbfgs import LBFGS
@@ -158,7 +158,7 @@ def test_names_the_kind_of_chain_it_does_not_serve(chain):
 
 
 def test_warns_when_it_runs_out_of_epochs(rng):
-    with make_problem(rng, "names") as problem, pytest.warns(match="dual ascent stopped after 2 epochs"):
+    with make_problem(rng, "names") as problem, pytest.warns(match="dual stopped after 2 epochs"):
         result = DualAscent(tol=1e-9, max_iter=2).solve(even(problem))
     assert not result.converged and np.isfinite(result.gap)
 

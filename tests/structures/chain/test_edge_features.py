@@ -11,7 +11,7 @@ from problems import CLASSES, make_samples
 from scipy import sparse
 
 import palmette
-from palmette import CRF, SSVM, Chain, Multiclass, Perceptron
+from palmette import CRF, SSVM, Chain, Encoding, Multiclass, Perceptron
 from palmette.executors.threads import ThreadExecutor
 from palmette.loops import find
 from palmette.losses import Hamming, resolve_loss
@@ -125,12 +125,14 @@ def test_observed_pairs_are_those_of_edges_into_a_column():
 
 def test_a_prefix_stands_on_edges_only():
     X, Y = [[["w:a", "B:a"], ["w:b", "B:b"]]], [["x", "y"]]
-    model = CRF(Chain(), edge_features=["B:"], states="all").fit(X, Y)
+    model = CRF(Chain(), edge_features=["B:"], encoding=Encoding(states="all")).fit(X, Y)
     names = model.encoder_.feature_names
     on_nodes = {names[a] for a in model.scorer_.coordinates()[0]}
     on_edges = {names[a] for a in model.scorer_.edge_coordinates()[0]}
     assert on_nodes == {"w:a", "w:b"} and on_edges == {"B:a", "B:b"}
-    both = CRF(Chain(), edge_features=lambda name: name.startswith("B:"), states="all").fit(X, Y)
+    both = CRF(
+        Chain(), edge_features=lambda name: name.startswith("B:"), encoding=Encoding(states="all")
+    ).fit(X, Y)
     assert len(both.coef_) == len(model.coef_) + 4
     assert both.predict(X) == model.predict(X) == Y
 
@@ -246,13 +248,15 @@ def test_warm_start_matches_names_and_labels(rng):
 
 def test_partial_fit_grows_the_layout(rng):
     X, Y = switches(rng, 30)
-    model = Perceptron(Chain(order=2), edge_features="all", transitions="observed")
+    model = Perceptron(Chain(order=2), edge_features="all", encoding=Encoding(transitions="observed"))
     for start in range(0, 30, 3):
         model.partial_fit(X[start : start + 3], Y[start : start + 3], classes=["a", "b"])
     for _ in range(3):
         model.partial_fit(X, Y)
     assert model.score(X, Y) == 1.0
-    whole = Perceptron(Chain(order=2), edge_features="all", transitions="observed").fit(X, Y)
+    whole = Perceptron(Chain(order=2), edge_features="all", encoding=Encoding(transitions="observed")).fit(
+        X, Y
+    )
     assert np.array_equal(model.scorer_.triples, whole.scorer_.triples)
     assert len(model.scorer_.edge_pair) == len(whole.scorer_.edge_pair)
 

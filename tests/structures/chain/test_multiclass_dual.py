@@ -14,10 +14,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
 import palmette
-from palmette import CRF, SSVM, Chain, Multiclass
+from palmette import CRF, SSVM, Chain, Encoding, LossOptions, Multiclass
 from palmette.errors import MissingCapability
 from palmette.losses import Hamming
-from palmette.objectives.linearised import Shifted
+from palmette.objectives.linearised import Linearised
+from palmette.objectives.risk import Tangent
+from palmette.solvers.block_ascent import Ascent
 from palmette.solvers.bundle import Bundle
 from palmette.solvers.cccp import CCCP
 from palmette.solvers.multiclass_dual import MulticlassDual
@@ -84,10 +86,12 @@ def test_certificate_holds_against_the_bundle_method(seed, n, d, k, l2, intercep
     )
     aims = rng.integers(0, k, len(y)) if targets else None
     warnings.simplefilter("ignore", ConvergenceWarning)  # bounds hold wherever a run ends
-    result = MulticlassDual(tol=1e-4, max_iter=1500).solve(problem, targets=aims)
+    shifted = problem
+    if aims is not None:
+        shifted = Linearised(problem, Tangent(0.0, slope_of(problem, aims), aims, np.ones(len(aims))))
+    result = MulticlassDual(tol=1e-4, max_iter=1500).solve(shifted)
     if l2 >= 0.3:
         assert result.converged and result.gap <= 1e-4 * abs(result.primal) + 1e-12
-    shifted = problem if aims is None else Shifted(problem, slope_of(problem, aims))
     value = shifted.loss(result.w)[0] + problem.regularizer.value(result.w)
     np.testing.assert_allclose(result.primal, value, rtol=1e-9, atol=1e-9)
     if aims is None:  # with other targets the loss may be below 0, which the bundle's zero cut does not know
@@ -173,9 +177,13 @@ def test_sparse_rows_are_those_of_dense_ones(rng):
     doubled = np.array([[2, 1, 0], [0, 1, 0], [1, 0, 0], [0, 1, 1]] * 3, float)
     labels = ["x", "y", "x", "y"] * 3
     models = [
-        SSVM(Multiclass(), l2=0.5, states="all", fit_intercept=False, solver=MulticlassDual(tol=1e-6)).fit(
-            rows, labels
-        )
+        SSVM(
+            Multiclass(),
+            l2=0.5,
+            encoding=Encoding(states="all"),
+            fit_intercept=False,
+            solver=MulticlassDual(tol=1e-6),
+        ).fit(rows, labels)
         for rows in (named, doubled)
     ]
     assert models[0].objective_ == pytest.approx(models[1].objective_, rel=2e-6)
@@ -190,7 +198,7 @@ def test_a_resumed_run_is_an_uninterrupted_one(rng):
         once = whole.solve(problem)
         result = MulticlassDual(tol=0.0, max_iter=9).solve(problem)
         result = MulticlassDual(tol=0.0, max_iter=22).solve(problem, state=result.state)
-    np.testing.assert_array_equal(once.state["active"].mass, result.state["active"].mass)
+    np.testing.assert_array_equal(once.state.active.mass, result.state.active.mass)
     assert once.lower == result.lower and len(once.history) == len(result.history)
 
 
@@ -203,7 +211,7 @@ def test_paths_and_new_targets_keep_their_variables(rng):
     assert warm.converged and abs(warm.primal - cold.primal) <= 2e-3 * cold.primal
     assert warm.step.n_oracle < cold.step.n_oracle
     # samples with another target begin there, the others as they were
-    state = cold.state["active"].copy()
+    state = cold.state.active.copy()
     before, aims = state.mass.reshape(300, -1).copy(), y.copy()
     aims[:7] = (aims[:7] + 1) % 4
     state.begin(aims, second.regularizer.l2, np.zeros(second.n_params), 0.0)
@@ -241,7 +249,7 @@ def test_the_default_converges_whatever_the_scale_of_features(sparse_rows):
     table = sparse.csr_array(X) if sparse_rows else X
     assert SSVM(Multiclass()).fit(table, y).result_.converged
     scaled = SSVM(Multiclass(), warm_start=True).fit((X - X.mean(axis=0)) / X.std(axis=0), y).result_
-    assert scaled.converged and isinstance(scaled.state, dict)  # of the dual
+    assert scaled.converged and isinstance(scaled.state, Ascent)  # of the dual
 
 
 def test_what_it_does_not_serve_is_refused(rng):
@@ -249,24 +257,27 @@ def test_what_it_does_not_serve_is_refused(rng):
     for options, message in (
         ({"l1": 0.1}, "without l1 for Hinge.*use solver='bundle'"),
         ({"l2_bias": 0.0}, "l2 > 0 on every weight"),
-        ({"loss": "soft_hinge"}, "not SoftHinge"),
+        ({"loss": "soft_hinge"}, "not of SoftHinge"),
     ):
         with pytest.raises(MissingCapability, match=message):
             SSVM(Multiclass(), solver="multiclass_dual", **options).fit(X, y)
     # the solvers that it names instead do serve
     for options, message in (
-        ({"rescaling": "slack"}, "not RescaledHinge; solver='bundle' supports"),
+        (
+            {"loss_options": LossOptions(rescaling="slack")},
+            "not of RescaledHinge with rescaling='slack'; use solver='bundle'",
+        ),
         ({"loss": "ramp"}, "is not convex: use solver='cccp'"),
     ):
         with pytest.raises(MissingCapability, match=message):
             SSVM(Multiclass(), solver="multiclass_dual", **options).fit(X, y)
-        other = "bundle" if "rescaling" in options else "cccp"
+        other = "bundle" if "loss_options" in options else "cccp"
         assert SSVM(Multiclass(), solver=other, **options).fit(X, y).result_.converged
     with pytest.raises(MissingCapability, match="needs Multiclass"):
         SSVM(Chain(), solver="multiclass_dual").fit([X], [y.tolist()])
     with pytest.raises(MissingCapability, match="states='all'"):
         SSVM(Multiclass(), solver="multiclass_dual").fit([["a"], ["b"]], ["x", "y"])
-    with pytest.raises(MissingCapability, match="not LogLoss"):
+    with pytest.raises(MissingCapability, match="not of LogLoss"):
         CRF(Multiclass(), solver="multiclass_dual").fit(X, y)
     with pytest.raises(ValueError, match="max_iter must be a number > 0"):
         MulticlassDual(max_iter=0)
@@ -275,7 +286,7 @@ def test_what_it_does_not_serve_is_refused(rng):
 def test_ssvm_takes_it_on_its_own_and_warm_starts():
     X, y = load_iris(return_X_y=True)
     model = SSVM(Multiclass(), C=1.0, tol=1e-4, warm_start=True).fit(X, y)
-    assert "active" in model.result_.state
+    assert isinstance(model.result_.state, Ascent)
     again = model.set_params(C=1.1).fit(X, y).result_
     cold = SSVM(Multiclass(), C=1.1, tol=1e-4).fit(X, y).result_
     assert again.converged and again.primal == pytest.approx(cold.primal, rel=2e-4)

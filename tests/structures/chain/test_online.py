@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from problems import KINDS, make_problem
 
 import palmette
-from palmette import CRF, Chain, Multiclass, Perceptron
+from palmette import CRF, Chain, Encoding, Multiclass, Perceptron
 from palmette.datasets import make_tagging
 from palmette.errors import MissingCapability
 from palmette.loops import find
@@ -134,7 +134,7 @@ def test_separable_data_end_without_mistakes(seed, solver):
     X = [[[f"w{k}", f"r{rng.integers(3)}"] for k in row] for row in words]
     Y = [["abc"[k % 3] for k in row] for row in words]
     model = Perceptron(Chain(), solver=solver.__class__(**{**vars(solver), "max_iter": 200})).fit(X, Y)
-    assert model.result_.reason == "no mistakes" and model.result_.converged
+    assert model.result_.reason == "estimate: no mistakes" and model.result_.converged
     assert model.result_.history[-1].primal == 0.0
     assert np.isnan(model.result_.gap)
     if not solver.averaged:
@@ -173,7 +173,7 @@ def test_stops_below_the_mean_loss_or_by_callback():
     losses = [s.primal for s in Perceptron(Chain(), solver="arow", max_iter=6).fit(X, Y).result_.history]
     bound = losses[1] / len(X) * 1.0001
     model = Perceptron(Chain(), solver=AROW(tol=bound)).fit(X, Y)
-    assert model.result_.reason == "mean loss" and len(model.result_.history) == 2
+    assert model.result_.reason == "estimate: mean loss" and len(model.result_.history) == 2
     model = Perceptron(Chain(), solver="arow", callbacks=[lambda step: step.n_iter == 1]).fit(X, Y)
     assert model.result_.reason == "callback" and model.n_iter_ == 1
 
@@ -216,6 +216,8 @@ def test_refusals():
 def test_labels_without_a_common_weight_are_no_reason_to_divide_by_zero():
     """Two positions of one sample with the same features and different labels: their counts cancel."""
     model = Perceptron(
-        Chain(), solver=PassiveAggressive(variant=0), states="observed", transitions="observed"
+        Chain(),
+        solver=PassiveAggressive(variant=0),
+        encoding=Encoding(states="observed", transitions="observed"),
     ).fit([[["x"], ["x"]]], [["a", "b"]])
     assert np.all(np.isfinite(model.coef_))

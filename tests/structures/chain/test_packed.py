@@ -108,7 +108,7 @@ def test_decomposed_runs_stop_by_relative_change_and_resume(rng):
     with make_problem(rng, "names", surrogate="log") as problem:
         problem.decomposition = Decomposition(2.5)
         result = Stochastic(tol=0.5).solve(problem)
-        assert result.reason == "relative change over 1 epoch" and result.converged
+        assert result.reason == "estimate: relative change over 1 epoch" and result.converged
         last, before = result.history[-1].primal, result.history[-2].primal
         assert abs(last - before) <= 0.5 * last
         with pytest.warns(match="stochastic stopped"):

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from palmette import CRF, SSVM, Chain, Multiclass, Perceptron
+from palmette import CRF, SSVM, Chain, Encoding, Multiclass, Perceptron
 from palmette.structures import ChainTables, Restriction
 from palmette.testing import CHECKS, check_structure, reference_for
 from palmette.testing.chain2_reference import SecondOrderReference
@@ -206,8 +206,8 @@ def test_learners_use_triples(rng, learner):
 
 def test_which_triples_have_weights(rng):
     X, Y = every_third(rng)
-    seen = CRF(Chain(order=2), transitions="observed").fit(X, Y)
-    full = CRF(Chain(order=2), transitions="all").fit(X, Y)
+    seen = CRF(Chain(order=2), encoding=Encoding(transitions="observed")).fit(X, Y)
+    full = CRF(Chain(order=2), encoding=Encoding(transitions="all")).fit(X, Y)
     assert len(seen.scorer_.triples) == 6 and len(full.scorer_.triples) == 27
     assert len(CRF(Chain(order=2)).fit(X, Y).coef_) == len(full.coef_)
     assert np.isfinite(
@@ -217,8 +217,8 @@ def test_which_triples_have_weights(rng):
 
 def test_short_sequences_have_no_triples():
     X, Y = [[["u"], ["v"]], [["v"]]], [["a", "b"], ["b"]]
-    two = CRF(Chain(order=2), transitions="observed", tol=1e-10).fit(X, Y)
-    one = CRF(Chain(), transitions="observed", tol=1e-10).fit(X, Y)
+    two = CRF(Chain(order=2), encoding=Encoding(transitions="observed"), tol=1e-10).fit(X, Y)
+    one = CRF(Chain(), encoding=Encoding(transitions="observed"), tol=1e-10).fit(X, Y)
     assert not len(two.scorer_.triples)
     np.testing.assert_allclose(two.coef_, one.coef_, atol=1e-6)
 

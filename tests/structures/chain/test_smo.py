@@ -19,7 +19,8 @@ from palmette.structures.chain.loops.marginal_blocks import ChainMarginals, Marg
 def test_steps_are_the_same_compiled_and_generic(rng, kind, structure):
     with make_problem(rng, kind, structure, "hinge") as problem:
         one, two = Marginals.at_truth(problem), Marginals.at_truth(problem)
-        compiled, generic = PackedMarginals(problem, 1), ChainMarginals(problem, 1)
+        compiled, generic = PackedMarginals(problem), ChainMarginals(problem)
+        compiled.inner = generic.inner = 1
         for _ in range(4):
             # Any weights will do. Those of w = 0 and of an exact step make ties, between which rounding would choose.
             one.w = rng.normal(size=problem.n_params)
@@ -86,7 +87,7 @@ def test_resumes_where_it_stopped(rng):
         rest = SMO(tol=1e-12, callbacks=[stop]).solve(problem, state=first.state)
         whole = SMO(tol=1e-12, callbacks=[stop]).solve(problem)
         for name in ("w", "node", "pair"):
-            assert np.array_equal(getattr(rest.state["active"], name), getattr(whole.state["active"], name))
+            assert np.array_equal(getattr(rest.state.active, name), getattr(whole.state.active, name))
         assert len(rest.history) == 9
 
 

@@ -71,7 +71,7 @@ def test_loops_reach_the_exact_solution_of_their_cliques(rng, solver, edges):
     result = solver.solve(problem)
     check_against(exact, result)
     if isinstance(solver, SMO):
-        assert isinstance(result.state["active"], CliqueSet)
+        assert isinstance(result.state.active, CliqueSet)
 
 
 def test_frank_wolfe_with_fractional_vertices_reaches_the_relaxed_dual():
@@ -81,7 +81,7 @@ def test_frank_wolfe_with_fractional_vertices_reaches_the_relaxed_dual():
     assert relaxed > 1.1 * exact
     result = FrankWolfe(tol=1e-6).solve(problem)
     check_against(relaxed, result)
-    state = result.state["active"]
+    state = result.state.active
     assert isinstance(state, RelaxedSet)
     parts = np.concatenate([vertex for own in state.vertices for vertex in own])
     assert np.any(np.abs(parts - np.round(parts)) > 0.1)  # some vertices are no labelings
@@ -102,11 +102,11 @@ def test_graphs_with_cliques_and_structured_factors(rng, relaxed):
     exact = FrankWolfe(tol=1e-7).solve(problem_of(SSVM(Graph(), l2=1.0), X, Y))
     if relaxed:
         result = FrankWolfe(tol=1e-6).solve(problem_of(SSVM(Graph(inference="bounded"), l2=1.0), X, Y))
-        assert isinstance(result.state["active"], RelaxedSet)
+        assert isinstance(result.state.active, RelaxedSet)
         assert result.lower >= exact.lower * (1 - 1e-6)
     else:
         result = SMO(tol=1e-7).solve(problem_of(SSVM(Graph(), l2=1.0), X, Y))
-        assert isinstance(result.state["active"], CliqueSet)
+        assert isinstance(result.state.active, CliqueSet)
         assert result.primal == pytest.approx(exact.primal, rel=1e-6)
 
 
@@ -121,10 +121,10 @@ def test_relaxed_frank_wolfe_resumes_and_refreshes(rng):
     first = solver.solve(problem)
     stop_at = {5}
     rest, whole = solver.solve(problem, state=first.state), solver.solve(problem)
-    assert np.array_equal(rest.state["active"].w, whole.state["active"].w)
+    assert np.array_equal(rest.state.active.w, whole.state.active.w)
     assert solver.can_restart(rest.state)
-    again = solver.restart(problem, rest.state)["active"]
-    np.testing.assert_allclose(again.w, rest.state["active"].w, atol=1e-12)
+    again = solver.restart(problem, rest.state).active
+    np.testing.assert_allclose(again.w, rest.state.active.w, atol=1e-12)
 
 
 def paths(rng, n=8):

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from palmette import SSVM, LossOptions
 from palmette.errors import MissingCapability
 from palmette.losses import NDCG, Hamming, MeanAveragePrecision, Pairwise, PrecisionAt, ZeroOne, resolve_loss
 from palmette.metrics import mean_average_precision, ndcg, precision_at
@@ -188,8 +189,36 @@ def test_names_and_pairs():
         resolve_loss("ndcg", Chain(), ("a", "b"))
     with pytest.raises(MissingCapability, match="a Ranking has none: use task_loss='ndcg'"):
         resolve_loss(Hamming(), Ranking(), ())
-    with pytest.raises(MissingCapability, match="ZeroOne has no augmented maximum on Ranking"):
-        resolve_loss(ZeroOne(), Ranking(), ())
+
+
+def test_zero_one_counts_queries_out_of_the_order_of_their_grades(rng):
+    """By enumeration: any order of equal grades is right, and the augmented maximum is over all orders."""
+    structure, loss = Ranking(1.0), resolve_loss(ZeroOne(), Ranking(), ())
+    grades = [[0, 2, 1, 1], [1, 1], [0, 1, 0]]
+    true = RankingCodec().encode_outputs(grades, [4, 2, 3])
+    offsets = np.array([0, 4, 6, 9])
+    for scale in (0.1, 1.0, 5.0):
+        theta = RankingTables(scale * rng.normal(size=9), offsets)
+        found = loss.augmented_best(structure, theta, true)
+        assert structure.score(theta, found.codes) + loss.value(
+            structure, theta, true, found.codes
+        ) == pytest.approx(found.values)
+        for s, own in enumerate(grades):
+            one = theta.take(np.array([s]))
+            best = -np.inf
+            for ranks in permutations(range(len(own))):
+                by_rank = [grade for _, grade in sorted(zip(ranks, own))]
+                wrong = by_rank != sorted(own, reverse=True)
+                best = max(best, structure.score(one, np.array(ranks, np.int32))[0] + wrong)
+            assert found.values[s] == pytest.approx(best)
+
+
+def test_zero_one_trains_rankings(rng):
+    X = [rng.normal(size=(4, 3)) for _ in range(30)]
+    y = [x[:, 0].argsort().argsort() for x in X]
+    for options in ({}, {"loss": "ramp"}, {"loss_options": LossOptions(rescaling="slack")}):
+        model = SSVM(Ranking(), C=10.0, task_loss="zero_one", **options).fit(X, y)
+        assert model.score(X, y) > 0.95
 
 
 @pytest.mark.parametrize(

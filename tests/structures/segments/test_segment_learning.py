@@ -12,7 +12,7 @@ import pytest
 from scipy import sparse
 
 import palmette
-from palmette import CRF, SSVM, UNKNOWN, Chain, Perceptron, SemiMarkov
+from palmette import CRF, SSVM, UNKNOWN, Chain, Encoding, Perceptron, SemiMarkov
 from palmette.datasets import load_conll2000, make_tagging
 from palmette.errors import MissingCapability, ModelFileError
 from palmette.estimators.training import encode_training, layout_weights
@@ -243,7 +243,12 @@ def problem_of(kind, X, Y, surrogate=None, l2=0.5, **options):
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
-    "options", [{}, {"transitions": "observed"}, {"states": "all", "fit_intercept": True}]
+    "options",
+    [
+        {},
+        {"encoding": Encoding(transitions="observed")},
+        {"encoding": Encoding(states="all"), "fit_intercept": True},
+    ],
 )
 def test_pull_back_is_the_adjoint_of_score(places, rng, kind, options):
     with problem_of(kind, *places, **options) as problem:

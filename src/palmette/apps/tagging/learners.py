@@ -38,24 +38,26 @@ def make_learner(algorithm: str = "crf", **options: Any) -> Any:
     algorithm : {'crf', 'ssvm', 'perceptron'}
     **options
         Settings of the estimator, such as ``structure`` (a ``Chain``), ``l2``, ``l1`` (not for the perceptron),
-        ``regularizer``, ``solver``, ``tol``, ``max_iter``, ``min_count``, ``n_hash``, ``n_jobs``, ``random_state``
-        and ``callbacks``. None stands for its default.
+        ``regularizer``, ``solver``, ``tol``, ``max_iter``, ``n_jobs``, ``random_state`` and ``callbacks``, and those of
+        its :class:`~palmette.Encoding`, such as ``min_count`` and ``n_hash``. None stands for its default.
 
     Examples
     --------
     >>> make_learner("ssvm", l2=0.5, max_iter=None)
     SSVM(l2=0.5, structure=Chain())
     """
-    from palmette.estimators import CRF, SSVM, Perceptron
+    from palmette.estimators import CRF, SSVM, Encoding, Perceptron
     from palmette.structures import Chain
 
     kinds = {"crf": CRF, "ssvm": SSVM, "perceptron": Perceptron}
     if algorithm not in kinds:
         raise ValueError(f"algorithm={algorithm!r} is unknown; choose one of {', '.join(ALGORITHMS)}")
     given = {"structure": Chain()} | {name: value for name, value in options.items() if value is not None}
-    known = kinds[algorithm](Chain()).get_params(deep=False)
-    _check(algorithm, given, known)
-    learner = kinds[algorithm](**given)
+    columns = Encoding().get_params()  # given one by one: the "encoding" of a tagger is that of spans
+    known = kinds[algorithm](Chain()).get_params(deep=False) | columns
+    _check(algorithm, given, {name: value for name, value in known.items() if name != "encoding"})
+    own = {name: given.pop(name) for name in columns if name in given}
+    learner = kinds[algorithm](**given, encoding=Encoding(**own) if own else None)
     check_together(learner)
     return learner
 
@@ -116,6 +118,7 @@ def check_together(learner: Any, template: Template | None = None, constrained: 
     ValueError, MissingCapability
     """
     from palmette.estimators.regularisation import TAKES_GROUPS, TAKES_PIECES, regularizers
+    from palmette.estimators.settings import settings_of
 
     structure, solver = learner.structure, learner.solver
     if constrained and structure.allowed is not None:
@@ -140,9 +143,10 @@ def check_together(learner: Any, template: Template | None = None, constrained: 
         raise ValueError(
             f"{template.source}: {wanted} need label transitions, and the template has none; add a line B"
         )
-    if template is not None and edges and learner.n_hash is not None:
+    n_hash = settings_of(learner, "encoding").n_hash
+    if template is not None and edges and n_hash is not None:
         raise ValueError(
-            f"{template.source}: lines such as B01:%x[0,0] and n_hash={learner.n_hash} (--hash) exclude each other, "
+            f"{template.source}: lines such as B01:%x[0,0] and n_hash={n_hash} (--hash) exclude each other, "
             "since hashed attributes have no names to tell those of label pairs by; leave one out"
         )
     pieces, groups = regularizers(learner)
@@ -152,8 +156,8 @@ def check_together(learner: Any, template: Template | None = None, constrained: 
             raise ValueError(
                 f"solver={solver!r} does not support {part!r:.60}; leave it out, or use {' or '.join(able)}"
             )
-    if groups is not None and learner.n_hash is not None and groups.by == "template":
+    if groups is not None and n_hash is not None and groups.by == "template":
         raise ValueError(
-            f"n_hash={learner.n_hash} (--hash) leaves no names of attributes, so that groups cannot be those of a "
+            f"n_hash={n_hash} (--hash) leaves no names of attributes, so that groups cannot be those of a "
             "template; group by attribute (--group-by attribute)"
         )

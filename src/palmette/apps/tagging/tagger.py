@@ -176,7 +176,7 @@ class Tagger:
             alone = replace(encoded.batch, offsets=np.arange(encoded.batch.n_rows + 1))
             encoded = EncodedInputs(alone, encoded.encoder)
             labels = [[label] for sentence in labels for label in sentence]
-            learner.set_params(transitions="observed")
+            learner.set_params(encoding__transitions="observed")
         held_out = None
         if dev is not None and (watch is not None or tune == "dev"):
             inputs = EncodedInputs(encoded.encoder.transform(tagger.columns(dev)), encoded.encoder)

@@ -12,6 +12,7 @@ from scipy import sparse
 from palmette.apps.webgraph.edges import FEATURES
 from palmette.apps.webgraph.sites import Collection
 from palmette.estimators.crf import CRF
+from palmette.estimators.settings import LossOptions
 from palmette.estimators.ssvm import SSVM
 from palmette.structures.chain.multiclass import Multiclass
 from palmette.structures.graph.graph import Graph
@@ -137,4 +138,5 @@ def page_learner(
     shared["l2_edge"] = l2_edge
     if name == "RMN":
         return PageLearner(CRF(structure, **shared), together=True)
-    return PageLearner(SSVM(structure, loss="soft_hinge", temperature=temperature, **shared), together=True)
+    soft: dict[str, Any] = {"loss": "soft_hinge", "loss_options": LossOptions(temperature=temperature)}
+    return PageLearner(SSVM(structure, **soft, **shared), together=True)

@@ -9,12 +9,13 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
-from palmette.contracts.model_parts import ModelParts
 from palmette.contracts.structure import Best, Expectation
+from palmette.contracts.training import Encoded, WeightOptions
 from palmette.registry import register
 from palmette.structures.chain.contradiction import with_contradiction, without_flag
+from palmette.structures.chain.edge_features import select_columns
+from palmette.structures.chain.edge_scorer import EdgeScorer
 from palmette.structures.positions.checks import (
     _check_feasible,
     _codes,
@@ -23,12 +24,13 @@ from palmette.structures.positions.checks import (
     _weights,
     how_many,
 )
+from palmette.structures.positions.labelled import LabelledPositions, differ
 from palmette.structures.positions.parts import ROW_ENCODERS
 from palmette.structures.positions.tables import ChainTables, Restriction, combine
 
 
 @register("structure")
-class Chain(ModelParts, BaseEstimator):
+class Chain(LabelledPositions):
     """Linear chains: one label per position, one potential per position and a pair (or triple) of neighbours.
 
     The score of a label sequence ``y_1..y_n`` is ``sum_t node[t, y_t] + sum_t edge[t, y_t, y_{t+1}]``, in chains of
@@ -63,20 +65,19 @@ class Chain(ModelParts, BaseEstimator):
     (array([0, 0], dtype=int32), array([3.]))
     """
 
-    layout = "sequences"
     part_kinds = MappingProxyType(
         {"codec": ("labels",), "encoder": ROW_ENCODERS, "scorer": ("linear", "edges")}
     )
-    has_edges = True
     compiled_as = "chain"
     # Whether single edges can be dropped and leave labels (regularizers.Decomposition); a subclass says so anew, too.
     removable_edges = True
+    adds_models = True
 
     def __init__(self, order: int = 1, allowed: Any = None) -> None:
         self.order = order
         self.allowed = allowed
 
-    def bind(self, classes: Sequence) -> Chain:
+    def bind(self, classes: Sequence[Any]) -> Chain:
         """The same structure for the labels ``classes``, whose codes are their places; ``allowed`` is obeyed from here.
 
         >>> bound = Chain(allowed="IOB2").bind(["B", "I", "O"])
@@ -92,7 +93,28 @@ class Chain(ModelParts, BaseEstimator):
 
         return ConstrainedChain(self, classes)
 
-    def _combine(self, theta, cost, within, sign=1.0) -> ChainTables:
+    def make_scorer(self, data: Encoded, options: WeightOptions) -> Any:
+        """Weights of features, labels and label pairs; edge features and triples on top of them.
+
+        Label pairs that the structure forbids have none.
+        """
+        scorer = self._linear_scorer(data, options)
+        chosen = select_columns(options.edge_features, data.encoder)
+        if chosen is not None and not self.has_edges:
+            raise ValueError(f"edge_features need the edges of a Chain; {type(self).__name__} has none")
+        possible = None if self.rules is None else self.rules.transition
+        if possible is not None:
+            scorer = replace(scorer, pairs=np.intersect1d(scorer.pairs, np.flatnonzero(possible)))
+        if chosen is None and self.order == 1:
+            return scorer
+        columns, only_edges = (None, False) if chosen is None else chosen
+        return EdgeScorer.extending(
+            scorer, data.samples.batch, data.samples.codes, states=options.states_of(data.encoder.named),
+            transitions=options.label_pairs, order=self.order, edge_columns=columns, only_edges=only_edges,
+            possible=possible,
+        )  # fmt: skip
+
+    def _combine(self, theta: Any, cost: Any, within: Any, sign: float = 1.0) -> ChainTables:
         """Potentials with cost and restriction inside."""
         if self.allowed is not None:
             raise ValueError(
@@ -101,7 +123,7 @@ class Chain(ModelParts, BaseEstimator):
             )
         return combine(theta, cost, within, sign)
 
-    def _prepare(self, theta, cost, within, sign=1.0) -> tuple[ChainTables, bool]:
+    def _prepare(self, theta: Any, cost: Any, within: Any, sign: float = 1.0) -> tuple[ChainTables, bool]:
         """Tables for the kernels, and whether labels carry the contradiction flag."""
         tables = self._combine(theta, cost, within, sign)
         if within is not None and within.contradicts is not None:
@@ -110,15 +132,15 @@ class Chain(ModelParts, BaseEstimator):
 
     # -- best ---------------------------------------------------------------------------------------------------
 
-    def best(self, theta: ChainTables, *, cost=None, within: Restriction | None = None) -> Best:
+    def best(self, theta: ChainTables, *, cost: Any = None, within: Restriction | None = None) -> Best:
         """Highest-scoring labels of every sample; values include the cost."""
         return self._extreme(theta, cost, within, sign=1.0)
 
-    def worst(self, theta: ChainTables, *, cost=None, within: Restriction | None = None) -> Best:
+    def worst(self, theta: ChainTables, *, cost: Any = None, within: Restriction | None = None) -> Best:
         """Lowest-scoring labels of every sample; values include the cost."""
         return self._extreme(theta, cost, within, sign=-1.0)
 
-    def _extreme(self, theta, cost, within, sign) -> Best:
+    def _extreme(self, theta: Any, cost: Any, within: Any, sign: Any) -> Best:
         tables, flagged = self._prepare(theta, cost, within, sign)
         codes, values = np.empty(len(tables.node), np.int32), np.empty(len(tables))
         if len(tables):
@@ -126,14 +148,9 @@ class Chain(ModelParts, BaseEstimator):
         _check_feasible(values, tables, self)
         return Best(codes // 2 if flagged else codes, sign * values)
 
-    def best_contradicting(self, theta, codes, *, cost=None, within: Restriction | None = None) -> Best:
-        """Highest-scoring labels that differ from ``codes`` somewhere (-1 in ``codes`` cannot be contradicted)."""
-        within = Restriction() if within is None else within
-        if within.contradicts is not None:
-            raise ValueError("within.contradicts names a second annotation to contradict; give one, as codes")
-        return self.best(theta, cost=cost, within=replace(within, contradicts=np.asarray(codes)))
-
-    def k_best(self, theta, k: int, *, cost=None, within=None) -> list[list[tuple[np.ndarray, float]]]:
+    def k_best(
+        self, theta: Any, k: int, *, cost: Any = None, within: Any = None
+    ) -> list[list[tuple[np.ndarray, float]]]:
         """The k best distinct outputs of every sample, best first; fewer where fewer exist.
 
         Returns
@@ -195,7 +212,7 @@ class Chain(ModelParts, BaseEstimator):
             kernels.best_by_level(*tables.arguments, steps, top, gain, bonus, base, codes, level, value)
         return codes, level, value
 
-    def max_marginals(self, theta, *, cost=None, within=None) -> ChainTables:
+    def max_marginals(self, theta: Any, *, cost: Any = None, within: Any = None) -> ChainTables:
         """Best value with each part fixed, one table per part, as in :meth:`marginals`; -inf if impossible."""
         tables, flagged = self._prepare(theta, cost, within)
         out = tables.zeros(per_part=True)
@@ -208,7 +225,7 @@ class Chain(ModelParts, BaseEstimator):
 
     # -- all ----------------------------------------------------------------------------------------------------
 
-    def log_partition(self, theta, *, cost=None, within=None) -> np.ndarray:
+    def log_partition(self, theta: Any, *, cost: Any = None, within: Any = None) -> np.ndarray:
         """``log sum_y exp(f(y) + cost(y))`` over the allowed outputs of every sample."""
         tables, _ = self._prepare(theta, cost, within)
         log_z = np.empty(len(tables))
@@ -217,24 +234,28 @@ class Chain(ModelParts, BaseEstimator):
         _check_feasible(log_z, tables, self)
         return log_z
 
-    def expectation(self, theta, *, cost=None, within=None, weight=None) -> Expectation:
+    def expectation(
+        self, theta: Any, *, cost: Any = None, within: Any = None, weight: Any = None
+    ) -> Expectation:
         """Log-partitions and expected counts in theta's shape; ``weight`` multiplies each sample's counts."""
         return self._expectation(theta, cost, within, weight, per_edge=False)
 
-    def marginals(self, theta, *, cost=None, within=None) -> ChainTables:
+    def marginals(self, theta: Any, *, cost: Any = None, within: Any = None) -> ChainTables:
         """Probability of every label part: node (rows, labels), edge (edges, labels, labels), in chains of second order
         triple (triples, labels, labels, labels).
         """
         return self._expectation(theta, cost, within, None, per_edge=True).counts
 
-    def _expectation(self, theta, cost, within, weight, per_edge, keep_flag=False) -> Expectation:
+    def _expectation(
+        self, theta: Any, cost: Any, within: Any, weight: Any, per_edge: Any, keep_flag: bool = False
+    ) -> Expectation:
         tables, flagged = self._prepare(theta, cost, within)
         log_z, weight = np.empty(len(tables)), _weights(tables, weight)
         if per_edge and tables.triple is None:
             tables = tables.per_edge()
         counts = tables.zeros(per_part=per_edge)
         if len(tables):
-            into: tuple = (counts.node, counts.edge)
+            into: tuple[Any, ...] = (counts.node, counts.edge)
             if tables.triple is not None:
                 into = (counts.node, counts.edge, counts.edge_step, counts.triple, counts.triple_step)
             _kernels("sum", tables).expectations(*tables.arguments, weight, log_z, *into)
@@ -247,7 +268,7 @@ class Chain(ModelParts, BaseEstimator):
             counts = replace(counts, triple=None)
         return Expectation(log_z, counts)
 
-    def entropy(self, theta, *, cost=None, within=None) -> np.ndarray:
+    def entropy(self, theta: Any, *, cost: Any = None, within: Any = None) -> np.ndarray:
         """Entropy (nats) of every sample's distribution ``p(y) ~ exp(f(y) + cost(y))``."""
         from palmette.structures.chain.kernels.given import chain_entropies
 
@@ -264,7 +285,9 @@ class Chain(ModelParts, BaseEstimator):
         chain_entropies(marginals.node, marginals.edge, marginals.offsets, out)
         return np.maximum(out, 0.0)
 
-    def sample(self, theta, n_draws: int = 1, *, random_state=None, cost=None, within=None) -> np.ndarray:
+    def sample(
+        self, theta: Any, n_draws: int = 1, *, random_state: Any = None, cost: Any = None, within: Any = None
+    ) -> np.ndarray:
         """Exact samples from ``p(y) ~ exp(f(y) + cost(y))``.
 
         Returns
@@ -283,7 +306,9 @@ class Chain(ModelParts, BaseEstimator):
                 raise _infeasible(bad, tables, self)
         return paths // 2 if flagged else paths
 
-    def min_risk(self, theta, risk: np.ndarray | None = None, *, cost=None, within=None) -> Best:
+    def min_risk(
+        self, theta: Any, risk: np.ndarray | None = None, *, cost: Any = None, within: Any = None
+    ) -> Best:
         """Output of least expected loss among the allowed ones; values are the expected losses.
 
         Parameters
@@ -304,7 +329,7 @@ class Chain(ModelParts, BaseEstimator):
 
     # -- given --------------------------------------------------------------------------------------------------
 
-    def score(self, theta, codes, *, cost=None, within=None) -> np.ndarray:
+    def score(self, theta: Any, codes: Any, *, cost: Any = None, within: Any = None) -> np.ndarray:
         """Score plus cost of given outputs; -inf for one that the restriction forbids."""
         from palmette.structures.chain.kernels.given import path_scores
 
@@ -317,16 +342,12 @@ class Chain(ModelParts, BaseEstimator):
 
             add_triple_scores(tables.triple, tables.triple_step, tables.offsets, codes, values)
         if within is not None and within.contradicts is not None:
-            contra = (within.contradicts >= 0) & (within.contradicts != codes)
-            values[np.add.reduceat(contra.astype(np.int64), theta.offsets[:-1]) == 0] = -np.inf
+            values[~differ(within.contradicts, codes, theta.offsets)] = -np.inf
         return values
 
-    def log_proba(self, theta, codes, *, cost=None, within=None) -> np.ndarray:
-        """Log-probability of given outputs."""
-        given = self.score(theta, codes, cost=cost, within=within)
-        return given - self.log_partition(theta, cost=cost, within=within)
-
-    def count(self, theta, codes, *, weight=None, into: ChainTables | None = None) -> ChainTables:
+    def count(
+        self, theta: Any, codes: Any, *, weight: Any = None, into: ChainTables | None = None
+    ) -> ChainTables:
         """Counts of given outputs in theta's shape, each sample's times its ``weight``; added to ``into`` if given."""
         from palmette.structures.chain.kernels.given import add_counts
 

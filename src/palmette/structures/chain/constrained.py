@@ -40,7 +40,7 @@ class ConstrainedChain(Chain):
 
     compiled_as = "constrained chain"
 
-    def __init__(self, chain: Chain, classes: Sequence) -> None:
+    def __init__(self, chain: Chain, classes: Sequence[Any]) -> None:
         super().__init__(chain.order, chain.allowed)
         self.chain = chain
         self.classes = tuple(classes)
@@ -55,10 +55,10 @@ class ConstrainedChain(Chain):
             "more label pairs, or declare labels that training lacks with classes=..."
         )
 
-    def _combine(self, theta, cost, within, sign=1.0) -> ChainTables:
+    def _combine(self, theta: Any, cost: Any, within: Any, sign: float = 1.0) -> ChainTables:
         return constrained(combine(theta, cost, within, sign), self.rules)
 
-    def score(self, theta, codes, *, cost=None, within=None) -> np.ndarray:
+    def score(self, theta: Any, codes: Any, *, cost: Any = None, within: Any = None) -> np.ndarray:
         """Score plus cost of given outputs; -inf for one that the rules or the restriction forbid."""
         values = Chain(self.order).score(
             theta, codes, cost=cost, within=within
@@ -88,7 +88,7 @@ class ConstrainedChain(Chain):
         return "correct the labels, or allow it"
 
 
-def resolve(allowed: Any, classes: tuple) -> Transitions:
+def resolve(allowed: Any, classes: tuple[Any, ...]) -> Transitions:
     """What ``allowed`` says of the labels ``classes``, as tables.
 
     >>> resolve([("a", "b")], ("a", "b")).transition
@@ -125,7 +125,7 @@ def _tables(tables: list[np.ndarray], n: int) -> Transitions:
     return Transitions(*tables)
 
 
-def _from_pairs(pairs: list, classes: tuple) -> Transitions:
+def _from_pairs(pairs: list[Any], classes: tuple[Any, ...]) -> Transitions:
     if None in classes:
         raise ValueError("allowed: None is a label here and cannot stand for start and end; give tables")
     code = {label: k for k, label in enumerate(classes)}

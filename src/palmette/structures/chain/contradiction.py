@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from palmette.structures.positions.tables import ChainTables
@@ -36,7 +38,7 @@ def with_contradiction(theta: ChainTables, codes: np.ndarray) -> ChainTables:
     )
 
 
-def without_flag(tables: ChainTables, reduce=np.sum) -> ChainTables:
+def without_flag(tables: ChainTables, reduce: Any = np.sum) -> ChainTables:
     """Fold the flag of :func:`with_contradiction` away: marginals add (max-marginals: ``reduce=np.max``)."""
     rows, doubled = tables.node.shape
     labels = doubled // 2

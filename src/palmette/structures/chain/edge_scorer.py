@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, Self
 
 import numpy as np
@@ -21,11 +21,15 @@ from palmette.structures.positions.layout import (
     positions,
     ranges,
     tuple_codes,
+    without_zeros,
 )
 from palmette.structures.positions.linear_scorer import LinearScorer, columns_in
 from palmette.structures.positions.tables import ChainTables
 
 TABLES_A_BLOCK = 2**18  # numbers in the edge tables of one block: 2 MB
+
+
+PLAIN = tuple(field.name for field in fields(LinearScorer))
 
 
 @register("scorer", "edges")
@@ -73,11 +77,11 @@ class EdgeScorer(LinearScorer):
         )
         empty = np.empty(0, np.int64)
         possible = np.ones((n, n), bool) if possible is None else possible
-        fields = {name: getattr(plain, name) for name in LinearScorer.__dataclass_fields__}
+        own = {name: getattr(plain, name) for name in PLAIN}
         edge_ptr, edge_pair, triples = empty, empty.astype(np.int32), empty
         if edge_columns is not None:
             if only_edges:
-                fields["ptr"], fields["label"] = _without(plain, edge_columns)
+                own["ptr"], own["label"] = _without(plain, edge_columns)
             if states == "observed":
                 pairs = tuple_codes(codes, batch.offsets, 2, n)
                 keys = observed_keys(batch, pairs, n * n, edge_columns)
@@ -90,7 +94,7 @@ class EdgeScorer(LinearScorer):
                 if transitions == "all"
                 else observed_tuples(codes, batch.offsets, 3, n)
             )
-        return cls(**fields, edge_ptr=edge_ptr, edge_pair=edge_pair, triples=triples)
+        return cls(**own, edge_ptr=edge_ptr, edge_pair=edge_pair, triples=triples)
 
     # -- layout -------------------------------------------------------------------------------------------------
 
@@ -131,6 +135,15 @@ class EdgeScorer(LinearScorer):
         table = np.zeros(self.n_labels**3)
         table[self.triples] = w[self.blocks["edge2"]]
         return table.reshape(1, *(self.n_labels,) * 3)
+
+    def restricted(self, w: np.ndarray, keep: np.ndarray) -> EdgeScorer:
+        """The layout of the columns that stay; of those that need not have all labels, without weights of 0."""
+        new = super().restricted(w, keep)
+        if not len(self.edge_ptr):
+            return new
+        edge = self.edge_ptr, self.edge_pair, w[self.blocks["edge_features"]]
+        ptr, pair = without_zeros(*edge, keep, self.n_labels**2)
+        return replace(new, edge_ptr=ptr, edge_pair=pair)
 
     # -- score and pull back ------------------------------------------------------------------------------------
 
@@ -253,7 +266,7 @@ class EdgeScorer(LinearScorer):
         """Inverse of :meth:`state`."""
         plain = LinearScorer.from_state(header, arrays)
         return cls(
-            **{name: getattr(plain, name) for name in LinearScorer.__dataclass_fields__},
+            **{name: getattr(plain, name) for name in PLAIN},
             edge_ptr=needed(arrays, "edge_ptr"),
             edge_pair=needed(arrays, "edge_pair"),
             triples=needed(arrays, "triples"),

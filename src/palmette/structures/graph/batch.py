@@ -67,7 +67,7 @@ class GraphLayout:
         self.edge_type = np.zeros(n_edges, np.int64) if edge_type is None else np.asarray(edge_type, np.int64)
         self.cliques = tuple(cliques)
         self.check()
-        self.memory: list[dict] = [{"sample": s} for s in range(len(self))]
+        self.memory: list[dict[Any, Any]] = [{"sample": s} for s in range(len(self))]
         self.rows: np.ndarray | None = None
         self._find_forests()
 
@@ -130,7 +130,7 @@ class GraphLayout:
         return np.where(group.nodes < 0, -1, rows)
 
     @property
-    def passing(self) -> tuple:
+    def passing(self) -> tuple[Any, ...]:
         """What kernels on forests take of it to pass messages."""
         return self.offsets, self.edge_offsets, self.order, self.parent, self.up, self.flip
 
@@ -199,7 +199,7 @@ def _check_nodes(name: str, nodes: np.ndarray, sizes: np.ndarray, lowest: int) -
         )
 
 
-def sample_number(memory: dict) -> int:
+def sample_number(memory: dict[Any, Any]) -> int:
     """The number of the sample that a memory belongs to, for messages."""
     return memory.get("whole", memory)["sample"]
 
@@ -248,8 +248,8 @@ class GraphBatch(Batch):
         return GraphBatch(part.rows, part.offsets, self.layout.take(samples), edge_rows)
 
     def without(self, empty: np.ndarray) -> GraphBatch:
-        """The samples for which ``empty`` is false; they have no nodes, so rows and edges stay."""
-        return self.take(np.flatnonzero(~empty))
+        """The samples for which ``empty`` is false."""
+        return self.take(np.flatnonzero(~empty)) if np.any(empty) else self
 
     def in_pieces(self, decomposition: Any, seed: int, epoch: int) -> tuple[GraphBatch, np.ndarray]:
         """The same graphs without edges between pieces, and without cliques whose nodes are not in one piece."""

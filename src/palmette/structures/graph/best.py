@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from palmette.contracts.structure import Best
 from palmette.data.ragged import gather
 from palmette.structures.graph.factor_graphs import add_answer, factor_graph, labels_of
-from palmette.structures.graph.given import GraphGiven
+from palmette.structures.graph.given import contradicted
 from palmette.structures.graph.methods import NOT_EXACT
 from palmette.structures.graph.part_tables import fold, forbid_lacking, per_part, put, summed_like
-from palmette.structures.graph.restricted_copies import best_contradicting, first_contradictions, k_best
+from palmette.structures.graph.restricted_copies import (
+    best_contradicting,
+    first_contradictions,
+    ranked_labelings,
+)
 from palmette.structures.graph.tables import GraphTables, combined
 from palmette.structures.positions.checks import _check_feasible, _weights, how_many
 from palmette.structures.positions.tables import Restriction
+
+if TYPE_CHECKING:
+    from palmette.structures.graph.graph import Graph
 
 
 class Relaxed(NamedTuple):
@@ -27,170 +35,188 @@ class Relaxed(NamedTuple):
     slack: np.ndarray  # (n_samples,): the maxima are above the values by no more than this
 
 
-class GraphMaxima(GraphGiven):
-    """Best labels, their rivals and bounds."""
+def best(
+    structure: Graph, theta: GraphTables, *, cost: Any = None, within: Restriction | None = None
+) -> Best:
+    """Highest-scoring labels of every sample; values include the cost."""
+    return _extreme(structure, theta, cost, within, sign=1.0)
 
-    def best(self, theta: GraphTables, *, cost=None, within: Restriction | None = None) -> Best:
-        """Highest-scoring labels of every sample; values include the cost."""
-        return self._extreme(theta, cost, within, sign=1.0)
 
-    def worst(self, theta: GraphTables, *, cost=None, within: Restriction | None = None) -> Best:
-        """Lowest-scoring labels of every sample; values include the cost."""
-        return self._extreme(theta, cost, within, sign=-1.0)
+def worst(
+    structure: Graph, theta: GraphTables, *, cost: Any = None, within: Restriction | None = None
+) -> Best:
+    """Lowest-scoring labels of every sample; values include the cost."""
+    return _extreme(structure, theta, cost, within, sign=-1.0)
 
-    def _extreme(self, theta, cost, within, sign) -> Best:
-        tables, codes = combined(theta, cost, within, sign), self._contradicts(within)
-        with self.telling():
-            if codes is None:
-                found = self._best(tables)
-            else:
-                found = Best(*best_contradicting(tables, codes, self._best, self._max_marginals(tables).node))
-        _check_feasible(found.values, tables, self)
-        return Best(found.codes, sign * found.values)
 
-    def _best(self, tables: GraphTables) -> Best:
-        return Best(*self._bounded_best(tables)[:2])
-
-    def _bounded_best(self, tables: GraphTables) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Codes, values and proven upper bounds of the maxima."""
-        from palmette.structures.graph.kernels.forest_max import best_labels
-
-        codes, values = np.zeros(len(tables.node), np.int32), np.empty(len(tables))
-        forests, others = self._parted(tables)
-        if len(forests):
-            layout = tables.layout
-            best_labels(tables.node, tables.edge, tables.edge_table, *layout.passing, forests, codes, values)
-        bounds = values.copy()
-        for s in others:
-            found = self._maximum(factor_graph(tables, s), tables.layout.memory[s])
-            values[s], bounds[s] = found.value, found.bound
-            codes[tables.offsets[s] : tables.offsets[s + 1]] = labels_of(tables, s, found.codes)
-        return codes, values, bounds
-
-    def bounded_best(self, theta, *, cost=None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Codes and values of the best labels found, and proven upper bounds; equal where inference is exact."""
-        tables = combined(theta, cost, None)
-        with self.telling():
-            codes, values, bounds = self._bounded_best(tables)
-        _check_feasible(values, tables, self)
-        return codes, values, bounds
-
-    def bounds(self, theta, *, cost=None, within: Restriction | None = None) -> np.ndarray:
-        """Proven upper bounds on the score of the best labels of every sample; equal to it where inference is exact."""
-        tables = combined(theta, cost, within)
-        if self._contradicts(within) is not None:
-            raise ValueError("bounds: within.contradicts is not supported; ask best_contradicting")
-        with self.telling(quiet=True):
-            forests, others = self._parted(tables)
-            out = np.empty(len(tables))
-            out[forests] = self._best(tables.take(forests)).values
-            for s in others:
-                out[s] = self._maximum(factor_graph(tables, s), tables.layout.memory[s]).bound
-        return out
-
-    def relaxes(self, theta) -> bool:
-        """Whether :meth:`relaxed_best` differs from :meth:`best`: some best labels are not known exactly."""
-        return self.oracle == "relaxed" and not self.finds_best(theta).all()
-
-    def finds_best(self, theta) -> np.ndarray:
-        """Whether the method that answers for each sample finds its best labels for certain, bool (n_samples,)."""
-        found = np.ones(len(theta), bool)
-        for s in self._parted(theta)[1]:
-            found[s] = self.best_method(factor_graph(theta, s)) not in NOT_EXACT
-        return found
-
-    def relaxed_best(self, theta, *, cost=None, within: Restriction | None = None, weight=None) -> Relaxed:
-        """Maxima for learning: exact where that is possible, else of the linear program over the local polytope.
-
-        The maxima are never below the exact ones, and convex in theta. Linear programs are solved to a tolerance:
-        ``counts`` (times ``weight``) give a cut that is ``values`` here and nowhere above the maxima, which are at most
-        ``values + slack``.
-        """
-        tables, weight = combined(theta, cost, within), _weights(theta, weight)
-        if self._contradicts(within) is not None:
-            raise ValueError("relaxed_best: within.contradicts is not supported")
-        _, others = self._parted(tables)
-        relaxed = {
-            s: graph for s in others if self.best_method(graph := factor_graph(tables, s)) in NOT_EXACT
-        }
-        exact = np.array([s for s in range(len(tables)) if s not in relaxed], np.int64)
-        values, codes = np.empty(len(tables)), np.zeros(len(tables.node), np.int32)
-        own, slack = np.zeros(len(tables)), np.zeros(len(tables))
-        own[exact] = weight[exact]
-        with self.telling():
-            part = tables.take(exact)
-            found = self._best(part)
-            values[exact] = found.values
-            codes[gather(tables.offsets, exact)[0]] = found.codes
-            counts = tables.zeros()
-            for s, graph in relaxed.items():
-                point = self._relaxation(graph, tables.layout.memory[s])
-                values[s], slack[s] = point.value, max(point.bound - point.value, 0.0)
-                add_answer(tables, s, point.unary, point.factor, float(weight[s]), counts)
-        _check_feasible(values, tables, self)
-        counts = self.count(tables, codes, weight=own, into=counts)
-        return Relaxed(values, summed_like(counts, theta), slack)
-
-    def best_contradicting(self, theta, codes, *, cost=None, within: Restriction | None = None) -> Best:
-        """Highest-scoring labels that differ from ``codes`` somewhere (-1 in ``codes`` cannot be contradicted)."""
-        within = Restriction() if within is None else within
-        if within.contradicts is not None:
-            raise ValueError("within.contradicts names a second annotation to contradict; give one, as codes")
-        return self.best(theta, cost=cost, within=replace(within, contradicts=np.asarray(codes)))
-
-    def k_best(self, theta, k: int, *, cost=None, within=None) -> list[list[tuple[np.ndarray, float]]]:
-        """The k best distinct outputs of every sample, best first; fewer where fewer exist. Exact inference only.
-
-        Returns
-        -------
-        list of list of (codes, value)
-        """
-        k = how_many(k, theta, theta.n_labels, 0)
-        tables, codes = combined(theta, cost, within), self._contradicts(within)
-        self._require_exact(tables, "k_best")
+def _extreme(structure: Graph, theta: Any, cost: Any, within: Any, sign: Any) -> Best:
+    tables, codes = combined(theta, cost, within, sign), contradicted(within)
+    with structure.telling():
         if codes is None:
-            ranked = k_best(tables, k, self._best)
+            found = best_labels_of(structure, tables)
         else:
-            ranked = [[] for _ in range(len(tables))]
-            copies = first_contradictions(tables, codes)
-            for s, more in zip(copies.sample.tolist(), k_best(copies.tables, k, self._best)):
-                ranked[s] += more
-            ranked = [sorted(own, key=lambda item: (-item[1], item[0].tolist()))[:k] for own in ranked]
-        _check_feasible(np.array([own[0][1] if own else -np.inf for own in ranked]), tables, self)
-        return ranked
+            most = _max_marginals(structure, tables).node
+            found = Best(*best_contradicting(tables, codes, partial(best_labels_of, structure), most))
+    _check_feasible(found.values, tables, structure)
+    return Best(found.codes, sign * found.values)
 
-    def max_marginals(self, theta, *, cost=None, within=None) -> GraphTables:
-        """Best value with each part fixed, one table per part, as in :meth:`marginals`; -inf if impossible."""
-        tables, codes = combined(theta, cost, within), self._contradicts(within)
-        self._require_exact(tables, "max_marginals")
-        if codes is None:
-            out = self._max_marginals(tables)
-        else:
-            copies = first_contradictions(tables, codes)
-            own = self._max_marginals(copies.tables)
-            out = replace(per_part(tables, -np.inf), layout=tables.layout)
-            fold(own, copies.sample, out, np.maximum)
-        if len(tables):
-            _check_feasible(np.maximum.reduceat(out.node.max(axis=1), tables.offsets[:-1]), tables, self)
-        return out
 
-    def _max_marginals(self, tables: GraphTables) -> GraphTables:
-        from palmette.structures.graph.kernels.forest_max import max_marginals
+def best_labels_of(structure: Graph, tables: GraphTables) -> Best:
+    """Best labels of potentials with cost and restriction inside."""
+    return Best(*_bounded_best(structure, tables)[:2])
 
-        out = per_part(tables, -np.inf)
-        forests, others = self._parted(tables)
+
+def _bounded_best(structure: Graph, tables: GraphTables) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Codes, values and proven upper bounds of the maxima."""
+    from palmette.structures.graph.kernels.forest_max import best_labels
+
+    codes, values = np.zeros(len(tables.node), np.int32), np.empty(len(tables))
+    forests, others = structure.parted(tables)
+    if len(forests):
         layout = tables.layout
-        if len(forests):
-            max_marginals(
-                tables.node, tables.edge, tables.edge_table, *layout.passing, layout.first_child, layout.n_children,
-                forests, out.node, out.edge,
-            )  # fmt: skip
+        best_labels(tables.node, tables.edge, tables.edge_table, *layout.passing, forests, codes, values)
+    bounds = values.copy()
+    for s in others:
+        found = structure.maximum_of(factor_graph(tables, s), tables.layout.memory[s])
+        values[s], bounds[s] = found.value, found.bound
+        codes[tables.offsets[s] : tables.offsets[s + 1]] = labels_of(tables, s, found.codes)
+    return codes, values, bounds
+
+
+def bounded_best(
+    structure: Graph, theta: Any, *, cost: Any = None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Codes and values of the best labels found, and proven upper bounds; equal where inference is exact."""
+    tables = combined(theta, cost, None)
+    with structure.telling():
+        codes, values, bounds = _bounded_best(structure, tables)
+    _check_feasible(values, tables, structure)
+    return codes, values, bounds
+
+
+def bounds(
+    structure: Graph, theta: Any, *, cost: Any = None, within: Restriction | None = None
+) -> np.ndarray:
+    """Proven upper bounds on the score of the best labels of every sample; equal to it where inference is exact."""
+    tables = combined(theta, cost, within)
+    if contradicted(within) is not None:
+        raise ValueError("bounds: within.contradicts is not supported; ask best_contradicting")
+    with structure.telling(quiet=True):
+        forests, others = structure.parted(tables)
+        out = np.empty(len(tables))
+        out[forests] = best_labels_of(structure, tables.take(forests)).values
         for s in others:
-            tree = self._exact_tree(tables, s, "max-marginals")
-            zero = per_part(tables.take(np.array([s])), 0.0)
-            unary, factor = tree.max_marginals(factor_graph(tables, s))
-            add_answer(tables.take(np.array([s])), 0, unary, factor, 1.0, zero, largest=True)
-            if zero.allowed is not None:  # labels that the types lack are impossible, not worth 0
-                forbid_lacking(zero)
-            put(zero, out, s)
-        return out
+            out[s] = structure.maximum_of(factor_graph(tables, s), tables.layout.memory[s]).bound
+    return out
+
+
+def relaxes(structure: Graph, theta: Any) -> bool:
+    """Whether :meth:`relaxed_best` differs from :meth:`best`: some best labels are not known exactly."""
+    return structure.oracle == "relaxed" and not structure.finds_best(theta).all()
+
+
+def finds_best(structure: Graph, theta: Any) -> np.ndarray:
+    """Whether the method that answers for each sample finds its best labels for certain, bool (n_samples,)."""
+    found = np.ones(len(theta), bool)
+    for s in structure.parted(theta)[1]:
+        found[s] = structure.best_method(factor_graph(theta, s)) not in NOT_EXACT
+    return found
+
+
+def relaxed_best(
+    structure: Graph, theta: Any, *, cost: Any = None, within: Restriction | None = None, weight: Any = None
+) -> Relaxed:
+    """Maxima for learning: exact where that is possible, else of the linear program over the local polytope.
+
+    The maxima are never below the exact ones, and convex in theta. Linear programs are solved to a tolerance:
+    ``counts`` (times ``weight``) give a cut that is ``values`` here and nowhere above the maxima, which are at most
+    ``values + slack``.
+    """
+    tables, weight = combined(theta, cost, within), _weights(theta, weight)
+    if contradicted(within) is not None:
+        raise ValueError("relaxed_best: within.contradicts is not supported")
+    _, others = structure.parted(tables)
+    relaxed = {
+        s: graph for s in others if structure.best_method(graph := factor_graph(tables, s)) in NOT_EXACT
+    }
+    exact = np.array([s for s in range(len(tables)) if s not in relaxed], np.int64)
+    values, codes = np.empty(len(tables)), np.zeros(len(tables.node), np.int32)
+    own, slack = np.zeros(len(tables)), np.zeros(len(tables))
+    own[exact] = weight[exact]
+    with structure.telling():
+        part = tables.take(exact)
+        found = best_labels_of(structure, part)
+        values[exact] = found.values
+        codes[gather(tables.offsets, exact)[0]] = found.codes
+        counts = tables.zeros()
+        for s, graph in relaxed.items():
+            point = structure.relaxation_of(graph, tables.layout.memory[s])
+            values[s], slack[s] = point.value, max(point.bound - point.value, 0.0)
+            add_answer(tables, s, point.unary, point.factor, float(weight[s]), counts)
+    _check_feasible(values, tables, structure)
+    counts = structure.count(tables, codes, weight=own, into=counts)
+    return Relaxed(values, summed_like(counts, theta), slack)
+
+
+def k_best(
+    structure: Graph, theta: Any, k: int, *, cost: Any = None, within: Any = None
+) -> list[list[tuple[np.ndarray, float]]]:
+    """The k best distinct outputs of every sample, best first; fewer where fewer exist. Exact inference only.
+
+    Returns
+    -------
+    list of list of (codes, value)
+    """
+    k = how_many(k, theta, theta.n_labels, 0)
+    tables, codes = combined(theta, cost, within), contradicted(within)
+    structure.require_exact(tables, "k_best")
+    if codes is None:
+        ranked = ranked_labelings(tables, k, partial(best_labels_of, structure))
+    else:
+        ranked = [[] for _ in range(len(tables))]
+        copies = first_contradictions(tables, codes)
+        for s, more in zip(
+            copies.sample.tolist(), ranked_labelings(copies.tables, k, partial(best_labels_of, structure))
+        ):
+            ranked[s] += more
+        ranked = [sorted(own, key=lambda item: (-item[1], item[0].tolist()))[:k] for own in ranked]
+    _check_feasible(np.array([own[0][1] if own else -np.inf for own in ranked]), tables, structure)
+    return ranked
+
+
+def max_marginals(structure: Graph, theta: Any, *, cost: Any = None, within: Any = None) -> GraphTables:
+    """Best value with each part fixed, one table per part, as in :meth:`marginals`; -inf if impossible."""
+    tables, codes = combined(theta, cost, within), contradicted(within)
+    structure.require_exact(tables, "max_marginals")
+    if codes is None:
+        out = _max_marginals(structure, tables)
+    else:
+        copies = first_contradictions(tables, codes)
+        own = _max_marginals(structure, copies.tables)
+        out = replace(per_part(tables, -np.inf), layout=tables.layout)
+        fold(own, copies.sample, out, np.maximum)
+    if len(tables):
+        _check_feasible(np.maximum.reduceat(out.node.max(axis=1), tables.offsets[:-1]), tables, structure)
+    return out
+
+
+def _max_marginals(structure: Graph, tables: GraphTables) -> GraphTables:
+    from palmette.structures.graph.kernels.forest_max import max_marginals
+
+    out = per_part(tables, -np.inf)
+    forests, others = structure.parted(tables)
+    layout = tables.layout
+    if len(forests):
+        max_marginals(
+            tables.node, tables.edge, tables.edge_table, *layout.passing, layout.first_child, layout.n_children,
+            forests, out.node, out.edge,
+        )  # fmt: skip
+    for s in others:
+        tree = structure.exact_tree(tables, s, "max-marginals")
+        zero = per_part(tables.take(np.array([s])), 0.0)
+        unary, factor = tree.max_marginals(factor_graph(tables, s))
+        add_answer(tables.take(np.array([s])), 0, unary, factor, 1.0, zero, largest=True)
+        if zero.allowed is not None:  # labels that the types lack are impossible, not worth 0
+            forbid_lacking(zero)
+        put(zero, out, s)
+    return out

@@ -15,8 +15,8 @@ from palmette.features.base import Encoder
 from palmette.features.choose_encoder import encoder_from_state
 from palmette.registry import register, stored
 from palmette.structures.graph.batch import CliqueRows, GraphBatch, GraphLayout, shifted_columns
+from palmette.structures.graph.cliques import NO_LABEL, Factor
 from palmette.structures.graph.inputs import (
-    Factor,
     GraphInput,
     checked_edges,
     checked_factors,
@@ -26,7 +26,6 @@ from palmette.structures.graph.inputs import (
     refuse_duplicates,
 )
 from palmette.structures.graph.type_names import (
-    NO_LABEL,
     FactorType,
     flat,
     known_types,
@@ -67,6 +66,7 @@ class GraphEncoder(Encoder):
     (4, array([1, 0]))
     """
 
+    of = "graphs"
     layouts = ("sequences",)
 
     @property
@@ -84,11 +84,11 @@ class GraphEncoder(Encoder):
     ) -> None:
         super().__init__("sequences")
         self.nodes, self.edges, self.symmetric, self.own = nodes, edges, symmetric, bool(own)
-        self.node_types: tuple = ()
-        self.edge_types: tuple = ()
+        self.node_types: tuple[Any, ...] = ()
+        self.edge_types: tuple[Any, ...] = ()
         self.factor_types: tuple[FactorType, ...] = ()
-        self.labels: dict = {}  # of node types, where the graphs declare them
-        self.shape: tuple[int, list] | None = None  # nodes and edges of the one graph, if `own`
+        self.labels: dict[str, Any] = {}  # of node types, where the graphs declare them
+        self.shape: tuple[int, list[Any]] | None = None  # nodes and edges of the one graph, if `own`
 
     # -- columns ------------------------------------------------------------------------------------------------
 
@@ -190,7 +190,7 @@ class GraphEncoder(Encoder):
         """Of every known edge type, whether it is symmetric."""
         return np.array([self.is_symmetric(t) for t in self.edge_types], bool)
 
-    def _read(self, graphs: Sequence[GraphInput], learn: bool) -> tuple:
+    def _read(self, graphs: Sequence[GraphInput], learn: bool) -> tuple[Any, ...]:
         """Edges, types and cliques of all graphs, checked."""
         edges = [checked_edges(graph, i) for i, graph in enumerate(graphs)]
         labels = common_labels(graphs, None if learn else self.labels)
@@ -219,7 +219,7 @@ class GraphEncoder(Encoder):
 
     def _numbered(
         self, graphs: Sequence[GraphInput], edges: list[np.ndarray], learn: bool
-    ) -> tuple[list, list]:
+    ) -> tuple[list[Any], list[Any]]:
         """Numbers of nodes and edges as their types; all graphs must be alike."""
         if learn and graphs:
             self.shape = len(graphs[0]), edges[0].tolist()
@@ -254,7 +254,7 @@ class GraphEncoder(Encoder):
             )
 
     def _learn_factors(self, factors: list[list[Factor]]) -> None:
-        found: dict = {}
+        found: dict[str, Any] = {}
         for i, own in enumerate(factors):
             for factor in own:
                 kind = FactorType.of(factor)
@@ -287,7 +287,7 @@ class GraphEncoder(Encoder):
             groups.append(CliqueRows(nodes, offsets_from_lengths(counts), known.kind))
         return tuple(groups)
 
-    def _edge_rows(self, graphs: Sequence[GraphInput], encode: Callable) -> Any:
+    def _edge_rows(self, graphs: Sequence[GraphInput], encode: Callable[..., Any]) -> Any:
         """Edge features of all graphs, encoded as if the edges were positions."""
         features = [graph.edge_features for graph in graphs]
         there = [i for i, given in enumerate(features) if given is not None and len(graphs[i].edges)]
@@ -297,7 +297,7 @@ class GraphEncoder(Encoder):
             text = _RENUMBERED.sub(lambda m: f"{m[1]}{there[int(m[2])]}", str(error))
             raise type(error)(f"edge_features: {text}") from error
 
-    def _packed(self, batch: Batch, edge_batch: Batch | None, read: tuple) -> GraphBatch:
+    def _packed(self, batch: Batch, edge_batch: Batch | None, read: tuple[Any, ...]) -> GraphBatch:
         edges, node_codes, edge_codes, cliques = read
         layout = GraphLayout(
             batch.offsets,
@@ -332,7 +332,7 @@ class GraphEncoder(Encoder):
 
     # -- model files --------------------------------------------------------------------------------------------
 
-    def state(self) -> tuple[dict, dict[str, np.ndarray]]:
+    def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Header and arrays."""
         symmetric = self.symmetric
         header: dict[str, Any] = {
@@ -365,7 +365,7 @@ class GraphEncoder(Encoder):
         return header, arrays
 
     @classmethod
-    def from_state(cls, header: dict, arrays: Mapping[str, np.ndarray]) -> GraphEncoder:
+    def from_state(cls, header: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> GraphEncoder:
         """Inverse of :meth:`state`."""
         nodes = encoder_from_state(entry(header, "nodes", dict), group(arrays, "nodes"))
         edges = None

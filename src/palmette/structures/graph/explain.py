@@ -31,7 +31,7 @@ def explain(structure: GraphMethods, X: Any, n_labels: int | None = None) -> str
     """See :meth:`palmette.Graph.explain`."""
     theta = _tables(X, n_labels)
     known = isinstance(X, GraphTables)
-    forests, others = structure._parted(theta)
+    forests, others = structure.parted(theta)
     layout = theta.layout
     guess = "" if known or n_labels is not None else " (n_labels says how many if others)"
     size = f"{len(theta)} graphs, {len(theta.node)} nodes, {layout.n_edges} edges"
@@ -49,7 +49,7 @@ def explain(structure: GraphMethods, X: Any, n_labels: int | None = None) -> str
 
 def _line(structure: GraphMethods, theta: GraphTables, s: int, known: bool) -> str:
     topology = shape_of(theta, s).topology
-    tree = structure._tree(topology)
+    tree = structure.tree_of(topology)
     a, b = theta.edge_offsets[s : s + 2].tolist()
     n_cliques = sum(int(group.offsets[s + 1] - group.offsets[s]) for group in theta.layout.cliques)
     cliques = f", {n_cliques} factors of several nodes" if n_cliques else ""

@@ -9,16 +9,20 @@ from typing import Any
 
 import numpy as np
 
-from palmette.contracts.model_parts import ModelParts
+from palmette.contracts.training import Encoded, WeightOptions
 from palmette.features.choose_encoder import make_encoder
 from palmette.features.encoded import EncodedInputs
 from palmette.registry import register
+from palmette.structures.graph import best as maxima
+from palmette.structures.graph import given as labelings
+from palmette.structures.graph import sums as totals
+from palmette.structures.graph.cliques import NO_LABEL
 from palmette.structures.graph.encoder import GraphEncoder
 from palmette.structures.graph.explain import explain
-from palmette.structures.graph.inference import GraphInference
 from palmette.structures.graph.inputs import GraphInput, graph_inputs
-from palmette.structures.graph.methods import INFERENCE, SUMS
-from palmette.structures.graph.type_names import NO_LABEL
+from palmette.structures.graph.methods import INFERENCE, SUMS, GraphMethods
+from palmette.structures.graph.scorer import GraphScorer
+from palmette.structures.positions.labelled import LabelledPositions
 
 CHOICES = {
     "parameters": ("shared", "own"),
@@ -29,7 +33,7 @@ CHOICES = {
 
 
 @register("structure")
-class Graph(ModelParts, GraphInference):
+class Graph(GraphMethods, LabelledPositions):
     """Markov networks of any shape: one label per node, potentials on nodes, edges and cliques.
 
     The score of a labeling is ``sum_v node[v, y_v] + sum_e edge[e, y_a, y_b] + sum over cliques``, where edge e joins
@@ -90,10 +94,9 @@ class Graph(ModelParts, GraphInference):
     2 forests: best labels and sums by message passing along the trees (exact), all in one call
     """
 
-    layout = "sequences"
     compiled_as = "graph"
-    has_edges = True
     removable_edges = True
+    exact = False
 
     part_kinds = MappingProxyType({"codec": ("labels",), "encoder": ("graphs",), "scorer": ("graph",)})
 
@@ -101,7 +104,7 @@ class Graph(ModelParts, GraphInference):
         self,
         symmetric: Any = False,
         parameters: str = "shared",
-        labels: Mapping | None = None,
+        labels: Mapping[str, Any] | None = None,
         edge_bias: bool = True,
         inference: str = "auto",
         sums: str = "auto",
@@ -126,7 +129,16 @@ class Graph(ModelParts, GraphInference):
         "leave factors out"
     )
 
-    def bind(self, classes: Sequence) -> Graph:
+    # -- answers ------------------------------------------------------------------------------------------------
+
+    score, count = labelings.score, labelings.count
+    best, worst, k_best, max_marginals = maxima.best, maxima.worst, maxima.k_best, maxima.max_marginals
+    bounded_best, bounds, finds_best = maxima.bounded_best, maxima.bounds, maxima.finds_best
+    relaxes, relaxed_best = maxima.relaxes, maxima.relaxed_best
+    log_partition, expectation, marginals = totals.log_partition, totals.expectation, totals.marginals
+    entropy, sample, min_risk = totals.entropy, totals.sample, totals.min_risk
+
+    def bind(self, classes: Sequence[Any]) -> Graph:
         """A copy for one model, which knows its number of labels and keeps its own account of what is approximate."""
         own = copy.copy(self)
         own._n_labels = len(classes)
@@ -170,7 +182,7 @@ class Graph(ModelParts, GraphInference):
 
     def check_encoder(self, encoder: Any) -> None:
         """Refuse inputs that were encoded for another structure."""
-        if not isinstance(encoder, GraphEncoder):
+        if encoder.of != "graphs":
             raise ValueError(
                 "X was encoded as sequences, but the structure is a Graph: encode X with its encode()"
             )
@@ -179,6 +191,26 @@ class Graph(ModelParts, GraphInference):
                 f"X was encoded with symmetric={encoder.symmetric!r} and own={encoder.own}, but the structure is "
                 f"{self!r}"
             )
+
+    def make_scorer(self, data: Encoded, options: WeightOptions) -> GraphScorer:
+        """Weights of nodes, edges and cliques; features of edges come with the graphs."""
+        if options.edge_features is not None:
+            raise ValueError(
+                "edge_features of the learner choose features of positions for the edges of a Chain; those of a Graph "
+                "come with its inputs: GraphInput(nodes, edges, edge_features)"
+            )
+        encoder: Any = data.encoder
+        batch: Any = data.samples.batch
+        codes, classes = data.samples.codes, data.codec.classes_
+        allowed = self.label_sets(encoder, classes, batch, codes)
+        self.check_factors(encoder, classes, batch, codes)
+        return GraphScorer.for_data(
+            batch, codes, len(classes), states=options.states_of(encoder.named), transitions=options.label_pairs,
+            intercept=options.intercept_of(encoder.named), symmetric=encoder.symmetric_types,
+            n_node_types=max(len(encoder.node_types), 1), allowed=allowed, edge_bias=self.edge_bias,
+            edge_states=options.states_of(encoder.edges is not None and encoder.edges.named),
+            factor_labels=self.factor_labels(encoder, classes),
+        )  # fmt: skip
 
     def _check_settings(self) -> None:
         for name, choices in CHOICES.items():
@@ -213,7 +245,9 @@ class Graph(ModelParts, GraphInference):
         if known != [tuple(factor) for factor in weights.factors]:
             raise ValueError("features and weights have different types of factors")
 
-    def check_factors(self, encoder: GraphEncoder, classes: tuple, batch: Any, codes: np.ndarray) -> None:
+    def check_factors(
+        self, encoder: GraphEncoder, classes: tuple[Any, ...], batch: Any, codes: np.ndarray
+    ) -> None:
         """Refuse training labels that an at-most-one factor forbids."""
         for group, k in zip(batch.layout.cliques, self.factor_labels(encoder, classes)):
             if group.kind != "at_most_one":
@@ -230,7 +264,7 @@ class Graph(ModelParts, GraphInference):
                     "but an AtMostOne factor joins them; correct y, or leave the factor out"
                 )
 
-    def factor_labels(self, encoder: GraphEncoder, classes: tuple) -> tuple[int, ...]:
+    def factor_labels(self, encoder: GraphEncoder, classes: tuple[Any, ...]) -> tuple[int, ...]:
         """Code of the label that each type of structured factors counts, -1 for types without."""
         place = {label: k for k, label in enumerate(classes)}
         for kind in encoder.factor_types:
@@ -240,7 +274,9 @@ class Graph(ModelParts, GraphInference):
                 )
         return tuple(-1 if t.kind in NO_LABEL else place[t.label] for t in encoder.factor_types)
 
-    def label_sets(self, encoder: GraphEncoder, classes: tuple, batch: Any, codes: np.ndarray) -> np.ndarray:
+    def label_sets(
+        self, encoder: GraphEncoder, classes: tuple[Any, ...], batch: Any, codes: np.ndarray
+    ) -> np.ndarray:
         """Labels of every type of nodes, bool (n_node_types, n_labels): as given, or those that occur in training.
 
         All labels where there is one type only, or where every node has weights of its own.

@@ -49,7 +49,7 @@ class GraphInput:
         node_types: Any = None,
         edge_types: Any = None,
         factors: Any = (),
-        labels: Mapping | None = None,
+        labels: Mapping[str, Any] | None = None,
     ) -> None:
         self.nodes = nodes
         self.edges = edges
@@ -188,7 +188,7 @@ def checked_factors(graph: GraphInput, i: int) -> list[Factor]:
     return factors
 
 
-def common_labels(graphs: Sequence[GraphInput], known: dict | None = None) -> dict:
+def common_labels(graphs: Sequence[GraphInput], known: dict[str, Any] | None = None) -> dict[str, Any]:
     """Labels of the node types that graphs declare; one that declares others than an earlier one is refused.
 
     >>> common_labels([GraphInput([["a"]], labels={0: ["x", "y"]}), GraphInput([["b"]])])
@@ -210,7 +210,7 @@ def common_labels(graphs: Sequence[GraphInput], known: dict | None = None) -> di
     return found
 
 
-def listed_types(given: Any, n: int, what: str, i: int) -> list:
+def listed_types(given: Any, n: int, what: str, i: int) -> list[Any]:
     """One type per node or edge, as a list; 0 for all if not given."""
     if given is None:
         return [0] * n

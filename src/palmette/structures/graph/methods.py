@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import itertools
+import os
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterator
@@ -58,9 +59,9 @@ def _function(name: str) -> Callable[..., Any]:
 _NUMBERS = itertools.count()  # of graphs and of tallies: an id() may be that of another object later
 
 
-def _number(memory: dict) -> int:
-    """A number for the graph that a memory belongs to, the same for all its pieces."""
-    return memory.get("whole", memory).setdefault("number", next(_NUMBERS))
+def _number(memory: dict[Any, Any]) -> tuple[int, int]:
+    """A number for the graph that a memory belongs to, the same for all its pieces, and unique among processes."""
+    return memory.get("whole", memory).setdefault("number", (os.getpid(), next(_NUMBERS)))
 
 
 class Tally:
@@ -68,9 +69,9 @@ class Tally:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._graphs: dict[tuple[str, str], set[int]] = defaultdict(set)
-        self._unconverged: set[int] = set()
-        self._number = next(_NUMBERS)
+        self._graphs: dict[tuple[str, str], set[Any]] = defaultdict(set[Any])
+        self._unconverged: set[Any] = set()
+        self._number = (os.getpid(), next(_NUMBERS))
         self.accuracy = RELAX_TOL  # of linear programs in this run
 
     def refine(self) -> bool:
@@ -80,7 +81,7 @@ class Tally:
         self.accuracy *= 0.1
         return True
 
-    def kept(self, name: str, memory: dict, make: Callable[[], Any]) -> Any:
+    def kept(self, name: str, memory: dict[Any, Any], make: Callable[[], Any]) -> Any:
         """What inference on a graph starts from while the weights move little; ``make()`` at first.
 
         It stands in the memory of the graph and goes with it. A graph is asked by one thread at a time.
@@ -91,7 +92,25 @@ class Tally:
             memory["start", name] = (self._number, found)
         return found
 
-    def note(self, task: str, method: str, graph: int, converged: bool = True) -> None:
+    def __getstate__(self) -> dict[str, Any]:
+        """The number and the accuracy of the run: what is noted elsewhere comes back by :meth:`take`."""
+        return {"_number": self._number, "accuracy": self.accuracy}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__()  # type: ignore[misc]
+        vars(self).update(state)
+
+    def given(self) -> tuple[dict[tuple[str, str], set[Any]], set[Any]]:
+        """What was noted, for :meth:`take`."""
+        return dict(self._graphs), self._unconverged
+
+    def take(self, notes: tuple[dict[tuple[str, str], set[Any]], set[Any]]) -> None:
+        """Add what was noted elsewhere."""
+        for key, graphs in notes[0].items():
+            self._graphs[key] |= graphs
+        self._unconverged |= notes[1]
+
+    def note(self, task: str, method: str, graph: tuple[int, int], converged: bool = True) -> None:
         """Graph number ``graph`` was answered approximately."""
         with self._lock:
             self._graphs[task, method].add(graph)
@@ -134,6 +153,14 @@ class GraphMethods:
     def _tally(self) -> Tally | None:
         return vars(self).get("_tally_now")
 
+    def told(self) -> Tally | None:
+        """What is being gathered by :meth:`telling`, if anything is; it can be pickled."""
+        return self._tally
+
+    def tell(self, tally: Tally | None) -> None:
+        """Gather there from now on: in a copy of the structure that answers elsewhere."""
+        self._tally_now = tally
+
     @contextlib.contextmanager
     def telling(self, *, quiet: bool = False) -> Iterator[Tally]:
         """Gather what is approximate in all answers inside, and warn once at the end (unless ``quiet``)."""
@@ -142,7 +169,7 @@ class GraphMethods:
             yield outer
             return
         tally = Tally()
-        self._tally_now: Tally | None = tally
+        self._tally_now = tally
         try:
             yield tally
         finally:
@@ -150,17 +177,22 @@ class GraphMethods:
         if not quiet:
             tally.warn()
 
-    def _note(self, task: str, method: str, memory: dict, converged: bool = True) -> None:
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(super().__getstate__())  # type: ignore[misc]
+        state.pop("_tally_now", None)  # what is being noted in a call that goes on
+        return state
+
+    def _note(self, task: str, method: str, memory: dict[Any, Any], converged: bool = True) -> None:
         tally = self._tally
         if tally is not None:
             tally.note(task, method, _number(memory), converged)
 
-    def _start(self, name: str, memory: dict, size: int) -> np.ndarray | None:
+    def _start(self, name: str, memory: dict[Any, Any], size: int) -> np.ndarray | None:
         """Messages of the last time, in a run that keeps them."""
         tally = self._tally
         return None if tally is None else tally.kept(name, memory, lambda: np.zeros(size))
 
-    def _relaxation(self, graph: FactorGraph, memory: dict) -> Relaxation:
+    def relaxation_of(self, graph: FactorGraph, memory: dict[Any, Any]) -> Relaxation:
         """A maximum over the local polytope, from where the last one was."""
         from palmette.inference.relaxation import RelaxationState, relax
 
@@ -183,7 +215,7 @@ class GraphMethods:
 
     # -- choosing -----------------------------------------------------------------------------------------------
 
-    def _parted(self, tables: GraphTables) -> tuple[np.ndarray, list[int]]:
+    def parted(self, tables: GraphTables) -> tuple[np.ndarray, list[int]]:
         """The samples that are forests, and the others."""
         forest = tables.layout.forest
         return np.flatnonzero(forest), np.flatnonzero(~forest).tolist()
@@ -191,7 +223,7 @@ class GraphMethods:
     def _memory(self) -> float:
         return MEMORY if self.memory_limit is None else float(self.memory_limit)
 
-    def _tree(self, topology: Topology) -> JunctionTree | None:
+    def tree_of(self, topology: Topology) -> JunctionTree | None:
         """The junction tree of a graph, if it is within the memory limit."""
         key = ("too wide", self.memory_limit)
         if key in topology.memory:
@@ -211,9 +243,10 @@ class GraphMethods:
         )
         return None
 
-    def _exact_tree(self, tables: GraphTables, s: int, answer: str) -> JunctionTree:
+    def exact_tree(self, tables: GraphTables, s: int, answer: str) -> JunctionTree:
+        """The junction tree of a sample, which an answer needs."""
         topology = shape_of(tables, s).topology
-        tree = self._tree(topology)
+        tree = self.tree_of(topology)
         if tree is None:
             error = topology.memory["too wide", self.memory_limit]
             raise TooWide(
@@ -224,9 +257,10 @@ class GraphMethods:
             )
         return tree
 
-    def _require_exact(self, tables: GraphTables, answer: str) -> None:
-        for s in self._parted(tables)[1]:
-            self._exact_tree(tables, s, answer)
+    def require_exact(self, tables: GraphTables, answer: str) -> None:
+        """Raise :class:`TooWide` unless every sample can be answered exactly."""
+        for s in self.parted(tables)[1]:
+            self.exact_tree(tables, s, answer)
 
     def best_method(self, graph: FactorGraph) -> str:
         """The name of the method that finds the best labels of a graph with cycles."""
@@ -234,7 +268,7 @@ class GraphMethods:
             raise ValueError(f"Graph: inference must be one of {INFERENCE}, got {self.inference!r}")
         if self.inference not in ("auto", "exact"):
             return self.inference
-        tree = self._tree(graph.topology)
+        tree = self.tree_of(graph.topology)
         if tree is not None and tree.log2_size <= SMALL_TREE:
             return "junction_tree"
         if _function("is_submodular")(graph):
@@ -249,13 +283,14 @@ class GraphMethods:
             raise ValueError(f"Graph: sums must be one of {SUMS}, got {self.sums!r}")
         if self.sums in ("reweighted", "bethe"):
             return self.sums
-        if self._tree(topology) is not None or self.sums == "exact":
+        if self.tree_of(topology) is not None or self.sums == "exact":
             return "junction_tree"
         return "reweighted"
 
     # -- asking -------------------------------------------------------------------------------------------------
 
-    def _maximum(self, graph: FactorGraph, memory: dict) -> Maximum:
+    def maximum_of(self, graph: FactorGraph, memory: dict[Any, Any]) -> Maximum:
+        """The best labels of a graph with cycles, by the method that serves it."""
         method = self.best_method(graph)
         with _naming(memory):
             if method == "junction_tree":
@@ -269,13 +304,15 @@ class GraphMethods:
         names = {"loopy": "loopy_max", "bounded": "bounded_max"}
         return _function(names.get(method, method))(graph)
 
-    def _log_sum(self, graph: FactorGraph, memory: dict) -> float:
+    def log_sum_of(self, graph: FactorGraph, memory: dict[Any, Any]) -> float:
+        """The log-partition of a graph with cycles."""
         if self.sum_method(graph.topology) == "junction_tree":
             with _naming(memory):
                 return JunctionTree.of(graph.topology, self._memory()).log_partition(graph)
-        return self._sum(graph, memory).log_z
+        return self.sum_of(graph, memory).log_z
 
-    def _sum(self, graph: FactorGraph, memory: dict) -> Sum:
+    def sum_of(self, graph: FactorGraph, memory: dict[Any, Any]) -> Sum:
+        """Log-partition and marginals of a graph with cycles."""
         method = self.sum_method(graph.topology)
         if method == "junction_tree":
             with _naming(memory):
@@ -292,7 +329,7 @@ class GraphMethods:
 
 
 @contextlib.contextmanager
-def _naming(memory: dict) -> Iterator[None]:
+def _naming(memory: dict[Any, Any]) -> Iterator[None]:
     """Errors of a method that cannot serve a graph, with the number of the sample."""
     try:
         yield

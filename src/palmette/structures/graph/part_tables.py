@@ -12,7 +12,7 @@ from palmette.structures.graph.states import states
 from palmette.structures.graph.tables import GraphTables
 
 
-def entries(tables: GraphTables, k: int, codes: np.ndarray) -> tuple:
+def entries(tables: GraphTables, k: int, codes: np.ndarray) -> tuple[Any, ...]:
     """Index of the labels of the cliques of type k in their tables."""
     rows = tables.layout.clique_rows(k)
     which = np.zeros(len(rows), np.int64) if len(tables.factors[k]) == 1 else np.arange(len(rows))

@@ -90,14 +90,14 @@ def best_contradicting(
 class _Subset(NamedTuple):
     """The best labeling of those that agree with it before ``place`` and have none of ``avoided`` there."""
 
-    order: tuple  # what it is sorted by: minus the value, then the codes
+    order: tuple[Any, ...]  # what it is sorted by: minus the value, then the codes
     codes: np.ndarray
     value: float
     place: int
-    avoided: tuple
+    avoided: tuple[Any, ...]
 
 
-def k_best(
+def ranked_labelings(
     tables: GraphTables, k: int, best: Callable[[GraphTables], Any]
 ) -> list[list[tuple[np.ndarray, float]]]:
     """The k best distinct labelings of every sample, best first.
@@ -132,7 +132,9 @@ def k_best(
     return ranked
 
 
-def _ask(tables: GraphTables, labels: int, parts: list, best: Callable, heaps: list) -> None:
+def _ask(
+    tables: GraphTables, labels: int, parts: list[Any], best: Callable[..., Any], heaps: list[Any]
+) -> None:
     copies = tables.take(np.array([s for s, _, _ in parts]))
     node = copies.node.copy()
     bounds = copies.offsets.tolist()
@@ -149,11 +151,11 @@ def _ask(tables: GraphTables, labels: int, parts: list, best: Callable, heaps: l
         _push(heaps[s], own, float(found.values[k]), place, _avoided(top, place))
 
 
-def _avoided(top: _Subset, place: int) -> tuple:
+def _avoided(top: _Subset, place: int) -> tuple[Any, ...]:
     own = int(top.codes[place])
     return (*top.avoided, own) if place == top.place else (own,)
 
 
-def _push(heap: list, codes: np.ndarray, value: float, place: int, avoided: tuple) -> None:
+def _push(heap: list[Any], codes: np.ndarray, value: float, place: int, avoided: tuple[Any, ...]) -> None:
     if value > -np.inf:
         heapq.heappush(heap, _Subset((-value, codes.tolist()), codes, value, place, avoided))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -56,6 +56,7 @@ class GraphScorer:
     factors: tuple[FactorKind, ...] = ()
 
     has_edges = True
+    row_blocks: ClassVar[tuple[str, ...]] = ("node",)
 
     @classmethod
     def for_data(
@@ -108,6 +109,10 @@ class GraphScorer:
             for group, label in zip(layout.cliques, labels)
         )
         return cls(nodes, edge_weights, intercept, pairs, symmetric, allowed, factors)
+
+    def with_columns(self, n_columns: int) -> GraphScorer:
+        """The same layout for dense rows of nodes of another number of columns."""
+        return replace(self, nodes=self.nodes.with_columns(n_columns))
 
     # -- layout -------------------------------------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -94,7 +94,7 @@ def scores(tables: GraphTables, s: int) -> np.ndarray:
 
 def numbers_of_states(
     tables: GraphTables, s: int, shape: Extended, factor: np.ndarray, largest: bool
-) -> list:
+) -> list[Any]:
     """Numbers of the entries of the automata's tables as numbers of states: added up, or the largest.
 
     One array (factors, states) for each type of structured factors, in the order of types.

@@ -73,7 +73,7 @@ class GraphTables(ChainTables):
     allowed: LabelSets | None = field(default=None, kw_only=True)
 
     @property
-    def shapes(self) -> tuple:
+    def shapes(self) -> tuple[Any, ...]:
         """Shapes of the tables of nodes, edges and cliques."""
         return (self.node.shape, self.edge.shape, *(table.shape for table in self.factors))
 
@@ -162,6 +162,10 @@ class GraphTables(ChainTables):
         return replace(
             self, edge=self.edge[self.edge_table], edge_table=np.arange(self.n_edges), factors=factors
         )
+
+    def plus(self, cost: Any) -> GraphTables:
+        """These potentials with a cost inside."""
+        return combined(self, cost, None)
 
     def zeros(self, *, per_part: bool = False) -> GraphTables:
         """Zeros in this shape; with ``per_part`` a table for every edge and every clique."""

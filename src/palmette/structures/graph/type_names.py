@@ -42,7 +42,7 @@ class FactorType(NamedTuple):
         )
 
 
-def typed(names: list[str], types: tuple) -> list[str]:
+def typed(names: list[str], types: tuple[Any, ...]) -> list[str]:
     """Names of the columns of all types, with the type before each if there are several."""
     if len(types) < 2:
         return list(names)
@@ -54,12 +54,12 @@ def flat(parts: list[np.ndarray], empty: np.ndarray) -> np.ndarray:
     return np.concatenate(parts) if parts else empty
 
 
-def known_types(lists: list[list], what: str) -> tuple:
+def known_types(lists: list[list[Any]], what: str) -> tuple[Any, ...]:
     """The types that occur, in the order of their codes."""
     return tuple(LabelCodec.from_labels(lists, where=f"{what}_types").classes_) if any(lists) else ()
 
 
-def type_codes(lists: list[list], known: tuple, what: str) -> list[np.ndarray]:
+def type_codes(lists: list[list[Any]], known: tuple[Any, ...], what: str) -> list[np.ndarray]:
     """Numbers of the types of every sample; one that is not known is refused, naming sample and place."""
     place = {name: k for k, name in enumerate(known)}
     found = []
@@ -83,11 +83,11 @@ def _hashable(name: Any) -> bool:
     return True
 
 
-def plain_types(names: Any) -> list:
+def plain_types(names: Any) -> list[Any]:
     """Types as JSON values."""
     return LabelCodec(list(names)).state() if len(names) else []
 
 
-def types_of(state: list) -> tuple:
+def types_of(state: list[Any]) -> tuple[Any, ...]:
     """Inverse of :func:`plain_types`."""
     return tuple(LabelCodec.from_state(state).classes_) if state else ()

@@ -14,7 +14,7 @@ from palmette.structures.positions.tables import ChainTables
 RESTRICTION = "the restriction; allow more labels or pairs"
 
 
-def _codes(theta: ChainTables, codes) -> np.ndarray:
+def _codes(theta: ChainTables, codes: Any) -> np.ndarray:
     """Given outputs as kernels read them: one known label per row."""
     codes = np.ascontiguousarray(codes, np.int32)
     if codes.shape != (len(theta.node),):
@@ -47,7 +47,7 @@ def how_many(k: int, theta: Any, states: int, n_bytes: int) -> int:
     return k
 
 
-def _weights(theta: ChainTables, weight) -> np.ndarray:
+def _weights(theta: ChainTables, weight: Any) -> np.ndarray:
     """One weight per sample; 1 by default."""
     if weight is None:
         return np.ones(len(theta))

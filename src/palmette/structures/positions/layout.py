@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from palmette.data.batch import Batch, SparseRows
+from palmette.features.rows import renumbered
 from palmette.memory import check_size
 
 BYTES_A_WEIGHT = 32  # at least, in training: the weight, its gradient, its penalty, where it stands
@@ -125,3 +126,11 @@ def moved(codes: np.ndarray, size: int, n_old: int, labels: np.ndarray, n_new: i
     """Codes of label tuples after labels got new codes: ``labels[k]`` is the new one of k, of ``n_new``."""
     digits = np.unravel_index(codes, (n_old,) * size)
     return np.ravel_multi_index([labels[digit] for digit in digits], (n_new,) * size)
+
+
+def without_zeros(
+    ptr: np.ndarray, code: np.ndarray, w: np.ndarray, keep: np.ndarray, n_codes: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """A layout of the columns that stay, with the codes whose weights are not 0."""
+    column, code = np.divmod(keys_of(ptr, code, n_codes)[w != 0], n_codes)
+    return from_keys(renumbered(keep)[column].astype(np.int64) * n_codes + code, int(keep.sum()), n_codes)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from palmette.structures.positions.layout import (
     observed_tuples,
     positions,
     ranges,
+    without_zeros,
 )
 from palmette.structures.positions.tables import ChainTables
 
@@ -50,6 +51,8 @@ class LinearScorer:
     has_edges: bool
 
     compiled_as = "linear"
+    row_blocks: ClassVar[tuple[str, ...]] = ("node",)
+    """Blocks of weights with an entry for each column of the rows: what a change of columns changes."""
 
     @classmethod
     def for_data(
@@ -106,6 +109,14 @@ class LinearScorer:
             return np.repeat(np.arange(self.n_columns), np.diff(self.ptr)), self.label
         return np.divmod(np.arange(self.n_node), self.n_labels)
 
+    def edge_coordinates(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Column, left label and right label of every weight of a feature on edges; here there are none."""
+        return (np.empty(0, np.int64),) * 3
+
+    def triple_table(self, w: np.ndarray) -> np.ndarray | None:
+        """Weights of label triples as a (1, labels, labels, labels) table; None if there are none."""
+        return None
+
     def weight_columns(self) -> np.ndarray:
         """The column of features that each weight multiplies, -1 for weights of labels alone."""
         column = np.full(self.n_params, -1)
@@ -156,7 +167,7 @@ class LinearScorer:
 
     # -- one sample at a time -----------------------------------------------------------------------------------
 
-    def raw(self, batch: Batch) -> tuple:
+    def raw(self, batch: Batch) -> tuple[Any, ...]:
         """Inputs and layout as the per-sample kernels take them (``palmette._kernels.sample_scores``)."""
         rows = batch.rows
         blocks = self.blocks
@@ -202,6 +213,20 @@ class LinearScorer:
             out[self.blocks["edge"]][at] = w[old.blocks["edge"]][there]
         return out
 
+    def used_columns(self, w: np.ndarray) -> np.ndarray:
+        """Which columns have a weight that is not 0, bool (n_columns,)."""
+        keep, column = np.zeros(self.n_columns, bool), self.weight_columns()
+        keep[column[(w != 0) & (column >= 0)]] = True
+        return keep
+
+    def restricted(self, w: np.ndarray, keep: np.ndarray) -> Self:
+        """The layout of the columns that stay; of those that need not have all labels, without weights of 0."""
+        new: dict[str, Any] = {"n_columns": int(keep.sum())}
+        if len(self.ptr):
+            own = self.ptr, self.label, w[self.blocks["node"]]
+            new["ptr"], new["label"] = without_zeros(*own, keep, self.n_labels)
+        return replace(self, **new)
+
     def joined(self, old: LinearScorer) -> Self:
         """This layout plus all weights of ``old`` (same labels; columns of ``old`` keep their numbers)."""
         ptr, label = self.ptr, self.label
@@ -227,6 +252,10 @@ class LinearScorer:
             raise ValueError(
                 f"the inputs have {n_columns} columns and {n_more} more, the weights are for {self.n_columns} and 0"
             )
+
+    def with_columns(self, n_columns: int) -> Self:
+        """The same layout for dense rows of another number of columns."""
+        return replace(self, n_columns=n_columns)
 
     def check_dense(self) -> None:
         """Raise ValueError unless the layout serves dense rows: every column has the same weights."""

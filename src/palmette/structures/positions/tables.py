@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 
+from palmette.contracts.structure import Allowed
 from palmette.data.ragged import gather, offsets_from_lengths
 from palmette.memory import check_size
 
@@ -50,7 +52,7 @@ class ChainTables:
         return self.n_labels
 
     @property
-    def shapes(self) -> tuple:
+    def shapes(self) -> tuple[Any, ...]:
         """Shapes of the tables of nodes, edges and (if any) triples."""
         return tuple(table.shape for table in (self.node, self.edge, self.triple) if table is not None)
 
@@ -75,7 +77,7 @@ class ChainTables:
         return 0 if self.triple is not None and len(self.triple) == 1 and self.n_triples != 1 else 1
 
     @property
-    def arguments(self) -> tuple:
+    def arguments(self) -> tuple[Any, ...]:
         """The tables as the kernels of their order take them."""
         if self.triple is None:
             return self.node, self.edge, self.edge_step, self.offsets
@@ -126,9 +128,28 @@ class ChainTables:
         """Whether two outputs differ, given the difference of their counts."""
         return bool(np.any(self.node))
 
+    def distance(self) -> float:
+        """How many positions of two outputs differ, given the difference of their counts."""
+        return 0.5 * float(np.abs(self.node).sum())
+
     def position_cost(self, cost: np.ndarray) -> ChainTables:
         """A cost for every code at every position, shape (n_rows, n_labels), as tables to add to potentials."""
         return ChainTables(cost, np.empty((0, self.n_labels, self.n_labels)), self.offsets)
+
+    def label_cost(self, cost: np.ndarray) -> ChainTables:
+        """A cost for every label at every position, shape (n_rows, n_labels), as tables to add to potentials."""
+        return self.position_cost(cost)
+
+    def plus(self, cost: ChainTables) -> ChainTables:
+        """These potentials with a cost inside."""
+        return combine(self, cost, None)
+
+    def relabelled(self, place: np.ndarray) -> ChainTables:
+        """The tables of labels in another order: label k has the numbers of label ``place[k]`` here."""
+        triple = self.triple
+        if triple is not None:
+            triple = triple[:, place][:, :, place][:, :, :, place]
+        return ChainTables(self.node[:, place], self.edge[:, place][:, :, place], self.offsets, triple)
 
     def zeros(self, *, per_part: bool = False) -> ChainTables:
         """Zeros in this shape; with ``per_part`` a table for every edge and every triple."""
@@ -188,7 +209,7 @@ def _dot(a: np.ndarray, b: np.ndarray) -> float:
 
 
 @dataclass(frozen=True)
-class Restriction:
+class Restriction(Allowed):
     """Which label parts an output may use; ``None`` leaves that kind of part free.
 
     Parameters
@@ -227,6 +248,17 @@ class Restriction:
         node = np.arange(n_labels) == codes[:, None]
         node[codes < 0] = True
         return cls(node=node)
+
+    def __and__(self, other: Restriction) -> Restriction:
+        """What both allow; only one of them may name an annotation to contradict."""
+        if self.contradicts is not None and other.contradicts is not None:
+            raise ValueError("within.contradicts names a second annotation to contradict; give one, as codes")
+        own, more = ({f.name: getattr(each, f.name) for f in fields(each)} for each in (self, other))
+        both = {
+            name: value if more.get(name) is None else more[name] if value is None else value & more[name]
+            for name, value in own.items()
+        }
+        return replace(self, **both)
 
     def check(self, theta: ChainTables) -> None:
         """Compare shapes, kinds and codes with the potentials before any work starts."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from palmette.contracts.structure import Best
-from palmette.errors import MissingCapability
+from palmette.errors import MissingCapability, warn_caller
 from palmette.structures.ranking.arrangements import candidates
 from palmette.structures.ranking.codec import grades_of, ranks_of
 from palmette.structures.ranking.ranking import is_proportional
@@ -18,6 +18,8 @@ GAIN, AVERAGE_PRECISION, DISCORDANT = 0, 1, 2  # kinds, as in palmette.structure
 SORT, MERGE, ASSIGN = 0, 1, 2  # ways
 MOST_STATES = 10_000_000  # of a merge: about 100 MB
 FEW = 20  # documents of queries whose k best rankings are found quickly
+ASSIGNMENT = 3e-10  # seconds that an assignment takes, by the cube of the documents
+LONG = 3.0  # seconds of a pass over the queries from which on it is told
 STEPS = 0.15  # of a merge, in the time of one of the documents^3 steps of an assignment
 
 
@@ -78,7 +80,29 @@ class BoundRankingLoss:
         value = self.value(structure, theta, true, ranks)
         return Best(ranks, structure.score(theta, ranks) + weight * value)
 
-    def weighted_cost(self, theta: RankingTables, true: np.ndarray, weight: Any) -> RankingCost | None:
+    def advise(self, problem: Any) -> None:
+        """Tell of a loss that is always 0, and of queries so large that another loss would do with far less time."""
+        theta = problem.scorer.score(np.zeros(problem.n_params), problem.samples.batch)
+        if not self.largest(problem.structure, theta, problem.samples.codes).any():
+            warn_caller(
+                f"{self.loss!r} is 0 for every order of all {problem.n_samples} queries, so that nothing can be "
+                f"learnt from it: choose a cut-off below the {theta.longest} documents of the largest query, and "
+                "grades of which some documents of a query are relevant and others not",
+                UserWarning,
+            )
+        slow = np.array(self.ways(problem.structure, theta, problem.samples.codes)) == "assignment"
+        seconds = ASSIGNMENT * float(np.sum(np.diff(theta.offsets)[slow] ** 3.0))
+        if seconds > LONG:
+            warn_caller(
+                f"A pass over the queries takes about {seconds:.0f} s, since augmented maxima of {slow.sum()} of them "
+                f"are linear assignments (up to {theta.longest} documents): task_loss=NDCG(k=10), or Ranking('letor') "
+                "with NDCG(), takes less than a millisecond a query",
+                UserWarning,
+            )
+
+    def weighted_cost(
+        self, structure: Any, theta: RankingTables, true: np.ndarray, weight: Any
+    ) -> RankingCost | None:
         """``weight D`` but for a constant of each query, for :meth:`Ranking.k_best <palmette.Ranking.k_best>`.
 
         None where D is not a sum over documents, or where the k best of larger queries would take too long.
@@ -115,7 +139,9 @@ class BoundRankingLoss:
         gains = self.loss.gains(int(level.max(initial=0)))
         return level, gains, self.loss.ranks(max(theta.longest, 1))
 
-    def _gained(self, theta, level, gains, discount, codes) -> tuple[np.ndarray, np.ndarray]:
+    def _gained(
+        self, theta: Any, level: Any, gains: Any, discount: Any, codes: Any
+    ) -> tuple[np.ndarray, np.ndarray]:
         from palmette.structures.ranking.kernels.merge import ranking_losses
 
         ideal, found = np.empty(len(theta)), np.empty(len(theta))
@@ -125,7 +151,7 @@ class BoundRankingLoss:
         )
         return ideal, found
 
-    def _ways(self, theta, level, n_levels, discount, position) -> np.ndarray:
+    def _ways(self, theta: Any, level: Any, n_levels: Any, discount: Any, position: Any) -> np.ndarray:
         from palmette.structures.ranking.kernels.merge import count_states
 
         states = np.empty((len(theta), 3))

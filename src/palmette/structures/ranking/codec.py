@@ -83,7 +83,9 @@ class RankingCodec(LabelCodec):
             at += int(n)
         return codes
 
-    def encode_allowed(self, Y: Any, lengths: Iterable[int]) -> tuple[dict[int, np.ndarray], dict[int, list]]:
+    def encode_allowed(
+        self, Y: Any, lengths: Iterable[int]
+    ) -> tuple[dict[int, np.ndarray], dict[int, list[Any]]]:
         """Codes of the orders among `Y` that rank as many documents as each of the `lengths`, one order per row.
 
         There are no labels here that could be unknown, so that second there is nothing.
@@ -102,7 +104,7 @@ class RankingCodec(LabelCodec):
         """The documents of one query, best first."""
         return order_of(np.asarray(codes))
 
-    def decode_sequences(self, codes: Ragged) -> list:
+    def decode_sequences(self, codes: Ragged) -> list[Any]:
         """The order of each query."""
         return [order_of(item.astype(np.int64)) for item in codes]
 
@@ -160,7 +162,7 @@ def checked_grades(grades: Any, query: int) -> np.ndarray:
     return number.astype(np.int64)
 
 
-def _queries(Y: Any) -> list:
+def _queries(Y: Any) -> list[Any]:
     if isinstance(Y, (str, bytes)) or not isinstance(Y, Iterable):
         raise TypeError(
             f"y must be a list with the grades of the documents of each query, got {type(Y).__name__}: {Y!r:.60}; "
@@ -169,7 +171,7 @@ def _queries(Y: Any) -> list:
     return list(listed(Y))
 
 
-def by_query(X: Any, y: Any, qid: Any, *, split: str = "refuse") -> tuple[list, list, np.ndarray]:
+def by_query(X: Any, y: Any, qid: Any, *, split: str = "refuse") -> tuple[list[Any], list[Any], np.ndarray]:
     """Flat tables with the query of each row, as lists with one entry per query.
 
     Parameters

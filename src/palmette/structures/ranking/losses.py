@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -57,11 +57,13 @@ class NDCG:
     array([0.369])
     """
 
+    called: ClassVar[str] = "ndcg"
+
     k: int | None = None
     gain: Any = "exponential"
     discount: Any = "letor"
 
-    def bind(self, structure: Any, classes: tuple) -> BoundRankingLoss:
+    def bind(self, structure: Any, classes: tuple[Any, ...]) -> BoundRankingLoss:
         """The loss on codes."""
         _check_structure(self, structure)
         cut = _cut(self.k, "NDCG")
@@ -132,9 +134,11 @@ class MeanAveragePrecision(_Binary):
     'ranking'
     """
 
+    called: ClassVar[str] = "map"
+
     relevant: int = 1
 
-    def bind(self, structure: Any, classes: tuple) -> BoundRankingLoss:
+    def bind(self, structure: Any, classes: tuple[Any, ...]) -> BoundRankingLoss:
         """The loss on codes."""
         self._check(structure)
         return BoundRankingLoss(AVERAGE_PRECISION, self, _ALL)
@@ -164,10 +168,12 @@ class PrecisionAt(_Binary):
     5
     """
 
+    called: ClassVar[str] = "precision"
+
     k: int = 10
     relevant: int = 1
 
-    def bind(self, structure: Any, classes: tuple) -> BoundRankingLoss:
+    def bind(self, structure: Any, classes: tuple[Any, ...]) -> BoundRankingLoss:
         """The loss on codes."""
         self._check(structure)
         if self.k is None:
@@ -202,9 +208,11 @@ class Pairwise:
     array([0.667])
     """
 
+    called: ClassVar[str] = "pairwise"
+
     levels_at: Sequence[int] | None = None
 
-    def bind(self, structure: Any, classes: tuple) -> BoundRankingLoss:
+    def bind(self, structure: Any, classes: tuple[Any, ...]) -> BoundRankingLoss:
         """The loss on codes."""
         _check_structure(self, structure)
         at = self.levels_at

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import KW_ONLY, dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils import check_random_state
 
-from palmette.estimators.base import StructuredEstimator
+from palmette.estimators.kernel_learner import KernelEstimator
 from palmette.estimators.tuned import Tuned
 from palmette.registry import register
 from palmette.structures.ranking.likely_orders import likely_orders, log_probability
@@ -15,9 +16,17 @@ from palmette.structures.ranking.plackett_luce_loss import PlackettLuceLoss
 from palmette.structures.ranking.ranking import Ranking
 from palmette.structures.ranking.tables import RankingTables
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from palmette.estimators.settings import Encoding, KernelOptions
+    from palmette.kernels import Kernel, Nystroem
+    from palmette.regularizers import GroupLasso
+
 
 @register("learner")
-class PlackettLuce(StructuredEstimator):
+@dataclass(eq=False, repr=False)
+class PlackettLuce(KernelEstimator):
     r"""Plackett-Luce model of rankings: orders drawn place by place with probabilities ``~ exp(score)``.
 
     The documents of a query have scores ``s_d = <w, x_d>``, and an order has the probability
@@ -46,35 +55,21 @@ class PlackettLuce(StructuredEstimator):
         likelihood of the first ``top`` places.
     regularizer : GroupLasso, optional
         Drops whole groups of features (solver "proximal").
+    kernel : kernel of ``palmette.kernels``, name, function of two tables, or None
+        Features of a kernel of the rows take the place of the rows: those of an exact factor of the Gram matrix, for up
+        to a few thousand distinct rows, or of ``Nystroem(...)``.
     solver : {"auto", "lbfgs", "bundle", "proximal", "stochastic", "subgradient"} or solver object
         "auto" is L-BFGS (OWL-QN with l1), and "proximal" with a group lasso.
-    tol : float, default=1e-4
-        Relative suboptimality to reach, None for the default; ``result_.reason`` says what was reached.
-    max_iter : int, optional
-        Iterations (or epochs) at most; the solver's default if None.
-    min_count : int, default=1
-        Named features that occur fewer times in the training data get no weights.
-    n_hash : int, optional
-        Hash the names of features to so many columns instead of keeping a vocabulary.
-    n_jobs : int, default=-1
-        Threads; results do not depend on their number.
-    random_state : int, RandomState or None, default=0
-        For stochastic solvers.
-    verbose : int, default=0
-        Progress bar on a terminal, log lines otherwise.
-    callbacks : sequence of callables, optional
-        Each is called with every :class:`palmette.solvers.Step`; a true result stops the run.
-    warm_start : bool, default=False
-        Start from the weights of the last fit, matched by feature name.
+    encoding : Encoding, optional
+        Rare features (``min_count``) and feature hashing (``n_hash``).
+    tol, max_iter, n_jobs, random_state, verbose, callbacks, warm_start
+        As for :class:`~palmette.CRF`.
 
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,)
-    result_ : palmette.solvers.Result
-        Certificate: ``primal``, ``lower``, ``gap``, ``history``, ``reason``.
-    objective_, l2_ : float
-        The penalty ``l2_`` is as given or the usual one.
-    fit_seconds_ : dict
+    result_, objective_, l2_, fit_seconds_
+        As for :class:`~palmette.CRF`.
 
     Notes
     -----
@@ -103,53 +98,35 @@ class PlackettLuce(StructuredEstimator):
     _takes_groups = True
     usual_share = 1.0
     # What other learners are told about labels; documents have one score and no labels.
-    states = transitions = fit_intercept = "auto"
+    fit_intercept = "auto"
     classes = None
     _marginals = "predict_marginals(X) has the probability of every document at every rank"
 
-    def __init__(
-        self,
-        *,
-        l2=None,
-        C=None,
-        l1=0.0,
-        ties="exact",
-        top=None,
-        regularizer=None,
-        solver="auto",
-        tol=1e-4,
-        max_iter=None,
-        min_count=1,
-        n_hash=None,
-        n_jobs=-1,
-        random_state=0,
-        verbose=0,
-        callbacks=None,
-        warm_start=False,
-    ):
-        self.l2 = l2
-        self.C = C
-        self.l1 = l1
-        self.ties = ties
-        self.top = top
-        self.regularizer = regularizer
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.min_count = min_count
-        self.n_hash = n_hash
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-        self.callbacks = callbacks
-        self.warm_start = warm_start
+    _: KW_ONLY
+    l2: float | str | None = None
+    C: float | None = None
+    l1: float = 0.0
+    ties: str = "exact"
+    top: int | None = None
+    regularizer: GroupLasso | None = None
+    kernel: Kernel | Nystroem | str | Callable[..., Any] | None = None
+    kernel_options: KernelOptions | None = None
+    solver: Any = "auto"
+    tol: float | None = 1e-4
+    max_iter: int | None = None
+    encoding: Encoding | None = None
+    n_jobs: int = -1
+    random_state: Any = 0
+    verbose: int = 0
+    callbacks: Sequence[Callable[..., Any]] | None = None
+    warm_start: bool = False
 
     @property
     def structure(self) -> Ranking:
         """Always rankings, with ties in any order; the weights of ranks play no part."""
         return Ranking(ties="best")
 
-    def _surrogate(self, classes: tuple = ()) -> PlackettLuceLoss:
+    def _surrogate(self, classes: tuple[Any, ...] = ()) -> PlackettLuceLoss:
         return PlackettLuceLoss(self.ties, self.top)
 
     def _check_structure(self) -> None:

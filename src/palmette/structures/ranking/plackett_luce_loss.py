@@ -114,7 +114,9 @@ class PlackettLuceLoss:
         weight = np.ones(len(offsets) - 1) if weight is None else np.asarray(weight, float)
         return self._losses(scores, np.lexsort((-grades, query)), grades, offsets, weight)
 
-    def _losses(self, scores, order, grades, offsets, weight) -> tuple[np.ndarray, np.ndarray]:
+    def _losses(
+        self, scores: Any, order: Any, grades: Any, offsets: Any, weight: Any
+    ) -> tuple[np.ndarray, np.ndarray]:
         from palmette.structures.ranking.kernels.plackett_luce import losses
 
         values, gradient = np.empty(len(offsets) - 1), np.empty(len(scores))

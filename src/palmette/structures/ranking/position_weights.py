@@ -50,7 +50,7 @@ def discounts(spec: Any, n: int, name: str = "discount") -> np.ndarray:
 @lru_cache(maxsize=256)
 def _named(spec: str | float, n: int, name: str) -> np.ndarray:
     ranks = np.arange(1, n + 1, dtype=float)
-    known: dict[Any, Callable] = {
+    known: dict[Any, Callable[..., Any]] = {
         "letor": lambda r: 1.0 / np.log2(np.maximum(r, 2.0)),
         "standard": lambda r: 1.0 / np.log2(1.0 + r),
     }

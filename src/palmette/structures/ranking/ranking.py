@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
-from palmette.contracts.model_parts import ModelParts
-from palmette.contracts.structure import Best
+from palmette.contracts.structure import Best, Structure, Words
+from palmette.contracts.training import Encoded, WeightOptions
 from palmette.errors import InfeasibleError, MissingCapability, warn_caller
 from palmette.features.choose_encoder import admitted
 from palmette.features.encoded import EncodedInputs
@@ -18,8 +18,9 @@ from palmette.metrics.ranking import ndcg
 from palmette.registry import register
 from palmette.structures.ranking.codec import RANK_BITS, RankingCodec, grades_of, ranks_of
 from palmette.structures.ranking.position_weights import discounts
-from palmette.structures.ranking.search import assignments, best_assignment, sorted_rankings
-from palmette.structures.ranking.tables import RankingCost, RankingRestriction, RankingTables
+from palmette.structures.ranking.scorer import RankingScorer
+from palmette.structures.ranking.search import assignments, restricted_rankings, sorted_rankings
+from palmette.structures.ranking.tables import RankingCost, RankingRestriction, RankingTables, out_of_order
 
 _PERMANENT = (
     "Summing over all rankings is intractable (a permanent): use palmette.PlackettLuce, the probabilistic model of "
@@ -28,7 +29,7 @@ _PERMANENT = (
 
 
 @register("structure")
-class Ranking(ModelParts, BaseEstimator):
+class Ranking(Structure):
     """Rankings of the documents of a query; the score of one is ``f(pi) = sum_d s_d c_{rank(d)}``.
 
     A sample is a query, a row of its table is a document with the score ``s_d = <w, x_d>``, and ``c`` are weights of
@@ -73,10 +74,14 @@ class Ranking(ModelParts, BaseEstimator):
     array([2, 0, 1], dtype=int32)
     """
 
-    layout = "sequences"
-    has_edges = False
     labelled = False  # documents have grades, which nobody needs to declare
+    compares_rows = True
     default_loss = "ndcg"
+    usual_share = 1.0  # by measurement (benchmarks/defaults.py): the loss of a query speaks of many documents
+    words = Words(
+        "orders", "within a query", "within a query",
+        "PlackettLuce() or loss='ramp', which do not collapse to 0 on overlapping documents, or a smaller l2",
+    )  # fmt: skip
     # What is missing, and why; said by whoever needs it.
     lacks = dict.fromkeys(
         ("expectation", "log_partition", "marginals", "entropy", "sample", "log_proba", "min_risk"),
@@ -103,7 +108,7 @@ class Ranking(ModelParts, BaseEstimator):
         """Raise ValueError unless the position weights make sense."""
         self.weights(1)
 
-    def bind(self, classes: Sequence) -> Ranking:
+    def bind(self, classes: Sequence[Any]) -> Ranking:
         """This structure, its settings checked."""
         if self.ties not in ("given", "best"):
             raise ValueError(f"Ranking: ties must be 'given' or 'best', got {self.ties!r}")
@@ -136,6 +141,17 @@ class Ranking(ModelParts, BaseEstimator):
                 "the largest query, so that all orders score the same: use decreasing weights, such as 0.25"
             )
         return RankingCodec()
+
+    def make_scorer(self, data: Encoded, options: WeightOptions) -> RankingScorer:
+        """One weight per feature."""
+        if options.fit_intercept is True:
+            raise ValueError(
+                "fit_intercept=True: an intercept adds the same to all documents of a query and changes no order; "
+                "leave it at 'auto'"
+            )
+        if options.edge_features is not None:
+            raise ValueError("edge_features need the edges of a Chain; Ranking has none")
+        return RankingScorer.for_columns(data.samples.batch.n_columns)
 
     def check_outputs(self, codes: np.ndarray, offsets: np.ndarray) -> None:
         """Warn of queries whose grades distinguish no two documents; they are kept."""
@@ -175,9 +191,10 @@ class Ranking(ModelParts, BaseEstimator):
             "'pairwise'"
         )
 
-    def measure(self, scores: Sequence[np.ndarray], y: Any) -> np.ndarray:
-        """NDCG of each query over all ranks, as :func:`palmette.metrics.ndcg` computes it; what ``score`` averages."""
-        return ndcg(y, scores, per_query=True)
+    def measure(self, model: Any, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
+        """NDCG of each query over all ranks, as :func:`palmette.metrics.ndcg` computes it; ``score`` is its mean."""
+        values = ndcg(y, model.row_scores(X), per_query=True)
+        return values, np.ones(len(values))
 
     # -- best ---------------------------------------------------------------------------------------------------
 
@@ -195,14 +212,18 @@ class Ranking(ModelParts, BaseEstimator):
         """
         return self._extreme(theta, cost, within, 1.0)
 
-    def worst(self, theta, *, cost=None, within=None) -> Best:
+    def worst(self, theta: Any, *, cost: Any = None, within: Any = None) -> Best:
         """Lowest-scoring ranking of every query; values include the cost."""
         return self._extreme(theta, cost, within, -1.0)
 
-    def _extreme(self, theta, cost, within, sign) -> Best:
+    def _extreme(self, theta: Any, cost: Any, within: Any, sign: Any) -> Best:
         self._check(theta, cost, within)
         position = self.weights(theta.longest)
         keys = _sort_keys(theta, cost, within, position)
+        if sign > 0 and cost is None and within is not None and within.allowed is None:
+            found = self._by_grades(theta, within, position)
+            if found is not None:
+                return Best(found, self.score(theta, found))
         if keys is not None:
             from palmette.structures.ranking.kernels.sort import sort_samples
 
@@ -212,17 +233,43 @@ class Ranking(ModelParts, BaseEstimator):
             ranks = self._assigned(theta, cost, within, position, sign)
         return Best(ranks, self.score(theta, ranks, cost=cost))
 
-    def _assigned(self, theta, cost, within, position, sign) -> np.ndarray:
+    def _assigned(self, theta: Any, cost: Any, within: Any, position: Any, sign: Any) -> np.ndarray:
         ranks = np.empty(len(theta.node), np.int32)
         for s, (lo, hi) in enumerate(_bounds(theta)):
-            gain = _gains(theta, cost, within, position, lo, hi, sign)
-            found = best_assignment(gain, theta.node[lo:hi])
-            if found is None:
+            found = _ranked(theta, cost, within, position, lo, hi, sign, 1)
+            if not found:
                 raise _infeasible(s, hi - lo)
-            ranks[lo:hi] = found
+            ranks[lo:hi] = found[0][0]
         return ranks
 
-    def k_best(self, theta, k: int, *, cost=None, within=None) -> list[list[tuple[np.ndarray, float]]]:
+    def _by_grades(
+        self, theta: RankingTables, within: RankingRestriction, position: np.ndarray
+    ) -> np.ndarray | None:
+        """The best ranks that agree with known grades, or contradict them, without a search; None if it takes one."""
+        agrees, grades = within.agrees, within.contradicts
+        known = agrees if grades is None else grades
+        if (agrees is None) == (grades is None) or known is None or np.any(known < 0):
+            return None
+        sample = np.repeat(np.arange(len(theta)), np.diff(theta.offsets))
+        ranks = np.empty(len(theta.node), np.int32)
+        order = np.lexsort((-theta.node, *([] if agrees is None else [-agrees]), sample))
+        ranks[order] = _places(theta)
+        if grades is None:
+            return ranks
+        # Sorted by score; where that agrees with the grades, the cheapest exchange of neighbours of different grades.
+        for s in np.flatnonzero(~out_of_order(grades, ranks, theta.offsets)).tolist():
+            own = order[theta.offsets[s] : theta.offsets[s + 1]]
+            differs = np.flatnonzero(np.diff(grades[own]))
+            if not len(differs):
+                raise _infeasible(s, len(own))
+            lost = np.diff(theta.node[own])[differs] * np.diff(position[: len(own)])[differs]
+            r = int(differs[len(lost) - 1 - np.argmin(lost[::-1])])
+            ranks[own[r]], ranks[own[r + 1]] = r + 1, r
+        return ranks
+
+    def k_best(
+        self, theta: Any, k: int, *, cost: Any = None, within: Any = None
+    ) -> list[list[tuple[np.ndarray, float]]]:
         """The k best distinct rankings of every query, best first; fewer where fewer exist.
 
         By exchanges of neighbours in the sorted order; with a cost or restriction by Murty's method on assignments.
@@ -239,9 +286,9 @@ class Ranking(ModelParts, BaseEstimator):
         for s, (lo, hi) in enumerate(_bounds(theta)):
             score = theta.node[lo:hi]
             if cost is None and within is None:
-                ranked = sorted_rankings(score, position, k)
+                ranked: Any = sorted_rankings(score, position, k)
             else:
-                ranked = assignments(_gains(theta, cost, within, position, lo, hi, 1.0), score, k)
+                ranked = _ranked(theta, cost, within, position, lo, hi, 1.0, k)
             own = [(ranks.astype(np.int32), value) for ranks, value in ranked]
             if not own:
                 raise _infeasible(s, hi - lo)
@@ -263,7 +310,7 @@ class Ranking(ModelParts, BaseEstimator):
 
     # -- given --------------------------------------------------------------------------------------------------
 
-    def score(self, theta, codes, *, cost=None, within=None) -> np.ndarray:
+    def score(self, theta: Any, codes: Any, *, cost: Any = None, within: Any = None) -> np.ndarray:
         """Score plus cost of given rankings; -inf for one that the restriction forbids."""
         from palmette.structures.ranking.kernels.given import ranking_scores
 
@@ -282,11 +329,38 @@ class Ranking(ModelParts, BaseEstimator):
             ranking_scores(own, np.ones(len(position)), theta.offsets, ranks, added)
             values += added
         if within is not None and len(values):
-            allowed = np.asarray(within.allowed)[rows, ranks]
-            values[~np.logical_and.reduceat(allowed, theta.offsets[:-1])] = -np.inf
+            if within.allowed is not None:
+                allowed = np.asarray(within.allowed)[rows, ranks]
+                values[~np.logical_and.reduceat(allowed, theta.offsets[:-1])] = -np.inf
+            if within.agrees is not None:
+                values[out_of_order(within.agrees, ranks, theta.offsets)] = -np.inf
+            if within.contradicts is not None:
+                values[~out_of_order(within.contradicts, ranks, theta.offsets)] = -np.inf
         return values
 
-    def count(self, theta, codes, *, weight=None, into: RankingTables | None = None) -> RankingTables:
+    # -- annotations --------------------------------------------------------------------------------------------
+
+    def agreeing(self, theta: RankingTables, codes: np.ndarray) -> RankingRestriction:
+        """The restriction to rankings in the order of the grades of ``codes``; -1 where a document has none.
+
+        >>> theta = RankingTables(np.array([1.0, 3.0, 2.0]), np.array([0, 3]))
+        >>> grades = np.array([1, 0, -1]) << 20  # the first document before the second
+        >>> [ranks.tolist() for ranks, _ in Ranking().k_best(theta, 9, within=Ranking().agreeing(theta, grades))[0]]
+        [[1, 2, 0], [0, 1, 2], [0, 2, 1]]
+        """
+        return RankingRestriction(agrees=grades_of(np.asarray(codes)))
+
+    def contradicting(self, theta: RankingTables, codes: np.ndarray) -> RankingRestriction:
+        """The restriction to rankings with some document before one of a higher grade."""
+        return RankingRestriction(contradicts=grades_of(np.asarray(codes)))
+
+    def contradicts(self, theta: RankingTables, annotation: np.ndarray, codes: np.ndarray) -> np.ndarray:
+        """Whether given rankings are out of the order of the grades of an annotation, bool (n_samples,)."""
+        return out_of_order(grades_of(np.asarray(annotation)), ranks_of(np.asarray(codes)), theta.offsets)
+
+    def count(
+        self, theta: Any, codes: Any, *, weight: Any = None, into: RankingTables | None = None
+    ) -> RankingTables:
         """Weights of the ranks of all documents, each query's times its ``weight``; added to ``into`` if given."""
         from palmette.structures.ranking.kernels.given import add_ranking_counts
 
@@ -373,15 +447,28 @@ def is_proportional(discount: np.ndarray, position: np.ndarray) -> bool:
     return bool(np.all(np.abs(discount[: len(position)] - scaled) <= 1e-14 * abs(discount[0])))
 
 
-def _gains(theta, cost, within, position, lo, hi, sign) -> np.ndarray:
+def _gains(theta: Any, cost: Any, within: Any, position: Any, lo: Any, hi: Any, sign: Any) -> np.ndarray:
     """What each document adds at each rank, documents by ranks; -inf where it may not stand."""
     gain = np.multiply.outer(theta.node[lo:hi], position[: hi - lo])
     if cost is not None:
         gain += cost.of(lo, hi)
     gain *= sign
-    if within is not None:
+    if within is not None and within.allowed is not None:
         gain[~within.allowed[lo:hi, : hi - lo]] = -np.inf
     return gain
+
+
+def _ranked(
+    theta: Any, cost: Any, within: Any, position: Any, lo: Any, hi: Any, sign: Any, k: Any
+) -> list[tuple[np.ndarray, float]]:
+    """The k best rankings of the query with the rows ``lo:hi`` under a cost and a restriction."""
+    gain, score = _gains(theta, cost, within, position, lo, hi, sign), theta.node[lo:hi]
+    if within is not None and not (within.agrees is None and within.contradicts is None):
+        agrees, contradicts = (
+            None if own is None else own[lo:hi] for own in (within.agrees, within.contradicts)
+        )
+        return restricted_rankings(gain, score, agrees, contradicts, k)
+    return list(islice(assignments(gain, score, k), k))
 
 
 def _bounds(theta: Any) -> list[tuple[int, int]]:

@@ -9,30 +9,18 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Callable, Iterator
+from itertools import islice
+from typing import Any
 
 import numpy as np
 
 from palmette.memory import check_size
+from palmette.structures.ranking.tables import out_of_order, possible_ranks
 
 
 def preference(score: np.ndarray) -> np.ndarray:
     """Documents by falling score, earlier ones first among equals."""
     return np.argsort(-score, kind="stable")
-
-
-def best_assignment(gain: np.ndarray, score: np.ndarray) -> np.ndarray | None:
-    """Ranks of highest ``sum_d gain[d, rank of d]``; -inf is forbidden, and None if nothing is allowed."""
-    from palmette.structures.ranking.kernels.assignment import assign
-
-    n = len(score)
-    first = preference(score)
-    u, v = np.empty(n), np.empty(n)
-    column_of, row_of = np.empty(n, np.int64), np.empty(n, np.int64)
-    if not assign(np.ascontiguousarray(-gain[first]), u, v, column_of, row_of):
-        return None
-    ranks = np.empty(n, np.int64)
-    ranks[first] = column_of
-    return ranks
 
 
 def assignments(gain: np.ndarray, score: np.ndarray, k: int) -> Iterator[tuple[np.ndarray, float]]:
@@ -53,7 +41,7 @@ def assignments(gain: np.ndarray, score: np.ndarray, k: int) -> Iterator[tuple[n
     if not assign(cost, *state):
         return
 
-    def entry(start: int, banned: np.ndarray, state: tuple) -> tuple:
+    def entry(start: int, banned: np.ndarray, state: tuple[Any, ...]) -> tuple[Any, ...]:
         column_of = state[2]
         # The columns decide among equal values; no two entries have the same.
         return -_total(own[rows, column_of]), tuple(column_of.tolist()), start, banned, state
@@ -74,6 +62,49 @@ def assignments(gain: np.ndarray, score: np.ndarray, k: int) -> Iterator[tuple[n
             other = tuple(part.copy() for part in state)
             if assign_otherwise(cost, i, forbidden, *other):
                 heapq.heappush(waiting, entry(i, forbidden, other))
+
+
+def restricted_rankings(
+    gain: np.ndarray, score: np.ndarray, agrees: np.ndarray | None, contradicts: np.ndarray | None, k: int
+) -> list[tuple[np.ndarray, float]]:
+    """The k best allowed rankings of one query that agree with grades, or contradict some (-1: unknown).
+
+    Grades that are all known are restrictions of ranks: agreeing rankings have every document in the block of ranks of
+    its grade, contradicting ones are parted by the first document outside its block. With unknown grades rankings are
+    looked through, best first.
+    """
+    n = len(score)
+    whole = np.array([0, n])
+
+    def fits(ranks: np.ndarray) -> bool:
+        agree = agrees is None or not out_of_order(agrees, ranks, whole)[0]
+        return agree and (contradicts is None or bool(out_of_order(contradicts, ranks, whole)[0]))
+
+    if agrees is not None:
+        gain = np.where(possible_ranks(agrees), gain, -np.inf)
+    if contradicts is None or np.any(contradicts < 0):
+        return _first_fitting(gain, score, fits, k)
+    block, found = possible_ranks(contradicts), []
+    for d in range(n):
+        part = gain.copy()
+        part[:d][~block[:d]] = -np.inf
+        part[d, block[d]] = -np.inf
+        found += _first_fitting(part, score, fits, k)
+    first = preference(score)
+    return sorted(found, key=lambda item: (-item[1], item[0][first].tolist()))[:k]
+
+
+def _first_fitting(
+    gain: np.ndarray, score: np.ndarray, fits: Callable[[np.ndarray], bool], k: int
+) -> list[tuple[np.ndarray, float]]:
+    """The first k of the allowed rankings, best first, that fit."""
+    looked_at = k
+    while True:
+        ranked = list(islice(assignments(gain, score, looked_at), looked_at))
+        found = [(ranks, value) for ranks, value in ranked if fits(ranks)]
+        if len(found) >= k or len(ranked) < looked_at:
+            return found[:k]
+        looked_at *= 8
 
 
 def sorted_rankings(score: np.ndarray, position: np.ndarray, k: int) -> Iterator[tuple[np.ndarray, float]]:
@@ -109,7 +140,7 @@ def by_exchanges(
     """
     _check_orders(n, k)
     start = tuple(range(n))
-    waiting: list[tuple] = [(-value, start, start)]
+    waiting: list[tuple[Any, ...]] = [(-value, start, start)]
     seen = {start}
     for _ in range(k):
         if not waiting:

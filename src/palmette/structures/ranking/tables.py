@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 
+from palmette.contracts.structure import Allowed
 from palmette.data.ragged import gather
 
 
@@ -27,7 +29,7 @@ class RankingTables:
         return len(self.offsets) - 1
 
     @property
-    def shapes(self) -> tuple:
+    def shapes(self) -> tuple[Any, ...]:
         """Shape of the scores."""
         return (self.node.shape,)
 
@@ -52,6 +54,10 @@ class RankingTables:
     def any(self) -> bool:
         """Whether two rankings differ, given the difference of their counts."""
         return bool(np.any(self.node))
+
+    def distance(self) -> float:
+        """How far two rankings are apart, given the difference of their counts: half the change of rank weights."""
+        return 0.5 * float(np.abs(self.node).sum())
 
     def check(self) -> None:
         """Refuse what would let a kernel read past an array, and scores that cannot be compared."""
@@ -130,13 +136,17 @@ class RankingCost:
 
 
 @dataclass(frozen=True)
-class RankingRestriction:
-    """Which ranks documents may have.
+class RankingRestriction(Allowed):
+    """Which rankings are allowed; None allows all of them.
 
     Parameters
     ----------
-    allowed : ndarray of bool, shape (n_rows, n_ranks)
-        A row of a query of n documents uses its first n columns.
+    allowed : ndarray of bool, shape (n_rows, n_ranks), optional
+        Ranks that documents may have. A row of a query of n documents uses its first n columns.
+    agrees : ndarray of int, shape (n_rows,), optional
+        Grades, -1 where unknown: of two documents of known grades the higher one stands first.
+    contradicts : ndarray of int, shape (n_rows,), optional
+        Grades, -1 where unknown: some document stands before one of a higher grade.
 
     Examples
     --------
@@ -153,7 +163,19 @@ class RankingRestriction:
            [ True,  True, False]])
     """
 
-    allowed: np.ndarray
+    allowed: np.ndarray | None = None
+    agrees: np.ndarray | None = None
+    contradicts: np.ndarray | None = None
+
+    def __and__(self, other: RankingRestriction) -> RankingRestriction:
+        """What both allow; only one of them may have grades to agree with, or to contradict."""
+        both = {}
+        for f in fields(self):
+            own, more = getattr(self, f.name), getattr(other, f.name)
+            if own is not None and more is not None and f.name != "allowed":
+                raise ValueError(f"within.{f.name} names a second annotation; give one")
+            both[f.name] = more if own is None else own if more is None else own & more
+        return RankingRestriction(**both)
 
     @classmethod
     def fixed(cls, ranks: np.ndarray, offsets: np.ndarray) -> RankingRestriction:
@@ -167,22 +189,58 @@ class RankingRestriction:
     @classmethod
     def levels(cls, level: np.ndarray, offsets: np.ndarray) -> RankingRestriction:
         """All orders in which documents of a higher level stand before those of a lower one."""
-        level = np.asarray(level)
-        longest = int(np.diff(offsets).max(initial=0))
-        allowed = np.zeros((len(level), longest), bool)
+        allowed = np.zeros((len(level), int(np.diff(offsets).max(initial=0))), bool)
         for lo, hi in zip(offsets[:-1].tolist(), offsets[1:].tolist()):
-            own = level[lo:hi]
-            above = (own[None, :] > own[:, None]).sum(axis=1)
-            alike = (own[None, :] == own[:, None]).sum(axis=1)
-            place = np.arange(longest)
-            allowed[lo:hi] = (place >= above[:, None]) & (place < (above + alike)[:, None])
+            allowed[lo:hi, : hi - lo] = possible_ranks(np.asarray(level[lo:hi]))
         return cls(allowed)
 
     def check(self, theta: RankingTables) -> None:
         """Compare shapes with the potentials before any work starts."""
+        for name in ("agrees", "contradicts"):
+            grades = getattr(self, name)
+            if grades is not None and (grades.shape != theta.node.shape or grades.dtype.kind not in "iu"):
+                raise ValueError(
+                    f"within.{name} must be a whole number per document, {len(theta.node)}; got {grades.dtype} of "
+                    f"shape {grades.shape}"
+                )
+        if self.allowed is None:
+            return
         if np.asarray(self.allowed).dtype != bool:
             raise TypeError("within.allowed must be an array of bool")
         _check_table("within.allowed", self.allowed, len(theta.node), theta.longest)
+
+
+def possible_ranks(grades: np.ndarray) -> np.ndarray:
+    """Ranks that documents of one query may have so that higher grades can stand first; any rank where -1.
+
+    If all grades are known, these ranks say the same as the grades.
+
+    >>> possible_ranks(np.array([0, 1, -1])).astype(int)
+    array([[0, 1, 1],
+           [1, 1, 0],
+           [1, 1, 1]])
+    """
+    known = grades >= 0
+    above = ((grades[None, :] > grades[:, None]) & known).sum(axis=1)
+    below = ((grades[None, :] < grades[:, None]) & known).sum(axis=1)
+    place = np.arange(len(grades))
+    fits = (place >= above[:, None]) & (place < (len(grades) - below)[:, None])
+    return fits | ~known[:, None]
+
+
+def out_of_order(grades: np.ndarray, ranks: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    """Whether some document of each query stands before one of a higher grade, bool; grades of -1 are unknown.
+
+    >>> out_of_order(np.array([0, 1, 1, -1]), np.array([0, 1, 0, 1]), np.array([0, 2, 4]))
+    array([ True, False])
+    """
+    sample = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    known = np.flatnonzero(grades >= 0)
+    order = known[np.lexsort((ranks[known], sample[known]))]
+    rises = (np.diff(grades[order]) > 0) & (np.diff(sample[order]) == 0)
+    out = np.zeros(len(offsets) - 1, bool)
+    out[sample[order][1:][rises]] = True
+    return out
 
 
 def _check_table(name: str, table: np.ndarray, n_rows: int, longest: int) -> None:

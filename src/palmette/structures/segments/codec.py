@@ -60,7 +60,7 @@ class SegmentCodec(LabelCodec):
     """
 
     def __init__(
-        self, classes: Iterable, longest: np.ndarray, form: str, outside: Any = "O", shown: bool = True
+        self, classes: Iterable[Any], longest: np.ndarray, form: str, outside: Any = "O", shown: bool = True
     ) -> None:
         super().__init__(classes)
         self.longest, self.form, self.outside, self.shown = longest, form, outside, shown
@@ -70,7 +70,7 @@ class SegmentCodec(LabelCodec):
         cls,
         Y: Any,
         classes: Any,
-        longest: Callable[[tuple], np.ndarray],
+        longest: Callable[[tuple[Any, ...]], np.ndarray],
         outside: Any,
         lengths: Sequence[int] | np.ndarray,
     ) -> SegmentCodec:
@@ -91,7 +91,9 @@ class SegmentCodec(LabelCodec):
         ]
         return np.concatenate([np.empty(0, np.int32), *codes])
 
-    def encode_allowed(self, Y: Any, lengths: Iterable[int]) -> tuple[dict[int, np.ndarray], dict[int, list]]:
+    def encode_allowed(
+        self, Y: Any, lengths: Iterable[int]
+    ) -> tuple[dict[int, np.ndarray], dict[int, list[Any]]]:
         """Codes of the segmentations among `Y` that sequences of each of the `lengths` can have, one per row.
 
         IOB2 labels fit sequences of their number. Segments ``(start, stop, label)`` fit where the last one ends with
@@ -103,7 +105,7 @@ class SegmentCodec(LabelCodec):
         least = [self._least_length(y, i) for i, y in enumerate(Y)]
 
         codes: dict[int, np.ndarray] = {}
-        unknown: dict[int, list] = {}
+        unknown: dict[int, list[Any]] = {}
         for n in lengths:
             known, unknown[n] = [], []
             for i, (y, m) in enumerate(zip(Y, least)):
@@ -116,7 +118,7 @@ class SegmentCodec(LabelCodec):
             codes[n] = np.array(known, np.int32).reshape(-1, n)
         return codes, unknown
 
-    def _least_length(self, y: Sequence, i: int) -> int:
+    def _least_length(self, y: Sequence[Any], i: int) -> int:
         """Positions that an allowed output needs."""
         if self.form == "iob2":
             return len(y)
@@ -135,7 +137,7 @@ class SegmentCodec(LabelCodec):
             codes[start + 1 : stop] = len(self) + code
         return codes
 
-    def decode(self, codes: Sequence[int] | np.ndarray) -> list:
+    def decode(self, codes: Sequence[int] | np.ndarray) -> list[Any]:
         """The segmentation of one sequence, in the form of this codec."""
         codes = np.asarray(codes)
         starts = np.flatnonzero(codes < len(self)).tolist()
@@ -144,11 +146,11 @@ class SegmentCodec(LabelCodec):
             return [tag for segment in found for tag in _tags(*segment, self.outside)]
         return [segment for segment in found if self.shown or segment[2] != self.outside]
 
-    def decode_sequences(self, codes: Ragged) -> list[list]:
+    def decode_sequences(self, codes: Ragged) -> list[list[Any]]:
         """The segmentation of each item of `codes`."""
         return [self.decode(item) for item in codes]
 
-    def positions(self, Y: Any, lengths: Sequence[int] | np.ndarray) -> list[list]:
+    def positions(self, Y: Any, lengths: Sequence[int] | np.ndarray) -> list[list[Any]]:
         """What each position is: its label and whether a segment begins there. UNKNOWN stays what it is."""
         if self.form == "iob2":
             return list(Y)
@@ -192,7 +194,7 @@ class SegmentCodec(LabelCodec):
         return codec
 
 
-def _outputs(Y: Any, where: str = "y") -> list:
+def _outputs(Y: Any, where: str = "y") -> list[Any]:
     if isinstance(Y, (str, bytes)) or not isinstance(Y, Iterable):
         raise TypeError(
             f"{where} must be a list of segmentations, one per sequence, got {type(Y).__name__}: {Y!r:.60}"
@@ -208,13 +210,13 @@ def _outputs(Y: Any, where: str = "y") -> list:
     return nested
 
 
-def _form(Y: list) -> str:
+def _form(Y: list[Any]) -> str:
     """How the first output that says anything is written."""
     first = next((item for y in Y for item in y), None)
     return "iob2" if isinstance(first, str) or first is UNKNOWN else "segments"
 
 
-def _read(y: Sequence, i: int, n: int, form: str, outside: Any, where: str = "y") -> list[Segment]:
+def _read(y: Sequence[Any], i: int, n: int, form: str, outside: Any, where: str = "y") -> list[Segment]:
     """The segments of output i of `where` from left to right, every position in one of them."""
     found = _read_tags(y, i, n, outside, where) if form == "iob2" else _read_segments(y, i, n, where)
     whole: list[Segment] = []
@@ -235,7 +237,7 @@ def _read(y: Sequence, i: int, n: int, form: str, outside: Any, where: str = "y"
     return whole[:-1]
 
 
-def _read_segments(y: Sequence, i: int, n: int, where: str) -> list[Segment]:
+def _read_segments(y: Sequence[Any], i: int, n: int, where: str) -> list[Segment]:
     found = []
     for j, item in enumerate(y):
         place = f"{where}[{i}][{j}]"
@@ -263,7 +265,7 @@ def _read_segments(y: Sequence, i: int, n: int, where: str) -> list[Segment]:
     return sorted(found, key=lambda segment: segment.start)
 
 
-def _read_tags(y: Sequence, i: int, n: int, outside: Any, where: str) -> list[Segment]:
+def _read_tags(y: Sequence[Any], i: int, n: int, outside: Any, where: str) -> list[Segment]:
     if len(y) != n:
         raise ValueError(f"sample {i}: X[{i}] has {n} positions but y[{i}] has {len(y)} labels")
     found: list[Segment] = []

@@ -96,7 +96,7 @@ class SegmentEncoder(Encoder):
     def __init__(
         self,
         tokens: Encoder,
-        function: Callable | None,
+        function: Callable[..., Any] | None,
         max_length: int,
         segments: NamesEncoder | None = None,
     ) -> None:
@@ -155,7 +155,7 @@ class SegmentEncoder(Encoder):
         tokens, segments = self.tokens.restricted(keep[:n]), self.segments.restricted(keep[n:])
         return SegmentEncoder(tokens, self.function, self.max_length, segments)
 
-    def _encoded(self, encode: Callable[[list], Any], X: Any, offsets: np.ndarray) -> Any:
+    def _encoded(self, encode: Callable[[list[Any]], Any], X: Any, offsets: np.ndarray) -> Any:
         """``encode`` of what the function says of every segment; what cannot be read is named."""
         if self.function is None:
             raise ValueError(
@@ -209,7 +209,7 @@ class SegmentEncoder(Encoder):
                 "encoder"
             )
 
-    def state(self) -> tuple[dict, dict[str, np.ndarray]]:
+    def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Header and arrays; the function is not among them."""
         header: dict[str, Any] = {
             "layout": self.layout, "n_columns": self.n_columns, "max_length": self.max_length,
@@ -221,7 +221,7 @@ class SegmentEncoder(Encoder):
         return header, arrays
 
     @classmethod
-    def from_state(cls, header: dict, arrays: Mapping[str, np.ndarray]) -> SegmentEncoder:
+    def from_state(cls, header: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> SegmentEncoder:
         """Inverse of :meth:`state`."""
         tokens, segments = (
             encoder_from_state(entry(header, name, dict), group(arrays, name))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from palmette.contracts.structure import Best, Expectation
 from palmette.structures.positions.checks import _check_feasible, _infeasible, _weights, how_many
+from palmette.structures.positions.labelled import LabelledPositions, differ
 from palmette.structures.positions.tables import Restriction
 from palmette.structures.segments.tables import (
     Prepared,
@@ -21,7 +22,7 @@ from palmette.structures.segments.tables import (
 )
 
 
-class SegmentInference(BaseEstimator):
+class SegmentInference(LabelledPositions):
     """Inference on segmentations, in O(n_rows (max_length n_labels + n_labels^2)).
 
     Every answer takes ``cost=`` (tables added to the potentials) and ``within=`` (a
@@ -31,15 +32,15 @@ class SegmentInference(BaseEstimator):
 
     # -- best ---------------------------------------------------------------------------------------------------
 
-    def best(self, theta: SegmentTables, *, cost=None, within: Restriction | None = None) -> Best:
+    def best(self, theta: SegmentTables, *, cost: Any = None, within: Restriction | None = None) -> Best:
         """Highest-scoring segmentation of every sample; values include the cost."""
         return self._extreme(theta, cost, within, sign=1.0)
 
-    def worst(self, theta: SegmentTables, *, cost=None, within: Restriction | None = None) -> Best:
+    def worst(self, theta: SegmentTables, *, cost: Any = None, within: Restriction | None = None) -> Best:
         """Lowest-scoring segmentation of every sample; values include the cost."""
         return self._extreme(theta, cost, within, sign=-1.0)
 
-    def _extreme(self, theta, cost, within, sign) -> Best:
+    def _extreme(self, theta: Any, cost: Any, within: Any, sign: Any) -> Best:
         from palmette.structures.segments.kernels.max import best_segmentations
 
         ready = prepare(theta, cost, within, sign)
@@ -49,14 +50,17 @@ class SegmentInference(BaseEstimator):
         _check_feasible(values, theta)
         return Best(ready.labels(codes), sign * values)
 
-    def best_contradicting(self, theta, codes, *, cost=None, within: Restriction | None = None) -> Best:
-        """Highest-scoring segmentation that differs from ``codes`` somewhere (-1: cannot be contradicted)."""
-        within = SegmentRestriction() if within is None else within
-        if within.contradicts is not None:
-            raise ValueError("within.contradicts names a second annotation to contradict; give one, as codes")
-        return self.best(theta, cost=cost, within=replace(within, contradicts=np.asarray(codes)))
+    def agreeing(self, theta: SegmentTables, codes: np.ndarray) -> SegmentRestriction:  # type: ignore[override]
+        """The restriction to segmentations with these codes; -1 where anything will do."""
+        return SegmentRestriction.fixed(codes, theta.n_labels, theta.max_length)
 
-    def k_best(self, theta, k: int, *, cost=None, within=None) -> list[list[tuple[np.ndarray, float]]]:
+    def contradicting(self, theta: SegmentTables, codes: np.ndarray) -> SegmentRestriction:  # type: ignore[override]
+        """The restriction to segmentations that differ from these codes somewhere; -1 cannot be contradicted."""
+        return SegmentRestriction(contradicts=codes)
+
+    def k_best(
+        self, theta: Any, k: int, *, cost: Any = None, within: Any = None
+    ) -> list[list[tuple[np.ndarray, float]]]:
         """The k best distinct segmentations of every sample as (codes, value), best first; fewer where fewer exist."""
         from palmette.structures.segments.kernels.max import k_best_segmentations
 
@@ -74,8 +78,12 @@ class SegmentInference(BaseEstimator):
             for s in range(len(ready))
         ]
 
+    def level_costs(self, theta: SegmentTables) -> tuple[np.ndarray, int]:
+        """What :meth:`best_by_level` takes: numbers per level in the table of each sample, and steps per number."""
+        return np.diff(theta.offsets) * theta.n_labels, theta.n_labels + theta.max_length
+
     def best_by_level(
-        self, theta, steps, top, gain, bonus, base
+        self, theta: Any, steps: Any, top: Any, gain: Any, bonus: Any, base: Any
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """``argmax_y gain[c] (f(y) - base) + bonus[c]`` where c is what y costs in all.
 
@@ -91,7 +99,7 @@ class SegmentInference(BaseEstimator):
             best_by_level(*ready.tables, steps, top, gain, bonus, base, codes, level, value)
         return codes, level, value
 
-    def max_marginals(self, theta, *, cost=None, within=None) -> SegmentTables:
+    def max_marginals(self, theta: Any, *, cost: Any = None, within: Any = None) -> SegmentTables:
         """Best value with each part fixed, in the shapes of :meth:`marginals`; -inf if impossible."""
         from palmette.structures.segments.kernels.max import max_marginals
         from palmette.structures.segments.kernels.parts import best_over_rows
@@ -106,7 +114,7 @@ class SegmentInference(BaseEstimator):
 
     # -- all ----------------------------------------------------------------------------------------------------
 
-    def log_partition(self, theta, *, cost=None, within=None) -> np.ndarray:
+    def log_partition(self, theta: Any, *, cost: Any = None, within: Any = None) -> np.ndarray:
         """``log sum_y exp(f(y) + cost(y))`` over the allowed segmentations of every sample."""
         from palmette.structures.segments.kernels.sum import log_partitions
 
@@ -117,7 +125,9 @@ class SegmentInference(BaseEstimator):
         _check_feasible(log_z, theta)
         return log_z
 
-    def expectation(self, theta, *, cost=None, within=None, weight=None) -> Expectation:
+    def expectation(
+        self, theta: Any, *, cost: Any = None, within: Any = None, weight: Any = None
+    ) -> Expectation:
         """Log-partitions and expected counts in theta's shape; ``weight`` multiplies each sample's counts."""
         from palmette.structures.segments.kernels.parts import sum_over_rows
 
@@ -128,7 +138,7 @@ class SegmentInference(BaseEstimator):
             counts = replace(counts, edge=counts.edge.sum(axis=0, keepdims=True))
         return Expectation(log_z, counts)
 
-    def marginals(self, theta, *, cost=None, within=None) -> SegmentTables:
+    def marginals(self, theta: Any, *, cost: Any = None, within: Any = None) -> SegmentTables:
         """Probability of every part.
 
         Returns
@@ -143,7 +153,7 @@ class SegmentInference(BaseEstimator):
         _, segment, edge = _expected(theta, ready, np.ones(len(theta)))
         return _tables(theta, ready, segment, edge, sum_over_rows, np.sum)
 
-    def entropy(self, theta, *, cost=None, within=None) -> np.ndarray:
+    def entropy(self, theta: Any, *, cost: Any = None, within: Any = None) -> np.ndarray:
         """Entropy (nats) of every sample's distribution ``p(y) ~ exp(f(y) + cost(y))``."""
         from palmette.structures.segments.kernels.given import segmentation_entropies
 
@@ -154,7 +164,9 @@ class SegmentInference(BaseEstimator):
         segmentation_entropies(segment, edge, ready.offsets, out)
         return np.maximum(out, 0.0)
 
-    def sample(self, theta, n_draws: int = 1, *, random_state=None, cost=None, within=None) -> np.ndarray:
+    def sample(
+        self, theta: Any, n_draws: int = 1, *, random_state: Any = None, cost: Any = None, within: Any = None
+    ) -> np.ndarray:
         """Exact samples from ``p(y) ~ exp(f(y) + cost(y))``: codes, int32, shape (n_draws, n_rows)."""
         from palmette.structures.segments.kernels.sum import draw_segmentations
 
@@ -169,7 +181,9 @@ class SegmentInference(BaseEstimator):
                 raise _infeasible(bad, theta)
         return ready.labels(paths)
 
-    def min_risk(self, theta, risk: np.ndarray | None = None, *, cost=None, within=None) -> Best:
+    def min_risk(
+        self, theta: Any, risk: np.ndarray | None = None, *, cost: Any = None, within: Any = None
+    ) -> Best:
         """Segmentation of least expected loss among the allowed ones; values are the expected losses.
 
         Parameters
@@ -204,7 +218,7 @@ class SegmentInference(BaseEstimator):
 
     # -- given --------------------------------------------------------------------------------------------------
 
-    def score(self, theta, codes, *, cost=None, within=None) -> np.ndarray:
+    def score(self, theta: Any, codes: Any, *, cost: Any = None, within: Any = None) -> np.ndarray:
         """Score plus cost of given segmentations; -inf for one that the restriction forbids."""
         from palmette.structures.segments.kernels.given import segmentation_scores
 
@@ -214,16 +228,12 @@ class SegmentInference(BaseEstimator):
             tables.node, tables.segment, tables.edge, tables.edge_step, tables.offsets, codes, values
         )
         if within is not None and within.contradicts is not None:
-            contra = (within.contradicts >= 0) & (within.contradicts != codes)
-            values[np.add.reduceat(contra.astype(np.int64), theta.offsets[:-1]) == 0] = -np.inf
+            values[~differ(within.contradicts, codes, theta.offsets)] = -np.inf
         return values
 
-    def log_proba(self, theta, codes, *, cost=None, within=None) -> np.ndarray:
-        """Log-probability of given segmentations."""
-        given = self.score(theta, codes, cost=cost, within=within)
-        return given - self.log_partition(theta, cost=cost, within=within)
-
-    def count(self, theta, codes, *, weight=None, into: SegmentTables | None = None) -> SegmentTables:
+    def count(
+        self, theta: Any, codes: Any, *, weight: Any = None, into: SegmentTables | None = None
+    ) -> SegmentTables:
         """Counts of given segmentations in theta's shape, times ``weight``; added to ``into`` if given."""
         from palmette.structures.segments.kernels.given import add_counts
 
@@ -263,7 +273,9 @@ def _expected(
     return log_z, segment, edge
 
 
-def _tables(theta, ready: Prepared, segment, edge, over_rows, reduce) -> SegmentTables:
+def _tables(
+    theta: Any, ready: Prepared, segment: Any, edge: Any, over_rows: Any, reduce: Any
+) -> SegmentTables:
     """Numbers of segments and edges without flags, and of nodes, which follow from the segments."""
     segment = np.ascontiguousarray(without_flags(segment, ready.n_flags, 1, reduce))
     node = np.empty_like(theta.node)

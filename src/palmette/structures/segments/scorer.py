@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -42,6 +42,16 @@ class SegmentScorer:
     tokens: LinearScorer
     others: Mapping[str, LinearScorer]
     longest: np.ndarray
+
+    row_blocks: ClassVar[tuple[str, ...]] = ("node", "begin", "end")
+
+    def with_columns(self, n_columns: int) -> SegmentScorer:
+        """The same layout for dense rows of positions of another number of columns."""
+        others = {
+            name: own.with_columns(n_columns) if name in self.row_blocks else own
+            for name, own in self.others.items()
+        }
+        return replace(self, tokens=self.tokens.with_columns(n_columns), others=others)
 
     @classmethod
     def for_data(
@@ -146,10 +156,10 @@ class SegmentScorer:
             part[:] = np.where(own >= 0, own + (name == "segment") * self.tokens.n_columns, -1)
         return column
 
-    def _parts(self, *vectors: np.ndarray) -> list[tuple]:
+    def _parts(self, *vectors: np.ndarray) -> list[tuple[Any, ...]]:
         """Each linear scorer with its stretch of the vectors, the one of tokens first."""
         blocks, n = self.blocks, self.tokens.n_params
-        parts: list[tuple] = [("tokens", self.tokens, *(v[:n] for v in vectors))]
+        parts: list[tuple[Any, ...]] = [("tokens", self.tokens, *(v[:n] for v in vectors))]
         return parts + [(k, s, *(v[blocks[k]] for v in vectors)) for k, s in self.others.items()]
 
     # -- score and pull back ------------------------------------------------------------------------------------

@@ -9,18 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from palmette.contracts.model_parts import ModelParts
+from palmette.contracts.training import Encoded, WeightOptions
 from palmette.features.base import Encoder
 from palmette.registry import register
 from palmette.structures.positions.parts import ROW_ENCODERS
 from palmette.structures.segments.codec import SegmentCodec
 from palmette.structures.segments.encoder import SegmentEncoder
 from palmette.structures.segments.inference import SegmentInference
+from palmette.structures.segments.scorer import SegmentScorer
 from palmette.structures.segments.tables import check_longest, code_costs
 
 
 @register("structure")
-class SemiMarkov(ModelParts, SegmentInference):
+class SemiMarkov(SegmentInference):
     """Segmentations: every position belongs to one labelled segment of at most ``max_length`` positions.
 
     The score of a segmentation is the sum over its segments of ``segment[start, length, label]`` and the ``node``
@@ -61,22 +62,24 @@ class SemiMarkov(ModelParts, SegmentInference):
     array([0, 1], dtype=int32)
     """
 
-    layout = "sequences"
-    has_edges = True
+    label_per_row = False  # users give segments
+    scorer_class = SegmentScorer
 
     functions = ("segment_features",)
     part_kinds = MappingProxyType(
         {"codec": ("segments",), "encoder": (*ROW_ENCODERS, "segments"), "scorer": ("segments",)}
     )
 
-    def __init__(self, max_length: Any, segment_features: Callable | None = None, outside: Any = "O") -> None:
+    def __init__(
+        self, max_length: Any, segment_features: Callable[..., Any] | None = None, outside: Any = "O"
+    ) -> None:
         self.max_length = max_length
         self.segment_features = segment_features
         self.outside = outside
 
     # -- the door: what users give and get ----------------------------------------------------------------------
 
-    def longest(self, classes: tuple) -> np.ndarray:
+    def longest(self, classes: tuple[Any, ...]) -> np.ndarray:
         """Longest segment of every label, int64."""
         given = self.max_length
         if not isinstance(given, Mapping):
@@ -97,16 +100,21 @@ class SemiMarkov(ModelParts, SegmentInference):
         """The codec of outputs like ``y``, which belong to sequences of these lengths."""
         return SegmentCodec.from_outputs(y, classes, self.longest, self.outside, lengths)
 
-    def extend_encoder(self, tokens: Encoder) -> Encoder:
+    def make_encoder(self, X: Any, *, min_count: int = 1, n_hash: int | None = None) -> Encoder:
         """The encoder of positions, extended by the features of segments if there are any."""
+        tokens = super().make_encoder(X, min_count=min_count, n_hash=n_hash)
         if self.segment_features is None:
             return tokens
         if not callable(self.segment_features):
             raise TypeError(f"segment_features must be a function or None, got {self.segment_features!r}")
         return SegmentEncoder(tokens, self.segment_features, self._most())
 
+    def _linear_scorer(self, data: Encoded, options: WeightOptions, **own: Any) -> SegmentScorer:
+        return super()._linear_scorer(data, options, longest=data.codec.longest)  # type: ignore[attr-defined]
+
     def check_encoder(self, encoder: Encoder) -> None:
         """Refuse inputs that were encoded without the features of segments, or with others."""
+        super().check_encoder(encoder)
         wanted, found = self.segment_features, getattr(encoder, "function", None)
         most = getattr(encoder, "max_length", self._most())
         if found is not wanted or most < self._most():

@@ -7,6 +7,7 @@ it, so it is an array like any label sequence, and equal codes mean equal segmen
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -119,6 +120,14 @@ class SegmentTables(ChainTables):
         edge = np.empty((0, labels, labels))
         return SegmentTables(inside, edge, self.offsets, segment=first, longest=self.longest)
 
+    def label_cost(self, cost: np.ndarray) -> SegmentTables:
+        """A cost for every label at every position, shape (n_rows, n_labels), wherever in a segment it is."""
+        return self.position_cost(np.hstack([cost, cost]))
+
+    def plus(self, cost: ChainTables) -> SegmentTables:
+        """These potentials with a cost inside."""
+        return combined(self, cost, None)
+
     def codes(self, codes: np.ndarray) -> np.ndarray:
         """Given outputs as kernels read them; what is not a segmentation is refused, naming the row."""
         from palmette.structures.segments.kernels.given import first_flaw
@@ -209,7 +218,7 @@ class Prepared:
         return len(self.offsets) - 1
 
     @property
-    def tables(self) -> tuple:
+    def tables(self) -> tuple[Any, ...]:
         """The first arguments of every kernel."""
         return self.whole, self.edge, self.step, self.offsets
 
@@ -219,7 +228,7 @@ class Prepared:
         return inside * (self.whole.shape[2] // self.n_flags) + state // self.n_flags
 
 
-def prepare(theta: SegmentTables, cost, within, sign: float = 1.0) -> Prepared:
+def prepare(theta: SegmentTables, cost: Any, within: Any, sign: float = 1.0) -> Prepared:
     """``sign * (theta + cost)`` as whole segments, -inf on forbidden ones; labels with flags if one must contradict."""
     from palmette.structures.segments.kernels.parts import whole_scores
 
@@ -232,7 +241,7 @@ def prepare(theta: SegmentTables, cost, within, sign: float = 1.0) -> Prepared:
     return _with_contradiction(plain, within.contradicts)
 
 
-def combined(theta: SegmentTables, cost, within, sign: float = 1.0) -> SegmentTables:
+def combined(theta: SegmentTables, cost: Any, within: Any, sign: float = 1.0) -> SegmentTables:
     """``sign * (theta + cost)`` with -inf on forbidden parts."""
     if not isinstance(theta, SegmentTables):
         raise TypeError(f"the potentials of segments are SegmentTables, got {type(theta).__name__}")
@@ -287,7 +296,7 @@ def _with_contradiction(plain: Prepared, codes: np.ndarray) -> Prepared:
     )
 
 
-def without_flags(array: np.ndarray, n_flags: int, n_axes: int, reduce=np.sum) -> np.ndarray:
+def without_flags(array: np.ndarray, n_flags: int, n_axes: int, reduce: Any = np.sum) -> np.ndarray:
     """Fold the flags of the last ``n_axes`` axes away: marginals add, max-marginals take ``reduce=np.max``."""
     if n_flags == 1:
         return array

@@ -39,7 +39,7 @@ class System:
         Of spans, to learn in (`palmette.data.span_encodings`); predictions are in that of the data.
     grid : dict of str to sequence
         Parameters of the learner to try on development data. Those that change how inputs are encoded
-        (``min_count``, ``n_hash``) cannot be in it.
+        (``encoding__min_count``, ``encoding__n_hash``) cannot be in it.
     seeds : sequence of int
         For the learner and the makers of columns; more than one where something is random. The first is used
         while choosing.
@@ -69,7 +69,7 @@ class System:
         if not self.seeds:
             raise ValueError(f"system {self.name!r}: seeds is empty; give at least one, such as (0,)")
         unknown = sorted(set(self.grid) - set(self.learner.get_params()))
-        fixed = sorted({"min_count", "n_hash"} & set(self.grid))
+        fixed = sorted({"encoding", "encoding__min_count", "encoding__n_hash"} & set(self.grid))
         if unknown or fixed:
             why = (
                 f"{type(self.learner).__name__} has no such parameter"

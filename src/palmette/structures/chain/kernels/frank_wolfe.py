@@ -188,9 +188,7 @@ def admit(rival, top, best, path, lo, n, mass, value, n_active):
 
 
 @kernel()
-def frank_wolfe_pass(
-    x, w, inverse, base, cost, offsets, codes, weight, order, n_labels, width, path, mass, loss, gap, g, inner
-):  # fmt: skip
+def frank_wolfe_pass(chains, w, inverse, cost, order, path, mass, loss, gap, g, inner):
     """Visit the samples of ``order`` once each; returns how often no place was free for a new labeling.
 
     ``path`` (places, rows) and ``mass`` (samples, places) are the active labelings and their masses, ``loss`` and
@@ -198,6 +196,7 @@ def frank_wolfe_pass(
     ``inner`` pairwise steps are taken in each visit at most. ``cost`` is flat, its rows padded to ``width``;
     ``inverse`` has 1 / l2, and 0 where there is no weight.
     """
+    x, base, offsets, codes, weight, n_labels, width = chains
     longest = longest_sample(offsets)
     node, edge_t = np.empty(longest * width), np.zeros(width * width)
     rival, value = np.empty(longest, np.int64), np.empty(len(path))
@@ -291,11 +290,9 @@ def node_curvature(gram, at, to, fro, lo, n):
 
 
 @kernel()
-def gram_pass(
-    x, w, inverse, base, cost, offsets, codes, weight, order, n_labels, width, path, mass, loss, gap, g, inner, gram,
-    starts,
-):  # fmt: skip
+def gram_pass(chains, w, inverse, cost, order, path, mass, loss, gap, g, inner, gram, starts):
     """As ``frank_wolfe_pass``; ``gram`` and ``starts`` are what ``row_products`` wrote."""
+    x, base, offsets, codes, weight, n_labels, width = chains
     longest = longest_sample(offsets)
     node, ahead = np.empty(longest * width), np.empty(longest * width)
     change, edge_t = np.zeros(longest * width), np.zeros(width * width)
@@ -374,8 +371,9 @@ def gram_pass(
 
 
 @kernel()
-def dual_counts(x, offsets, codes, weight, n_labels, width, path, mass, cost, g, loss):
+def dual_counts(chains, path, mass, cost, g, loss):
     """Add ``weight`` x (mean counts of each block - true counts) to ``g``, and write the mean losses."""
+    x, _, offsets, codes, weight, n_labels, width = chains
     longest = longest_sample(offsets)
     share = np.zeros(longest * width)
     # g += weight (sum_m mass_m counts(path_m) - counts(true)); m = -1 stands for the truth. ``share`` (rows, labels)
@@ -405,8 +403,9 @@ def dual_counts(x, offsets, codes, weight, n_labels, width, path, mass, cost, g,
 
 
 @kernel()
-def hinge_value(x, w, base, cost, offsets, codes, weight, n_labels, width):
+def hinge_value(chains, w, cost):
     """Sum of the hinge losses of all samples."""
+    x, base, offsets, codes, weight, n_labels, width = chains
     longest = longest_sample(offsets)
     node, edge_t = np.empty(longest * width), np.zeros(width * width)
     rival = np.empty(longest, np.int64)

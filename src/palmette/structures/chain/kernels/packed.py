@@ -44,6 +44,19 @@ class Weights(NamedTuple):
     edge_features: np.ndarray
 
 
+class Chains(NamedTuple):
+    """Packed samples: occurrences of columns, what labels score before them (``NEVER`` in the padding), the rows
+    ``offsets[s]:offsets[s + 1]`` of sample s, true labels of rows, weights of samples, and the sizes of a row."""
+
+    x: Inputs
+    base: np.ndarray
+    offsets: np.ndarray
+    codes: np.ndarray
+    weight: np.ndarray
+    n_labels: int
+    width: int
+
+
 ABSENT = np.iinfo(np.int64).min  # place of a column that has no weight
 
 

@@ -12,11 +12,12 @@ from palmette.structures.chain.kernels.packed import score_rows
 
 
 @kernel()
-def diagonal_pass(x, w, base, factor, factor_t, offsets, weight, n_labels, width, h):
+def diagonal_pass(chains, w, factor, factor_t, h):
     """Add ``sum_i c_i sum_t x_tj^2 p (1 - p)`` to the packed ``h``, p the marginals of labels and of label pairs.
 
     Samples whose numbers leave the range of their type are left out.
     """
+    x, base, offsets, _, weight, n_labels, width = chains
     longest = 0
     for s in range(len(weight)):
         longest = max(longest, offsets[s + 1] - offsets[s])

@@ -8,6 +8,7 @@ from palmette._kernels import simd
 from palmette._kernels.constants import LANES
 from palmette._kernels.jit import kernel
 from palmette._kernels.lanes import add_pairs, exponentiate_edges, sum_chain
+from palmette._kernels.ragged import longest_sample
 from palmette.structures.chain.kernels.packed import (
     fill,
     gather_gradient,
@@ -77,8 +78,8 @@ def masked_square(g, n_distinct, distinct, mask, width):
 
 @kernel()
 def dual_pass(
-    x, w, z, base, mask, edge_mask, l2_node, l2_edge, l1_node, l1_edge, offsets, codes, weight, order, n_labels, width,
-    most, residual, residual_edge, entropy, gap,
+    chains, w, z, mask, edge_mask, l2_node, l2_edge, l1_node, l1_edge, order, most, residual, residual_edge,
+    entropy, gap,
 ):  # fmt: skip
     """One step of exact size on each sample of ``order``; ``gap[s]`` is what was found there before it.
 
@@ -86,9 +87,8 @@ def dual_pass(
     sample (``n_labels`` rows per sample, none without edges). Returns the number of samples left out because
     their numbers leave the range of the type.
     """
-    longest = 0
-    for s in range(len(offsets) - 1):
-        longest = max(longest, offsets[s + 1] - offsets[s])
+    x, base, offsets, codes, weight, n_labels, width = chains
+    longest = longest_sample(offsets)
     dtype = w.rows.dtype
     size, edge_size = longest * width, n_labels * width
     has_edges = len(residual_edge) > 0
@@ -196,11 +196,10 @@ def dual_pass(
 
 
 @kernel()
-def marginals_pass(x, w, base, offsets, codes, n_labels, width, residual, residual_edge, entropy):
+def marginals_pass(chains, w, residual, residual_edge, entropy):
     """Set residuals and entropies of every sample to those of its marginals under ``w``; the truth if out of range."""
-    longest = 0
-    for s in range(len(offsets) - 1):
-        longest = max(longest, offsets[s + 1] - offsets[s])
+    x, base, offsets, codes, _, n_labels, width = chains
+    longest = longest_sample(offsets)
     dtype = w.rows.dtype
     size, edge_size = longest * width, n_labels * width
     has_edges = len(residual_edge) > 0

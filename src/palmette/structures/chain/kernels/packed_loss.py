@@ -6,6 +6,7 @@ import numpy as np
 
 from palmette._kernels.jit import kernel
 from palmette._kernels.lanes import add_pairs, scale_row, sum_chain
+from palmette._kernels.ragged import longest_sample
 from palmette.structures.chain.kernels.packed import scatter_rows, score_rows, true_score
 from palmette.structures.chain.kernels.packed_tables import (
     scatter_edges,
@@ -16,40 +17,19 @@ from palmette.structures.chain.kernels.packed_tables import (
 
 
 @kernel()
-def log_loss_pass(
-    x,
-    w,
-    base,
-    factor,
-    factor_t,
-    shift,
-    offsets,
-    codes,
-    weight,
-    first,
-    last,
-    n_labels,
-    width,
-    d,
-    failed,
-    edge_features,
-):
-    """Sum of the log losses of samples first:last; their gradient is added to the packed ``d``.
+def log_loss_pass(chains, w, factor, factor_t, shift, d, failed, edge_features):
+    """Sum of the log losses of all samples; their gradient is added to the packed ``d``.
 
     ``d.edge`` gets what is to be multiplied by ``factor = exp(w.edge - shift)``, and the true pairs are left out of it,
     unless there are edge features: then it gets the gradient itself. Samples whose numbers leave the range
     of their type are marked in ``failed`` and left out. ``edge_features`` is True or None, for which their code is not
     even compiled.
     """
-    longest = 0
-    for s in range(first, last):
-        longest = max(longest, offsets[s + 1] - offsets[s])
+    x, base, offsets, codes, weight, n_labels, width = chains
+    longest = longest_sample(offsets)
     size = longest * width
-    node, alpha, pull = (
-        np.empty(size, w.rows.dtype),
-        np.empty(size, w.rows.dtype),
-        np.empty(size, w.rows.dtype),
-    )
+    dtype = w.rows.dtype
+    node, alpha, pull = np.empty(size, dtype), np.empty(size, dtype), np.empty(size, dtype)
     size_edge = n_labels * width
     if edge_features is not None:
         tables = np.empty(longest * size_edge, w.rows.dtype)
@@ -58,7 +38,7 @@ def log_loss_pass(
     # sum_t alpha[t - 1, i] pull[t, j] is gathered, and multiplied by factor[i, j] once by the caller.
     # O(nnz width + n K width) per sample; memory O(longest width), with edge features
     # O(longest K width). Samples in order: sums are the same in every run.
-    for s in range(first, last):
+    for s in range(len(offsets) - 1):
         lo, hi = offsets[s], offsets[s + 1]
         n = hi - lo
         score_rows(x, w, base, lo, hi, width, node)
@@ -102,22 +82,16 @@ def log_loss_pass(
 
 
 @kernel()
-def log_loss_value(
-    x, w, base, factor, factor_t, shift, offsets, codes, weight, first, last, n_labels, width, failed
-):
+def log_loss_value(chains, w, factor, factor_t, shift, failed):
     """The value alone, for chains without edge features."""
-    longest = 0
-    for s in range(first, last):
-        longest = max(longest, offsets[s + 1] - offsets[s])
+    x, base, offsets, codes, weight, n_labels, width = chains
+    longest = longest_sample(offsets)
     size = longest * width
-    node, alpha, pull = (
-        np.empty(size, w.rows.dtype),
-        np.empty(size, w.rows.dtype),
-        np.empty(size, w.rows.dtype),
-    )
+    dtype = w.rows.dtype
+    node, alpha, pull = np.empty(size, dtype), np.empty(size, dtype), np.empty(size, dtype)
     loss = 0.0
     # log Z - score of the truth per sample, by the same ``sum_chain`` as the gradient: both fail on the same samples.
-    for s in range(first, last):
+    for s in range(len(offsets) - 1):
         lo, hi = offsets[s], offsets[s + 1]
         n = hi - lo
         score_rows(x, w, base, lo, hi, width, node)

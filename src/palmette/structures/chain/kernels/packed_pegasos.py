@@ -24,8 +24,8 @@ def move(v, drift, gradient, l2, at, change, pace, area):
 
 @kernel()
 def pegasos_pass(
-    ramp, x, v, drift, gradient, l2, base, mask, edge_mask, offsets, codes, weight, cost, order, begin, batch, n_labels,
-    width, n_steps, norm, limit, wanted, found,
+    ramp, chains, v, drift, gradient, l2, mask, edge_mask, cost, order, begin, batch, n_steps, norm, limit, wanted,
+    found,
 ):  # fmt: skip
     """Visit ``order[begin:]`` in mini-batches of ``batch`` samples; the weights are ``scale * v``.
 
@@ -38,6 +38,7 @@ def pegasos_pass(
     after each step; and the sum of the weighted costs of the labels found, which with ``gradient`` is the cut of the
     samples.
     """
+    x, base, offsets, codes, weight, n_labels, width = chains
     longest = longest_sample(offsets)
     node, path, edge_t = np.empty(longest * width), np.empty(longest, np.int64), np.zeros(width * width)
     chunks = width // LANES

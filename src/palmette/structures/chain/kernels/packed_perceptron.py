@@ -13,14 +13,13 @@ from palmette.structures.chain.kernels.packed_tables import best_in_tables, scor
 
 
 @kernel()
-def perceptron_pass(
-    x, w, drift, base, mask, edge_mask, offsets, codes, weight, order, n_labels, width, age, edge_features
-):  # fmt: skip
+def perceptron_pass(chains, w, drift, mask, edge_mask, order, age, edge_features):
     """One epoch of the perceptron: where the best labels are wrong, add the true counts and subtract the predicted.
 
     Returns the sum of the losses met and the number of samples with a mistake. As ``stochastic_pass`` with rate 1 and
     no penalty, but only the weights of wrong positions are touched. ``edge_features`` is True or None, as there.
     """
+    x, base, offsets, codes, weight, n_labels, width = chains
     dtype = w.rows.dtype
     longest = longest_sample(offsets)
     node, path = np.empty(longest * width, dtype), np.empty(longest, np.int64)

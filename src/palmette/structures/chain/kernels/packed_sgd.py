@@ -35,7 +35,7 @@ def subtract_rows(x, lo, hi, width, node, mask, pace, w):
 
 
 @kernel()
-def sgd_pass(x, w, base, mask, edge_mask, offsets, codes, order, n_labels, width, rate, decay, n_steps):
+def sgd_pass(chains, w, mask, edge_mask, order, rate, decay, n_steps):
     """Visit the samples of ``order`` once each, all with weight 1; returns the sum of the losses that the steps meet.
 
     Step s (``n_steps`` at the start) has the length ``eta = 1 / (1 / rate + decay s)``. First all weights shrink,
@@ -44,6 +44,7 @@ def sgd_pass(x, w, base, mask, edge_mask, offsets, codes, order, n_labels, width
     step touches only the columns of its sample; label pairs, which every sample touches, are stored as they are. The
     scale is 1 again at the end. It is negative where ``decay eta > 1``. A loss that is not finite ends the pass.
     """
+    x, base, offsets, codes, _, n_labels, width = chains
     longest, dtype = longest_sample(offsets), w.rows.dtype
     size, square = longest * width, width * width
     node, theta, alpha, pull = (

@@ -255,8 +255,8 @@ def update_single(q, g, w, squares, drift, l2, l1, rate, adaptive, age):
 
 @kernel()
 def stochastic_pass(
-    surrogate, x, w, squares, drift, l2, l1, base, mask, edge_mask, offsets, codes, weight, cost, order, n_labels,
-    width, rate, decay, adaptive, n_steps, age, edge_features,
+    surrogate, chains, w, squares, drift, l2, l1, mask, edge_mask, cost, order, rate, decay, adaptive, n_steps,
+    age, edge_features,
 ):  # fmt: skip
     """Visit the samples of ``order`` once each; returns the sum of their values before each step, and how many of
     them called for an update.
@@ -265,6 +265,7 @@ def stochastic_pass(
     single weight and row of transitions. The rate at step s is ``rate / (1 + decay s)``, divided by the root of summed
     squares if ``adaptive``. ``edge_features`` is True or None, for which their code is not even compiled.
     """
+    x, base, offsets, codes, weight, n_labels, width = chains
     dtype = w.rows.dtype
     longest = longest_sample(offsets)
     most = 0

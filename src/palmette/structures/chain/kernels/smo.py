@@ -104,14 +104,13 @@ def mean_score(score, edge, width, node, pair, lo, n, e0):
 
 
 @kernel()
-def smo_pass(
-    x, w, inverse, base, cost, offsets, codes, weight, order, n_labels, width, node, pair, loss, gap, g, inner
-):  # fmt: skip
+def smo_pass(chains, w, inverse, cost, order, node, pair, loss, gap, g, inner):
     """Visit the samples of ``order`` once each, with at most ``inner`` steps per visit.
 
     ``cost`` is flat, its rows padded to ``width``; ``inverse`` has 1 / l2, and 0 where there is no weight. ``loss`` and
     ``gap`` (samples,) are the mean loss of each block and what it lacked before its visit.
     """
+    x, base, offsets, codes, weight, n_labels, width = chains
     longest = longest_sample(offsets)
     score, edge_t = np.empty(longest * width), np.zeros(width * width)
     keep, ahead = np.empty(longest * width), np.empty((longest, n_labels))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import copy
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from palmette.contracts.problem import SampledProblem
 from palmette.executors.shards import cut
 from palmette.loops.table import CompiledLoop, compiled_as
 from palmette.memory import check_size
@@ -30,10 +30,8 @@ class DualState(CompiledLoop):
     where ``D = 0``.
     """
 
-    OWN = ("residual", "residual_edge", "entropy", "gap")  # arrays that visits change
-
     @classmethod
-    def why_not(cls, problem: Any) -> str | None:
+    def why_not(cls, problem: SampledProblem) -> str | None:
         """What it cannot take of a problem, or nothing; None but for the log loss of chains of order 1."""
         reg, edge = problem.regularizer, problem.scorer.blocks["edge"]
         if compiled_as(problem.surrogate) != "log" or not packs(problem):
@@ -49,18 +47,19 @@ class DualState(CompiledLoop):
                     )
         return "" if reg.strongly_convex else "needs l2 > 0 on every weight"
 
-    def __init__(self, problem: Any, dtype: Any) -> None:
+    def __init__(self, problem: SampledProblem, dtype: Any) -> None:
         from palmette.structures.chain.kernels.packed import Weights
 
-        chains = self.chains = packed(problem, dtype)
-        self.codes, weight = problem.samples.codes, problem.samples.weight
-        self.weight = weight
+        self.chains: Any = packed(problem, dtype)
+        chains = self.chains
+        self.data: Any = chains.view(problem.samples)
+        self.weight: Any = problem.samples.weight
         reg, edge = problem.regularizer, problem.scorer.blocks["edge"]
         at_edge = edge.start if edge.stop > edge.start else 0
         (self.l2_node, self.l2_edge), (self.l1_node, self.l1_edge) = (
             (float(part[0]), float(part[at_edge])) for part in (reg.l2, reg.l1)
         )
-        n_rows, n_samples = int(chains.offsets[-1]), len(weight)
+        n_rows, n_samples = int(chains.offsets[-1]), len(self.weight)
         has_edges = len(chains.edge_weight) > 0
         dtype, edge_size = chains.dtype, chains.n_labels * chains.width
         check_size(
@@ -71,19 +70,20 @@ class DualState(CompiledLoop):
         self.residual = np.zeros(n_rows * chains.width, dtype)
         self.residual_edge = np.zeros(n_samples * edge_size * has_edges, dtype)
         self.entropy, self.gap = np.zeros(n_samples), np.full(n_samples, np.inf)
-        self.gap[weight == 0.0] = 0.0
+        self.gap[self.weight == 0.0] = 0.0
         none = np.zeros(chains.scorer.n_params)
         self.w = chains.pack_weights(none)
         has_l1 = self.l1_node > 0.0 or self.l1_edge > 0.0
         self.z = chains.pack_weights(none) if has_l1 else Weights(*(np.empty(0, dtype) for _ in self.w))
 
-    def copy(self) -> Self:
-        """The same with arrays of its own; the data are shared."""
-        other = copy.copy(self)
-        for name in self.OWN:
-            setattr(other, name, getattr(self, name).copy())
-        other.w, other.z = (type(parts)(*(part.copy() for part in parts)) for parts in (self.w, self.z))
-        return other
+    def bind(self, problem: Any) -> None:
+        """Take up the samples of ``problem``: a state that was pickled or copied has the variables alone."""
+        if self.chains is None:
+            self.chains = packed(problem, self.w.rows.dtype)
+            self.data, self.weight = self.chains.view(problem.samples), problem.samples.weight
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "chains": None, "data": None, "weight": None}
 
     def visit(self, order: np.ndarray) -> int:
         """An ascent step on each sample of ``order``; returns how many were out of range and left as they are."""
@@ -91,20 +91,17 @@ class DualState(CompiledLoop):
 
         chains = self.chains
         return dual_pass(
-            chains.inputs, self.w, self.z, chains.base, chains.mask, chains.edge_mask, self.l2_node, self.l2_edge,
-            self.l1_node, self.l1_edge, chains.offsets, self.codes, self.weight, order, chains.n_labels, chains.width,
-            chains.most, self.residual, self.residual_edge, self.entropy, self.gap,
+            self.data, self.w, self.z, chains.mask, chains.edge_mask, self.l2_node, self.l2_edge, self.l1_node,
+            self.l1_edge, order, chains.most, self.residual, self.residual_edge, self.entropy, self.gap,
         )  # fmt: skip
 
     def start_from(self, w: np.ndarray) -> None:
         """Move from the truth towards the marginals under ``w``, as far as the dual value grows."""
         from palmette.structures.chain.kernels.packed_dual import marginals_pass
 
-        chains = self.chains
         marginals_pass(
-            chains.inputs, chains.pack_weights(w), chains.base, chains.offsets, self.codes, chains.n_labels,
-            chains.width, self.residual, self.residual_edge, self.entropy,
-        )  # fmt: skip
+            self.data, self.chains.pack_weights(w), self.residual, self.residual_edge, self.entropy
+        )
         bound = float(self.weight @ self.entropy)
         steep = 2.0 * self._conjugate(self._sums())
         share = min(1.0, bound / steep) if steep > 0.0 else 1.0

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from palmette.contracts.problem import SampledProblem
 from palmette.loops.active_set import ActiveSet
 from palmette.loops.table import CompiledLoop, compiled_as
 from palmette.structures.chain.loops.packed import are_even, cost_table, packed, packs_plain
@@ -30,7 +29,7 @@ class PackedBlocks(CompiledLoop):
     variables = ActiveSet
 
     @classmethod
-    def accepts(cls, problem: Any) -> bool:
+    def accepts(cls, problem: SampledProblem) -> bool:
         """Chains of order 1 without edge features, under a hinge whose loss is a table of costs."""
         surrogate = problem.surrogate
         return (
@@ -39,15 +38,15 @@ class PackedBlocks(CompiledLoop):
             and compiled_as(surrogate.task_loss) == "parts"
         )
 
-    def __init__(self, problem: Any, gram: bool | None = None) -> None:
+    def __init__(self, problem: SampledProblem, gram: bool | None = None) -> None:
         super().__init__(problem)
         chains = self.chains = packed(problem, np.float64)
-        self.cost = cost_table(problem, chains)
+        self.data, self.cost = chains.view(problem.samples), cost_table(problem, chains)
         self.inverse = chains.pack(1.0 / problem.regularizer.l2)
         self.scratch = chains.zeros()
         lengths = np.diff(chains.offsets)
         can = not len(problem.scorer.ptr) and are_even(problem)
-        self._gram: tuple | None = None
+        self._gram: tuple[np.ndarray, np.ndarray] | None = None
         if can if gram is None else gram:
             starts = np.concatenate([[0], np.cumsum(lengths**2)])
             if 8 * starts[-1] <= GRAM_BYTES:
@@ -67,11 +66,10 @@ class PackedBlocks(CompiledLoop):
         """Visit the samples of ``order``."""
         from palmette.structures.chain.kernels.frank_wolfe import frank_wolfe_pass, gram_pass
 
-        chains, samples = self.chains, self.problem.samples
+        chains = self.chains
         w = chains.pack_weights(active.w)
         arguments = (
-            chains.inputs, w, self.inverse, chains.base, self.cost, chains.offsets, samples.codes, samples.weight,
-            np.asarray(order, np.int64), chains.n_labels, chains.width, active.path, active.mass, active.loss,
+            self.data, w, self.inverse, self.cost, np.asarray(order, np.int64), active.path, active.mass, active.loss,
             active.gap, self.scratch, self.inner,
         )  # fmt: skip
         crowded = frank_wolfe_pass(*arguments) if self._gram is None else gram_pass(*arguments, *self._gram)
@@ -83,21 +81,12 @@ class PackedBlocks(CompiledLoop):
         """Compute weights and losses from the masses: what visits added up has rounding errors."""
         from palmette.structures.chain.kernels.frank_wolfe import dual_counts
 
-        chains, samples = self.chains, self.problem.samples
-        counts = chains.zeros()
-        dual_counts(
-            chains.inputs, chains.offsets, samples.codes, samples.weight, chains.n_labels, chains.width, active.path,
-            active.mass, self.cost, counts, active.loss,
-        )  # fmt: skip
-        active.w = -chains.unpack(counts) / self.problem.regularizer.l2
+        counts = self.chains.zeros()
+        dual_counts(self.data, active.path, active.mass, self.cost, counts, active.loss)
+        active.w = -self.chains.unpack(counts) / self.problem.regularizer.l2
 
     def value(self, w: np.ndarray) -> tuple[float, float]:
         """The data term at ``w``, by exact maxima."""
         from palmette.structures.chain.kernels.frank_wolfe import hinge_value
 
-        chains, samples = self.chains, self.problem.samples
-        total = hinge_value(
-            chains.inputs, chains.pack_weights(w), chains.base, self.cost, chains.offsets, samples.codes,
-            samples.weight, chains.n_labels, chains.width,
-        )  # fmt: skip
-        return float(total), 0.0
+        return float(hinge_value(self.data, self.chains.pack_weights(w), self.cost)), 0.0

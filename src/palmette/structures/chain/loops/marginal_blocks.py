@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from palmette._kernels.constants import NOTHING, TIE
+from palmette.contracts.problem import SampledProblem
 from palmette.contracts.structure import require
-from palmette.loops.block_state import BlockState
-from palmette.loops.table import Loop
+from palmette.loops.block_state import BlockState, SampleBlocks
+from palmette.structures.chain.chain import Chain
 from palmette.structures.chain.loops.hinge_blocks import PackedBlocks
 from palmette.structures.positions.tables import ChainTables, Restriction
-
-INNER_STEPS = 2  # pairs of labelings per visit
 
 
 @dataclass(kw_only=True)
@@ -27,7 +25,7 @@ class Marginals(BlockState):
     solver = "smo"
 
     @classmethod
-    def at_truth(cls, problem: Any) -> Marginals:
+    def at_truth(cls, problem: SampledProblem) -> Marginals:
         """All mass on the true labelings: ``w = 0``."""
         samples = problem.samples
         zero = cls.at_zero(problem)
@@ -35,7 +33,7 @@ class Marginals(BlockState):
         truth = problem.structure.count(own, samples.codes)
         return cls(node=truth.node, pair=truth.edge, **zero)
 
-    def fits(self, problem: Any) -> bool:
+    def fits(self, problem: SampledProblem) -> bool:
         """Whether these variables belong to the samples of ``problem``."""
         return super().fits(problem) and self.node.shape == (
             len(problem.samples.codes),
@@ -43,30 +41,25 @@ class Marginals(BlockState):
         )
 
 
-class ChainMarginals(Loop):
+class ChainMarginals(SampleBlocks):
     """Steps through the answers of a structure whose outputs are labels of nodes with edges between neighbours."""
 
     variables = Marginals
+    inner = 2  # pairs of labelings per visit
 
     @classmethod
-    def accepts(cls, problem: Any) -> bool:
-        """Structures of which a chain of order 1 is all that is asked: their own answers are used."""
+    def accepts(cls, problem: SampledProblem) -> bool:
+        """Chains of order 1, those of users too: their own answers are used."""
         structure = problem.structure
-        chain = structure.layout in ("sequences", "items") and getattr(structure, "order", None) == 1
+        chain = isinstance(structure, Chain) and structure.order == 1
         if chain:
             require(structure, ("worst",), user="smo", remedy="Use solver='frank_wolfe'.")
         return chain
 
-    def __init__(self, problem: Any, inner: int = INNER_STEPS) -> None:
+    def __init__(self, problem: SampledProblem) -> None:
         super().__init__(problem)
-        self.inner = inner
         offsets = problem.samples.batch.offsets
         self._edge_at = offsets - np.arange(len(offsets))  # edges of the samples before
-
-    def visit(self, state: Marginals, order: np.ndarray) -> None:
-        """Visit the samples of ``order``."""
-        for s in order:
-            self._visit(state, int(s))
 
     def _visit(self, state: Marginals, s: int) -> None:
         problem = self.problem
@@ -75,7 +68,7 @@ class ChainMarginals(Loop):
         rows = slice(problem.samples.batch.offsets[s], problem.samples.batch.offsets[s + 1])
         edges = slice(self._edge_at[s], self._edge_at[s + 1])
         node, pair = state.node[rows], state.pair[edges]
-        weight, l2 = float(one.weight[0]), problem.regularizer.l2
+        weight = float(one.weight[0])
         for visit in range(self.inner):
             theta = scorer.score(state.w, one.batch)
             cost = task_loss.cost(theta, one.codes)
@@ -95,9 +88,7 @@ class ChainMarginals(Loop):
             counts = structure.count(theta, fro, weight=-one.weight, into=counts)
             direction = np.zeros(problem.n_params)
             scorer.pull_back(counts, one.batch, direction)
-            curvature = float(np.sum(direction * direction / l2))
-            step = min(limit, weight * (top - low) / curvature) if curvature > 0 else limit
-            state.w -= step * direction / l2
+            step = self._step(state, direction, weight * (top - low), limit)
             state.loss[s] += step * float(np.sum(cost.node * moved[0][1]))
             for mu, d in moved:
                 mu += step * d
@@ -119,31 +110,26 @@ class ChainMarginals(Loop):
         cost = problem.surrogate.task_loss.cost(theta, samples.codes).node
         state.loss = np.add.reduceat(np.sum(cost * state.node, axis=1), samples.batch.offsets[:-1])
 
-    def value(self, w: np.ndarray) -> tuple[float, float]:
-        """The data term at ``w``, by exact maxima."""
-        return self.problem.value(w), 0.0
-
 
 class PackedMarginals(ChainMarginals):
     """The same steps by the compiled loop over packed chains."""
 
     compiled = True
-    accepts = PackedBlocks.accepts  # type: ignore[assignment]
+    accepts = PackedBlocks.accepts
 
-    def __init__(self, problem: Any, inner: int = INNER_STEPS) -> None:
-        super().__init__(problem, inner)
+    def __init__(self, problem: SampledProblem) -> None:
+        super().__init__(problem)
         self._packed = PackedBlocks(self.problem, gram=False)
 
     def visit(self, state: Marginals, order: np.ndarray) -> None:
         """Visit the samples of ``order``."""
         from palmette.structures.chain.kernels.smo import smo_pass
 
-        chains, samples, packed = self._packed.chains, self.problem.samples, self._packed
+        packed, chains = self._packed, self._packed.chains
         w = chains.pack_weights(state.w)
         smo_pass(
-            chains.inputs, w, packed.inverse, chains.base, packed.cost, chains.offsets, samples.codes, samples.weight,
-            np.asarray(order, np.int64), chains.n_labels, chains.width, state.node, state.pair, state.loss, state.gap,
-            packed.scratch, self.inner,
+            packed.data, w, packed.inverse, packed.cost, np.asarray(order, np.int64), state.node, state.pair,
+            state.loss, state.gap, packed.scratch, self.inner,
         )  # fmt: skip
         state.w = chains.unpack(w)
 

@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from palmette._kernels.constants import NEVER, padded
+from palmette.contracts.problem import SampledProblem
 from palmette.data.batch import SparseRows
 from palmette.loops.block_state import FORGET, BlockState
 from palmette.loops.table import CompiledLoop, compiled_as
@@ -38,13 +39,23 @@ class LabelMasses(BlockState):
     pull: float = 0.0  # strength of the proximal term relative to l2
 
     solver = "multiclass_dual"
+    travels = (*BlockState.travels, "target", "l2", "centre", "last", "slope")
 
-    def fits(self, problem: Any) -> bool:
+    @classmethod
+    def at_truth(cls, problem: Any, target: np.ndarray) -> LabelMasses:
+        """All mass on the targets: ``z = 0``."""
+        mass = np.zeros((problem.n_samples, padded(problem.scorer.n_labels)))
+        mass[np.arange(len(mass)), target] = 1.0
+        own: dict[str, Any] = {name: np.zeros(problem.n_params) for name in ("centre", "last", "slope")}
+        zero = cls.at_zero(problem)
+        return cls(mass=mass.ravel(), target=target.copy(), l2=problem.regularizer.l2, **own, **zero)
+
+    def fits(self, problem: SampledProblem) -> bool:
         """Whether these variables have the shape of ``problem``."""
         width = padded(problem.scorer.n_labels)
         return super().fits(problem) and len(self.mass) == problem.n_samples * width
 
-    def belongs_to(self, problem: Any, target: np.ndarray) -> bool:
+    def belongs_to(self, problem: SampledProblem, target: np.ndarray) -> bool:
         """Whether a run on exactly this problem can go on."""
         return np.array_equal(self.l2, problem.regularizer.l2) and np.array_equal(self.target, target)
 
@@ -58,6 +69,14 @@ class LabelMasses(BlockState):
         self.centre, self.last = centre.copy(), centre.copy()
         self.slope[:], self.cost, self.momentum, self.inner, self.rounds = 0.0, 0.0, 1.0, 0, 0
         self.restart()
+
+    def total(self) -> np.ndarray:
+        """``z`` of the masses, from the weights."""
+        return self.l2 * ((1.0 + self.pull) * self.w - self.pull * self.centre)
+
+    def weights(self, z: np.ndarray) -> np.ndarray:
+        """Inverse of :meth:`total`."""
+        return (self.pull * self.centre + z / self.l2) / (1.0 + self.pull)
 
     def note_round(self, slope: np.ndarray, cost: float) -> None:
         """Take the end of a round into the running means."""
@@ -78,7 +97,7 @@ class MulticlassBlocks(CompiledLoop):
     variables = LabelMasses
 
     @classmethod
-    def why_not(cls, problem: Any) -> str | None:
+    def why_not(cls, problem: SampledProblem) -> str | None:
         """What the compiled visits cannot take of a problem, or nothing; None without weights of features."""
         scorer, surrogate, reg = problem.scorer, problem.surrogate, problem.regularizer
         if compiled_as(surrogate) != "hinge":
@@ -99,11 +118,11 @@ class MulticlassBlocks(CompiledLoop):
         return ""
 
     @classmethod
-    def quick(cls, problem: Any) -> bool:
+    def quick(cls, problem: SampledProblem) -> bool:
         """Whether its steps are not too short."""
         return cls(problem, problem.samples.codes.astype(np.int64)).mean_curvature <= STEEP
 
-    def __init__(self, problem: Any, target: np.ndarray) -> None:
+    def __init__(self, problem: SampledProblem, target: np.ndarray) -> None:
         super().__init__(problem)
         self.target = target
         scorer, rows = problem.scorer, problem.samples.batch.rows
@@ -114,7 +133,7 @@ class MulticlassBlocks(CompiledLoop):
         if isinstance(rows, SparseRows):
             own = _without_twins(rows)
             squares = own.multiply(own) @ inverse[: rows.n_columns]
-            self.rows: tuple = (
+            self.rows: tuple[np.ndarray, ...] = (
                 np.empty(0), own.indptr.astype(np.int64), own.indices.astype(np.int64), own.data,
             )  # fmt: skip
             self.values_a_row = own.nnz / max(len(rows), 1)
@@ -136,6 +155,22 @@ class MulticlassBlocks(CompiledLoop):
         """Mean over samples of ``weight_i |x_i|^2 / l2``."""
         return float(np.mean(self.curvature * self.problem.samples.weight))
 
+    def pull(self) -> float:
+        """Strength of the proximal term relative to l2.
+
+        Steps are as long as they should be where the mean curvature is about
+        ``2 sqrt(a) (values per row / samples)^(1/3)``, ``a`` being the mean curvature without it: measured on the
+        Statlog sets for C from 0.01 to 10.
+        """
+        mean = self.mean_curvature
+        wanted = 2.0 * np.sqrt(mean) * np.cbrt(self.values_a_row / len(self.curvature))
+        return max(mean / wanted - 1.0, 0.0) if wanted > 0.0 else 0.0
+
+    def anew(self, state: LabelMasses, centre: np.ndarray) -> None:
+        """Begin a run of this problem at a centre."""
+        state.begin(self.target, self.problem.regularizer.l2, centre, self.pull())
+        self.refresh(state)
+
     def _pack(self, w: np.ndarray) -> np.ndarray:
         out = np.zeros((len(self.l2), self.width))
         out[:, : self.n_labels] = w.reshape(-1, self.n_labels)
@@ -156,14 +191,6 @@ class MulticlassBlocks(CompiledLoop):
         )  # fmt: skip
         state.w = self._unpack(w)
 
-    def slope(self, state: LabelMasses) -> np.ndarray:
-        """``z`` of the masses, from the weights."""
-        return state.l2 * ((1.0 + state.pull) * state.w - state.pull * state.centre)
-
-    def weights(self, state: LabelMasses, slope: np.ndarray) -> np.ndarray:
-        """Inverse of :meth:`slope`."""
-        return (state.pull * state.centre + slope / state.l2) / (1.0 + state.pull)
-
     def refresh(self, state: LabelMasses) -> np.ndarray:
         """``z``, weights and losses from the masses alone: what visits added up has rounding errors."""
         from palmette.structures.chain.kernels.multiclass_dual import dual_weights
@@ -174,7 +201,7 @@ class MulticlassBlocks(CompiledLoop):
             *self.shape, state.mass, state.loss,
         )  # fmt: skip
         slope = self._unpack(z)
-        state.w = self.weights(state, slope)
+        state.w = state.weights(slope)
         return slope
 
     def value(self, w: np.ndarray) -> float:
@@ -185,16 +212,6 @@ class MulticlassBlocks(CompiledLoop):
         return float(
             hinge_value(*self.rows, self._pack(w), self.cost, self.codes, self.target, weight, *self.shape)
         )
-
-    def at_target(self) -> LabelMasses:
-        """All mass on the targets: ``z = 0``."""
-        mass = np.zeros((self.problem.n_samples, self.width))
-        mass[np.arange(len(mass)), self.target] = 1.0
-        own: dict[str, Any] = {name: np.zeros(self.problem.n_params) for name in ("centre", "last", "slope")}
-        return LabelMasses(
-            mass=mass.ravel(), target=self.target.copy(), l2=self.problem.regularizer.l2, **own,
-            **BlockState.at_zero(self.problem),
-        )  # fmt: skip
 
 
 def _without_twins(rows: SparseRows) -> sparse.csr_array:

@@ -12,7 +12,7 @@ from palmette.structures.chain.loops.packed import packs_plain
 class ChainOnline(CompiledLoop):
     """The compiled loop over chains of order 1 without edge features or rules."""
 
-    accepts = staticmethod(packs_plain)  # type: ignore[assignment]
+    accepts = staticmethod(packs_plain)
 
     def run(
         self, state: OnlineState, order: np.ndarray, rule: int, strength: float, root_cost: bool

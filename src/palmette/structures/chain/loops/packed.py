@@ -9,56 +9,59 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from palmette._kernels.constants import NEVER, padded
+from palmette.contracts.problem import SampledProblem
 from palmette.data.batch import Batch, SparseRows
 from palmette.loops.table import compiled_as
 
 if TYPE_CHECKING:
     from palmette.data.span_encodings import Transitions
-    from palmette.structures.chain.kernels.packed import Weights
+    from palmette.structures.chain.kernels.packed import Chains, Weights
     from palmette.structures.positions.linear_scorer import LinearScorer
 
 
-def packs(problem: Any) -> bool:
+def packs(problem: SampledProblem) -> bool:
     """Whether samples can be packed: chains of order 1, scored by weights of features, of edges too."""
     kind = compiled_as(problem.scorer)
     linear = kind == "linear" or (kind == "edges" and not len(problem.scorer.triples))
     return linear and problem.structure.order == 1
 
 
-def packs_plain(problem: Any) -> bool:
+def packs_plain(problem: SampledProblem) -> bool:
     """The same without features of edges."""
     return packs(problem) and compiled_as(problem.scorer) == "linear"
 
 
-def packed(problem: Any, dtype: Any = None) -> PackedChains:
-    """The samples of a problem packed, in this precision or in any that there is already."""
-    there = next((chains for chains in problem.memory.values() if isinstance(chains, PackedChains)), None)
-    if there is None:
-        rules = getattr(problem.structure, "rules", None)
-        there = PackedChains(problem.scorer, problem.whole, np.float64 if dtype is None else dtype, rules)
-        problem.memory["packed", there.dtype] = there
-    wanted = there.dtype if dtype is None else np.dtype(dtype)
-    if ("packed", wanted) not in problem.memory:
-        problem.memory["packed", wanted] = there.astype(wanted)
-    return problem.memory["packed", wanted]
+def packed(problem: SampledProblem, dtype: Any) -> PackedChains:
+    """The samples of a problem packed, in this precision; kept with the problem."""
+    memory, wanted = problem.memory, ("packed", np.dtype(dtype))
+    if wanted not in memory:
+        # From others only if these have all digits: what is rounded once would make results depend on who asked first.
+        there = (chains for chains in memory.values() if isinstance(chains, PackedChains))
+        whole = next((chains for chains in there if chains.dtype == float or not chains.valued), None)
+        if whole is None:
+            rules = getattr(problem.structure, "rules", None)
+            memory[wanted] = PackedChains(problem.scorer, problem.whole, dtype, rules)
+        else:
+            memory[wanted] = whole.astype(dtype)
+    return memory[wanted]
 
 
-def are_even(problem: Any) -> bool:
+def are_even(problem: SampledProblem) -> bool:
     """Whether the weights of each column have one strength, and so have intercepts and transitions."""
-    scorer, parts = problem.scorer, (problem.regularizer.l2, problem.regularizer.l1)
-    own = [part[scorer.blocks[name]] for name in ("bias", "edge") for part in parts]
-    if not all(np.all(part == part[0]) for part in own if len(part)):
-        return False
-    nodes = [part for part in (part[scorer.blocks["node"]] for part in parts) if np.any(part != part[:1])]
-    column, of_column = scorer.coordinates()[0] if nodes else None, np.empty(scorer.n_columns)
-    for part in nodes:
-        of_column[column] = part
-        if np.any(of_column[column] != part):
+    scorer = problem.scorer
+    for strengths in (problem.regularizer.l2, problem.regularizer.l1):
+        node, *others = (strengths[scorer.blocks[name]] for name in ("node", "bias", "edge"))
+        if any(np.any(own != own[:1]) for own in others):
             return False
+        if np.any(node != node[:1]):
+            column, of_column = scorer.coordinates()[0], np.empty(scorer.n_columns)
+            of_column[column] = node
+            if np.any(of_column[column] != node):
+                return False
     return True
 
 
-def cost_table(problem: Any, chains: PackedChains) -> np.ndarray:
+def cost_table(problem: SampledProblem, chains: PackedChains) -> np.ndarray:
     """Cost of each confusion, flat with padded rows; zero where the surrogate has no task loss."""
     out = np.zeros((chains.n_labels, chains.width), chains.dtype)
     loss = getattr(problem.surrogate, "task_loss", None)
@@ -109,6 +112,12 @@ class PackedChains:
         }
         other.inputs = self.inputs._replace(**values)
         return other
+
+    @property
+    def valued(self) -> bool:
+        """Whether features have values other than 1."""
+        inputs = self.inputs
+        return any(len(part) for part in (inputs.multi_value, inputs.single_value, inputs.edge_value))
 
     def slice(self, start: int, stop: int) -> PackedChains:
         """Samples ``start:stop``; the long arrays are views, and what does not depend on samples is shared."""
@@ -216,6 +225,20 @@ class PackedChains:
             getattr(self.scorer, "edge_pair", np.empty(0, np.int64)).astype(np.int64), self.n_labels
         )
         return [at, column, value, ptr, i * self.width + j]
+
+    def view(self, samples: Any) -> Chains:
+        """What kernels read of these samples, or of pieces of them."""
+        from palmette.structures.chain.kernels.packed import Chains
+
+        return Chains(
+            self.inputs,
+            self.base,
+            samples.batch.offsets,
+            samples.codes,
+            samples.weight,
+            self.n_labels,
+            self.width,
+        )
 
     # -- weights ------------------------------------------------------------------------------------------------
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from palmette.contracts.executor import State
+from palmette.contracts.problem import SampledProblem
 from palmette.data.batch import SparseRows
 from palmette.loops.table import CompiledLoop, compiled_as
 from palmette.structures.chain.loops.packed import packed, packs_plain
@@ -19,20 +19,21 @@ class PackedDiagonal(CompiledLoop):
     """
 
     @classmethod
-    def accepts(cls, problem: Any) -> bool:
+    def accepts(cls, problem: SampledProblem) -> bool:
         """The log loss of plain chains with sparse features."""
         sparse = isinstance(problem.samples.batch.rows, SparseRows)
         return sparse and compiled_as(problem.surrogate) == "log" and packs_plain(problem)
 
     def __call__(self, w: np.ndarray) -> np.ndarray:
         """The diagonal at ``w``, shape (n_params,)."""
-        from palmette.structures.chain.kernels.packed_diagonal import diagonal_pass
+        return self.problem.in_sequence(_diagonal, w)
 
-        chains = packed(self.problem, float)
-        weights, h = chains.pack_weights(w), chains.zeros()
-        factor, transposed, _ = chains.edge_factors(weights)
-        diagonal_pass(
-            chains.inputs, weights, chains.base, factor, transposed, chains.offsets, self.problem.samples.weight,
-            chains.n_labels, chains.width, h,
-        )  # fmt: skip
-        return chains.unpack(h)
+
+def _diagonal(problem: SampledProblem, state: State, w: np.ndarray) -> np.ndarray:
+    from palmette.structures.chain.kernels.packed_diagonal import diagonal_pass
+
+    chains = packed(problem, float)
+    weights, h = chains.pack_weights(w), chains.zeros()
+    factor, transposed, _ = chains.edge_factors(weights)
+    diagonal_pass(chains.view(problem.samples), weights, factor, transposed, h)
+    return chains.unpack(h)

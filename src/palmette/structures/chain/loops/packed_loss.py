@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from palmette.contracts.executor import State, summed
+from palmette.contracts.problem import SampledProblem
 from palmette.data.batch import SparseRows
 from palmette.executors.shards import MAX_SHARDS, ROWS_A_SHARD, cut
 from palmette.loops.table import CompiledLoop, compiled_as
@@ -15,6 +16,7 @@ from palmette.structures.chain.loops.packed import PackedChains, packed, packs
 if TYPE_CHECKING:
     from palmette.structures.chain.kernels.packed import Weights
 
+Factors = tuple[np.ndarray, np.ndarray, float]  # of transitions, as ``PackedChains.edge_factors`` gives them
 SLOT_MEMORY = 64e6  # bytes of gradients of shards, of which there are 2 to 8
 
 
@@ -35,12 +37,12 @@ class PackedLogLoss(CompiledLoop):
     """
 
     @classmethod
-    def accepts(cls, problem: Any) -> bool:
+    def accepts(cls, problem: SampledProblem) -> bool:
         """The log loss of chains with sparse features."""
         sparse = isinstance(problem.samples.batch.rows, SparseRows)
         return sparse and compiled_as(problem.surrogate) == "log" and packs(problem)
 
-    def __init__(self, problem: Any) -> None:
+    def __init__(self, problem: SampledProblem) -> None:
         self.chains, self.executor, placed = packed(problem, float), problem.executor, problem.placed
         if "packed" not in placed:
             chains, parts = self.chains, (problem.structure, problem.surrogate)
@@ -56,12 +58,12 @@ class PackedLogLoss(CompiledLoop):
         if self.chains.edge_features:
             return self.loss(w)[0]
         weights = self.chains.pack_weights(w)
-        return self.executor.fold(value_of, self.placed, weights, *self.chains.edge_factors(weights))
+        return self.executor.fold(value_of, self.placed, weights, self.chains.edge_factors(weights))
 
     def passes(self, w: np.ndarray) -> list[tuple[float, Weights, np.ndarray | None]]:
         """Of every shard the value, the packed gradient, and the gradient of samples that are out of range."""
         weights = self.chains.pack_weights(w)
-        return self.executor.run(value_and_gradient, self.placed, weights, *self.chains.edge_factors(weights))
+        return self.executor.run(value_and_gradient, self.placed, weights, self.chains.edge_factors(weights))
 
     def loss(self, w: np.ndarray) -> tuple[float, np.ndarray]:
         """Value and gradient."""
@@ -74,60 +76,43 @@ class PackedLogLoss(CompiledLoop):
         return summed([value for value, *_ in found]), gradient
 
 
-def value_of(
-    shard: PackedShard,
-    state: State,
-    packed: Weights,
-    factor: np.ndarray,
-    transposed: np.ndarray,
-    shift: float,
-) -> float:
+def value_of(shard: PackedShard, state: State, weights: Weights, factors: Factors) -> float:
     """The value of a shard."""
     from palmette.structures.chain.kernels.packed_loss import log_loss_value
 
-    chains, (_, codes, weight) = shard.chains, shard.samples
-    failed = np.zeros(len(weight), bool)
-    value = log_loss_value(
-        chains.inputs, packed, chains.base, factor, transposed, shift, chains.offsets, codes, weight, 0, len(weight),
-        chains.n_labels, chains.width, failed,
-    )  # fmt: skip
-    return value + _out_of_range(shard, packed, failed)[0]
+    failed = np.zeros(len(shard.samples.weight), bool)
+    value = log_loss_value(shard.chains.view(shard.samples), weights, *factors, failed)
+    return value + _out_of_range(shard, weights, failed)[0]
 
 
 def value_and_gradient(
-    shard: PackedShard,
-    state: State,
-    packed: Weights,
-    factor: np.ndarray,
-    transposed: np.ndarray,
-    shift: float,
+    shard: PackedShard, state: State, weights: Weights, factors: Factors
 ) -> tuple[float, Weights, np.ndarray | None]:
     """The value of a shard, its packed gradient, and the gradient of samples that are out of range, if any."""
     from palmette.structures.chain.kernels.packed_loss import log_loss_pass
 
-    chains, (_, codes, weight) = shard.chains, shard.samples
+    chains = shard.chains
     if "slot" not in state:
         state["slot"] = chains.zeros()
     slot = state["slot"]
     for part in slot:
         part.fill(0.0)
-    failed = np.zeros(len(weight), bool)
-    value = log_loss_pass(
-        chains.inputs, packed, chains.base, factor, transposed, shift, chains.offsets, codes, weight, 0, len(weight),
-        chains.n_labels, chains.width, slot, failed, chains.edge_features,
-    )  # fmt: skip
+    failed = np.zeros(len(shard.samples.weight), bool)
+    value = log_loss_pass(chains.view(shard.samples), weights, *factors, slot, failed, chains.edge_features)
     if chains.edge_features is None:
-        np.multiply(slot.edge, factor[: len(slot.edge)], out=slot.edge)
+        np.multiply(slot.edge, factors[0][: len(slot.edge)], out=slot.edge)
         _subtract_true_pairs(shard, state, slot.edge, failed)
-    more, others = _out_of_range(shard, packed, failed)
+    more, others = _out_of_range(shard, weights, failed)
     return value + more, slot, others
 
 
-def _out_of_range(shard: PackedShard, packed: Weights, failed: np.ndarray) -> tuple[float, np.ndarray | None]:
+def _out_of_range(
+    shard: PackedShard, weights: Weights, failed: np.ndarray
+) -> tuple[float, np.ndarray | None]:
     """Value and gradient, in log space, of samples whose numbers leave the range of scaled products."""
     if not failed.any():
         return 0.0, None
-    scorer, w = shard.chains.scorer, shard.chains.unpack(packed)
+    scorer, w = shard.chains.scorer, shard.chains.unpack(weights)
     value, gradient = 0.0, np.zeros(scorer.n_params)
     for i in np.flatnonzero(failed):
         one = shard.samples.slice(i, i + 1)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from palmette.contracts.problem import SampledProblem
 from palmette.loops.stochastic_pass import VECTORS, PassState
 from palmette.loops.table import CompiledLoop, compiled_as
 from palmette.structures.chain.loops.packed import PackedChains, are_even, cost_table, packed, packs
@@ -21,7 +22,7 @@ class PackedPass(CompiledLoop):
     """The compiled loop over packed chains, with or without edge features."""
 
     @classmethod
-    def accepts(cls, problem: Any) -> bool:
+    def accepts(cls, problem: SampledProblem) -> bool:
         """Log, hinge and perceptron loss, a table of costs, and one penalty for all weights of a column."""
         surrogate = problem.surrogate
         known = compiled_as(surrogate) in ("log", "perceptron") or (
@@ -49,7 +50,7 @@ class PackedPass(CompiledLoop):
         if mode == "lock_free":
             parts, n_steps = np.array_split(order, executor.threads), len(order)
             done = np.cumsum([0, *map(len, parts)])
-            work = [(part, *vectors, int(before)) for part, before in zip(parts, done)]
+            work: list[tuple[Any, ...]] = [(part, *vectors, int(before)) for part, before in zip(parts, done)]
         else:
             parts = np.array_split(order, SHARDS)
             n_steps = len(parts[0])
@@ -68,21 +69,15 @@ class PackedPass(CompiledLoop):
         ``done`` steps have been taken since ``state``."""
         from palmette.structures.chain.kernels import packed_steps as kernels
 
-        samples, reg, kind = (
-            self.problem.samples,
-            self.problem.regularizer,
-            compiled_as(self.problem.surrogate),
-        )
-        data = samples.batch.offsets, samples.codes, samples.weight
-        size = chains.n_labels, chains.width
+        reg, kind = self.problem.regularizer, compiled_as(self.problem.surrogate)
+        data, masks = chains.view(self.problem.samples), (chains.mask, chains.edge_mask)
         free = not (reg.l2.any() or reg.has_l1 or state.adaptive or state.decay) and state.rate == 1.0
         if free and kind == "perceptron":
             from palmette.structures.chain.kernels.packed_perceptron import perceptron_pass
 
             return lambda order, w, squares, drift, done=0: perceptron_pass(
-                chains.inputs, w, drift, chains.base, chains.mask, chains.edge_mask, *data, order, *size,
-                state.age + done, chains.edge_features,
-            )  # fmt: skip
+                data, w, drift, *masks, order, state.age + done, chains.edge_features
+            )
         rule = {"log": kernels.LOG, "hinge": kernels.HINGE, "perceptron": kernels.PERCEPTRON}[str(kind)]
         cost, share = (
             cost_table(self.problem, chains),
@@ -90,9 +85,8 @@ class PackedPass(CompiledLoop):
         )
         l2, l1 = chains.per_row(share * reg.l2), chains.per_row(share * reg.l1)
         return lambda order, w, squares, drift, done=0: kernels.stochastic_pass(
-            rule, chains.inputs, w, squares, drift, l2, l1, chains.base, chains.mask, chains.edge_mask, *data, cost,
-            order, *size, state.rate, state.decay, state.adaptive, state.n_steps + done, state.age + done,
-            chains.edge_features,
+            rule, data, w, squares, drift, l2, l1, *masks, cost, order, state.rate, state.decay, state.adaptive,
+            state.n_steps + done, state.age + done, chains.edge_features,
         )  # fmt: skip
 
 
@@ -107,11 +101,11 @@ def _unpack(chains: PackedChains, vectors: list[Weights], state: PassState) -> N
         setattr(state, name, chains.unpack(part))
 
 
-def _run_part(part: tuple, _: Any, run: Callable[..., tuple[float, int]]) -> tuple[float, int]:
+def _run_part(part: tuple[Any, ...], _: Any, run: Callable[..., tuple[float, int]]) -> tuple[float, int]:
     return run(*part)
 
 
-def touch_counts(problem: Any, chains: PackedChains) -> np.ndarray:
+def touch_counts(problem: SampledProblem, chains: PackedChains) -> np.ndarray:
     """For every weight the number of samples that touch it."""
     from palmette.structures.chain.kernels.packed_steps import count_touches
 

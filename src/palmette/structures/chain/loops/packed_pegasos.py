@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from palmette.contracts.problem import SampledProblem
 from palmette.loops.pegasos_epoch import Stretch
 from palmette.loops.table import CompiledLoop, compiled_as
 from palmette.structures.chain.loops.packed import cost_table, packed, packs_plain
@@ -15,7 +14,7 @@ class PackedStretches(CompiledLoop):
     """The compiled loop of Pegasos, for maxima on chains of order 1 without edge features."""
 
     @classmethod
-    def accepts(cls, problem: Any) -> bool:
+    def accepts(cls, problem: SampledProblem) -> bool:
         """Hinge, perceptron loss, and the difference of these; the loss is a table of costs."""
         surrogate = problem.surrogate
         if compiled_as(surrogate) == "difference":
@@ -25,7 +24,7 @@ class PackedStretches(CompiledLoop):
         hinge = compiled_as(surrogate) == "hinge" and compiled_as(surrogate.task_loss) == "parts"
         return (hinge or compiled_as(surrogate) == "perceptron") and packs_plain(problem)
 
-    def __init__(self, problem: Any) -> None:
+    def __init__(self, problem: SampledProblem) -> None:
         super().__init__(problem)
         self.chains = packed(problem, np.float64)
         self.cost = cost_table(problem, self.chains)
@@ -45,12 +44,12 @@ class PackedStretches(CompiledLoop):
         """Visit the samples ``order[begin:]``, as far as the common scale allows; adds to ``gradient``."""
         from palmette.structures.chain.kernels.packed_pegasos import pegasos_pass
 
-        chains, samples, l2 = self.chains, self.problem.samples, self.problem.regularizer.l2
+        chains, l2 = self.chains, self.problem.regularizer.l2
         v, drift, found = chains.pack_weights(w), chains.zeros(), chains.zeros()
         end, scale, area, offset = pegasos_pass(
-            compiled_as(self.problem.surrogate) == "difference", chains.inputs, v, drift, found, self.l2, chains.base,
-            chains.mask, chains.edge_mask, chains.offsets, samples.codes, samples.weight, self.cost, order, begin,
-            batch, chains.n_labels, chains.width, n_steps, float(np.dot(l2 * w, w)), limit, *self.labels,
+            compiled_as(self.problem.surrogate) == "difference", chains.view(self.problem.samples), v, drift, found,
+            self.l2, chains.mask, chains.edge_mask, self.cost, order, begin, batch, n_steps,
+            float(np.dot(l2 * w, w)), limit, *self.labels,
         )  # fmt: skip
         chains.unpack(found, gradient)
         flat = chains.unpack(v)

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from palmette._kernels.constants import NOTHING, TIE
+from palmette.contracts.problem import SampledProblem
 from palmette.errors import MissingCapability, TooWide
 from palmette.inference.elimination import elimination
 from palmette.inference.factor_graph import FactorGraph, Topology, entries
 from palmette.inference.junction_tree import JunctionTree
-from palmette.loops.block_state import BlockState
-from palmette.loops.table import Loop
+from palmette.loops.block_state import BlockState, SampleBlocks
 from palmette.structures.graph.factor_graphs import factor_graph, labels_of, shape_of
 from palmette.structures.graph.loops.flat_counts import OneGraph, dot
 from palmette.structures.graph.tables import combined
-
-INNER_STEPS = 2  # pairs of labelings per visit
 
 
 class Triangulation(NamedTuple):
@@ -85,7 +83,7 @@ class CliqueSet(BlockState):
     solver = "smo"
 
     @classmethod
-    def at_truth(cls, problem: Any) -> CliqueSet:
+    def at_truth(cls, problem: SampledProblem) -> CliqueSet:
         """All mass on the true labelings: ``w = 0``."""
         state = cls(**cls.at_zero(problem))
         for s in range(problem.n_samples):
@@ -115,14 +113,14 @@ def states_of(one: OneGraph) -> np.ndarray:
     return JunctionTree.of(shape.topology).best(graph).codes.astype(np.int64)
 
 
-class CliqueBlocks(Loop):
+class CliqueBlocks(SampleBlocks):
     """Steps on pairs of labelings of graphs that have a junction tree; exact, forests or not."""
 
     variables = CliqueSet
+    inner = 2  # pairs of labelings per visit
 
-    def __init__(self, problem: Any, inner: int = INNER_STEPS) -> None:
+    def __init__(self, problem: SampledProblem) -> None:
         super().__init__(problem)
-        self.inner = inner
         theta = problem.scorer.score(np.zeros(problem.n_params), problem.samples.batch)
         limit = problem.structure.memory_limit
         for s in range(problem.n_samples):
@@ -136,13 +134,8 @@ class CliqueBlocks(Loop):
                     f"that: {error} Use solver='frank_wolfe', which solves the relaxed dual."
                 ) from error
 
-    def visit(self, state: CliqueSet, order: np.ndarray) -> None:
-        """Visit the samples of ``order``."""
-        for s in order:
-            self._visit(state, int(s))
-
     def _visit(self, state: CliqueSet, s: int) -> None:
-        l2, mu = self.problem.regularizer.l2, state.mu[s]
+        mu = state.mu[s]
         for visit in range(self.inner):
             one = OneGraph(self.problem, s, state.w)
             tables = combined(one.theta, one.cost, None)
@@ -159,10 +152,7 @@ class CliqueBlocks(Loop):
             moved = gained != lost
             limit = float(mu[lost[moved]].min())
             change = one.counts(labels_of(tables, 0, to)) - one.counts(labels_of(tables, 0, fro))
-            direction = one.pull_back(change)
-            curvature = float(np.sum(direction * direction / l2))
-            step = min(limit, one.weight * (top - low) / curvature) if curvature > 0 else limit
-            state.w -= step * direction / l2
+            step = self._step(state, one.pull_back(change), one.weight * (top - low), limit)
             state.loss[s] += step * dot(one.cost_flat, change)
             state.counts[s] = state.counts[s] + step * change
             mu[gained[moved]] += step
@@ -177,7 +167,3 @@ class CliqueBlocks(Loop):
             one.pull_back(counts - one.counts(one.codes), total)
             state.loss[s] = dot(one.cost_flat, counts)
         state.w = -total / self.problem.regularizer.l2
-
-    def value(self, w: np.ndarray) -> tuple[float, float]:
-        """The data term at ``w``, by exact maxima."""
-        return self.problem.value(w), 0.0

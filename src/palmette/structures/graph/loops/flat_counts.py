@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from palmette.contracts.problem import SampledProblem
 from palmette.errors import MissingCapability
 from palmette.structures.graph.factor_graphs import shape_of
 from palmette.structures.graph.methods import NOT_EXACT
@@ -38,7 +39,7 @@ def dot(theta: np.ndarray, counts: np.ndarray) -> float:
 class OneGraph:
     """A sample of a problem on graphs under given weights."""
 
-    def __init__(self, problem: Any, s: int, w: np.ndarray) -> None:
+    def __init__(self, problem: SampledProblem, s: int, w: np.ndarray) -> None:
         self.problem = problem
         self.one = problem.samples.slice(s, s + 1)
         self.weight, self.codes = float(self.one.weight[0]), self.one.codes
@@ -61,7 +62,7 @@ class OneGraph:
         return out
 
 
-def without_tree(problem: Any) -> list[int]:
+def without_tree(problem: SampledProblem) -> list[int]:
     """The samples of a problem on graphs whose best labels are not known exactly whatever the weights."""
     structure = problem.structure
     theta = problem.scorer.score(np.zeros(problem.n_params), problem.samples.batch)
@@ -70,10 +71,10 @@ def without_tree(problem: Any) -> list[int]:
         return others
     if structure.inference != "auto":
         return []
-    return [s for s in others if structure._tree(shape_of(theta, s).topology) is None]
+    return [s for s in others if structure.tree_of(shape_of(theta, s).topology) is None]
 
 
-def require_bounds(problem: Any, solver: str) -> None:
+def require_bounds(problem: SampledProblem, solver: str) -> None:
     """Refuse maxima that are neither exact nor bounds, with which a dual proves nothing."""
     structure = problem.structure
     if structure.oracle != "relaxed":

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
 from palmette._kernels.constants import TIE
+from palmette.contracts.problem import SampledProblem
 from palmette.inference.relaxation import relax
-from palmette.loops.block_state import BlockState, require_parts
+from palmette.loops.block_state import BlockState, SampleBlocks, require_parts
 from palmette.loops.hinge_blocks import first_best
-from palmette.loops.table import Loop
 from palmette.structures.graph.factor_graphs import add_answer, factor_graph
 from palmette.structures.graph.loops.flat_counts import OneGraph, dot, flatten, require_bounds, without_tree
 from palmette.structures.graph.methods import SMALL_PROGRAM
 from palmette.structures.graph.tables import combined
-
-INNER_RELAXED = 20  # pairwise steps a visit: far cheaper than a linear program
 
 
 @dataclass(kw_only=True)
@@ -30,7 +27,7 @@ class RelaxedSet(BlockState):
     solver = "frank_wolfe"
 
     @classmethod
-    def at_truth(cls, problem: Any) -> RelaxedSet:
+    def at_truth(cls, problem: SampledProblem) -> RelaxedSet:
         """All mass on the true labelings: ``w = 0``."""
         zero = cls.at_zero(problem)
         n = problem.n_samples
@@ -47,7 +44,7 @@ class RelaxedSet(BlockState):
         return other
 
 
-class RelaxedBlocks(Loop):
+class RelaxedBlocks(SampleBlocks):
     """Visits of graphs whose best labels are not known exactly: the best vertex is that of a linear program.
 
     Vertices are counts in the shape of the potentials; those of other graphs of the problem are labelings. The lower
@@ -55,23 +52,18 @@ class RelaxedBlocks(Loop):
     """
 
     variables = RelaxedSet
+    inner = 20  # pairwise steps per visit: far cheaper than a linear program
 
     @classmethod
-    def accepts(cls, problem: Any) -> bool:
+    def accepts(cls, problem: SampledProblem) -> bool:
         """Graphs of which some are too wide for exact maxima."""
         return bool(without_tree(problem))
 
-    def __init__(self, problem: Any, inner: int = INNER_RELAXED) -> None:
+    def __init__(self, problem: SampledProblem) -> None:
         require_bounds(problem, "frank_wolfe")
         require_parts(problem, "frank_wolfe")
         super().__init__(problem)
-        self.inner = inner
         self._relaxed = set(without_tree(problem))
-
-    def visit(self, state: RelaxedSet, order: np.ndarray) -> None:
-        """Visit the samples of ``order``."""
-        for s in order:
-            self._visit(state, int(s))
 
     def _oracle(self, one: OneGraph, s: int) -> tuple[np.ndarray, float, float]:
         """The best vertex, its augmented score, and an upper bound on the maximum."""
@@ -88,7 +80,7 @@ class RelaxedBlocks(Loop):
         return found, dot(one.flat, found), max(point.bound, point.value)
 
     def _visit(self, state: RelaxedSet, s: int) -> None:
-        vertices, mass, l2 = state.vertices[s], state.mass[s], self.problem.regularizer.l2
+        vertices, mass = state.vertices[s], state.mass[s]
         for visit in range(self.inner):
             one = OneGraph(self.problem, s, state.w)
             values = [dot(one.flat, vertex) for vertex in vertices]
@@ -104,10 +96,7 @@ class RelaxedBlocks(Loop):
             if best == worst or rise <= one.weight * TIE * (1.0 + abs(values[best])):
                 break
             change = vertices[best] - vertices[worst]
-            direction = one.pull_back(change)
-            curvature = float(np.sum(direction * direction / l2))
-            step = min(mass[worst], rise / curvature) if curvature > 0 else mass[worst]
-            state.w -= step * direction / l2
+            step = self._step(state, one.pull_back(change), rise, mass[worst])
             state.loss[s] += step * dot(one.cost_flat, change)
             mass[best] += step
             mass[worst] -= step

@@ -33,7 +33,7 @@ class KernelRows(NamedTuple):
     def of(cls, kernel: Any, rows: Rows) -> KernelRows:
         """Bind a kernel to the rows of training."""
         bound = kernel.bind(rows)
-        if getattr(bound, "precomputed", False):
+        if bound.precomputed:
             rows = rows.toarray() if sparse.issparse(rows) else rows
             if rows.shape[0] != rows.shape[1]:
                 raise ValueError(
