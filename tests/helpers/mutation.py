@@ -150,7 +150,10 @@ def sites(tree: ast.Module, module: str, function: str) -> Iterator[Site]:
     """All mutants of a function, given by its qualified name; messages of errors are left alone."""
     home: Any = tree
     for name in function.split("."):
-        home = next(node for node in home.body if getattr(node, "name", None) == name)
+        own = [node for node in home.body if getattr(node, "name", None) == name]
+        if not own:
+            raise LookupError(f"palmette.{module} has no {function}; give the table its new name")
+        home = own[0]
     bound = {argument.arg for argument in (*home.args.args, *home.args.kwonlyargs)}
     counts: Counter[str] = Counter()
     for node, is_index, put in _nodes(home, "body"):
@@ -263,15 +266,16 @@ class Table:
             mutant: t for t in self.targets for mutant in spread(t) if address(mutant) not in self.equivalent
         }
 
-    def problems(self) -> list[list]:
-        """The cases of ``check_structure``, one list per instance; nothing can write into their arrays."""
+    def problems(self, n: int | None = None) -> list[list]:
+        """The cases of ``check_structure``, one list per instance (the first n); their arrays cannot be written."""
         from palmette.testing import reference_for
         from palmette.testing.check_structure import _instances, _problems
         from palmette.testing.enumeration import arrays
 
-        reference, rng = reference_for(self.structure()), np.random.default_rng(0)
+        structure, rng = self.structure(), np.random.default_rng(0)
+        reference = reference_for(structure)
         drawn = list(_instances(reference, rng, max(self.instances) + 1))
-        found = [list(_problems(reference, drawn[i], rng)) for i in self.instances]
+        found = [list(_problems(structure, reference, drawn[i], rng)) for i in self.instances[:n]]
         for array in arrays([(p.theta, p.keywords) for problems in found for p in problems]):
             array.flags.writeable = False
         return found
@@ -297,7 +301,7 @@ class Table:
         for answer in sorted({a for target in self.targets for a in target.answers.split()}):
             before = time.process_time()
             try:
-                self.check([answer], problems)
+                self.check([answer], problems[:1])  # of all instances: test_structures
             except AssertionError as error:
                 return [f"without mutation: {error}"]
             seconds[answer] = time.process_time() - before
@@ -305,8 +309,8 @@ class Table:
         for mutant, target in self.sample.items():
             code, change = code_of(mutant)
             answers = target.answers.split()
-            own = problems if not target.fresh else self.problems()
-            with replaced(mutant, code), _limited(0.5 + 2.0 * sum(seconds[a] for a in answers)):
+            own = problems if not target.fresh else self.problems(1)
+            with replaced(mutant, code), _limited(1.0 + 3.0 * len(own) * sum(seconds[a] for a in answers)):
                 try:
                     self.check(answers, own)
                 except Exception:
