@@ -41,8 +41,9 @@ _HOME = {
     "register": "palmette.registry",
 }
 _PACKAGES = (
-    "bounds", "compat", "data", "datasets", "errors", "inference", "inspection", "kernels", "losses", "metrics", "plot",
-    "regularizers", "solvers", "structures", "testing",
+    "bounds", "compat", "data", "datasets", "errors", "estimators", "executors", "features", "inference", "inspection",
+    "kernels", "losses", "metrics", "plot", "registry", "regularizers", "solvers", "structures", "surrogates",
+    "testing",
 )  # fmt: skip
 
 __all__ = [

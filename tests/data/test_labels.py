@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from palmette import CRF, SSVM, Chain, Graph, Multiclass, Ranking, SemiMarkov, compat
-from palmette.data import UNKNOWN, UNKNOWN_CODE, LabelCodec, as_sequences, check_same_length, listed
+from palmette.data import UNKNOWN, UNKNOWN_CODE, LabelCodec, as_sequences
+from palmette.data.sequences import check_same_length, listed
 from palmette.errors import ModelFileError
 
 scalars = st.one_of(

@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from palmette.data import Batch, SparseRows, listed
+from palmette.data import Batch, SparseRows
+from palmette.data.sequences import listed
 from palmette.errors import ModelFileError
 from palmette.features import encoder_from_state, make_encoder
 from palmette.registry import stored

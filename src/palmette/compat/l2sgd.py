@@ -5,13 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from palmette.contracts.executor import State
 from palmette.contracts.solver import Callback, Progress, RunState
 from palmette.solvers.driver import Driven
 from palmette.structures.chain.loops import packed as packing
+
+if TYPE_CHECKING:
+    from palmette.contracts.problem import SampledProblem
 
 Pass = Callable[[Any, np.ndarray, float, int], float]
 
@@ -19,7 +23,7 @@ Pass = Callable[[Any, np.ndarray, float, int], float]
 class _Work(NamedTuple):
     """What epochs work on."""
 
-    problem: Any
+    problem: SampledProblem
     chains: Any
     l2: float
     visit: Pass
@@ -83,11 +87,11 @@ class CRFsuiteSGD(Driven):
     random_state: int = 0
     callbacks: Sequence[Callback] = field(default=())
 
-    def prepare(self, problem: Any) -> _Work:
+    def prepare(self, problem: SampledProblem) -> _Work:
         """The packed chains, and the epochs on them."""
         chains = packing.packed(problem, np.float64)
         l2 = float(problem.regularizer.l2.max(initial=0.0))
-        return _Work(problem, chains, l2, self._visit(problem, chains, l2 / problem.n_samples))
+        return _Work(problem, chains, l2, self._visit(problem, l2 / problem.n_samples))
 
     def begin(self, work: _Work, w0: np.ndarray | None) -> SGDRun:
         """Zero, and a calibrated step size."""
@@ -128,17 +132,19 @@ class CRFsuiteSGD(Driven):
         """Those of the last epoch; at the end those of the best."""
         return run.w.copy()
 
-    def _visit(self, problem: Any, chains: Any, decay: float) -> Pass:
+    def _visit(self, problem: SampledProblem, decay: float) -> Pass:
         """One epoch from packed weights, which it changes, on the samples of an order; returns the losses met."""
-        from palmette.structures.chain.kernels.packed_sgd import sgd_pass
 
-        data = chains.view(problem.samples)
-        return lambda packed, order, eta, n_steps: sgd_pass(
-            data, packed, chains.mask, chains.edge_mask, order, float(eta), decay, int(n_steps)
-        )
+        def visit(packed: Any, order: np.ndarray, eta: float, n_steps: int) -> float:
+            after, loss = problem.in_sequence(_epoch, packed, order, float(eta), decay, int(n_steps))
+            for part, own in zip(packed, after):
+                part[:] = own
+            return loss
+
+        return visit
 
     def _calibrate(
-        self, problem: Any, chains: Any, visit: Pass, l2: float, order: np.ndarray
+        self, problem: SampledProblem, chains: Any, visit: Pass, l2: float, order: np.ndarray
     ) -> tuple[float, float]:
         """The step size of the best trial, and the passes over the data that the trials took."""
         share = len(order) / problem.n_samples
@@ -162,6 +168,17 @@ class CRFsuiteSGD(Driven):
             else:
                 growing, left, eta = False, self.candidates, self.eta / self.rate
         return best, share * n_trials
+
+
+def _epoch(
+    problem: Any, state: State, packed: Any, order: np.ndarray, eta: float, decay: float, n_steps: int
+) -> tuple[Any, float]:
+    from palmette.structures.chain.kernels.packed_sgd import sgd_pass
+
+    chains = packing.packed(problem, np.float64)
+    packed = type(packed)(*(part.copy() for part in packed))
+    data = chains.view(problem.samples)
+    return packed, sgd_pass(data, packed, chains.mask, chains.edge_mask, order, eta, decay, n_steps)
 
 
 def _objective(loss: float, l2: float, w: np.ndarray) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from palmette.compat.line_searches import DECREASE, SHORTEST, Point, backtrackin
 from palmette.contracts.solver import Callback, Progress, RunState
 from palmette.solvers.driver import Driven
 from palmette.solvers.quasi_newton import InverseHessian
+
+if TYPE_CHECKING:
+    from palmette.contracts.problem import SampledProblem
 
 LINE_SEARCHES = ("MoreThuente", "Backtracking", "StrongBacktracking")
 
@@ -76,13 +79,13 @@ class CRFsuiteLBFGS(Driven):
     max_linesearch: int = 20
     callbacks: Sequence[Callback] = field(default=())
 
-    def begin(self, problem: Any, w0: np.ndarray | None) -> LBFGSRun:
+    def begin(self, problem: SampledProblem, w0: np.ndarray | None) -> LBFGSRun:
         """The state of a new run."""
         place = _visit(problem, np.zeros(problem.n_params) if w0 is None else np.array(w0, float))
         curvature = InverseHessian(problem.n_params, self.memory)
         return LBFGSRun(place=place, curvature=curvature, values=[place.value], n_oracle=1)
 
-    def step(self, problem: Any, run: LBFGSRun, last: int) -> Progress:
+    def step(self, problem: SampledProblem, run: LBFGSRun, last: int) -> Progress:
         """One iteration."""
         here = run.place
         if run.n_iter == 0 and self._flat(here):
@@ -102,7 +105,7 @@ class CRFsuiteLBFGS(Driven):
         run.details.append((float(np.linalg.norm(here.steepest)), n_trials, step))
         return Progress(here.value, -np.inf, estimate=self._estimate(here, run.values))
 
-    def weights(self, problem: Any, run: LBFGSRun) -> np.ndarray:
+    def weights(self, problem: SampledProblem, run: LBFGSRun) -> np.ndarray:
         """The present point."""
         return run.place.w.copy()
 
@@ -117,7 +120,7 @@ class CRFsuiteLBFGS(Driven):
         return "relative decrease" if slow else ""
 
     def _search(
-        self, problem: Any, here: _Place, direction: np.ndarray, step: float
+        self, problem: SampledProblem, here: _Place, direction: np.ndarray, step: float
     ) -> tuple[_Place | None, float, int]:
         """The next place, the step to it and the number of trials."""
         if problem.regularizer.has_l1:
@@ -138,7 +141,7 @@ class CRFsuiteLBFGS(Driven):
         return (None, step, n_trials) if point is None else (point.payload, point.step, n_trials)
 
     def _orthant_search(
-        self, problem: Any, here: _Place, direction: np.ndarray, step: float
+        self, problem: SampledProblem, here: _Place, direction: np.ndarray, step: float
     ) -> tuple[_Place | None, float, int]:
         """Halve the step until the objective falls enough; weights that leave their orthant become zero."""
         orthant = np.where(here.w == 0.0, -here.steepest, here.w)
@@ -154,7 +157,7 @@ class CRFsuiteLBFGS(Driven):
         return None, step, trial
 
 
-def _visit(problem: Any, w: np.ndarray) -> _Place:
+def _visit(problem: SampledProblem, w: np.ndarray) -> _Place:
     reg = problem.regularizer
     loss, gradient = problem.loss(w)
     smooth = reg.l2_gradient(w) + gradient

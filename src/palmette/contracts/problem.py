@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 if TYPE_CHECKING:
+    from palmette.contracts.structure import Structure
     from palmette.regularizers.elastic import ElasticNet
 
 
@@ -63,7 +64,7 @@ class SampledProblem(Problem, Protocol):
     """
 
     samples: Any
-    structure: Any
+    structure: Structure
     scorer: Any
     surrogate: Any
     whole: Any

@@ -11,8 +11,11 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from palmette.contracts.reductions import REDUCTIONS
+from palmette.contracts.scorer import Scorer
 from palmette.contracts.training import Encoded, WeightOptions
+from palmette.data.batch import Batch
 from palmette.data.labels import UNKNOWN, LabelCodec
+from palmette.data.samples import Samples
 from palmette.data.sequences import check_same_length
 from palmette.errors import MissingCapability
 from palmette.features.base import Encoder
@@ -99,8 +102,8 @@ class Structure(BaseEstimator):
     """Parameters that may be functions. Files hold no code, so they are given again on loading."""
     part_kinds: ClassVar[Mapping[str, tuple[str, ...]]] = MappingProxyType({})
     """The registered kinds of "codec", "encoder" and "scorer" that go with this structure; all if not named."""
-    order: int = 1
-    """How many neighbours back an output remembers."""
+    order: int | None = None
+    """Of chains: how many neighbours back an output remembers."""
     ties: str = "given"
     """"best": of the outputs as good as the true one, the one that scores best is the truth (`best_equivalent`)."""
     allowed: Any = None
@@ -131,7 +134,7 @@ class Structure(BaseEstimator):
         """The codec between outputs like ``y`` and codes; ``lengths`` are the numbers of codes of the samples."""
         return LabelCodec.from_labels(y, classes, layout=self.layout)
 
-    def make_scorer(self, data: Encoded, options: WeightOptions) -> Any:
+    def make_scorer(self, data: Encoded, options: WeightOptions) -> Scorer:
         """The layout of the weights for training data: a scorer."""
         raise NotImplementedError(f"{type(self).__name__} must have make_scorer(data, options)")
 
@@ -187,6 +190,12 @@ class Structure(BaseEstimator):
         """The same training problem in a simpler structure, if a registered reduction finds one; else as given."""
         own = REDUCTIONS.get(f"{type(self).__module__}.{type(self).__qualname__}")
         return (data, scorer) if own is None else own(data, scorer)
+
+    def in_pieces(
+        self, samples: Samples, n_labels: int, decomposition: Any, seed: int, epoch: int
+    ) -> tuple[Batch, np.ndarray]:
+        """The inputs in pieces that a decomposition draws for this epoch, and the sample of each piece."""
+        return samples.batch.in_pieces(decomposition, seed, epoch)
 
     def output_offsets(self, sized: Any) -> np.ndarray:
         """Where the codes of each sample start and stop, int64 (n_samples + 1,), from potentials or from a batch."""

@@ -4,8 +4,8 @@ from palmette.data.batch import Batch, SparseRows
 from palmette.data.labels import UNKNOWN, UNKNOWN_CODE, LabelCodec
 from palmette.data.letor import Queries, read_letor, write_letor
 from palmette.data.outputs import Outputs
-from palmette.data.ragged import Ragged, offsets_from_lengths
-from palmette.data.sequences import as_sequences, check_same_length, listed
+from palmette.data.ragged import Ragged
+from palmette.data.sequences import as_sequences
 from palmette.data.span_checks import check_spans, detect_encoding
 from palmette.data.span_encodings import ENCODINGS, Transitions, allowed_transitions
 from palmette.data.spans import convert_spans, find_spans
@@ -24,14 +24,11 @@ __all__ = [
     "Transitions",
     "allowed_transitions",
     "as_sequences",
-    "check_same_length",
     "check_spans",
     "convert_spans",
     "detect_encoding",
     "find_spans",
     "join_words",
-    "listed",
-    "offsets_from_lengths",
     "read_letor",
     "tag_words",
     "write_letor",

@@ -23,7 +23,7 @@ from palmette.estimators.persistence import PersistenceMixin
 from palmette.estimators.prediction import Predictions, one_label
 from palmette.estimators.progress import progress
 from palmette.estimators.pruning import prune
-from palmette.estimators.regularisation import (
+from palmette.estimators.regularizers import (
     check_solver,
     regularizers,
     settle_size,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from palmette.data.batch import Batch
 from palmette.estimators.training import numbering, without_empty
 from palmette.executors.shards import cut
 from palmette.objectives.risk import ROWS_A_BLOCK
+
+if TYPE_CHECKING:
+    from palmette.contracts.structure import Structure
 
 Answer = Callable[..., Any]  # of a structure, potentials and more; module-level
 Own = Callable[[slice, slice], tuple[Any, ...]]  # of the samples and of the rows of a block
@@ -44,14 +47,14 @@ def blocks_of(scored: Scored, batch: Batch, places: np.ndarray, own: Own | None 
     return blocks
 
 
-def with_codes(structure: Any, batch: Batch, codes: np.ndarray) -> Own:
+def with_codes(structure: Structure, batch: Batch, codes: np.ndarray) -> Own:
     """What gives every block of samples the codes of their outputs."""
     places = structure.output_offsets(batch)
     return lambda samples, _: (codes[places[samples.start] : places[samples.stop]],)
 
 
 def answer_block(
-    block: Block, state: State, structure: Any, scored: Scored, answer: Answer, *arguments: Any
+    block: Block, state: State, structure: Structure, scored: Scored, answer: Answer, *arguments: Any
 ) -> Any:
     """The answer for a block."""
     with numbering(block.places):
@@ -60,7 +63,7 @@ def answer_block(
 
 
 def answer_piece(
-    X: Any, state: State, structure: Any, encoder: Any, scored: Scored, answer: Answer, *arguments: Any
+    X: Any, state: State, structure: Structure, encoder: Any, scored: Scored, answer: Answer, *arguments: Any
 ) -> tuple[list[Any], np.ndarray, np.ndarray]:
     """The answers for inputs that are encoded here, and the numbers of rows and of codes of the samples."""
     whole = encoder.transform(structure.admit(X), allow_empty=True)
@@ -70,31 +73,31 @@ def answer_piece(
     return found, whole.lengths, np.diff(structure.output_offsets(whole))
 
 
-def best_codes(structure: Any, theta: Any) -> np.ndarray:
+def best_codes(structure: Structure, theta: Any) -> np.ndarray:
     """Codes of the best outputs."""
     return structure.best(theta).codes
 
 
-def best_values(structure: Any, theta: Any) -> np.ndarray:
+def best_values(structure: Structure, theta: Any) -> np.ndarray:
     """Scores of the best outputs."""
     return structure.best(theta).values
 
 
-def k_best(structure: Any, theta: Any, n: int) -> list[Any]:
+def k_best(structure: Structure, theta: Any, n: int) -> list[Any]:
     """The n best outputs of every sample."""
     return structure.k_best(theta, n)
 
 
-def marginals(structure: Any, theta: Any) -> np.ndarray:
+def marginals(structure: Structure, theta: Any) -> np.ndarray:
     """Probabilities of labels at positions."""
     return structure.expectation(theta).counts.node
 
 
-def node_scores(structure: Any, theta: Any) -> np.ndarray:
+def node_scores(structure: Structure, theta: Any) -> np.ndarray:
     """Scores of labels at positions."""
     return theta.node
 
 
-def log_proba(structure: Any, theta: Any, codes: np.ndarray) -> np.ndarray:
+def log_proba(structure: Structure, theta: Any, codes: np.ndarray) -> np.ndarray:
     """Log-probabilities of given outputs."""
     return structure.log_proba(theta, codes)

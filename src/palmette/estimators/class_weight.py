@@ -46,7 +46,7 @@ def check_class_weight(estimator: Any) -> None:
         )
 
 
-def _balance(labels: list, weight: np.ndarray) -> np.ndarray:
+def _balance(labels: list[Any], weight: np.ndarray) -> np.ndarray:
     """Of each sample: ``W / (K W_k)`` of its label k."""
     total: dict[Any, float] = {}
     for label, own in zip(labels, weight.tolist()):
@@ -56,7 +56,7 @@ def _balance(labels: list, weight: np.ndarray) -> np.ndarray:
     return np.array([share[label] for label in labels])
 
 
-def _check_table(given: Mapping, labels: list) -> None:
+def _check_table(given: Mapping[str, Any], labels: list[Any]) -> None:
     for label, own in given.items():
         if isinstance(own, bool) or not isinstance(own, Real) or not 0.0 <= float(own) < np.inf:
             raise ValueError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import chain
 from numbers import Real
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -19,6 +19,9 @@ from palmette.estimators.training import without_empty
 from palmette.features.encoded import EncodedInputs
 from palmette.features.kinds import samples_of
 from palmette.metrics.accuracy import token_accuracy
+
+if TYPE_CHECKING:
+    from palmette.contracts.structure import Structure
 
 _LEAST = 1e-300  # probability taken for zero: a simple model regularises, it forbids nothing
 
@@ -59,7 +62,7 @@ class CombinedDecoder(BaseEstimator):
     [['P', 'V', 'V']]
     """
 
-    def __init__(self, models, weight=1.0, combine="marginals"):
+    def __init__(self, models: Any, weight: Any = 1.0, combine: Any = "marginals") -> None:
         self.models = models
         self.weight = weight
         self.combine = combine
@@ -196,7 +199,7 @@ def _places(model: Any, other: Any) -> np.ndarray:
     return np.array([place[label] for label in model.codec_.classes_])
 
 
-def _combined(structure: Any, theta: Any, parts: list[Any], answer: Answer) -> np.ndarray:
+def _combined(structure: Structure, theta: Any, parts: list[Any], answer: Answer) -> np.ndarray:
     """The answer on the potentials of a block and what the simple models add to them."""
     for part in parts:
         theta = theta.plus(part.potentials(theta))

@@ -21,6 +21,7 @@ from palmette.surrogates.log import LogLoss
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from palmette.contracts.problem import SampledProblem
     from palmette.contracts.structure import Structure
     from palmette.estimators.settings import Encoding, KernelOptions
     from palmette.kernels import Kernel, Nystroem
@@ -112,26 +113,26 @@ class CRF(KernelEstimator):
     l2_edge: float | str | None = None
     l2_bias: float | str | None = None
     regularizer: Decomposition | GroupLasso | Sequence[Decomposition | GroupLasso] | None = None
-    kernel: Kernel | Nystroem | str | Callable | None = None
+    kernel: Kernel | Nystroem | str | Callable[..., Any] | None = None
     kernel_options: KernelOptions | None = None
     solver: Any = "auto"
     tol: float | None = 1e-4
     max_iter: int | None = None
     encoding: Encoding | None = None
-    edge_features: str | Sequence | Callable | None = None
+    edge_features: str | Sequence[Any] | Callable[..., Any] | None = None
     fit_intercept: bool | str = "auto"
-    classes: Sequence | None = None
-    class_weight: Mapping | str | None = None
+    classes: Sequence[Any] | None = None
+    class_weight: Mapping[str, Any] | str | None = None
     n_jobs: int = -1
     random_state: Any = 0
     verbose: int = 0
-    callbacks: Sequence[Callable] | None = None
+    callbacks: Sequence[Callable[..., Any]] | None = None
     warm_start: bool = False
 
-    def _surrogate(self, classes: tuple) -> LogLoss:
+    def _surrogate(self, classes: tuple[Any, ...]) -> LogLoss:
         return LogLoss()
 
-    def _solver_name(self, problem: Any) -> Any:
+    def _solver_name(self, problem: SampledProblem) -> Any:
         if not (isinstance(self.solver, str) and self.solver == "auto"):
             return self.solver
         rows = problem.samples.batch.rows

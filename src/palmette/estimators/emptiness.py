@@ -8,7 +8,7 @@ import numpy as np
 
 from palmette.contracts.training import Encoded
 from palmette.errors import EmptyModelWarning, warn_caller
-from palmette.estimators.regularisation import regularizers
+from palmette.estimators.regularizers import regularizers
 from palmette.estimators.strengths import column_variances
 
 

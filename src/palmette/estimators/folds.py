@@ -22,7 +22,7 @@ class Part(NamedTuple):
     """Some samples: what ``fit`` and ``score`` take."""
 
     X: EncodedInputs
-    y: list
+    y: list[Any]
     weight: np.ndarray | None
 
 

@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from palmette.estimators.settings import SETTINGS, new_place
 
+if TYPE_CHECKING:
+    from palmette.contracts.structure import Structure
+
 _CRFSUITE = "palmette.compat.CRF takes the parameters of sklearn-crfsuite as they are"
 # Parameters of other libraries: the parameter here, and what to write.
 _FOREIGN = {
@@ -31,7 +34,7 @@ _FOREIGN = {
 class Guidance:
     """Errors that point to the right name: of methods, of constructor arguments and of ``set_params``."""
 
-    structure: Any
+    structure: Structure
     _marginals = "predict_marginals(X) has the probability of every label at every position"
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from palmette.contracts.executor import Executor
+from palmette.contracts.training import Encoded
 from palmette.errors import MissingCapability
 from palmette.estimators.class_weight import class_weighted
 from palmette.estimators.emptiness import tell_empty
@@ -19,7 +20,6 @@ from palmette.estimators.progress import progress
 from palmette.estimators.settings import settings_of
 from palmette.estimators.strengths import own_strength, wanted_tol
 from palmette.estimators.training import (
-    Encoded,
     encode_training,
     layout_weights,
     seed_of,

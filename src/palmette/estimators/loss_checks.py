@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from palmette.contracts.structure import can
 
+if TYPE_CHECKING:
+    from palmette.contracts.problem import SampledProblem
+
 FEW = 100  # samples on which a loss from elsewhere is tried
 
 
-def check_task_loss(problem: Any) -> None:
+def check_task_loss(problem: SampledProblem) -> None:
     """Refuse a loss that is negative or not 0 for the truth, and tell of one from which nothing can be learnt.
 
     Bounds of such a loss would be none, nor would the certificate, which relies on losses of at least 0. Those of this
@@ -26,7 +29,7 @@ def check_task_loss(problem: Any) -> None:
         _try(problem, task_loss)
 
 
-def _try(problem: Any, task_loss: Any) -> None:
+def _try(problem: SampledProblem, task_loss: Any) -> None:
     structure, some = problem.structure, problem.samples.slice(0, min(FEW, problem.n_samples))
     theta = problem.scorer.score(np.zeros(problem.n_params), some.batch)
     name = type(task_loss).__name__

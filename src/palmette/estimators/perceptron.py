@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import closing
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from palmette.estimators.base import label_map
 from palmette.estimators.class_weight import class_weighted
 from palmette.estimators.kernel_learner import KernelEstimator
 from palmette.estimators.progress import progress
-from palmette.estimators.regularisation import regularizers, settle_size, structure_of_pieces
+from palmette.estimators.regularizers import regularizers, settle_size, structure_of_pieces
 from palmette.estimators.settings import settings_of
 from palmette.estimators.training import (
     bound_structure,
@@ -43,6 +43,7 @@ from palmette.surrogates.ties import TiedPerceptronLoss
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from palmette.contracts.problem import SampledProblem
     from palmette.contracts.structure import Structure
     from palmette.estimators.settings import Encoding, KernelOptions
     from palmette.kernels import Kernel, Nystroem
@@ -91,25 +92,26 @@ class Perceptron(KernelEstimator):
 
     _loss_name = "perceptron"
     usual_tol = 0.0
-    _pass_state: ClassVar[PassState]  # of an object, once it has learnt
+    if TYPE_CHECKING:
+        _pass_state: PassState  # of an object, once it has learnt
 
     structure: Structure
     _: KW_ONLY
     solver: Any = "perceptron"
     regularizer: Decomposition | None = None
-    kernel: Kernel | Nystroem | str | Callable | None = None
+    kernel: Kernel | Nystroem | str | Callable[..., Any] | None = None
     kernel_options: KernelOptions | None = None
     max_iter: int | None = 10
     tol: float | None = 0.0
     encoding: Encoding | None = None
-    edge_features: str | Sequence | Callable | None = None
+    edge_features: str | Sequence[Any] | Callable[..., Any] | None = None
     fit_intercept: bool | str = "auto"
-    classes: Sequence | None = None
-    class_weight: Mapping | str | None = None
+    classes: Sequence[Any] | None = None
+    class_weight: Mapping[str, Any] | str | None = None
     n_jobs: int = -1
     random_state: Any = 0
     verbose: int = 0
-    callbacks: Sequence[Callable] | None = None
+    callbacks: Sequence[Callable[..., Any]] | None = None
     warm_start: bool = False
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Perceptron:
@@ -217,10 +219,10 @@ class Perceptron(KernelEstimator):
     def _regularizer(self, scorer: Any, data: Encoded) -> ElasticNet:
         return ElasticNet(np.zeros(scorer.n_params), np.zeros(scorer.n_params))
 
-    def _surrogate(self, classes: tuple) -> PerceptronLoss:
+    def _surrogate(self, classes: tuple[Any, ...]) -> PerceptronLoss:
         return TiedPerceptronLoss() if self.structure.ties == "best" else PerceptronLoss()
 
-    def _solver_name(self, problem: Any) -> Any:
+    def _solver_name(self, problem: SampledProblem) -> Any:
         return self.solver
 
     def _keep(self, data: Encoded, scorer: Any, result: Any) -> None:

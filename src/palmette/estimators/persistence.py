@@ -29,7 +29,9 @@ class PersistenceMixin:
     result_: Result
     objective_: float
 
-    def save(self, path: Any, *, extra: dict | None = None, extra_arrays: dict | None = None) -> None:
+    def save(
+        self, path: Any, *, extra: dict[str, Any] | None = None, extra_arrays: dict[str, Any] | None = None
+    ) -> None:
         """Write the fitted model to ``path`` (one zip of JSON and ``.npy`` files; see ``palmette.load``).
 
         ``extra`` is a JSON object kept beside the model, read back as ``extra_``, and ``extra_arrays`` are arrays by
@@ -153,7 +155,7 @@ def _check_given(path: Any, params: Any, functions: dict[str, Any]) -> None:
             raise ValueError(f"{path}: the model was fitted without {name}; load it without, too")
 
 
-def _result(header: dict, history: np.ndarray, coef: np.ndarray) -> Result:
+def _result(header: dict[str, Any], history: np.ndarray, coef: np.ndarray) -> Result:
     """The outcome of the solver, as far as it is kept."""
     check_array("history", history, np.float64, 2)
     if not len(history) or history.shape[1] != len(Step._fields):

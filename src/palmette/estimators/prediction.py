@@ -56,7 +56,7 @@ def one_label(estimator: Any) -> bool:
 class Predictions:
     """The answers of a fitted learner; what it learnt is brought by :class:`StructuredEstimator`."""
 
-    structure: Any
+    structure: Structure
     n_jobs: Any
     encode: Callable[[Any], EncodedInputs]
     encoder_: Any
@@ -277,11 +277,10 @@ class Predictions:
 
     def _by_row(self, X: Any, answer: Answer, *arguments: Any) -> tuple[np.ndarray, np.ndarray]:
         """Answers for the rows of all samples, and where those of each sample stand, empty ones included."""
-        return self._answers(X, answer, *arguments)[:2]
+        answers, offsets, *_ = self._answers(X, answer, *arguments)
+        return answers, offsets
 
-    def _answers(
-        self, X: Any, answer: Answer, *arguments: Any
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _answers(self, X: Any, answer: Answer, *arguments: Any) -> tuple[np.ndarray, ...]:
         """What answers for all samples, and the offsets of their rows and of their codes."""
         check_is_fitted(self, "coef_")
         pieces = _pieces(X) if self.encoder_.named and self.structure.layout == "sequences" else [X]

@@ -17,7 +17,9 @@ def prune(model: Any) -> None:
     if getattr(model, "kernel", None) is not None:
         raise TypeError(f"prune drops weights of features, and kernel={model.kernel!r} has none")
     if not can(old, "used_columns", "restricted"):
-        raise TypeError(f"prune works on chains and single labels, not on {type(model.structure).__name__}")
+        raise TypeError(
+            f"prune needs a scorer with used_columns() and restricted(), and {type(old).__name__} has not both"
+        )
     keep = old.used_columns(w)
     if not keep.any():
         raise ValueError("prune: every feature weight is 0; fit with a smaller l1")

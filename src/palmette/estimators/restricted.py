@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from palmette.data.batch import Batch
 from palmette.errors import InfeasibleError
 from palmette.estimators.training import numbering, without_empty
 from palmette.objectives.risk import ROWS_A_BLOCK
+
+if TYPE_CHECKING:
+    from palmette.contracts.structure import Structure
 
 
 def best_within(model: Any, X: Any, within: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -42,7 +45,7 @@ def _of_all(model: Any, batch: Batch, within: Any, places: np.ndarray) -> np.nda
         return model.structure_.best(model.scorer_.score(model.coef_, batch), within=within).codes
 
 
-def _of_each(model: Any, batch: Batch, given: list, places: np.ndarray, n_samples: int) -> np.ndarray:
+def _of_each(model: Any, batch: Batch, given: list[Any], places: np.ndarray, n_samples: int) -> np.ndarray:
     """A restriction, or None, for every sample of ``X``; ``places`` are the numbers of those in ``batch``."""
     if len(given) != n_samples:
         raise ValueError(
@@ -61,13 +64,13 @@ def _of_each(model: Any, batch: Batch, given: list, places: np.ndarray, n_sample
     return np.concatenate([np.empty(0, np.int32), *answers])
 
 
-def _best_of_each(structure: Any, theta: Any, places: np.ndarray, given: list) -> np.ndarray:
+def _best_of_each(structure: Structure, theta: Any, places: np.ndarray, given: list[Any]) -> np.ndarray:
     return np.concatenate(
         [_best_of_one(structure, theta, s, *each) for s, each in enumerate(zip(places, given))]
     )
 
 
-def _best_of_one(structure: Any, theta: Any, s: int, place: int, within: Any) -> np.ndarray:
+def _best_of_one(structure: Structure, theta: Any, s: int, place: int, within: Any) -> np.ndarray:
     try:
         return structure.best(theta.take(np.array([s])), within=within).codes
     except InfeasibleError as error:
@@ -79,7 +82,7 @@ def _best_of_one(structure: Any, theta: Any, s: int, place: int, within: Any) ->
         raise type(error)(f"within[{place}]: {error}") from error
 
 
-def _among(model: Any, batch: Batch, given: list, places: np.ndarray) -> np.ndarray:
+def _among(model: Any, batch: Batch, given: list[Any], places: np.ndarray) -> np.ndarray:
     """The best of given outputs, each scored.
 
     Those of the wrong length, and those with labels that the model does not know, cannot be outputs of a sample.
@@ -108,7 +111,12 @@ def _among(model: Any, batch: Batch, given: list, places: np.ndarray) -> np.ndar
 
 
 def _best_among(
-    structure: Any, theta: Any, places: np.ndarray, found: dict, unknown: dict, n_given: int
+    structure: Structure,
+    theta: Any,
+    places: np.ndarray,
+    found: dict[int, np.ndarray],
+    unknown: dict[int, list[Any]],
+    n_given: int,
 ) -> np.ndarray:
     """Of every sample the best of the candidates that have its length."""
     codes = []
@@ -130,7 +138,7 @@ def _best_among(
     return np.concatenate(codes)
 
 
-def _scores(structure: Any, theta: Any, s: int, candidates: np.ndarray) -> np.ndarray:
+def _scores(structure: Structure, theta: Any, s: int, candidates: np.ndarray) -> np.ndarray:
     """Scores of candidates for sample s, copies of its potentials being made for some of them at a time."""
     step = max(1, ROWS_A_BLOCK // max(1, candidates.shape[1]))
     parts = [candidates[a : a + step] for a in range(0, len(candidates), step)]
@@ -141,6 +149,6 @@ def _scores(structure: Any, theta: Any, s: int, candidates: np.ndarray) -> np.nd
     return np.concatenate([np.empty(0), *scores])
 
 
-def len_of(structure: Any, theta: Any, s: int) -> int:
+def len_of(structure: Structure, theta: Any, s: int) -> int:
     """Codes of one sample."""
     return int(np.diff(structure.output_offsets(theta)[s : s + 2])[0])

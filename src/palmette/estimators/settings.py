@@ -69,7 +69,7 @@ class KernelOptions(BaseEstimator):
 
     functions = ("edge_kernel",)  # parameters that may be functions
 
-    edge_kernel: Kernel | str | Callable | None = None
+    edge_kernel: Kernel | str | Callable[..., Any] | None = None
     cache_size: float = 2000
 
 
@@ -88,7 +88,7 @@ class LossOptions(BaseEstimator):
         Of the soft hinge, which is above the hinge by at most ``temperature`` times the entropy of the outputs.
     """
 
-    rescaling: str | Callable = "margin"
+    rescaling: str | Callable[..., Any] = "margin"
     temperature: float = 0.2
 
 

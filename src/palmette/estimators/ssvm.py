@@ -112,20 +112,20 @@ class SSVM(KernelEstimator):
     loss: str = "hinge"
     loss_options: LossOptions | None = None
     task_loss: Any = "auto"
-    kernel: Kernel | Nystroem | str | Callable | None = None
+    kernel: Kernel | Nystroem | str | Callable[..., Any] | None = None
     kernel_options: KernelOptions | None = None
     solver: Any = "auto"
     tol: float | None = None
     max_iter: int | None = None
     encoding: Encoding | None = None
-    edge_features: str | Sequence | Callable | None = None
+    edge_features: str | Sequence[Any] | Callable[..., Any] | None = None
     fit_intercept: bool | str = "auto"
-    classes: Sequence | None = None
-    class_weight: Mapping | str | None = None
+    classes: Sequence[Any] | None = None
+    class_weight: Mapping[str, Any] | str | None = None
     n_jobs: int = -1
     random_state: Any = 0
     verbose: int = 0
-    callbacks: Sequence[Callable] | None = None
+    callbacks: Sequence[Callable[..., Any]] | None = None
     warm_start: bool = False
 
     @property
@@ -159,7 +159,7 @@ class SSVM(KernelEstimator):
     def _takes_groups(self) -> bool:  # type: ignore[override]
         return self.loss == "soft_hinge"
 
-    def _surrogate(self, classes: tuple) -> Any:
+    def _surrogate(self, classes: tuple[Any, ...]) -> Any:
         self._check_loss()
         task_loss = resolve_loss(self.task_loss, self.structure, classes)
         rescaling = self._rescaling()

@@ -136,7 +136,7 @@ def encode_outputs(codec: LabelCodec, y: Any, offsets: np.ndarray, layout: str) 
     return codes
 
 
-def item_labels(y: Any) -> list:
+def item_labels(y: Any) -> list[Any]:
     """One label per sample, as a list; the shapes and kinds that scikit-learn refuses are refused likewise."""
     from sklearn.utils.multiclass import check_classification_targets
     from sklearn.utils.validation import column_or_1d

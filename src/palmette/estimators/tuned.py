@@ -30,7 +30,8 @@ class Tuned(StructuredEstimator):
     """
 
     _learner: ClassVar[type]
-    l2 = C = None
+    l2: Any = None
+    C: Any = None
     warm_start = False
 
     def __init_subclass__(cls, **options: Any) -> None:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sized
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from palmette.contracts.executor import Executor, ShardFunction, State
 
+if TYPE_CHECKING:
+    from palmette.contracts.structure import Structure
+
 
 def run_telling(
-    executor: Executor, function: ShardFunction, placed: Sized, structure: Any, *broadcast: Any
+    executor: Executor, function: ShardFunction, placed: Sized, structure: Structure, *broadcast: Any
 ) -> list[Any]:
     """``executor.run(function, placed, structure, *broadcast)``; notes that a structure makes elsewhere come back."""
     tally = structure.told()
@@ -22,7 +25,7 @@ def run_telling(
 
 
 def _run_and_tell(
-    shard: Any, state: State, function: ShardFunction, structure: Any, tally: Any, *broadcast: Any
+    shard: Any, state: State, function: ShardFunction, structure: Structure, tally: Any, *broadcast: Any
 ) -> tuple[Any, Any]:
     structure.tell(tally)
     return function(shard, state, structure, *broadcast), tally.given()

@@ -97,7 +97,7 @@ class Topology:
         return np.concatenate([[0], np.cumsum(self.table_sizes)]).astype(np.int64)
 
     @cached_property
-    def memory(self) -> dict[str, Any]:
+    def memory(self) -> dict[Any, Any]:
         """What methods of inference computed from the topology alone, by name."""
         return {}
 

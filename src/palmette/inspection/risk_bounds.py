@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -11,6 +11,9 @@ from palmette.estimators.blocks import with_codes
 from palmette.estimators.settings import settings_of
 from palmette.losses.base import resolve_loss
 from palmette.surrogates.ramp import ramp_loss
+
+if TYPE_CHECKING:
+    from palmette.contracts.structure import Structure
 
 
 class BoundValues(NamedTuple):
@@ -93,7 +96,7 @@ class Measured:
 
 
 def _bounds(
-    structure: Any, theta: Any, true: np.ndarray, ramp: Any
+    structure: Structure, theta: Any, true: np.ndarray, ramp: Any
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Hinge, ramp and task loss of every sample."""
     weight = np.ones(len(theta))

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from palmette.contracts.executor import State
 from palmette.loops.block_state import Blocks, BlockState
+
+if TYPE_CHECKING:
+    from palmette.contracts.problem import SampledProblem
 
 Make = Callable[[Any], Blocks]
 
@@ -23,7 +26,7 @@ class PlacedBlocks:
         Of a problem; it can be pickled.
     """
 
-    def __init__(self, problem: Any, make: Make) -> None:
+    def __init__(self, problem: SampledProblem, make: Make) -> None:
         self.problem, self.make = problem, make
         problem.in_sequence(_make_anew, make)
 
@@ -63,11 +66,11 @@ class PlacedBlocks:
         return self.problem.in_sequence(_ask, self.make, what)
 
 
-def _make_anew(problem: Any, state: State, make: Make) -> None:
+def _make_anew(problem: SampledProblem, state: State, make: Make) -> None:
     problem.memory["blocks"] = make(problem)
 
 
-def _blocks(problem: Any, make: Make) -> Any:
+def _blocks(problem: SampledProblem, make: Make) -> Any:
     if "blocks" not in problem.memory:  # a state that came from elsewhere
         problem.memory["blocks"] = make(problem)
     blocks = problem.memory["blocks"]
@@ -75,23 +78,23 @@ def _blocks(problem: Any, make: Make) -> Any:
     return blocks
 
 
-def _begin(problem: Any, state: State, make: Make, *arguments: Any) -> BlockState:
+def _begin(problem: SampledProblem, state: State, make: Make, *arguments: Any) -> BlockState:
     active = _blocks(problem, make).variables.at_truth(problem, *arguments)
     state["dual"] = active.kept()
     return active.travelling()
 
 
-def _keep(problem: Any, state: State, kept: dict[str, Any]) -> None:
+def _keep(problem: SampledProblem, state: State, kept: dict[str, Any]) -> None:
     state["dual"] = kept
 
 
-def _give_away(problem: Any, state: State) -> dict[str, Any]:
+def _give_away(problem: SampledProblem, state: State) -> dict[str, Any]:
     problem.memory.pop("blocks", None)
     return state.pop("dual")
 
 
 def _change(
-    problem: Any, state: State, make: Make, what: str, active: BlockState, *arguments: Any
+    problem: SampledProblem, state: State, make: Make, what: str, active: BlockState, *arguments: Any
 ) -> tuple[BlockState, Any]:
     active = BlockState.copy(active).joined(state["dual"])
     answer = getattr(_blocks(problem, make), what)(active, *arguments)
@@ -99,9 +102,9 @@ def _change(
     return active.travelling(), answer
 
 
-def _ask(problem: Any, state: State, make: Make, what: str) -> Any:
+def _ask(problem: SampledProblem, state: State, make: Make, what: str) -> Any:
     return getattr(_blocks(problem, make), what)()
 
 
-def _value(problem: Any, state: State, make: Make, w: np.ndarray) -> Any:
+def _value(problem: SampledProblem, state: State, make: Make, w: np.ndarray) -> Any:
     return _blocks(problem, make).value(w)

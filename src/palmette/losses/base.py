@@ -16,7 +16,7 @@ A (loss, structure) pair without a way is an error before the first step, never 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -24,11 +24,14 @@ from palmette.contracts.structure import Best, require
 from palmette.errors import MissingCapability
 from palmette.registry import find, members
 
+if TYPE_CHECKING:
+    from palmette.contracts.structure import Structure
+
 
 class TaskLoss(Protocol):
     """A loss as the user writes it; :meth:`bind` makes it fit the labels of one fit."""
 
-    def bind(self, structure: Any, classes: tuple[Any, ...]) -> BoundLoss:
+    def bind(self, structure: Structure, classes: tuple[Any, ...]) -> BoundLoss:
         """The same loss on codes ``0..len(classes) - 1``."""
 
 
@@ -44,14 +47,14 @@ class BoundLoss(Protocol):
 
     way: str
 
-    def value(self, structure: Any, theta: Any, true: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    def value(self, structure: Structure, theta: Any, true: np.ndarray, codes: np.ndarray) -> np.ndarray:
         """Loss of each sample's output ``codes`` against ``true``."""
 
-    def augmented_best(self, structure: Any, theta: Any, true: np.ndarray) -> Best:
+    def augmented_best(self, structure: Structure, theta: Any, true: np.ndarray) -> Best:
         """``argmax_y f(y) + loss(true, y)`` of each sample, and the maxima."""
 
 
-def resolve_loss(loss: Any, structure: Any, classes: tuple[Any, ...]) -> BoundLoss:
+def resolve_loss(loss: Any, structure: Structure, classes: tuple[Any, ...]) -> BoundLoss:
     """Turn a name or object into a loss bound to labels, or say why that pair has no way.
 
     >>> from palmette.structures import Chain
@@ -79,7 +82,7 @@ def resolve_loss(loss: Any, structure: Any, classes: tuple[Any, ...]) -> BoundLo
     return loss.bind(structure, classes)
 
 
-def no_way(loss: Any, structure: Any) -> MissingCapability:
+def no_way(loss: Any, structure: Structure) -> MissingCapability:
     """The error for a pair without a method for its augmented maximum."""
     return MissingCapability(
         f"task loss {type(loss).__name__} has no augmented maximum on {type(structure).__name__}: "

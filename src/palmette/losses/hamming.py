@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from palmette.contracts.structure import Best
 from palmette.losses.weighted_maximum import per_sample, sums_by
 from palmette.registry import register
+
+if TYPE_CHECKING:
+    from palmette.contracts.structure import Structure
 
 MOST_PARTS = 1000  # units that the dearest confusion may have
 
@@ -41,7 +44,7 @@ class Hamming:
 
     costs: Any = None
 
-    def bind(self, structure: Any, classes: tuple[Any, ...]) -> PartsLoss:
+    def bind(self, structure: Structure, classes: tuple[Any, ...]) -> PartsLoss:
         """The cost table in the order of ``classes``."""
         return PartsLoss(structure.code_costs(_cost_table(self.costs, classes)))
 
@@ -59,24 +62,24 @@ class PartsLoss:
         """The loss as tables added to the potentials."""
         return theta.position_cost(self.table[true])
 
-    def value(self, structure: Any, theta: Any, true: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    def value(self, structure: Structure, theta: Any, true: np.ndarray, codes: np.ndarray) -> np.ndarray:
         """Loss of each sample."""
         return sums_by(self.table[true, codes], structure.output_offsets(theta))
 
-    def augmented_best(self, structure: Any, theta: Any, true: np.ndarray) -> Best:
+    def augmented_best(self, structure: Structure, theta: Any, true: np.ndarray) -> Best:
         """One maximisation with the cost added."""
         return structure.best(theta, cost=self.cost(theta, true))
 
-    def weighted_best(self, structure: Any, theta: Any, true: np.ndarray, weight: Any) -> Best:
+    def weighted_best(self, structure: Structure, theta: Any, true: np.ndarray, weight: Any) -> Best:
         """``argmax_y f(y) + weight D(true, y)``, with one weight for all samples or one each, at least 0."""
         return structure.best(theta, cost=self.weighted_cost(structure, theta, true, weight))
 
-    def weighted_cost(self, structure: Any, theta: Any, true: np.ndarray, weight: Any) -> Any:
+    def weighted_cost(self, structure: Structure, theta: Any, true: np.ndarray, weight: Any) -> Any:
         """The loss times a weight for each sample as tables added to the potentials."""
         rows = np.repeat(per_sample(weight, theta), np.diff(structure.output_offsets(theta)))
         return theta.position_cost(self.table[true] * rows[:, None])
 
-    def largest(self, structure: Any, theta: Any, true: np.ndarray) -> np.ndarray:
+    def largest(self, structure: Structure, theta: Any, true: np.ndarray) -> np.ndarray:
         """Upper bound on the loss of any output of each sample."""
         return sums_by(self.table.max(axis=1)[true], structure.output_offsets(theta))
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from palmette.data.ragged import gather
+
+if TYPE_CHECKING:
+    from palmette.contracts.structure import Structure
 
 
 class RescaledBest(NamedTuple):
@@ -24,7 +27,7 @@ class Question:
     """``max_y' G(D) (f(y') - f(y)) + margin D`` with ``D = D(y, y')`` for every sample of a batch."""
 
     task_loss: Any
-    structure: Any
+    structure: Structure
     theta: Any
     true: np.ndarray
     truth: np.ndarray  # (n_samples,): f(y)

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -35,6 +35,9 @@ from palmette.losses.parametric_search import search
 from palmette.losses.rescaled_query import Question, RescaledBest
 from palmette.losses.weighted_maximum import weighted_best
 from palmette.losses.zero_one import best_rival, choose
+
+if TYPE_CHECKING:
+    from palmette.contracts.structure import Structure
 
 NAMES = ("margin", "slack")
 
@@ -148,7 +151,13 @@ def check_rescaling(task_loss: Any, rescaling: Rescaling) -> None:
 
 
 def rescaled_best(
-    task_loss: BoundLoss, structure: Any, theta: Any, true: np.ndarray, rescaling: Rescaling, *, margin: bool
+    task_loss: BoundLoss,
+    structure: Structure,
+    theta: Any,
+    true: np.ndarray,
+    rescaling: Rescaling,
+    *,
+    margin: bool,
 ) -> RescaledBest:
     """``argmax_y' G(D) (f(y') - f(true)) + margin D`` with ``D = D(true, y')``, for every sample.
 

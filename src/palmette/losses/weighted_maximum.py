@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from palmette.contracts.structure import Structure
 
 
 class Weighted(NamedTuple):
@@ -36,7 +39,7 @@ def sums_by(values: np.ndarray, offsets: np.ndarray) -> np.ndarray:
 
 
 def weighted_best(
-    task_loss: Any, structure: Any, theta: Any, true: np.ndarray, weight: np.ndarray
+    task_loss: Any, structure: Structure, theta: Any, true: np.ndarray, weight: np.ndarray
 ) -> Weighted:
     """The weighted maximum of any task loss, with bounds where a structure's inference is not exact.
 

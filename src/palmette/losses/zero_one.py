@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from palmette.errors import InfeasibleError
 from palmette.losses.hamming import PartsLoss
 from palmette.losses.weighted_maximum import per_sample
 from palmette.registry import register
+
+if TYPE_CHECKING:
+    from palmette.contracts.structure import Structure
 
 
 @register("loss")
@@ -31,7 +34,7 @@ class ZeroOne:
 
     called: ClassVar[str] = "zero_one"
 
-    def bind(self, structure: Any, classes: tuple[Any, ...]) -> ContradictionLoss | PartsLoss:
+    def bind(self, structure: Structure, classes: tuple[Any, ...]) -> ContradictionLoss | PartsLoss:
         """On one-label outputs this is Hamming; elsewhere it needs the best contradicting output."""
         return PartsLoss(1.0 - np.eye(len(classes))) if structure.layout == "items" else ContradictionLoss()
 
@@ -42,15 +45,15 @@ class ContradictionLoss:
 
     way = "contradiction"
 
-    def value(self, structure: Any, theta: Any, true: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    def value(self, structure: Structure, theta: Any, true: np.ndarray, codes: np.ndarray) -> np.ndarray:
         """1 for every sample that contradicts the truth somewhere."""
         return structure.contradicts(theta, np.asarray(true), codes).astype(float)
 
-    def augmented_best(self, structure: Any, theta: Any, true: np.ndarray) -> Best:
+    def augmented_best(self, structure: Structure, theta: Any, true: np.ndarray) -> Best:
         """The better of what agrees with the truth and 1 + the best output that contradicts it."""
         return self.weighted_best(structure, theta, true, 1.0)
 
-    def weighted_best(self, structure: Any, theta: Any, true: np.ndarray, weight: Any) -> Best:
+    def weighted_best(self, structure: Structure, theta: Any, true: np.ndarray, weight: Any) -> Best:
         """The better of what agrees with the truth and ``weight`` + the best output that contradicts it."""
         true, weight = np.asarray(true, np.int32), per_sample(weight, theta)
         truth, rival = structure.best_agreeing(theta, true), best_rival(structure, theta, true)
@@ -58,12 +61,12 @@ class ContradictionLoss:
         codes = choose(wins, rival.codes, truth.codes, structure.output_offsets(theta))
         return Best(codes, np.where(wins, rival.values + weight, truth.values))
 
-    def largest(self, structure: Any, theta: Any, true: np.ndarray) -> np.ndarray:
+    def largest(self, structure: Structure, theta: Any, true: np.ndarray) -> np.ndarray:
         """1 for every sample."""
         return np.ones(len(theta))
 
 
-def best_rival(structure: Any, theta: Any, true: np.ndarray) -> Best:
+def best_rival(structure: Structure, theta: Any, true: np.ndarray) -> Best:
     """The best output of each sample that contradicts the truth; the truth at -inf where there is none."""
     try:
         return structure.best_contradicting(theta, true)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from palmette.loops.active_set import excess_counts
 from palmette.objectives.kernel_edges import EdgePart, missing_counts
 from palmette.objectives.kernel_scorer import bare
 from palmette.surrogates.hinge import Hinge
+
+if TYPE_CHECKING:
+    from palmette.contracts.structure import Structure
 
 
 @dataclass(frozen=True)
@@ -41,7 +44,7 @@ class KernelProblem:
         Edges that are scored by a kernel of their own, with a penalty of their own.
     """
 
-    structure: Any
+    structure: Structure
     task_loss: Any
     samples: Samples
     unique: np.ndarray

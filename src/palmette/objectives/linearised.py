@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from palmette.contracts.executor import State
 from palmette.objectives.problem import bounded_loss, refine
 from palmette.objectives.risk import Tangent
+
+if TYPE_CHECKING:
+    from palmette.contracts.problem import SampledProblem
 
 
 class Linearised:
@@ -73,11 +76,11 @@ class Linearised:
 
 
 def _in_sequence(
-    problem: Any, state: State, tangent: Tangent, function: Callable[..., Any], *broadcast: Any
+    problem: SampledProblem, state: State, tangent: Tangent, function: Callable[..., Any], *broadcast: Any
 ) -> Any:
     return function(Linearised(problem, tangent), state, *broadcast)
 
 
-def plain(problem: Any) -> Any:
+def plain(problem: SampledProblem) -> Any:
     """The problem without its linear term, if it has one."""
     return getattr(problem, "plain", problem)

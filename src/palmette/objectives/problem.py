@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from palmette.errors import MissingCapability
 from palmette.surrogates.hinge import Hinge
 from palmette.surrogates.log import LogLoss
 from palmette.surrogates.perceptron import PerceptronLoss
+
+if TYPE_CHECKING:
+    from palmette.contracts.problem import SampledProblem
 
 
 def bounded_loss(problem: Problem, w: np.ndarray) -> tuple[float, np.ndarray, float]:
@@ -56,7 +59,7 @@ def is_convex(problem: Problem) -> bool:
     return bool(getattr(problem, "convex", True))
 
 
-def _convex(problem: Any) -> str:
+def _convex(problem: SampledProblem) -> str:
     if is_convex(problem):
         return ""
     return (
@@ -65,7 +68,7 @@ def _convex(problem: Any) -> str:
     )
 
 
-def _smooth(problem: Any) -> str:
+def _smooth(problem: SampledProblem) -> str:
     if problem.smooth:
         return ""
     if problem.regularizer.separable and not _whole(problem):
@@ -74,19 +77,19 @@ def _smooth(problem: Any) -> str:
     return f"needs a smooth loss, and {name_of(problem)} is not: use CRF, or solver='stochastic' without a group lasso"
 
 
-def _separable(problem: Any) -> str:
+def _separable(problem: SampledProblem) -> str:
     if problem.regularizer.separable:
         return ""
     return "does not support a group lasso: use solver='proximal', for smooth losses"
 
 
-def _whole(problem: Any) -> str:
+def _whole(problem: SampledProblem) -> str:
     if getattr(problem, "decomposition", None) is None:
         return ""
     return "does not support Decomposition: use solver='stochastic', or 'proximal' for smooth losses"
 
 
-def _no_l1(problem: Any) -> str:
+def _no_l1(problem: SampledProblem) -> str:
     reg = problem.regularizer
     if not reg.has_l1:
         return ""
@@ -96,7 +99,7 @@ def _no_l1(problem: Any) -> str:
     )
 
 
-def _l2(problem: Any) -> str:
+def _l2(problem: SampledProblem) -> str:
     reg = problem.regularizer
     if reg.strongly_convex:
         return ""
@@ -106,7 +109,7 @@ def _l2(problem: Any) -> str:
     )
 
 
-def _l1_alone(problem: Any) -> str:
+def _l1_alone(problem: SampledProblem) -> str:
     reg = problem.regularizer
     if np.any(reg.l2 > 0.0):
         return (
@@ -121,13 +124,13 @@ def _l1_alone(problem: Any) -> str:
     return ""
 
 
-def _polyhedral(problem: Any) -> str:
+def _polyhedral(problem: SampledProblem) -> str:
     if not problem.smooth:
         return ""
     return f"needs a loss that is a maximum of linear functions, and {name_of(problem)} is smooth: use solver='lbfgs'"
 
 
-def _margin_hinge(problem: Any) -> str:
+def _margin_hinge(problem: SampledProblem) -> str:
     surrogate = getattr(problem, "surrogate", None)
     rescaling = getattr(surrogate, "rescaling", None)
     if rescaling is not None:
@@ -140,7 +143,7 @@ def _margin_hinge(problem: Any) -> str:
     return ""
 
 
-def _log(problem: Any) -> str:
+def _log(problem: SampledProblem) -> str:
     if isinstance(problem.surrogate, LogLoss):
         return ""
     others = "'lbfgs' or 'stochastic'" if problem.smooth else "'bundle', 'frank_wolfe' or 'stochastic'"
@@ -148,7 +151,7 @@ def _log(problem: Any) -> str:
     return f"supports the log loss of chains of order 1, not {name_of(problem)} on {given!r:.80}: use solver={others}"
 
 
-def _kernel(problem: Any) -> str:
+def _kernel(problem: SampledProblem) -> str:
     if hasattr(problem, "gram"):
         return ""
     return (
@@ -157,7 +160,7 @@ def _kernel(problem: Any) -> str:
     )
 
 
-def _mistakes(problem: Any) -> str:
+def _mistakes(problem: SampledProblem) -> str:
     if isinstance(problem.surrogate, PerceptronLoss):
         return ""
     return (
@@ -166,7 +169,7 @@ def _mistakes(problem: Any) -> str:
     )
 
 
-def _difference(problem: Any) -> str:
+def _difference(problem: SampledProblem) -> str:
     if hasattr(problem.surrogate, "concave_part"):
         return ""
     return (
@@ -193,7 +196,7 @@ NEEDS: dict[str, Callable[[Any], str]] = {
 }
 
 
-def check_needs(problem: Any, solver: str, needs: Sequence[str]) -> None:
+def check_needs(problem: SampledProblem, solver: str, needs: Sequence[str]) -> None:
     """Refuse a problem that lacks one of the named needs of a solver.
 
     ``"samples"`` asks for losses of single samples.

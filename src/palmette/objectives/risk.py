@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sized
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from palmette.executors.telling import run_telling
 from palmette.executors.threads import ThreadExecutor
 from palmette.loops.batch_loss import BatchLoss
 from palmette.loops.table import find
+
+if TYPE_CHECKING:
+    from palmette.contracts.structure import Structure
 
 ROWS_A_BLOCK = 4096  # rows scored and inferred at once: their tables stay in the cache
 
@@ -53,7 +56,7 @@ class Risk:
     """
 
     def __init__(
-        self, structure: Any, scorer: Any, surrogate: Any, samples: Samples, regularizer: Any,
+        self, structure: Structure, scorer: Any, surrogate: Any, samples: Samples, regularizer: Any,
         executor: Executor, decomposition: Any = None,
     ) -> None:  # fmt: skip
         name = type(surrogate).__name__
@@ -144,7 +147,9 @@ class Risk:
 
     def pieces(self, seed: int, epoch: int) -> Risk:
         """The problem on the pieces of this epoch, cut here; compiled loops read the rows of the whole samples."""
-        batch, sample = self.samples.batch.in_pieces(self.decomposition, seed, epoch)
+        batch, sample = self.structure.in_pieces(
+            self.samples, self.scorer.n_labels, self.decomposition, seed, epoch
+        )
         return self._on(self.samples._replace(batch=batch, weight=self.samples.weight[sample]))
 
     def loss(self, w: np.ndarray) -> tuple[float, np.ndarray]:
@@ -205,7 +210,7 @@ def _blocks(samples: Samples, n_rows: int) -> list[Samples]:
 
 
 def shard_loss(
-    shard: Shard, state: State, structure: Any, surrogate: Any, w: np.ndarray
+    shard: Shard, state: State, structure: Structure, surrogate: Any, w: np.ndarray
 ) -> tuple[float, np.ndarray, float]:
     """Value, (sub)gradient and slack of a shard; the memory of the gradient stays with the shard."""
     gradient = state.setdefault("gradient", np.empty(len(w)))
@@ -220,7 +225,7 @@ def shard_loss(
     return value, gradient, slack
 
 
-def shard_tangent(shard: Shard, state: State, structure: Any, surrogate: Any, w: np.ndarray) -> Tangent:
+def shard_tangent(shard: Shard, state: State, structure: Structure, surrogate: Any, w: np.ndarray) -> Tangent:
     """The tangent of a shard."""
     value, slope, found = 0.0, np.zeros(len(w)), []
     for block in shard.blocks:
@@ -236,7 +241,7 @@ def shard_tangent(shard: Shard, state: State, structure: Any, surrogate: Any, w:
 def _in_sequence(
     problem: Risk,
     state: State,
-    structure: Any,
+    structure: Structure,
     own: tuple[Any, Any],
     function: Callable[..., Any],
     *broadcast: Any,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -11,6 +11,9 @@ from sklearn.base import BaseEstimator
 from palmette.data.ragged import offsets_from_lengths
 from palmette.errors import MissingCapability
 from palmette.registry import register
+
+if TYPE_CHECKING:
+    from palmette.contracts.structure import Structure
 
 _STREAM = 5_512_014  # keeps these draws apart from others of the same seed
 
@@ -177,7 +180,7 @@ class Decomposition(BaseEstimator):
         return first, drawn
 
 
-def check_removable(structure: Any) -> None:
+def check_removable(structure: Structure) -> None:
     """Raise :class:`MissingCapability` for a structure whose edges cannot be dropped one by one.
 
     A structure says that they can by ``removable_edges = True`` in its own class; a subclass says it anew.

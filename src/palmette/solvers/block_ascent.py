@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from palmette.objectives.linearised import plain
 from palmette.objectives.problem import refine
 from palmette.solvers.driver import Driven
 from palmette.solvers.maxima import limited
+
+if TYPE_CHECKING:
+    from palmette.contracts.problem import SampledProblem
 
 IDLE = 0.25  # samples whose gap is below this share of the mean wait ...
 ALL_EVERY = 3  # ... for the next epoch that visits all
@@ -64,7 +67,7 @@ class Work:
     and dual value are as before.
     """
 
-    def __init__(self, problem: Any, blocks: PlacedBlocks) -> None:
+    def __init__(self, problem: SampledProblem, blocks: PlacedBlocks) -> None:
         self.problem, self.blocks = problem, blocks
         self.slope: np.ndarray | None = getattr(problem, "slope", None)
 
@@ -94,7 +97,7 @@ class Work:
         return best._replace(w=w, found=found, slack=slack) if found < best.found else best
 
 
-def dual_value(problem: Any, state: BlockState) -> float:
+def dual_value(problem: SampledProblem, state: BlockState) -> float:
     """Lower bound on the optimum that the dual variables prove."""
     return float(problem.samples.weight @ state.loss - problem.regularizer.l2_value(state.w))
 
@@ -122,11 +125,11 @@ class BlockAscent(Driven):
     not_negative: ClassVar = ("tol", "random_state")
     unit: ClassVar[str] = "epochs"
 
-    def blocks_of(self, problem: Any) -> Blocks:
+    def blocks_of(self, problem: SampledProblem) -> Blocks:
         """The fastest visits that serve a problem."""
         raise NotImplementedError
 
-    def prepare(self, problem: Any) -> Work:
+    def prepare(self, problem: SampledProblem) -> Work:
         """The problem with its visits, which happen where the samples are."""
         return Work(problem, PlacedBlocks(plain(problem), replace(self, callbacks=()).blocks_of))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from palmette.loops.dual_ascent import PlacedVariables
 from palmette.objectives.problem import first_point, name_of
 from palmette.registry import register
 from palmette.solvers.driver import Driven
+
+if TYPE_CHECKING:
+    from palmette.contracts.problem import SampledProblem
 
 SINGLE_FROM = 1e-5  # the coarsest tol that floats are good enough for: their certificates end near 1e-6
 IDLE = 0.5  # samples whose gap is below this share of the mean wait ...
@@ -81,7 +84,7 @@ class DualAscent(Driven):
                 "precision='double' or 'auto', or a larger tol"
             )
 
-    def check(self, problem: Any) -> None:
+    def check(self, problem: SampledProblem) -> None:
         """Refuse what has no marginals to keep."""
         if refusal := why_not(problem):
             others = (
@@ -89,7 +92,7 @@ class DualAscent(Driven):
             )
             raise MissingCapability(f"{self.name} {refusal}: use solver={others}")
 
-    def begin(self, problem: Any, w0: np.ndarray | None) -> DualRun:
+    def begin(self, problem: SampledProblem, w0: np.ndarray | None) -> DualRun:
         """The marginals under ``w0``."""
         single = self.precision == "single" or (self.precision == "auto" and self.tol >= SINGLE_FROM)
         start = PlacedVariables(problem, np.float32 if single else np.float64)
@@ -97,11 +100,11 @@ class DualAscent(Driven):
             start.ask("start_from", first_point(problem, w0))
         return DualRun(variables=start)
 
-    def resumed(self, problem: Any, state: DualRun, w0: np.ndarray | None = None) -> DualRun:
+    def resumed(self, problem: SampledProblem, state: DualRun, w0: np.ndarray | None = None) -> DualRun:
         """A copy of the state of an earlier run, to go on from."""
         return replace(state, variables=PlacedVariables(problem, state=state.variables))
 
-    def step(self, problem: Any, run: DualRun, last: int) -> Progress:
+    def step(self, problem: SampledProblem, run: DualRun, last: int) -> Progress:
         """An epoch, and a look at objective and bound where the gaps promise that ``tol`` is reached."""
         state = run.variables
         order = self._order(state, run.n_iter)
@@ -118,7 +121,7 @@ class DualAscent(Driven):
             missing = primal - run.lower
         return Progress(run.lower + missing, run.lower, failure=failure, checked=promising and not failure)
 
-    def finish(self, problem: Any, run: DualRun, reason: str) -> Progress | None:
+    def finish(self, problem: SampledProblem, run: DualRun, reason: str) -> Progress | None:
         """Objective and bound of the marginals, which come back as they are."""
         if reason == "interrupted":
             return None
@@ -130,11 +133,11 @@ class DualAscent(Driven):
         run.variables = state.collect()
         return final
 
-    def weights(self, problem: Any, run: DualRun) -> np.ndarray:
+    def weights(self, problem: SampledProblem, run: DualRun) -> np.ndarray:
         """The weights that the marginals imply."""
         return run.variables.ask("weights") if run.refreshed is None else run.refreshed
 
-    def remedy(self, problem: Any, reason: str) -> str:
+    def remedy(self, problem: SampledProblem, reason: str) -> str:
         """What helps a run that did not converge."""
         if reason == "out of range":
             return "Scores leave the range of scaled products: use solver='lbfgs', or scale the features."
@@ -149,7 +152,7 @@ class DualAscent(Driven):
         return order[gap > IDLE * gap.mean()]
 
 
-def why_not(problem: Any) -> str:
+def why_not(problem: SampledProblem) -> str:
     """Why dual ascent does not support a problem; empty if it does."""
     given = getattr(problem.structure, "chain", problem.structure)  # as the user wrote it
     served = f"supports the log loss of chains of order 1, not {name_of(problem)} on {given!r:.80}"

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from palmette.loops import find
 from palmette.loops.block_state import Blocks
 from palmette.loops.hinge_blocks import GenericBlocks
 from palmette.registry import register
 from palmette.solvers.block_ascent import BlockAscent
+
+if TYPE_CHECKING:
+    from palmette.contracts.problem import SampledProblem
 
 
 @register("solver")
@@ -37,7 +40,7 @@ class FrankWolfe(BlockAscent):
 
     name: ClassVar[str] = "frank_wolfe"
 
-    def blocks_of(self, problem: Any) -> Blocks:
+    def blocks_of(self, problem: SampledProblem) -> Blocks:
         """The fastest visits that serve a problem."""
         loop = find(self.name, problem) or GenericBlocks
         return loop(problem)

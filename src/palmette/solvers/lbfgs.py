@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from numbers import Real
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from palmette.solvers.driver import Driven, same_problem
 from palmette.solvers.line_search import Point, strong_wolfe
 from palmette.solvers.quasi_newton import InverseHessian
 from palmette.solvers.scaling import ScaledProblem, in_scale
+
+if TYPE_CHECKING:
+    from palmette.contracts.problem import SampledProblem
 
 WINDOW = 10  # iterations over which the relative decrease is measured, and between two lower bounds
 PRECISION = "machine precision"
@@ -122,7 +125,7 @@ class LBFGS(Driven):
         if not (damping in (None, "auto") or (isinstance(damping, Real) and damping > 0)):
             raise ValueError(f"LBFGS: precondition must be 'auto', None or a damping > 0, got {damping!r}")
 
-    def check(self, problem: Any) -> None:
+    def check(self, problem: SampledProblem) -> None:
         """Refuse a diagonal guess where there is none."""
         if isinstance(self.precondition, Real) and find("diagonal", problem) is None:
             raise MissingCapability(
@@ -130,7 +133,7 @@ class LBFGS(Driven):
                 f"{name_of(problem)}: use precondition='auto' or None"
             )
 
-    def prepare(self, problem: Any) -> Any:
+    def prepare(self, problem: SampledProblem) -> Any:
         """The problem in good coordinates."""
         return in_scale(problem)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -15,6 +15,9 @@ from palmette.errors import MissingCapability
 from palmette.objectives.problem import bounded_loss, first_point
 from palmette.registry import register
 from palmette.solvers.driver import Driven, same_problem
+
+if TYPE_CHECKING:
+    from palmette.contracts.problem import SampledProblem
 
 LARGEST = 3_000  # weights and samples together
 IDLE = 3  # programs after which a cut that was never tight is dropped
@@ -135,7 +138,7 @@ class LinearProgram(Driven):
     needs: ClassVar = ("samples", "convex", "separable", "whole", "polyhedral", "l1_alone")
     rounding: ClassVar[float] = ROUNDING
 
-    def check(self, problem: Any) -> None:
+    def check(self, problem: SampledProblem) -> None:
         """Refuse what is too large."""
         if problem.n_params + problem.n_samples > LARGEST:
             small = 1e-2 * float(problem.regularizer.l1[0])
@@ -145,19 +148,21 @@ class LinearProgram(Driven):
                 "solver='bundle', or use solver='stochastic', whose bound is loose"
             )
 
-    def begin(self, problem: Any, w0: np.ndarray | None) -> ProgramState:
+    def begin(self, problem: SampledProblem, w0: np.ndarray | None) -> ProgramState:
         """The state of a new run."""
         w = first_point(problem, w0)
         cuts, slacks = Cuts(problem.n_params, problem.n_samples), np.full(problem.n_samples, -np.inf)
         return ProgramState(w=w, best_w=w, slacks=slacks, cuts=cuts, regularizer=problem.regularizer)
 
-    def resumed(self, problem: Any, state: ProgramState, w0: np.ndarray | None = None) -> ProgramState:
+    def resumed(
+        self, problem: SampledProblem, state: ProgramState, w0: np.ndarray | None = None
+    ) -> ProgramState:
         """A copy of the state of an earlier run, to go on from."""
         same = state.cuts.n_params == problem.n_params and state.cuts.n_samples == problem.n_samples
         same_problem(problem, state.regularizer, same)
         return state.copy()
 
-    def step(self, problem: Any, run: ProgramState, last: int) -> Progress:
+    def step(self, problem: SampledProblem, run: ProgramState, last: int) -> Progress:
         """Add the cuts at the present solution, and solve the program anew."""
         loss, violated = _visit(problem, run.cuts, run.w, run.slacks)
         run.n_iter, run.n_oracle = run.n_iter + 1, run.n_oracle + 1
@@ -172,21 +177,21 @@ class LinearProgram(Driven):
         run.w = solution
         return Progress(run.best, run.lower, estimate="machine precision" if settled else "")
 
-    def finish(self, problem: Any, run: ProgramState, reason: str) -> Progress | None:
+    def finish(self, problem: SampledProblem, run: ProgramState, reason: str) -> Progress | None:
         """Add what the maxima of the loss may lack."""
         slack = 0.0 if reason == "interrupted" else bounded_loss(problem, run.best_w)[2]
         return Progress(run.best + slack, run.lower) if slack > 0.0 else None
 
-    def weights(self, problem: Any, run: ProgramState) -> np.ndarray:
+    def weights(self, problem: SampledProblem, run: ProgramState) -> np.ndarray:
         """The best point."""
         return run.best_w.copy()
 
-    def remedy(self, problem: Any, reason: str) -> str:
+    def remedy(self, problem: SampledProblem, reason: str) -> str:
         """What helps a run that did not converge."""
         return "Increase max_iter, tol or l1, or give l2 > 0."
 
 
-def _visit(problem: Any, cuts: Cuts, w: np.ndarray, slacks: np.ndarray) -> tuple[float, int]:
+def _visit(problem: SampledProblem, cuts: Cuts, w: np.ndarray, slacks: np.ndarray) -> tuple[float, int]:
     """The data term at ``w``, by a pass in which the cuts that ask for more than the slacks are added; their number."""
     total, sample, offset, rows = problem.in_sequence(_violated, w, slacks)
     if rows:
@@ -195,7 +200,7 @@ def _visit(problem: Any, cuts: Cuts, w: np.ndarray, slacks: np.ndarray) -> tuple
 
 
 def _violated(
-    problem: Any, state: State, w: np.ndarray, slacks: np.ndarray
+    problem: SampledProblem, state: State, w: np.ndarray, slacks: np.ndarray
 ) -> tuple[float, list[int], list[float], list[tuple[np.ndarray, np.ndarray]]]:
     """The data term at ``w``; samples, offsets and entries of the cuts that ask for more than the slacks."""
     scratch = np.zeros(problem.n_params)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -25,6 +25,9 @@ EPOCHS_A_ROUND = 6
 PATIENCE = (
     40  # the proximal term is halved after 40, 80, 160, ... rounds: errors of its problems then weigh less
 )
+
+if TYPE_CHECKING:
+    from palmette.contracts.problem import SampledProblem
 IDLE = 0.25  # samples whose gap is below this share of the mean wait ...
 ALL_EVERY = 3  # ... for the next epoch that visits all
 
@@ -77,7 +80,7 @@ class MulticlassDual(Driven):
     not_negative: ClassVar = ("tol", "random_state")
     unit: ClassVar[str] = "epochs"
 
-    def prepare(self, problem: Any) -> Visits:
+    def prepare(self, problem: SampledProblem) -> Visits:
         """The compiled visits; scores of the targets of a linearised problem are subtracted, or those of the truth."""
         targets = getattr(problem, "targets", None)
         return Visits(self, plain(problem), targets)
@@ -111,7 +114,7 @@ class MulticlassDual(Driven):
         """The best point."""
         return run.best.w.copy()
 
-    def check(self, problem: Any) -> None:
+    def check(self, problem: SampledProblem) -> None:
         """Refuse what has no compiled visits."""
         obstacle = why_not(self.name, plain(problem), NEEDS)
         if obstacle:
@@ -119,13 +122,13 @@ class MulticlassDual(Driven):
                 f"{self.name} {obstacle}; solver='bundle' supports every convex loss with l2 > 0"
             )
 
-    def usable(self, problem: Any, state: Any) -> Any:
+    def usable(self, problem: SampledProblem, state: Any) -> Any:
         """``state`` if it has dual variables in the shape of ``problem``, else None."""
         known = isinstance(state, Ascent) and state.active.solver == self.name
         return state if known and state.active.fits(problem) else None
 
 
-def suits(problem: Any) -> bool:
+def suits(problem: SampledProblem) -> bool:
     """Whether the dual serves a problem and its steps are not too short, where few weights leave the choice."""
     loop = find(MulticlassDual.name, problem)
     return loop is not None and (len(problem.regularizer.l2) > FEW_WEIGHTS or loop.quick(problem))
@@ -137,14 +140,14 @@ class _Compiled:
 
     target: np.ndarray
 
-    def __call__(self, problem: Any) -> Any:
+    def __call__(self, problem: SampledProblem) -> Any:
         return find(MulticlassDual.name, problem)(problem, self.target)
 
 
 class Visits:
     """A problem with its compiled visits, and what a run does beside them."""
 
-    def __init__(self, solver: MulticlassDual, problem: Any, targets: np.ndarray | None) -> None:
+    def __init__(self, solver: MulticlassDual, problem: SampledProblem, targets: np.ndarray | None) -> None:
         self.solver, self.problem = solver, problem
         self.target = np.asarray(problem.samples.codes if targets is None else targets, np.int64)
         self.blocks = PlacedBlocks(problem, _Compiled(self.target))

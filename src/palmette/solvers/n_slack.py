@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from palmette.registry import register
 from palmette.solvers.block_ascent import Ascent, BlockAscent, Work
 from palmette.solvers.working_set import WorkingSetBlocks
+
+if TYPE_CHECKING:
+    from palmette.contracts.problem import SampledProblem
 
 
 @register("solver")
@@ -47,7 +50,7 @@ class NSlack(BlockAscent):
     name: ClassVar[str] = "n_slack"
     needs: ClassVar = ("samples", "convex", "separable", "whole", "no_l1", "l2")
 
-    def blocks_of(self, problem: Any) -> WorkingSetBlocks:
+    def blocks_of(self, problem: SampledProblem) -> WorkingSetBlocks:
         """The visits of samples."""
         return WorkingSetBlocks(problem)
 

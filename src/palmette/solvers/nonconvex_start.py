@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -11,6 +11,9 @@ from sklearn.exceptions import ConvergenceWarning
 from palmette.objectives.problem import first_point, is_convex
 from palmette.solvers.bundle import Bundle
 from palmette.solvers.cccp import SCALES, best_scale
+
+if TYPE_CHECKING:
+    from palmette.contracts.structure import Structure
 
 ROUGHLY = Bundle(max_iter=100, tol=1e-2)
 
@@ -29,7 +32,7 @@ def first_weights(problem: Any, w0: np.ndarray | None, *, scaled: bool = True) -
     unless ``scaled`` is false because the caller sets their length), else a rough minimiser of the convex part, where
     the penalty leaves one.
     """
-    structure: Any = getattr(problem, "structure", None)
+    structure: Structure | None = getattr(problem, "structure", None)
     if w0 is not None or is_convex(problem):
         return Start(first_point(problem, w0), 0.0)
     if structure is not None and structure.can("first_weights"):

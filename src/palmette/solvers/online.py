@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from palmette.contracts.solver import Callback, Progress, RunState, Step
 from palmette.loops.online_pass import OnlineState, online_pass
 from palmette.loops.stochastic_pass import PassState
 from palmette.solvers.driver import Driven
+
+if TYPE_CHECKING:
+    from palmette.contracts.problem import SampledProblem
 
 Weights = TypeVar("Weights", PassState, OnlineState)
 
@@ -66,12 +69,12 @@ class Online(Driven):
     def _variance(self, n_params: int) -> np.ndarray:
         return np.empty(0)
 
-    def begin(self, problem: Any, w0: np.ndarray | None) -> PassRun[OnlineState]:
+    def begin(self, problem: SampledProblem, w0: np.ndarray | None) -> PassRun[OnlineState]:
         """The state of a new run."""
         w = np.zeros(problem.n_params) if w0 is None else np.array(w0, float)
         return PassRun.of(OnlineState(w, np.zeros_like(w), self._variance(len(w))))
 
-    def step(self, problem: Any, run: PassRun[OnlineState], last: int) -> Progress:
+    def step(self, problem: SampledProblem, run: PassRun[OnlineState], last: int) -> Progress:
         """An epoch."""
         state = run.state
         order = np.random.default_rng([self.random_state, run.n_iter]).permutation(problem.n_samples)
@@ -86,6 +89,6 @@ class Online(Driven):
         state.epoch = last
         return Progress(loss, -np.inf, estimate="no mistakes")
 
-    def weights(self, problem: Any, run: PassRun[OnlineState]) -> np.ndarray:
+    def weights(self, problem: SampledProblem, run: PassRun[OnlineState]) -> np.ndarray:
         """The averaged or the present weights."""
         return run.state.weights(self.averaged)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from palmette.registry import register
 from palmette.solvers.descent_state import DescentState
 from palmette.solvers.driver import Driven
 from palmette.solvers.nonconvex_start import first_weights
+
+if TYPE_CHECKING:
+    from palmette.contracts.problem import SampledProblem
 
 FRESH, WARM = 1, 10  # epochs that seem to have passed at the start from zero, and from weights worth keeping
 
@@ -93,11 +96,13 @@ class Pegasos(Driven):
         if int(self.batch) != self.batch:
             raise ValueError(f"Pegasos: batch must be an integer number of samples, got {self.batch!r}")
 
-    def resumed(self, problem: Any, state: PegasosState, w0: np.ndarray | None = None) -> PegasosState:
+    def resumed(
+        self, problem: SampledProblem, state: PegasosState, w0: np.ndarray | None = None
+    ) -> PegasosState:
         """A copy of the state of an earlier run, to go on from."""
         return state.resumed(problem)
 
-    def step(self, problem: Any, run: PegasosState, last: int) -> Progress:
+    def step(self, problem: SampledProblem, run: PegasosState, last: int) -> Progress:
         """An epoch, and now and then a look at the average."""
         self._epoch(problem, run)
         due = run.n_iter % self.check_every == 0
@@ -114,15 +119,15 @@ class Pegasos(Driven):
         estimate = f"relative decrease over {self.check_every} epochs" if slow else ""
         return run.progress._replace(estimate=estimate)
 
-    def ends(self, problem: Any, run: PegasosState) -> bool:
+    def ends(self, problem: SampledProblem, run: PegasosState) -> bool:
         """Whether only better maxima would close the gap, and there are none."""
         return run.ends(problem, self.tol)
 
-    def weights(self, problem: Any, run: PegasosState) -> np.ndarray:
+    def weights(self, problem: SampledProblem, run: PegasosState) -> np.ndarray:
         """The best point."""
         return run.best_w
 
-    def begin(self, problem: Any, w0: np.ndarray | None) -> PegasosState:
+    def begin(self, problem: SampledProblem, w0: np.ndarray | None) -> PegasosState:
         """The state of a new run."""
         w, n_oracle = first_weights(problem, w0)
         first = (WARM if w.any() else FRESH) * self._steps_an_epoch(problem)
@@ -133,10 +138,10 @@ class Pegasos(Driven):
         run.limit = run.best if run.pool is not None and not w.any() else 2.0 * run.best
         return run
 
-    def _steps_an_epoch(self, problem: Any) -> int:
+    def _steps_an_epoch(self, problem: SampledProblem) -> int:
         return -(-problem.n_samples // int(self.batch))
 
-    def _epoch(self, problem: Any, run: PegasosState) -> None:
+    def _epoch(self, problem: SampledProblem, run: PegasosState) -> None:
         # An epoch visits every sample once, each at the weights of its turn. The sum of their cuts is a cut of the data
         # term, so epochs prove bounds without further passes; the gap is measured at averages of iterates.
         if run.n_iter & (run.n_iter - 1) == 0:  # 0, 1, 2, 4, 8, ...: start the average afresh
@@ -149,6 +154,6 @@ class Pegasos(Driven):
         run.n_iter, run.n_oracle = run.n_iter + 1, run.n_oracle + 1
         run.cut(done.offset, done.gradient, np.zeros_like(run.w))
 
-    def _check(self, problem: Any, run: PegasosState) -> None:
+    def _check(self, problem: SampledProblem, run: PegasosState) -> None:
         """Try the average, or the current weights: one pass, which gives a cut too."""
         run.look(problem, run.total / run.age if self.averaged else run.w)

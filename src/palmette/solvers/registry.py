@@ -6,9 +6,12 @@ import importlib
 from collections.abc import Sequence
 from dataclasses import fields, is_dataclass, replace
 from numbers import Integral, Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from palmette.contracts.solver import Callback
+
+if TYPE_CHECKING:
+    from palmette.contracts.structure import Structure
 
 HOME = {
     "dual": ("palmette.solvers.dual", "DualAscent"),
@@ -57,7 +60,7 @@ _ONE_LABEL = ("multiclass_dual",)  # an output is a single label
 _LABELLED = ("dual", "smo")  # an output is one label per position
 
 
-def serving(loss: str, structure: Any) -> list[str]:
+def serving(loss: str, structure: Structure) -> list[str]:
     """Names of the solvers that serve a loss on a structure.
 
     >>> from palmette.structures import Chain
@@ -76,7 +79,7 @@ def serving(loss: str, structure: Any) -> list[str]:
     return sorted(names)
 
 
-def check_name(solver: Any, learner: str, loss: str, structure: Any) -> None:
+def check_name(solver: Any, learner: str, loss: str, structure: Structure) -> None:
     """Refuse the name of a solver that does not exist; those of other learners say themselves what they need."""
     if isinstance(solver, str) and solver != "auto" and solver not in HOME:
         names = ", ".join(serving(loss, structure))

@@ -16,12 +16,15 @@ mean, ``b_k' = b_k + sum_j mean_j w_jk``, which centres the column and leaves th
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from palmette.data.batch import SparseRows
 from palmette.loops import find
+
+if TYPE_CHECKING:
+    from palmette.contracts.problem import SampledProblem
 
 # What does not depend on the coordinates.
 _SAME = {"convex", "decomposition", "samples", "scorer", "structure", "surrogate"}
@@ -89,7 +92,7 @@ class ScaledProblem:
             w += sign * np.bincount(bias, mean * w[weights], len(w))
 
 
-def in_scale(problem: Any) -> Any:
+def in_scale(problem: SampledProblem) -> Any:
     """The problem in good coordinates; itself where it is in good ones, or where nothing is known of its columns."""
     if not hasattr(getattr(problem, "scorer", None), "weight_columns"):
         return problem
@@ -115,7 +118,7 @@ def in_scale(problem: Any) -> Any:
     return problem if plain else ScaledProblem(problem, factor, centring)
 
 
-def _free_intercepts(problem: Any) -> bool:
+def _free_intercepts(problem: SampledProblem) -> bool:
     """Whether every label has an intercept of its own, without a penalty."""
     scorer, reg = problem.scorer, problem.regularizer
     bias = scorer.blocks.get("bias", slice(0, 0))

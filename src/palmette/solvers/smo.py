@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from palmette.errors import MissingCapability
 from palmette.loops import find
 from palmette.loops.block_state import Blocks, require_parts
 from palmette.registry import register
 from palmette.solvers.block_ascent import BlockAscent
+
+if TYPE_CHECKING:
+    from palmette.contracts.problem import SampledProblem
 
 
 @register("solver")
@@ -46,7 +49,7 @@ class SMO(BlockAscent):
 
     name: ClassVar[str] = "smo"
 
-    def blocks_of(self, problem: Any) -> Blocks:
+    def blocks_of(self, problem: SampledProblem) -> Blocks:
         """The fastest steps that serve a problem."""
         require_parts(problem, self.name)
         loop = find(self.name, problem)

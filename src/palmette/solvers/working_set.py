@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from palmette.loops.block_state import BlockState
 from palmette.objectives.problem import bounded_loss
+
+if TYPE_CHECKING:
+    from palmette.contracts.problem import SampledProblem
 
 NONE = -1  # end of a list, as in the kernel
 IDLE_EPOCHS = 10  # after which a constraint without mass is dropped
@@ -40,7 +43,7 @@ class WorkingSet(BlockState):
     solver = "n_slack"
 
     @classmethod
-    def at_truth(cls, problem: Any) -> WorkingSet:
+    def at_truth(cls, problem: SampledProblem) -> WorkingSet:
         """No constraint but ``slack >= 0``: ``w = 0``."""
         none = np.zeros(0, np.int64)
         return cls(
@@ -103,7 +106,7 @@ class WorkingSetBlocks:
 
     variables = WorkingSet
 
-    def __init__(self, problem: Any) -> None:
+    def __init__(self, problem: SampledProblem) -> None:
         self.problem = problem
         self.inverse = 1.0 / problem.regularizer.l2
         self._scratch = np.zeros(problem.n_params)

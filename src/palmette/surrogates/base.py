@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from palmette.contracts.structure import Structure
 
 
 class Evaluation(NamedTuple):
@@ -30,7 +33,13 @@ class Rivals(NamedTuple):
     factor: np.ndarray  # (n_samples,)
 
     def evaluation(
-        self, structure: Any, theta: Any, true: Any, weight: np.ndarray, into: Any = None, slack: Any = 0.0
+        self,
+        structure: Structure,
+        theta: Any,
+        true: Any,
+        weight: np.ndarray,
+        into: Any = None,
+        slack: Any = 0.0,
     ) -> Evaluation:
         """Value and subgradient; weighted counts are added to ``into`` if given."""
         own = np.asarray(weight, float) * self.factor
@@ -45,5 +54,5 @@ class Surrogate(Protocol):
     convex: bool
     needs: tuple[str, ...]
 
-    def evaluate(self, structure: Any, theta: Any, true: Any, weight: np.ndarray) -> Evaluation:
+    def evaluate(self, structure: Structure, theta: Any, true: Any, weight: np.ndarray) -> Evaluation:
         """Values and gradient at ``theta`` for the true outputs ``true``."""

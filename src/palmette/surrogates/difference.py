@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from palmette.surrogates.base import Evaluation
+
+if TYPE_CHECKING:
+    from palmette.contracts.structure import Structure
 
 
 @dataclass(frozen=True)
@@ -58,7 +61,7 @@ class Difference:
         """What both parts need of a structure."""
         return tuple(dict.fromkeys((*self.convex_part.needs, *self.concave_part.needs)))
 
-    def evaluate(self, structure: Any, theta: Any, true: Any, weight: np.ndarray) -> Evaluation:
+    def evaluate(self, structure: Structure, theta: Any, true: Any, weight: np.ndarray) -> Evaluation:
         """Values of every sample, and the difference of subgradients of both parts.
 
         The slack is that of the convex part: what is missed of the concave part makes values too high, never too low.

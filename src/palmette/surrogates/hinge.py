@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from palmette.losses.base import BoundLoss
 from palmette.surrogates.base import Evaluation
+
+if TYPE_CHECKING:
+    from palmette.contracts.structure import Structure
 
 
 @dataclass(frozen=True)
@@ -26,7 +29,7 @@ class Hinge:
     compiled_as = "hinge"
     needs = ("best", "score", "count")
 
-    def evaluate(self, structure: Any, theta: Any, true: Any, weight: np.ndarray) -> Evaluation:
+    def evaluate(self, structure: Structure, theta: Any, true: Any, weight: np.ndarray) -> Evaluation:
         """Values and a subgradient of every sample."""
         if self.task_loss.way != "parts" or structure.exact:
             rival, value = self.task_loss.augmented_best(structure, theta, true)
@@ -42,7 +45,7 @@ class Hinge:
 
 
 def difference(
-    structure: Any, theta: Any, true: Any, rival: Any, value: Any, weight: Any, into: Any = None
+    structure: Structure, theta: Any, true: Any, rival: Any, value: Any, weight: Any, into: Any = None
 ) -> Evaluation:
     """``value - f(true)`` and the counts of the rival minus those of the truth, added to ``into`` if given."""
     counts = structure.count(theta, rival, weight=weight, into=into)

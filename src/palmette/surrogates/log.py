@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from palmette.surrogates.base import Evaluation
+
+if TYPE_CHECKING:
+    from palmette.contracts.structure import Structure
 
 
 @dataclass(frozen=True)
@@ -19,7 +22,7 @@ class LogLoss:
     compiled_as = "log"
     needs = ("expectation", "score", "count")
 
-    def evaluate(self, structure: Any, theta: Any, true: Any, weight: np.ndarray) -> Evaluation:
+    def evaluate(self, structure: Structure, theta: Any, true: Any, weight: np.ndarray) -> Evaluation:
         """Values and gradient of every sample."""
         log_z, counts = structure.expectation(theta, weight=weight)
         counts = structure.count(theta, true, weight=-weight, into=counts)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from palmette.surrogates.base import Evaluation, Rivals
+
+if TYPE_CHECKING:
+    from palmette.contracts.structure import Structure
 
 
 @dataclass(frozen=True)
@@ -20,12 +23,12 @@ class PerceptronLoss:
     needs = ("best", "score", "count")
 
     def evaluate(
-        self, structure: Any, theta: Any, true: Any, weight: np.ndarray, into: Any = None
+        self, structure: Structure, theta: Any, true: Any, weight: np.ndarray, into: Any = None
     ) -> Evaluation:
         """Values and a subgradient of every sample."""
         return self.rivals(structure, theta, true).evaluation(structure, theta, true, weight, into)
 
-    def rivals(self, structure: Any, theta: Any, true: Any) -> Rivals:
+    def rivals(self, structure: Structure, theta: Any, true: Any) -> Rivals:
         """The best outputs."""
         rival, value = structure.best(theta)
         return Rivals(rival, value - structure.score(theta, true), np.ones(len(value)))

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from palmette.losses.base import BoundLoss
 from palmette.losses.rescaling import check_rescaling, rescaled_best, resolve_rescaling
 from palmette.surrogates.base import Evaluation, Rivals
+
+if TYPE_CHECKING:
+    from palmette.contracts.structure import Structure
 
 
 @dataclass(frozen=True)
@@ -27,17 +30,17 @@ class _Rescaled:
         check_rescaling(self.task_loss, self.rescaling)
 
     def evaluate(
-        self, structure: Any, theta: Any, true: Any, weight: np.ndarray, into: Any = None
+        self, structure: Structure, theta: Any, true: Any, weight: np.ndarray, into: Any = None
     ) -> Evaluation:
         """Values and a subgradient of every sample; weighted counts are added to ``into`` if given."""
         rivals, slack = self._search(structure, theta, true)
         return rivals.evaluation(structure, theta, true, weight, into, slack)
 
-    def rivals(self, structure: Any, theta: Any, true: Any) -> Rivals:
+    def rivals(self, structure: Structure, theta: Any, true: Any) -> Rivals:
         """The outputs found."""
         return self._search(structure, theta, true)[0]
 
-    def _search(self, structure: Any, theta: Any, true: Any) -> tuple[Rivals, np.ndarray]:
+    def _search(self, structure: Structure, theta: Any, true: Any) -> tuple[Rivals, np.ndarray]:
         found = rescaled_best(self.task_loss, structure, theta, true, self.rescaling, margin=self.margin)
         rivals = Rivals(found.codes, found.values, self.rescaling.gamma(found.losses))
         return rivals, found.upper - found.values

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from numbers import Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from palmette.errors import InfeasibleError, MissingCapability
 from palmette.losses.base import BoundLoss
 from palmette.surrogates.base import Evaluation
+
+if TYPE_CHECKING:
+    from palmette.contracts.structure import Structure
 
 EPSILON = 1e-16  # probability that a sample without other outputs leaves to them
 
@@ -58,7 +61,7 @@ class SoftHinge:
                 "the sum over outputs weighted by another loss is not known. Use one of these, or loss='hinge'"
             )
 
-    def evaluate(self, structure: Any, theta: Any, true: Any, weight: np.ndarray) -> Evaluation:
+    def evaluate(self, structure: Structure, theta: Any, true: Any, weight: np.ndarray) -> Evaluation:
         """Values and gradient of every sample."""
         if self.task_loss.way == "contradiction":
             return self._of_zero_one(structure, theta, true, weight)
@@ -68,7 +71,7 @@ class SoftHinge:
         counts = structure.count(theta, true, weight=-weight, into=counts)
         return Evaluation(t * log_z - structure.score(theta, true), counts)
 
-    def _of_zero_one(self, structure: Any, theta: Any, true: Any, weight: np.ndarray) -> Evaluation:
+    def _of_zero_one(self, structure: Structure, theta: Any, true: Any, weight: np.ndarray) -> Evaluation:
         """The 0/1 loss: outputs that agree with the truth, and the others, whose sum is larger by ``e^(1/t)``."""
         t = self.temperature
         cold = divided(theta, t)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from palmette.surrogates.base import Evaluation, Rivals
 from palmette.surrogates.hinge import difference
 from palmette.surrogates.perceptron import PerceptronLoss
+
+if TYPE_CHECKING:
+    from palmette.contracts.structure import Structure
 
 
 @dataclass(frozen=True)
@@ -25,12 +28,12 @@ class TieLoss:
     needs = ("best_equivalent", "score", "count")
 
     def evaluate(
-        self, structure: Any, theta: Any, true: Any, weight: np.ndarray, into: Any = None
+        self, structure: Structure, theta: Any, true: Any, weight: np.ndarray, into: Any = None
     ) -> Evaluation:
         """Values and a subgradient of every sample."""
         return self.rivals(structure, theta, true).evaluation(structure, theta, true, weight, into)
 
-    def rivals(self, structure: Any, theta: Any, true: Any) -> Rivals:
+    def rivals(self, structure: Structure, theta: Any, true: Any) -> Rivals:
         """The best of the outputs that are as good as the true one."""
         rival, value = structure.best_equivalent(theta, true)
         return Rivals(rival, value - structure.score(theta, true), np.ones(len(value)))
@@ -47,7 +50,7 @@ class TiedPerceptronLoss(PerceptronLoss):
     needs = ("best", "best_equivalent", "score", "count")  # type: ignore[assignment]
 
     def evaluate(
-        self, structure: Any, theta: Any, true: Any, weight: np.ndarray, into: Any = None
+        self, structure: Structure, theta: Any, true: Any, weight: np.ndarray, into: Any = None
     ) -> Evaluation:
         """Values and a generalised gradient of every sample."""
         rival, value = structure.best(theta)

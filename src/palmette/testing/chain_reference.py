@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from palmette.structures.positions.tables import ChainTables, Restriction
 from palmette.testing.chain_instances import chain_instances, item_instances
 from palmette.testing.reference import Cost, Instance, Limit, Reference, register_reference
 from palmette.testing.row_reference import RowReference, rows_of
+
+if TYPE_CHECKING:
+    from palmette.contracts.structure import Structure
 
 
 class ChainReference(RowReference):
@@ -41,7 +44,7 @@ class ChainReference(RowReference):
     def __init__(self, n_labels: int | None = None, lengths: Sequence[int] | None = None) -> None:
         self.n_labels, self.lengths = n_labels, lengths
 
-    def of(self, structure: Any) -> Reference:
+    def of(self, structure: Structure) -> Reference:
         """For chains of second order, or with forbidden transitions, references of their own."""
         from palmette.testing import chain2_reference as more
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from palmette.contracts.structure import Structure
 from palmette.errors import MissingCapability
 from palmette.testing import best_checks, given_checks, sum_checks
 from palmette.testing.enumeration import Problem
@@ -61,7 +62,7 @@ class StructureReport:
 
 
 def check_structure(
-    structure: Any,
+    structure: Structure,
     reference: Reference | None = None,
     *,
     n_instances: int | None = None,
@@ -156,7 +157,7 @@ def _instances(reference: Reference, rng: np.random.Generator, n: int | None) ->
 
 
 def _problems(
-    structure: Any, reference: Reference, instance: Instance, rng: np.random.Generator
+    structure: Structure, reference: Reference, instance: Instance, rng: np.random.Generator
 ) -> Iterator[Problem]:
     """The batch as it is, with cost, with each restriction, with both, and some of it without samples."""
     theta = instance.theta
@@ -179,7 +180,9 @@ def _problems(
             yield both
 
 
-def _annotated(structure: Any, reference: Reference, theta: Any, rng: np.random.Generator) -> Iterator[Limit]:
+def _annotated(
+    structure: Structure, reference: Reference, theta: Any, rng: np.random.Generator
+) -> Iterator[Limit]:
     """Restrictions that the structure makes of annotations: outputs that agree with them, and that contradict them."""
     if not callable(getattr(structure, "agreeing", None)):
         return
@@ -188,7 +191,7 @@ def _annotated(structure: Any, reference: Reference, theta: Any, rng: np.random.
             yield _limit(structure, reference, theta, annotation, name)
 
 
-def _limit(structure: Any, reference: Reference, theta: Any, annotation: list[Any], name: str) -> Limit:
+def _limit(structure: Structure, reference: Reference, theta: Any, annotation: list[Any], name: str) -> Limit:
     def of(part: Any, samples: Sequence[int]) -> Any:
         return getattr(structure, name)(part, reference.pack(part, [annotation[s] for s in samples]))
 
@@ -200,7 +203,7 @@ def _limit(structure: Any, reference: Reference, theta: Any, annotation: list[An
 
 
 def _check_refused(
-    structure: Any, reference: Reference, name: str, instance: Instance, outputs: Sequence[Any]
+    structure: Structure, reference: Reference, name: str, instance: Instance, outputs: Sequence[Any]
 ) -> None:
     about_outputs = name in ("score", "log_proba", "count", "best_contradicting")
     codes = (reference.pack(instance.theta, outputs),) if about_outputs else ()

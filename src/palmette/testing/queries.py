@@ -6,13 +6,16 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from palmette.errors import InfeasibleError
 from palmette.testing.enumeration import Problem, arrays
 from palmette.testing.reference import Output, Part
+
+if TYPE_CHECKING:
+    from palmette.contracts.structure import Structure
 
 View = Callable[[Problem, Any], list[Any]]
 NO_OPTIONS: Mapping[str, Any] = MappingProxyType({})
@@ -35,7 +38,7 @@ class Case:
     ``thorough`` asks for checks that take many calls or draws; the others are made in every case.
     """
 
-    structure: Any
+    structure: Structure
     problem: Problem
     rng: np.random.Generator
     thorough: bool = False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import permutations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from palmette.structures.ranking.tables import RankingCost, RankingRestriction, 
 from palmette.testing.ranking_instances import ranking_instances
 from palmette.testing.reference import Cost, Instance, Limit, Reference, register_reference
 from palmette.testing.row_reference import RowReference, rows_of
+
+if TYPE_CHECKING:
+    from palmette.contracts.structure import Structure
 
 
 class RankingReference(RowReference):
@@ -31,7 +34,7 @@ class RankingReference(RowReference):
     def __init__(self, position: Sequence[float] = ()) -> None:
         self.position = position
 
-    def of(self, structure: Any) -> Reference:
+    def of(self, structure: Structure) -> Reference:
         """The reference with the weights of one structure."""
         return RankingReference(structure.weights(6).tolist())
 

@@ -8,11 +8,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from palmette.errors import MissingCapability
+
+if TYPE_CHECKING:
+    from palmette.contracts.structure import Structure
 
 Output = Any  # one output of one sample: any hashable object, such as a tuple of codes
 Part = Any  # one label part of an output: any hashable object, such as ("node", 3, 1)
@@ -98,7 +101,7 @@ class Reference(ABC):
     def select(self, theta: Any, samples: Sequence[int]) -> Any:
         """The potentials of some samples (perhaps of none) as a batch of its own."""
 
-    def of(self, structure: Any) -> Reference:
+    def of(self, structure: Structure) -> Reference:
         """The reference for one structure of the class, if its parameters matter."""
         return self
 
@@ -172,7 +175,7 @@ def register_reference(structure: type, reference: Reference) -> None:
     _REFERENCES[structure] = reference
 
 
-def reference_for(structure: Any) -> Reference:
+def reference_for(structure: Structure) -> Reference:
     """The reference registered for the nearest class of ``structure``.
 
     >>> from palmette.structures import Multiclass

@@ -17,7 +17,7 @@ from palmette.loops import find
 from palmette.losses import Hamming, resolve_loss
 from palmette.objectives.risk import Risk
 from palmette.regularizers.elastic import ElasticNet
-from palmette.structures.chain.edge_scorer import EdgeScorer
+from palmette.structures.positions.edge_scorer import EdgeScorer
 from palmette.structures.positions.linear_scorer import LinearScorer
 from palmette.structures.positions.tables import ChainTables
 from palmette.surrogates import Hinge, LogLoss
@@ -262,7 +262,7 @@ def test_partial_fit_grows_the_layout(rng):
 
 
 def test_blocks_of_rows_change_nothing(rng, monkeypatch):
-    from palmette.structures.chain import edge_scorer
+    from palmette.structures.positions import edge_scorer
 
     X, Y = switches(rng, 40)
     model = CRF(Chain(), edge_features="all").fit(X, Y)

@@ -166,7 +166,7 @@ def with_edge_features(problem):
     """The same problem with a weight for every (column, label pair) seen."""
     from palmette.objectives.risk import Risk
     from palmette.regularizers.elastic import ElasticNet
-    from palmette.structures.chain.edge_scorer import EdgeScorer
+    from palmette.structures.positions.edge_scorer import EdgeScorer
     from palmette.structures.positions.linear_scorer import LinearScorer
 
     samples, plain = problem.samples, problem.scorer

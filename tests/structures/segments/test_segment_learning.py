@@ -14,7 +14,7 @@ from scipy import sparse
 import palmette
 from palmette import CRF, SSVM, UNKNOWN, Chain, Encoding, Perceptron, SemiMarkov
 from palmette.datasets import load_conll2000, make_tagging
-from palmette.errors import MissingCapability, ModelFileError
+from palmette.errors import ModelFileError
 from palmette.estimators.training import encode_training, layout_weights
 from palmette.executors.threads import ThreadExecutor
 from palmette.loops import find
@@ -364,16 +364,6 @@ def test_features_of_segments_are_learnt(places):
     assert np.abs(model.coef_[block]).max() > 0.1
     # only (feature, label) pairs of true segments have a weight
     assert block.stop - block.start < model.encoder_.segments.n_columns * len(model.classes_)
-
-
-def test_what_segments_cannot_do_is_said_by_name(places):
-    from palmette.regularizers import Decomposition
-
-    X, Y = places
-    with pytest.raises(MissingCapability, match="SemiMarkov"):
-        CRF(SemiMarkov(3), regularizer=Decomposition(size=2.5)).fit(X, Y)
-    with pytest.raises(TypeError, match="SemiMarkov"):
-        CRF(SemiMarkov(3)).fit(X, Y).prune()
 
 
 # --------------------------------------------------------------------------------- the contract of estimators

@@ -6,11 +6,14 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from palmette.apps.dates.data import PLACES, Dates
+
+if TYPE_CHECKING:
+    from palmette.contracts.structure import Structure
 
 Inputs = Callable[[Dates], np.ndarray]
 Log = Callable[[str], None]
@@ -98,7 +101,7 @@ def readers(train: Dates, *, seed: int) -> list[Reader]:
     def svc(l2: float, trial: bool) -> SVC:
         return SVC(C=1 / l2, gamma=kernel_width(train))
 
-    def crf(structure: Any) -> Callable[[float, bool], CRF]:
+    def crf(structure: Structure) -> Callable[[float, bool], CRF]:
         return lambda l2, trial: CRF(structure, l2=l2, tol=1e-2 if trial else 1e-4)
 
     def ssvm(l2: float, trial: bool) -> SSVM:

@@ -117,7 +117,7 @@ def check_together(learner: Any, template: Template | None = None, constrained: 
     ------
     ValueError, MissingCapability
     """
-    from palmette.estimators.regularisation import TAKES_GROUPS, TAKES_PIECES, regularizers
+    from palmette.estimators.regularizers import TAKES_GROUPS, TAKES_PIECES, regularizers
     from palmette.estimators.settings import settings_of
 
     structure, solver = learner.structure, learner.solver

@@ -14,8 +14,6 @@ from palmette.contracts.structure import Best, Expectation
 from palmette.contracts.training import Encoded, WeightOptions
 from palmette.registry import register
 from palmette.structures.chain.contradiction import with_contradiction, without_flag
-from palmette.structures.chain.edge_features import select_columns
-from palmette.structures.chain.edge_scorer import EdgeScorer
 from palmette.structures.positions.checks import (
     _check_feasible,
     _codes,
@@ -24,6 +22,8 @@ from palmette.structures.positions.checks import (
     _weights,
     how_many,
 )
+from palmette.structures.positions.edge_features import select_columns
+from palmette.structures.positions.edge_scorer import EdgeScorer
 from palmette.structures.positions.labelled import LabelledPositions, differ
 from palmette.structures.positions.parts import ROW_ENCODERS
 from palmette.structures.positions.tables import ChainTables, Restriction, combine

@@ -70,6 +70,11 @@ class GraphEncoder(Encoder):
     layouts = ("sequences",)
 
     @property
+    def named_tables(self) -> tuple[bool, ...]:
+        """Whether features of nodes have names, and those of edges if there are any."""
+        return (self.named, *([] if self.edges is None else [self.edges.named]))
+
+    @property
     def column_counts(self) -> tuple[int, int]:
         """Columns of nodes and of edges."""
         return self.n_node_columns, self.n_edge_columns
@@ -168,10 +173,12 @@ class GraphEncoder(Encoder):
         return more
 
     def restricted(self, keep: np.ndarray) -> GraphEncoder:
-        """An encoder with those columns for which `keep` is true; for one type of nodes, without edge features."""
-        if len(self.node_types) > 1 or self.edges is not None:
-            raise TypeError("columns cannot be dropped from graphs with types of nodes or with edge features")
-        return self._like(self.nodes.restricted(keep))
+        """An encoder with those columns for which `keep` is true, which is the same for all types."""
+        n = self.n_node_columns
+        more = self._like(self.nodes.restricted(keep[: self.nodes.n_columns]))
+        if self.edges is not None:
+            more.edges = self.edges.restricted(keep[n : n + self.edges.n_columns])
+        return more
 
     def _like(self, nodes: Encoder) -> GraphEncoder:
         other = GraphEncoder(nodes, self.edges, self.symmetric, self.own)

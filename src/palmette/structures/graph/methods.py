@@ -178,7 +178,7 @@ class GraphMethods:
             tally.warn()
 
     def __getstate__(self) -> dict[str, Any]:
-        state = dict(super().__getstate__())  # type: ignore[misc]
+        state = dict(super().__getstate__())  # type: ignore[call-overload]
         state.pop("_tally_now", None)  # what is being noted in a call that goes on
         return state
 

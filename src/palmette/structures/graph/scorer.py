@@ -14,7 +14,7 @@ from palmette.registry import register
 from palmette.structures.graph.batch import GraphBatch
 from palmette.structures.graph.layout import FactorKind, canonical, pair_code, possible_pairs
 from palmette.structures.graph.tables import GraphTables, LabelSets
-from palmette.structures.positions.layout import check_weights, moved, positions
+from palmette.structures.positions.layout import check_weights, moved, positions, used_columns
 from palmette.structures.positions.linear_scorer import LinearScorer
 from palmette.structures.positions.tables import ChainTables
 
@@ -323,6 +323,21 @@ class GraphScorer:
                     part[:] = values[0]  # type: ignore[index]
                 at += size
         return out
+
+    def used_columns(self, w: np.ndarray) -> np.ndarray:
+        """Which columns have a weight that is not 0 for some type, bool (n_columns,): types share their features."""
+        used, n = used_columns(self, w), self.nodes.n_columns
+        parts = used[:n].reshape(len(self.allowed), -1), used[n:].reshape(len(self.symmetric), -1)
+        return np.concatenate([np.tile(part.any(axis=0), len(part)) for part in parts])
+
+    def restricted(self, w: np.ndarray, keep: np.ndarray) -> GraphScorer:
+        """The layout of the columns that stay; see :meth:`LinearScorer.restricted`."""
+        n, blocks, edge_weights = self.nodes.n_columns, self.blocks, self.edge_weights
+        if edge_weights is not None:
+            edge_weights = edge_weights.restricted(w[blocks["edge_features"]], keep[n:])
+        return replace(
+            self, nodes=self.nodes.restricted(w[blocks["node"]], keep[:n]), edge_weights=edge_weights
+        )
 
     def joined(self, old: GraphScorer) -> GraphScorer:
         """This layout plus all weights of ``old`` (same labels and types; columns of ``old`` keep their numbers)."""

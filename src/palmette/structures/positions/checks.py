@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from numbers import Integral
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from palmette.errors import InfeasibleError
 from palmette.memory import check_size
 from palmette.structures.positions.tables import ChainTables
+
+if TYPE_CHECKING:
+    from palmette.contracts.structure import Structure
 
 RESTRICTION = "the restriction; allow more labels or pairs"
 
@@ -57,13 +60,13 @@ def _weights(theta: ChainTables, weight: Any) -> np.ndarray:
     return weight
 
 
-def _check_feasible(values: np.ndarray, theta: Any, structure: Any = None) -> None:
+def _check_feasible(values: np.ndarray, theta: Any, structure: Structure | None = None) -> None:
     bad = np.flatnonzero(~(values > -np.inf))  # NaN is not an answer either
     if len(bad):
         raise _infeasible(int(bad[0]), theta, structure)
 
 
-def _infeasible(sample: int, theta: Any, structure: Any = None) -> ValueError:
+def _infeasible(sample: int, theta: Any, structure: Structure | None = None) -> ValueError:
     """Why a sample has no output: scores overflowed, or the restriction or the structure's ``_limit`` leaves none."""
     start, stop = theta.offsets[sample : sample + 2].tolist()
     own = None if hasattr(theta, "number") else sample

@@ -6,6 +6,8 @@ label pair ``i * n_labels + j``. The key of a weight is ``a * n_codes + code``.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from palmette.data.batch import Batch, SparseRows
@@ -126,6 +128,13 @@ def moved(codes: np.ndarray, size: int, n_old: int, labels: np.ndarray, n_new: i
     """Codes of label tuples after labels got new codes: ``labels[k]`` is the new one of k, of ``n_new``."""
     digits = np.unravel_index(codes, (n_old,) * size)
     return np.ravel_multi_index([labels[digit] for digit in digits], (n_new,) * size)
+
+
+def used_columns(scorer: Any, w: np.ndarray) -> np.ndarray:
+    """Which columns of a scorer have a weight that is not 0, bool (n_columns,)."""
+    keep, column = np.zeros(scorer.n_columns, bool), scorer.weight_columns()
+    keep[column[(w != 0) & (column >= 0)]] = True
+    return keep
 
 
 def without_zeros(

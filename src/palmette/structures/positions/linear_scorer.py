@@ -17,6 +17,7 @@ from palmette.structures.positions.layout import (
     observed_tuples,
     positions,
     ranges,
+    used_columns,
     without_zeros,
 )
 from palmette.structures.positions.tables import ChainTables
@@ -215,9 +216,7 @@ class LinearScorer:
 
     def used_columns(self, w: np.ndarray) -> np.ndarray:
         """Which columns have a weight that is not 0, bool (n_columns,)."""
-        keep, column = np.zeros(self.n_columns, bool), self.weight_columns()
-        keep[column[(w != 0) & (column >= 0)]] = True
-        return keep
+        return used_columns(self, w)
 
     def restricted(self, w: np.ndarray, keep: np.ndarray) -> Self:
         """The layout of the columns that stay; of those that need not have all labels, without weights of 0."""

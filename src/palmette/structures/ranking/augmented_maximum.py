@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,10 @@ from palmette.structures.ranking.arrangements import candidates
 from palmette.structures.ranking.codec import grades_of, ranks_of
 from palmette.structures.ranking.ranking import is_proportional
 from palmette.structures.ranking.tables import RankingCost, RankingTables
+
+if TYPE_CHECKING:
+    from palmette.contracts.problem import SampledProblem
+    from palmette.contracts.structure import Structure
 
 GAIN, AVERAGE_PRECISION, DISCORDANT = 0, 1, 2  # kinds, as in palmette.structures.ranking.kernels.merge
 SORT, MERGE, ASSIGN = 0, 1, 2  # ways
@@ -43,18 +47,22 @@ class BoundRankingLoss:
 
     way = "ranking"
 
-    def value(self, structure: Any, theta: RankingTables, true: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    def value(
+        self, structure: Structure, theta: RankingTables, true: np.ndarray, codes: np.ndarray
+    ) -> np.ndarray:
         """Loss of each query's ranking ``codes``; the grades are those of ``true``."""
         level, gains, discount = self._tables(theta, true)
         ideal, found = self._gained(theta, level, gains, discount, codes)
         lost = found if self.kind == DISCORDANT else ideal - found
         return np.maximum(self.loss.scale(ideal) * lost, 0.0)
 
-    def augmented_best(self, structure: Any, theta: RankingTables, true: np.ndarray) -> Best:
+    def augmented_best(self, structure: Structure, theta: RankingTables, true: np.ndarray) -> Best:
         """``argmax f + D`` of each query."""
         return self.weighted_best(structure, theta, true, 1.0)
 
-    def weighted_best(self, structure: Any, theta: RankingTables, true: np.ndarray, weight: Any) -> Best:
+    def weighted_best(
+        self, structure: Structure, theta: RankingTables, true: np.ndarray, weight: Any
+    ) -> Best:
         """``argmax f + weight D`` of each query; ``weight`` is a number of at least 0, or one per query."""
         from palmette.structures.ranking.kernels.merge import augmented_ranks
 
@@ -80,7 +88,7 @@ class BoundRankingLoss:
         value = self.value(structure, theta, true, ranks)
         return Best(ranks, structure.score(theta, ranks) + weight * value)
 
-    def advise(self, problem: Any) -> None:
+    def advise(self, problem: SampledProblem) -> None:
         """Tell of a loss that is always 0, and of queries so large that another loss would do with far less time."""
         theta = problem.scorer.score(np.zeros(problem.n_params), problem.samples.batch)
         if not self.largest(problem.structure, theta, problem.samples.codes).any():
@@ -101,7 +109,7 @@ class BoundRankingLoss:
             )
 
     def weighted_cost(
-        self, structure: Any, theta: RankingTables, true: np.ndarray, weight: Any
+        self, structure: Structure, theta: RankingTables, true: np.ndarray, weight: Any
     ) -> RankingCost | None:
         """``weight D`` but for a constant of each query, for :meth:`Ranking.k_best <palmette.Ranking.k_best>`.
 
@@ -120,14 +128,14 @@ class BoundRankingLoss:
         """Rankings of one query, one of which is best whatever its loss counts; None where they are too many."""
         return candidates(theta.node, self._tables(theta, true)[0])
 
-    def largest(self, structure: Any, theta: RankingTables, true: np.ndarray) -> np.ndarray:
+    def largest(self, structure: Structure, theta: RankingTables, true: np.ndarray) -> np.ndarray:
         """Largest loss of any ranking of each query: that of the ideal order turned round."""
         last = np.repeat(np.diff(theta.offsets) - 1, np.diff(theta.offsets))
         return self.value(
             structure, theta, true, (last - ranks_of(np.asarray(true, np.int32))).astype(np.int32)
         )
 
-    def ways(self, structure: Any, theta: RankingTables, true: np.ndarray) -> list[str]:
+    def ways(self, structure: Structure, theta: RankingTables, true: np.ndarray) -> list[str]:
         """By which way the augmented maximum of each query is found."""
         level, gains, discount = self._tables(theta, true)
         way = self._ways(theta, level, len(gains), discount, structure.weights(theta.longest))

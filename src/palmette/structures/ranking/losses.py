@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from palmette.structures.ranking.augmented_maximum import (
 )
 from palmette.structures.ranking.position_weights import discounts
 from palmette.structures.ranking.ranking import Ranking
+
+if TYPE_CHECKING:
+    from palmette.contracts.structure import Structure
 
 _ALL = np.iinfo(np.int64).max  # a cut-off that cuts nothing
 
@@ -63,7 +66,7 @@ class NDCG:
     gain: Any = "exponential"
     discount: Any = "letor"
 
-    def bind(self, structure: Any, classes: tuple[Any, ...]) -> BoundRankingLoss:
+    def bind(self, structure: Structure, classes: tuple[Any, ...]) -> BoundRankingLoss:
         """The loss on codes."""
         _check_structure(self, structure)
         cut = _cut(self.k, "NDCG")
@@ -105,7 +108,7 @@ class _Binary:
         """1 if relevant, else 0."""
         return (grades >= self.relevant).astype(grades.dtype)
 
-    def _check(self, structure: Any) -> None:
+    def _check(self, structure: Structure) -> None:
         _check_structure(self, structure)
         lowest = self.relevant
         if not isinstance(lowest, Integral) or lowest < 1:
@@ -138,7 +141,7 @@ class MeanAveragePrecision(_Binary):
 
     relevant: int = 1
 
-    def bind(self, structure: Any, classes: tuple[Any, ...]) -> BoundRankingLoss:
+    def bind(self, structure: Structure, classes: tuple[Any, ...]) -> BoundRankingLoss:
         """The loss on codes."""
         self._check(structure)
         return BoundRankingLoss(AVERAGE_PRECISION, self, _ALL)
@@ -173,7 +176,7 @@ class PrecisionAt(_Binary):
     k: int = 10
     relevant: int = 1
 
-    def bind(self, structure: Any, classes: tuple[Any, ...]) -> BoundRankingLoss:
+    def bind(self, structure: Structure, classes: tuple[Any, ...]) -> BoundRankingLoss:
         """The loss on codes."""
         self._check(structure)
         if self.k is None:
@@ -212,7 +215,7 @@ class Pairwise:
 
     levels_at: Sequence[int] | None = None
 
-    def bind(self, structure: Any, classes: tuple[Any, ...]) -> BoundRankingLoss:
+    def bind(self, structure: Structure, classes: tuple[Any, ...]) -> BoundRankingLoss:
         """The loss on codes."""
         _check_structure(self, structure)
         at = self.levels_at
@@ -244,7 +247,7 @@ class Pairwise:
         return np.searchsorted(np.asarray(self.levels_at), grades, side="right").astype(grades.dtype)
 
 
-def _check_structure(loss: Any, structure: Any) -> None:
+def _check_structure(loss: Any, structure: Structure) -> None:
     if not isinstance(structure, Ranking):
         raise no_way(loss, structure)
 

@@ -19,6 +19,8 @@ from palmette.structures.ranking.tables import RankingTables
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from palmette.contracts.problem import SampledProblem
+    from palmette.contracts.structure import Structure
     from palmette.estimators.settings import Encoding, KernelOptions
     from palmette.kernels import Kernel, Nystroem
     from palmette.regularizers import GroupLasso
@@ -122,7 +124,7 @@ class PlackettLuce(KernelEstimator):
     warm_start: bool = False
 
     @property
-    def structure(self) -> Ranking:
+    def structure(self) -> Ranking:  # type: ignore[override]
         """Always rankings, with ties in any order; the weights of ranks play no part."""
         return Ranking(ties="best")
 
@@ -133,7 +135,7 @@ class PlackettLuce(KernelEstimator):
         self._surrogate()  # checks its settings before any work
         super()._check_structure()
 
-    def _solver_name(self, problem: Any) -> Any:
+    def _solver_name(self, problem: SampledProblem) -> Any:
         return "lbfgs" if isinstance(self.solver, str) and self.solver == "auto" else self.solver
 
     # -- probabilities ------------------------------------------------------------------------------------------
@@ -238,9 +240,9 @@ class PlackettLuceCV(Tuned, PlackettLuce):
     """
 
 
-def _log_likelihood(structure: Any, theta: Any, codes: np.ndarray, surrogate: Any) -> np.ndarray:
+def _log_likelihood(structure: Structure, theta: Any, codes: np.ndarray, surrogate: Any) -> np.ndarray:
     return 0.0 - surrogate.evaluate(structure, theta, codes, np.ones(len(theta))).values
 
 
-def _among_first(structure: Any, theta: Any, k: int) -> np.ndarray:
+def _among_first(structure: Structure, theta: Any, k: int) -> np.ndarray:
     return first_ranks(theta, k).sum(axis=1)

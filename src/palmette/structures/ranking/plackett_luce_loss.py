@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from palmette.structures.ranking.codec import grades_of, ranks_of
 from palmette.surrogates.base import Evaluation
+
+if TYPE_CHECKING:
+    from palmette.contracts.structure import Structure
 
 TIES = ("exact", "efron", "breslow")  # in the order of the kernels' numbers
 
@@ -67,7 +70,7 @@ class PlackettLuceLoss:
                 f"top must be a number of places of at least 1 or None for all, got {self.top!r}"
             )
 
-    def evaluate(self, structure: Any, theta: Any, true: Any, weight: np.ndarray) -> Evaluation:
+    def evaluate(self, structure: Structure, theta: Any, true: Any, weight: np.ndarray) -> Evaluation:
         """Values and gradient of every query."""
         theta.check()
         true = np.asarray(true)

@@ -12,6 +12,8 @@ import numpy as np
 from palmette.data.batch import Batch
 from palmette.data.checks import LARGEST, check_array, check_codes, check_whole, entry, group
 from palmette.registry import register
+from palmette.structures.positions.edge_scorer import EdgeScorer, without_columns
+from palmette.structures.positions.layout import used_columns
 from palmette.structures.positions.linear_scorer import LinearScorer
 from palmette.structures.positions.tables import ChainTables
 from palmette.structures.segments.encoder import SegmentBatch
@@ -26,14 +28,15 @@ class SegmentScorer:
     """Potentials of segments, linear in the weights.
 
     A segment of label k from position a to b scores ``sum_{t=a..b} <node_k, x_t> + <begin_k, x_a> + <end_k, x_b> +
-    length[bucket(b - a + 1), k] + <segment_k, s(a, b)>``, and neighbouring segments ``edge[k, k']``. The weight vector
-    is ``[node | bias | edge | begin | end | length | segment]``. Without segments of several positions (``longest`` all
-    1) there is no ``begin``, ``end`` and ``length``, and all is as for a chain.
+    length[bucket(b - a + 1), k] + <segment_k, s(a, b)>``, and neighbouring segments ``edge[k, k']``, with edge features
+    ``+ <edge_features_kk', x_a>`` where a is the first position of the right one. The weight vector is
+    ``[node | bias | edge | edge_features | begin | end | length | segment]``. Without segments of several positions
+    (``longest`` all 1) there is no ``begin``, ``end`` and ``length``, and all is as for a chain.
 
     Parameters
     ----------
     tokens : LinearScorer
-        Of ``node``, ``bias`` and ``edge``.
+        Of ``node``, ``bias`` and ``edge``; an :class:`EdgeScorer` where there are edge features.
     others : mapping of str to LinearScorer
         Of ``begin`` and ``end`` (features of positions), and of ``segment`` (features of segments).
     longest : ndarray of int64, shape (n_labels,)
@@ -89,7 +92,26 @@ class SegmentScorer:
             others["segment"] = plain(_segment_rows(batch), own)
         return cls(tokens, others, longest)
 
+    def with_edge_features(
+        self, batch: Batch, codes: np.ndarray, columns: np.ndarray, only_edges: bool, *, states: str
+    ) -> SegmentScorer:
+        """The same with weights of (column, label pair) at boundaries; see :meth:`EdgeScorer.extending`."""
+        tokens = EdgeScorer.extending(
+            self.tokens, batch, codes % self.n_labels, states=states, transitions="all", order=1, edge_columns=columns,
+            only_edges=only_edges, starts=codes < self.n_labels,
+        )  # fmt: skip
+        others = dict(self.others)
+        for name in ("begin", "end") if only_edges and "begin" in others else ():
+            ptr, label = without_columns(others[name], columns)
+            others[name] = replace(others[name], ptr=ptr, label=label)
+        return replace(self, tokens=tokens, others=others)
+
     # -- layout -------------------------------------------------------------------------------------------------
+
+    @property
+    def rows_a_block(self) -> int:
+        """Rows to score at once, so that one edge table per row stays in the cache."""
+        return getattr(self.tokens, "rows_a_block", 2**62)
 
     @property
     def n_labels(self) -> int:
@@ -242,6 +264,19 @@ class SegmentScorer:
             return np.where(columns[n_old:] >= n, columns[n_old:] - n, -1)
         return np.where(columns[:n_old] < n, columns[:n_old], -1)
 
+    def used_columns(self, w: np.ndarray) -> np.ndarray:
+        """Which columns, of positions and of segments, have a weight that is not 0, bool (n_columns,)."""
+        return used_columns(self, w)
+
+    def restricted(self, w: np.ndarray, keep: np.ndarray) -> SegmentScorer:
+        """The layout of the columns that stay; see :meth:`LinearScorer.restricted`."""
+        n = self.tokens.n_columns
+        parts = {
+            name: scorer.restricted(v, keep[n:] if name == "segment" else keep[:n])
+            for name, scorer, v in self._parts(w)
+        }
+        return replace(self, tokens=parts.pop("tokens"), others=parts)
+
     def joined(self, old: SegmentScorer) -> SegmentScorer:
         """This layout plus all weights of ``old`` (same labels; columns of ``old`` keep their numbers)."""
         others = {name: scorer.joined(old.others[name]) for name, scorer in self.others.items()}
@@ -254,7 +289,7 @@ class SegmentScorer:
             scorer.check()
             if scorer.n_labels != self.n_labels:
                 raise ValueError("the scorers of tokens and segments have different labels")
-            if name != "tokens" and (scorer.intercept or scorer.has_edges):
+            if name != "tokens" and (scorer.intercept or scorer.has_edges or isinstance(scorer, EdgeScorer)):
                 raise ValueError(f"the scorer of {name} has an intercept or edges")
         for name in ("begin", "end"):
             if name in self.others and self.others[name].n_columns != self.tokens.n_columns:
@@ -289,7 +324,9 @@ class SegmentScorer:
     def from_state(cls, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> SegmentScorer:
         """Inverse of :meth:`state`."""
         parts = {
-            name: LinearScorer.from_state(own, group(arrays, name))
+            name: (EdgeScorer if f"{name}.edge_ptr" in arrays else LinearScorer).from_state(
+                own, group(arrays, name)
+            )
             for name, own in entry(header, "parts", dict, "the scorer").items()
         }
         if "tokens" not in parts:

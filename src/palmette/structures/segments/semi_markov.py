@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from numbers import Integral
 from types import MappingProxyType
 from typing import Any
@@ -10,8 +11,11 @@ from typing import Any
 import numpy as np
 
 from palmette.contracts.training import Encoded, WeightOptions
+from palmette.data.batch import Batch
+from palmette.data.samples import Samples
 from palmette.features.base import Encoder
 from palmette.registry import register
+from palmette.structures.positions.edge_features import select_columns
 from palmette.structures.positions.parts import ROW_ENCODERS
 from palmette.structures.segments.codec import SegmentCodec
 from palmette.structures.segments.encoder import SegmentEncoder
@@ -63,6 +67,7 @@ class SemiMarkov(SegmentInference):
     """
 
     label_per_row = False  # users give segments
+    removable_edges = True
     scorer_class = SegmentScorer
 
     functions = ("segment_features",)
@@ -109,6 +114,15 @@ class SemiMarkov(SegmentInference):
             raise TypeError(f"segment_features must be a function or None, got {self.segment_features!r}")
         return SegmentEncoder(tokens, self.segment_features, self._most())
 
+    def make_scorer(self, data: Encoded, options: WeightOptions) -> SegmentScorer:
+        """Weights of positions, segments and label pairs; edge features are those of a segment's first position."""
+        scorer, samples = self._linear_scorer(data, options), data.samples
+        chosen = select_columns(options.edge_features, getattr(data.encoder, "tokens", data.encoder))
+        if chosen is None:
+            return scorer
+        states = options.states_of(data.encoder.named)
+        return scorer.with_edge_features(samples.batch, samples.codes, *chosen, states=states)
+
     def _linear_scorer(self, data: Encoded, options: WeightOptions, **own: Any) -> SegmentScorer:
         return super()._linear_scorer(data, options, longest=data.codec.longest)  # type: ignore[attr-defined]
 
@@ -125,6 +139,20 @@ class SemiMarkov(SegmentInference):
 
     def _most(self) -> int:
         return max(self.max_length.values()) if isinstance(self.max_length, Mapping) else self.max_length
+
+    def in_pieces(
+        self, samples: Samples, n_labels: int, decomposition: Any, seed: int, epoch: int
+    ) -> tuple[Batch, np.ndarray]:
+        """The samples in pieces of whole segments of the true outputs, so that each piece has a true output.
+
+        Sizes of pieces count segments, as those of chains count positions. Only true boundaries are dropped, so that
+        boundaries are rarer in pieces than in samples, and weights of transitions come out lower.
+        """
+        batch, begins = samples.batch, np.flatnonzero(samples.codes < n_labels)
+        segments = np.searchsorted(begins, batch.offsets)
+        starts, stops, sample = decomposition.pieces(segments, seed, epoch)
+        rows = np.append(begins, batch.offsets[-1])
+        return replace(batch, offsets=rows[np.append(starts, stops[-1:])]), sample
 
     def code_costs(self, table: np.ndarray) -> np.ndarray:
         """Costs of label confusions as costs of codes; see :func:`palmette.structures.segments.tables.code_costs`."""

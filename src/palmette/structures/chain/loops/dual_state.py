@@ -76,7 +76,7 @@ class DualState(CompiledLoop):
         has_l1 = self.l1_node > 0.0 or self.l1_edge > 0.0
         self.z = chains.pack_weights(none) if has_l1 else Weights(*(np.empty(0, dtype) for _ in self.w))
 
-    def bind(self, problem: Any) -> None:
+    def bind(self, problem: SampledProblem) -> None:
         """Take up the samples of ``problem``: a state that was pickled or copied has the variables alone."""
         if self.chains is None:
             self.chains = packed(problem, self.w.rows.dtype)

@@ -42,7 +42,7 @@ class LabelMasses(BlockState):
     travels = (*BlockState.travels, "target", "l2", "centre", "last", "slope")
 
     @classmethod
-    def at_truth(cls, problem: Any, target: np.ndarray) -> LabelMasses:
+    def at_truth(cls, problem: SampledProblem, target: np.ndarray) -> LabelMasses:
         """All mass on the targets: ``z = 0``."""
         mass = np.zeros((problem.n_samples, padded(problem.scorer.n_labels)))
         mass[np.arange(len(mass)), target] = 1.0

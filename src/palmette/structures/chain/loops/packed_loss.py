@@ -14,6 +14,7 @@ from palmette.loops.table import CompiledLoop, compiled_as
 from palmette.structures.chain.loops.packed import PackedChains, packed, packs
 
 if TYPE_CHECKING:
+    from palmette.contracts.structure import Structure
     from palmette.structures.chain.kernels.packed import Weights
 
 Factors = tuple[np.ndarray, np.ndarray, float]  # of transitions, as ``PackedChains.edge_factors`` gives them
@@ -23,7 +24,7 @@ SLOT_MEMORY = 64e6  # bytes of gradients of shards, of which there are 2 to 8
 class PackedShard(NamedTuple):
     """A run of packed chains; the samples themselves for those whose numbers leave the range of scaled products."""
 
-    structure: Any
+    structure: Structure
     surrogate: Any
     chains: PackedChains
     samples: Any

@@ -1,4 +1,4 @@
-"""Linear scores of chains with features on their edges, or with label triples."""
+"""Linear scores of sequences with features on their edges, or with label triples."""
 
 from __future__ import annotations
 
@@ -60,12 +60,14 @@ class EdgeScorer(LinearScorer):
     def extending(
         cls, plain: LinearScorer, batch: Batch, codes: np.ndarray, *, states: str, transitions: str, order: int,
         edge_columns: np.ndarray | None = None, only_edges: bool = False, possible: np.ndarray | None = None,
+        starts: np.ndarray | None = None,
     ) -> EdgeScorer:  # fmt: skip
         """Add weights to a layout; parameters as in :meth:`LinearScorer.for_data`.
 
         ``edge_columns`` (bool, one per column) says which columns are edge features; with ``only_edges`` they have no
         node weights. With ``states="observed"`` they have a weight for the pairs seen at edges whose right position has
         the column. ``order=2`` adds triples. ``possible`` (bool, labels x labels) are the pairs that outputs can have.
+        ``starts`` (bool, one per row) says where edges end in the true outputs; None: at every row but the first.
         """
         n, columns = plain.n_labels, plain.n_columns
         every = 0 if edge_columns is None or states == "observed" else int(edge_columns.sum())
@@ -81,9 +83,10 @@ class EdgeScorer(LinearScorer):
         edge_ptr, edge_pair, triples = empty, empty.astype(np.int32), empty
         if edge_columns is not None:
             if only_edges:
-                own["ptr"], own["label"] = _without(plain, edge_columns)
+                own["ptr"], own["label"] = without_columns(plain, edge_columns)
             if states == "observed":
                 pairs = tuple_codes(codes, batch.offsets, 2, n)
+                pairs = pairs if starts is None else np.where(starts, pairs, -1)
                 keys = observed_keys(batch, pairs, n * n, edge_columns)
             else:
                 keys = all_keys(edge_columns, np.flatnonzero(possible), n * n)
@@ -273,7 +276,7 @@ class EdgeScorer(LinearScorer):
         )
 
 
-def _without(plain: LinearScorer, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def without_columns(plain: LinearScorer, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The node layout without some columns."""
     column, label = plain.coordinates()
     kept = ~columns[column]

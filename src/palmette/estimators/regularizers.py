@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from palmette.regularizers.decomposition import Decomposition, check_removable
 from palmette.regularizers.group_lasso import GroupLasso
 from palmette.solvers.registry import solver_class
 from palmette.surrogates.perceptron import PerceptronLoss
+
+if TYPE_CHECKING:
+    from palmette.contracts.structure import Structure
 
 TAKES_PIECES = ("stochastic", "perceptron", "proximal")
 TAKES_GROUPS = ("proximal",)
@@ -75,7 +78,7 @@ def check_solver(solver: Any, problem: Any) -> None:
             )
 
 
-def structure_of_pieces(structure: Any) -> Any:
+def structure_of_pieces(structure: Structure) -> Any:
     """The structure in training on pieces, which may begin and end with any label."""
     rules = structure.rules
     if rules is None:
