@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from palmette.contracts.structure import Structure
 from palmette.contracts.training import Encoded, WeightOptions
 from palmette.data.batch import Batch
 from palmette.data.samples import Samples
@@ -100,6 +101,13 @@ class SemiMarkov(SegmentInference):
                 f"max_length has no entry for the label {missing[0]!r}: add one, or max_length[None] for all others"
             )
         return np.array([given[label] if label in given else given[None] for label in classes], np.int64)
+
+    def adds(self, other: Structure) -> bool:
+        """Whether the other structure has scores for the same segments."""
+        return isinstance(other, SemiMarkov) and (self.max_length, self.outside) == (
+            other.max_length,
+            other.outside,
+        )
 
     def make_codec(self, y: Any, classes: Any, lengths: np.ndarray) -> SegmentCodec:
         """The codec of outputs like ``y``, which belong to sequences of these lengths."""
