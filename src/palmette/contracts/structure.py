@@ -166,6 +166,10 @@ class Structure(BaseEstimator):
         known = [sum(label is not UNKNOWN for label in labels) for labels in true]
         return np.array(right, float), np.array(known, float)
 
+    def units(self, codes: np.ndarray, labels: Sequence[Any]) -> list[tuple[slice, Any]]:
+        """What an explanation of the output of one sample is about: rows, and what they are in the output."""
+        return [(slice(t, t + 1), labels[code]) for t, code in enumerate(codes.tolist())]
+
     # -- how training goes --------------------------------------------------------------------------------------
 
     def telling(self) -> contextlib.AbstractContextManager[Any]:

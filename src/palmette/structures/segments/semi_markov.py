@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from numbers import Integral
 from types import MappingProxyType
@@ -161,6 +161,12 @@ class SemiMarkov(SegmentInference):
         starts, stops, sample = decomposition.pieces(segments, seed, epoch)
         rows = np.append(begins, batch.offsets[-1])
         return replace(batch, offsets=rows[np.append(starts, stops[-1:])]), sample
+
+    def units(self, codes: np.ndarray, labels: Sequence[Any]) -> list[tuple[slice, Any]]:
+        """The segments: their rows, and ``(start, stop, label)``."""
+        first = np.flatnonzero(codes < len(labels)).tolist()
+        pairs = zip(first, [*first[1:], len(codes)])
+        return [(slice(a, b), (a, b, labels[codes[a]])) for a, b in pairs]
 
     def code_costs(self, table: np.ndarray) -> np.ndarray:
         """Costs of label confusions as costs of codes; see :func:`palmette.structures.segments.tables.code_costs`."""
