@@ -17,12 +17,13 @@ from palmette import (
     Chain,
     Graph,
     GraphInput,
+    LossOptions,
     Multiclass,
     Perceptron,
     PlackettLuce,
     Ranking,
     SemiMarkov,
-)
+)  # fmt: skip
 from palmette.errors import MissingCapability
 from palmette.solvers.registry import HOME
 
@@ -72,21 +73,29 @@ def learners() -> dict[str, Any]:
             structure, l2=1.0, task_loss=task_loss, solver=solver, **options, **common
         )
 
+    def perceptron(**options: Any) -> Any:
+        return lambda structure, task_loss, solver: Perceptron(
+            structure, max_iter=1, n_jobs=1, **options, **({} if solver == "auto" else {"solver": solver})
+        )
+
+    def orders(**options: Any) -> Any:
+        return lambda structure, task_loss, solver: PlackettLuce(l2=1.0, solver=solver, **options, **common)
+
     return {
         "CRF": lambda structure, task_loss, solver: CRF(structure, l2=1.0, solver=solver, **common),
         "CRF, kernel": lambda structure, task_loss, solver: CRF(
             structure, l2=1.0, kernel="rbf", solver=solver, **common
         ),
         "SSVM, hinge": machine(),
-        "SSVM, hinge, slack rescaling": machine(rescaling="slack"),
+        "SSVM, hinge, slack rescaling": machine(loss_options=LossOptions(rescaling="slack")),
         "SSVM, soft hinge": machine(loss="soft_hinge"),
         "SSVM, ramp": machine(loss="ramp"),
         "SSVM, hinge, kernel": machine(kernel="rbf"),
         "SSVM, ramp, kernel": machine(loss="ramp", kernel="rbf"),
-        "Perceptron": lambda structure, task_loss, solver: Perceptron(
-            structure, max_iter=1, n_jobs=1, **({} if solver == "auto" else {"solver": solver})
-        ),
-        "Plackett-Luce": lambda structure, task_loss, solver: PlackettLuce(l2=1.0, solver=solver, **common),
+        "Perceptron": perceptron(),
+        "Perceptron, kernel": perceptron(kernel="rbf"),
+        "Plackett-Luce": orders(),
+        "Plackett-Luce, kernel": orders(kernel="rbf"),
     }
 
 
@@ -94,7 +103,7 @@ def cells() -> Iterator[Cell]:
     """Every combination, tried."""
     for name, make in learners().items():
         for kind, (structure, losses, X, y) in data().items():
-            if name == "Plackett-Luce" and kind != "Ranking":
+            if name.startswith("Plackett-Luce") and kind != "Ranking":
                 continue
             costs = name.startswith("SSVM")
             for task_loss in losses if costs else losses[:1]:

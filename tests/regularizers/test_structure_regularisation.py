@@ -21,6 +21,7 @@ from palmette import (
     Chain,
     CombinedDecoder,
     Decomposition,
+    Graph,
     GroupLasso,
     Multiclass,
     Perceptron,
@@ -488,3 +489,18 @@ def test_chunking_with_pieces_and_groups():
     scores = [model.score(X[400:], Y[400:]) for model in (plain, pieces, groups)]
     assert min(scores) > 0.88 and max(scores) - min(scores) < 0.02
     assert np.count_nonzero(groups.coef_) < 0.6 * np.count_nonzero(plain.coef_)
+
+
+def test_marginals_are_combined_on_graphs_and_segments(rng):
+    """With a weight of 0 the complex model alone, with a huge one the most probable labels of the simple one."""
+    tables = [rng.normal(size=(4, 2)) for _ in range(12)]
+    labels = [["ab"[int(v > 0)] for v in x[:, 0]] for x in tables]
+    graphs = [(x, [(0, 1), (1, 2), (2, 3)]) for x in tables]
+    segments = [[(i, i + 1, label) for i, label in enumerate(y)] for y in labels]
+    for structure, X, Y in ((Graph(), graphs, labels), (SemiMarkov(2, outside=None), tables, segments)):
+        whole, weak = (CRF(structure, l2=l2).fit(X, Y) for l2 in (0.01, 50.0))
+        assert CombinedDecoder([whole, weak], 0.0).predict(X) == whole.predict(X)
+        strong = CombinedDecoder([weak, whole], 1e6).predict(X)
+        assert strong == Y
+        with pytest.raises(ValueError, match="combine='scores' those of chains"):
+            CombinedDecoder([whole, weak], combine="scores").predict(X)

@@ -136,8 +136,7 @@ def margin_loss(model: Any, X: Any, y: Any, gamma: float) -> np.ndarray:
     if isinstance(gamma, bool) or not isinstance(gamma, Real) or not 0.0 <= float(gamma) < np.inf:
         raise ValueError(f"gamma must be a finite number >= 0, got {gamma!r}")
     structure = model.structure
-    plain = getattr(structure, "order", None) == 1 and getattr(structure, "allowed", None) is None
-    if not plain or structure.layout not in ("sequences", "items"):
+    if structure.order != 1 or structure.allowed is not None:
         raise MissingCapability(
             f"margin_loss knows chains of order 1 without forbidden transitions and Multiclass, not {structure!r:.80}"
         )

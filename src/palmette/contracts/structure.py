@@ -100,8 +100,8 @@ class Structure(BaseEstimator):
     """Parameters that may be functions. Files hold no code, so they are given again on loading."""
     part_kinds: ClassVar[Mapping[str, tuple[str, ...]]] = MappingProxyType({})
     """The registered kinds of "codec", "encoder" and "scorer" that go with this structure; all if not named."""
-    order: int = 1
-    """How many neighbours back an output remembers."""
+    order: int | None = None
+    """Of chains: how many neighbours back an output remembers."""
     ties: str = "given"
     """"best": of the outputs as good as the true one, the one that scores best is the truth (`best_equivalent`)."""
     allowed: Any = None

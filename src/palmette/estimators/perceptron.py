@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from palmette.contracts.problem import SampledProblem
+    from palmette.contracts.solver import Solver
     from palmette.contracts.structure import Structure
     from palmette.estimators.settings import Encoding, KernelOptions
     from palmette.kernels import Kernel, Nystroem
@@ -74,7 +75,8 @@ class Perceptron(KernelEstimator):
         Epochs.
     tol : float, default=0.0
         Stop when the loss of an epoch changes by less than this, relative to the one before; None is 0.
-    encoding, edge_features, fit_intercept, classes, class_weight, n_jobs, random_state, verbose, callbacks, warm_start
+    kernel_options, encoding, edge_features, fit_intercept, classes, class_weight, n_jobs, random_state, verbose, \
+    callbacks, warm_start
         As for :class:`CRF`.
 
     Attributes
@@ -92,12 +94,10 @@ class Perceptron(KernelEstimator):
 
     _loss_name = "perceptron"
     usual_tol = 0.0
-    if TYPE_CHECKING:
-        _pass_state: PassState  # of an object, once it has learnt
 
     structure: Structure
     _: KW_ONLY
-    solver: Any = "perceptron"
+    solver: Solver | str = "perceptron"
     regularizer: Decomposition | None = None
     kernel: Kernel | Nystroem | str | Callable[..., Any] | None = None
     kernel_options: KernelOptions | None = None
@@ -107,7 +107,7 @@ class Perceptron(KernelEstimator):
     edge_features: str | Sequence[Any] | Callable[..., Any] | None = None
     fit_intercept: bool | str = "auto"
     classes: Sequence[Any] | None = None
-    class_weight: Mapping[str, Any] | str | None = None
+    class_weight: Mapping[Any, float] | str | None = None
     n_jobs: int = -1
     random_state: Any = 0
     verbose: int = 0

@@ -28,6 +28,7 @@ from palmette.surrogates.ties import TieLoss
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from palmette.contracts.solver import Solver
     from palmette.contracts.structure import Structure
     from palmette.estimators.settings import Encoding, KernelOptions, LossOptions
     from palmette.kernels import Kernel
@@ -114,14 +115,14 @@ class SSVM(KernelEstimator):
     task_loss: Any = "auto"
     kernel: Kernel | Nystroem | str | Callable[..., Any] | None = None
     kernel_options: KernelOptions | None = None
-    solver: Any = "auto"
+    solver: Solver | str = "auto"
     tol: float | None = None
     max_iter: int | None = None
     encoding: Encoding | None = None
     edge_features: str | Sequence[Any] | Callable[..., Any] | None = None
     fit_intercept: bool | str = "auto"
     classes: Sequence[Any] | None = None
-    class_weight: Mapping[str, Any] | str | None = None
+    class_weight: Mapping[Any, float] | str | None = None
     n_jobs: int = -1
     random_state: Any = 0
     verbose: int = 0

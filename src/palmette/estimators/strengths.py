@@ -14,7 +14,6 @@ from palmette.data.ragged import offsets_from_lengths
 from palmette.regularizers.elastic import ElasticNet
 
 ROWS_AT_ONCE = 4096
-OF_POSITIONS = ("node", "begin", "end")  # blocks whose features are the columns of positions
 _NAMES = {"edge_features": "edge", "edge2": "edge", "factors": "edge"}  # of blocks that share a setting
 _TIMES = re.compile(r"\s*((?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)\s*x\s*")
 
@@ -93,21 +92,25 @@ def usual_strengths(scorer: Any, data: Encoded, share: float) -> dict[str, float
     Named features, biases, label pairs and the like are there or not. Columns of arrays have scales, and ``x -> a x``
     must change the penalty by ``a^2``, so that scores and predictions stay as they are.
     """
-    batch, encoder = data.samples.batch, data.encoder
-    weight, usual = np.repeat(data.samples.weight, batch.lengths), {}
-    rows = batch.rows[int(batch.offsets[0]) : int(batch.offsets[-1])]
-    if not encoder.named:
-        variances = column_variances(rows, weight, batch.lengths if data.structure.compares_rows else None)
-        share = share if data.structure.usual_share is None else data.structure.usual_share
-        usual = dict.fromkeys(OF_POSITIONS, share * spread(variances))
-        chosen = np.diff(getattr(scorer, "edge_ptr", [0])) > 0  # columns of a chain that stand on edges
-        if np.any(chosen):
-            usual["edge_features"] = share * spread(variances[: len(chosen)][chosen])
-    edges = getattr(encoder, "edges", None)
-    if edges is not None and not edges.named:
-        n_edges = np.diff(batch.layout.edge_offsets)  # type: ignore[attr-defined]
-        of_edges = column_variances(batch.edge_rows, np.repeat(data.samples.weight, n_edges))  # type: ignore[attr-defined]
-        usual["edge_features"] = share * spread(of_edges)
+    structure, batch, first = data.structure, data.samples.batch, 0
+    usual: dict[str, float] = {}
+    share = share if structure.usual_share is None else structure.usual_share
+    if all(data.encoder.named_tables):
+        return usual
+    columns = scorer.weight_columns()
+    for (table, offsets), named in zip(batch.feature_tables(), data.encoder.named_tables):
+        own = columns - first
+        own[own >= table.shape[1]] = -1
+        first += table.shape[1]
+        if named:
+            continue
+        lengths, rows = np.diff(offsets), table[int(offsets[0]) : int(offsets[-1])]
+        weight = np.repeat(data.samples.weight, lengths)
+        variances = column_variances(rows, weight, lengths if structure.compares_rows else None)
+        for block, place in scorer.blocks.items():
+            used = np.unique(own[place])
+            if len(used) and used[-1] >= 0:
+                usual[block] = share * spread(variances[used[used >= 0]])
     return usual
 
 

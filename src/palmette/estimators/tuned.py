@@ -30,8 +30,8 @@ class Tuned(StructuredEstimator):
     """
 
     _learner: ClassVar[type]
-    l2: Any = None
-    C: Any = None
+    l2: float | str | None = None
+    C: float | None = None
     warm_start = False
 
     def __init_subclass__(cls, **options: Any) -> None:

@@ -32,6 +32,11 @@ class Encoder(ABC):
         self.layout = layout
 
     @property
+    def named_tables(self) -> tuple[bool, ...]:
+        """Whether the columns of each table of features (``Batch.feature_tables``) have names."""
+        return (self.named,)
+
+    @property
     @abstractmethod
     def n_columns(self) -> int:
         """Number of feature columns."""

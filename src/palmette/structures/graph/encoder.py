@@ -70,6 +70,11 @@ class GraphEncoder(Encoder):
     layouts = ("sequences",)
 
     @property
+    def named_tables(self) -> tuple[bool, ...]:
+        """Whether features of nodes have names, and those of edges if there are any."""
+        return (self.named, *([] if self.edges is None else [self.edges.named]))
+
+    @property
     def column_counts(self) -> tuple[int, int]:
         """Columns of nodes and of edges."""
         return self.n_node_columns, self.n_edge_columns

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from palmette.contracts.problem import SampledProblem
+    from palmette.contracts.solver import Solver
     from palmette.contracts.structure import Structure
     from palmette.estimators.settings import Encoding, KernelOptions
     from palmette.kernels import Kernel, Nystroem
@@ -57,15 +58,10 @@ class PlackettLuce(KernelEstimator):
         likelihood of the first ``top`` places.
     regularizer : GroupLasso, optional
         Drops whole groups of features (solver "proximal").
-    kernel : kernel of ``palmette.kernels``, name, function of two tables, or None
-        Features of a kernel of the rows take the place of the rows: those of an exact factor of the Gram matrix, for up
-        to a few thousand distinct rows, or of ``Nystroem(...)``.
     solver : {"auto", "lbfgs", "bundle", "proximal", "stochastic", "subgradient"} or solver object
         "auto" is L-BFGS (OWL-QN with l1), and "proximal" with a group lasso.
-    encoding : Encoding, optional
-        Rare features (``min_count``) and feature hashing (``n_hash``).
-    tol, max_iter, n_jobs, random_state, verbose, callbacks, warm_start
-        As for :class:`~palmette.CRF`.
+    kernel, kernel_options, encoding, tol, max_iter, n_jobs, random_state, verbose, callbacks, warm_start
+        As for :class:`~palmette.CRF`; documents are compared by the kernel.
 
     Attributes
     ----------
@@ -113,7 +109,7 @@ class PlackettLuce(KernelEstimator):
     regularizer: GroupLasso | None = None
     kernel: Kernel | Nystroem | str | Callable[..., Any] | None = None
     kernel_options: KernelOptions | None = None
-    solver: Any = "auto"
+    solver: Solver | str = "auto"
     tol: float | None = 1e-4
     max_iter: int | None = None
     encoding: Encoding | None = None

@@ -89,6 +89,11 @@ class SegmentEncoder(Encoder):
     layouts = ("sequences",)
 
     @property
+    def named_tables(self) -> tuple[bool, ...]:
+        """Whether features of positions have names; those of segments have."""
+        return self.named, True
+
+    @property
     def column_counts(self) -> tuple[int, int]:
         """Columns of positions and of segments."""
         return self.tokens.n_columns, self.segments.n_columns
