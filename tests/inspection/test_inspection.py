@@ -327,7 +327,7 @@ def test_why_explains_a_file_a_sentence_or_a_token(run):
         for contest in each["contests"]:
             assert sum(term["contribution"] for term in contest["terms"]) == pytest.approx(contest["margin"])
     first = record["sentences"][0]
-    section = DOCUMENTATION.split("### Why a label won")[1].split("\n## ")[0]
+    section = DOCUMENTATION.split("### Explaining predictions")[1].split("\n## ")[0]
     for keys in (record, first, first["contests"][0], first["contests"][0]["terms"][0]):
         assert [key for key in keys if f"`{key}`" not in section] == []
     (one,) = json.loads(run("inspect", "model", "--why", "test.txt:3", "--json")[1])["sentences"]
