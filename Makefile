@@ -22,10 +22,11 @@ help:
 demo: $(VENV)/.test
 	$(BIN)/palmette demo
 
-# The first run spreads over 2 processes. The second takes the kernels as plain Python, which checks every index.
+# Both runs spread over 2 processes. The second takes the kernels as plain Python, which checks every index; it keeps
+# files together, since one of them counts which kernels ran.
 test: $(VENV)/.test
 	$(BIN)/python -m pytest -q -n 2
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -m nojit tests
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -n 2 --dist loadfile -m nojit tests
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

@@ -256,7 +256,7 @@ def test_an_unknown_solver_names_those_that_serve():
         ValueError, match="SSVM with Chain takes one of auto, cccp, pegasos, stochastic, subgradient,"
     ):
         SSVM(Chain(), solver="newton", loss="ramp").fit(X, Y)
-    with pytest.raises(ValueError, match="takes one of auto, frank_wolfe, kernel_frank_wolfe, or"):
+    with pytest.raises(ValueError, match="takes one of auto, bundle, frank_wolfe, kernel_frank_wolfe, "):
         SSVM(Chain(), solver="newton", kernel="rbf").fit(X, Y)
     with pytest.raises(ValueError, match="takes one of arow, passive_aggressive, perceptron, stochastic, or"):
         Perceptron(Chain(), solver="newton").fit(X, Y)

@@ -15,19 +15,30 @@ import types
 import numpy as np
 
 CALLS: dict[str, int] = {}  # how often each kernel ran
-_running = threading.local()  # .depth: kernels on the stack of this thread
+_running = threading.local()  # .inside: whether a kernel is on the stack of this thread
 
 
 class Guarded(np.ndarray):
     """An array whose indices must lie in ``0:len`` and whose slices must lie in it as a whole."""
 
+    # The usual indices, one number or a tuple of numbers, are looked at in place: kernels spend their time here.
     def __getitem__(self, index):
-        if type(index) not in NUMBERS or index < 0:
+        if type(index) is tuple:
+            for part in index:
+                if type(part) not in NUMBERS or part < 0:
+                    check(self, index)
+                    break
+        elif type(index) not in NUMBERS or index < 0:
             check(self, index)
         return _get(self, index)
 
     def __setitem__(self, index, value):
-        if type(index) not in NUMBERS or index < 0:
+        if type(index) is tuple:
+            for part in index:
+                if type(part) not in NUMBERS or part < 0:
+                    check(self, index)
+                    break
+        elif type(index) not in NUMBERS or index < 0:
             check(self, index)
         _set(self, index, value)
 
@@ -70,16 +81,17 @@ def guard(function):
     @functools.wraps(function)
     def guarded(*arguments):
         CALLS[name] += 1
-        depth = getattr(_running, "depth", 0)
         names = {**function.__globals__, "np": NUMPY}  # as they are now: tests replace some
         body = types.FunctionType(function.__code__, names, closure=function.__closure__)
-        _running.depth = depth + 1
+        given = [_convert(argument, Guarded) for argument in arguments]
+        if getattr(_running, "inside", False):
+            return body(*given)
+        _running.inside = True
         try:
             with np.errstate(all="ignore"):  # as compiled code, which follows the rules of IEEE arithmetic
-                result = body(*[_convert(argument, Guarded) for argument in arguments])
+                return _convert(body(*given), np.ndarray)
         finally:
-            _running.depth = depth
-        return result if depth else _convert(result, np.ndarray)
+            _running.inside = False
 
     return guarded
 

@@ -142,7 +142,7 @@ class SSVM(KernelEstimator):
     def _loss_name(self) -> str:  # type: ignore[override]
         self._check_loss()
         ties = self.structure.ties == "best"
-        if self.kernel is not None and self._in_kernel_dual():
+        if self.kernel is not None and self._has_kernel_dual():
             return "kernel"
         if self.loss != "hinge" or ties:
             return "ramp" if ties else self.loss

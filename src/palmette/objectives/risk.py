@@ -122,7 +122,7 @@ class Risk:
         """
         if "whole" not in self.placed:
             self.placed["whole"] = self.executor.place([self._on(self.samples)])
-        own = self.surrogate, self._cut
+        own = self.surrogate, self.regularizer, self._cut
         placed = self.placed["whole"]
         return run_telling(self.executor, _in_sequence, placed, self.structure, own, function, *broadcast)[0]
 
@@ -242,16 +242,17 @@ def _in_sequence(
     problem: Risk,
     state: State,
     structure: Structure,
-    own: tuple[Any, Any],
+    own: tuple[Any, Any, Any],
     function: Callable[..., Any],
     *broadcast: Any,
 ) -> Any:
-    surrogate, cut = own
+    surrogate, regularizer, cut = own
     if cut is not None:
         if problem._cache.get("cut") != cut:
             problem._cache.update(cut=cut, pieces=problem.pieces(*cut))
         problem = problem._cache["pieces"]
-    return function(problem._with(structure=structure, surrogate=surrogate), state, *broadcast)
+    own_problem = problem._with(structure=structure, surrogate=surrogate, regularizer=regularizer)
+    return function(own_problem, state, *broadcast)
 
 
 def _count(problem: Risk, state: State) -> int:

@@ -52,7 +52,6 @@ LOSSES = {
     "rescaled hinge": {"convex", "polyhedral", "l2"},
     "soft_hinge": {"convex", "smooth", "l2"},
     "ramp": {"difference", "l2"},
-    "kernel": {"kernel"},
     "perceptron": {"mistakes"},
     "Plackett-Luce": {"convex", "smooth", "l2"},
 }
@@ -67,8 +66,8 @@ def serving(loss: str, structure: Structure) -> list[str]:
     >>> serving("ramp", Chain())
     ['auto', 'cccp', 'pegasos', 'stochastic', 'subgradient']
     """
-    if loss == "kernel":
-        return ["auto", "frank_wolfe", "kernel_frank_wolfe"]
+    if loss == "kernel":  # the dual of the hinge with a kernel, or its features with any solver of the hinge
+        return sorted({*serving("hinge", structure), "kernel_frank_wolfe"} - {"linear_program"})
     names = {name for name in HOME if _OF_LOSSES.intersection(solver_class(name)().needs) <= LOSSES[loss]}
     if loss != "perceptron":
         names.add("auto")
