@@ -446,7 +446,7 @@ def test_what_all_models_read(two_models, tagging):
         ({"combine": "votes"}, "combine must be 'marginals' or 'scores'"),
         ({"models": []}, "needs a complex and at least one simple model"),
         ({"models": "unfitted"}, r"models\[1\] must be a fitted learner"),
-        ({"models": "swapped"}, r"models\[0\] has single labels \(Multiclass\)"),
+        ({"models": "swapped"}, r"models\[0\] has single labels \(Multiclass\), .*: give the model of several"),
         ({"models": "labels"}, "does not know the label"),
     ],
 )

@@ -79,36 +79,30 @@ def kept(own: FeatureMap, n_columns: int, scorer: Any) -> Keep:
 
 def refuse_settings(model: Any) -> None:
     """Settings that do not go with a map, which makes features of its own."""
-    states = settings_of(model, "encoding").states
-    given = {
-        "warm_start": model.warm_start or None,
-        "edge_features": getattr(model, "edge_features", None),
-        "edge_kernel": settings_of(model, "kernel_options").edge_kernel,
-        "states": None if states in ("auto", "all") else states,
-    }
-    for name, value in given.items():
-        if value is not None:
+    for name, given in (
+        ("warm_start", bool(model.warm_start)),
+        ("edge_features", getattr(model, "edge_features", None) is not None),
+        ("edge_kernel", settings_of(model, "kernel_options").edge_kernel is not None),
+        ("states", settings_of(model, "encoding").states not in ("auto", "all")),
+    ):
+        if given:
             raise MissingCapability(
-                f"{name}={value!r} does not go with kernel={model.kernel!r}, which makes features of its own: leave "
-                f"{name} out, or use kernel=None"
+                f"{name} does not go with kernel={model.kernel!r}, which makes features of its own, dense and without "
+                f"names, anew in every fit: leave {name} out"
             )
 
 
 def refuse_coordinates(model: Any) -> None:
     """Settings that speak of single weights, which a kernel does not have."""
+    maps = "kernel=Nystroem(...) or "
     for name, default in (
         ("l1", 0.0), ("regularizer", None), ("edge_features", None), ("warm_start", False), ("l2_bias", None),
     ):  # fmt: skip
         value = getattr(model, name, default)
         if value != default:
-            others = (
-                "kernel=None"
-                if name in ("edge_features", "warm_start")
-                else "kernel=Nystroem(...) or kernel=None"
-            )
             raise MissingCapability(
                 f"{name}={value!r} needs weights of features, and kernel={model.kernel!r} has none: leave {name} out, "
-                f"or use {others}"
+                f"or use {maps if name in ('l1', 'regularizer', 'l2_bias') else ''}kernel=None"
             )
     if settings_of(model, "kernel_options").edge_kernel is not None and not model._in_kernel_dual():
         own = settings_of(model, "kernel_options").edge_kernel
