@@ -161,3 +161,25 @@ def test_a_real_signal_leaves_a_fitted_model():
         [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=300
     )
     assert done.stdout.split() == ["interrupted", "True", "True", "50"], done.stderr
+
+
+def test_dual_variables_of_half_a_visit_prove_nothing(monkeypatch):
+    """Ctrl-C may come where mass was added to one labeling and not yet taken from another."""
+    from palmette.solvers import kernel_frank_wolfe
+
+    X, y = points()
+    optimum = SSVM(Multiclass(), l2=1.0, tol=1e-4, kernel=RBF(1.0)).fit(X, y).objective_
+    visit_all = kernel_frank_wolfe.visit_all
+
+    def interrupted(problem, active, *settings):
+        visit_all(problem, active, *settings)
+        if active.epoch < 2:
+            return 0
+        active.loss += 10.0
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(kernel_frank_wolfe, "visit_all", interrupted)
+    model = SSVM(Multiclass(), l2=1.0, tol=1e-4, kernel=RBF(1.0))
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    assert model.result_.lower <= optimum <= model.objective_

@@ -523,3 +523,18 @@ def test_too_few_rounds_warn(rng):
     with pytest.warns(ConvergenceWarning, match="cccp stopped after 1 round .* at objective"):
         model = SSVM(Multiclass(), loss="ramp", C=10.0, max_iter=1).fit(X, y)
     assert model.result_.reason == "max_iter" and len(model.result_.rounds) == 2
+
+
+def test_a_round_that_is_far_from_solved_is_no_convergence(rng):
+    """It gains little because of its solver, whose own bound says that there is more to gain."""
+    X, y, _ = noisy_points(rng, n=40)
+    unsolved = CCCP(inner="pegasos", tol=1e-5, start="zero", inner_iter=3)
+    with pytest.warns(
+        ConvergenceWarning, match=r"\(inner solver\).*Increase inner_iter or tol, or use inner='bundle'"
+    ):
+        result = SSVM(Multiclass(), loss="ramp", l2=1.0, solver=unsolved).fit(X, y).result_
+    assert not result.converged and result.reason == "inner solver"
+    solved = SSVM(Multiclass(), loss="ramp", l2=1.0, solver=CCCP(inner="bundle", tol=1e-5, start="zero")).fit(
+        X, y
+    )
+    assert solved.result_.converged

@@ -228,8 +228,8 @@ class SSVM(KernelEstimator):
                     return solver.solve(problem)
                 raise MissingCapability(
                     f"{type(solver).__name__} continues from its dual variables, and this model does not have them (it "
-                    "was loaded, or fitted by another solver or with warm_start=False): use solver='bundle', or fit "
-                    "from scratch"
+                    "was loaded, interrupted, or fitted by another solver or with warm_start=False): use "
+                    "solver='bundle', or fit from scratch"
                 )
             return solver.solve(problem, state=solver.restart(problem, self.result_.state))
         return solver.solve(problem, w0=start)

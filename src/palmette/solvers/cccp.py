@@ -17,14 +17,15 @@ from palmette.objectives.risk import Tangent
 from palmette.registry import register
 from palmette.solvers.block_ascent import BlockAscent
 from palmette.solvers.bundle import Bundle
-from palmette.solvers.driver import ESTIMATE, Driven, Recorder, conclude, outcome
-from palmette.solvers.maxima import silent_inexact
+from palmette.solvers.driver import DOUBTFUL, ESTIMATE, Driven, Recorder, conclude, outcome
+from palmette.solvers.maxima import INEXACT, silent_inexact
 from palmette.solvers.multiclass_dual import NEEDS, MulticlassDual, suits
 from palmette.solvers.registry import make_solver
 
 STARTS = ("auto", "convex", "structure", "zero")
 ROUGHLY = 0.03  # relative gap to which the convex problem of the start is solved
 GAIN = 0.3  # a round ends when it has gained this share of what its convex problem may still gain
+UNSOLVED = "inner solver"  # a round gained little, and its convex problem had more to give
 NOTHING = 1e-9  # share of the first objective that counts as 0, which a relative decrease never reaches
 SCALES = 2.0 ** np.arange(-6, 11)  # tried on a start of which only the direction is known
 
@@ -124,7 +125,8 @@ class CCCP(Driven):
     max_iter : int
         Rounds.
     tol : float
-        The run stops when a round decreases J by less, relatively; also the relative gap of the convex problems.
+        The run stops when a round decreases J by less, relatively; also the relative gap of the convex problems. A run
+        whose last convex problem has a gap above ``10 tol`` is not converged (``reason="inner solver"``).
     inner : {"auto", "bundle", "dual"}, name of a solver or solver object
         What solves the convex problems: the bundle method, or the dual of the multiclass hinge
         (:class:`~palmette.solvers.MulticlassDual`, whose variables are kept from round to round likewise); "auto" is
@@ -186,7 +188,8 @@ class CCCP(Driven):
                 if rounds.stopped:
                     reason = "callback"
                 elif before - rounds.value <= max(self.tol * abs(rounds.value), least):
-                    reason = ESTIMATE + "relative decrease over 1 round"
+                    unsolved = rounds.left > DOUBTFUL * max(self.tol * abs(rounds.value), least)
+                    reason = UNSOLVED if unsolved else ESTIMATE + "relative decrease over 1 round"
                 elif n_rounds == self.max_iter:
                     reason = "max_iter"
         except KeyboardInterrupt as stop:
@@ -201,6 +204,8 @@ class CCCP(Driven):
 
     def remedy(self, problem: Any, reason: str) -> str:
         """What helps a run that did not converge."""
+        if reason == UNSOLVED:
+            return "Increase inner_iter or tol, or use inner='bundle'."
         return "Increase max_iter or tol."
 
     def _inner(self, convex: Any) -> Inner:
@@ -243,6 +248,8 @@ class _Rounds:
         The present weights.
     value : float
         The objective ``A - B + penalty`` there.
+    left : float
+        What the convex problem of the last round may still gain, as far as that is known; NaN where maxima are inexact.
     ends : list of int
         Places in the history where a tangent was taken.
     """
@@ -256,7 +263,7 @@ class _Rounds:
         self.w = np.zeros(convex.n_params)
         samples = convex.samples  # without a concave part, targets are the true outputs
         self.tangent = Tangent(0.0, np.zeros_like(self.w), samples.codes, np.ones(len(samples.weight)))
-        self.value = np.inf
+        self.value, self.left = np.inf, np.nan
         self._convex_value: float | None = None  # of A + penalty at the current weights
 
     def begin(self, w: np.ndarray, solve_convex: bool) -> None:
@@ -315,6 +322,7 @@ class _Rounds:
             if known is None or result.primal <= known:  # then it is no worse for the loss itself
                 self.w = result.w
             raise stop
+        self.left = np.nan if result.reason == INEXACT else result.gap
         self.w, self._convex_value = result.w, result.primal + float(self.tangent.slope @ result.w)
 
 

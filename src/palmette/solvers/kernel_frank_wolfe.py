@@ -109,7 +109,9 @@ class KernelFrankWolfe(Driven):
         """A certificate of the last variables, which stay as they are."""
         if reason not in ASKED or run.active.checked == run.active.epoch:
             return None
-        run.best = certified(problem, run.active.copy(), run.best)
+        found = certified(problem, run.active.copy(), run.best)
+        # in the middle of a visit masses and losses do not belong together, and prove nothing
+        run.best = found._replace(lower=run.best.lower) if reason == "interrupted" else found
         return Progress(run.best.primal, run.best.lower)
 
     def weights(self, problem: KernelProblem, run: KernelRun) -> np.ndarray:

@@ -59,10 +59,10 @@ class Proximal(Driven):
     Real-valued columns are scaled (:mod:`palmette.solvers.scaling`), which changes the iterates, not the objective.
 
     A run stops when the proven gap is at most ``tol`` times the objective (``reason="gap"``) or, where weights without
-    L2 leave no bound, when the shortest subgradient is at most ``tol`` times that of the start (``"subgradient"``),
-    both checked every ten iterations. When no step decreases the objective any more it stops with ``"machine
-    precision"`` if it has arrived, else, not converged, with ``"line search"``: the gradient is then wrong. The result
-    is the best point met.
+    L2 leave no bound, when the shortest subgradient is at most ``tol`` times that of the start (``"subgradient"``);
+    bound and subgradient are computed every ten iterations. When no step decreases the objective any more it stops with
+    ``"machine precision"`` if it has arrived, else, not converged, with ``"line search"``: the gradient is then wrong.
+    The result is the best point met.
 
     With a ``Decomposition`` every iteration cuts the samples again and takes the values and gradients it needs on
     these pieces. There is no fixed objective then: ``primal`` is that of the epoch, ``gap`` is NaN, and the run stops
