@@ -26,6 +26,7 @@ from palmette import (
     Multiclass,
     Perceptron,
     Ranking,
+    SemiMarkov,
 )
 from palmette.datasets import make_chains, make_tagging
 from palmette.errors import MissingCapability
