@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import io
+import re
 import threading
+import warnings
 
 import numpy as np
 import pytest
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 
 import palmette
-from palmette import CRF, SSVM, UNKNOWN, Chain, Graph, Multiclass, Perceptron, SemiMarkov
+from palmette import CRF, SSVM, UNKNOWN, Chain, Graph, LossOptions, Multiclass, Perceptron, SemiMarkov
 from palmette.datasets import make_chains
 from palmette.errors import InfeasibleError, MissingCapability, ModelFileError
 from palmette.losses import Hamming, ZeroOne
@@ -146,6 +150,28 @@ def test_wrong_combinations_of_learner_and_solver(chains):
                 solver(**wrong)
     with pytest.raises(ValueError, match="rate must be a number > 0"):
         Stochastic(rate=0.0)
+
+
+@pytest.mark.parametrize(
+    ("learner", "solvers"),
+    [
+        (Perceptron(Chain()), ("lbfgs", "smo", "frank_wolfe", "dual")),
+        (SSVM(Chain(), loss_options=LossOptions(rescaling="slack")), ("lbfgs", "dual")),
+        (SSVM(Chain()), ("lbfgs", "dual")),
+        (CRF(Chain(), l2=1.0), ("smo", "frank_wolfe")),
+    ],
+)
+def test_solvers_named_in_a_refusal_are_not_refused(chains, learner, solvers):
+    X, Y = chains[0][:6], chains[1][:6]
+    for solver in solvers:
+        with pytest.raises(MissingCapability) as refusal:
+            clone(learner).set_params(solver=solver).fit(X, Y)
+        named = re.findall(r"'(\w+)'", str(refusal.value).partition("use solver=")[2])
+        assert named
+        for other in named:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                clone(learner).set_params(solver=other, max_iter=2).fit(X, Y)
 
 
 def test_scores_that_are_no_numbers():

@@ -118,7 +118,7 @@ def test_anybody_can_read_it_with_the_standard_library():
         assert {info.compress_type for info in archive.infolist()} == {zipfile.ZIP_STORED}
         header = json.loads(archive.read("header.json"))
         np.testing.assert_array_equal(np.load(io.BytesIO(archive.read("arrays/w.npy"))), np.arange(1000.0))
-    assert header["format"] == FORMAT == 1
+    assert header["format"] == FORMAT == 2
     assert header["palmette"] == palmette.__version__
     assert header["kind"] == "crf" and header["header"] == {"l2": 1.0}
     assert header["arrays"][1] == {"name": "mask", "dtype": "|b1", "shape": [1, 2]}
@@ -199,12 +199,17 @@ def test_checksums_are_compared():
 
 def test_newer_format():
     with pytest.raises(
-        ModelFileError, match=r"format 7 is newer than this palmette reads \(1\): upgrade palmette"
+        ModelFileError, match=r"format 7 is newer than this palmette reads \(2\): upgrade palmette"
     ):
         read_model(with_header(format=7))
     newer = json.dumps({"format": 7}).encode()
     with pytest.raises(ModelFileError, match="upgrade palmette"):
         read_model(repacked({"header.json": newer, "weights.bin": b"new", "arrays/w.npy": None}))
+
+
+def test_older_format():
+    with pytest.raises(ModelFileError, match=r"format 1 is older than this .* \(2\): train the model again"):
+        read_model(with_header(format=1))
 
 
 @pytest.mark.parametrize("version", [0, -1, "1", None, True, 1.5])

@@ -13,10 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from palmette import CRF, SSVM, Chain, Encoding, Multiclass, Perceptron, SemiMarkov
+from palmette import CRF, SSVM, Chain, Encoding, Multiclass, Perceptron
 from palmette.cli import main
 from palmette.datasets import make_tagging
-from palmette.errors import MissingCapability
 from palmette.inspection import Explainer, NamedWeights, explain
 
 DOCUMENTATION = (Path(__file__).resolve().parents[2] / "docs" / "cli.md").read_text(encoding="utf-8")
@@ -190,12 +189,6 @@ def test_edge_features_and_triples_are_terms(fitted):
     terms = Explainer(model).compare(x, ["a"] * len(x), ["b"] * len(x))
     assert any(term.labels == ("a", "a", "a") for term in terms)
     assert any(len(weight.labels) == 3 for weight in NamedWeights(model).strongest_transitions(50)[0])
-
-
-def test_segments_are_refused_by_name():
-    model = CRF(SemiMarkov(2)).fit([[["x"], ["y"]]], [[(0, 2, "s")]])
-    with pytest.raises(MissingCapability, match="SemiMarkov"):
-        explain(model, [["x"]])
 
 
 @pytest.mark.parametrize("kind", ["names", "dense"])

@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
+from scipy.linalg import solve_triangular
 from sklearn.datasets import load_iris, load_wine
 
 import palmette
-from palmette import CRF, SSVM, Chain, KernelOptions, LossOptions, Multiclass
+from palmette import CRF, SSVM, Chain, Decomposition, KernelOptions, LossOptions, Multiclass, Perceptron
 from palmette.datasets import make_chains
 from palmette.errors import MissingCapability
 from palmette.kernels import RBF, Linear, Nystroem, Polynomial
@@ -44,7 +45,7 @@ def test_factor_is_exact_whatever_the_rank(n, rank, seed):
     np.testing.assert_allclose(factor.features @ factor.features.T, gram, atol=1e-8 * top)
     weights = rng.normal(size=(factor.features.shape[1], 3))
     wanted = factor.features @ weights
-    found = gram @ factor.coefficients(weights)
+    found = gram[:, factor.pivots] @ solve_triangular(factor.corner, weights, trans="T", lower=True)
     np.testing.assert_allclose(found, wanted, atol=1e-5 * max(np.abs(wanted).max(initial=0.0), 1e-300))
 
 
@@ -141,10 +142,14 @@ def test_what_cannot_be_done_is_named(wine):
     for options, message in (
         ({"kernel_options": KernelOptions(cache_size=0.05)}, r"needs 0.13 MB for 89 distinct rows.*Nystroem"),
         ({"l1": 0.1}, "l1=0.1 needs weights of features"),
-        ({"warm_start": True}, "warm_start=True needs weights"),
+        ({"warm_start": True}, "warm_start=True needs weights.*or use kernel=None$"),
     ):
         with pytest.raises(MissingCapability, match=message):
             CRF(Multiclass(), kernel="rbf", **options).fit(X, y)
+    with pytest.raises(
+        MissingCapability, match=r"^warm_start does not go with kernel=Nystroem\(\).*leave warm_start out$"
+    ):
+        CRF(Multiclass(), kernel=Nystroem(), warm_start=True).fit(X, y)
     with pytest.raises(MissingCapability, match=r"edge_kernel=.* goes with loss='hinge'"):
         SSVM(Chain(), loss="ramp", kernel="rbf", kernel_options=KernelOptions(edge_kernel="rbf")).fit(
             [X], [y.tolist()]
@@ -173,3 +178,11 @@ def test_callbacks_see_a_model_of_the_rows_as_given(rng):
     look.sees_model = True
     fitted = SSVM(Multiclass(), kernel="rbf", loss="ramp", callbacks=[look]).fit(X, y)
     assert len(seen) == len(fitted.result_.history) and 0.5 <= max(seen) <= 1.0
+
+
+def test_a_size_of_pieces_is_chosen_on_rows_that_are_mapped_once():
+    X, y = make_chains(12, n_features=3, random_state=0)
+    model = Perceptron(Chain(), kernel=Nystroem(RBF(gamma=0.5), 5), regularizer=Decomposition("auto")).fit(
+        X, y
+    )
+    assert set(model.decomposition_scores_) == set(Decomposition.SIZES)

@@ -525,7 +525,7 @@ def test_edge_kernels_of_both_ends(words):
             ValueError,
             "edge_kernel='cubic' is unknown",
         ),
-        ({"kernel": Nystroem()}, MissingCapability, "do not go with kernel=Nystroem"),
+        ({"kernel": Nystroem()}, MissingCapability, "edge_kernel does not go with kernel=Nystroem"),
     ):
         items = "structure" in options
         inputs = (np.concatenate(X), np.concatenate(Y)) if items else (X, Y)

@@ -89,8 +89,6 @@ class Structure(BaseEstimator):
     """Whether edges can be dropped one by one and leave labels (``Decomposition``); a subclass says so anew."""
     compares_rows: ClassVar[bool] = False
     """Whether only differences between the rows of a sample matter: what all of them share changes no output."""
-    adds_models: ClassVar[bool] = False
-    """Whether potentials of two models on the same inputs can be added, ``theta.plus(other.relabelled(...))``."""
     default_loss: ClassVar[Any] = "zero_one"
     """The task loss that fits: a name, or an object with ``bind(structure, classes)``."""
     usual_share: ClassVar[float | None] = None
@@ -168,6 +166,10 @@ class Structure(BaseEstimator):
         known = [sum(label is not UNKNOWN for label in labels) for labels in true]
         return np.array(right, float), np.array(known, float)
 
+    def units(self, codes: np.ndarray, labels: Sequence[Any]) -> list[tuple[slice, Any]]:
+        """What an explanation of the output of one sample is about: rows, and what they are in the output."""
+        return [(slice(t, t + 1), labels[code]) for t, code in enumerate(codes.tolist())]
+
     # -- how training goes --------------------------------------------------------------------------------------
 
     def telling(self) -> contextlib.AbstractContextManager[Any]:
@@ -196,6 +198,10 @@ class Structure(BaseEstimator):
     ) -> tuple[Batch, np.ndarray]:
         """The inputs in pieces that a decomposition draws for this epoch, and the sample of each piece."""
         return samples.batch.in_pieces(decomposition, seed, epoch)
+
+    def adds(self, other: Structure) -> bool:
+        """Whether potentials of a model of the other structure can be added: ``theta.plus(theirs.relabelled(...))``."""
+        return False
 
     def output_offsets(self, sized: Any) -> np.ndarray:
         """Where the codes of each sample start and stop, int64 (n_samples + 1,), from potentials or from a batch."""

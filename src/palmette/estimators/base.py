@@ -81,7 +81,7 @@ class StructuredEstimator(Guidance, Predictions, PersistenceMixin, BaseEstimator
         data, scorer, kept = self._lay_out(given)
         start = self._warm_weights(data, scorer)
         encoded = time.perf_counter()
-        decomposition = settle_size(self, decomposition, data)
+        decomposition = settle_size(self, decomposition, given)  # whose copies map rows themselves
         penalty = self._regularizer(scorer, data)
         if groups is not None:
             penalty = groups.bind(penalty, scorer, data.encoder)

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from palmette.contracts.structure import Structure, require
 from palmette.data.batch import Batch
 from palmette.data.outside import checked_csr
 from palmette.data.sequences import listed
 from palmette.estimators.base import StructuredEstimator
-from palmette.estimators.blocks import Answer, best_codes, marginals
-from palmette.estimators.training import without_empty
+from palmette.estimators.blocks import Answer, best_codes, marginals, node_scores
+from palmette.estimators.training import given_labels, without_empty
 from palmette.features.encoded import EncodedInputs
 from palmette.features.kinds import samples_of
-from palmette.metrics.accuracy import token_accuracy
 
 if TYPE_CHECKING:
     from palmette.contracts.structure import Structure
@@ -34,12 +34,14 @@ class CombinedDecoder(BaseEstimator):
 
     * ``combine="marginals"``: ``f_complex(x, y) + weight sum_t log p_simple(y_t | x)``, the product of the complex
       model and the simple model's probabilities of single labels;
-    * ``combine="scores"``: ``f_complex(x, y) + weight f_simple(x, y)``, transitions included; for chains.
+    * ``combine="scores"``: ``f_complex(x, y) + weight f_simple(x, y)``, transitions included.
 
-    Marginals may be combined on any structure with labels at positions: chains, segments, graphs.
+    Marginals may be combined on all structures with labels that have sums over outputs. Scores may be combined on all
+    structures, where the models have the same one: ``Chain``, ``Multiclass``, ``Graph``, ``SemiMarkov`` of one
+    ``max_length``, ``Ranking`` of the same ``position_weights``.
 
-    Both are exact: the simple model is added to the potentials of the complex one. Whatever the complex model's
-    structure forbids stays forbidden.
+    Both are exact wherever prediction is: the simple model is added to the potentials of the complex one. Whatever the
+    complex model's structure forbids stays forbidden.
 
     Parameters
     ----------
@@ -82,19 +84,30 @@ class CombinedDecoder(BaseEstimator):
         self._checked()
         return [model.encode(own) for model, own in zip(self.models, self._inputs(X))]
 
-    def predict(self, X: Any) -> list[list[Any]]:
-        """Best output of every sample; ``[]`` for an empty sequence."""
-        codes, offsets = self._answers(X, best_codes)
+    def predict(self, X: Any) -> Any:
+        """Best output of every sample, as the complex model would return it; ``[]`` for an empty sequence."""
+        codes, _, offsets = self._answers(X, best_codes)
         return self.models[0]._decode(codes, offsets)
 
-    def predict_marginals(self, X: Any) -> list[np.ndarray]:
+    def predict_marginals(self, X: Any) -> Any:
         """Probability of every label at every position under ``p(y) ~ exp(f_complex + weight ...)``."""
-        node, offsets = self._answers(X, marginals)
-        return [node[a:b] for a, b in zip(offsets[:-1], offsets[1:])]
+        self._checked()
+        require(self.models[0].structure, ("expectation",), user="predict_marginals", remedy="Use predict.")
+        return self._by_row(X, marginals)
+
+    def row_scores(self, X: Any) -> Any:
+        """Scores that all models together give to the rows of every sample; a ``Ranking`` sorts by them."""
+        return self._by_row(X, node_scores)
 
     def score(self, X: Any, y: Any) -> float:
-        """Share of positions with the right label."""
-        return token_accuracy(listed(y), self.predict(X))
+        """Share of positions with the right label; of a ``Ranking`` the mean NDCG."""
+        self._checked()
+        model, inputs = self.models[0], self.encode(X)
+        y = given_labels(listed(y), model.structure.layout)
+        right, total = model.structure.measure(_Answering(self, inputs), inputs[0], y)
+        if not total.sum():
+            raise ValueError("score needs at least one position: X has none")
+        return float(right.sum() / total.sum())
 
     def tuned(
         self,
@@ -120,7 +133,14 @@ class CombinedDecoder(BaseEstimator):
         """The labels, as the complex model has them."""
         return self.models[0].classes_
 
-    def _answers(self, X: Any, answer: Answer) -> tuple[np.ndarray, np.ndarray]:
+    def _by_row(self, X: Any, answer: Answer) -> Any:
+        node, offsets, _ = self._answers(X, answer)
+        if self.models[0].structure.layout == "items":
+            return node
+        return [node[a:b] for a, b in zip(offsets[:-1], offsets[1:])]
+
+    def _answers(self, X: Any, answer: Answer) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """What answers for all samples, and the offsets of their rows and of their codes."""
         weights = self._checked()
         model, *others = self.models
         own, *inputs = self._inputs(X)
@@ -130,14 +150,16 @@ class CombinedDecoder(BaseEstimator):
         parts = [
             make(other, given, batch, _places(model, other), weight)
             for other, given, weight in zip(others, inputs, weights)
+            if weight  # what a simple model forbids is allowed where it has no weight
         ]
 
         found = model._run(
             batch, np.flatnonzero(keep), _combined, answer,
             own=lambda samples, rows: ([part(samples, rows) for part in parts],),
         )  # fmt: skip
-        empty = np.empty((0, len(model.classes_)))
-        return (np.concatenate(found) if found else empty), whole.offsets
+        empty = np.empty((0, len(model.classes_)) if model.structure.labelled else 0)
+        offsets = model.structure.output_offsets(whole)
+        return (np.concatenate(found) if found else empty), whole.offsets, offsets
 
     def _inputs(self, X: Any) -> list[Any]:
         """What each model reads; an iterator, which only one of them could read, becomes a list."""
@@ -148,10 +170,11 @@ class CombinedDecoder(BaseEstimator):
                 )
             return list(X)
         X = listed(X)
-        joined = {"sequences": X}
-        if any(model.structure.layout == "items" for model in self.models):
-            joined["items"] = _positions(X)
-        return [joined[model.structure.layout] for model in self.models]
+        layouts = [model.structure.layout for model in self.models]
+        if len(set(layouts)) == 1:
+            return [X] * len(layouts)
+        positions = _positions(self.models[0].structure.admit(X))
+        return [X if layout == layouts[0] else positions for layout in layouts]
 
     def _checked(self) -> list[float]:
         """The weights of the simple models, once everything has been found to fit together."""
@@ -166,18 +189,7 @@ class CombinedDecoder(BaseEstimator):
                 raise ValueError(
                     f"models[{k}] must be a fitted learner of palmette, got {model!r}: fit it first"
                 )
-            name = type(model.structure).__name__
-            if not model.structure.can("expectation") or not (
-                model.structure.adds_models or self.combine == "marginals"
-            ):
-                raise ValueError(
-                    f"models[{k}] has the structure {name}; CombinedDecoder joins models with probabilities of labels, "
-                    "and combine='scores' those of chains"
-                )
-            if model.structure.layout == "items" and (k == 0 or self.combine == "scores"):
-                raise ValueError(
-                    f"models[{k}] has single labels ({name}); it can only be a simple model, with combine='marginals'"
-                )
+            self._check_structure(k, model.structure)
         n = len(self.models) - 1
         weights = [self.weight] * n if isinstance(self.weight, Real) else list(self.weight)
         if len(weights) != n:
@@ -186,6 +198,53 @@ class CombinedDecoder(BaseEstimator):
             if isinstance(weight, bool) or not isinstance(weight, Real) or not 0.0 <= float(weight) < np.inf:
                 raise ValueError(f"weight must be a finite number >= 0, got {weight!r}")
         return [float(weight) for weight in weights]
+
+    def _check_structure(self, k: int, structure: Structure) -> None:
+        """Refuse a model whose structure does not go with that of the complex model."""
+        first = self.models[0].structure
+        if self.combine == "scores":
+            if not first.adds(structure):
+                raise ValueError(
+                    f"models[{k}] has the structure {structure!r}, models[0] {first!r}: their scores have no sum that "
+                    "is a score of one structure. Use models of one structure, or combine='marginals'"
+                    if structure.can("expectation") and first.labelled
+                    else f"models[{k}] has the structure {structure!r}, models[0] {first!r}: their scores have no sum "
+                    "that is a score of one structure. Use models of one structure"
+                )
+        elif not (structure.labelled and structure.can("expectation")):
+            raise ValueError(
+                f"models[{k}] has the structure {structure!r}, which has no probabilities of labels: use "
+                "combine='scores'"
+            )
+        elif first.layout == "items" != structure.layout:
+            raise ValueError(
+                f"models[0] has single labels ({type(first).__name__}), and models[{k}] has samples of several "
+                "positions: give the model of several positions first"
+            )
+
+
+class _Answering(NamedTuple):
+    """A decoder with its inputs, in the place of a model."""
+
+    decoder: CombinedDecoder
+    inputs: list[EncodedInputs]
+
+    @property
+    def codec_(self) -> Any:
+        """Of the complex model."""
+        return self.decoder.models[0].codec_
+
+    def encode(self, X: Any) -> EncodedInputs:
+        """The inputs of the complex model."""
+        return self.inputs[0]
+
+    def predict(self, X: Any) -> Any:
+        """Best outputs of the inputs."""
+        return self.decoder.predict(self.inputs)
+
+    def row_scores(self, X: Any) -> Any:
+        """Scores of rows of the inputs."""
+        return self.decoder.row_scores(self.inputs)
 
 
 def _places(model: Any, other: Any) -> np.ndarray:
@@ -244,10 +303,10 @@ def _log_marginals(other: Any, X: Any, batch: Batch, place: np.ndarray, weight: 
 
 
 def _positions(X: Any) -> Any:
-    """The positions of all sequences as one table."""
+    """The positions of all sequences, or the nodes of all graphs, as one table."""
     if isinstance(X, EncodedInputs):
         return X  # which the model refuses unless it made them
-    samples = samples_of(X)
+    samples = [getattr(sample, "nodes", sample) for sample in samples_of(X)]
     if samples and all(isinstance(sample, np.ndarray) for sample in samples):
         return np.concatenate(samples)
     if any(hasattr(sample, "tocsr") for sample in samples):

@@ -79,20 +79,22 @@ def kept(own: FeatureMap, n_columns: int, scorer: Any) -> Keep:
 
 def refuse_settings(model: Any) -> None:
     """Settings that do not go with a map, which makes features of its own."""
-    if (
-        model.warm_start
-        or getattr(model, "edge_features", None) is not None
-        or settings_of(model, "kernel_options").edge_kernel is not None
-        or settings_of(model, "encoding").states not in ("auto", "all")
+    for name, given in (
+        ("warm_start", bool(model.warm_start)),
+        ("edge_features", getattr(model, "edge_features", None) is not None),
+        ("edge_kernel", settings_of(model, "kernel_options").edge_kernel is not None),
+        ("states", settings_of(model, "encoding").states not in ("auto", "all")),
     ):
-        raise MissingCapability(
-            "warm_start, edge_features, edge_kernel and states do not go with "
-            f"kernel={model.kernel!r}, which makes features of its own"
-        )
+        if given:
+            raise MissingCapability(
+                f"{name} does not go with kernel={model.kernel!r}, which makes features of its own, dense and without "
+                f"names, anew in every fit: leave {name} out"
+            )
 
 
 def refuse_coordinates(model: Any) -> None:
     """Settings that speak of single weights, which a kernel does not have."""
+    maps = "kernel=Nystroem(...) or "
     for name, default in (
         ("l1", 0.0), ("regularizer", None), ("edge_features", None), ("warm_start", False), ("l2_bias", None),
     ):  # fmt: skip
@@ -100,7 +102,7 @@ def refuse_coordinates(model: Any) -> None:
         if value != default:
             raise MissingCapability(
                 f"{name}={value!r} needs weights of features, and kernel={model.kernel!r} has none: leave {name} out, "
-                f"or use kernel=Nystroem(...) or kernel=None"
+                f"or use {maps if name in ('l1', 'regularizer', 'l2_bias') else ''}kernel=None"
             )
     if settings_of(model, "kernel_options").edge_kernel is not None and not model._in_kernel_dual():
         own = settings_of(model, "kernel_options").edge_kernel

@@ -126,7 +126,8 @@ class Perceptron(KernelEstimator):
         if self.kernel is not None:
             raise MissingCapability(
                 f"partial_fit sees one batch at a time, and kernel={self.kernel!r} compares with all training rows: "
-                "use fit, or a pipeline of palmette.kernels.Nystroem and Perceptron"
+                "use fit, or map the rows first (palmette.kernels.Nystroem(kernel).fit(rows).transform) and leave "
+                "kernel out"
             )
         encoding = settings_of(self, "encoding")
         if encoding.min_count != 1:

@@ -148,7 +148,7 @@ def _check_given(path: Any, params: Any, functions: dict[str, Any]) -> None:
         if not alike:
             raise ModelFileError(
                 f"{path}: the model uses {name}={called}, a function or made of one, and model files hold no code: "
-                f"give it again, palmette.load(path, {name}={called})"
+                f"give it again, palmette.load(path, {name}={'Nystroem(...)' if called == 'Nystroem' else called})"
             )
     for name, given in functions.items():
         if given is not None and name not in missing:

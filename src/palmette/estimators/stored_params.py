@@ -59,9 +59,9 @@ def _stored(name: str, value: Any, may_be_code: bool) -> Any:
         return {"list": [stored_value(name, v) for v in value]}
     if name == "random_state":
         return None
+    other = "pickle the model" if callable(value) else "register its class (palmette.register)"
     raise TypeError(
-        f"{name}={value!r} cannot be saved in a model file; set it to a plain value before saving, or register its "
-        "class (palmette.register)"
+        f"{name}={value!r} cannot be saved in a model file; set it to a plain value before saving, or {other}"
     )
 
 

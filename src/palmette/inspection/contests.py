@@ -16,16 +16,21 @@ class Term:
 
     Parameters
     ----------
-    kind : {"feature", "bias", "transition", "edge feature"}
+    kind : str
+        "feature", "bias", "transition" or "edge feature"; of graphs also "factor"; of segments also "begin" and "end"
+        (features of the first and last position), "length" and "segment feature".
     position : int
         Where it stands; of a transition or edge feature, its right end.
     name : str
-        Of the feature; empty for transitions.
+        Of the feature; empty for transitions; the length, or the kind of factor.
     labels, rival_labels : tuple
-        The label there in the winning and in the rival output; a pair (or triple) for transitions and edge features.
+        The label there in the winning and in the rival output; a pair (or triple) for transitions and edge features;
+        empty where an output has nothing there, such as a boundary.
     value : float
         Of the feature; 1 for bias and transitions.
     weight, rival_weight : float
+    places : tuple of int
+        All positions that it speaks of.
     """
 
     kind: str
@@ -36,6 +41,7 @@ class Term:
     value: float
     weight: float
     rival_weight: float
+    places: tuple[int, ...] = ()
 
     @property
     def contribution(self) -> float:
@@ -47,6 +53,7 @@ class Term:
         return {
             "kind": self.kind,
             "position": self.position,
+            "places": list(self.places),
             "name": self.name,
             "labels": [str(label) for label in self.labels],
             "rival_labels": [str(label) for label in self.rival_labels],
@@ -65,7 +72,7 @@ class Contest:
     ----------
     position : int
     label : label
-        The predicted one.
+        The predicted one; of a ``SemiMarkov`` the predicted segment ``(start, stop, label)``.
     rival : label or None
         The one it is compared with; None where no other output is possible, the margin then being infinite.
     rival_output : list of labels
@@ -75,7 +82,8 @@ class Contest:
     terms : tuple of Term
         Strongest contribution first.
     probability, rival_probability : float
-        Marginals of the two labels under ``p(y) ~ exp f(x, y)``.
+        Marginals of the two labels (of segments: that the positions have these labels and boundaries) under
+        ``p(y) ~ exp f(x, y)``.
     """
 
     position: int
@@ -116,7 +124,7 @@ class Explanation:
     calibrated : bool
         Whether probabilities are those of a CRF; of other learners they only rank.
     contests : tuple of Contest
-        One per position.
+        One per position, or per segment.
     """
 
     labels: list[Any]
@@ -148,7 +156,9 @@ class Explanation:
         truth : sequence of labels, optional
             True labels, named where the predicted one differs.
         """
-        words = [f"#{t}" for t in range(1, len(self.labels) + 1)] if tokens is None else list(tokens)
+        rows = [place for c in self.contests for term in c.terms for place in (c.position, *term.places)]
+        n = max([len(self.labels), *(row + 1 for row in rows), *(c.position + 1 for c in self.contests)])
+        words = [f"#{t}" for t in range(1, n + 1)] if tokens is None else list(tokens)
         probability = f"probability {math.exp(self.log_probability):.4g}"
         unsure = "" if self.calibrated else " (not calibrated: the model is not a CRF)"
         blocks = [f"score {self.score:.4f}, {probability}{unsure}"]
@@ -158,11 +168,18 @@ class Explanation:
             word = words[contest.position].ljust(longest)
             over = f"{contest.label} over {_shown(contest.rival)}".ljust(wide)
             chances = f"p {contest.probability:.3f} : {contest.rival_probability:.3f}"
-            wrong = truth is not None and truth[contest.position] != contest.label
-            true = f"  true {truth[contest.position]}" if truth is not None and wrong else ""
+            true = "" if truth is None else _true(contest, truth)
             head = f"{word}  {over}  by {contest.margin:+.4f}  {chances}{true}"
             blocks.append("\n".join([head, *_lines(contest, top, words)]))
         return "\n\n".join(blocks)
+
+
+def _true(contest: Contest, truth: Sequence[Any]) -> str:
+    """What is true where the prediction is wrong."""
+    if isinstance(contest.label, tuple) and len(contest.label) == 3:  # a segment
+        return "" if contest.label in truth else "  not a true segment"
+    true = truth[contest.position]
+    return "" if true == contest.label else f"  true {true}"
 
 
 def _shown(rival: Any) -> str:
@@ -195,15 +212,21 @@ def describe(term: Term, position: int, words: Sequence[str]) -> tuple[str, str,
     >>> describe(Term("transition", 1, "", ("D", "N"), ("D", "V"), 1.0, 1.5, 0.25), 1, ["the", "dog"])
     ('transition', 'D > N +1.5, D > V +0.25', 'from the left')
     """
-    name = {"bias": "bias", "transition": "transition"}.get(term.kind, term.name)
+    name = {"feature": term.name, "edge feature": term.name}.get(
+        term.kind, f"{term.kind} {term.name}".strip()
+    )
     times = "" if term.value == 1.0 else f" = {term.value:.4g}"
-    ours, theirs = (" > ".join(map(str, labels)) for labels in (term.labels, term.rival_labels))
+    ours, theirs = (" > ".join(map(str, labels)) or "none" for labels in (term.labels, term.rival_labels))
     weights = f"{ours} {term.weight:+.4g}, {theirs} {term.rival_weight:+.4g}"
     where = f"at {words[term.position]}"
-    first = term.position - len(term.labels) + 1
-    if len(term.labels) == 1 and term.position == position:
+    n = max(len(term.labels), len(term.rival_labels))
+    first = term.position - n + 1
+    if n == 1 and term.position == position:
         where = ""
-    elif len(term.labels) > 1 and first <= position <= term.position:
+    elif n > 1 and term.places and term.places != (*range(first, term.position + 1),):  # of a graph
+        others = " and ".join(words[place] for place in term.places if place != position)
+        where = f"with {others}" if position in term.places else f"between {others}"
+    elif n > 1 and first <= position <= term.position:
         sides = {first: "to the right", term.position: "from the left"}
         where = sides.get(position, "around")
     return f"{name}{times}", weights, where

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
+from sklearn.utils.validation import check_is_fitted
 
-from palmette.data.batch import Batch, SparseRows
+from palmette.contracts.structure import can
+from palmette.data.batch import Batch
 from palmette.data.labels import UNKNOWN_CODE
 from palmette.errors import InfeasibleError, MissingCapability
 from palmette.estimators import CRF
 from palmette.features.encoded import EncodedInputs
 from palmette.inspection.contests import Contest, Explanation, Term
-from palmette.inspection.weights import NamedWeights
 
-NO_LABEL = -1  # the code of a true label that the model does not know, so that no output has it
+NO_LABEL = -2  # the code of a true label that the model does not know, so that no output has it
 
 
 def explain(model: Any, x: Any, *, against: Any = None, truth: Sequence[Any] | None = None) -> Explanation:
@@ -28,18 +29,20 @@ def explain(model: Any, x: Any, *, against: Any = None, truth: Sequence[Any] | N
         f(x, y) - f(x, y') = sum_t sum_a x_ta (w[a, y_t] - w[a, y'_t])          features and bias
                            + sum_t v[y_t, y_(t+1)] - v[y'_t, y'_(t+1)]          transitions
 
-    in which all that both outputs share cancels. Edge features and label triples give further terms, where the model
-    has them.
+    in which all that both outputs share cancels. Edge features, label triples, segments and factors give further terms,
+    where the model has them. Of a ``SemiMarkov`` there is one comparison per predicted segment, with the best output
+    that differs within its positions.
 
     Parameters
     ----------
     model : CRF, SSVM or Perceptron
-        Fitted, on ``Chain`` or ``Multiclass``.
-    x : one sequence (``Chain``), one row (``Multiclass``), or what ``model.encode`` makes of one of them
+        Fitted, on ``Chain``, ``Multiclass``, ``Graph`` or ``SemiMarkov``.
+    x : one sequence, one row (``Multiclass``), one graph, or what ``model.encode`` makes of one of them
     against : label, optional
         Compare with this label instead of the runner-up. Positions that have it are compared with their
-        runner-up.
+        runner-up. Of segments: with the best output in which a segment of this label begins there.
     truth : sequence of labels, optional
+        The true output, as for ``fit``.
         Compare with the true label where the predicted one is wrong; elsewhere with the runner-up.
 
     Returns
@@ -62,7 +65,7 @@ def explain(model: Any, x: Any, *, against: Any = None, truth: Sequence[Any] | N
 
 
 class Explainer:
-    """Explains samples of one model; the weights are looked up once.
+    """Explains samples of one model; names of features and labels are looked up once.
 
     Parameters
     ----------
@@ -79,14 +82,20 @@ class Explainer:
     """
 
     def __init__(self, model: Any) -> None:
+        check_is_fitted(model, "coef_")
         if not model.structure.labelled:
             raise MissingCapability(
                 f"explanations compare labels, and {type(model.structure).__name__} has none: the terms of a "
                 "document's score are its features times coef_"
             )
+        if not can(model.scorer_, "parts"):
+            raise MissingCapability(
+                f"explanations are sums over features, and the scores of {type(model.scorer_).__name__} are not: fit "
+                "with kernel=None"
+            )
         self.model = model
-        self.weights = NamedWeights(model)
-        self._codes = {label: code for code, label in enumerate(self.weights.labels)}
+        self.labels: tuple[Any, ...] = tuple(model.codec_.classes_)
+        self._codes = {label: code for code, label in enumerate(self.labels)}
 
     def explain(self, x: Any, *, against: Any = None, truth: Sequence[Any] | None = None) -> Explanation:
         """As :func:`explain`."""
@@ -96,26 +105,25 @@ class Explainer:
         wanted = self._wanted(against, truth, batch.n_rows)
         if not batch.n_rows:
             return Explanation([], 0.0, 0.0, isinstance(self.model, CRF), ())
-        theta = self._score(batch)
-        structure = self.model.structure_
-        best, sums = structure.best(theta), structure.expectation(theta)
-        codes, score, marginals = best.codes, float(best.values[0]), sums.counts.node
-        rows = _rows(batch)
-        contests = []
-        for t, code in enumerate(codes):
-            rival = self._rival(theta, t, code, wanted[t])
-            if rival is None:
+        theta, structure = self._score(batch), self.model.structure_
+        with structure.telling():
+            best, sums = structure.best(theta), structure.expectation(theta)
+            codes, score = best.codes, float(best.values[0])
+            contests = []
+            for rows, name in structure.units(codes, self.labels):
+                rival = self._rival(theta, rows, codes, wanted, against is not None)
+                chance = self._probability(theta, sums, rows, codes)
+                if rival is None:
+                    contests.append(Contest(rows.start, name, None, [], float("inf"), (), chance, 0.0))
+                    continue
+                other = next(n for own, n in structure.units(rival, self.labels) if rows.start < own.stop)
                 contests.append(
-                    Contest(t, self._label(code), None, [], float("inf"), (), float(marginals[t, code]), 0.0)
-                )
-                continue
-            margin = score - float(structure.score(theta, rival)[0])
-            contests.append(
-                Contest(
-                    t, self._label(code), self._label(rival[t]), self.model.codec_.decode(rival), margin,
-                    self._ranked(rows, codes, rival), float(marginals[t, code]), float(marginals[t, rival[t]]),
-                )
-            )  # fmt: skip
+                    Contest(
+                        rows.start, name, other, self.model.codec_.decode(rival),
+                        score - float(structure.score(theta, rival)[0]), self._ranked(batch, codes, rival), chance,
+                        self._probability(theta, sums, rows, rival),
+                    )
+                )  # fmt: skip
         labels = self.model.codec_.decode(codes)
         log_probability = score - float(sums.log_z[0])
         return Explanation(labels, score, log_probability, isinstance(self.model, CRF), tuple(contests))
@@ -123,13 +131,10 @@ class Explainer:
     def compare(self, x: Any, labels: Sequence[Any], rival: Sequence[Any]) -> tuple[Term, ...]:
         """Terms of ``f(x, labels) - f(x, rival)``, strongest first."""
         batch = self._batch(x)
-        pair = [np.array([self._code(label) for label in output], np.int32) for output in (labels, rival)]
-        for name, codes in zip(("labels", "rival"), pair):
-            if len(codes) != batch.n_rows:
-                raise ValueError(
-                    f"{name} has {len(codes)} labels, x has {batch.n_rows} positions; give one each"
-                )
-        return self._ranked(_rows(batch), *pair)
+        pair = [
+            self._given(output, batch.n_rows, name) for name, output in (("labels", labels), ("rival", rival))
+        ]
+        return self._ranked(batch, *pair)
 
     # -- inside -------------------------------------------------------------------------------------------------
 
@@ -139,97 +144,78 @@ class Explainer:
     def _score(self, batch: Batch) -> Any:
         return self.model.scorer_.score(self.model.coef_, batch)
 
-    def _label(self, code: int) -> Any:
-        return self.weights.labels[code]
-
     def _code(self, label: Any) -> int:
         if label not in self._codes:
-            known = ", ".join(map(str, self.weights.labels[:20]))
+            known = ", ".join(map(str, self.labels[:20]))
             raise ValueError(f"the model has no label {label!r}; it has {known}")
         return self._codes[label]
 
-    def _wanted(self, against: Any, truth: Sequence[Any] | None, n_rows: int) -> list[int | None]:
+    def _given(self, output: Sequence[Any], n_rows: int, name: str, strict: bool = True) -> np.ndarray:
+        """Codes of an output; of a label that the model does not know NO_LABEL, unless that is an error."""
+        if not self.model.structure.label_per_row:
+            return self.model.codec_.encode_outputs([output], np.array([n_rows]))
+        if len(output) != n_rows:
+            raise ValueError(f"{name} has {len(output)} labels, x has {n_rows} positions; give one each")
+        codes = [self._code(label) if strict else self._codes.get(label, NO_LABEL) for label in output]
+        return np.array(codes, np.int32)
+
+    def _wanted(self, against: Any, truth: Sequence[Any] | None, n_rows: int) -> np.ndarray | None:
         """For each position the code of the rival that was asked for, if any."""
         if truth is None:
-            return [None if against is None else self._code(against)] * n_rows
-        if len(truth) != n_rows:
-            raise ValueError(f"truth has {len(truth)} labels, x has {n_rows} positions; give one each")
-        return [self._codes.get(label, NO_LABEL) for label in truth]
+            return None if against is None else np.full(n_rows, self._code(against))
+        return self._given(truth, n_rows, "truth", strict=False)
 
-    def _rival(self, theta: Any, t: int, code: int, wanted: int | None) -> np.ndarray | None:
-        """Codes of the best output with another label at `t`, or with the wanted one; None if there is none."""
-        if wanted == NO_LABEL:
-            return None
-        structure, annotation = self.model.structure_, np.full(len(theta.node), UNKNOWN_CODE)
-        other = wanted is None or wanted == code
-        annotation[t] = code if other else wanted
-        restricted = structure.contradicting if other else structure.agreeing
+    def _rival(
+        self, theta: Any, rows: slice, codes: np.ndarray, wanted: np.ndarray | None, first: bool
+    ) -> np.ndarray | None:
+        """Codes of the best output with other codes at ``rows``, or with the wanted ones; None if there is none.
+
+        With ``first`` only the first of the rows is wanted.
+        """
+        structure, annotation = self.model.structure_, np.full(len(codes), UNKNOWN_CODE)
+        restricted, asked = structure.contradicting, slice(rows.start, rows.start + 1) if first else rows
+        annotation[rows] = codes[rows]
+        if wanted is not None and np.any(wanted[asked] != codes[asked]):
+            if np.any(wanted[asked] == NO_LABEL):
+                return None
+            annotation[rows] = UNKNOWN_CODE
+            annotation[asked] = wanted[asked]
+            restricted = structure.agreeing
         try:
             return structure.best(theta, within=restricted(theta, annotation)).codes
         except InfeasibleError:
             return None
 
-    def _ranked(self, rows: csr_array, codes: np.ndarray, rival: np.ndarray) -> tuple[Term, ...]:
-        terms = [term for term in self._terms(rows, codes, rival) if term.contribution]
-        return tuple(sorted(terms, key=lambda term: -abs(term.contribution)))
+    def _probability(self, theta: Any, sums: Any, rows: slice, codes: np.ndarray) -> float:
+        """Probability of the codes at these rows."""
+        structure = self.model.structure_
+        if structure.label_per_row:
+            return float(sums.counts.node[rows.start, codes[rows.start]])
+        annotation = np.full(len(codes), UNKNOWN_CODE)
+        annotation[rows] = codes[rows]
+        log_z = structure.log_partition(theta, within=structure.agreeing(theta, annotation))
+        return float(np.exp(log_z[0] - sums.log_z[0]))
 
-    def _terms(self, rows: csr_array, codes: np.ndarray, rival: np.ndarray) -> Iterator[Term]:
-        """Terms at positions, then those of label pairs, then those of triples."""
-        weights, labels = self.weights, self.weights.labels
-        for t in np.flatnonzero(codes != rival).tolist():
-            mine, its = codes[t], rival[t]
-            own, other = (labels[mine],), (labels[its],)
-            for name, value, w, v in self._of_features(weights.features, rows, t, mine, its):
-                yield Term("feature", t, name, own, other, value, w, v)
-            yield Term("bias", t, "", own, other, 1.0, float(weights.bias[mine]), float(weights.bias[its]))
-        if len(weights.transitions):
-            for t, ours, theirs in _tuples(codes, rival, 2):
-                own, other = self._labels(ours), self._labels(theirs)
-                w, v = weights.transitions[ours], weights.transitions[theirs]
-                yield Term("transition", t, "", own, other, 1.0, float(w), float(v))
-                if weights.edge_features is not None:
-                    pair = (left * len(labels) + right for left, right in (ours, theirs))
-                    for name, value, w, v in self._of_features(weights.edge_features, rows, t, *pair):
-                        yield Term("edge feature", t, name, own, other, value, w, v)
-        if weights.triples is not None:
-            for t, ours, theirs in _tuples(codes, rival, 3):
-                w, v = weights.triples[ours], weights.triples[theirs]
-                yield Term(
-                    "transition", t, "", self._labels(ours), self._labels(theirs), 1.0, float(w), float(v)
-                )
+    def _ranked(self, batch: Batch, codes: np.ndarray, rival: np.ndarray) -> tuple[Term, ...]:
+        scorer, w, near = self.model.scorer_, self.model.coef_, codes != rival
+        found: dict[tuple, list[Any]] = {}
+        for k, output in enumerate((codes, rival)):
+            for part in scorer.parts(w, batch, output, near):
+                found.setdefault((part.kind, part.place, part.column, part.name), [None, None])[k] = part
+        terms = [self._term(*pair) for pair in found.values()]
+        kept = [term for term in terms if term.contribution]
+        return tuple(sorted(kept, key=lambda term: -abs(term.contribution)))
 
-    def _labels(self, codes: tuple[int, ...]) -> tuple[Any, ...]:
-        return tuple(map(self._label, codes))
+    def _term(self, own: Any, other: Any) -> Term:
+        """What two outputs have at one place; one of them may have nothing there."""
+        part = other if own is None else own
+        labels = [() if one is None else tuple(self.labels[k] for k in one.labels) for one in (own, other)]
+        weights = [0.0 if one is None else one.weight for one in (own, other)]
+        name = part.name if part.column < 0 and part.kind in ("length", "factor") else ""
+        if part.column >= 0:
+            name = f"column {part.column}" if self._names is None else self._names[part.column]
+        return Term(part.kind, part.place[-1], name, *labels, part.value, *weights, part.place)
 
-    def _of_features(
-        self, table: csr_array, rows: csr_array, t: int, own: int, other: int
-    ) -> Iterator[tuple[str, float, float, float]]:
-        """Name, value and the two weights of every feature of a row."""
-        here = slice(rows.indptr[t], rows.indptr[t + 1])
-        columns = rows.indices[here]
-        both = table[columns][:, [own, other]].toarray()
-        for column, value, (w, v) in zip(columns, rows.data[here], both):
-            if w != v:
-                yield self.weights.name(int(column)), float(value), float(w), float(v)
-
-
-def _tuples(
-    codes: np.ndarray, rival: np.ndarray, n: int
-) -> Iterator[tuple[int, tuple[Any, ...], tuple[Any, ...]]]:
-    """Right end and both codes of all `n` neighbours whose codes differ in the two outputs."""
-    for t in range(n - 1, len(codes)):
-        ours, theirs = (tuple(output[t - n + 1 : t + 1].tolist()) for output in (codes, rival))
-        if ours != theirs:
-            yield t, ours, theirs
-
-
-def _rows(batch: Batch) -> csr_array:
-    """Feature rows as one matrix, equal columns of a row added."""
-    rows = batch.rows
-    if not isinstance(rows, SparseRows):
-        return csr_array(rows)
-    start, stop = rows.indptr[0], rows.indptr[-1]
-    values = rows.values[start:stop] if len(rows.values) else np.ones(stop - start)
-    matrix = csr_array((values, rows.indices[start:stop], rows.indptr - start), shape=rows.shape)
-    matrix.sum_duplicates()
-    return matrix
+    @cached_property
+    def _names(self) -> Sequence[str] | None:
+        return self.model.encoder_.feature_names

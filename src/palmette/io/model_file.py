@@ -1,8 +1,8 @@
 """The container of model files: one zip with a JSON header and ``.npy`` arrays, and never a pickle.
 
-Layout of format 1, all members stored uncompressed::
+Layout of format 2, all members stored uncompressed::
 
-    header.json          {"format": 1, "palmette": version, "kind": ..., "arrays": [...], "header": {...}}
+    header.json          {"format": 2, "palmette": version, "kind": ..., "arrays": [...], "header": {...}}
     arrays/<name>.npy    one for each entry {"name", "dtype", "shape"} of "arrays"
 
 A model file of a stranger is safe to open: nothing in it is executed, no name in it becomes a path, and no
@@ -26,7 +26,7 @@ from palmette.errors import ModelFileError
 from palmette.io.atomic import write_atomically
 from palmette.io.npy import check_dtype, read_array, write_array
 
-FORMAT = 1
+FORMAT = 2  # 1 had flat parameters and no groups of kinds
 _HEADER = "header.json"
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.\-]*")
 _BROKEN = (struct.error, EOFError, OSError, NotImplementedError, RuntimeError, ValueError, OverflowError)
@@ -121,7 +121,7 @@ def read_model(path: str | os.PathLike[str] | BinaryIO) -> tuple[str, dict[str, 
     FileNotFoundError
         If there is no file at `path`.
     ModelFileError
-        If the file is damaged, unsafe, or of a newer format.
+        If the file is damaged, unsafe, or of another format.
     """
     if hasattr(path, "read"):
         return _read(path, getattr(path, "name", "the model file"))  # type: ignore[arg-type]
@@ -162,6 +162,11 @@ def _read_header(archive: zipfile.ZipFile, size: int) -> dict[str, Any]:
     if version > FORMAT:
         raise ModelFileError(
             f"format {version} is newer than this palmette reads ({FORMAT}): upgrade palmette"
+        )
+    if version < FORMAT:
+        raise ModelFileError(
+            f"format {version} is older than this palmette reads ({FORMAT}): train the model again, or load it by the "
+            "palmette that wrote it"
         )
     for key, kind in {"kind": str, "header": dict, "arrays": list}.items():
         if not isinstance(content.get(key), kind):

@@ -32,12 +32,6 @@ class Factor(NamedTuple):
     pivots: np.ndarray
     corner: np.ndarray
 
-    def coefficients(self, weights: np.ndarray) -> np.ndarray:
-        """Coefficients of all rows, 0 but for the pivots, with ``K @ coefficients = features @ weights``."""
-        out = np.zeros((len(self.features), weights.shape[1]))
-        out[self.pivots] = solve_triangular(self.corner, weights, trans="T", lower=True)
-        return out
-
 
 def factorise(gram: np.ndarray) -> Factor:
     """Factor of a positive semi-definite matrix, which is overwritten.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -29,9 +29,6 @@ from palmette.kernels.feature_map import FeatureMap, KernelValues
 from palmette.kernels.images import ImageMap
 from palmette.kernels.rows import Rows, as_rows
 from palmette.registry import find, kind_of, register, revive, stored
-
-if TYPE_CHECKING:
-    pass
 
 VALUES_A_BLOCK = 2**24  # kernel values computed at once in prediction: 64 MB
 

@@ -12,7 +12,7 @@ from palmette.contracts.solver import Callback, Progress, RunState
 from palmette.errors import MissingCapability
 from palmette.loops import table
 from palmette.loops.dual_ascent import PlacedVariables
-from palmette.objectives.problem import first_point, name_of
+from palmette.objectives.problem import first_point, name_of, who_serves
 from palmette.registry import register
 from palmette.solvers.driver import Driven
 
@@ -87,10 +87,7 @@ class DualAscent(Driven):
     def check(self, problem: SampledProblem) -> None:
         """Refuse what has no marginals to keep."""
         if refusal := why_not(problem):
-            others = (
-                "'lbfgs' or 'stochastic'" if problem.smooth else "'bundle', 'frank_wolfe' or 'stochastic'"
-            )
-            raise MissingCapability(f"{self.name} {refusal}: use solver={others}")
+            raise MissingCapability(f"{self.name} {refusal}: use solver={who_serves(problem)}")
 
     def begin(self, problem: SampledProblem, w0: np.ndarray | None) -> DualRun:
         """The marginals under ``w0``."""

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from palmette.contracts.structure import Best, Expectation
+from palmette.contracts.structure import Best, Expectation, Structure
 from palmette.contracts.training import Encoded, WeightOptions
 from palmette.registry import register
 from palmette.structures.chain.contradiction import with_contradiction, without_flag
@@ -71,7 +71,6 @@ class Chain(LabelledPositions):
     compiled_as = "chain"
     # Whether single edges can be dropped and leave labels (regularizers.Decomposition); a subclass says so anew, too.
     removable_edges = True
-    adds_models = True
 
     def __init__(self, order: int = 1, allowed: Any = None) -> None:
         self.order = order
@@ -92,6 +91,10 @@ class Chain(LabelledPositions):
         from palmette.structures.chain.constrained import ConstrainedChain
 
         return ConstrainedChain(self, classes)
+
+    def adds(self, other: Structure) -> bool:
+        """Whether potentials of the other structure have this shape, too."""
+        return isinstance(other, Chain) and other.layout == self.layout
 
     def make_scorer(self, data: Encoded, options: WeightOptions) -> Any:
         """Weights of features, labels and label pairs; edge features and triples on top of them.

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from palmette.contracts.structure import Structure
 from palmette.contracts.training import Encoded, WeightOptions
 from palmette.features.choose_encoder import make_encoder
 from palmette.features.encoded import EncodedInputs
@@ -191,6 +192,10 @@ class Graph(GraphMethods, LabelledPositions):
                 f"X was encoded with symmetric={encoder.symmetric!r} and own={encoder.own}, but the structure is "
                 f"{self!r}"
             )
+
+    def adds(self, other: Structure) -> bool:
+        """Whether the other structure has potentials of nodes and edges, too."""
+        return isinstance(other, Graph)
 
     def make_scorer(self, data: Encoded, options: WeightOptions) -> GraphScorer:
         """Weights of nodes, edges and cliques; features of edges come with the graphs."""

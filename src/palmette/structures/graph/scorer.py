@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -13,9 +14,11 @@ from palmette.data.checks import check_array, check_ascending, check_codes, chec
 from palmette.registry import register
 from palmette.structures.graph.batch import GraphBatch
 from palmette.structures.graph.layout import FactorKind, canonical, pair_code, possible_pairs
+from palmette.structures.graph.states import states
 from palmette.structures.graph.tables import GraphTables, LabelSets
 from palmette.structures.positions.layout import check_weights, moved, positions, used_columns
 from palmette.structures.positions.linear_scorer import LinearScorer
+from palmette.structures.positions.score_parts import Part
 from palmette.structures.positions.tables import ChainTables
 
 TABLES_A_BLOCK = 2**18  # numbers in the edge tables of one block: 2 MB
@@ -281,6 +284,45 @@ class GraphScorer:
             own.append(blocks["edge_features"].start + self.edge_weights.touched(self._edge_batch(batch)))
         own.append(np.arange(blocks["factors"].start, blocks["factors"].stop))
         return np.concatenate(own)
+
+    # -- explanations -------------------------------------------------------------------------------------------
+
+    def parts(self, w: np.ndarray, batch: GraphBatch, codes: np.ndarray, near: np.ndarray) -> Iterator[Part]:
+        """The summands of the score of the labels of one graph, as far as they touch the rows ``near`` (bool)."""
+        layout, blocks = batch.layout, self.blocks
+        bias = w[blocks["bias"]].reshape(-1, self.n_labels)
+        for t in np.flatnonzero(near).tolist():
+            label = int(codes[t])
+            yield from self.nodes.row_parts("feature", w[blocks["node"]], batch.rows, t, label, (t,))
+            if self.intercept:
+                own = bias[layout.node_type[t] if len(bias) > 1 else 0, label]
+                yield Part("bias", (t,), -1, (label,), 1.0, float(own))
+        table = self.edge_table(w)
+        for e in np.flatnonzero(near[layout.edge_rows].any(axis=1)).tolist():
+            kind, place = int(layout.edge_type[e]), tuple(layout.edge_rows[e].tolist())
+            pair = int(codes[place[0]]), int(codes[place[1]])
+            yield Part("transition", place, -1, pair, 1.0, float(table[kind][pair]), str(kind))
+            if self.edge_weights is not None and batch.edge_rows is not None:
+                own_code = int(self._code[kind, pair[0] * self.n_labels + pair[1]])
+                own_weights = w[blocks["edge_features"]]
+                for part in self.edge_weights.row_parts(
+                    "edge feature", own_weights, batch.edge_rows, e, own_code, place
+                ):
+                    yield part._replace(
+                        column=part.column + self.nodes.n_columns, labels=pair, name=str(kind)
+                    )
+        if self.factors:
+            yield from self._factor_parts(self.score(w, batch), codes, near)
+
+    def _factor_parts(self, theta: GraphTables, codes: np.ndarray, near: np.ndarray) -> Iterator[Part]:
+        for k, factor in enumerate(self.factors):
+            rows, table = theta.layout.clique_rows(k), theta.factors[k][0]
+            found = codes[rows] if factor.kind == "table" else states(theta, k, codes)[:, None]
+            for row, state in zip(rows.tolist(), found.tolist()):
+                place = tuple(t for t in row if t >= 0)
+                if near[list(place)].any():
+                    labels = tuple(codes[list(place)].tolist())
+                    yield Part("factor", place, -1, labels, 1.0, float(table[tuple(state)]), factor.kind)
 
     # -- persistence and growth ---------------------------------------------------------------------------------
 

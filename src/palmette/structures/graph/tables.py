@@ -164,8 +164,36 @@ class GraphTables(ChainTables):
         )
 
     def plus(self, cost: Any) -> GraphTables:
-        """These potentials with a cost inside."""
+        """These potentials with a cost inside; of another model's potentials, edges and factors must be the same."""
+        if isinstance(cost, GraphTables):
+            mine, theirs = self.layout, cost.layout
+            alike = np.array_equal(mine.edge_rows, theirs.edge_rows) and len(mine.cliques) == len(
+                theirs.cliques
+            )
+            if not alike or any(
+                a.kind != b.kind or k != m or not np.array_equal(a.nodes, b.nodes)
+                for a, b, k, m in zip(mine.cliques, theirs.cliques, self.factor_labels, cost.factor_labels)
+            ):
+                raise ValueError(
+                    "the models see different edges, or types of factors in another order: give both the same graphs, "
+                    "and fit them on the same types"
+                )
         return combined(self, cost, None)
+
+    def relabelled(self, place: np.ndarray) -> GraphTables:
+        """The tables of labels in another order: label k has the numbers of label ``place[k]`` here."""
+        base = super().relabelled(place)
+        label, factors = {int(old): new for new, old in enumerate(place)}, []
+        for values, group in zip(self.factors, self.layout.cliques):
+            if group.kind == "table":
+                values = values[np.ix_(np.arange(len(values)), *(place,) * (values.ndim - 1))]
+            elif group.kind == "agreement":
+                values = values[:, np.append(place, self.n_labels)]
+            factors.append(values)
+        return replace(
+            self, node=base.node, edge=base.edge, factors=tuple(factors), allowed=None,
+            factor_labels=tuple(label.get(k, -1) for k in self.factor_labels),
+        )  # fmt: skip
 
     def zeros(self, *, per_part: bool = False) -> GraphTables:
         """Zeros in this shape; with ``per_part`` a table for every edge and every clique."""

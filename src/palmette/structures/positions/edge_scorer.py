@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from typing import Any, Self
 
@@ -24,6 +25,7 @@ from palmette.structures.positions.layout import (
     without_zeros,
 )
 from palmette.structures.positions.linear_scorer import LinearScorer, columns_in
+from palmette.structures.positions.score_parts import Part, entries, weight_in
 from palmette.structures.positions.tables import ChainTables
 
 TABLES_A_BLOCK = 2**18  # numbers in the edge tables of one block: 2 MB
@@ -205,6 +207,29 @@ class EdgeScorer(LinearScorer):
         if len(self.edge_ptr):
             more.append(blocks["edge_features"].start + ranges(self.edge_ptr, columns_in(batch)))
         return np.concatenate([own, *more])
+
+    # -- explanations -------------------------------------------------------------------------------------------
+
+    def parts(self, w: np.ndarray, batch: Batch, codes: np.ndarray, near: np.ndarray) -> Iterator[Part]:
+        """The summands of the score of an output of one sample, as far as they touch the rows ``near`` (bool)."""
+        yield from super().parts(w, batch, codes, near)
+        table = self.triple_table(w)
+        for t in range(2, len(codes)) if table is not None else ():
+            if near[t - 2 : t + 1].any():
+                triple = tuple(codes[t - 2 : t + 1].tolist())
+                yield Part("transition", (t - 2, t - 1, t), -1, triple, 1.0, float(table[0][triple]))
+
+    def edge_parts(self, w: np.ndarray, batch: Batch, codes: np.ndarray, ends: np.ndarray) -> Iterator[Part]:
+        """Transitions and edge features of the edges that end at these rows."""
+        yield from super().edge_parts(w, batch, codes, ends)
+        own = w[self.blocks["edge_features"]]
+        for t in ends.tolist() if len(self.edge_ptr) else ():
+            pair = int(codes[t - 1]), int(codes[t])
+            for column, value in entries(batch.rows, t):
+                weight = weight_in(
+                    self.edge_ptr, self.edge_pair, own, column, pair[0] * self.n_labels + pair[1]
+                )
+                yield Part("edge feature", (t - 1, t), column, pair, value, weight)
 
     # -- persistence and growth ---------------------------------------------------------------------------------
 

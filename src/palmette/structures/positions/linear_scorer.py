@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -20,6 +21,7 @@ from palmette.structures.positions.layout import (
     used_columns,
     without_zeros,
 )
+from palmette.structures.positions.score_parts import Part, ends_near, entries, weight_in
 from palmette.structures.positions.tables import ChainTables
 
 
@@ -184,6 +186,49 @@ class LinearScorer:
         columns = columns_in(batch)
         ptr = self.ptr if len(self.ptr) else np.arange(self.n_columns + 1) * self.n_labels
         return np.concatenate([ranges(ptr, columns), common])
+
+    # -- explanations -------------------------------------------------------------------------------------------
+
+    def parts(self, w: np.ndarray, batch: Batch, codes: np.ndarray, near: np.ndarray) -> Iterator[Part]:
+        """The summands of the score of an output of one sample, as far as they touch the rows ``near`` (bool)."""
+        yield from self.node_parts(w, batch, codes, near)
+        yield from self.edge_parts(w, batch, codes, ends_near(near))
+
+    def node_parts(self, w: np.ndarray, batch: Batch, codes: np.ndarray, near: np.ndarray) -> Iterator[Part]:
+        """Features and bias of rows."""
+        bias = w[self.blocks["bias"]]
+        for t in np.flatnonzero(near).tolist():
+            label = int(codes[t])
+            yield from self.row_parts("feature", w, batch.rows, t, label, (t,))
+            if self.intercept:
+                yield Part("bias", (t,), -1, (label,), 1.0, float(bias[label]))
+
+    def edge_parts(self, w: np.ndarray, batch: Batch, codes: np.ndarray, ends: np.ndarray) -> Iterator[Part]:
+        """Transitions of the edges that end at these rows."""
+        if not self.has_edges:
+            return
+        table = self.edge_table(w)[0]
+        for t in ends.tolist():
+            pair = int(codes[t - 1]), int(codes[t])
+            yield Part("transition", (t - 1, t), -1, pair, 1.0, float(table[pair]))
+
+    def row_parts(
+        self,
+        kind: str,
+        w: np.ndarray,
+        rows: np.ndarray | SparseRows,
+        t: int,
+        label: int,
+        place: tuple[int, ...],
+    ) -> Iterator[Part]:
+        """The features of row t, with their weights for a label."""
+        for column, value in entries(rows, t):
+            own = (
+                weight_in(self.ptr, self.label, w, column, label)
+                if len(self.ptr)
+                else float(w[column * self.n_labels + label])
+            )
+            yield Part(kind, place, column, (label,), value, own)
 
     # -- persistence and growth ---------------------------------------------------------------------------------
 

@@ -116,6 +116,11 @@ class Ranking(Structure):
             self.weights(2)
         return self
 
+    def adds(self, other: Structure) -> bool:
+        """Whether the other structure weighs ranks alike, so that scores of documents may be added."""
+        mine, theirs = self.position_weights, getattr(other, "position_weights", None)
+        return isinstance(other, Ranking) and (mine is theirs or bool(np.array_equal(mine, theirs)))
+
     def admit(self, X: Any) -> Any:
         """Inputs as encoders take them; one table for all queries is refused."""
         found = admitted(X, "sequences")

@@ -51,6 +51,14 @@ class RankingTables:
         """Inner product."""
         return float(self.node @ other.node)
 
+    def plus(self, other: RankingTables) -> RankingTables:
+        """The sums of the scores."""
+        return RankingTables(self.node + other.node, self.offsets)
+
+    def relabelled(self, place: np.ndarray) -> RankingTables:
+        """The same scores, since documents have no labels."""
+        return self
+
     def any(self) -> bool:
         """Whether two rankings differ, given the difference of their counts."""
         return bool(np.any(self.node))

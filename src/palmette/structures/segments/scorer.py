@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -15,6 +15,7 @@ from palmette.registry import register
 from palmette.structures.positions.edge_scorer import EdgeScorer, without_columns
 from palmette.structures.positions.layout import used_columns
 from palmette.structures.positions.linear_scorer import LinearScorer
+from palmette.structures.positions.score_parts import Part, ends_near
 from palmette.structures.positions.tables import ChainTables
 from palmette.structures.segments.encoder import SegmentBatch
 from palmette.structures.segments.tables import SegmentTables, check_longest, check_segments
@@ -237,6 +238,34 @@ class SegmentScorer:
         if "length" in self.blocks:
             own.append(places[self.blocks["length"]])
         return np.concatenate(own)
+
+    # -- explanations -------------------------------------------------------------------------------------------
+
+    def parts(self, w: np.ndarray, batch: Batch, codes: np.ndarray, near: np.ndarray) -> Iterator[Part]:
+        """The summands of the score of a segmentation of one sample, as far as they touch the rows ``near`` (bool)."""
+        label, begins = codes % self.n_labels, codes < self.n_labels
+        tokens = w[: self.tokens.n_params]
+        yield from self.tokens.node_parts(tokens, batch, label, near)
+        ends = ends_near(near)
+        yield from self.tokens.edge_parts(tokens, batch, label, ends[begins[ends]])
+        first = np.flatnonzero(begins)
+        for a, b in zip(first.tolist(), [*first[1:].tolist(), len(codes)]):
+            if near[a : b + 1].any():  # where it stops is seen in the next row
+                yield from self._segment_parts(w, batch, a, b, int(label[a]))
+
+    def _segment_parts(self, w: np.ndarray, batch: Any, a: int, b: int, label: int) -> Iterator[Part]:
+        blocks = self.blocks
+        if "begin" in self.others:
+            for name, t in (("begin", a), ("end", b - 1)):
+                yield from self.others[name].row_parts(name, w[blocks[name]], batch.rows, t, label, (t,))
+            length = w[blocks["length"]].reshape(-1, self.n_labels)[self.bucket[b - a - 1], label]
+            yield Part("length", (a,), -1, (label,), 1.0, float(length), str(b - a))
+        if "segment" in self.others:
+            row, own = a * batch.max_length + b - a - 1, self.others["segment"]
+            for part in own.row_parts(
+                "segment feature", w[blocks["segment"]], batch.segments, row, label, (b - 1, a)
+            ):
+                yield part._replace(column=part.column + self.tokens.n_columns)
 
     # -- persistence and growth ---------------------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from numbers import Integral
 from types import MappingProxyType
@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from palmette.contracts.structure import Structure
 from palmette.contracts.training import Encoded, WeightOptions
 from palmette.data.batch import Batch
 from palmette.data.samples import Samples
@@ -101,6 +102,13 @@ class SemiMarkov(SegmentInference):
             )
         return np.array([given[label] if label in given else given[None] for label in classes], np.int64)
 
+    def adds(self, other: Structure) -> bool:
+        """Whether the other structure has scores for the same segments."""
+        return isinstance(other, SemiMarkov) and (self.max_length, self.outside) == (
+            other.max_length,
+            other.outside,
+        )
+
     def make_codec(self, y: Any, classes: Any, lengths: np.ndarray) -> SegmentCodec:
         """The codec of outputs like ``y``, which belong to sequences of these lengths."""
         return SegmentCodec.from_outputs(y, classes, self.longest, self.outside, lengths)
@@ -153,6 +161,12 @@ class SemiMarkov(SegmentInference):
         starts, stops, sample = decomposition.pieces(segments, seed, epoch)
         rows = np.append(begins, batch.offsets[-1])
         return replace(batch, offsets=rows[np.append(starts, stops[-1:])]), sample
+
+    def units(self, codes: np.ndarray, labels: Sequence[Any]) -> list[tuple[slice, Any]]:
+        """The segments: their rows, and ``(start, stop, label)``."""
+        first = np.flatnonzero(codes < len(labels)).tolist()
+        pairs = zip(first, [*first[1:], len(codes)])
+        return [(slice(a, b), (a, b, labels[codes[a]])) for a, b in pairs]
 
     def code_costs(self, table: np.ndarray) -> np.ndarray:
         """Costs of label confusions as costs of codes; see :func:`palmette.structures.segments.tables.code_costs`."""

@@ -128,6 +128,12 @@ class SegmentTables(ChainTables):
         """These potentials with a cost inside."""
         return combined(self, cost, None)
 
+    def relabelled(self, place: np.ndarray) -> SegmentTables:
+        """The tables of labels in another order: label k has the numbers of label ``place[k]`` here."""
+        base = super().relabelled(place)
+        segment = np.ascontiguousarray(self.segment[:, :, place])
+        return replace(self, node=base.node, edge=base.edge, segment=segment, longest=self.longest[place])
+
     def codes(self, codes: np.ndarray) -> np.ndarray:
         """Given outputs as kernels read them; what is not a segmentation is refused, naming the row."""
         from palmette.structures.segments.kernels.given import first_flaw
