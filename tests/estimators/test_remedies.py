@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 
 import numpy as np
@@ -28,6 +29,7 @@ from palmette.errors import MissingCapability
 from palmette.kernels import RBF, Nystroem
 from palmette.losses import Hamming
 from palmette.solvers import CCCP, LBFGS, FrankWolfe, Stochastic
+from palmette.solvers.registry import HOME
 from palmette.structures import chain_graph
 
 
@@ -235,3 +237,34 @@ def test_the_remedy_works(case):
         refused()
     assert len(str(found.value)) > 40, "a reason and a remedy"
     works()
+
+
+LOSSES = {
+    "log": (CRF, {}), "hinge": (SSVM, {}), "slack": (SSVM, slack()), "soft hinge": (SSVM, {"loss": "soft_hinge"}),
+    "ramp": (SSVM, {"loss": "ramp"}), "mistakes": (Perceptron, {}),
+}  # fmt: skip
+PENALTIES = {"l2": {}, "both": {"l1": 0.05}, "l1": {"l1": 0.05, "l2": 0.0}}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("penalty", PENALTIES)
+@pytest.mark.parametrize("loss", LOSSES)
+def test_solvers_that_refusals_name_are_not_refused(loss, penalty):
+    learner, options = LOSSES[loss]
+    if learner is Perceptron and penalty != "l2":
+        pytest.skip("the perceptron has no penalty")
+
+    def refusal(solver):
+        try:
+            fit(learner(Chain(), solver=solver, max_iter=1, **options, **PENALTIES[penalty]))
+        except MissingCapability as error:
+            return str(error)
+        return ""
+
+    refusals = {solver: refusal(solver) for solver in HOME}
+    for solver, message in refusals.items():
+        named = re.search(r"solver=((?:'[a-z_]+'(?:, or |, | or )?)+)", message)
+        others = re.findall(r"'([a-z_]+)'", named[1]) if named else []
+        assert not message or others or solver == "cccp", f"{solver}: no remedy in {message}"
+        for other in others:
+            assert not refusals[other], f"{message}\nBUT {refusals[other]}"

@@ -55,19 +55,18 @@ def who_takes(problem: Problem) -> str:
 
 
 def who_serves(problem: SampledProblem) -> str:
-    """Solvers for the loss of a problem, for messages."""
-    surrogate = getattr(problem, "surrogate", None)
-    if isinstance(surrogate, PerceptronLoss):
-        return "'perceptron' or 'stochastic'"
-    if problem.smooth:
-        return "'lbfgs' or 'stochastic'"
-    if not is_convex(problem):
-        return "'cccp' or 'stochastic'"
-    return (
-        "'frank_wolfe', 'bundle' or 'stochastic'"
-        if isinstance(surrogate, Hinge)
-        else "'bundle' or 'stochastic'"
-    )
+    """Solvers that take the loss and the penalty of a problem, for messages."""
+    surrogate, reg = getattr(problem, "surrogate", None), problem.regularizer
+    l2 = bool(getattr(reg, "strongly_convex", True))
+    l2_alone = l2 and not getattr(reg, "has_l1", False)
+    margin = isinstance(surrogate, Hinge) and getattr(surrogate, "rescaling", None) is None
+    mistakes, convex = isinstance(surrogate, PerceptronLoss), is_convex(problem)
+    serves = {
+        "perceptron": mistakes, "lbfgs": problem.smooth, "frank_wolfe": margin and l2_alone,
+        "bundle": convex and l2 and not (problem.smooth or mistakes), "cccp": l2 and not convex,
+    }  # fmt: skip
+    named = ", ".join(repr(name) for name, own in serves.items() if own)
+    return f"{named} or 'stochastic'" if named else "'stochastic'"
 
 
 def is_convex(problem: Problem) -> bool:
@@ -78,9 +77,11 @@ def is_convex(problem: Problem) -> bool:
 def _convex(problem: SampledProblem) -> str:
     if is_convex(problem):
         return ""
+    direct = "'subgradient', 'pegasos' or 'stochastic'" if not problem.regularizer.has_l1 else "'stochastic'"
+    others = f"'cccp', or {direct}" if problem.regularizer.strongly_convex else "'stochastic'"
     return (
         f"needs a convex loss, and {name_of(problem)} (loss='ramp', or ties='best') is not convex: use "
-        "solver='cccp', or 'subgradient', 'pegasos' or 'stochastic', which descend directly"
+        f"solver={others}, which descend directly"
     )
 
 
@@ -151,7 +152,7 @@ def _margin_hinge(problem: SampledProblem) -> str:
     if rescaling is not None:
         return (
             f"solves the dual of the hinge with rescaling='margin', not of {name_of(problem)} with "
-            f"rescaling={rescaling.name!r}; use solver='bundle'"
+            f"rescaling={rescaling.name!r}; use solver={who_serves(problem)}"
         )
     if not isinstance(surrogate, Hinge):
         return f"solves the dual of the hinge, not of {name_of(problem)}; use solver={who_serves(problem)}"
@@ -173,7 +174,7 @@ def _kernel(problem: SampledProblem) -> str:
         return ""
     return (
         "solves the dual of SSVM(..., kernel=...), from its start or from the state of an earlier result; use "
-        "solver='frank_wolfe' for weights of features"
+        f"solver={who_serves(problem)} for weights of features"
     )
 
 

@@ -107,7 +107,7 @@ def test_resumes_bitwise(rng, l1, tol):
 
 def test_refuses_what_it_cannot_do(rng):
     with make_problem(rng, "names", surrogate="hinge") as problem:
-        with pytest.raises(MissingCapability, match=r"Hinge on Chain.*use solver='bundle'"):
+        with pytest.raises(MissingCapability, match=r"Hinge on Chain.*use solver='frank_wolfe', 'bundle'"):
             DualAscent().solve(even(problem))
     with make_problem(rng, "names") as problem:
         with pytest.raises(MissingCapability, match="l2 > 0"):
