@@ -122,6 +122,15 @@ def test_single_labels(combine, rng):
     assert decoder.score(X, labels) == np.mean(decoder.predict(X) == labels)
 
 
+def test_single_labels_are_the_simple_model_of_nodes_too():
+    X, Y = chains()
+    simple = CRF(Multiclass(), l2=0.3).fit(np.concatenate(X), np.concatenate(Y))
+    chain = CombinedDecoder([CRF(Chain(), l2=0.3, tol=1e-8).fit(X, Y), simple], 2.0)
+    graphs = [chain_graph(x) for x in X]
+    graph = CombinedDecoder([CRF(Graph(), l2=0.3, tol=1e-8).fit(graphs, Y), simple], 2.0)
+    assert graph.predict(graphs) == chain.predict(X) != chain.models[0].predict(X)
+
+
 def test_rankings(rng):
     X = [rng.normal(size=(5, 3)) for _ in range(10)]
     y = [(x @ [1.0, 0.5, -1.0] + rng.normal(size=5) > 0).astype(int) for x in X]

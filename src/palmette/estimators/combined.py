@@ -173,7 +173,7 @@ class CombinedDecoder(BaseEstimator):
         layouts = [model.structure.layout for model in self.models]
         if len(set(layouts)) == 1:
             return [X] * len(layouts)
-        positions = _positions(X)
+        positions = _positions(self.models[0].structure.admit(X))
         return [X if layout == layouts[0] else positions for layout in layouts]
 
     def _checked(self) -> list[float]:
@@ -303,10 +303,10 @@ def _log_marginals(other: Any, X: Any, batch: Batch, place: np.ndarray, weight: 
 
 
 def _positions(X: Any) -> Any:
-    """The positions of all sequences as one table."""
+    """The positions of all sequences, or the nodes of all graphs, as one table."""
     if isinstance(X, EncodedInputs):
         return X  # which the model refuses unless it made them
-    samples = samples_of(X)
+    samples = [getattr(sample, "nodes", sample) for sample in samples_of(X)]
     if samples and all(isinstance(sample, np.ndarray) for sample in samples):
         return np.concatenate(samples)
     if any(hasattr(sample, "tocsr") for sample in samples):

@@ -71,15 +71,3 @@ def describe(estimator: Any, step: Step) -> str:
     """A step in words."""
     text = f"{type(estimator).__name__}: iteration {step.n_iter}, objective {step.primal:.6g}"
     return text if step.gap != step.gap else f"{text}, gap {step.gap:.3g}"
-
-
-def seeing(callback: Any, view: Any) -> Any:
-    """A callback that is shown ``view(model)`` where it asks for the model."""
-    if not getattr(callback, "sees_model", False):
-        return callback
-
-    def told(step: Any, model: Any) -> Any:
-        return callback(step, lambda: view(model()))
-
-    told.sees_model = True  # type: ignore[attr-defined]
-    return told

@@ -165,8 +165,8 @@ def _read_header(archive: zipfile.ZipFile, size: int) -> dict[str, Any]:
         )
     if version < FORMAT:
         raise ModelFileError(
-            f"format {version}, of palmette {content.get('palmette')!r:.20}, is older than this palmette reads "
-            f"({FORMAT}): train the model again, or load it by that version"
+            f"format {version} is older than this palmette reads ({FORMAT}): train the model again, or load it by the "
+            "palmette that wrote it"
         )
     for key, kind in {"kind": str, "header": dict, "arrays": list}.items():
         if not isinstance(content.get(key), kind):
