@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from palmette._kernels import lanes, simd
+from palmette._kernels import constants, lanes, simd
 from palmette._kernels.jit import kernel
 from palmette.structures import Chain
 from palmette.structures.positions.tables import ChainTables
@@ -90,7 +90,7 @@ def test_chains_agree_with_the_plain_kernels(rng, dtype, n_labels, n):
     theta = ChainTables(
         rng.normal(size=(n, n_labels)), rng.normal(size=(1, n_labels, n_labels)), np.array([0, n])
     )
-    node = padded(theta.node, width, lanes.NEVER).astype(dtype).ravel()
+    node = padded(theta.node, width, constants.NEVER).astype(dtype).ravel()
     edge = padded(theta.edge[0], width, 0.0).astype(dtype).ravel()
     factor, factor_t, pairs = (np.zeros(width * width, dtype) for _ in range(3))
     alpha, pull = np.empty_like(node), np.empty_like(node)
@@ -115,7 +115,7 @@ def test_chains_agree_with_the_plain_kernels(rng, dtype, n_labels, n):
 
 def test_ties_go_to_the_lowest_codes():
     n, width = 4, 8
-    node = padded(np.zeros((n, 3)), width, lanes.NEVER).ravel()
+    node = padded(np.zeros((n, 3)), width, constants.NEVER).ravel()
     edge, edge_t = np.zeros(width * width), np.zeros(width * width)
     edge[0 * width + 0] = -1.0  # 0 0 is worse than the rest
     lanes.transpose(edge, 3, width, edge_t)
@@ -126,7 +126,7 @@ def test_ties_go_to_the_lowest_codes():
 
 def test_numbers_out_of_range_are_noticed():
     node = np.zeros(16, np.float32)
-    node[3:8] = node[11:16] = lanes.NEVER
+    node[3:8] = node[11:16] = constants.NEVER
     node[0], node[9] = 200.0, 200.0  # label 0 first, label 1 next ...
     edge = np.zeros(64, np.float32)
     edge[:24] = 300.0

@@ -26,6 +26,7 @@ from palmette import (
     Multiclass,
     Perceptron,
     Ranking,
+    SemiMarkov,
 )
 from palmette.datasets import make_chains, make_tagging
 from palmette.errors import MissingCapability
@@ -446,7 +447,10 @@ def test_what_all_models_read(two_models, tagging):
         ({"combine": "votes"}, "combine must be 'marginals' or 'scores'"),
         ({"models": []}, "needs a complex and at least one simple model"),
         ({"models": "unfitted"}, r"models\[1\] must be a fitted learner"),
-        ({"models": "swapped"}, r"models\[0\] has single labels \(Multiclass\), .*: give the model of several"),
+        (
+            {"models": "swapped"},
+            r"models\[0\] has single labels \(Multiclass\), .*: give the model of several",
+        ),
         ({"models": "labels"}, "does not know the label"),
     ],
 )
@@ -502,5 +506,4 @@ def test_marginals_are_combined_on_graphs_and_segments(rng):
         assert CombinedDecoder([whole, weak], 0.0).predict(X) == whole.predict(X)
         strong = CombinedDecoder([weak, whole], 1e6).predict(X)
         assert strong == Y
-        with pytest.raises(ValueError, match="combine='scores' those of chains"):
-            CombinedDecoder([whole, weak], combine="scores").predict(X)
+        assert CombinedDecoder([weak, whole], 1e6, "scores").predict(X) == whole.predict(X)
