@@ -117,7 +117,7 @@ class NamedWeights:
         def weight(place: int, value: float) -> Weight:
             if place >= starts[-1]:
                 *kind, label = np.unravel_index(place - starts[-1], self.bias.shape)
-                name = " ".join([INTERCEPT, *(f"({self._types('node')[k]})" for k in kind)])
+                name = " ".join([INTERCEPT, *(f"({self._types('node')[int(k)]})" for k in kind)])
                 return Weight(name, (self.labels[label],), value)
             k = int(np.searchsorted(starts, place, side="right")) - 1
             prefix, table, at = list(tables)[k], list(tables.values())[k], place - starts[k]
@@ -149,7 +149,7 @@ class NamedWeights:
         def weight(place: int, value: float) -> Weight:
             if place < len(pairs):
                 *kind, left, right = np.unravel_index(place, self.transitions.shape)
-                name = "".join(str(self._types("edge")[k]) for k in kind)
+                name = "".join(str(self._types("edge")[int(k)]) for k in kind)
                 return Weight(name, (self.labels[left], self.labels[right]), value)
             return Weight("", self._labels_at(place - len(pairs), (len(self.labels),) * 3), value)
 
