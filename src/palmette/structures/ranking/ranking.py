@@ -127,7 +127,7 @@ class Ranking(Structure):
         if len(getattr(found, "shape", ())) == 2 and not isinstance(found, EncodedInputs):
             raise ValueError(
                 f"X is one table of shape {X.shape}, but a Ranking needs one for each query: use X, y, ids = "
-                "palmette.data.by_query(X, y, qid), with qid = np.repeat(np.arange(len(sizes)), sizes) if you have "
+                "palmette.structures.by_query(X, y, qid), with qid = np.repeat(np.arange(len(sizes)), sizes) if you have "
                 "sizes"
             )
         return found
