@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from palmette import CRF, SSVM, Chain, Clique, Graph, GraphInput, Ranking, SemiMarkov
+from palmette.cli import main
 from palmette.datasets import make_tagging
 from palmette.errors import MissingCapability
-from palmette.inspection import Explainer, explain
+from palmette.inspection import Explainer, NamedWeights, explain
 from palmette.structures import Agreement, Parity, chain_graph
 
 LABELS = ["a", "b", "c"]
@@ -157,3 +158,48 @@ def test_what_cannot_be_explained(rng):
     kernel = SSVM(Chain(), kernel="rbf", tol=0.1).fit(X, [["a", "b", "a"]] * 4)
     with pytest.raises(MissingCapability, match="fit with kernel=None"):
         explain(kernel, X[0])
+
+
+def every_weight(model):
+    named = NamedWeights(model)
+    found = [
+        weight
+        for sides in (
+            named.strongest_features(10_000),
+            named.strongest_transitions(10_000),
+            named.strongest_edge_features(10_000),
+        )
+        for side in sides
+        for weight in side
+    ]
+    return found, sorted(weight.value for weight in found)
+
+
+def test_weights_of_graphs_by_name(tmp_path, capsys):
+    X, Y = graphs()
+    model = CRF(Graph(), l2=0.3, tol=1e-2, fit_intercept=True).fit(X, Y)
+    found, values = every_weight(model)
+    blocks = model.scorer_.blocks
+    own = np.concatenate([model.coef_[blocks[name]] for name in ("node", "bias", "edge", "edge_features")])
+    np.testing.assert_allclose(values, np.sort(own[own != 0]))
+    table = model.transitions_
+    for weight in found:
+        if weight.feature in ("p", "q"):
+            i, j = (list(model.classes_).index(label) for label in weight.labels)
+            assert weight.value == table[weight.feature][i, j]
+    assert any(weight.feature.startswith("(intercept) (x)") for weight in found)
+    assert any(weight.feature.startswith("edge ") and len(weight.labels) == 2 for weight in found)
+    model.save(tmp_path / "model")
+    assert main(["inspect", str(tmp_path / "model")]) == 0
+    assert "strongest positive transitions" in capsys.readouterr().out
+
+
+def test_weights_of_segments_by_name():
+    X, Y = segments()
+    model = CRF(SemiMarkov(5, segment_words, outside=None), l2=0.3, tol=1e-2, edge_features="all").fit(X, Y)
+    found, values = every_weight(model)
+    names = ("node", "bias", "edge", "edge_features", "begin", "end", "segment")
+    own = np.concatenate([model.coef_[model.scorer_.blocks[name]] for name in names])
+    np.testing.assert_allclose(values, np.sort(own[own != 0]))
+    assert {"begin x", "end x", "x"} <= {weight.feature for weight in found}
+    assert any(weight.feature.startswith("segment words:") for weight in found)

@@ -84,9 +84,10 @@ def _settings(model: Any) -> dict[str, str]:
 
 def _weights(model: Any, top: int, names: list[str] | None) -> dict[str, Any]:
     """The strongest weights of each kind; nothing where weights have no names of their own."""
-    from palmette.inspection import NamedWeights, is_nameable
+    from palmette.contracts.structure import can
+    from palmette.inspection import NamedWeights
 
-    if not is_nameable(model):
+    if not can(model.scorer_, "coordinates", "edge_coordinates"):
         return {kind: {"positive": [], "negative": []} for kind in _NAMED_BY}
     weights = NamedWeights(model, names)
     found = {
@@ -106,7 +107,10 @@ def _weights(model: Any, top: int, names: list[str] | None) -> dict[str, Any]:
 def _entry(weight: Any, kind: str) -> dict[str, Any]:
     """One weight for JSON, labels as text."""
     *before, last = map(str, weight.labels)
-    names = {"feature": weight.feature, "label": last, "from": " > ".join(before), "to": last}
+    source = " > ".join(before)
+    if kind == "transitions" and weight.feature:  # a type of edges
+        source = f"{weight.feature}: {source}"
+    names = {"feature": weight.feature, "label": last, "from": source, "to": last}
     return {key: names[key] for key in _NAMED_BY[kind]} | {"weight": weight.value}
 
 

@@ -198,7 +198,7 @@ class Explainer:
 
     def _ranked(self, batch: Batch, codes: np.ndarray, rival: np.ndarray) -> tuple[Term, ...]:
         scorer, w, near = self.model.scorer_, self.model.coef_, codes != rival
-        found: dict[tuple, list[Any]] = {}
+        found: dict[tuple[Any, ...], list[Any]] = {}
         for k, output in enumerate((codes, rival)):
             for part in scorer.parts(w, batch, output, near):
                 found.setdefault((part.kind, part.place, part.column, part.name), [None, None])[k] = part
@@ -209,12 +209,15 @@ class Explainer:
     def _term(self, own: Any, other: Any) -> Term:
         """What two outputs have at one place; one of them may have nothing there."""
         part = other if own is None else own
-        labels = [() if one is None else tuple(self.labels[k] for k in one.labels) for one in (own, other)]
-        weights = [0.0 if one is None else one.weight for one in (own, other)]
+        ours, theirs = (
+            () if one is None else tuple(self.labels[k] for k in one.labels) for one in (own, other)
+        )
+        weight, rival_weight = (0.0 if one is None else one.weight for one in (own, other))
         name = part.name if part.column < 0 and part.kind in ("length", "factor") else ""
         if part.column >= 0:
             name = f"column {part.column}" if self._names is None else self._names[part.column]
-        return Term(part.kind, part.place[-1], name, *labels, part.value, *weights, part.place)
+        place = part.place
+        return Term(part.kind, place[-1], name, ours, theirs, part.value, weight, rival_weight, place)
 
     @cached_property
     def _names(self) -> Sequence[str] | None:

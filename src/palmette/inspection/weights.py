@@ -27,7 +27,7 @@ class Weight:
 
 
 def is_nameable(model: Any) -> bool:
-    """Whether the weights of a fitted model can be named one by one: those of ``Chain`` and ``Multiclass`` can."""
+    """Whether all weights are of features, labels, label pairs and triples: no types, no segments, no kernel."""
     return can(model.scorer_, "coordinates", "edge_coordinates", "triple_table")
 
 
@@ -46,8 +46,11 @@ class NamedWeights:
     labels : tuple
     features : csr_array of shape (n_columns, n_labels)
         Weight of each feature with each label; 0 where the model has none.
-    bias : ndarray of shape (n_labels,)
+    more : dict of str to csr_array
+        Other weights of features with labels: of a ``SemiMarkov`` "begin", "end" and "segment".
+    bias : ndarray of shape (n_labels,), of a ``Graph`` with types of nodes (n_types, n_labels)
     transitions : ndarray of shape (n_labels, n_labels), or (0, 0) without edges
+        Of a ``Graph`` with types of edges: (n_types, n_labels, n_labels).
     edge_features : csr_array of shape (n_columns, n_labels^2), or None
         Weight of each feature with each label pair (``i * n_labels + j``), if the model has such features.
     triples : ndarray of shape (n_labels, n_labels, n_labels), or None
@@ -68,23 +71,29 @@ class NamedWeights:
     def __init__(self, model: Any, names: Sequence[str] | None = None) -> None:
         check_is_fitted(model, "coef_")
         scorer, coef = model.scorer_, model.coef_
-        if not is_nameable(model):
+        if not can(scorer, "coordinates", "edge_coordinates"):
             raise MissingCapability(
-                f"the weights of {type(model.structure).__name__} cannot be named one by one: only those of Chain and "
-                "Multiclass can"
+                f"{type(scorer).__name__} has no weights of single features: fit with kernel=None"
             )
         self.labels: tuple[Any, ...] = tuple(model.codec_.classes_)
         node = coef[scorer.blocks["node"]]
         self.features = csr_array((node, scorer.coordinates()), shape=(scorer.n_columns, len(self.labels)))
+        more = scorer.more_coordinates() if can(scorer, "more_coordinates") else {}
+        self.more = {
+            name: csr_array((coef[scorer.blocks[name]], own), shape=self.features.shape)
+            for name, own in more.items()
+        }
         self.bias: np.ndarray = model.intercept_
         table = scorer.edge_table(coef)
-        self.transitions: np.ndarray = table[0] if len(table) else np.empty((0, 0))
+        self.transitions: np.ndarray = (
+            table if len(table) > 1 else table[0] if len(table) else np.empty((0, 0))
+        )
         self.edge_features = None
         column, left, right = scorer.edge_coordinates()
         if len(column):
             own = coef[scorer.blocks["edge_features"]], (column, left * len(self.labels) + right)
             self.edge_features = csr_array(own, shape=(scorer.n_columns, len(self.labels) ** 2))
-        triples = scorer.triple_table(coef)
+        triples = scorer.triple_table(coef) if can(scorer, "triple_table") else None
         self.triples = None if triples is None else triples[0]
         self._encoder, self._given_names = model.encoder_, names
 
@@ -92,21 +101,31 @@ class NamedWeights:
     def _names(self) -> Sequence[str] | None:
         return self._encoder.feature_names if self._given_names is None else self._given_names
 
+    def _types(self, of: str) -> Sequence[Any]:
+        """Types of nodes or edges of a graph."""
+        return getattr(self._encoder, f"{of}_types")
+
     def name(self, column: int) -> str:
         """Name of a feature column; arrays have only numbers."""
         return f"column {column}" if self._names is None else self._names[column]
 
     def strongest_features(self, top: int = 10) -> tuple[list[Weight], list[Weight]]:
         """The largest weights of features and intercepts, and the smallest; zeros are not listed."""
-        features = self.features.tocoo()
-        n = len(features.data)
+        tables = {"": self.features.tocoo(), **{name: table.tocoo() for name, table in self.more.items()}}
+        starts = np.cumsum([0, *(len(table.data) for table in tables.values())])
 
         def weight(place: int, value: float) -> Weight:
-            if place >= n:
-                return Weight(INTERCEPT, (self.labels[place - n],), value)
-            return Weight(self.name(int(features.row[place])), (self.labels[features.col[place]],), value)
+            if place >= starts[-1]:
+                *kind, label = np.unravel_index(place - starts[-1], self.bias.shape)
+                name = " ".join([INTERCEPT, *(f"({self._types('node')[int(k)]})" for k in kind)])
+                return Weight(name, (self.labels[label],), value)
+            k = int(np.searchsorted(starts, place, side="right")) - 1
+            prefix, table, at = list(tables)[k], list(tables.values())[k], place - starts[k]
+            prefix = "" if prefix in ("", "segment") else f"{prefix} "  # names of features of segments say so
+            return Weight(prefix + self.name(int(table.row[at])), (self.labels[table.col[at]],), value)
 
-        return _ranked(np.concatenate([features.data, self.bias]), top, weight)
+        values = [table.data for table in tables.values()]
+        return _ranked(np.concatenate([*values, self.bias.ravel()]), top, weight)
 
     def of_label(self, label: Any, top: int = 10) -> tuple[list[Weight], list[Weight]]:
         """The features that speak most for a label, and those that speak most against it."""
@@ -129,7 +148,9 @@ class NamedWeights:
 
         def weight(place: int, value: float) -> Weight:
             if place < len(pairs):
-                return Weight("", self._labels_at(place, self.transitions.shape), value)
+                *kind, left, right = np.unravel_index(place, self.transitions.shape)
+                name = "".join(str(self._types("edge")[int(k)]) for k in kind)
+                return Weight(name, (self.labels[left], self.labels[right]), value)
             return Weight("", self._labels_at(place - len(pairs), (len(self.labels),) * 3), value)
 
         return _ranked(np.concatenate([pairs, triples]), top, weight)

@@ -180,12 +180,14 @@ class GraphScorer:
         """Column and label of every node weight."""
         return self.nodes.coordinates()
 
-    def edge_coordinates(self) -> tuple[np.ndarray, np.ndarray]:
-        """Column and code of the label pair (``pair_code``) of every weight of edge features."""
+    def edge_coordinates(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Column, first label and second label of every weight of edge features; of symmetric ones the lower first."""
         if self.edge_weights is None:
-            return (np.empty(0, np.int64),) * 2
+            return (np.empty(0, np.int64),) * 3
         column, code = self.edge_weights.coordinates()
-        return column + self.nodes.n_columns, code
+        if self.symmetric.all():  # codes are numbered without gaps
+            code = np.unique(canonical(self.n_labels, self.symmetric))[code]
+        return column + self.nodes.n_columns, *np.divmod(code, self.n_labels)
 
     def weight_columns(self) -> np.ndarray:
         """The column of features that each weight multiplies, -1 for weights of labels alone."""

@@ -214,7 +214,9 @@ class EdgeScorer(LinearScorer):
         """The summands of the score of an output of one sample, as far as they touch the rows ``near`` (bool)."""
         yield from super().parts(w, batch, codes, near)
         table = self.triple_table(w)
-        for t in range(2, len(codes)) if table is not None else ():
+        if table is None:
+            return
+        for t in range(2, len(codes)):
             if near[t - 2 : t + 1].any():
                 triple = tuple(codes[t - 2 : t + 1].tolist())
                 yield Part("transition", (t - 2, t - 1, t), -1, triple, 1.0, float(table[0][triple]))

@@ -166,7 +166,7 @@ def _queries(Y: Any) -> list[Any]:
     if isinstance(Y, (str, bytes)) or not isinstance(Y, Iterable):
         raise TypeError(
             f"y must be a list with the grades of the documents of each query, got {type(Y).__name__}: {Y!r:.60}; "
-            "palmette.data.by_query(X, y, qid) makes such lists from flat tables"
+            "palmette.structures.by_query(X, y, qid) makes such lists from flat tables"
         )
     return list(listed(Y))
 

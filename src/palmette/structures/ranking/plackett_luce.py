@@ -37,7 +37,7 @@ class PlackettLuce(KernelEstimator):
 
     ``sum_q -log P(documents of q come in the order of their grades) + (l2/2)|w|^2 + l1|w|_1``,
 
-    which is convex for every way to treat ties (:class:`palmette.surrogates.PlackettLuceLoss` has the formulas), so
+    which is convex for every way to treat ties (``PlackettLuceLoss`` beside it has the formulas), so
     that the optimum is certified. With two documents per query this is logistic regression on the differences of their
     features; with one document above all others it is a conditional logit model.
 

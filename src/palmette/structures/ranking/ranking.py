@@ -127,8 +127,8 @@ class Ranking(Structure):
         if len(getattr(found, "shape", ())) == 2 and not isinstance(found, EncodedInputs):
             raise ValueError(
                 f"X is one table of shape {X.shape}, but a Ranking needs one for each query: use X, y, ids = "
-                "palmette.data.by_query(X, y, qid), with qid = np.repeat(np.arange(len(sizes)), sizes) if you have "
-                "sizes"
+                "palmette.structures.by_query(X, y, qid), with qid = np.repeat(np.arange(len(sizes)), sizes) if you "
+                "have sizes"
             )
         return found
 

@@ -171,6 +171,17 @@ class SegmentScorer:
         """Column and label of every node weight."""
         return self.tokens.coordinates()
 
+    def edge_coordinates(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Column, left label and right label of every edge feature."""
+        return self.tokens.edge_coordinates()
+
+    def more_coordinates(self) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+        """Column and label of the other weights of features, by block."""
+        return {
+            name: (own.coordinates()[0] + (name == "segment") * self.tokens.n_columns, own.coordinates()[1])
+            for name, own in self.others.items()
+        }
+
     def weight_columns(self) -> np.ndarray:
         """The column of features that each weight multiplies, -1 for weights of labels alone."""
         column = np.full(self.n_params, -1)
