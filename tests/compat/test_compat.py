@@ -23,6 +23,7 @@ from palmette.compat.parameters import CHECKS, DEFAULTS, FEATURES, resolve
 from palmette.compat.tagger import Tagger
 from palmette.datasets import make_tagging
 from palmette.errors import ModelFileError
+from palmette.io.model_file import FORMAT
 
 ALGORITHMS = list(DEFAULTS)
 
@@ -88,7 +89,11 @@ def test_what_the_model_consists_of(fitted):
     assert info.state_features == states and info.transitions == transitions
     assert info.header["num_attrs"] == str(fitted.num_attributes_)
     assert info.header["size"] == str(fitted.size_)
-    assert (info.header["magic"], info.header["type"], info.header["version"]) == ("palmette", "FOMC", "1")
+    assert (info.header["magic"], info.header["type"], info.header["version"]) == (
+        "palmette",
+        "FOMC",
+        str(FORMAT),
+    )
     assert list(info.labels) == fitted.classes_ and info.labels[fitted.classes_[1]] == "1"
 
 

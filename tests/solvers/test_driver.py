@@ -186,5 +186,7 @@ def test_the_solvers_of_a_loss_follow_from_their_needs():
     for loss, names in expected.items():
         assert set(serving(loss, Multiclass())) == names
         assert set(serving(loss, Chain())) == names - {"multiclass_dual"}
-    assert set(serving("kernel", Multiclass())) == expected["hinge"] - {"linear_program"} | {"kernel_frank_wolfe"}
+    assert set(serving("kernel", Multiclass())) == expected["hinge"] - {"linear_program"} | {
+        "kernel_frank_wolfe"
+    }
     assert make_solver("bundle", tol=0.1, max_iter=7, random_state=0, callbacks=()).max_iter == 7

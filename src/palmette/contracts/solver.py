@@ -140,9 +140,17 @@ class Solver(Protocol):
         ``sees_weights`` is called with the step and a function that returns the weights of that step.
     """
 
-    max_iter: int
-    tol: float
-    callbacks: Sequence[Callback]
+    @property
+    def max_iter(self) -> int:
+        """Iterations of one call."""
+
+    @property
+    def tol(self) -> float:
+        """Relative suboptimality wanted."""
+
+    @property
+    def callbacks(self) -> Sequence[Callback]:
+        """Called with every step."""
 
     def solve(self, problem: Problem, w0: np.ndarray | None = None, state: Any = None) -> Result:
         """Minimise from ``w0`` (n_params,), or go on from the ``state`` of an earlier result, which stays as it is.

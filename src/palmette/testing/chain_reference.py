@@ -51,7 +51,7 @@ class ChainReference(RowReference):
         rules = getattr(structure, "rules", None)
         if rules is not None:
             kinds = {1: more.GrammaticalChains, 2: more.GrammaticalSecondOrderChains}
-            return kinds[structure.order](rules)
+            return kinds[structure.order or 1](rules)
         return more.SecondOrderReference() if getattr(structure, "order", 1) == 2 else self
 
     # -- instances --------------------------------------------------------------------------------------

@@ -184,11 +184,13 @@ def _annotated(
     structure: Structure, reference: Reference, theta: Any, rng: np.random.Generator
 ) -> Iterator[Limit]:
     """Restrictions that the structure makes of annotations: outputs that agree with them, and that contradict them."""
-    if not callable(getattr(structure, "agreeing", None)):
-        return
     for annotation in reference.draw_annotations(rng, theta):
         for name in ("agreeing", "contradicting"):
-            yield _limit(structure, reference, theta, annotation, name)
+            try:
+                limit = _limit(structure, reference, theta, annotation, name)
+            except (MissingCapability, NotImplementedError):
+                continue
+            yield limit
 
 
 def _limit(structure: Structure, reference: Reference, theta: Any, annotation: list[Any], name: str) -> Limit:

@@ -215,8 +215,6 @@ def test_labels_that_the_model_does_not_know(places):
     with pytest.raises(ValueError, match=r"unknown label 'person' at y\[0\]\[0\]"):
         model.log_proba(X[:1], [[(0, 1, "person")]])
     assert 0.0 <= model.score(X[:1], [[(0, 1, "person")]]) < 1.0
-    with pytest.raises(ValueError, match="edge_features need the edges of a Chain"):
-        CRF(SemiMarkov(3), edge_features="all").fit(X, Y)
 
 
 # ------------------------------------------------------------------------------------------- weights and gradients

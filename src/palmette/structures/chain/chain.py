@@ -72,6 +72,8 @@ class Chain(LabelledPositions):
     # Whether single edges can be dropped and leave labels (regularizers.Decomposition); a subclass says so anew, too.
     removable_edges = True
 
+    order: int
+
     def __init__(self, order: int = 1, allowed: Any = None) -> None:
         self.order = order
         self.allowed = allowed

@@ -10,10 +10,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from palmette.data.batch import Batch
-from palmette.data.checks import check_array, check_ascending, check_codes, check_type, entry, group, needed
+from palmette.data.checks import check_array, check_codes, check_type, entry, group, needed
 from palmette.registry import register
 from palmette.structures.graph.batch import GraphBatch
 from palmette.structures.graph.layout import FactorKind, canonical, pair_code, possible_pairs
+from palmette.structures.graph.scorer_checks import check_parts, moved_codes
 from palmette.structures.graph.states import states
 from palmette.structures.graph.tables import GraphTables, LabelSets
 from palmette.structures.positions.layout import check_weights, moved, positions, used_columns
@@ -348,7 +349,7 @@ class GraphScorer:
             at, there = positions(self.pairs, key)
             out[mine["edge"]][at] = w[theirs["edge"]][there]
         if self.edge_weights is not None and old.edge_weights is not None:
-            codes = _moved_codes(old, self, labels)
+            codes = moved_codes(old, self, labels)
             if codes is not None:
                 shift = None if columns is None else columns[n_old:] - self.nodes.n_columns
                 out[mine["edge_features"]] = self.edge_weights.carry_over(
@@ -398,26 +399,7 @@ class GraphScorer:
 
     def check(self) -> None:
         """Raise ValueError unless every index stays within its array."""
-        self.nodes.check()
-        check_type("intercept", self.intercept, bool)
-        n, n_kinds = self.n_labels, len(check_array("symmetric", self.symmetric, bool))
-        check_array("allowed", self.allowed, bool, 2)
-        check_ascending("pairs", self.pairs, n_kinds * n * n)
-        if not n_kinds or self.allowed.shape[1:] != (n,) or not self.allowed.any(axis=1).all():
-            raise ValueError("the types of nodes and edges, and the labels of nodes, do not belong together")
-        if np.any(canonical(n, self.symmetric).ravel()[self.pairs] != self.pairs % n**2):
-            raise ValueError("pairs of labels of symmetric edges must have the lower label first")
-        for scorer in (self.nodes, self.edge_weights):
-            if scorer is not None and (scorer.intercept or scorer.has_edges):
-                raise ValueError("the scorer of nodes or edge features has an intercept or edges")
-        if self.edge_weights is not None:
-            self.edge_weights.check()
-            if self.edge_weights.n_labels != int(self._code.max()) + 1:
-                raise ValueError("the edge features of the scorer have another number of label pairs")
-        if not len(self.allowed) or self.nodes.n_columns % len(self.allowed):
-            raise ValueError("columns and types of the scorer do not belong together")
-        for factor in self.factors:
-            factor.check(n)
+        check_parts(self)
 
     def check_inputs(self, n_columns: int, n_more: int) -> None:
         """Raise ValueError unless nodes have so many columns, and edges so many."""
@@ -465,14 +447,3 @@ class GraphScorer:
             nodes, edges, entry(header, "intercept", bool, "the scorer"), needed(arrays, "pairs"), symmetric, allowed,
             tuple(FactorKind(*check_type("factors", own, list)) for own in factors),
         )  # fmt: skip
-
-
-def _moved_codes(old: GraphScorer, new: GraphScorer, labels: np.ndarray) -> np.ndarray | None:
-    """Codes in ``new`` of the pair codes of ``old``, if their types of edges are alike."""
-    if not np.array_equal(old.symmetric, new.symmetric):
-        return None
-    key = moved(np.arange(old.n_labels**2), 2, old.n_labels, labels, new.n_labels)
-    out = np.zeros(int(old._code.max()) + 1, np.int64)
-    for mine, theirs in zip(old._code, new._code):
-        out[mine] = theirs[key]
-    return out

@@ -11,7 +11,7 @@ from palmette.contracts.structure import Best
 from palmette.errors import MissingCapability, warn_caller
 from palmette.structures.ranking.arrangements import candidates
 from palmette.structures.ranking.codec import grades_of, ranks_of
-from palmette.structures.ranking.ranking import is_proportional
+from palmette.structures.ranking.gains import is_proportional
 from palmette.structures.ranking.tables import RankingCost, RankingTables
 
 if TYPE_CHECKING:

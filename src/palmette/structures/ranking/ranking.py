@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import islice
 from types import MappingProxyType
 from typing import Any
 
@@ -17,9 +16,10 @@ from palmette.features.encoded import EncodedInputs
 from palmette.metrics.ranking import ndcg
 from palmette.registry import register
 from palmette.structures.ranking.codec import RANK_BITS, RankingCodec, grades_of, ranks_of
+from palmette.structures.ranking.gains import ranked, sort_keys
 from palmette.structures.ranking.position_weights import discounts
 from palmette.structures.ranking.scorer import RankingScorer
-from palmette.structures.ranking.search import assignments, restricted_rankings, sorted_rankings
+from palmette.structures.ranking.search import sorted_rankings
 from palmette.structures.ranking.tables import RankingCost, RankingRestriction, RankingTables, out_of_order
 
 _PERMANENT = (
@@ -118,8 +118,10 @@ class Ranking(Structure):
 
     def adds(self, other: Structure) -> bool:
         """Whether the other structure weighs ranks alike, so that scores of documents may be added."""
-        mine, theirs = self.position_weights, getattr(other, "position_weights", None)
-        return isinstance(other, Ranking) and (mine is theirs or bool(np.array_equal(mine, theirs)))
+        if not isinstance(other, Ranking):
+            return False
+        mine, theirs = self.position_weights, other.position_weights
+        return mine is theirs or bool(np.array_equal(mine, theirs))
 
     def admit(self, X: Any) -> Any:
         """Inputs as encoders take them; one table for all queries is refused."""
@@ -224,7 +226,7 @@ class Ranking(Structure):
     def _extreme(self, theta: Any, cost: Any, within: Any, sign: Any) -> Best:
         self._check(theta, cost, within)
         position = self.weights(theta.longest)
-        keys = _sort_keys(theta, cost, within, position)
+        keys = sort_keys(theta, cost, within, position)
         if sign > 0 and cost is None and within is not None and within.allowed is None:
             found = self._by_grades(theta, within, position)
             if found is not None:
@@ -241,7 +243,7 @@ class Ranking(Structure):
     def _assigned(self, theta: Any, cost: Any, within: Any, position: Any, sign: Any) -> np.ndarray:
         ranks = np.empty(len(theta.node), np.int32)
         for s, (lo, hi) in enumerate(_bounds(theta)):
-            found = _ranked(theta, cost, within, position, lo, hi, sign, 1)
+            found = ranked(theta, cost, within, position, lo, hi, sign, 1)
             if not found:
                 raise _infeasible(s, hi - lo)
             ranks[lo:hi] = found[0][0]
@@ -293,7 +295,7 @@ class Ranking(Structure):
             if cost is None and within is None:
                 ranked: Any = sorted_rankings(score, position, k)
             else:
-                ranked = _ranked(theta, cost, within, position, lo, hi, 1.0, k)
+                ranked = ranked(theta, cost, within, position, lo, hi, 1.0, k)
             own = [(ranks.astype(np.int32), value) for ranks, value in ranked]
             if not own:
                 raise _infeasible(s, hi - lo)
@@ -430,50 +432,6 @@ class Ranking(Structure):
                 f"0..{n - 1}; a ranking gives every document a different rank"
             )
         return codes
-
-
-def _sort_keys(theta: RankingTables, cost: Any, within: Any, position: np.ndarray) -> np.ndarray | None:
-    """Keys by which sorting maximises, or None if it takes an assignment."""
-    if within is not None:
-        return None
-    if cost is None:
-        return theta.node
-    if cost.table is not None:
-        return None
-    if cost.gain is None or not len(position):
-        return theta.node
-    ratio = float(cost.discount[0] / position[0])
-    return theta.node + ratio * cost.gain if is_proportional(cost.discount, position) else None
-
-
-def is_proportional(discount: np.ndarray, position: np.ndarray) -> bool:
-    """Whether the first ranks of ``discount`` are ``position`` times a number, but for rounding."""
-    scaled = position * (discount[0] / position[0])
-    return bool(np.all(np.abs(discount[: len(position)] - scaled) <= 1e-14 * abs(discount[0])))
-
-
-def _gains(theta: Any, cost: Any, within: Any, position: Any, lo: Any, hi: Any, sign: Any) -> np.ndarray:
-    """What each document adds at each rank, documents by ranks; -inf where it may not stand."""
-    gain = np.multiply.outer(theta.node[lo:hi], position[: hi - lo])
-    if cost is not None:
-        gain += cost.of(lo, hi)
-    gain *= sign
-    if within is not None and within.allowed is not None:
-        gain[~within.allowed[lo:hi, : hi - lo]] = -np.inf
-    return gain
-
-
-def _ranked(
-    theta: Any, cost: Any, within: Any, position: Any, lo: Any, hi: Any, sign: Any, k: Any
-) -> list[tuple[np.ndarray, float]]:
-    """The k best rankings of the query with the rows ``lo:hi`` under a cost and a restriction."""
-    gain, score = _gains(theta, cost, within, position, lo, hi, sign), theta.node[lo:hi]
-    if within is not None and not (within.agrees is None and within.contradicts is None):
-        agrees, contradicts = (
-            None if own is None else own[lo:hi] for own in (within.agrees, within.contradicts)
-        )
-        return restricted_rankings(gain, score, agrees, contradicts, k)
-    return list(islice(assignments(gain, score, k), k))
 
 
 def _bounds(theta: Any) -> list[tuple[int, int]]:
