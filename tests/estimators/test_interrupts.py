@@ -146,6 +146,7 @@ def test_a_real_signal_leaves_a_fitted_model():
         from palmette import CRF, Chain
         from palmette.datasets import make_chains, make_tagging
         X, y = make_chains(50, random_state=0)
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have had it ignored
         seen = []
         def callback(step):
             seen.append(step)

@@ -293,10 +293,10 @@ class Ranking(Structure):
         for s, (lo, hi) in enumerate(_bounds(theta)):
             score = theta.node[lo:hi]
             if cost is None and within is None:
-                ranked: Any = sorted_rankings(score, position, k)
+                orders: Any = sorted_rankings(score, position, k)
             else:
-                ranked = ranked(theta, cost, within, position, lo, hi, 1.0, k)
-            own = [(ranks.astype(np.int32), value) for ranks, value in ranked]
+                orders = ranked(theta, cost, within, position, lo, hi, 1.0, k)
+            own = [(ranks.astype(np.int32), value) for ranks, value in orders]
             if not own:
                 raise _infeasible(s, hi - lo)
             found.append(own)
