@@ -22,10 +22,12 @@ help:
 demo: $(VENV)/.test
 	$(BIN)/palmette demo
 
-# Both runs spread over 2 processes. The second takes the kernels as plain Python, which checks every index; it keeps
+# The second run compares processes bit by bit, with kernels that the first has compiled. The last one takes the kernels
+# as plain Python, which checks every index; it keeps
 # files together, since one of them counts which kernels ran.
 test: $(VENV)/.test
-	$(BIN)/python -m pytest -q -n 2
+	$(BIN)/python -m pytest -q -n 2 -m "not warm"
+	$(BIN)/python -m pytest -q -n 2 -m warm tests
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -n 2 --dist loadfile -m nojit tests
 
 lint: $(VENV)/.dev
