@@ -268,7 +268,7 @@ STRUCTURES = {
             Target(f"{RANKING}.ranking", "Ranking._extreme", "worst", 1),
             Target("contracts.structure", "Structure.best_contradicting", "best_contradicting", 1),
             Target(f"{RANKING}.ranking", "Ranking.score", "score", 2),
-            Target(f"{RANKING}.ranking", "_gains", "best", 2),
+            Target(f"{RANKING}.gains", "gains", "best", 2),
             Target(f"{RANKING}.tables", "RankingCost.of", "best k_best", 2),
             Target(R_GIVEN, "ranking_scores", "score", 1),
             Target(R_GIVEN, "add_ranking_counts", "count", 1),

@@ -184,8 +184,9 @@ def _annotated(
     structure: Structure, reference: Reference, theta: Any, rng: np.random.Generator
 ) -> Iterator[Limit]:
     """Restrictions that the structure makes of annotations: outputs that agree with them, and that contradict them."""
-    for annotation in reference.draw_annotations(rng, theta):
-        for name in ("agreeing", "contradicting"):
+    offered = [name for name in ("agreeing", "contradicting") if callable(getattr(structure, name, None))]
+    for annotation in reference.draw_annotations(rng, theta) if offered else ():
+        for name in offered:
             try:
                 limit = _limit(structure, reference, theta, annotation, name)
             except (MissingCapability, NotImplementedError):
