@@ -36,20 +36,23 @@ _HOME = {
     "GroupLasso": "palmette.regularizers",
     "Clique": "palmette.structures",
     "GraphInput": "palmette.structures",
+    "Transfer": "palmette.supervision",
+    "compare_transfer": "palmette.supervision",
     "UNKNOWN": "palmette.data",
     "as_sequences": "palmette.data",
     "register": "palmette.registry",
 }
 _PACKAGES = (
     "bounds", "compat", "data", "datasets", "errors", "estimators", "executors", "features", "inference", "inspection",
-    "kernels", "losses", "metrics", "plot", "registry", "regularizers", "solvers", "structures", "surrogates",
-    "testing",
+    "kernels", "losses", "metrics", "plot", "registry", "regularizers", "solvers", "structures", "supervision",
+    "surrogates", "testing",
 )  # fmt: skip
 
 __all__ = [
     "CRF", "CRFCV", "SSVM", "SSVMCV", "UNKNOWN", "Chain", "Clique", "CombinedDecoder", "Decomposition",
     "Encoding", "Graph", "GraphInput", "GroupLasso", "KernelOptions", "LossOptions", "Multiclass", "Perceptron",
-    "PlackettLuce", "PlackettLuceCV", "Ranking", "SemiMarkov", "as_sequences", "load", "register",
+    "PlackettLuce", "PlackettLuceCV", "Ranking", "SemiMarkov", "Transfer", "as_sequences", "compare_transfer", "load",
+    "register",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
@@ -70,6 +73,7 @@ if TYPE_CHECKING:
     from palmette.regularizers import Decomposition, GroupLasso
     from palmette.structures import Chain, Clique, Graph, GraphInput, Multiclass, Ranking, SemiMarkov
     from palmette.structures.ranking.plackett_luce import PlackettLuce, PlackettLuceCV
+    from palmette.supervision import Transfer, compare_transfer
 
 
 def __getattr__(name: str) -> Any:

@@ -17,7 +17,7 @@ _HOMES = {
     "codec": ("palmette.data.labels", "palmette.structures"),
     "encoder": ("palmette.features", "palmette.structures"),
     "kernel": ("palmette.kernels",),
-    "learner": ("palmette.estimators", "palmette.structures"),
+    "learner": ("palmette.estimators", "palmette.structures", "palmette.supervision"),
     "loss": ("palmette.losses", "palmette.structures"),
     "regularizer": ("palmette.regularizers",),
     "scorer": ("palmette.structures", "palmette.objectives"),

@@ -98,6 +98,11 @@ class Batch:
         """All tables of features, each with the offsets of the samples' rows in it."""
         return [(self.rows, self.offsets)]
 
+    @property
+    def apart(self) -> np.ndarray:
+        """Numbers of the samples that are not scored together with the one before them: none here."""
+        return np.empty(0, np.int64)
+
     def slice(self, start: int, stop: int) -> Batch:
         """Samples ``start:stop``; arrays are views of the same memory."""
         offsets = self.offsets[start : stop + 1]
@@ -119,7 +124,11 @@ class Batch:
     def in_pieces(self, decomposition: Any, seed: int, epoch: int) -> tuple[Batch, np.ndarray]:
         """The same rows in pieces that a decomposition draws for this epoch, and the sample of each piece."""
         starts, stops, sample = decomposition.pieces(self.offsets, seed, epoch)
-        return replace(self, offsets=np.append(starts, stops[-1:])), sample
+        return self.recut(np.append(starts, stops[-1:]), sample), sample
+
+    def recut(self, offsets: np.ndarray, sample: np.ndarray) -> Batch:
+        """The same rows cut elsewhere; ``sample`` is the number of the sample that each new one is part of."""
+        return replace(self, offsets=offsets)
 
     def check(self) -> None:
         """Raise ValueError unless compiled loops can read the batch. Estimators ask it of batches that they are given.

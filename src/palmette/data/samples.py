@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from palmette.data.batch import Batch
+from palmette.data.ragged import gather
 
 
 class Samples(NamedTuple):
@@ -31,6 +32,12 @@ class Samples(NamedTuple):
     def code_offsets(self) -> np.ndarray:
         """Where the codes of each sample start and stop."""
         return self.batch.offsets if self.offsets is None else self.offsets
+
+    def take(self, samples: np.ndarray) -> Samples:
+        """Copies of the samples of these numbers, in their order."""
+        places, offsets = gather(self.code_offsets, samples)
+        own = None if self.offsets is None else offsets
+        return Samples(self.batch.take(samples), self.codes[places], self.weight[samples], own)
 
     def slice(self, start: int, stop: int) -> Samples:
         """Samples ``start:stop`` as views."""

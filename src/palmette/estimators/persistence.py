@@ -38,35 +38,13 @@ class PersistenceMixin:
         name, read back as ``extra_arrays_``. Callbacks are not saved, nor are ``cv`` and ``scoring`` of :class:`CRFCV`
         and its like if they are objects: a loaded model has the defaults of these. They matter for fitting again only.
         """
-        from sklearn.utils.validation import check_is_fitted
-
-        check_is_fitted(self, "coef_")
-        kind = kind_of(self)
-        encoder_header, encoder_arrays = stored(self.encoder_)
-        scorer_header, scorer_arrays = stored(self.scorer_)
-        result = self.result_
-        header = {
-            "params": stored_params(self),
-            "codec": {"kind": kind_of(self.codec_), "state": self.codec_.state()},
-            "encoder": encoder_header,
-            "scorer": scorer_header,
-            "result": {
-                "converged": bool(result.converged),
-                "reason": result.reason,
-                "objective": self.objective_ if np.isfinite(self.objective_) else None,
-            },
-            "decomposition": stored_value("decomposition_", getattr(self, "decomposition_", None)),
-            "penalty": {
-                name: stored_value(name, getattr(self, name)) for name in _OF_PENALTY if hasattr(self, name)
-            },
-            "extra": extra if extra is not None else getattr(self, "extra_", None),
-        }
-        arrays = {"coef": self.coef_, "history": np.array(result.history, float).reshape(-1, 5)}
-        arrays |= {f"encoder.{k}": v for k, v in encoder_arrays.items()}
-        arrays |= {f"scorer.{k}": v for k, v in scorer_arrays.items()}
-        extra_arrays = getattr(self, "extra_arrays_", {}) if extra_arrays is None else extra_arrays
-        arrays |= {f"extra.{k}": v for k, v in extra_arrays.items()}
-        write_model(path, kind, header, arrays)
+        header, arrays = state_of(self)
+        if extra is not None:
+            header["extra"] = extra
+        if extra_arrays is not None:
+            kept = {name: array for name, array in arrays.items() if not name.startswith("extra.")}
+            arrays = kept | {f"extra.{name}": array for name, array in extra_arrays.items()}
+        write_model(path, kind_of(self), header, arrays)
 
     @classmethod
     def load(cls, path: Any, **functions: Any) -> Any:
@@ -77,6 +55,37 @@ class PersistenceMixin:
                 f"{path} holds a {type(model).__name__}, not a {cls.__name__}; use palmette.load(path)"
             )
         return model
+
+
+def state_of(model: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Header and arrays of a fitted learner for a model file."""
+    from sklearn.utils.validation import check_is_fitted
+
+    check_is_fitted(model, "coef_")
+    encoder_header, encoder_arrays = stored(model.encoder_)
+    scorer_header, scorer_arrays = stored(model.scorer_)
+    result = model.result_
+    header = {
+        "params": stored_params(model),
+        "codec": {"kind": kind_of(model.codec_), "state": model.codec_.state()},
+        "encoder": encoder_header,
+        "scorer": scorer_header,
+        "result": {
+            "converged": bool(result.converged),
+            "reason": result.reason,
+            "objective": model.objective_ if np.isfinite(model.objective_) else None,
+        },
+        "decomposition": stored_value("decomposition_", getattr(model, "decomposition_", None)),
+        "penalty": {
+            name: stored_value(name, getattr(model, name)) for name in _OF_PENALTY if hasattr(model, name)
+        },
+        "extra": getattr(model, "extra_", None),
+    }
+    arrays = {"coef": model.coef_, "history": np.array(result.history, float).reshape(-1, 5)}
+    arrays |= {f"encoder.{k}": v for k, v in encoder_arrays.items()}
+    arrays |= {f"scorer.{k}": v for k, v in scorer_arrays.items()}
+    arrays |= {f"extra.{k}": v for k, v in getattr(model, "extra_arrays_", {}).items()}
+    return header, arrays
 
 
 def load(path: Any, **functions: Any) -> Any:
@@ -101,13 +110,23 @@ def load(path: Any, **functions: Any) -> Any:
     >>> palmette.load(file).predict([[1.0]])
     array([1])
     """
-    kind, header, arrays = read_model(path)
+    return restored(path, *read_model(path), functions)
+
+
+def restored(
+    path: Any, kind: Any, header: dict[str, Any], arrays: dict[str, np.ndarray], functions: dict[str, Any]
+) -> Any:
+    """The learner of a kind that header and arrays of a model file describe."""
     try:
         learner: Any = find("learner", kind)
     except ValueError as error:
         raise ModelFileError(f"{path}: {error}") from None
-    _check_given(path, header.get("params"), functions)
+    composed = hasattr(learner, "from_parts")  # it holds another learner
+    if not composed:
+        _check_given(path, header.get("params"), functions)
     try:
+        if composed:
+            return learner.from_parts(path, header, arrays, functions)
         params = entry(header, "params", dict)
         model = learner(**{k: revived(v, functions, k) for k, v in params.items()})
         check_settings(model)

@@ -9,6 +9,7 @@ import numpy as np
 
 from palmette._kernels.constants import FREE
 from palmette.contracts.problem import SampledProblem
+from palmette.executors.shards import blocks
 from palmette.loops.block_state import BlockState
 
 
@@ -48,21 +49,27 @@ def dual_weights(problem: SampledProblem, active: ActiveSet) -> np.ndarray:
 
 def excess_counts(problem: Any, scorer: Any, batch: Any, w: np.ndarray, active: Any) -> np.ndarray:
     """``sum_i weight_i (mean counts of the active labelings - true counts)``, pulled back to the weights ``w``."""
-    samples, structure = problem.samples, problem.structure
-    theta, counts = scorer.score(w, batch), np.zeros_like(w)
-    for m, path in enumerate(active.path):
-        mass = samples.weight * np.maximum(active.mass[:, m], 0.0)
-        if np.any(mass):
-            scorer.pull_back(structure.count(theta, path, weight=mass), batch, counts)
-    scorer.pull_back(structure.count(theta, samples.codes, weight=-samples.weight), batch, counts)
+    samples, structure, counts = problem.samples, problem.structure, np.zeros_like(w)
+    for a, b in blocks(batch):
+        some, part, own = batch.slice(a, b), slice(a, b), slice(*samples.code_offsets[[a, b]])
+        theta, weight = scorer.score(w, some), samples.weight[part]
+        for m, path in enumerate(active.path):
+            mass = weight * np.maximum(active.mass[part, m], 0.0)
+            if np.any(mass):
+                scorer.pull_back(structure.count(theta, path[own], weight=mass), some, counts)
+        scorer.pull_back(structure.count(theta, samples.codes[own], weight=-weight), some, counts)
     return counts
 
 
 def block_losses(problem: SampledProblem, active: ActiveSet) -> np.ndarray:
     """Mean task loss of every block, from scratch."""
-    samples, task_loss = problem.samples, problem.surrogate.task_loss
-    theta = problem.scorer.score(active.w, samples.batch)
-    return sum(
-        np.maximum(active.mass[:, m], 0.0) * task_loss.value(problem.structure, theta, samples.codes, path)
-        for m, path in enumerate(active.path)
-    )
+    samples, task_loss, out = problem.samples, problem.surrogate.task_loss, np.zeros(problem.n_samples)
+    for a, b in blocks(samples.batch):
+        some, own = samples.slice(a, b), slice(*samples.code_offsets[[a, b]])
+        theta = problem.scorer.score(active.w, some.batch)
+        out[a:b] = sum(
+            np.maximum(active.mass[a:b, m], 0.0)
+            * task_loss.value(problem.structure, theta, some.codes, path[own])
+            for m, path in enumerate(active.path)
+        )
+    return out

@@ -11,7 +11,7 @@ from palmette.contracts.executor import Executor, State, summed
 from palmette.contracts.structure import require
 from palmette.data.batch import Batch
 from palmette.data.samples import Samples
-from palmette.executors.shards import MAX_SHARDS, ROWS_A_SHARD, cut
+from palmette.executors.shards import MAX_SHARDS, ROWS_A_SHARD, blocks, cut
 from palmette.executors.telling import run_telling
 from palmette.executors.threads import ThreadExecutor
 from palmette.loops.batch_loss import BatchLoss
@@ -205,8 +205,7 @@ class Risk:
 
 
 def _blocks(samples: Samples, n_rows: int) -> list[Samples]:
-    pieces = cut(samples.batch.offsets, max(1, samples.batch.n_rows // n_rows))
-    return [samples.slice(a, b) for a, b in pieces]
+    return [samples.slice(a, b) for a, b in blocks(samples.batch, n_rows)]
 
 
 def shard_loss(

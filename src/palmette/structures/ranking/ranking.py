@@ -11,6 +11,7 @@ import numpy as np
 from palmette.contracts.structure import Best, Structure, Words
 from palmette.contracts.training import Encoded, WeightOptions
 from palmette.errors import InfeasibleError, MissingCapability, warn_caller
+from palmette.executors.shards import blocks
 from palmette.features.choose_encoder import admitted
 from palmette.features.encoded import EncodedInputs
 from palmette.metrics.ranking import ndcg
@@ -401,7 +402,10 @@ class Ranking(Structure):
                 total = np.bincount(group[order], position)
                 counts[lo:hi] += turn * weight * (total / size)[group]
         out = np.zeros(scorer.n_params)
-        scorer.pull_back(RankingTables(counts, batch.offsets), batch, out)
+        for a, b in blocks(batch):
+            some = batch.slice(a, b)
+            own = counts[slice(*batch.offsets[[a, b]])]
+            scorer.pull_back(RankingTables(own, some.offsets), some, out)
         return out / samples.weight.sum()
 
     # -- inside -------------------------------------------------------------------------------------------------

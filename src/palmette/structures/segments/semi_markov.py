@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from numbers import Integral
 from types import MappingProxyType
 from typing import Any
@@ -160,7 +159,7 @@ class SemiMarkov(SegmentInference):
         segments = np.searchsorted(begins, batch.offsets)
         starts, stops, sample = decomposition.pieces(segments, seed, epoch)
         rows = np.append(begins, batch.offsets[-1])
-        return replace(batch, offsets=rows[np.append(starts, stops[-1:])]), sample
+        return batch.recut(rows[np.append(starts, stops[-1:])], sample), sample
 
     def units(self, codes: np.ndarray, labels: Sequence[Any]) -> list[tuple[slice, Any]]:
         """The segments: their rows, and ``(start, stop, label)``."""

@@ -9,6 +9,7 @@ import numpy as np
 from palmette._kernels.constants import NOTHING, TIE
 from palmette.contracts.problem import SampledProblem
 from palmette.contracts.structure import require
+from palmette.executors.shards import blocks
 from palmette.loops.block_state import BlockState, SampleBlocks
 from palmette.structures.chain.chain import Chain
 from palmette.structures.chain.loops.hinge_blocks import PackedBlocks
@@ -96,19 +97,20 @@ class ChainMarginals(SampleBlocks):
 
     def refresh(self, state: Marginals) -> None:
         """Compute weights and losses from the marginals."""
-        problem = self.problem
-        samples, scorer = problem.samples, problem.scorer
-        theta = scorer.score(state.w, samples.batch)
-        lengths = np.diff(samples.batch.offsets)
-        node = np.repeat(samples.weight, lengths)[:, None] * state.node
-        pair = np.repeat(samples.weight, np.diff(self._edge_at))[:, None, None] * state.pair
-        counts = ChainTables(node, pair, theta.offsets).summed_like(theta)
-        counts = problem.structure.count(theta, samples.codes, weight=-samples.weight, into=counts)
-        total = np.zeros(problem.n_params)
-        scorer.pull_back(counts, samples.batch, total)
+        problem, total = self.problem, np.zeros(self.problem.n_params)
+        structure, scorer, task_loss = problem.structure, problem.scorer, problem.surrogate.task_loss
+        for a, b in blocks(problem.samples.batch):
+            some, edges = problem.samples.slice(a, b), self._edge_at[a : b + 1]
+            mean = state.node[slice(*problem.samples.batch.offsets[[a, b]])]
+            theta = scorer.score(state.w, some.batch)
+            node = np.repeat(some.weight, some.batch.lengths)[:, None] * mean
+            pair = np.repeat(some.weight, np.diff(edges))[:, None, None] * state.pair[edges[0] : edges[-1]]
+            counts = ChainTables(node, pair, theta.offsets).summed_like(theta)
+            counts = structure.count(theta, some.codes, weight=-some.weight, into=counts)
+            scorer.pull_back(counts, some.batch, total)
+            cost = task_loss.cost(theta, some.codes).node
+            state.loss[a:b] = np.add.reduceat(np.sum(cost * mean, axis=1), some.batch.offsets[:-1])
         state.w = -total / problem.regularizer.l2
-        cost = problem.surrogate.task_loss.cost(theta, samples.codes).node
-        state.loss = np.add.reduceat(np.sum(cost * state.node, axis=1), samples.batch.offsets[:-1])
 
 
 class PackedMarginals(ChainMarginals):

@@ -1,0 +1,3 @@
+"""x"""
+class TransferComparison: pass
+def compare_transfer(): pass
