@@ -131,6 +131,11 @@ class Risk:
         threads = self.executor if self.executor.shares_memory else ThreadExecutor(1)
         return self._with(samples=samples, executor=threads, placed={}, _cut=None, _cache={})
 
+    def of(self, scorer: Any, samples: Samples) -> Risk:
+        """The same loss of other samples, scored otherwise."""
+        own = {"whole": samples.batch, "placed": {}, "memory": {}, "_cut": None, "_cache": {}}
+        return self._with(scorer=scorer, samples=samples, **own)
+
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "executor": ThreadExecutor(1), "placed": {}, "memory": {}, "_cache": {}}
 

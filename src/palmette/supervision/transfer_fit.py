@@ -16,10 +16,13 @@ from palmette.estimators.kernel_features import Keep
 from palmette.estimators.regularizers import regularizers
 from palmette.estimators.strengths import times_usual
 from palmette.estimators.tuned import Tuned
+from palmette.loops import ANY, register
 from palmette.memory import check_size
 from palmette.regularizers.elastic import ElasticNet
 from palmette.supervision.transfer_scorer import DomainBatch, TransferScorer
 from palmette.supervision.transfer_tree import DomainTree, check_count
+
+register("loss", ANY, "palmette.supervision.transfer_loss:DomainLoss")
 
 BYTES_A_WEIGHT = 32  # at least, in training: the weight, its gradient, its penalty, a direction
 
