@@ -19,11 +19,14 @@ from palmette.estimators.tuned import Tuned
 from palmette.loops import ANY, register
 from palmette.memory import check_size
 from palmette.regularizers.elastic import ElasticNet
+from palmette.solvers.registry import solver_class
 from palmette.supervision.transfer_scorer import DomainBatch, TransferScorer
 from palmette.supervision.transfer_tree import DomainTree, check_count
 
 register("loss", ANY, "palmette.supervision.transfer_loss:DomainLoss")
 
+# Solvers whose loops know the plain layout of weights only, and what to use instead.
+COMPILED = {"dual": "lbfgs", "multiclass_dual": "bundle", "kernel_frank_wolfe": "bundle"}
 BYTES_A_WEIGHT = 32  # at least, in training: the weight, its gradient, its penalty, a direction
 
 
@@ -91,6 +94,11 @@ def check_learner(model: Any) -> None:
             f"Transfer does not take {type(model).__name__}, which chooses a penalty without regard to domains: use "
             f"Transfer({plain}(...)) in a GridSearchCV over model__l2 and rho"
         )
+    for name, other in COMPILED.items():
+        if model.solver == name or isinstance(model.solver, solver_class(name)):
+            raise MissingCapability(
+                f"solver={name!r} is compiled for the weights of one domain: use solver={other!r} with Transfer"
+            )
     if getattr(model, "warm_start", False):
         raise MissingCapability("Transfer starts every fit anew: leave warm_start=True of the model out")
     decomposition, groups = regularizers(model)
