@@ -41,6 +41,8 @@ def load_ud_ewt(
         groups : ndarray of str, shape (n_sentences,)
             ``"train"``, ``"dev"`` or ``"test"``.
         documents : list of str
+        genres : list of str
+            ``"answers"``, ``"email"``, ``"newsgroup"``, ``"reviews"`` or ``"weblog"``: a domain of each sentence.
         target_names, feature_names : list of str
         DESCR : str
 
@@ -80,7 +82,7 @@ def load_brown(
     Returns
     -------
     Bunch
-        As of :func:`load_ud_ewt`; `documents` are file names such as ``"ca01"``.
+        As of :func:`load_ud_ewt`, without `genres`; `documents` are file names such as ``"ca01"``.
 
     Examples
     --------
@@ -111,7 +113,7 @@ def load_masc(subset: str = "train", return_X_y: bool = False) -> Bunch | tuple[
     Returns
     -------
     Bunch
-        As of :func:`load_ud_ewt`; `documents` are file names such as ``"written/chapter-10.txt"``.
+        As of :func:`load_ud_ewt`, without `genres`; `documents` are file names such as ``"written/chapter-10.txt"``.
 
     Examples
     --------
@@ -142,7 +144,7 @@ def load_ptb_sample(
     Returns
     -------
     Bunch
-        As of :func:`load_ud_ewt`; `documents` are file names such as ``"wsj_0001"``.
+        As of :func:`load_ud_ewt`, without `genres`; `documents` are file names such as ``"wsj_0001"``.
 
     Examples
     --------
@@ -187,7 +189,8 @@ def _conllu_part(content: bytes, tag_column: int) -> splits.Part:
         sentences.append([line for line in lines if line.partition("\t")[0].isdigit()])
         documents.append(document)
     data, target = columns(sentences, split)
-    return splits.Part(data, target, {"documents": documents})
+    genres = [name.partition("-")[0] for name in documents]
+    return splits.Part(data, target, {"documents": documents, "genres": genres})
 
 
 def _file_parts(

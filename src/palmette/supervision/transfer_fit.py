@@ -24,6 +24,7 @@ from palmette.supervision.transfer_scorer import DomainBatch, TransferScorer
 from palmette.supervision.transfer_tree import DomainTree, check_count
 
 register("loss", ANY, "palmette.supervision.transfer_loss:DomainLoss")
+register("diagonal", ANY, "palmette.supervision.transfer_loss:DomainDiagonal")
 
 # Solvers whose loops know the plain layout of weights only, and what to use instead.
 COMPILED = {"dual": "lbfgs", "multiclass_dual": "bundle", "kernel_frank_wolfe": "bundle"}

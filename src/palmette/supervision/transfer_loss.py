@@ -1,8 +1,8 @@
-"""The loss of samples in domains as a sum over domains, each by the loop that is compiled for its structure."""
+"""Sums over domains, each by the loops that are compiled for its structure: the loss, and its curvature."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -11,38 +11,65 @@ from palmette.loops import CompiledLoop, find
 from palmette.supervision.transfer_scorer import TransferScorer
 
 
-class DomainLoss(CompiledLoop):
-    """``sum_d loss_d(w^d)`` and its gradient; ``loss_d`` is the plain problem of the samples of a domain."""
+class DomainSum(CompiledLoop):
+    """What is a sum over domains of the plain problems of their samples."""
+
+    name: ClassVar[str]
 
     @classmethod
     def accepts(cls, problem: SampledProblem) -> bool:
         """Samples in domains whose plain problems have a compiled loop."""
         if not isinstance(problem.scorer, TransferScorer) or problem.decomposition is not None:
             return False
-        return all(find("loss", part) is not None for _, part in _parts(problem))
+        return all(find(cls.name, part) is not None for _, part in _parts(problem))
 
     def __init__(self, problem: SampledProblem) -> None:
         super().__init__(problem)
         parts = _parts(problem)
-        self.scorer, self.loops = problem.scorer, [(path, find("loss", part)(part)) for path, part in parts]
+        self.scorer, self.loops = problem.scorer, [(path, find(self.name, part)(part)) for path, part in parts]
         for number, (_, part) in enumerate(parts):  # what they placed is released together with the problem
             problem.placed |= {f"{name} of domain {number}": own for name, own in part.placed.items()}
 
+    def nodes(self, w: np.ndarray) -> np.ndarray:
+        """One row of weights for every node."""
+        return w.reshape(len(self.scorer.scale), -1)
+
+
+class DomainLoss(DomainSum):
+    """``sum_d loss_d(w^d)`` and its gradient."""
+
+    name = "loss"
+
     def value(self, w: np.ndarray) -> float:
         """The value alone."""
-        parts = w.reshape(len(self.scorer.scale), -1)
-        return sum(loop.value(self.scorer.summed(parts, path)) for path, loop in self.loops)
+        return sum(loop.value(self.scorer.summed(self.nodes(w), path)) for path, loop in self.loops)
 
     def loss(self, w: np.ndarray) -> tuple[float, np.ndarray]:
         """Value and gradient."""
         gradient, total = np.zeros_like(w), 0.0
-        parts, own = (vector.reshape(len(self.scorer.scale), -1) for vector in (w, gradient))
+        own = self.nodes(gradient)
         for path, loop in self.loops:
-            value, found = loop.loss(self.scorer.summed(parts, path))
+            value, found = loop.loss(self.scorer.summed(self.nodes(w), path))
             total += value
             for node in path:
                 own[node] += self.scorer.scale[node] * found
         return total, gradient
+
+
+class DomainDiagonal(DomainSum):
+    """The diagonal of the Hessian: that of a node is the sum of those of the domains below, times its scale squared."""
+
+    name = "diagonal"
+
+    def __call__(self, w: np.ndarray) -> np.ndarray:
+        """The diagonal at ``w``, shape (n_params,)."""
+        diagonal = np.zeros_like(w)
+        own = self.nodes(diagonal)
+        for path, loop in self.loops:
+            found = loop(self.scorer.summed(self.nodes(w), path))
+            for node in path:
+                own[node] += self.scorer.scale[node] ** 2 * found
+        return diagonal
 
 
 def _parts(problem: Any) -> list[tuple[tuple[int, ...], Any]]:
