@@ -70,9 +70,8 @@ def window_features(recording: np.ndarray, starts: np.ndarray) -> np.ndarray:
     (True, array([1., 1., 1.]))
     """
     triples = _signals(recording)
-    windows = np.stack(
-        [_cut(triples[name], starts) for name in _TRIPLES], axis=1
-    )  # window, triple, axis, sample
+    # window, triple, axis, sample
+    windows = np.stack([_cut(triples[name], starts) for name in _TRIPLES], axis=1)
     with_norm = np.concatenate([windows, np.linalg.norm(windows, axis=2, keepdims=True)], axis=2)
     means = windows.mean(axis=3)
     spectral = with_norm[:, [_TRIPLES.index(name) for name in _SPECTRAL]]

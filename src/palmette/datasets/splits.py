@@ -25,6 +25,9 @@ from sklearn.utils import Bunch
 
 from palmette.datasets.registry import get_dataset
 
+Loaded = Bunch | tuple[list[Any], list[Any]]
+"""What loaders return: everything, or inputs and outputs."""
+
 SUBSETS = ("train", "fit", "dev", "test", "all")
 
 
@@ -74,7 +77,7 @@ def make_bunch(
     *,
     return_X_y: bool,
     **fields: Any,
-) -> Bunch | tuple[list[Any], list[Any]]:
+) -> Loaded:
     """The bunch of a subset, from published parts (at least those that `needed` names)."""
     parts = {part: parts[part] for part in needed(subset, published)}
     if subset in ("fit", "dev") and "dev" not in published:

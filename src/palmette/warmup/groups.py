@@ -24,7 +24,7 @@ from palmette.datasets import make_chains, make_tagging
 from palmette.errors import EmptyModelWarning, MissingCapability
 from palmette.regularizers import Decomposition, GroupLasso
 from palmette.solvers import LBFGS
-from palmette.structures.positions.tables import Restriction
+from palmette.warmup.answers import ask_all
 from palmette.warmup.graphs import run_graphs
 from palmette.warmup.rankings import run_rankings
 
@@ -103,7 +103,7 @@ def _fit_rich() -> None:
         for order in (1, 2):
             for learner in (CRF, Perceptron):
                 model = learner(Chain(order=order), edge_features="all", max_iter=2, n_jobs=1)
-                _infer(_fitted(model, X, Y), X)
+                ask_all(_fitted(model, X, Y), X)
 
 
 def _fit_kernels() -> None:
@@ -140,11 +140,8 @@ def _tag() -> None:
     for boundary in ("pad", "skip"):
         template = Template.parse(f"#! boundary = {boundary}\nU0:%X[0,0]/%x[1,0]/%x[2,0]\nB")
         hashed: dict[str, Any] = {"min_count": 1, "n_hash": 10}
-        for options in (
-            {},
-            {"solver": "dual"},
-            hashed,
-        ):  # by default dual ascent is for more weights than these
+        # by default dual ascent is for more weights than these
+        for options in ({}, {"solver": "dual"}, hashed):
             tagger = Tagger.train(text, template=template, tol=0.1, **options)
             for read in (text, new):
                 tagger.predict(read)
@@ -177,23 +174,7 @@ def _predict_all() -> None:
 
 def _infer_all() -> None:
     for model, X, _ in _models():
-        _infer(model, X)
-
-
-def _infer(model: Any, X: Any) -> None:
-    """Every answer of a structure, plain and with a contradiction, which doubles the labels."""
-    structure = model.structure
-    theta = model.scorer_.score(model.coef_, model.encoder_.transform(X))
-    codes = structure.best(theta).codes
-    for within in (None, Restriction(contradicts=np.asarray(codes))):
-        structure.worst(theta, within=within)
-        structure.k_best(theta, 2, within=within)
-        structure.max_marginals(theta, within=within)
-        structure.entropy(theta, within=within)
-        structure.sample(theta, random_state=0, within=within)
-        structure.min_risk(theta, within=within)
-        structure.log_proba(theta, codes, within=within)
-    structure.count(theta, codes)
+        ask_all(model, X)
 
 
 def cache() -> tuple[str, bool]:

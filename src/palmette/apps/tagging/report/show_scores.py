@@ -113,14 +113,19 @@ def show_spans(confusion: SpanConfusion) -> Part:
         ]
         rows.append([fate, *cells, *blank])
     rows.append(["all", *(cell(f"{n:,}", cls="none") for n in found), *blank])
-    matrix = table(header, rows, cls="matrix wide" if len(names) > WIDE else "matrix", row_headers=True)
+    shown = matrix(header, rows, len(names))
     lead = (
         "Each row says what became of the true chunks of a type, each column where the predicted ones came from. "
         "Inside: chunks with the same ends, green where the type is right. "
         "Boundary: it overlaps a chunk of its own type that has other ends; boundary and type: it overlaps only chunks "
         "of other types."
     )
-    return Part("Confusion of chunks", "chunks", [matrix], lead)
+    return Part("Confusion of chunks", "chunks", [shown], lead)
+
+
+def matrix(header: Sequence[Any], rows: Sequence[Sequence[Any]], n_columns: int) -> Html:
+    """A table with names on both sides."""
+    return table(header, rows, cls="matrix wide" if n_columns > WIDE else "matrix", row_headers=True)
 
 
 def _count(n: int, total: int, right: bool, title: str, apart: bool) -> Html:
@@ -149,9 +154,9 @@ def show_tokens(
         ]
         rows.append([name, *cells, cell(f"{total:,}", cls="none apart")])
     header = ["true ╲ predicted", *labels, "all"]
-    matrix = table(header, rows, cls="matrix wide" if len(labels) > WIDE else "matrix", row_headers=True)
+    shown = matrix(header, rows, len(labels))
     if folded:
-        matrix = tag("details", tag("summary", "The whole matrix of token labels"), matrix)
+        shown = tag("details", tag("summary", "The whole matrix of token labels"), shown)
     total = max((mistake.count for mistake in mistakes), default=1)
     listed = [
         [
@@ -168,7 +173,7 @@ def show_tokens(
         header = ["true", "predicted", "tokens", "", "words, and how often"]
         common = table(header, listed, cls="text", caption="The commonest mistakes")
     lead = "True label of each token (rows) against the predicted one (columns)."
-    return Part("Confusion of tokens", "tokens", [common, matrix], lead)
+    return Part("Confusion of tokens", "tokens", [common, shown], lead)
 
 
 def _words(mistake: Mistake) -> list[Any]:
