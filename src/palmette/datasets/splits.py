@@ -18,14 +18,14 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from sklearn.utils import Bunch
 
 from palmette.datasets.registry import get_dataset
 
-Loaded = Bunch | tuple[list[Any], list[Any]]
+Loaded: TypeAlias = Bunch | tuple[list[Any], list[Any]]
 """What loaders return: everything, or inputs and outputs."""
 
 SUBSETS = ("train", "fit", "dev", "test", "all")

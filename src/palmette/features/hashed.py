@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from palmette.data.batch import Batch
 from palmette.data.checks import check_array, check_codes, check_whole
 from palmette.errors import ModelFileError
 from palmette.features.base import Encoder
-from palmette.features.kinds import Layout
+from palmette.features.kinds import Kind, Layout
 from palmette.features.named_rows import encode_names
 from palmette.features.names import named_batch, refuse_nothing
 from palmette.features.rows import renumbered
@@ -44,7 +44,7 @@ class HashedNamesEncoder(Encoder):
     array([134, 660, 134], dtype=int32)
     """
 
-    kind = "hashed"
+    kind: ClassVar[Kind] = "hashed"
     named = True
 
     def __init__(self, layout: Layout, n_hash: int, columns: np.ndarray | None = None) -> None:

@@ -133,7 +133,7 @@ class GraphReference(TableReference):
         found = [table.shape for table in (tables.node, tables.edge, *tables.factors)]
         if found != expected:
             raise AssertionError(f"tables have shapes {found}, expected {expected}")
-        arrays = {"node": tables.node, "edge": tables.edge, "factors": tables.factors}
+        arrays: dict[str, Any] = {"node": tables.node, "edge": tables.edge, "factors": tables.factors}
         return self.by_part(replace(theta, edge_table=np.arange(theta.n_edges), **arrays), theta)
 
     # -- costs, restrictions, annotations, risks --------------------------------------------------------
