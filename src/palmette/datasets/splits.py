@@ -16,8 +16,9 @@ subset      samples
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -67,6 +68,23 @@ def needed(subset: str, published: Sequence[str]) -> tuple[str, ...]:
     if subset == "all":
         return tuple(published)
     return (subset if subset in published else "train",)
+
+
+def chosen(subset: Any, known: Sequence[Any], noun: str, shown: str) -> list[Any]:
+    """Schools or folds that a subset names: all, one, or several.
+
+    >>> chosen("texas", ("cornell", "texas"), "school", "cornell, texas"), chosen("all", range(2), "fold", "0 to 1")
+    (['texas'], [0, 1])
+    """
+    if isinstance(subset, str) and subset == "all":
+        return list(known)
+    given = list(subset) if isinstance(subset, Iterable) and not isinstance(subset, str) else [subset]
+    for each in given:
+        if isinstance(each, bool) or not isinstance(each, str | Integral) or each not in known:
+            raise ValueError(f"subset must be 'all' or {noun}s from {shown}, got {each!r}")
+    if not given:
+        raise ValueError(f"subset is empty; give at least one {noun}")
+    return given
 
 
 def make_bunch(

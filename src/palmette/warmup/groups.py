@@ -14,7 +14,18 @@ import numpy as np
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from palmette import CRF, SSVM, Chain, LossOptions, Multiclass, Perceptron, PlackettLuce, SemiMarkov, compat
+from palmette import (
+    CRF,
+    SSVM,
+    Chain,
+    LossOptions,
+    Multiclass,
+    Perceptron,
+    PlackettLuce,
+    Ranking,
+    SemiMarkov,
+    compat,
+)
 from palmette._kernels import jit, ragged
 from palmette.apps.tagging.columns import read_columns
 from palmette.apps.tagging.learners import SOLVERS
@@ -24,9 +35,9 @@ from palmette.datasets import make_chains, make_tagging
 from palmette.errors import EmptyModelWarning, MissingCapability
 from palmette.regularizers import Decomposition, GroupLasso
 from palmette.solvers import LBFGS
+from palmette.structures import RankingCost, RankingTables
 from palmette.warmup.answers import ask_all
 from palmette.warmup.graphs import run_graphs
-from palmette.warmup.rankings import run_rankings
 
 
 def groups() -> dict[str, Callable[[], None]]:
@@ -47,7 +58,7 @@ def groups() -> dict[str, Callable[[], None]]:
         "multiclass": _classify,
         "rescaling": _rescale,
         "graphs": run_graphs,
-        "rankings": run_rankings,
+        "rankings": _rank,
         "plackett_luce": _draw_orders,
         "predictions": _predict_all,
         "inference": _infer_all,
@@ -123,6 +134,14 @@ def _rescale() -> None:
     data = list(_data())
     for structure, X, Y in (data[0], (Chain(order=2), *data[0][1:]), data[3]):
         _fitted(SSVM(structure, loss_options=LossOptions(rescaling="slack"), max_iter=2, n_jobs=1), X, Y)
+
+
+def _rank() -> None:
+    """Answers by sorting and by assignment, and losses by merging."""
+    X, y = [np.eye(4)], [[2, 1, 1, 0]]
+    SSVM(Ranking(), tol=0.1, l2=0.01, n_jobs=1).fit(X, y).predict(X)
+    theta = RankingTables(np.arange(3.0), np.array([0, 3]))
+    Ranking().k_best(theta, 2, cost=RankingCost(table=np.eye(3)))
 
 
 def _draw_orders() -> None:
