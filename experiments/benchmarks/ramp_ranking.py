@@ -280,12 +280,4 @@ def draw(figure, records):
     panel.legend(fontsize="small")
 
 
-BENCHMARK = Study(
-    name="ramp_ranking",
-    doc=__doc__,
-    points=points(),
-    run=run,
-    summarise=summarise,
-    draw=draw,
-    missed=missed,
-)
+BENCHMARK = Study("ramp_ranking", __doc__, points(), run, summarise, draw, missed)

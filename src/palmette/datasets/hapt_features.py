@@ -91,13 +91,7 @@ def _signals(recording: np.ndarray) -> dict[str, np.ndarray]:
     gravity = signal.sosfiltfilt(signal.butter(3, 0.3, fs=RATE, output="sos"), acceleration, axis=0)
     body = acceleration - gravity
     jerk = np.gradient(np.hstack([body, gyro]), 1 / RATE, axis=0)
-    return {
-        "body": body,
-        "gravity": gravity,
-        "gyro": gyro,
-        "body_jerk": jerk[:, :3],
-        "gyro_jerk": jerk[:, 3:],
-    }
+    return dict(zip(_TRIPLES, (body, gravity, gyro, jerk[:, :3], jerk[:, 3:])))
 
 
 def _cut(values: np.ndarray, starts: np.ndarray) -> np.ndarray:
