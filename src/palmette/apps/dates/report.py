@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from palmette.apps.dates.models import Reading
-from palmette.recipes.tables import aligned_table
 
 _HEADER = ("reader", "digits wrong", "dates wrong", "l2", "training s", "objective", "relative gap")
 
@@ -62,11 +61,17 @@ class DemoReport:
 
     def format(self) -> str:
         """A table, and where the figure is."""
-        table = aligned_table(_HEADER, [_row(reading) for reading in self.readings])
+        rows = [_HEADER, *(_row(reading) for reading in self.readings)]
+        widths = [max(map(len, column)) for column in zip(*rows)]
+        lines = [
+            "  ".join([row[0].ljust(widths[0]), *(cell.rjust(w) for cell, w in zip(row[1:], widths[1:]))])
+            for row in rows
+        ]
+        lines.insert(1, "  ".join("-" * w for w in widths))
         parts = "{train} dates for training, {dev} to choose the penalty, {test} for the test".format
         whole = f"{parts(**self.sizes)}; {self.seconds:.0f} s in all"
         last = self.note if self.figure is None else f"figure: {self.figure}"
-        return "\n".join([table, "", whole, last])
+        return "\n".join([*(line.rstrip() for line in lines), "", whole, last])
 
 
 def _row(reading: Reading) -> tuple[str, ...]:
