@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from palmette.data.sequences import listed
 from palmette.errors import MissingCapability
 from palmette.estimators.base import label_map
 from palmette.estimators.class_weight import class_weighted
-from palmette.estimators.kernel_learner import KernelEstimator
+from palmette.estimators.kernel_learner import LabelEstimator
 from palmette.estimators.progress import progress
 from palmette.estimators.regularizers import regularizers, settle_size, structure_of_pieces
 from palmette.estimators.settings import settings_of
@@ -41,19 +41,14 @@ from palmette.surrogates.perceptron import PerceptronLoss
 from palmette.surrogates.ties import TiedPerceptronLoss
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     from palmette.contracts.problem import SampledProblem
     from palmette.contracts.solver import Solver
-    from palmette.contracts.structure import Structure
-    from palmette.estimators.settings import Encoding, KernelOptions
-    from palmette.kernels import Kernel, Nystroem
     from palmette.regularizers import Decomposition
 
 
 @register("learner")
-@dataclass(eq=False, repr=False)
-class Perceptron(KernelEstimator):
+@dataclass(eq=False, repr=False, kw_only=True)
+class Perceptron(LabelEstimator):
     """Averaged structured perceptron: fast, without a penalty, supports learning in batches.
 
     For every sample in random order: ``w += phi(x, y) - phi(x, argmax_y' f(x, y'))``. The weights returned are the
@@ -95,24 +90,10 @@ class Perceptron(KernelEstimator):
     _loss_name = "perceptron"
     usual_tol = 0.0
 
-    structure: Structure
-    _: KW_ONLY
     solver: Solver | str = "perceptron"
     regularizer: Decomposition | None = None
-    kernel: Kernel | Nystroem | str | Callable[..., Any] | None = None
-    kernel_options: KernelOptions | None = None
     max_iter: int | None = 10
     tol: float | None = 0.0
-    encoding: Encoding | None = None
-    edge_features: str | Sequence[Any] | Callable[..., Any] | None = None
-    fit_intercept: bool | str = "auto"
-    classes: Sequence[Any] | None = None
-    class_weight: Mapping[Any, float] | str | None = None
-    n_jobs: int = -1
-    random_state: Any = 0
-    verbose: int = 0
-    callbacks: Sequence[Callable[..., Any]] | None = None
-    warm_start: bool = False
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Perceptron:
         """One epoch over a batch, going on from what was learnt before.

@@ -28,7 +28,7 @@ N_FOLDS = 3
 
 def regularizers(estimator: Any) -> tuple[Decomposition | None, GroupLasso | None]:
     """The parts of ``estimator.regularizer``, checked against the estimator and its structure."""
-    given = getattr(estimator, "regularizer", None)
+    given = estimator.regularizer
     parts = [] if given is None else list(given) if isinstance(given, list | tuple) else [given]
     found: dict[type, Any] = {}
     for part in parts:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from palmette.contracts.problem import Problem
-from palmette.contracts.solver import Callback, Progress, RunState, Step
+from palmette.contracts.solver import Progress, RunState, Step
 from palmette.errors import MissingCapability
 from palmette.loops import find
 from palmette.objectives.certificate import CutPool
@@ -111,7 +111,6 @@ class LBFGS(Driven):
     max_iter: int = 1000
     tol: float = 1e-4
     precondition: float | str | None = "auto"
-    callbacks: Sequence[Callback] = field(default=())
 
     name: ClassVar[str] = "lbfgs"
     needs: ClassVar = ("convex", "separable", "whole", "smooth")

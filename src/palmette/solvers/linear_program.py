@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from scipy import sparse
 
 from palmette.contracts.executor import State
-from palmette.contracts.solver import Callback, Progress, RunState
+from palmette.contracts.solver import Progress, RunState
 from palmette.errors import MissingCapability
 from palmette.objectives.problem import bounded_loss, first_point
 from palmette.registry import register
@@ -132,7 +131,6 @@ class LinearProgram(Driven):
 
     max_iter: int = 300
     tol: float = 1e-4
-    callbacks: Sequence[Callback] = field(default=())
 
     name: ClassVar[str] = "linear_program"
     needs: ClassVar = ("samples", "convex", "separable", "whole", "polyhedral", "l1_alone")
