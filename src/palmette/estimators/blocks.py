@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from palmette.contracts.executor import State
+from palmette.contracts.structure import Structure
 from palmette.data.batch import Batch
 from palmette.estimators.training import numbering, without_empty
 from palmette.executors.shards import cut
 from palmette.objectives.risk import rows_a_block
-
-if TYPE_CHECKING:
-    from palmette.contracts.structure import Structure
 
 Answer = Callable[..., Any]  # of a structure, potentials and more; module-level
 Own = Callable[[slice, slice], tuple[Any, ...]]  # of the samples and of the rows of a block

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.special import log_softmax
 from sklearn.utils.metaestimators import available_if
 
+from palmette.contracts.problem import SampledProblem
 from palmette.data.batch import SparseRows
 from palmette.estimators.blocks import node_scores
 from palmette.estimators.kernel_learner import LabelEstimator
@@ -17,10 +18,6 @@ from palmette.estimators.strengths import BlockPenalties, wanted_tol
 from palmette.registry import register
 from palmette.solvers.dual import why_not
 from palmette.surrogates.log import LogLoss
-
-if TYPE_CHECKING:
-    from palmette.contracts.problem import SampledProblem
-
 
 # Dual ascent converges linearly, L-BFGS superlinearly near the end: below this tol the latter is faster. With few
 # weights it is as fast, and ends nearer to the optimum.

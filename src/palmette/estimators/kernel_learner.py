@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from palmette.contracts.solver import Solver
+from palmette.contracts.structure import Structure
 from palmette.contracts.training import Encoded
 from palmette.estimators.base import StructuredEstimator
 from palmette.estimators.kernel_features import Keep, kept, mapped
 from palmette.estimators.kernel_fit import check_kernel_settings, fit_kernel
+from palmette.estimators.settings import Encoding, KernelOptions
 from palmette.estimators.training import layout_weights
-from palmette.kernels import Nystroem, Precomputed, resolve_kernel
+from palmette.kernels import Kernel, Nystroem, Precomputed, resolve_kernel
 from palmette.kernels.feature_map import KernelValues
 from palmette.objectives.kernel_scorer import KernelScorer
+from palmette.regularizers import Decomposition, GroupLasso
 from palmette.solvers.kernel_frank_wolfe import KernelFrankWolfe
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from palmette.contracts.solver import Solver
-    from palmette.contracts.structure import Structure
-    from palmette.estimators.settings import Encoding, KernelOptions
-    from palmette.kernels import Kernel
-    from palmette.regularizers import Decomposition, GroupLasso
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

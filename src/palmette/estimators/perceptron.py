@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from contextlib import closing
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from palmette.contracts.problem import SampledProblem
+from palmette.contracts.solver import Solver
 from palmette.contracts.training import Encoded
 from palmette.data.sequences import listed
 from palmette.errors import MissingCapability
@@ -33,17 +35,13 @@ from palmette.features.encoded import EncodedInputs
 from palmette.loops.stochastic_pass import PassState
 from palmette.objectives.risk import Risk
 from palmette.registry import register
+from palmette.regularizers import Decomposition
 from palmette.regularizers.elastic import ElasticNet
 from palmette.solvers.driver import outcome
 from palmette.solvers.online import PassRun
 from palmette.solvers.perceptron import AveragedPerceptron
 from palmette.surrogates.perceptron import PerceptronLoss
 from palmette.surrogates.ties import TiedPerceptronLoss
-
-if TYPE_CHECKING:
-    from palmette.contracts.problem import SampledProblem
-    from palmette.contracts.solver import Solver
-    from palmette.regularizers import Decomposition
 
 
 @register("learner")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from palmette.contracts.structure import Structure
 from palmette.contracts.training import Encoded
 from palmette.data.ragged import Ragged
 from palmette.errors import MissingCapability
@@ -17,9 +18,6 @@ from palmette.regularizers.decomposition import Decomposition, check_removable
 from palmette.regularizers.group_lasso import GroupLasso
 from palmette.solvers.registry import solver_class
 from palmette.surrogates.perceptron import PerceptronLoss
-
-if TYPE_CHECKING:
-    from palmette.contracts.structure import Structure
 
 TAKES_PIECES = ("stochastic", "perceptron", "proximal")
 TAKES_GROUPS = ("proximal",)

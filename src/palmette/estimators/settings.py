@@ -6,17 +6,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sklearn.base import BaseEstimator
 
+from palmette.kernels import Kernel
 from palmette.registry import register
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from palmette.kernels import Kernel
 
 
 @register("settings")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from palmette.contracts.structure import require
 from palmette.errors import MissingCapability
 from palmette.estimators.kernel_learner import LabelEstimator
-from palmette.estimators.settings import settings_of
+from palmette.estimators.settings import LossOptions, settings_of
 from palmette.estimators.strengths import BlockPenalties, wanted_tol
 from palmette.loops import find
 from palmette.losses.base import resolve_loss
@@ -22,10 +22,6 @@ from palmette.surrogates.ramp import ramp_loss
 from palmette.surrogates.rescaled import RescaledHinge
 from palmette.surrogates.soft_hinge import SoftHinge
 from palmette.surrogates.ties import TieLoss
-
-if TYPE_CHECKING:
-    from palmette.estimators.settings import LossOptions
-
 
 # With few weights the bundle method ends sooner below this tol; with few samples beside it, its results depend on
 # neither their order nor their repetition, and both take no time.

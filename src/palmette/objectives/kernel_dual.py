@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from palmette._kernels.constants import FREE
 from palmette.contracts.executor import Executor
+from palmette.contracts.structure import Structure
 from palmette.data.samples import Samples
 from palmette.kernels.gram import Gram
 from palmette.loops.active_set import excess_counts
 from palmette.objectives.kernel_edges import EdgePart, missing_counts
 from palmette.objectives.kernel_scorer import bare
 from palmette.surrogates.hinge import Hinge
-
-if TYPE_CHECKING:
-    from palmette.contracts.structure import Structure
 
 
 @dataclass(frozen=True)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sized
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from palmette.contracts.executor import Executor, State, summed
-from palmette.contracts.structure import require
+from palmette.contracts.structure import Structure, require
 from palmette.data.batch import Batch
 from palmette.data.samples import Samples
 from palmette.executors.shards import MAX_SHARDS, ROWS_A_SHARD, cut
@@ -16,9 +16,6 @@ from palmette.executors.telling import run_telling
 from palmette.executors.threads import ThreadExecutor
 from palmette.loops.batch_loss import BatchLoss
 from palmette.loops.table import find
-
-if TYPE_CHECKING:
-    from palmette.contracts.structure import Structure
 
 ROWS_A_BLOCK = 4096  # rows scored and inferred at once: their tables stay in the cache
 

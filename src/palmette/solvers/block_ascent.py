@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
+from palmette.contracts.problem import SampledProblem
 from palmette.contracts.solver import Progress, Result, RunState
 from palmette.errors import MissingCapability
 from palmette.loops.block_state import Blocks, BlockState
@@ -15,9 +16,6 @@ from palmette.objectives.linearised import plain
 from palmette.objectives.problem import refine
 from palmette.solvers.driver import Seeded
 from palmette.solvers.maxima import limited
-
-if TYPE_CHECKING:
-    from palmette.contracts.problem import SampledProblem
 
 IDLE = 0.25  # samples whose gap is below this share of the mean wait ...
 ALL_EVERY = 3  # ... for the next epoch that visits all

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
+from palmette.contracts.problem import SampledProblem
 from palmette.contracts.solver import Progress, RunState
 from palmette.errors import MissingCapability
 from palmette.loops import table
@@ -14,9 +15,6 @@ from palmette.loops.dual_ascent import PlacedVariables
 from palmette.objectives.problem import first_point, name_of, who_serves
 from palmette.registry import register
 from palmette.solvers.driver import Seeded
-
-if TYPE_CHECKING:
-    from palmette.contracts.problem import SampledProblem
 
 SINGLE_FROM = 1e-5  # the coarsest tol that floats are good enough for: their certificates end near 1e-6
 IDLE = 0.5  # samples whose gap is below this share of the mean wait ...

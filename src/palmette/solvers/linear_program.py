@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
 
 from palmette.contracts.executor import State
+from palmette.contracts.problem import SampledProblem
 from palmette.contracts.solver import Progress, RunState
 from palmette.errors import MissingCapability
 from palmette.objectives.problem import bounded_loss, first_point
 from palmette.registry import register
 from palmette.solvers.driver import Driven, same_problem
-
-if TYPE_CHECKING:
-    from palmette.contracts.problem import SampledProblem
 
 LARGEST = 3_000  # weights and samples together
 IDLE = 3  # programs after which a cut that was never tight is dropped

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
+from palmette.contracts.problem import SampledProblem
 from palmette.contracts.solver import Progress, Result
 from palmette.errors import MissingCapability
 from palmette.loops import find
@@ -24,8 +25,6 @@ EPOCHS_A_ROUND = 6
 # The proximal term is halved after 40, 80, 160, ... rounds: errors of its problems then weigh less.
 PATIENCE = 40
 
-if TYPE_CHECKING:
-    from palmette.contracts.problem import SampledProblem
 IDLE = 0.25  # samples whose gap is below this share of the mean wait ...
 ALL_EVERY = 3  # ... for the next epoch that visits all
 

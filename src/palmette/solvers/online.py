@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 
+from palmette.contracts.problem import SampledProblem
 from palmette.contracts.solver import Progress, RunState, Step
 from palmette.loops.online_pass import OnlineState, online_pass
 from palmette.loops.stochastic_pass import PassState
 from palmette.solvers.driver import Seeded
-
-if TYPE_CHECKING:
-    from palmette.contracts.problem import SampledProblem
 
 Weights = TypeVar("Weights", PassState, OnlineState)
 

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
+from palmette.contracts.problem import SampledProblem
 from palmette.contracts.solver import Progress
 from palmette.loops.pegasos_epoch import run_epoch
 from palmette.registry import register
 from palmette.solvers.descent_state import Descent, DescentState
 from palmette.solvers.driver import Seeded
 from palmette.solvers.nonconvex_start import first_weights
-
-if TYPE_CHECKING:
-    from palmette.contracts.problem import SampledProblem
 
 FRESH, WARM = 1, 10  # epochs that seem to have passed at the start from zero, and from weights worth keeping
 

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from palmette.contracts.structure import Structure
 from palmette.errors import InfeasibleError, MissingCapability
 from palmette.losses.base import BoundLoss
 from palmette.surrogates.base import Evaluation
-
-if TYPE_CHECKING:
-    from palmette.contracts.structure import Structure
 
 EPSILON = 1e-16  # probability that a sample without other outputs leaves to them
 

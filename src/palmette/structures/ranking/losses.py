@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
+from palmette.contracts.structure import Structure
 from palmette.losses.base import no_way
 from palmette.registry import register
 from palmette.structures.ranking.augmented_maximum import (
@@ -19,9 +20,6 @@ from palmette.structures.ranking.augmented_maximum import (
 )
 from palmette.structures.ranking.position_weights import discounts
 from palmette.structures.ranking.ranking import Ranking
-
-if TYPE_CHECKING:
-    from palmette.contracts.structure import Structure
 
 _ALL = np.iinfo(np.int64).max  # a cut-off that cuts nothing
 

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
 
+from palmette.contracts.problem import SampledProblem
+from palmette.contracts.structure import Structure
 from palmette.estimators.kernel_learner import KernelEstimator
 from palmette.estimators.strengths import Penalties
 from palmette.estimators.tuned import Tuned
 from palmette.registry import register
+from palmette.regularizers import GroupLasso
 from palmette.structures.ranking.likely_orders import likely_orders, log_probability
 from palmette.structures.ranking.plackett_luce_loss import PlackettLuceLoss
 from palmette.structures.ranking.ranking import Ranking
 from palmette.structures.ranking.tables import RankingTables
-
-if TYPE_CHECKING:
-    from palmette.contracts.problem import SampledProblem
-    from palmette.contracts.structure import Structure
-    from palmette.regularizers import GroupLasso
 
 
 @register("learner")
