@@ -56,9 +56,9 @@ class Path:
         """Whether all penalties do equally well, so that the scores do not tell which one to choose."""
         return bool(np.ptp(self.means) == 0.0)
 
-    def setting(self, place: int | None = None) -> dict[str, Any]:
-        """The parameter ``l2`` of a learner, at the best place or another one."""
-        return _setting(self.values[self.best if place is None else place], self.multiples)
+    def setting(self) -> dict[str, Any]:
+        """The parameter ``l2`` of a learner, at the best place."""
+        return _setting(self.values[self.best], self.multiples)
 
     def note_on(self, fitted: Any) -> None:
         """Tell a learner that was fitted with the best penalty how it was found."""

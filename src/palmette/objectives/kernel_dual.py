@@ -102,9 +102,8 @@ class KernelState:
     epoch: int = 0
     n_oracle: float = 0.0
     checked: int = 0  # epoch of the last certificate
-    edge_table: np.ndarray = field(
-        default_factory=lambda: np.zeros((0, 0), np.float32)
-    )  # of edges with a kernel
+    # of edges with a kernel
+    edge_table: np.ndarray = field(default_factory=lambda: np.zeros((0, 0), np.float32))
     norm: float = 0.0  # l2 |f|^2, edges included, at the last refresh
 
     @classmethod

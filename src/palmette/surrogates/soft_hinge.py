@@ -77,9 +77,8 @@ class SoftHinge:
         log_z = structure.log_partition(cold, within=agrees)
         try:
             rest = structure.log_partition(cold, within=others) + 1.0 / t
-        except (
-            InfeasibleError
-        ):  # some sample has no other output: what all outputs have beyond the agreeing ones
+        except InfeasibleError:
+            # Some sample has no other output: what all outputs have beyond the agreeing ones.
             whole = structure.log_partition(cold)
             rest = whole + np.log(-np.expm1(np.minimum(log_z - whole, -EPSILON))) + 1.0 / t
             others = None
