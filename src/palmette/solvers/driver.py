@@ -36,7 +36,8 @@ from palmette.solvers.maxima import INEXACT, NOT_KNOWN, REMEDY
 DOUBTFUL = 10.0  # times tol: the gap beyond which an estimate does not make a run converged
 ROUNDING = 1e-13  # relative gap below which values cannot be told apart
 ESTIMATE = "estimate: "
-ASKED = ("callback", "interrupted")  # what the user did: nothing to warn of
+PAUSED = "paused"  # for `finish`: by Ctrl-C, but between two steps
+ASKED = ("callback", "interrupted", PAUSED)  # what the user did: nothing to warn of
 
 
 class Recorder:
@@ -154,8 +155,7 @@ class Driven(_Limits):
     def finish(self, problem: Any, run: Any, reason: str) -> Progress | None:
         """A last look at what is returned, where that is worth a pass; a resumed run goes on as if there was none.
 
-        An ``"interrupted"`` run is in the middle of a step; one that Ctrl-C ended between two has the reason
-        ``"callback"`` here.
+        An ``"interrupted"`` run is in the middle of a step; one that Ctrl-C ended between two is ``"paused"`` here.
         """
         return None
 
@@ -214,7 +214,7 @@ def drive(solver: Any, problem: Any, w0: np.ndarray | None, state: Any) -> Resul
     except KeyboardInterrupt as stop:
         if not recorder.history:
             recorder.history.append(Step(0, run.n_oracle, 0.0, np.nan, np.nan))
-        _corrected(recorder, run, solver.finish(work, run, "callback" if whole else "interrupted"))
+        _corrected(recorder, run, solver.finish(work, run, PAUSED if whole else "interrupted"))
         run.history = tuple(recorder.history)
         state = run if whole else None
         stop.result = conclude(solver, problem, weights(), recorder, "interrupted", state)  # type: ignore[attr-defined]

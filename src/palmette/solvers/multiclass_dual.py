@@ -17,7 +17,7 @@ from palmette.objectives.linearised import plain
 from palmette.objectives.problem import first_point
 from palmette.registry import register
 from palmette.solvers.block_ascent import Ascent, Best, belongs
-from palmette.solvers.driver import ASKED, Seeded
+from palmette.solvers.driver import PAUSED, Seeded
 
 NEEDS = "needs Multiclass() and weights of features"
 FEW_WEIGHTS = 500  # up to here the bundle method is quick, too
@@ -96,8 +96,8 @@ class MulticlassDual(Seeded):
         return Progress(run.best.primal, run.best.lower)
 
     def finish(self, work: Visits, run: Ascent, reason: str) -> Progress | None:
-        """The objective at the present weights, where the run was stopped; the dual variables come back."""
-        if reason in ASKED:
+        """After Ctrl-C, the objective at the present weights; the dual variables come back."""
+        if reason in ("interrupted", PAUSED):
             work.compare(run)
         if reason != "interrupted":
             run.active = work.blocks.collect(run.active)

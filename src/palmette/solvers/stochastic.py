@@ -16,7 +16,7 @@ from palmette.loops.stochastic_pass import DTYPES, PassState, check_choices, sto
 from palmette.objectives.certificate import CutPool
 from palmette.objectives.problem import bounded_loss, is_convex, is_l1_alone, who_takes
 from palmette.registry import register
-from palmette.solvers.driver import Seeded
+from palmette.solvers.driver import ASKED, Seeded
 from palmette.solvers.nonconvex_start import first_weights
 from palmette.solvers.online import PassRun
 
@@ -161,7 +161,7 @@ class Stochastic(Seeded):
         if reason == "interrupted":
             return None
         in_pieces = problem.decomposition is not None
-        if in_pieces or not (reason == "callback" or np.isnan(run.primal)):
+        if in_pieces or not (reason in ASKED or np.isnan(run.primal)):
             primal = run.primal
         else:
             primal = self._look(problem, run)
