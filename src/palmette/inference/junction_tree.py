@@ -149,11 +149,7 @@ class JunctionTree:
     def _given(self, graph: FactorGraph) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         if graph.topology is not self.topology:
             raise ValueError("this tree was built for another topology: use JunctionTree.of(graph.topology)")
-        return (
-            np.ascontiguousarray(graph.unary, np.float64),
-            np.ascontiguousarray(graph.values, np.float64),
-            np.ascontiguousarray(graph.start, np.int64),
-        )
+        return graph.arrays
 
 
 def _bytes_needed(topology: Topology) -> float:
