@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from palmette._kernels.jit import kernel
+from palmette._kernels.logs import entropy_of
 from palmette._kernels.reweighted_messages import believe_all, new_message
 
 
@@ -175,16 +176,6 @@ def marginals(g, run, variables):
 
 
 @kernel()
-def entropy_of(p, begin, end):
-    """``- sum p log p`` of a part of an array."""
-    total = 0.0
-    for e in range(begin, end):
-        if p[e] > 0.0:
-            total -= p[e] * np.log(p[e])
-    return total
-
-
-@kernel()
 def lower_bound(g, run, variables, inverse_t):
     """``<theta, mu> + H_rho(mu)`` over some components, theta divided by the temperature."""
     total = 0.0
@@ -200,9 +191,9 @@ def lower_bound(g, run, variables, inverse_t):
                 for e in range(g.table_ptr[f + 1] - g.table_ptr[f]):
                     if run.mu_factor[g.table_ptr[f] + e] > 0.0:
                         total += run.mu_factor[g.table_ptr[f] + e] * run.values[run.start[f] + e] * inverse_t
-                total += run.rho[f] * entropy_of(run.mu_factor, g.table_ptr[f], g.table_ptr[f + 1])
+                total += run.rho[f] * entropy_of(run.mu_factor[g.table_ptr[f] : g.table_ptr[f + 1]])
         for k in range(g.unary_ptr[i], g.unary_ptr[i + 1]):
             if run.mu_unary[k] > 0.0:
                 total += run.mu_unary[k] * run.unary[k]
-        total += count * entropy_of(run.mu_unary, g.unary_ptr[i], g.unary_ptr[i + 1])
+        total += count * entropy_of(run.mu_unary[g.unary_ptr[i] : g.unary_ptr[i + 1]])
     return total
