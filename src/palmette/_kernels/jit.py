@@ -34,13 +34,10 @@ if not CACHED:
     )
 
 
-def kernel(fastmath=False, inline="never"):
-    """Decorate a kernel. ``fastmath`` is ``SUMS``, ``MAXIMA`` or False.
-
-    ``inline="always"`` is for small parts of a loop that take many arrays: a call of them would cost more than they do.
-    """
+def kernel(fastmath=False):
+    """Decorate a kernel. ``fastmath`` is ``SUMS``, ``MAXIMA`` or False."""
     if getattr(config, "DISABLE_JIT", False):
         from palmette._kernels.guarded import guard
 
         return guard
-    return njit(cache=CACHED, nogil=True, fastmath=fastmath, error_model="numpy", inline=inline)
+    return njit(cache=CACHED, nogil=True, fastmath=fastmath, error_model="numpy")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from palmette._kernels.inlined import inlined
 from palmette._kernels.jit import SUMS, kernel
 
 # exp(-300) times exp(-300) is still above the smallest double: below that spread products are exact.
@@ -37,7 +38,7 @@ def exponentiate(g, run):
                 )
 
 
-@kernel(inline="always")
+@inlined
 def believe(g, run, i):
     """Belief of variable i from the messages to it, its best state 0; returns what was subtracted (-inf:
     impossible)."""
@@ -86,7 +87,7 @@ def product_message(table, at, n_rows, n_columns, to_row, other, out):
                 out[c] += table[at + r * n_columns + c] * other[r]
 
 
-@kernel(inline="always")
+@inlined
 def next_entry(g, begin, end, codes):
     """The codes of the next entry of a table, the last variable fastest; False behind the last entry, all at 0."""
     for s in range(end - 1, begin - 1, -1):
@@ -97,7 +98,7 @@ def next_entry(g, begin, end, codes):
     return False
 
 
-@kernel(inline="always")
+@inlined
 def log_message(g, run, slot):
     """The message to ``slot`` in logarithms, for factors of any number of variables and any spread."""
     f = g.slot_factor[slot]
@@ -130,7 +131,7 @@ def log_message(g, run, slot):
         run.out[k] = peak[k] + np.log(total[k]) if total[k] > 0.0 else -np.inf
 
 
-@kernel(inline="always")
+@inlined
 def new_message(g, run, slot):
     """The message to ``slot`` that the other messages and beliefs ask for, into ``out``."""
     # Pairs: out = log(table @ exp(log b_j - m[f, j])) + top, products of numbers within e^-300..e^300, hence exact to
@@ -203,7 +204,7 @@ def scatter(g, run, variables, x):
                 n += 1
 
 
-@kernel(inline="always")
+@inlined
 def receive(g, run, i, keep, late):
     """Renew the messages to variable i from factors that changed, then its belief; returns the largest change.
 

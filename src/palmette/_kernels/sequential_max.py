@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from palmette._kernels.inlined import inlined
 from palmette._kernels.jit import MAXIMA, kernel
 from palmette._kernels.reweighted_messages import next_entry
 
 
-@kernel(inline="always")
+@inlined
 def add_up(g, run, i, total):
     """``B_i`` from the messages to variable i."""
     at, card = g.unary_ptr[i], g.unary_ptr[i + 1] - g.unary_ptr[i]
@@ -45,7 +46,7 @@ def pair_maxima(values, at, n_rows, n_columns, to_row, other, out):
                 out[c] = max(out[c], values[at + r * n_columns + c] + other[r])
 
 
-@kernel(inline="always")
+@inlined
 def share_of(g, run, slot, part, total, out):
     """``part_j B_j - M[f, j]`` of one variable of a factor; -inf where B is."""
     j = g.scope[slot]
@@ -54,7 +55,7 @@ def share_of(g, run, slot, part, total, out):
         out[k] = part[j] * whole - run.messages[g.msg_ptr[slot] + k] if whole > -np.inf else -np.inf
 
 
-@kernel(inline="always")
+@inlined
 def max_message(g, run, slot, part, total):
     """``max`` of the factor and the shares of its other variables, for every state of the variable of ``slot``."""
     f = g.slot_factor[slot]
