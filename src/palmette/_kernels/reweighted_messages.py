@@ -25,11 +25,8 @@ def exponentiate(g, run):
             if v > -np.inf:
                 high = max(high, v)
                 low = min(low, v)
-        run.narrow[f] = (
-            g.scope_ptr[f + 1] - g.scope_ptr[f] == 2
-            and (high - low) * run.scale[f] < SPREAD
-            and high > -np.inf
-        )
+        pair = g.scope_ptr[f + 1] - g.scope_ptr[f] == 2
+        run.narrow[f] = pair and (high - low) * run.scale[f] < SPREAD and high > -np.inf
         run.top[f] = high * run.scale[f] if high > -np.inf else 0.0
         if run.narrow[f]:
             for e in range(size):

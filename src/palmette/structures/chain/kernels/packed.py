@@ -235,7 +235,7 @@ def gather_gradient(x, lo, hi, width, node, n_distinct, local, g):
 
 @kernel()
 def true_score(node, edge, step, codes, lo, n, width):
-    """Score of the true labels ``codes[lo:lo + n]``; the table of the edge into row t stands at ``t * step``."""
+    """Score of the labels ``codes[lo:lo + n]``; the table of the edge into row t stands at ``t * step``."""
     score = 0.0
     for t in range(n):
         score += node[t * width + codes[lo + t]]

@@ -95,20 +95,8 @@ def log_partitions(node, edge, step, triple, step3, offsets, log_z):
 
 @kernel()
 def expectations(
-    node,
-    edge,
-    step,
-    triple,
-    step3,
-    offsets,
-    weight,
-    log_z,
-    node_out,
-    edge_out,
-    edge_step,
-    triple_out,
-    triple_step,
-):
+    node, edge, step, triple, step3, offsets, weight, log_z, node_out, edge_out, edge_step, triple_out, triple_step,
+):  # fmt: skip
     """Log-partitions and marginals of a batch, each sample times its weight, added to tables that were zero.
 
     A step of 0 adds the marginals of all edges (triples) up.
