@@ -123,7 +123,8 @@ class SumRun(NamedTuple):
         tables = np.empty(n_table), np.empty(n_factors), np.empty(n_factors, bool)
         beliefs = np.empty(n_unary), np.empty(n_unary), np.zeros(n_unary), np.zeros(n_table)
         arity, states = slots.widest
-        codes, rows = np.zeros((2, arity), np.int64), np.empty((4, states))
+        codes = np.zeros(arity, np.int64), np.zeros(arity, np.int64)
+        rows = np.empty(states), np.empty(states), np.empty(states), np.empty(states)
         run = cls(
             unary / temperature, values, start, rho, 1.0 / (rho * temperature), *tables, messages, inverse, *beliefs,
             *codes, *rows, np.empty(arity * states),
