@@ -40,7 +40,7 @@ def _log_partitions(structure: Graph, tables: GraphTables) -> np.ndarray:
     forests, others = structure.parted(tables)
     layout = tables.layout
     if len(forests):
-        log_partitions(tables.node, tables.edge, layout.forests(tables.edge_table), forests, log_z)
+        log_partitions(*tables.arguments, forests, log_z)
     for s in others:
         log_z[s] = structure.log_sum_of(factor_graph(tables, s), layout.memory[s])
     return log_z
@@ -80,8 +80,7 @@ def _sums(structure: Graph, tables: GraphTables, weight: np.ndarray) -> tuple[np
     forests, others = structure.parted(tables)
     layout = tables.layout
     if len(forests):
-        own = layout.forests(tables.edge_table)
-        expectations(tables.node, tables.edge, own, forests, weight, log_z, counts.node, counts.edge)
+        expectations(*tables.arguments, forests, weight, log_z, counts.node, counts.edge)
     for s in others:
         found = structure.sum_of(factor_graph(tables, s), layout.memory[s])
         log_z[s] = found.log_z
@@ -210,8 +209,7 @@ def _draws(
     paths = np.zeros(uniform.shape, np.int32)
     forests, others = structure.parted(tables)
     if len(forests):
-        own = tables.layout.forests(tables.edge_table)
-        bad = draw_labels(tables.node, tables.edge, own, forests, wanted, uniform, paths)
+        bad = draw_labels(*tables.arguments, forests, wanted, uniform, paths)
         if bad >= 0:
             raise _infeasible(int(bad), given, structure)
     for s in others:
