@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from palmette._kernels.jit import SUMS, kernel
+from palmette._kernels.jit import kernel
 
 SAFE_SPREAD = 500.0  # exp(-500) is far from the smallest double, exp(-745)
 MOST_STEPS = 6  # label pairs that mix later are treated as if they never did
@@ -33,18 +33,6 @@ def widest_spread(edge):
         widest = max(widest, width)
         any_forbidden |= forbidden
     return widest, any_forbidden
-
-
-@kernel(fastmath=SUMS)
-def exponentiate_row(row, factor):
-    """``factor = exp(row - largest)``; returns the largest, -inf if all are forbidden, and then nothing is written."""
-    top = row[0]
-    for j in range(1, len(row)):
-        top = max(top, row[j])
-    if top > -np.inf:
-        for j in range(len(row)):
-            factor[j] = np.exp(row[j] - top)
-    return top
 
 
 @kernel()

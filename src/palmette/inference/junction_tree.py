@@ -191,7 +191,8 @@ def _build(topology: Topology) -> JunctionTree:
             break
     maps = maps_of(axis_ptr, axes, n_outer, block, cards, src_ptr, stride_ptr, strides, map_ptr)
     message_ptr = np.concatenate([[0], np.cumsum(message)]).astype(np.int64)
-    tree = Tree(cards, topology.unary_ptr, *shape, *blocks, message_ptr, *sources, map_ptr, maps)
+    parts = (cards, topology.unary_ptr, *shape, *blocks, message_ptr, *sources, map_ptr, maps)
+    tree = Tree(*parts)
     return JunctionTree(topology, tree, found.log2_size, 16 * int(message_ptr[-1]) + maps.nbytes)
 
 

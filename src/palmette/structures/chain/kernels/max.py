@@ -10,7 +10,6 @@ from __future__ import annotations
 import numpy as np
 
 from palmette._kernels.jit import MAXIMA, kernel
-from palmette._kernels.k_best import merge_lists
 from palmette._kernels.ragged import longest_sample
 
 
@@ -79,8 +78,8 @@ def k_best_paths(node, edge, step, offsets, k, path, total):
     follower = np.empty((longest, n_labels, k), np.int32)
     follower_rank = np.empty((longest, n_labels, k), np.int32)
     head = np.empty(n_labels, np.int64)
-    # value[t, i, :] merges the K sorted lists edge[t, i, j] + value[t + 1, j, :], and -inf fills up what is missing.
-    # The first row is merged alike, over its labels: head[i] is how many of list i are taken.
+    # value[t, i, :] merges the K sorted lists edge[t, i, j] + value[t + 1, j, :]: head[j] is how many of list j are
+    # taken, and -inf fills up what is missing. The first row is merged alike, over its labels.
     # O(n K^2 k) per sample, O(longest K k) memory. Ties go to the lowest label, then the lowest rank.
     for s in range(len(offsets) - 1):
         lo, hi = offsets[s], offsets[s + 1]
@@ -92,9 +91,21 @@ def k_best_paths(node, edge, step, offsets, k, path, total):
         for t in range(n - 2, -1, -1):
             table = edge[first + t * step]
             for i in range(n_labels):
-                merge_lists(table[i], value[t + 1], head, value[t, i], follower[t, i], follower_rank[t, i])
+                head[:] = 0
                 for r in range(k):
-                    value[t, i, r] += node[lo + t, i]
+                    best, arg = -np.inf, -1
+                    for j in range(n_labels):
+                        if head[j] < k:
+                            candidate = table[i, j] + value[t + 1, j, head[j]]
+                            if candidate > best:
+                                best, arg = candidate, j
+                    if arg < 0:
+                        value[t, i, r] = -np.inf
+                        continue
+                    value[t, i, r] = node[lo + t, i] + best
+                    follower[t, i, r] = arg
+                    follower_rank[t, i, r] = head[arg]
+                    head[arg] += 1
         head[:] = 0
         for r in range(k):
             best, label = -np.inf, -1

@@ -10,7 +10,6 @@ from __future__ import annotations
 import numpy as np
 
 from palmette._kernels.jit import MAXIMA, kernel
-from palmette._kernels.k_best import merge_lists
 from palmette._kernels.ragged import longest_sample
 
 
@@ -89,7 +88,7 @@ def k_best_suffixes(node, edge, first, step, triple, first3, step3, lo, hi, k, v
     Equal values keep the order of (follower, rank), which is the lexicographic one.
     """
     n_labels = node.shape[1]
-    # The K sorted lists triple[t, i, j, m] + value[t + 1, j, m, :] are merged.
+    # The K sorted lists triple[t, i, j, m] + value[t + 1, j, m, :] are merged: head[m] counts what is taken of list m.
     # O(n K^3 k) time; value, follower and rank (of the caller) have O(n K^2 k) entries.
     # Invariant: value[t, i, j, :] is sorted, best first, and -inf behind the last suffix. Ties go to the lowest m.
     for t in range(hi - lo - 2, -1, -1):
@@ -97,15 +96,27 @@ def k_best_suffixes(node, edge, first, step, triple, first3, step3, lo, hi, k, v
         for i in range(n_labels):
             for j in range(n_labels):
                 here = node[lo + t, i] + table[i, j]
+                for r in range(k):
+                    value[t, i, j, r] = -np.inf
                 if t == hi - lo - 2:
-                    for r in range(k):
-                        value[t, i, j, r] = -np.inf
                     value[t, i, j, 0] = here + node[hi - 1, j]
                     continue
-                row, own = triple[first3 + t * step3, i, j], value[t, i, j]
-                merge_lists(row, value[t + 1, j], head, own, follower[t, i, j], rank[t, i, j])
+                row = triple[first3 + t * step3, i, j]
+                for m in range(n_labels):
+                    head[m] = 0
                 for r in range(k):
-                    own[r] += here
+                    best, arg = -np.inf, -1
+                    for m in range(n_labels):
+                        if head[m] < k:
+                            candidate = row[m] + value[t + 1, j, m, head[m]]
+                            if candidate > best:
+                                best, arg = candidate, m
+                    if arg < 0:
+                        break
+                    value[t, i, j, r] = here + best
+                    follower[t, i, j, r] = arg
+                    rank[t, i, j, r] = head[arg]
+                    head[arg] += 1
 
 
 @kernel()

@@ -9,7 +9,7 @@ import numpy as np
 
 from palmette._kernels.jit import SUMS, kernel
 from palmette._kernels.logs import log_sum_exp
-from palmette._kernels.spread import MOST_STEPS, SAFE_SPREAD, exponentiate_row, node_spread
+from palmette._kernels.spread import MOST_STEPS, SAFE_SPREAD, node_spread
 
 
 @kernel()
@@ -49,10 +49,15 @@ def forward_products(
     # Each alpha[t] is divided by its sum scale[t], so log Z is the sum of the logs of the scales, the largest node
     # scores and the shifts. All factors are at most 1; ``fits_products`` has proved that none that matters underflows.
     for t in range(hi - lo):
-        top = exponentiate_row(node[lo + t], local[t])
+        row = node[lo + t]
+        top = row[0]
+        for j in range(1, n_labels):
+            top = max(top, row[j])
         if not top > -np.inf:
             return -np.inf
         log_z += top
+        for j in range(n_labels):
+            local[t, j] = np.exp(row[j] - top)
         if t == 0:
             continue
         current, e = alpha[t], first + (t - 1) * step

@@ -19,7 +19,7 @@ import numpy as np
 from palmette._kernels.jit import SUMS, kernel
 from palmette._kernels.logs import draw_label, log_sum_exp
 from palmette._kernels.ragged import longest_sample
-from palmette._kernels.spread import SAFE_SPREAD, exponentiate_row, fits_mixing, prepare_edges, spread
+from palmette._kernels.spread import SAFE_SPREAD, fits_mixing, prepare_edges, spread
 
 
 @kernel()
@@ -60,7 +60,10 @@ def forward_products(node, factor, shift, first, step, lo, hi, alpha, local, sca
     # Each alpha[t] is divided by its sum scale[t]: log Z = sum_t (log scale[t] + largest node score + edge shift).
     # All factors are at most 1; the caller has proved by ``products_fit`` that none that matters underflows.
     for t in range(hi - lo):
-        top = exponentiate_row(node[lo + t], local[t])
+        row = node[lo + t]
+        top = row[0]
+        for j in range(1, n_labels):
+            top = max(top, row[j])
         if not top > -np.inf:
             return -np.inf
         current = alpha[t]
@@ -79,6 +82,7 @@ def forward_products(node, factor, shift, first, step, lo, hi, alpha, local, sca
                     current[j] += p * table[i, j]
         total = 0.0
         for j in range(n_labels):
+            local[t, j] = np.exp(row[j] - top)
             current[j] *= local[t, j]
             total += current[j]
         if not total > 0.0:

@@ -6,7 +6,6 @@ import numpy as np
 
 from palmette._kernels.jit import kernel
 from palmette._kernels.logs import log_sum_exp
-from palmette.structures.graph.kernels.forest_max import add_later
 
 
 @kernel()
@@ -58,7 +57,13 @@ def outside_logs(node, edge, f, s, weight, value, message, outside, rest, prefix
             node_out[lo + v, i] = weight * np.exp(terms[i] - tree)
         first = f.first_child[lo + v]
         last = first + f.n_children[lo + v]
-        add_later(f.order[lo + first : lo + last], message, rest)
+        for q in range(last - 1, first - 1, -1):
+            c = f.order[lo + q]
+            for i in range(n_labels):
+                rest[c, i] = 0.0
+                if q < last - 1:
+                    later = f.order[lo + q + 1]
+                    rest[c, i] = rest[later, i] + message[later, i]
         for q in range(first, last):
             c = f.order[lo + q]
             e = f.table[e0 + f.up[lo + c]]

@@ -85,17 +85,6 @@ def best_labels(node, edge, f, which, path, total):
             path[lo + v] = label
 
 
-@kernel()
-def add_later(children, message, rest):
-    """``rest[c]`` = sum of the messages of the children that come after c."""
-    for q in range(len(children) - 1, -1, -1):
-        c = children[q]
-        for i in range(rest.shape[1]):
-            rest[c, i] = 0.0
-            if q < len(children) - 1:
-                rest[c, i] = rest[children[q + 1], i] + message[children[q + 1], i]
-
-
 @kernel(fastmath=MAXIMA)
 def max_marginals(node, edge, f, which, node_out, edge_out):
     """Best score with each label (rows, labels) and each label pair (edges, labels, labels) fixed."""
@@ -135,7 +124,14 @@ def max_marginals(node, edge, f, which, node_out, edge_out):
             last = first + f.n_children[lo + v]
             for i in range(n_labels):
                 prefix[i] = outside[v, i] + node[lo + v, i]
-            add_later(f.order[lo + first : lo + last], message, rest)
+            for q in range(last - 1, first - 1, -1):
+                c = f.order[lo + q]
+                for i in range(n_labels):
+                    rest[c, i] = 0.0
+                if q < last - 1:
+                    later = f.order[lo + q + 1]
+                    for i in range(n_labels):
+                        rest[c, i] = rest[later, i] + message[later, i]
             for q in range(first, last):
                 c = f.order[lo + q]
                 e = e0 + f.up[lo + c]

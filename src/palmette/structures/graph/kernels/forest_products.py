@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from palmette._kernels.jit import SUMS, kernel
-from palmette._kernels.spread import SAFE_SPREAD, exponentiate_row, exponentiate_table, spread
+from palmette._kernels.spread import SAFE_SPREAD, exponentiate_table, spread
 
 
 @kernel()
@@ -48,11 +48,15 @@ def inside_products(node, factor, shift, f, s, value, local, message):
     lo, hi, e0 = f.offsets[s], f.offsets[s + 1], f.edge_offsets[s]
     log_z = 0.0
     for t in range(hi - lo):
-        top = exponentiate_row(node[lo + t], local[t])
+        row = node[lo + t]
+        top = row[0]
+        for j in range(1, n_labels):
+            top = max(top, row[j])
         if not top > -np.inf:
             return -np.inf
         log_z += top
         for j in range(n_labels):
+            local[t, j] = np.exp(row[j] - top)
             value[t, j] = local[t, j]
     # value[v] ~ local[v] x messages of its children, divided by its sum;
     # message[v, i] = sum_j factor[i, j] value[v, j]. Children before parents.

@@ -15,7 +15,6 @@ from __future__ import annotations
 import numpy as np
 
 from palmette._kernels.jit import MAXIMA, kernel
-from palmette._kernels.k_best import merge_lists
 from palmette._kernels.ragged import longest_sample
 
 
@@ -96,6 +95,46 @@ def best_segmentations(whole, edge, step, offsets, path, total):
 
 
 @kernel()
+def merge_states(row, value, head, best_value, best_state, best_rank):
+    """The best of ``row[j] + value[j, rank]`` over states and ranks, best first; -inf where none is left."""
+    n_states, k = value.shape
+    head[:] = 0
+    # k best of S sorted lists: head[j] counts what is taken of list j. O(k S); ties go to the lowest state.
+    for r in range(k):
+        best, pick = -np.inf, -1
+        for j in range(n_states):
+            if head[j] < k:
+                reach = row[j] + value[j, head[j]]
+                if reach > best:
+                    best, pick = reach, j
+        best_value[r] = best
+        if pick >= 0:
+            best_state[r] = pick
+            best_rank[r] = head[pick]
+            head[pick] += 1
+
+
+@kernel()
+def merge_lengths(whole, after, t, state, head, best_value, best_length, best_rank):
+    """The best of ``whole[d, state] + after[t + d + 1, state, rank]`` over lengths and ranks, best first."""
+    n_lengths, k = len(head), after.shape[2]
+    head[:] = 0
+    # As ``merge_states`` over the lengths; ties go to the shortest segment. ``head`` has the lengths that fit. O(k D).
+    for r in range(k):
+        best, pick = -np.inf, -1
+        for d in range(n_lengths):
+            if head[d] < k:
+                reach = whole[d, state] + after[t + d + 1, state, head[d]]
+                if reach > best:
+                    best, pick = reach, d
+        best_value[r] = best
+        if pick >= 0:
+            best_length[r] = pick
+            best_rank[r] = head[pick]
+            head[pick] += 1
+
+
+@kernel()
 def k_best_segmentations(whole, edge, step, offsets, k, path, total):
     """The k best distinct segmentations: ``path`` (k, rows), ``total`` (samples, k), -inf where none is left.
 
@@ -120,15 +159,12 @@ def k_best_segmentations(whole, edge, step, offsets, k, path, total):
             after[n, i, :] = -np.inf
             after[n, i, 0] = 0.0
         for t in range(n - 1, -1, -1):
-            n_fit = min(n_lengths, n - t)
-            own, following = whole[lo + t, :n_fit], after[t + 1 : t + 1 + n_fit]
+            head = length_heads[: min(n_lengths, n - t)]
             for i in range(n_states):
-                merge_lists(
-                    own[:, i], following[:, i], length_heads, value[t, i], length[t, i], after_rank[t, i]
-                )
+                merge_lengths(whole[lo + t], after, t, i, head, value[t, i], length[t, i], after_rank[t, i])
             for i in range(n_states):
                 row = edge[(lo - s + t - 1) * step, i] if t > 0 else no_edge
-                merge_lists(row, value[t], heads, after[t, i], state[t, i], state_rank[t, i])
+                merge_states(row, value[t], heads, after[t, i], state[t, i], state_rank[t, i])
         for r in range(k):
             total[s, r] = after[0, 0, r]
             if total[s, r] == -np.inf:
