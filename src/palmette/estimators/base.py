@@ -33,12 +33,7 @@ from palmette.estimators.regularizers import (
 from palmette.estimators.scale_advice import advise_scaling
 from palmette.estimators.settings import settings_of
 from palmette.estimators.strengths import penalties, wanted_tol
-from palmette.estimators.training import (
-    encode_inputs,
-    encode_training,
-    layout_weights,
-    seed_of,
-)
+from palmette.estimators.training import encode_inputs, encode_training, layout_weights, seed_of
 from palmette.executors.choose import executor_for
 from palmette.features.encoded import EncodedInputs
 from palmette.objectives.risk import Risk

@@ -19,12 +19,7 @@ from palmette.data.checks import (
     group,
     needed,
 )
-from palmette.kernels import (
-    Custom,
-    Kernel,
-    Nystroem,
-    Transformed,
-)
+from palmette.kernels import Custom, Kernel, Nystroem, Transformed
 from palmette.kernels.feature_map import FeatureMap, KernelValues
 from palmette.kernels.images import ImageMap
 from palmette.kernels.rows import Rows, as_rows
