@@ -42,9 +42,6 @@ class Samples(NamedTuple):
     def slice(self, start: int, stop: int) -> Samples:
         """Samples ``start:stop`` as views."""
         own = self.code_offsets[start : stop + 1]
-        return Samples(
-            self.batch.slice(start, stop),
-            self.codes[own[0] : own[-1]],
-            self.weight[start:stop],
-            None if self.offsets is None else own - own[0],
-        )
+        offsets = None if self.offsets is None else own - own[0]
+        codes, weight = self.codes[own[0] : own[-1]], self.weight[start:stop]
+        return Samples(self.batch.slice(start, stop), codes, weight, offsets)

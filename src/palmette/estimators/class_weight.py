@@ -18,7 +18,7 @@ def class_weighted(estimator: Any, y: Any, sample_weight: Any) -> Any:
     ``"balanced"`` gives the label k the weight ``W / (K W_k)``, where ``W_k`` is the weight of all samples that have
     it, ``W`` the weight of all and ``K`` the number of labels in ``y``; so all labels weigh the same in all.
     """
-    given = getattr(estimator, "class_weight", None)
+    given = estimator.class_weight
     if given is None:
         return sample_weight
     labels = given_labels(y, estimator.structure.layout)
@@ -31,7 +31,7 @@ def class_weighted(estimator: Any, y: Any, sample_weight: Any) -> Any:
 
 def check_class_weight(estimator: Any) -> None:
     """Refuse weights of labels where an output is not one label."""
-    given, structure = getattr(estimator, "class_weight", None), estimator.structure
+    given, structure = estimator.class_weight, estimator.structure
     if given is None:
         return
     if structure.layout != "items":

@@ -197,12 +197,8 @@ def checked_weights(sample_weight: Any, n_samples: int) -> np.ndarray:
 def layout_weights(estimator: Any, data: Encoded, intercept: bool | None = None) -> Any:
     """Which weights exist: the scorer of the structure, for the options of a learner (``intercept`` overrides one)."""
     encoding = settings_of(estimator, "encoding")
-    options = WeightOptions(
-        encoding.states,
-        encoding.transitions,
-        estimator.fit_intercept if intercept is None else intercept,
-        getattr(estimator, "edge_features", None),
-    )
+    bias = estimator.fit_intercept if intercept is None else intercept
+    options = WeightOptions(encoding.states, encoding.transitions, bias, estimator.edge_features)
     return data.structure.make_scorer(data, options)
 
 

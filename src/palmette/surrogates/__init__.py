@@ -16,15 +16,6 @@ from palmette.surrogates.soft_hinge import SoftHinge
 from palmette.surrogates.ties import TiedPerceptronLoss, TieLoss
 
 __all__ = [
-    "Difference",
-    "Hinge",
-    "LogLoss",
-    "PerceptronLoss",
-    "RescaledHinge",
-    "RescaledPerceptron",
-    "SoftHinge",
-    "Surrogate",
-    "TieLoss",
-    "TiedPerceptronLoss",
-    "ramp_loss",
-]
+    "Difference", "Hinge", "LogLoss", "PerceptronLoss", "RescaledHinge", "RescaledPerceptron", "SoftHinge",
+    "Surrogate", "TieLoss", "TiedPerceptronLoss", "ramp_loss",
+]  # fmt: skip

@@ -7,8 +7,7 @@ import numpy as np
 from palmette._kernels.constants import LANES
 from palmette._kernels.jit import kernel
 from palmette._kernels.lanes import best_chain, transpose
-from palmette._kernels.ragged import longest_sample
-from palmette.structures.chain.kernels.packed import score_rows, true_score
+from palmette.structures.chain.kernels.packed import score_rows, true_score, workspace
 from palmette.structures.chain.kernels.packed_tables import best_in_tables, score_edges
 
 
@@ -20,12 +19,10 @@ def perceptron_pass(chains, w, drift, mask, edge_mask, order, age, edge_features
     no penalty, but only the weights of wrong positions are touched. ``edge_features`` is True or None, as there.
     """
     x, base, offsets, codes, weight, n_labels, width = chains
-    dtype = w.rows.dtype
-    longest = longest_sample(offsets)
-    node, path = np.empty(longest * width, dtype), np.empty(longest, np.int64)
-    edge_t, edge_size = np.zeros(width * width, dtype), n_labels * width
+    work, edge_size = workspace(chains, w.rows), n_labels * width
+    node, path, edge_t = work.node, work.path, work.factor_t
     if edge_features is not None:
-        tables = np.empty(longest * edge_size, dtype)
+        tables = np.empty(len(path) * edge_size, w.rows.dtype)
     chunks = width // LANES
     ones = len(x.multi_value) == 0 and len(x.single_value) == 0
     total, n_mistakes = 0.0, 0
@@ -38,7 +35,7 @@ def perceptron_pass(chains, w, drift, mask, edge_mask, order, age, edge_features
         lo, hi = offsets[s], offsets[s + 1]
         n = hi - lo
         score_rows(x, w, base, lo, hi, width, node)
-        truth = true_score(node, w.edge, codes, lo, n, width)
+        truth = true_score(node, w.edge, 0 * width, codes, lo, n, width)
         if edge_features is not None:
             score_edges(x, w, lo, n, n_labels, width, tables)
             for t in range(1, n):
