@@ -108,7 +108,11 @@ def summarise(records):
             own, alone = (found.row(strategy, share) for strategy in ("Transfer", "Partial target"))
             union = found.row("Union", share)
             against.append(
-                [f"{record['task']}, {share:.0%}", str(found.difference(own, alone)), str(found.difference(own, union))]
+                [
+                    f"{record['task']}, {share:.0%}",
+                    str(found.difference(own, alone)),
+                    str(found.difference(own, union)),
+                ]
             )
     header = ["task, share", "transfer - target alone", "transfer - union"]
     return [*tables, StudyTable("Differences in points, with 95 % interval", header, against)]

@@ -113,10 +113,11 @@ EWT = """# newdoc id = a
 
 
 def test_universal_dependencies_without_multiword_tokens_and_empty_nodes(contents):
-    contents.update(train=EWT.encode(), dev=EWT.encode(), test=EWT.replace("= a\n", "= b\n").encode())
+    contents.update(train=EWT.encode(), dev=EWT.encode(), test=EWT.replace("= a\n", "= blog-7\n").encode())
     bunch = load_ud_ewt("all")
     assert bunch.data[:2] == [[("It",), ("'s",)], [("#",)]] and bunch.target[:2] == [["PRP", "VBZ"], ["$"]]
-    assert bunch.documents == ["a"] * 4 + ["b"] * 2 and bunch.groups.tolist() == [
+    assert bunch.genres == ["a"] * 4 + ["blog"] * 2
+    assert bunch.documents == ["a"] * 4 + ["blog-7"] * 2 and bunch.groups.tolist() == [
         "train",
         "train",
         "dev",

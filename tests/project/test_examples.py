@@ -96,6 +96,11 @@ PRINTS = {
         r"hashed: 256 columns, accuracy 0\.[78]",
         r"pruned: \d+ features, \d+ of them needed",
     ],
+    "transfer": [
+        r"Transfer +15% +200 +20 +8\d\.\d\d",
+        r"against the same share alone: \+\d\.\d\d .* p = 0\.0005",
+        r"target: 0\.9\d\d of the tags",
+    ],
     "save_and_load": ["same weights: True", "same predictions: True", "refused: .*damaged"],
 }
 

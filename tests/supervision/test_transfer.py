@@ -108,11 +108,17 @@ def test_perceptron_with_large_rho_takes_the_steps_of_union():
 # -- trees ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("tree", [dict.fromkeys(set(D)), {d: "all" for d in D}], ids=["no parent", "one parent"])
+@pytest.mark.parametrize(
+    "tree", [dict.fromkeys(set(D)), {d: "all" for d in D}], ids=["no parent", "one parent"]
+)
 def test_tree_of_one_level_is_flat(tree):
     flat = Transfer(CRF(Chain(), l2=0.5), rho=2.0).fit(X, Y, domains=D)
     own = Transfer(CRF(Chain(), l2=0.5), rho=2.0, tree=tree).fit(X, Y, domains=D)
-    assert np.array_equal(own.coef_, flat.coef_) and own.nodes_[1:] == flat.nodes_[1:] == ["news", "mail", "talk"]
+    assert np.array_equal(own.coef_, flat.coef_) and own.nodes_[1:] == flat.nodes_[1:] == [
+        "news",
+        "mail",
+        "talk",
+    ]
 
 
 def test_a_domain_adds_up_the_nodes_on_its_path():
@@ -154,7 +160,10 @@ def test_weights_follow_from_the_gradients_of_domains():
         expected = plain.structure_.expectation(plain.scorer_.score(plain.coef_, inputs.batch))
         codes = plain.codec_.encode_sequences(of(domain, Y)).values
         counts = plain.structure_.count(
-            plain.scorer_.score(plain.coef_, inputs.batch), codes, weight=-np.ones(len(inputs)), into=expected.counts
+            plain.scorer_.score(plain.coef_, inputs.batch),
+            codes,
+            weight=-np.ones(len(inputs)),
+            into=expected.counts,
         )
         gradient = np.zeros_like(total)
         plain.scorer_.pull_back(counts, inputs.batch, gradient)
@@ -187,7 +196,10 @@ def test_the_dual_over_cuts_has_no_gap():
         same = np.array([[d == e for e, *_ in cuts] for d, *_ in cuts])
         Q = (A @ A.T) * np.where(same, 1.0 / tau, 1.0 / l2)
         member = np.array([[d == name for d, *_ in cuts] for name in names], float)
-        constraints, bounds = np.vstack([member, -np.eye(len(cuts))]), np.append(np.ones(3), np.zeros(len(cuts)))
+        constraints, bounds = (
+            np.vstack([member, -np.eye(len(cuts))]),
+            np.append(np.ones(3), np.zeros(len(cuts))),
+        )
         alpha, value = clarabel_minimum(Q, -np.array([b for *_, b in cuts]), constraints, bounds)
         dual = -value
         w = -(A * alpha[:, None]).sum(axis=0) / l2  # (1.10)
@@ -212,7 +224,9 @@ def test_the_kernel_of_rows_and_domains_gives_the_same(learner):
     kernel = learner(Multiclass(), l2=1.0, tol=1e-6, kernel=Precomputed(), max_iter=2000).fit(joint, CLASSES)
     assert transfer.objective_ == pytest.approx(kernel.objective_, rel=1e-4)
     one, other = transfer.decision_function(POINTS, domains=SIDES), kernel.decision_function(joint)
-    assert one - one.mean(axis=1, keepdims=True) == pytest.approx(other - other.mean(axis=1, keepdims=True), abs=2e-2)
+    assert one - one.mean(axis=1, keepdims=True) == pytest.approx(
+        other - other.mean(axis=1, keepdims=True), abs=2e-2
+    )
     sure = np.ptp(np.sort(other)[:, -2:], axis=1) > 0.05
     assert sure.sum() > 50
     assert np.array_equal(transfer.predict(POINTS, domains=SIDES)[sure], kernel.predict(joint)[sure])
@@ -281,12 +295,15 @@ def test_gradient_of_the_objective(monkeypatch, compiled):
         problem.close()
 
 
-@pytest.mark.parametrize("model", [CRF(Chain()), SSVM(Chain()), Perceptron(Chain())], ids=["crf", "ssvm", "perceptron"])
+@pytest.mark.parametrize(
+    "model", [CRF(Chain()), SSVM(Chain()), Perceptron(Chain())], ids=["crf", "ssvm", "perceptron"]
+)
 def test_bitwise_equal_for_any_number_of_threads(monkeypatch, model):
     monkeypatch.setattr(risk, "ROWS_A_SHARD", 16)
     monkeypatch.setattr(risk, "ROWS_A_BLOCK", 8)
     found = [
-        Transfer(clone(model).set_params(n_jobs=n, max_iter=5), tree=TREE).fit(X, Y, domains=D).coef_ for n in (1, 2)
+        Transfer(clone(model).set_params(n_jobs=n, max_iter=5), tree=TREE).fit(X, Y, domains=D).coef_
+        for n in (1, 2)
     ]
     assert np.array_equal(*found)
 
@@ -459,7 +476,9 @@ def test_parameters_clone_and_search():
     assert (copy.model.l2, copy.rho, model.model.l2) == ("3x", "0.1x", 0.5)
     with sklearn.config_context(enable_metadata_routing=True):
         asked = clone(model).set_fit_request(domains=True).set_score_request(domains=True)
-        search = GridSearchCV(asked, {"model__l2": [0.1, 1.0], "rho": [0.1, "10x"]}, cv=2, error_score="raise")
+        search = GridSearchCV(
+            asked, {"model__l2": [0.1, 1.0], "rho": [0.1, "10x"]}, cv=2, error_score="raise"
+        )
         search.fit(X, Y, domains=D)
     assert search.best_score_ > 0.7 and set(search.best_params_) == {"model__l2", "rho"}
 
@@ -579,7 +598,7 @@ def test_refusals_of_predictions():
         model.predict(X)
     with pytest.raises(ValueError, match="domains has 3 entries, but there are 40 samples"):
         model.predict(X, domains=D[:3])
-    with pytest.raises(ValueError, match="y\\[3\\]|sample 3"):
+    with pytest.raises(ValueError, match=r"y\[3\]|sample 3"):
         Transfer(CRF(Chain())).fit(X[:5], [*Y[:3], ["t"], Y[4]], domains=D[:5])
 
 
@@ -594,7 +613,7 @@ def test_interrupted_fits_keep_what_was_learnt():
 
 
 def test_ranking_has_no_labels():
-    structure, _, own, y = KINDS["Ranking"]
+    _, _, own, y = KINDS["Ranking"]
     model = Transfer(SSVM(Ranking(), l2=0.1)).fit(own, y, domains=[0, 1, 0, 1])
     found = model.predict(own, domains=[0, 1, 0, 1])
     assert [sorted(order) for order in found] == [[0, 1, 2]] * 4

@@ -51,8 +51,8 @@ class Transfer(BaseEstimator):
 
     where loss and ``l2`` are those of the model. ``rho -> inf`` is training on the union of all samples with that
     ``l2``; ``l2 -> inf`` is training every domain for itself with ``l2 = rho``. In the dual this is the kernel
-    ``(1/l2 + [d = d']/rho) <phi, phi'>``, and at the optimum ``l2 w = rho sum_d v^d``. Any learner of palmette takes part
-    with any structure, loss and solver, since only its scorer and its penalty change.
+    ``(1/l2 + [d = d']/rho) <phi, phi'>``, and at the optimum ``l2 w = rho sum_d v^d``. Every learner of palmette can be
+    used, with every structure, loss and generic solver, since only scorer and penalty change.
 
     Over a tree of domains ``w^d`` is the sum of the vectors of all nodes from the root to d; all but the root have the
     penalty ``rho``.
@@ -62,7 +62,7 @@ class Transfer(BaseEstimator):
     model : learner
         ``CRF(...)``, ``SSVM(...)``, ``Perceptron(...)``, ``PlackettLuce(...)``; not fitted, and left as it is.
     rho : float or str, default="1x"
-        Penalty of what domains add, > 0: a number, or a multiple of the penalty of the shared weights, weight by weight.
+        Penalty of what domains add, > 0: a number, or a multiple of that of the shared weights, weight by weight.
         ``Perceptron`` has no penalty: there a step moves ``v^d`` by ``1/rho`` of what it moves ``w``.
     tree : mapping, optional
         Parent of each node, ``{"mail": "web", "blog": "web"}``. Nodes with samples may stand anywhere. A single node
@@ -269,14 +269,18 @@ class Transfer(BaseEstimator):
             "tree": None if self.tree is None else _stored_tree(self.tree),
             "domains": LabelCodec(self.domains_).state(),
         }
-        write_model(path, kind_of(self), own, {"coef": self.coef_, **{f"model.{k}": v for k, v in arrays.items()}})
+        write_model(
+            path, kind_of(self), own, {"coef": self.coef_, **{f"model.{k}": v for k, v in arrays.items()}}
+        )
 
     @classmethod
     def load(cls, path: Any, **functions: Any) -> Any:
         """Read a model of this class; another class is refused. See :func:`palmette.load`."""
         model = load(path, **functions)
         if not isinstance(model, cls):
-            raise ModelFileError(f"{path} holds a {type(model).__name__}, not a Transfer; use palmette.load(path)")
+            raise ModelFileError(
+                f"{path} holds a {type(model).__name__}, not a Transfer; use palmette.load(path)"
+            )
         return model
 
     @classmethod
@@ -288,7 +292,9 @@ class Transfer(BaseEstimator):
         shared = restored(path, inner.get("kind"), inner, group(arrays, "model"), functions)
         check_learner(shared)
         tree = None if header.get("tree") is None else _revived_tree(entry(header, "tree", dict))
-        model = cls(type(shared)(**shared.get_params(deep=False)), rho=revived(header.get("rho"), {}), tree=tree)
+        model = cls(
+            type(shared)(**shared.get_params(deep=False)), rho=revived(header.get("rho"), {}), tree=tree
+        )
         check_rho(model.rho)
         model.domains_ = list(LabelCodec.from_state(header.get("domains")).classes_)
         model._tree = DomainTree.of(tree, model.domains_)

@@ -271,7 +271,9 @@ def _test_samples(test: Any, own: np.ndarray, rng: np.random.Generator) -> np.nd
         return np.sort(there[: max(1, round(float(test) * len(there)))])
     chosen = np.asarray(test)
     numbers = np.flatnonzero(chosen) if chosen.dtype == bool else np.unique(chosen)
-    fits = chosen.shape == own.shape if chosen.dtype == bool else chosen.dtype.kind in "iu" and chosen.ndim == 1
+    fits = (
+        chosen.shape == own.shape if chosen.dtype == bool else chosen.dtype.kind in "iu" and chosen.ndim == 1
+    )
     if not fits or not len(numbers) or numbers[0] < 0 or numbers[-1] >= len(own):
         raise ValueError(
             f"test must be a share, a mask of all {len(own)} samples or numbers of samples, got {test!r:.60}"

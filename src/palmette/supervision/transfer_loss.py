@@ -26,7 +26,10 @@ class DomainSum(CompiledLoop):
     def __init__(self, problem: SampledProblem) -> None:
         super().__init__(problem)
         parts = _parts(problem)
-        self.scorer, self.loops = problem.scorer, [(path, find(self.name, part)(part)) for path, part in parts]
+        self.scorer, self.loops = (
+            problem.scorer,
+            [(path, find(self.name, part)(part)) for path, part in parts],
+        )
         for number, (_, part) in enumerate(parts):  # what they placed is released together with the problem
             problem.placed |= {f"{name} of domain {number}": own for name, own in part.placed.items()}
 

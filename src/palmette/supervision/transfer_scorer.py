@@ -129,7 +129,9 @@ class TransferScorer:
     def score(self, w: np.ndarray, batch: DomainBatch) -> Any:
         """Potentials of a batch of samples of one domain."""
         parts = self._parts(w)
-        if not len(batch) or (not _is_one(batch.domain) and not np.any(w)):  # asked for the shape of potentials
+        if not len(batch) or (
+            not _is_one(batch.domain) and not np.any(w)
+        ):  # asked for the shape of potentials
             return self.inner.score(parts[0], batch.inner)
         path = self._path(batch)
         if len(batch) > 1:  # adding vectors once is faster than scoring many rows again
@@ -172,7 +174,9 @@ class TransferScorer:
 
     def _path(self, batch: DomainBatch) -> tuple[int, ...]:
         if not _is_one(batch.domain):
-            raise ValueError("samples of several domains have no common potentials: cut the batch where it says")
+            raise ValueError(
+                "samples of several domains have no common potentials: cut the batch where it says"
+            )
         return self.paths[int(batch.domain[0])]
 
 

@@ -72,7 +72,9 @@ def _checked(tree: Any, seen: Sequence[Any]) -> dict[Any, Any]:
         while node is not None:
             if node in line:
                 cycle = " -> ".join(repr(each) for each in [*line[line.index(node) :], node])
-                raise ValueError(f"tree has a cycle, {cycle}: every node needs a way up to one without a parent")
+                raise ValueError(
+                    f"tree has a cycle, {cycle}: every node needs a way up to one without a parent"
+                )
             line.append(node)
             node = parents[node]
     return parents
@@ -92,7 +94,9 @@ def domain_list(domains: Any, n_samples: int | None, *, needed: str) -> list[Any
         raise ValueError(needed)
     if isinstance(domains, str):
         if n_samples is None:
-            raise TypeError("domains must be a list with one entry per sample, got one text, and X has no length")
+            raise TypeError(
+                "domains must be a list with one entry per sample, got one text, and X has no length"
+            )
         return [domains] * n_samples
     if not hasattr(domains, "__iter__") or isinstance(domains, bytes | Mapping | set | frozenset):
         raise TypeError(f"domains must be a list with one entry per sample, got {domains!r:.60}")
