@@ -17,11 +17,11 @@ from experiments.harness import Study, StudyTable
 
 N_SOURCE, N_TARGET, N_TEST = 1000, 1000, 500
 SHARES = (0.1, 0.2, 0.4)
-SETTINGS = ({"l2": "0.3x"}, {"l2": "1x"}, {"l2": "3x"})
+SETTINGS = ({"l2": "0.1x"}, {"l2": "0.3x"}, {"l2": "1x"})
 PAIRS = (
-    {"model__l2": "0.3x", "rho": "3x"},
+    {"model__l2": "0.1x", "rho": "10x"},
+    {"model__l2": "0.1x", "rho": "100x"},
     {"model__l2": "0.3x", "rho": "30x"},
-    {"model__l2": "1x", "rho": "10x"},
 )
 TASKS = ("masc -> ptb-sample", "weblog -> reviews")
 SETUP = f"{zlib.crc32(repr((N_SOURCE, N_TARGET, N_TEST, SHARES, SETTINGS, PAIRS)).encode()):08x}"

@@ -295,6 +295,7 @@ def test_gradient_of_the_objective(monkeypatch, compiled):
         problem.close()
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize(
     "model", [CRF(Chain()), SSVM(Chain()), Perceptron(Chain())], ids=["crf", "ssvm", "perceptron"]
 )
@@ -355,6 +356,16 @@ def test_solvers_agree(kind):
         assert objective == pytest.approx(best, rel=3e-3), (solver, found)
 
 
+def test_columns_of_numbers_are_scaled():
+    """In the coordinates of scaled columns the curvature is known, too."""
+    rng = np.random.default_rng(0)
+    own = [[{f"w{rng.integers(300)}": 1.0, "size": 1000.0 * rng.normal()} for _ in range(5)] for _ in range(60)]
+    tags = [[f"{int(row['size'] > 0)}{rng.integers(5)}" for row in sample] for sample in own]
+    model = CRF(Chain(), l2=1.0, solver="lbfgs", encoding=Encoding(states="all"))
+    found = Transfer(model, rho=2.0).fit(own, tags, domains=[i % 2 for i in range(60)])
+    assert found.coef_.size > 2000 and found.result_.converged
+
+
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("solver", ["stochastic", "proximal", "subgradient", "bundle"])
 def test_solvers_of_the_log_loss_agree(solver):
@@ -385,6 +396,7 @@ def test_learners_with_options(model):
     assert transfer.score(X, Y, domains=D) > 0.85
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("kind", ["SemiMarkov", "Graph"])
 def test_pieces_know_their_domain(kind):
     structure, _, own, y = KINDS[kind]

@@ -290,10 +290,11 @@ def _shares(share: Any, n_train: int, cv: int) -> list[float]:
     for part in shares:
         if isinstance(part, bool) or not isinstance(part, Real) or not 0.0 < float(part) <= 1.0:
             raise ValueError(f"share must be above 0 and at most 1, got {part!r}")
-        if round(part * n_train) < cv:
+        n = round(float(part) * n_train)
+        if n < cv:
             raise ValueError(
-                f"share={part} of {n_train} training samples of the target are {round(part * n_train)}, fewer than "
-                f"cv={cv} folds: take a larger share, fewer test samples or fewer folds"
+                f"share={part} of {n_train} training samples of the target are {n}, fewer than cv={cv} folds: take a "
+                "larger share, fewer test samples or fewer folds"
             )
     return [float(part) for part in shares]
 

@@ -54,7 +54,8 @@ class DomainFit(StructuredEstimator):
         scale, self._penalty = penalty_of_nodes(self.rho, shared, inner.blocks["node"], n_nodes)
         paths = tuple(self.domain_tree.path(name) for name in self.domain_names)
         scorer = TransferScorer(inner, paths, scale)
-        samples = own.samples._replace(batch=DomainBatch(own.samples.batch, codes))
+        batch: Any = DomainBatch(own.samples.batch, codes)
+        samples = own.samples._replace(batch=batch)
         order = np.argsort(codes, kind="stable")  # so that domains are not cut into many small blocks
         return replace(own, samples=samples.take(order)), scorer, _kept_nodes(keep, scale)
 

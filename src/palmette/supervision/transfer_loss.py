@@ -17,8 +17,9 @@ class DomainSum(CompiledLoop):
     name: ClassVar[str]
 
     @classmethod
-    def accepts(cls, problem: SampledProblem) -> bool:
+    def accepts(cls, problem: Any) -> bool:
         """Samples in domains whose plain problems have a compiled loop."""
+        problem = getattr(problem, "given", problem)  # as it is in the coordinates of the scorer
         if not isinstance(problem.scorer, TransferScorer) or problem.decomposition is not None:
             return False
         return all(find(cls.name, part) is not None for _, part in _parts(problem))

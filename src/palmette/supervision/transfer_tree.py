@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from typing import Any
 
@@ -109,7 +109,7 @@ def domain_list(domains: Any, n_samples: int | None, *, needed: str) -> list[Any
     return found
 
 
-def check_count(domains: Sequence[Any], n_samples: int | None) -> None:
+def check_count(domains: Sized, n_samples: int | None) -> None:
     """Refuse a list of domains that does not fit the samples."""
     if n_samples is not None and len(domains) != n_samples:
         raise ValueError(
