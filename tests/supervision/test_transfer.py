@@ -359,7 +359,9 @@ def test_solvers_agree(kind):
 def test_columns_of_numbers_are_scaled():
     """In the coordinates of scaled columns the curvature is known, too."""
     rng = np.random.default_rng(0)
-    own = [[{f"w{rng.integers(300)}": 1.0, "size": 1000.0 * rng.normal()} for _ in range(5)] for _ in range(60)]
+    own = [
+        [{f"w{rng.integers(300)}": 1.0, "size": 1000.0 * rng.normal()} for _ in range(5)] for _ in range(60)
+    ]
     tags = [[f"{int(row['size'] > 0)}{rng.integers(5)}" for row in sample] for sample in own]
     model = CRF(Chain(), l2=1.0, solver="lbfgs", encoding=Encoding(states="all"))
     found = Transfer(model, rho=2.0).fit(own, tags, domains=[i % 2 for i in range(60)])
