@@ -11,12 +11,12 @@ import numpy as np
 from palmette.contracts.structure import Best, Structure, Words
 from palmette.contracts.training import Encoded, WeightOptions
 from palmette.errors import InfeasibleError, MissingCapability, warn_caller
-from palmette.executors.shards import blocks
 from palmette.features.choose_encoder import admitted
 from palmette.features.encoded import EncodedInputs
 from palmette.metrics.ranking import ndcg
 from palmette.registry import register
 from palmette.structures.ranking.codec import RANK_BITS, RankingCodec, grades_of, ranks_of
+from palmette.structures.ranking.first_weights import first_weights
 from palmette.structures.ranking.gains import ranked, sort_keys
 from palmette.structures.ranking.position_weights import discounts
 from palmette.structures.ranking.scorer import RankingScorer
@@ -387,26 +387,8 @@ class Ranking(Structure):
         return into
 
     def first_weights(self, scorer: Any, samples: Any) -> np.ndarray:
-        """Features of the best minus those of the worst ranking, their mean over queries: a start for the ramp loss.
-
-        Documents of equal grade share the mean weight of their ranks, so that their given order does not matter.
-        """
-        batch = samples.batch
-        grades, counts = grades_of(samples.codes), np.zeros(batch.n_rows)
-        for (lo, hi), weight in zip(_bounds(batch), samples.weight):
-            own = grades[lo:hi]
-            position = self.weights(int(hi - lo))
-            _, group, size = np.unique(own, return_inverse=True, return_counts=True)
-            for turn, falls in ((1.0, True), (-1.0, False)):
-                order = np.argsort(-own if falls else own, kind="stable")
-                total = np.bincount(group[order], position)
-                counts[lo:hi] += turn * weight * (total / size)[group]
-        out = np.zeros(scorer.n_params)
-        for a, b in blocks(batch):
-            some = batch.slice(a, b)
-            own = counts[slice(*batch.offsets[[a, b]])]
-            scorer.pull_back(RankingTables(own, some.offsets), some, out)
-        return out / samples.weight.sum()
+        """Features of the best minus those of the worst ranking, their mean over queries: a start for the ramp loss."""
+        return first_weights(self, scorer, samples)
 
     # -- inside -------------------------------------------------------------------------------------------------
 
