@@ -1,0 +1,40 @@
+"""Models from answers: a perceptron between queries, the user's learner now and then and at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sklearn.base import clone
+
+from palmette.estimators import Perceptron
+from palmette.estimators.base import StructuredEstimator
+
+UPDATES = ("perceptron", "refit")
+_SHARED = (
+    "structure", "kernel", "kernel_options", "encoding", "edge_features", "fit_intercept", "classes", "class_weight",
+    "n_jobs", "random_state",
+)  # fmt: skip
+
+
+def check_model(model: Any) -> None:
+    """Raise TypeError for anything but a learner of this package."""
+    if not isinstance(model, StructuredEstimator):
+        raise TypeError(
+            f"model must be a learner with a structure, such as CRF(Chain()) or SSVM(Ranking()), got {model!r:.60}"
+        )
+
+
+def perceptron_of(model: StructuredEstimator, passes: int) -> Perceptron:
+    """The averaged perceptron with the structure and the features of a learner."""
+    given = model.get_params(deep=False)
+    return Perceptron(**{name: given[name] for name in _SHARED if name in given}, max_iter=passes)
+
+
+def trained(
+    model: StructuredEstimator, kind: str, passes: int, X: Any, y: Sequence[Any]
+) -> StructuredEstimator:
+    """A new model of the answers so far, which depends on nothing else."""
+    learner = perceptron_of(model, passes) if kind == "perceptron" else clone(model)
+    learner.fit(X, y)
+    return learner
