@@ -37,6 +37,7 @@ _HOME = {
     "Clique": "palmette.structures",
     "GraphInput": "palmette.structures",
     "UNKNOWN": "palmette.data",
+    "OneOf": "palmette.data",
     "as_sequences": "palmette.data",
     "ActiveLearner": "palmette.supervision",
     "register": "palmette.registry",
@@ -49,12 +50,12 @@ _PACKAGES = (
 
 __all__ = [
     "CRF", "CRFCV", "SSVM", "SSVMCV", "UNKNOWN", "ActiveLearner", "Chain", "Clique", "CombinedDecoder", "Decomposition",
-    "Encoding", "Graph", "GraphInput", "GroupLasso", "KernelOptions", "LossOptions", "Multiclass", "Perceptron",
-    "PlackettLuce", "PlackettLuceCV", "Ranking", "SemiMarkov", "as_sequences", "load", "register",
+    "Encoding", "Graph", "GraphInput", "GroupLasso", "KernelOptions", "LossOptions", "Multiclass", "OneOf",
+    "Perceptron", "PlackettLuce", "PlackettLuceCV", "Ranking", "SemiMarkov", "as_sequences", "load", "register",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
-    from palmette.data import UNKNOWN, as_sequences
+    from palmette.data import UNKNOWN, OneOf, as_sequences
     from palmette.estimators import (
         CRF,
         CRFCV,

@@ -34,6 +34,7 @@ from palmette.estimators.scale_advice import advise_scaling
 from palmette.estimators.settings import settings_of
 from palmette.estimators.strengths import penalties, wanted_tol
 from palmette.estimators.training import (
+    completed,
     encode_inputs,
     encode_training,
     layout_weights,
@@ -78,7 +79,8 @@ class StructuredEstimator(Guidance, Predictions, PersistenceMixin, BaseEstimator
         weight = class_weighted(self, y, sample_weight)
         given = encode_training(X, y, self.structure, self.classes, weight, **self._encoding())
         self._note_features(X, reset=True)
-        data, scorer, kept = self._lay_out(given)
+        laid_out, scorer, kept = self._lay_out(given)
+        data = completed(laid_out, scorer)
         start = self._warm_weights(data, scorer)
         encoded = time.perf_counter()
         decomposition = settle_size(self, decomposition, given)  # whose copies map rows themselves
@@ -87,7 +89,8 @@ class StructuredEstimator(Guidance, Predictions, PersistenceMixin, BaseEstimator
             penalty = groups.bind(penalty, scorer, data.encoder)
         simple, weights = data.structure.simplified(data, scorer)
         structure = simple.structure if decomposition is None else structure_of_pieces(simple.structure)
-        surrogate = self._surrogate(tuple(data.codec.classes_))
+        partial = data.samples.annotation is not None
+        surrogate = self._surrogate(tuple(data.codec.classes_), partial)
         with (
             executor_for(self.n_jobs) as executor,
             structure.telling() as tally,
@@ -107,7 +110,7 @@ class StructuredEstimator(Guidance, Predictions, PersistenceMixin, BaseEstimator
             result = replace(result, n_unconverged=tally.n_unconverged)
         found, w = kept(result.w)
         self._keep(given, found, result if w is result.w else replace(result, w=w))
-        if data is given:  # the scales of features of a kernel are not the user's
+        if laid_out is given:  # the scales of features of a kernel are not the user's
             advise_scaling(data, result)
         tell_empty(self, data, result)
         self.fit_seconds_ = {"encode": encoded - started, "solve": time.perf_counter() - encoded}

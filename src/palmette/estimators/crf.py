@@ -17,6 +17,7 @@ from palmette.estimators.strengths import wanted_tol
 from palmette.registry import register
 from palmette.solvers.dual import why_not
 from palmette.surrogates.log import LogLoss
+from palmette.surrogates.partial import MarginalLogLoss
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -43,7 +44,9 @@ class CRF(KernelEstimator):
     r"""Conditional random field.
 
     Minimises ``sum_i [log Z(x_i) - f(x_i, y_i)] + (l2/2)|w|^2 + l1|w|_1`` with ``f(x, y) = <w, phi(x, y)>``.
-    On ``Multiclass()`` this is multinomial logistic regression.
+    On ``Multiclass()`` this is multinomial logistic regression. Parts of ``y`` may be :data:`~palmette.UNKNOWN` or
+    :class:`~palmette.OneOf` several labels: the term of such a sample is ``log Z(x_i) - log Z*(x_i)`` with the sum Z*
+    over the outputs that agree with it, which is not convex.
 
     Parameters
     ----------
@@ -130,8 +133,8 @@ class CRF(KernelEstimator):
     callbacks: Sequence[Callable[..., Any]] | None = None
     warm_start: bool = False
 
-    def _surrogate(self, classes: tuple[Any, ...]) -> LogLoss:
-        return LogLoss()
+    def _surrogate(self, classes: tuple[Any, ...], partial: bool = False) -> LogLoss | MarginalLogLoss:
+        return MarginalLogLoss() if partial else LogLoss()
 
     def _solver_name(self, problem: SampledProblem) -> Any:
         if not (isinstance(self.solver, str) and self.solver == "auto"):

@@ -63,6 +63,6 @@ def block_losses(problem: SampledProblem, active: ActiveSet) -> np.ndarray:
     samples, task_loss = problem.samples, problem.surrogate.task_loss
     theta = problem.scorer.score(active.w, samples.batch)
     return sum(
-        np.maximum(active.mass[:, m], 0.0) * task_loss.value(problem.structure, theta, samples.codes, path)
+        np.maximum(active.mass[:, m], 0.0) * task_loss.value(problem.structure, theta, samples.known, path)
         for m, path in enumerate(active.path)
     )

@@ -9,6 +9,14 @@ from palmette.surrogates.base import Surrogate
 from palmette.surrogates.difference import Difference
 from palmette.surrogates.hinge import Hinge
 from palmette.surrogates.log import LogLoss
+from palmette.surrogates.partial import (
+    AgreeingMaximum,
+    AnnotatedHinge,
+    IgnoringBridge,
+    MarginalLogLoss,
+    PartialPerceptronLoss,
+    bridge_loss,
+)
 from palmette.surrogates.perceptron import PerceptronLoss
 from palmette.surrogates.ramp import ramp_loss
 from palmette.surrogates.rescaled import RescaledHinge, RescaledPerceptron
@@ -16,9 +24,14 @@ from palmette.surrogates.soft_hinge import SoftHinge
 from palmette.surrogates.ties import TiedPerceptronLoss, TieLoss
 
 __all__ = [
+    "AgreeingMaximum",
+    "AnnotatedHinge",
     "Difference",
     "Hinge",
+    "IgnoringBridge",
     "LogLoss",
+    "MarginalLogLoss",
+    "PartialPerceptronLoss",
     "PerceptronLoss",
     "RescaledHinge",
     "RescaledPerceptron",
@@ -26,5 +39,6 @@ __all__ = [
     "Surrogate",
     "TieLoss",
     "TiedPerceptronLoss",
+    "bridge_loss",
     "ramp_loss",
 ]

@@ -124,7 +124,7 @@ class PlackettLuce(KernelEstimator):
         """Always rankings, with ties in any order; the weights of ranks play no part."""
         return Ranking(ties="best")
 
-    def _surrogate(self, classes: tuple[Any, ...] = ()) -> PlackettLuceLoss:
+    def _surrogate(self, classes: tuple[Any, ...] = (), partial: bool = False) -> PlackettLuceLoss:
         return PlackettLuceLoss(self.ties, self.top)
 
     def _check_structure(self) -> None:

@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from palmette.data.checks import check_type, check_whole, entry
-from palmette.data.labels import UNKNOWN, LabelCodec
+from palmette.data.annotation import UNKNOWN
+from palmette.data.labels import LabelCodec
 from palmette.data.outside import refuse_masked
 from palmette.data.ragged import Ragged
 from palmette.data.sequences import listed
