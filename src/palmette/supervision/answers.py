@@ -107,15 +107,14 @@ class Door:
     def _codes(self, outputs: list[Any], lengths: np.ndarray) -> np.ndarray:
         if not outputs:
             return np.empty(0, np.int32)
-        items = self.structure.layout == "items"
         codec = self.structure.make_codec(outputs, self.classes, lengths)
-        codes = codec.encode_items(outputs) if items else codec.encode_outputs(outputs, lengths)
-        offsets = offsets_from_lengths(lengths)
-        if not np.any(codes < 0):
+        annotation = codec.encode_annotation(outputs, lengths, self.structure.layout)
+        if not np.any(annotation.known < 0):
             with warnings.catch_warnings():  # training says it, once
                 warnings.simplefilter("ignore")
-                bound_structure(self.structure, codec).check_outputs(codes, offsets)
-        return codes
+                bound = bound_structure(self.structure, codec)
+                bound.check_outputs(annotation.codes, offsets_from_lengths(lengths))
+        return annotation.codes
 
     def _settled(self, told: Told, known: np.ndarray) -> Told:
         """The answer with the positions that it is about, checked against earlier answers."""

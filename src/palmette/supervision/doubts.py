@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from palmette.data import UNKNOWN_CODE, Annotation
 from palmette.data.ragged import gather
 from palmette.features.encoded import EncodedInputs
 from palmette.supervision.state import FREE, State
@@ -75,7 +76,7 @@ def _computed(
 
     def own(some: slice, rows: slice) -> tuple[Any, ...]:
         a, b = int(offsets[some.start]), int(offsets[some.stop])
-        if known is None or not np.any(known[a:b] != -1):
+        if known is None or not np.any(known[a:b].codes != UNKNOWN_CODE):
             return None, squares[rows]
         return known[a:b], squares[rows]
 
@@ -86,14 +87,14 @@ def _computed(
     return keys
 
 
-def _answered(model: Any, state: State, samples: np.ndarray, offsets: np.ndarray) -> Any:
+def _answered(model: Any, state: State, samples: np.ndarray, offsets: np.ndarray) -> Annotation | None:
     """What was answered of the parts of samples, in the codes of the model; None if nothing was."""
     places = [k for k, i in enumerate(samples.tolist()) if i in state.outputs]
     if not places:
         return None
     outputs = [state.outputs[int(samples[k])] for k in places]
-    codes = np.full(int(offsets[-1]), -1, np.int32)
-    codes[gather(offsets, np.array(places))[0]] = model.codec_.encode_outputs(
-        outputs, np.diff(offsets)[places]
-    )
-    return codes
+    layout = model.structure.layout
+    said = model.codec_.encode_annotation(outputs, np.diff(offsets)[places], layout)
+    codes = np.full(int(offsets[-1]), UNKNOWN_CODE, np.int32)
+    codes[gather(offsets, np.array(places))[0]] = said.codes
+    return Annotation(codes, said.sets)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from palmette.data import UNKNOWN, SparseRows
+from palmette.data import UNKNOWN, OneOf, SparseRows
 from palmette.data.labels import LabelCodec
 from palmette.errors import DataFileError
 from palmette.io.atomic import checked_target
@@ -113,12 +113,13 @@ def _parsed(line: bytes) -> dict[str, Any] | None:
 def to_json(answer: Any) -> Any:
     """An answer as JSON values: labels as in model files, and what stands for labels.
 
-    >>> from palmette import UNKNOWN
-    >>> to_json(["B", UNKNOWN, (1, 2)])
-    ['B', {'unknown': True}, {'tuple': [1, 2]}]
+    >>> to_json(["B", UNKNOWN, OneOf("B", "I"), (1, 2)])
+    ['B', {'unknown': True}, {'one of': ['B', 'I']}, {'tuple': [1, 2]}]
     """
     if answer is UNKNOWN:
         return {"unknown": True}
+    if isinstance(answer, OneOf):
+        return {"one of": LabelCodec(answer.labels).state()}
     if isinstance(answer, np.ndarray):
         answer = answer.tolist()
     if isinstance(answer, list):
@@ -130,13 +131,15 @@ def to_json(answer: Any) -> Any:
 def from_json(value: Any) -> Any:
     """Inverse of :func:`to_json`, up to arrays, which become lists.
 
-    >>> from_json(['B', {'unknown': True}, {'tuple': [1, 2]}])
-    ['B', UNKNOWN, (1, 2)]
+    >>> from_json(["B", {"unknown": True}, {"one of": ["B", "I"]}, {"tuple": [1, 2]}])
+    ['B', UNKNOWN, OneOf('B', 'I'), (1, 2)]
     """
     if isinstance(value, list):
         return [from_json(part) for part in value]
     if isinstance(value, dict) and "unknown" in value:
         return UNKNOWN
+    if isinstance(value, dict) and "one of" in value:
+        return OneOf(*LabelCodec.from_state(value["one of"]).classes_)
     (label,) = LabelCodec.from_state([value]).classes_
     return label
 
