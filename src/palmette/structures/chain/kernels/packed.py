@@ -220,18 +220,6 @@ def true_score(node, edge, codes, lo, n, width):
 
 
 @kernel()
-def forbid_rows(node, known, forbidden, lo, n, width, out):
-    """``out[t] = node[t] + forbidden[known[lo + t]]``, where the last row of ``forbidden`` is for -1."""
-    last = len(forbidden) // width - 1
-    for t in range(n):
-        code = known[lo + t]
-        row = last if code < 0 else code
-        for c in range(0, width, LANES):
-            lowered = simd.add(simd.load(node, t * width + c), simd.load(forbidden, row * width + c))
-            simd.store(out, t * width + c, lowered)
-
-
-@kernel()
 def fill(x, n, value):
     """Set the first n entries (a multiple of eight)."""
     v = simd.splat(x, value)

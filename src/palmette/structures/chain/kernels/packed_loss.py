@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from palmette._kernels import simd
-from palmette._kernels.constants import LANES
 from palmette._kernels.jit import kernel
 from palmette._kernels.lanes import add_pairs, scale_row, sum_chain
 from palmette._kernels.ragged import longest_sample
-from palmette.structures.chain.kernels.packed import forbid_rows, scatter_rows, score_rows, true_score
+from palmette.structures.chain.kernels.packed import scatter_rows, score_rows, true_score
 from palmette.structures.chain.kernels.packed_tables import (
     scatter_edges,
     score_edges,
@@ -103,62 +101,4 @@ def log_loss_value(chains, w, factor, factor_t, shift, failed):
             failed[s] = True
         else:
             loss += weight[s] * (log_z + (n - 1) * shift - truth)
-    return loss
-
-
-@kernel()
-def marginal_loss_pass(chains, known, forbidden, w, factor, factor_t, shift, d, failed):
-    """As ``log_loss_pass`` of partial annotation, ``known`` and ``forbidden`` as in ``perceptron_pass``.
-
-    Chains without edge features. Nothing is left out of ``d.edge``.
-    """
-    x, base, offsets, codes, weight, n_labels, width = chains
-    size = longest_sample(offsets) * width
-    dtype = w.rows.dtype
-    node, alpha, pull = np.empty(size, dtype), np.empty(size, dtype), np.empty(size, dtype)
-    given, ahead, back = np.empty(size, dtype), np.empty(size, dtype), np.empty(size, dtype)
-    loss = 0.0
-    # loss += c (log Z - log Z of what agrees), gradient += c (marginals - marginals of what agrees). Twice the time of
-    # ``log_loss_pass`` at most: rows are scored and scattered once.
-    for s in range(len(offsets) - 1):
-        lo, hi = offsets[s], offsets[s + 1]
-        n = hi - lo
-        score_rows(x, w, base, lo, hi, width, node)
-        forbid_rows(node, known, forbidden, lo, n, width, given)
-        log_z = sum_chain(node, n, n_labels, width, factor, factor_t, alpha, pull)
-        log_given = sum_chain(given, n, n_labels, width, factor, factor_t, ahead, back)
-        if np.isnan(log_z) or np.isnan(log_given):
-            failed[s] = True
-            continue
-        loss += weight[s] * (log_z - log_given)
-        for c in range(0, n * width, LANES):
-            simd.store(node, c, simd.sub(simd.load(node, c), simd.load(given, c)))
-        if weight[s] != 1.0:
-            scale_row(node, 0, weight[s], n * width)
-        add_pairs(alpha, pull, n, n_labels, width, weight[s], d.edge)
-        add_pairs(ahead, back, n, n_labels, width, -weight[s], d.edge)
-        scatter_rows(x, lo, hi, width, node, d.rows, d.singles)
-    return loss
-
-
-@kernel()
-def marginal_loss_value(chains, known, forbidden, w, factor, factor_t, shift, failed):
-    """The value alone."""
-    x, base, offsets, codes, weight, n_labels, width = chains
-    size = longest_sample(offsets) * width
-    dtype = w.rows.dtype
-    node, alpha, pull, given = (np.empty(size, dtype), np.empty(size, dtype), np.empty(size, dtype), np.empty(size, dtype))
-    loss = 0.0
-    # By the same sums as the gradient: both fail on the same samples.
-    for s in range(len(offsets) - 1):
-        lo, hi = offsets[s], offsets[s + 1]
-        n = hi - lo
-        score_rows(x, w, base, lo, hi, width, node)
-        forbid_rows(node, known, forbidden, lo, n, width, given)
-        log_z = sum_chain(node, n, n_labels, width, factor, factor_t, alpha, pull)
-        log_given = sum_chain(given, n, n_labels, width, factor, factor_t, alpha, pull)
-        if np.isnan(log_z) or np.isnan(log_given):
-            failed[s] = True
-        else:
-            loss += weight[s] * (log_z - log_given)
     return loss

@@ -8,17 +8,13 @@ from palmette._kernels.constants import LANES
 from palmette._kernels.jit import kernel
 from palmette._kernels.lanes import best_chain, transpose
 from palmette._kernels.ragged import longest_sample
-from palmette.structures.chain.kernels.packed import forbid_rows, score_rows, true_score
+from palmette.structures.chain.kernels.packed import score_rows, true_score
 from palmette.structures.chain.kernels.packed_tables import best_in_tables, score_edges
 
 
 @kernel()
-def perceptron_pass(chains, known, forbidden, w, drift, mask, edge_mask, order, age, edge_features):
+def perceptron_pass(chains, w, drift, mask, edge_mask, order, age, edge_features):
     """One epoch of the perceptron: where the best labels are wrong, add the true counts and subtract the predicted.
-
-    Of partial annotation ``known`` has a number for every row and ``forbidden`` a row of scores for each of them, the
-    last for -1: ``NEVER`` for labels that contradict it. The best labels that agree are then the true ones. Both are
-    empty where annotation is complete.
 
     Returns the sum of the losses met and the number of samples with a mistake. As ``stochastic_pass`` with rate 1 and
     no penalty, but only the weights of wrong positions are touched. ``edge_features`` is True or None, as there.
@@ -26,8 +22,7 @@ def perceptron_pass(chains, known, forbidden, w, drift, mask, edge_mask, order, 
     x, base, offsets, codes, weight, n_labels, width = chains
     dtype = w.rows.dtype
     longest = longest_sample(offsets)
-    node, path, truth_at = np.empty(longest * width, dtype), np.empty(longest, np.int64), np.empty(longest, np.int64)
-    agreeing = np.empty(longest * width if len(known) > 0 else 0, dtype)
+    node, path = np.empty(longest * width, dtype), np.empty(longest, np.int64)
     edge_t, edge_size = np.zeros(width * width, dtype), n_labels * width
     if edge_features is not None:
         tables = np.empty(longest * edge_size, dtype)
@@ -43,33 +38,21 @@ def perceptron_pass(chains, known, forbidden, w, drift, mask, edge_mask, order, 
         lo, hi = offsets[s], offsets[s + 1]
         n = hi - lo
         score_rows(x, w, base, lo, hi, width, node)
+        truth = true_score(node, w.edge, codes, lo, n, width)
         if edge_features is not None:
             score_edges(x, w, lo, n, n_labels, width, tables)
-        else:
-            transpose(w.edge, n_labels, width, edge_t)
-        if len(known) > 0:
-            forbid_rows(node, known, forbidden, lo, n, width, agreeing)
-            if edge_features is not None:
-                truth = best_in_tables(agreeing, n, n_labels, width, tables, truth_at)
-            else:
-                truth = best_chain(agreeing, n, n_labels, width, w.edge, edge_t, truth_at)
-        else:
-            for t in range(n):
-                truth_at[t] = codes[lo + t]
-            truth = true_score(node, w.edge, codes, lo, n, width)
-            if edge_features is not None:
-                for t in range(1, n):
-                    at = codes[lo + t - 1] * width + codes[lo + t]
-                    truth += tables[t * edge_size + at] - w.edge[at]
-        if edge_features is not None:
+            for t in range(1, n):
+                at = codes[lo + t - 1] * width + codes[lo + t]
+                truth += tables[t * edge_size + at] - w.edge[at]
             value = best_in_tables(node, n, n_labels, width, tables, path)
         else:
+            transpose(w.edge, n_labels, width, edge_t)
             value = best_chain(node, n, n_labels, width, w.edge, edge_t, path)
         total += weight[s] * (value - truth)
         wrong = False
         now = age + turn
         for t in range(n):
-            true, found = truth_at[t], path[t]
+            true, found = codes[lo + t], path[t]
             if true == found:
                 continue
             wrong = True
@@ -95,7 +78,7 @@ def perceptron_pass(chains, known, forbidden, w, drift, mask, edge_mask, order, 
         if not wrong or len(edge_mask) == 0:
             continue
         for t in range(1, n):
-            true, found = truth_at[t - 1] * width + truth_at[t], path[t - 1] * width + path[t]
+            true, found = codes[lo + t - 1] * width + codes[lo + t], path[t - 1] * width + path[t]
             if true == found:
                 continue
             for at, change in ((true, weight[s]), (found, -weight[s])):

@@ -70,17 +70,6 @@ def cost_table(problem: SampledProblem, chains: PackedChains) -> np.ndarray:
     return out.ravel()
 
 
-def annotated(samples: Any, chains: PackedChains) -> tuple[np.ndarray, np.ndarray]:
-    """What partial annotation says of the rows, and the scores that it adds, flat; both empty if it is complete."""
-    if samples.annotation is None:
-        return np.empty(0, np.int32), np.empty(0, chains.dtype)
-    known, k = samples.annotation, chains.n_labels
-    possible = np.concatenate([np.eye(k, dtype=bool), known.sets, np.ones((1, k), bool)])
-    forbidden = np.zeros((len(possible), chains.width), chains.dtype)
-    forbidden[:, :k][~possible] = NEVER
-    return known.codes, forbidden.ravel()
-
-
 class PackedChains:
     """A batch of chains and the layout of its weights, as the kernels of ``chain.kernels.packed`` read them.
 

@@ -11,7 +11,7 @@ from palmette.contracts.problem import SampledProblem
 from palmette.data.batch import SparseRows
 from palmette.executors.shards import MAX_SHARDS, ROWS_A_SHARD, cut
 from palmette.loops.table import CompiledLoop, compiled_as
-from palmette.structures.chain.loops.packed import PackedChains, annotated, packed, packs, packs_plain
+from palmette.structures.chain.loops.packed import PackedChains, packed, packs
 
 if TYPE_CHECKING:
     from palmette.contracts.structure import Structure
@@ -40,10 +40,8 @@ class PackedLogLoss(CompiledLoop):
     @classmethod
     def accepts(cls, problem: SampledProblem) -> bool:
         """The log loss of chains with sparse features."""
-        kind = compiled_as(problem.surrogate)
-        if not isinstance(problem.samples.batch.rows, SparseRows):
-            return False
-        return packs(problem) if kind == "log" else kind == "marginal log" and packs_plain(problem)
+        sparse = isinstance(problem.samples.batch.rows, SparseRows)
+        return sparse and compiled_as(problem.surrogate) == "log" and packs(problem)
 
     def __init__(self, problem: SampledProblem) -> None:
         self.chains, self.executor, placed = packed(problem, float), problem.executor, problem.placed
@@ -81,14 +79,10 @@ class PackedLogLoss(CompiledLoop):
 
 def value_of(shard: PackedShard, state: State, weights: Weights, factors: Factors) -> float:
     """The value of a shard."""
-    from palmette.structures.chain.kernels.packed_loss import log_loss_value, marginal_loss_value
+    from palmette.structures.chain.kernels.packed_loss import log_loss_value
 
-    failed, samples = np.zeros(len(shard.samples.weight), bool), shard.samples
-    chains = shard.chains.view(samples)
-    if samples.annotation is None:
-        value = log_loss_value(chains, weights, *factors, failed)
-    else:
-        value = marginal_loss_value(chains, *annotated(samples, shard.chains), weights, *factors, failed)
+    failed = np.zeros(len(shard.samples.weight), bool)
+    value = log_loss_value(shard.chains.view(shard.samples), weights, *factors, failed)
     return value + _out_of_range(shard, weights, failed)[0]
 
 
@@ -96,7 +90,7 @@ def value_and_gradient(
     shard: PackedShard, state: State, weights: Weights, factors: Factors
 ) -> tuple[float, Weights, np.ndarray | None]:
     """The value of a shard, its packed gradient, and the gradient of samples that are out of range, if any."""
-    from palmette.structures.chain.kernels.packed_loss import log_loss_pass, marginal_loss_pass
+    from palmette.structures.chain.kernels.packed_loss import log_loss_pass
 
     chains = shard.chains
     if "slot" not in state:
@@ -104,14 +98,8 @@ def value_and_gradient(
     slot = state["slot"]
     for part in slot:
         part.fill(0.0)
-    failed, samples = np.zeros(len(shard.samples.weight), bool), shard.samples
-    if samples.annotation is not None:
-        told = annotated(samples, chains)
-        value = marginal_loss_pass(chains.view(samples), *told, weights, *factors, slot, failed)
-        np.multiply(slot.edge, factors[0][: len(slot.edge)], out=slot.edge)
-        more, others = _out_of_range(shard, weights, failed)
-        return value + more, slot, others
-    value = log_loss_pass(chains.view(samples), weights, *factors, slot, failed, chains.edge_features)
+    failed = np.zeros(len(shard.samples.weight), bool)
+    value = log_loss_pass(chains.view(shard.samples), weights, *factors, slot, failed, chains.edge_features)
     if chains.edge_features is None:
         np.multiply(slot.edge, factors[0][: len(slot.edge)], out=slot.edge)
         _subtract_true_pairs(shard, state, slot.edge, failed)
@@ -129,7 +117,7 @@ def _out_of_range(
     value, gradient = 0.0, np.zeros(scorer.n_params)
     for i in np.flatnonzero(failed):
         one = shard.samples.slice(i, i + 1)
-        found = shard.surrogate.evaluate(shard.structure, scorer.score(w, one.batch), one.truth, one.weight)
+        found = shard.surrogate.evaluate(shard.structure, scorer.score(w, one.batch), one.codes, one.weight)
         scorer.pull_back(found.counts, one.batch, gradient)
         value += float(found.values @ one.weight)
     return value, gradient

@@ -10,7 +10,7 @@ import numpy as np
 from palmette.contracts.problem import SampledProblem
 from palmette.loops.stochastic_pass import VECTORS, PassState
 from palmette.loops.table import CompiledLoop, compiled_as
-from palmette.structures.chain.loops.packed import PackedChains, annotated, are_even, cost_table, packed, packs
+from palmette.structures.chain.loops.packed import PackedChains, are_even, cost_table, packed, packs
 
 if TYPE_CHECKING:
     from palmette.structures.chain.kernels.packed import Weights
@@ -25,8 +25,6 @@ class PackedPass(CompiledLoop):
     def accepts(cls, problem: SampledProblem) -> bool:
         """Log, hinge and perceptron loss, a table of costs, and one penalty for all weights of a column."""
         surrogate = problem.surrogate
-        if compiled_as(surrogate) == "partial perceptron":
-            return packs(problem) and _is_free(problem)
         known = compiled_as(surrogate) in ("log", "perceptron") or (
             compiled_as(surrogate) == "hinge" and compiled_as(surrogate.task_loss) == "parts"
         )
@@ -73,13 +71,12 @@ class PackedPass(CompiledLoop):
 
         reg, kind = self.problem.regularizer, compiled_as(self.problem.surrogate)
         data, masks = chains.view(self.problem.samples), (chains.mask, chains.edge_mask)
-        free = _is_free(self.problem) and not (state.adaptive or state.decay) and state.rate == 1.0
-        if kind == "partial perceptron" or (free and kind == "perceptron"):
+        free = not (reg.l2.any() or reg.has_l1 or state.adaptive or state.decay) and state.rate == 1.0
+        if free and kind == "perceptron":
             from palmette.structures.chain.kernels.packed_perceptron import perceptron_pass
 
-            told = annotated(self.problem.samples, chains)
             return lambda order, w, squares, drift, done=0: perceptron_pass(
-                data, *told, w, drift, *masks, order, state.age + done, chains.edge_features
+                data, w, drift, *masks, order, state.age + done, chains.edge_features
             )
         rule = {"log": kernels.LOG, "hinge": kernels.HINGE, "perceptron": kernels.PERCEPTRON}[str(kind)]
         cost, share = (
@@ -91,11 +88,6 @@ class PackedPass(CompiledLoop):
             rule, data, w, squares, drift, l2, l1, *masks, cost, order, state.rate, state.decay, state.adaptive,
             state.n_steps + done, state.age + done, chains.edge_features,
         )  # fmt: skip
-
-
-def _is_free(problem: SampledProblem) -> bool:
-    """Whether there is no penalty."""
-    return not (problem.regularizer.l2.any() or problem.regularizer.has_l1)
 
 
 def _packed_vectors(chains: PackedChains, state: PassState) -> list[Weights]:
