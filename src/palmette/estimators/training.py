@@ -222,7 +222,10 @@ def checked_weights(sample_weight: Any, n_samples: int) -> np.ndarray:
 
 
 def layout_weights(estimator: Any, data: Encoded, intercept: bool | None = None) -> Any:
-    """Which weights exist: the scorer of the structure, for the options of a learner (``intercept`` overrides one)."""
+    """Which weights exist: the scorer of the structure, for the options of a learner (``intercept`` overrides one).
+
+    Where several codes are possible, the weights of all of them exist; parts that are unknown ask for none.
+    """
     encoding = settings_of(estimator, "encoding")
     options = WeightOptions(
         encoding.states,
@@ -230,7 +233,14 @@ def layout_weights(estimator: Any, data: Encoded, intercept: bool | None = None)
         estimator.fit_intercept if intercept is None else intercept,
         getattr(estimator, "edge_features", None),
     )
-    return data.structure.make_scorer(data, options)
+    if data.samples.annotation is None:
+        return data.structure.make_scorer(data, options)
+    scorer = None
+    for codes in data.samples.annotation.readings():
+        own = replace(data, samples=data.samples._replace(codes=codes))
+        found = data.structure.make_scorer(own, options)
+        scorer = found if scorer is None else found.joined(scorer)
+    return scorer
 
 
 def seed_of(random_state: Any) -> int:
