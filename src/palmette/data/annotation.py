@@ -121,9 +121,9 @@ class Annotation:
             return
         most = int(self.sets.sum(axis=1).max())
         single = np.broadcast_to(np.arange(self.n_kinds)[:, None], (self.n_kinds, most))
-        several = np.array(
-            [np.resize(np.flatnonzero(own), most) for own in self.sets], np.int64
-        ).reshape(-1, most)
+        several = np.array([np.resize(np.flatnonzero(own), most) for own in self.sets], np.int64).reshape(
+            -1, most
+        )
         table = np.concatenate([single, several, np.full((1, most), UNKNOWN_CODE)])
         for k in range(most):
             yield table[self.codes, k].astype(np.int32)

@@ -53,14 +53,16 @@ def encode_samples(
     codes = annotation.known
     partial = bool(np.any(codes == UNKNOWN_CODE))
     if partial and np.all(annotation.codes == UNKNOWN_CODE):
-        raise ValueError("y has no known part: every label is UNKNOWN, so that there is nothing to learn from")
+        raise ValueError(
+            "y has no known part: every label is UNKNOWN, so that there is nothing to learn from"
+        )
     own = None if offsets is batch.offsets else offsets
     weight = checked_weights(sample_weight, len(batch))
     return Samples(batch, codes, weight, own, annotation if partial else None)
 
 
 def completed(data: Encoded, scorer: Any) -> Encoded:
-    """The data with whole outputs that agree with its annotation, if that is partial: the first of the best at w = 0."""
+    """The data with whole outputs where annotation is partial: those that agree with it and are best at w = 0."""
     samples, structure = data.samples, data.structure
     if samples.annotation is None:
         return data

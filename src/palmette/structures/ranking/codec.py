@@ -183,7 +183,7 @@ def checked_grades(grades: Any, query: int) -> np.ndarray:
 
 def _unknown(grades: Any, query: int) -> np.ndarray:
     """Which documents have no grade, bool."""
-    if isinstance(grades, np.ndarray) and grades.dtype.kind != "O" or not hasattr(grades, "__iter__"):
+    if (isinstance(grades, np.ndarray) and grades.dtype.kind != "O") or not hasattr(grades, "__iter__"):
         return np.zeros(np.shape(grades)[:1], bool)
     for d, grade in enumerate(grades):
         if isinstance(grade, OneOf):
@@ -203,7 +203,9 @@ def top_k(order: Sequence[int], n_documents: int) -> np.ndarray:
     chosen = np.asarray(order, np.int64)
     inside = (chosen >= 0) & (chosen < n_documents)
     if chosen.ndim != 1 or not inside.all() or len(np.unique(chosen)) != len(chosen):
-        raise ValueError(f"order={order!r:.60} must list different documents of 0..{n_documents - 1}, best first")
+        raise ValueError(
+            f"order={order!r:.60} must list different documents of 0..{n_documents - 1}, best first"
+        )
     grades = np.zeros(n_documents, np.int64)
     grades[chosen] = np.arange(len(chosen), 0, -1)
     return grades

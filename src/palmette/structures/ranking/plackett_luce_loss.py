@@ -82,7 +82,9 @@ class PlackettLuceLoss:
         values, gradient = self._losses(theta.node, order, grades_of(true), theta.offsets, weight)
         return Evaluation(values, replace(theta, node=gradient))
 
-    def _of_known(self, structure: Structure, theta: Any, codes: np.ndarray, weight: np.ndarray) -> Evaluation:
+    def _of_known(
+        self, structure: Structure, theta: Any, codes: np.ndarray, weight: np.ndarray
+    ) -> Evaluation:
         """Documents without a grade are left out: the order of the others has the same distribution without them."""
         rows = np.flatnonzero(codes >= 0)
         sample = np.repeat(np.arange(len(theta)), np.diff(theta.offsets))[rows]
