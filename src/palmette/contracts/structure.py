@@ -226,7 +226,7 @@ class Structure(BaseEstimator):
         raise NotImplementedError(f"{type(self).__name__} must have count(theta, codes, weight=, into=)")
 
     def agreeing(self, theta: Any, codes: Known) -> Any:
-        """The restriction to outputs that agree with an annotation: codes, -1 where it says nothing, or sets of codes."""
+        """The restriction to outputs that agree with an annotation: codes (-1: any) or sets of codes."""
         raise NotImplementedError(f"{type(self).__name__} must have agreeing(theta, codes)")
 
     def contradicting(self, theta: Any, codes: Known) -> Any:
@@ -241,9 +241,7 @@ class Structure(BaseEstimator):
         """Highest-scoring output that agrees with an annotation."""
         return self.best(theta, within=self.agreeing(theta, codes))
 
-    def best_contradicting(
-        self, theta: Any, codes: Known, *, cost: Any = None, within: Any = None
-    ) -> Best:
+    def best_contradicting(self, theta: Any, codes: Known, *, cost: Any = None, within: Any = None) -> Best:
         """Highest-scoring output that contradicts an annotation (-1 in ``codes`` cannot be contradicted)."""
         own = self.contradicting(theta, codes)
         return self.best(theta, cost=cost, within=own if within is None else within & own)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
@@ -76,7 +76,8 @@ class Annotation:
     ----------
     codes : ndarray of int32, shape (n_codes,)
         ``0..n_kinds - 1``: this code. ``n_kinds + k``: one of those that row k of ``sets`` allows. -1: any code.
-    sets : ndarray of bool, shape (n_sets, n_kinds)
+    sets : ndarray of bool, shape (n_sets, n_kinds), or None
+        None: there are no sets, and codes are not numbered up to a number of kinds.
 
     Examples
     --------
@@ -88,7 +89,7 @@ class Annotation:
     """
 
     codes: np.ndarray
-    sets: np.ndarray
+    sets: Any = None
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -104,7 +105,28 @@ class Annotation:
     @property
     def known(self) -> np.ndarray:
         """The codes, -1 where more than one is possible."""
+        if self.sets is None:
+            return self.codes
         return np.where(self.codes < self.n_kinds, self.codes, UNKNOWN_CODE).astype(np.int32)
+
+    def readings(self) -> Iterator[np.ndarray]:
+        """Codes, -1 where unknown, so often that each of those that a set allows occurs at its parts.
+
+        >>> some = Annotation(np.array([1, -1, 3]), np.array([[True, False, True]]))
+        >>> [codes.tolist() for codes in some.readings()]
+        [[1, -1, 0], [1, -1, 2]]
+        """
+        if self.sets is None or not len(self.sets):
+            yield self.known
+            return
+        most = int(self.sets.sum(axis=1).max())
+        single = np.broadcast_to(np.arange(self.n_kinds)[:, None], (self.n_kinds, most))
+        several = np.array([np.resize(np.flatnonzero(own), most) for own in self.sets], np.int64).reshape(
+            -1, most
+        )
+        table = np.concatenate([single, several, np.full((1, most), UNKNOWN_CODE)])
+        for k in range(most):
+            yield table[self.codes, k].astype(np.int32)
 
     def possible(self) -> np.ndarray:
         """Which codes each part may have, bool (n_codes, n_kinds)."""

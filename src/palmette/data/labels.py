@@ -16,6 +16,7 @@ from palmette.data.sequences import listed
 from palmette.errors import ModelFileError
 from palmette.registry import register
 
+
 @register("codec", "labels")
 class LabelCodec:
     """Bijection between labels and the codes ``0..K-1``.

@@ -97,7 +97,9 @@ class LossOptions(BaseEstimator):
 
     def __post_init__(self) -> None:
         if self.nonnegative not in ("split", "ignore"):
-            raise ValueError(f"LossOptions: nonnegative must be 'split' or 'ignore', got {self.nonnegative!r}")
+            raise ValueError(
+                f"LossOptions: nonnegative must be 'split' or 'ignore', got {self.nonnegative!r}"
+            )
 
 
 SETTINGS: dict[str, type[Any]] = {

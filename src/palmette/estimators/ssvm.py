@@ -207,6 +207,11 @@ class SSVM(KernelEstimator):
         task_loss = resolve_loss(named, self.structure, classes)
         if not partial and self.structure.determined:
             return Hinge(task_loss)
+        if partial and task_loss.way not in ("parts", "contradiction"):
+            raise MissingCapability(
+                f"task_loss={named!r} compares with complete outputs, and y has parts that are UNKNOWN: use "
+                "task_loss='zero_one'"
+            )
         ignores = settings_of(self, "loss_options").nonnegative == "ignore"
         return IgnoringBridge(task_loss) if ignores else bridge_loss(task_loss)
 

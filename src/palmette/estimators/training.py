@@ -53,14 +53,16 @@ def encode_samples(
     codes = annotation.known
     partial = bool(np.any(codes == UNKNOWN_CODE))
     if partial and np.all(annotation.codes == UNKNOWN_CODE):
-        raise ValueError("y has no known part: every label is UNKNOWN, so that there is nothing to learn from")
+        raise ValueError(
+            "y has no known part: every label is UNKNOWN, so that there is nothing to learn from"
+        )
     own = None if offsets is batch.offsets else offsets
     weight = checked_weights(sample_weight, len(batch))
     return Samples(batch, codes, weight, own, annotation if partial else None)
 
 
 def completed(data: Encoded, scorer: Any) -> Encoded:
-    """The data with whole outputs that agree with its annotation, if that is partial: the first of the best at w = 0."""
+    """The data with whole outputs where annotation is partial: those that agree with it and are best at w = 0."""
     samples, structure = data.samples, data.structure
     if samples.annotation is None:
         return data
@@ -222,7 +224,10 @@ def checked_weights(sample_weight: Any, n_samples: int) -> np.ndarray:
 
 
 def layout_weights(estimator: Any, data: Encoded, intercept: bool | None = None) -> Any:
-    """Which weights exist: the scorer of the structure, for the options of a learner (``intercept`` overrides one)."""
+    """Which weights exist: the scorer of the structure, for the options of a learner (``intercept`` overrides one).
+
+    Where several codes are possible, the weights of all of them exist; parts that are unknown ask for none.
+    """
     encoding = settings_of(estimator, "encoding")
     options = WeightOptions(
         encoding.states,
@@ -230,7 +235,14 @@ def layout_weights(estimator: Any, data: Encoded, intercept: bool | None = None)
         estimator.fit_intercept if intercept is None else intercept,
         getattr(estimator, "edge_features", None),
     )
-    return data.structure.make_scorer(data, options)
+    if data.samples.annotation is None:
+        return data.structure.make_scorer(data, options)
+    scorer = None
+    for codes in data.samples.annotation.readings():
+        own = replace(data, samples=data.samples._replace(codes=codes))
+        found = data.structure.make_scorer(own, options)
+        scorer = found if scorer is None else found.joined(scorer)
+    return scorer
 
 
 def seed_of(random_state: Any) -> int:

@@ -79,11 +79,11 @@ def _convex(problem: SampledProblem) -> str:
         return ""
     direct = "'subgradient', 'pegasos' or 'stochastic'" if not problem.regularizer.has_l1 else "'stochastic'"
     if problem.smooth:
-        return f"needs a convex loss, and {name_of(problem)} is not convex: use solver='lbfgs' or 'stochastic'"
+        return (
+            f"needs a convex loss, and {name_of(problem)} is not convex: use solver='lbfgs' or 'stochastic'"
+        )
     others = f"'cccp', or {direct}" if problem.regularizer.strongly_convex else "'stochastic'"
-    return (
-        f"needs a convex loss, and {name_of(problem)} is not convex: use solver={others}, which descend directly"
-    )
+    return f"needs a convex loss, and {name_of(problem)} is not convex: use solver={others}, which descend directly"
 
 
 def _smooth(problem: SampledProblem) -> str:

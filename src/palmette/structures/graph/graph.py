@@ -296,7 +296,8 @@ class Graph(GraphMethods, LabelledPositions):
         node_type = batch.layout.node_type
         if len(kinds) > 1 and not encoder.own:
             allowed[:] = False
-            allowed[node_type, codes] = True
+            known = codes >= 0
+            allowed[node_type[known], codes[known]] = True
         for kind, labels in (self.labels or {}).items():
             if set(encoder.labels.get(kind, labels)) != set(labels):
                 raise ValueError(

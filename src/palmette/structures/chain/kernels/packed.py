@@ -57,6 +57,22 @@ class Chains(NamedTuple):
     width: int
 
 
+class Limits(NamedTuple):
+    """What a partial annotation allows: the row of ``table`` that each row of a sample takes, 0 or ``NEVER`` per label."""
+
+    row: np.ndarray  # (n_rows,)
+    table: np.ndarray  # flat, padded rows
+
+
+@kernel()
+def limit_rows(limits, lo, n, width, node, out):
+    """Scores of n rows from row lo on, with NEVER added to labels that the annotation does not allow."""
+    for t in range(n):
+        at, own = t * width, limits.row[lo + t] * width
+        for k in range(width):
+            out[at + k] = node[at + k] + limits.table[own + k]
+
+
 ABSENT = np.iinfo(np.int64).min  # place of a column that has no weight
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from palmette._kernels.jit import kernel
 from palmette._kernels.lanes import add_pairs, scale_row, sum_chain
 from palmette._kernels.ragged import longest_sample
-from palmette.structures.chain.kernels.packed import scatter_rows, score_rows, true_score
+from palmette.structures.chain.kernels.packed import limit_rows, scatter_rows, score_rows, true_score
 from palmette.structures.chain.kernels.packed_tables import (
     scatter_edges,
     score_edges,
@@ -101,4 +101,38 @@ def log_loss_value(chains, w, factor, factor_t, shift, failed):
             failed[s] = True
         else:
             loss += weight[s] * (log_z + (n - 1) * shift - truth)
+    return loss
+
+
+@kernel()
+def marginal_loss_pass(chains, limits, w, factor, factor_t, shift, d, failed):
+    """Sum of ``log Z - log Z*`` over all samples, Z* over the labelings that the annotation allows; for chains without
+    edge features. Their gradient is added to the packed ``d`` as by ``log_loss_pass``, with nothing left out of it.
+    """
+    x, base, offsets, _, weight, n_labels, width = chains
+    size = longest_sample(offsets) * width
+    dtype = w.rows.dtype
+    node, alpha, pull = np.empty(size, dtype), np.empty(size, dtype), np.empty(size, dtype)
+    given = np.empty(size, dtype)
+    alpha_given, pull_given = np.empty(size, dtype), np.empty(size, dtype)
+    loss = 0.0
+    # loss += c (log Z - log Z*), gradient += c (marginals - marginals given the annotation), each by a forward and
+    # backward pass over the same scores, the second with NEVER added to labels that are not possible. Pairs as in
+    # log_loss_pass. O(nnz width + 2 n K width) per sample; memory O(longest width).
+    for s in range(len(offsets) - 1):
+        lo, hi = offsets[s], offsets[s + 1]
+        n = hi - lo
+        score_rows(x, w, base, lo, hi, width, node)
+        limit_rows(limits, lo, n, width, node, given)
+        log_z = sum_chain(node, n, n_labels, width, factor, factor_t, alpha, pull)
+        log_given = sum_chain(given, n, n_labels, width, factor, factor_t, alpha_given, pull_given)
+        if np.isnan(log_z) or np.isnan(log_given):
+            failed[s] = True
+            continue
+        loss += weight[s] * (log_z - log_given)
+        for i in range(n * width):
+            node[i] = weight[s] * (node[i] - given[i])
+        add_pairs(alpha, pull, n, n_labels, width, weight[s], d.edge)
+        add_pairs(alpha_given, pull_given, n, n_labels, width, -weight[s], d.edge)
+        scatter_rows(x, lo, hi, width, node, d.rows, d.singles)
     return loss
