@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from active_pools import pools, words
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from palmette import CRF, SSVM, UNKNOWN, ActiveLearner, Chain, Multiclass, OneOf, Perceptron
@@ -13,7 +15,6 @@ from palmette.supervision.evaluation import evaluate, wilson
 from palmette.supervision.selection import by_mmr, by_spread, by_uncertainty, unit_vectors
 from palmette.supervision.stopping import trimmed_mean
 from palmette.supervision.units import make_units
-from tests.supervision.pools import pools, words
 
 POOLS = pools()
 
@@ -56,7 +57,7 @@ def test_every_structure_is_asked_and_learnt(kind, unit):
     everything = [y if isinstance(y, str) else list(y) for y in pool.y]
     assert [learner.answers_[i] for i in range(len(pool.y))] == everything
     final = learner.finish()
-    direct = type(pool.model)(**pool.model.get_params()).fit(learner._encoded, everything)
+    direct = clone(pool.model).fit(learner._encoded, everything)
     np.testing.assert_allclose(final.coef_, direct.coef_, atol=1e-8)
     assert learner.model_ is final and learner.predict(pool.X) is not None
 
@@ -96,8 +97,13 @@ def test_a_function_of_the_user_chooses():
     run(learner, pool, 1)
     left = [i for i in range(len(pool.X)) if i not in learner.answers_]
     assert [q.sample for q in learner.query()] == left[::-1][:2]
-    assert "lambda" in ActiveLearner(pool.model, pool.X, lambda m, X: [0] * len(X)).strategy.reason(1.0, "sample")
-    for wrong, words_ in ((lambda m, X: [1.0], r"shape \(1,\), expected \(12,\)"), (lambda m, X: [np.nan] * 12, "NaN")):
+    assert "lambda" in ActiveLearner(pool.model, pool.X, lambda m, X: [0] * len(X)).strategy.reason(
+        1.0, "sample"
+    )
+    for wrong, words_ in (
+        (lambda m, X: [1.0], r"shape \(1,\), expected \(12,\)"),
+        (lambda m, X: [np.nan] * 12, "NaN"),
+    ):
         learner = ActiveLearner(pool.model, pool.X, wrong, batch_size=2)
         run(learner, pool, 1)
         with pytest.raises(ValueError, match=words_):
@@ -179,7 +185,7 @@ def test_contradicting_an_earlier_answer_is_refused():
     by_sample = [q for q in learner.query() if q.sample == 0]
     learner.tell(by_sample[0], "B")
     other = ["O"] * len(Y[0])
-    with pytest.raises(ValueError, match="says 'O' at position 0, and an earlier one 'B'.*undo"):
+    with pytest.raises(ValueError, match=r"says 'O' at position \d, and an earlier one 'B'.*undo"):
         learner.tell(by_sample[1], other)
 
 
@@ -187,11 +193,11 @@ def test_questions_never_asked_are_refused():
     X, Y = words()
     learner = ActiveLearner(CRF(Chain(), l2=0.1), X, batch_size=1)
     (question,) = learner.query()
-    with pytest.raises(ValueError, match="question 7 .* is not open"):
+    with pytest.raises(ValueError, match=r"question 7 .* is not open"):
         learner.tell(Question(7, question.sample, question.parts, 0.0, ""), Y[question.sample])
     with pytest.raises(ValueError, match="nothing about sample"):
         learner.tell((question.sample + 1) % len(X), Y[0])
-    with pytest.raises(IndexError, match="no sample 12 .*12 samples"):
+    with pytest.raises(IndexError, match=r"no sample 12 .*12 samples"):
         learner.tell(12, Y[0])
     with pytest.raises(TypeError, match="Question or the index"):
         learner.tell("first", Y[0])
@@ -208,8 +214,9 @@ def test_questions_never_asked_are_refused():
     [
         ({"unit": "edge"}, "unit must be one of sample, part, patch"), ({"batch_size": 0}, "batch_size"),
         ({"diversity": 1.0}, "diversity must be from 0 to below 1"), ({"cold_start": "none"}, "cold_start"),
-        ({"evaluate_share": -0.1}, "evaluate_share"), ({"update": "sgd"}, "update"), ({"refit_every": 0}, "refit_every"),
-        ({"pool": []}, "pool is empty"), ({"evaluate_share": 0.99}, "keeps all 12 samples"),
+        ({"evaluate_share": -0.1}, "evaluate_share"), ({"update": "sgd"}, "update"),
+        ({"refit_every": 0}, "refit_every"), ({"pool": []}, "pool is empty"),
+        ({"evaluate_share": 0.99}, "keeps all 12 samples"),
     ],
 )  # fmt: skip
 def test_bad_settings_are_refused(change, words_):
@@ -275,7 +282,9 @@ def test_undo_gives_back_the_model_before():
 
 def test_max_margin_learns_from_parts():
     X, Y = words()
-    learner = ActiveLearner(SSVM(Chain(), loss="bridge", C=1.0, classes=["B", "I", "O"]), X, unit="part", batch_size=10)
+    learner = ActiveLearner(
+        SSVM(Chain(), loss="bridge", C=1.0, classes=["B", "I", "O"]), X, unit="part", batch_size=10
+    )
     run(learner, POOLS["chain"], 3)
     assert learner.finish().score(X, Y) > 0.7
 
@@ -318,8 +327,10 @@ def test_diversity_keeps_copies_of_a_sample_out_of_a_batch():
     model = CRF(Chain(), l2=0.1, classes=["A", "B"])
 
     def kinds(diversity):
-        learner = ActiveLearner(model, X, lambda m, e: [1.0] * 20 + [0.9] * 3, batch_size=4, diversity=diversity)
-        learner.tell_all([q := learner.query(1)[0]], [["A"]])
+        learner = ActiveLearner(
+            model, X, lambda m, e: [1.0] * 20 + [0.9] * 3, batch_size=4, diversity=diversity
+        )
+        learner.tell_all(learner.query(1), [["A"]])
         return {X[q.sample][0][0] for q in learner.query()}
 
     assert kinds(0.0) == {"w=a"} and kinds(0.5) == {"w=a", "w=b", "w=c", "w=d"}
@@ -390,7 +401,7 @@ def test_questions_for_evaluation_are_random_and_never_trained_on():
                 apart.append(question.sample)
             learner.tell(question, y[question.sample])
     assert len(apart) == 20 and not set(apart) & set(learner.answers_) and len(learner.answers_) == 80
-    reserved = np.flatnonzero(learner._reserved)
+    reserved = np.flatnonzero(learner._reserve.samples)
     assert set(apart) <= set(reserved.tolist()) and len(reserved) == 80
     direct = Perceptron(Multiclass(), classes=["a", "b"], max_iter=5)
     direct.fit(learner._encoded[sorted(learner.answers_)], [y[i] for i in sorted(learner.answers_)])
@@ -403,7 +414,9 @@ def test_questions_for_evaluation_are_random_and_never_trained_on():
 def test_the_random_stream_is_uniform():
     X, counts = np.zeros((20, 1)), np.zeros(20)
     for seed in range(300):
-        learner = ActiveLearner(CRF(Multiclass(), classes=["a", "b"]), X, evaluate_share=0.2, random_state=seed)
+        learner = ActiveLearner(
+            CRF(Multiclass(), classes=["a", "b"]), X, evaluate_share=0.2, random_state=seed
+        )
         (question,) = (q for q in learner.query(5) if q.evaluation)
         counts[question.sample] += 1
     assert counts.sum() == 300 and ((counts - 15) ** 2 / 15).sum() < 43.8  # chi square, 19 degrees, p = 0.001
@@ -431,4 +444,4 @@ def test_intervals_know_that_parts_of_a_sample_depend_on_each_other():
     if 0 < found.score < 1:
         twice = evaluate(model, X + X, Y + Y, 0.95)
         assert (found.high - found.low) / (twice.high - twice.low) == pytest.approx(np.sqrt(2), rel=0.1)
-    assert wilson(1.0, 10, 0.95)[0] < 0.8 and wilson(1.0, 10, 0.95)[1] == 1.0
+    assert wilson(1.0, 10, 0.95)[0] < 0.8 and wilson(1.0, 10, 0.95)[1] == pytest.approx(1.0)

@@ -30,7 +30,9 @@ def batches(structure, seed=0, most=3):
         theta = instance.theta
         if np.abs(theta.node).max() > 50 or not np.isfinite(theta.node).all():
             continue
-        scores = [{y: reference.score(theta, s, y) for y in reference.outputs(theta, s)} for s in range(len(theta))]
+        scores = [
+            {y: reference.score(theta, s, y) for y in reference.outputs(theta, s)} for s in range(len(theta))
+        ]
         if all(len(own) < 3000 and min(own.values()) > -math.inf for own in scores):
             found.append((theta, scores))
         if len(found) == most:
@@ -79,7 +81,9 @@ def expected_sample(name, scores, k, squares):
     if name == "token_entropy":
         return entropy(p).mean()
     if name == "expected_model_change":  # of orthogonal rows: the mean square of |x_t (e_y - p)|, summed
-        return np.sqrt(sum(squares[t] * (p[t] * (((np.eye(k) - p[t]) ** 2).sum(axis=1))).sum() for t in range(len(p))))
+        return np.sqrt(
+            sum(squares[t] * (p[t] * (((np.eye(k) - p[t]) ** 2).sum(axis=1))).sum() for t in range(len(p)))
+        )
     y1 = max(scores, key=scores.get)
     weight = np.exp(np.array(list(scores.values())) - logsumexp(list(scores.values())))
     return sum(w * sum(a % k != b % k for a, b in zip(y, y1)) for y, w in zip(scores, weight))
@@ -129,14 +133,22 @@ def test_samples_are_measured_by_definition(kind, name):
 def test_parts_are_measured_by_definition(kind, name):
     structure = STRUCTURES[kind]
     if not admits(name, structure, "part"):
-        assert name == "scoring" or kind == "ranking" or (kind, name) == ("segments", "expected_prediction_change")
+        assert (
+            name == "scoring"
+            or kind == "ranking"
+            or (kind, name) == ("segments", "expected_prediction_change")
+        )
         return
-    measure = ExpectedPredictionChange(floor=0.0) if name == "expected_prediction_change" else STRATEGIES[name]()
+    measure = (
+        ExpectedPredictionChange(floor=0.0) if name == "expected_prediction_change" else STRATEGIES[name]()
+    )
     for theta, scores in batches(structure):
         squares = np.random.default_rng(1).random(len(theta.node))
         found = measure.parts(structure.bind(range(theta.node.shape[1])), theta, None, squares)
         rows = [squares[a:b] for a, b in zip(theta.offsets, theta.offsets[1:])]
-        expected = [expected_parts(name, own, theta.node.shape[1], square) for own, square in zip(scores, rows)]
+        expected = [
+            expected_parts(name, own, theta.node.shape[1], square) for own, square in zip(scores, rows)
+        ]
         np.testing.assert_allclose(found, np.concatenate(expected), rtol=1e-7, atol=1e-9)
 
 
@@ -146,7 +158,9 @@ def test_answers_restrict_what_is_measured(kind, name):
     structure, rng = STRUCTURES[kind], np.random.default_rng(3)
     theta, scores = batches(structure)[0]
     k = theta.node.shape[1]
-    codes = np.where(rng.random(len(theta.node)) < 0.4, rng.integers(0, k, len(theta.node)), -1).astype(np.int32)
+    codes = np.where(rng.random(len(theta.node)) < 0.4, rng.integers(0, k, len(theta.node)), -1).astype(
+        np.int32
+    )
     known = Annotation(codes, np.empty((0, k), bool))
     rows = [slice(a, b) for a, b in zip(theta.offsets, theta.offsets[1:])]
     left = [
@@ -154,7 +168,9 @@ def test_answers_restrict_what_is_measured(kind, name):
         for own, row in zip(scores, rows)
     ]
     squares = rng.random(len(codes))
-    measure = ExpectedPredictionChange(floor=0.0) if name == "expected_prediction_change" else STRATEGIES[name]()
+    measure = (
+        ExpectedPredictionChange(floor=0.0) if name == "expected_prediction_change" else STRATEGIES[name]()
+    )
     found = measure.parts(structure.bind(range(k)), theta, known, squares)
     expected = np.concatenate([expected_parts(name, own, k, squares[row]) for own, row in zip(left, rows)])
     free = codes < 0
@@ -195,5 +211,5 @@ def test_missing_answers_are_refused_with_a_reason(structure, name, unit, words)
 
 
 def test_unknown_measures_are_refused():
-    with pytest.raises(ValueError, match="strategy='entropy' is unknown; the measures are .*best_vs_second"):
+    with pytest.raises(ValueError, match=r"strategy='entropy' is unknown; the measures are .*best_vs_second"):
         resolve_strategy("entropy")

@@ -15,7 +15,7 @@ from palmette.errors import warn_caller
 from palmette.estimators.training import seed_of
 from palmette.supervision.answers import Door
 from palmette.supervision.doubts import Doubts, pool_doubts
-from palmette.supervision.evaluation import Evaluation, evaluate
+from palmette.supervision.evaluation import Evaluation, Reserve, evaluate
 from palmette.supervision.journal import Journal, fingerprint
 from palmette.supervision.questions import Question
 from palmette.supervision.selection import by_mmr, by_spread, by_uncertainty, squared_lengths, unit_vectors
@@ -33,8 +33,8 @@ CANDIDATES, FEWEST_CANDIDATES = 10, 100
 class ActiveLearner:
     r"""Asks for the labels that help a model most: Algorithm 1.2 of structured active learning, on any structure.
 
-    Each round asks for the units of the pool of which the model is most uncertain, ``argmax_u q(u, w)``, and learns from
-    all answers so far. Between queries that is a perceptron; the learner given as ``model`` is fitted now and then
+    Each round asks for the units of the pool of which the model is most uncertain, ``argmax_u q(u, w)``, and learns
+    from all answers so far. Between queries that is a perceptron; the learner given as ``model`` is fitted now and then
     (``refit_every``) and at the end (:meth:`finish`). Every update starts anew, so that a model is a function of the
     answers alone: undoing an answer and going on from a journal give exactly the same models.
 
@@ -58,9 +58,10 @@ class ActiveLearner:
         Questions of a query.
     diversity : float, default=0.0
         Weight ``d`` of diversity in a batch, from 0 to below 1. Units are chosen one after the other by
-        ``argmax_u (1 - d) q(u) / max q - d max_{v chosen} cos(x_u, x_v)``, where ``x_u`` is the sum of the feature rows.
+        ``argmax_u (1 - d) q(u) / max q - d max_{v chosen} cos(x_u, x_v)``, where ``x_u`` is the sum of feature rows.
     cold_start : {"random", "diverse"}, default="random"
-        The first query, before there is a model: at random, or each unit as far as possible (in cosine) from the others.
+        The first query, before there is a model: at random, or each unit as far from the others as possible:
+        ``argmax_u min_{v chosen} (1 - cos(x_u, x_v))``.
     update : {"perceptron", "refit"}, default="perceptron"
         What is trained before each query: a perceptron, or ``model`` itself.
     passes : int, default=5
@@ -151,7 +152,7 @@ class ActiveLearner:
         self._door = Door(structure, model.classes, self._state)
         self._seed = seed_of(random_state)
         self._squares = squared_lengths(self._batch)
-        self._draw_reserve()
+        self._reserve = Reserve(self._units, len(self._batch), evaluate_share, self._seed)
         self._models: dict[tuple[int, str], Any] = {}
         self._journal = None if journal is None else self._opened(journal, patch_size)
 
@@ -170,7 +171,7 @@ class ActiveLearner:
         wanted = round(self.evaluate_share * (state.n_questions + n)) - state.n_evaluation
         drawn = [
             (*self._question(unit, float("nan"), "drawn at random, for evaluation only"), True)
-            for unit in self._for_evaluation(wanted)
+            for unit in self._reserve.next(wanted, state.status == FREE)
         ]
         units, average = self._askable(), None
         if not self._labelled():
@@ -201,8 +202,8 @@ class ActiveLearner:
         question : Question or int
         answer : list of labels, label or "skip"
             The labels of the parts asked for, or of the whole sample as ``fit`` takes it; a single label for a single
-            part. ``UNKNOWN`` marks what the annotator does not know, and is not asked again; "skip" is nothing but that.
-            More may be answered than was asked.
+            part. ``UNKNOWN`` marks what the annotator does not know, ``OneOf(...)`` several possible labels; neither is
+            asked again. "skip" answers nothing. More may be answered than was asked.
         """
         self.tell_all([question], [answer])
 
@@ -255,7 +256,7 @@ class ActiveLearner:
         """
         if not 0 < level < 1:
             raise ValueError(f"level must be between 0 and 1, got {level!r}")
-        samples = [i for i in sorted(self._state.outputs) if self._reserved[i]]
+        samples = [i for i in sorted(self._state.outputs) if self._reserve.samples[i]]
         if not samples:
             raise ValueError(
                 "no question for evaluation was answered yet: use ActiveLearner(evaluate_share=0.1), and answer the "
@@ -291,34 +292,11 @@ class ActiveLearner:
 
     # -- inside: which questions --------------------------------------------------------------------------------
 
-    def _draw_reserve(self) -> None:
-        """The samples for evaluation and the order of their units, both at random."""
-        rng, n = np.random.default_rng([self._seed, 0]), len(self._batch)
-        size = max(1, round(self.evaluate_share * n)) if self.evaluate_share else 0
-        self._reserved = np.zeros(n, bool)
-        self._reserved[rng.permutation(n)[:size]] = True
-        if self._reserved.all():
-            raise ValueError(
-                f"evaluate_share={self.evaluate_share!r} keeps all {n} samples of the pool apart: give a larger pool, "
-                "or a smaller share"
-            )
-        self._reserve = rng.permutation(np.flatnonzero(self._reserved[self._units.sample]))
-
     def _askable(self) -> np.ndarray:
         """Units to learn from that have a free part."""
         free = np.zeros(len(self._units), bool)
         free[self._units.of_part[self._state.status == FREE]] = True
-        return np.flatnonzero(free & ~self._reserved[self._units.sample])
-
-    def _for_evaluation(self, n: int) -> list[int]:
-        """The next units of the random order that have a free part."""
-        found: list[int] = []
-        for unit in self._reserve.tolist():
-            if len(found) >= n:
-                break
-            if np.any(self._state.status[self._units.parts(unit)] == FREE):
-                found.append(unit)
-        return found
+        return np.flatnonzero(free & ~self._reserve.samples[self._units.sample])
 
     def _question(self, unit: int, score: float, reason: str) -> tuple[Any, ...]:
         parts, sample = self._units.parts(unit), int(self._units.sample[unit])
@@ -342,7 +320,7 @@ class ActiveLearner:
     # -- inside: models and journal -----------------------------------------------------------------------------
 
     def _labelled(self) -> list[int]:
-        return [i for i in sorted(self._state.outputs) if not self._reserved[i]]
+        return [i for i in sorted(self._state.outputs) if not self._reserve.samples[i]]
 
     def _kind(self) -> str:
         """What the model is now: the perceptron or the learner itself."""
@@ -383,28 +361,26 @@ class ActiveLearner:
         return found
 
     def _opened(self, path: str | os.PathLike[str], patch_size: int) -> Journal:
-        links = self.model.structure.links(self._batch) if can(self.model.structure, "links") else None
-        journal = Journal(
-            path,
-            {
-                "samples": len(self._batch),
-                "parts": len(self._state.status),
-                "fingerprint": fingerprint(
-                    self._batch, self._units.offsets, self._encoded.encoder.feature_names, links
-                ),
-                "structure": type(self.model.structure).__name__,
-                "unit": self.unit,
-                "patch_size": patch_size if self.unit == "patch" else None,
-                "evaluate_share": self.evaluate_share,
-                "seed": self._seed,
-            },
-        )
+        """The journal, after what it holds already was applied."""
+        names, structure = self._encoded.encoder.feature_names, self.model.structure
+        links = structure.links(self._batch) if can(structure, "links") else None
+        header = {
+            "samples": len(self._batch),
+            "parts": len(self._state.status),
+            "fingerprint": fingerprint(self._batch, self._units.offsets, names, links),
+            "structure": type(structure).__name__,
+            "unit": self.unit,
+            "patch_size": patch_size if self.unit == "patch" else None,
+            "evaluate_share": self.evaluate_share,
+            "seed": self._seed,
+        }
+        journal = Journal(path, header)
         events = journal.events()
-        journal.n_lost += self._state.replay(events)
-        if journal.n_lost:
+        n_events, n_lost = len(events) + journal.n_lost, journal.n_lost + self._state.replay(events)
+        if n_lost:
             warn_caller(
-                f"{path}: {journal.n_lost} of {len(events) + journal.n_lost} events of the journal could not be read "
-                "(it was cut off or damaged) and are lost; all others are kept",
+                f"{path}: {n_lost} of {n_events} events of the journal could not be read (it was cut off or damaged) "
+                "and are lost; all others are kept",
                 UserWarning,
             )
         return journal

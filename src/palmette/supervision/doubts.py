@@ -33,7 +33,7 @@ def pool_doubts(
     strategy: Strategy, model: Any, pool: EncodedInputs, units: Units, state: State, wanted: np.ndarray,
     squares: np.ndarray,
 ) -> Doubts:  # fmt: skip
-    """The uncertainty of the units ``wanted``, given what was answered of their samples; ``squares`` are of all rows."""
+    """The uncertainty of the units ``wanted``, given what was answered; ``squares`` are the lengths of all rows."""
     if not len(wanted):
         return Doubts(np.empty(0), np.empty(0), strategy, units.kind)
     if isinstance(strategy, Given):

@@ -169,11 +169,9 @@ class BestVsSecond(_Margin):
 
     def reason(self, key: float, unit: str) -> str:
         """The gap."""
-        return (
-            super().reason(key, unit)
-            if unit == "sample"
-            else f"the best label leads the second best by only {-key:.3g}"
-        )
+        if unit == "sample":
+            return super().reason(key, unit)
+        return f"the best label leads the second best by only {-key:.3g}"
 
 
 @strategy("token_entropy")
@@ -252,8 +250,8 @@ class ExpectedPredictionChange(Strategy):
     """How many predicted labels an answer is expected to change.
 
     Of a sample ``E_y |{t: y_t != y1_t}| = sum_t (1 - p_t(y1_t))``, where y1 is the best output. Of a part
-    ``sum_k p_tk |{u: y1_u != y1(t=k)_u}|``, where y1(t=k) is the best output with label k at t. Labels with a probability
-    below ``floor`` are counted as one change each, without a search.
+    ``sum_k p_tk |{u: y1_u != y1(t=k)_u}|``, where y1(t=k) is the best output with label k at t. Labels with a
+    probability below ``floor`` are counted as one change each, without a search.
 
     Parameters
     ----------
