@@ -289,6 +289,13 @@ def test_max_margin_learns_from_parts():
     assert learner.finish().score(X, Y) > 0.7
 
 
+def test_a_query_may_be_for_evaluation_alone():
+    pool = POOLS["chain"]
+    learner = ActiveLearner(pool.model, pool.X, batch_size=1, evaluate_share=0.75)
+    asked = run(learner, pool, 6)
+    assert [q.evaluation for q in asked].count(True) == 4 and len(asked) == 6
+
+
 # -- batches --------------------------------------------------------------------------------------------------------
 
 

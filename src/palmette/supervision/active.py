@@ -171,7 +171,7 @@ class ActiveLearner:
         wanted = round(self.evaluate_share * (state.n_questions + n)) - state.n_evaluation
         drawn = [
             (*self._question(unit, float("nan"), "drawn at random, for evaluation only"), True)
-            for unit in self._reserve.next(wanted, state.status == FREE)
+            for unit in self._reserve.next(min(wanted, n), state.status == FREE)
         ]
         units, average = self._askable(), None
         if not self._labelled():

@@ -19,6 +19,8 @@ def by_uncertainty(keys: np.ndarray, n: int, rng: np.random.Generator) -> np.nda
     array([1, 2])
     """
     n = min(n, len(keys))
+    if n < 1:
+        return np.empty(0, np.int64)
     if n < len(keys):  # a sort of all is slow, and ties at the last place must stay random
         least = np.partition(keys, len(keys) - n)[len(keys) - n]
         few = np.flatnonzero(keys >= least)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
 from sklearn.base import clone
 
+from palmette.errors import EmptyModelWarning
 from palmette.estimators import Perceptron
 from palmette.estimators.base import StructuredEstimator
 
@@ -36,5 +38,8 @@ def trained(
 ) -> StructuredEstimator:
     """A new model of the answers so far, which depends on nothing else."""
     learner = perceptron_of(model, passes) if kind == "perceptron" else clone(model)
-    learner.fit(X, y)
+    with warnings.catch_warnings():
+        if kind == "perceptron":  # the first answers often have one label only
+            warnings.simplefilter("ignore", EmptyModelWarning)
+        learner.fit(X, y)
     return learner
