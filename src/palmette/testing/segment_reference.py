@@ -14,7 +14,7 @@ import numpy as np
 from palmette.structures.segments.semi_markov import SemiMarkov
 from palmette.structures.segments.tables import SegmentRestriction, SegmentTables
 from palmette.testing.reference import Cost, Instance, Limit, register_reference
-from palmette.testing.row_reference import RowReference, rows_of
+from palmette.testing.row_reference import RowReference, rows_of, with_sets
 from palmette.testing.segment_instances import segment_instances
 
 Output = tuple[int, ...]  # codes: the label where a segment begins, n_labels + label inside
@@ -217,14 +217,12 @@ class SegmentReference(RowReference):
         return SegmentRestriction(**taken)
 
     def draw_annotations(self, rng: np.random.Generator, theta: SegmentTables) -> Iterator[list[Output]]:
-        """A full annotation and one with open positions (-1)."""
+        """A full annotation, one with open positions (-1), and one with positions that have one of several codes."""
         full = self.pack(theta, [self._draw(rng, theta, s) for s in range(len(theta))])
         yield self.unpack(theta, full)
-        yield self.unpack(theta, np.where(rng.random(len(full)) < 0.5, full, -1))
-
-    def contradicts(self, y: Output, annotation: Sequence[int]) -> bool:
-        """Whether a known position differs."""
-        return any(known not in (-1, code) for code, known in zip(y, annotation))
+        partial = np.where(rng.random(len(full)) < 0.5, full, -1)
+        yield self.unpack(theta, partial)
+        yield [with_sets(rng, y, theta.n_codes) for y in self.unpack(theta, partial)]
 
     def draw_risks(
         self, rng: np.random.Generator, theta: SegmentTables

@@ -58,7 +58,7 @@ class Chains(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """What a partial annotation allows: the row of ``table`` that each row of a sample takes, 0 or ``NEVER`` per label."""
+    """What a partial annotation allows: each row of a sample takes a row of ``table``, 0 or ``NEVER`` per label."""
 
     row: np.ndarray  # (n_rows,)
     table: np.ndarray  # flat, padded rows

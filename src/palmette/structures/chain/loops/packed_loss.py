@@ -43,7 +43,7 @@ class PackedLogLoss(CompiledLoop):
         sparse = isinstance(problem.samples.batch.rows, SparseRows)
         kind = compiled_as(problem.surrogate)
         return sparse and (
-            kind == "log" and packs(problem) or kind == "marginal log" and packs_plain(problem)
+            packs(problem) if kind == "log" else kind == "marginal log" and packs_plain(problem)
         )
 
     def __init__(self, problem: SampledProblem) -> None:
