@@ -410,7 +410,7 @@ def test_questions_for_evaluation_are_random_and_never_trained_on():
     assert len(apart) == 20 and not set(apart) & set(learner.answers_) and len(learner.answers_) == 80
     reserved = np.flatnonzero(learner._reserve.samples)
     assert set(apart) <= set(reserved.tolist()) and len(reserved) == 80
-    direct = Perceptron(Multiclass(), classes=["a", "b"], max_iter=5)
+    direct = Perceptron(Multiclass(), classes=["a", "b"], max_iter=3)
     direct.fit(learner._encoded[sorted(learner.answers_)], [y[i] for i in sorted(learner.answers_)])
     np.testing.assert_array_equal(learner.model_.coef_, direct.coef_)
     found = learner.evaluation()

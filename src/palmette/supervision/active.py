@@ -13,6 +13,7 @@ from sklearn.exceptions import NotFittedError
 from palmette.contracts.structure import can
 from palmette.errors import warn_caller
 from palmette.estimators.training import seed_of
+from palmette.features.encoded import EncodedInputs
 from palmette.supervision.answers import Door
 from palmette.supervision.doubts import Doubts, pool_doubts
 from palmette.supervision.evaluation import Evaluation, Reserve, evaluate
@@ -64,7 +65,7 @@ class ActiveLearner:
         ``argmax_u min_{v chosen} (1 - cos(x_u, x_v))``.
     update : {"perceptron", "refit"}, default="perceptron"
         What is trained before each query: a perceptron, or ``model`` itself.
-    passes : int, default=5
+    passes : int, default=3
         Epochs of the perceptron.
     refit_every : int, optional
         Train ``model`` instead of the perceptron before every so many-th query.
@@ -90,6 +91,8 @@ class ActiveLearner:
         What is known of the outputs to train on, by sample, with ``UNKNOWN`` where nothing is.
     n_answered_ : int
         Parts that were answered, those for evaluation included.
+    pool_ : EncodedInputs
+        The pool as models take it.
     stopped_ : bool
         What :meth:`should_stop` says.
 
@@ -118,7 +121,7 @@ class ActiveLearner:
         diversity: float = 0.0,
         cold_start: str = "random",
         update: str = "perceptron",
-        passes: int = 5,
+        passes: int = 3,
         refit_every: int | None = None,
         evaluate_share: float = 0.0,
         stopping: StoppingRule | None = None,
@@ -269,6 +272,11 @@ class ActiveLearner:
         return self.stopping.stops(self.averages_) or not len(self._askable())
 
     stopped_ = property(should_stop)
+
+    @property
+    def pool_(self) -> EncodedInputs:
+        """The pool, encoded."""
+        return self._encoded
 
     @property
     def averages_(self) -> list[float]:
