@@ -14,6 +14,8 @@ Batch sizes, passes and strategy were settled on a held-out eighth of the traini
 A round is: answers noted, perceptron trained on all answers, every token of the pool scored, the next ones chosen.
 """
 
+from functools import cache
+
 from experiments.harness import Study, StudyTable
 
 SEEDS = (0, 1, 2)
@@ -23,6 +25,7 @@ OURS, LEAST, RANDOM, ALL = "tokens", "sentences, least confidence", "sentences, 
 TARGETS = ((f"{OURS} at 25 %", 0.5), (f"{OURS} at 15 %", 1.0), ("CPU seconds of the longest round", 2.0))
 
 
+@cache
 def data():
     """The encoded training part, its labels, attributes of the test part and its labels; the CRF."""
     from experiments.benchmarks.crf_chunking import L2, attributes

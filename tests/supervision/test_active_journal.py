@@ -203,6 +203,18 @@ def test_a_journal_of_something_else_is_refused(tmp_path, change, words_):
     assert path.read_bytes() == before
 
 
+def test_nothing_happens_if_the_journal_cannot_be_written(tmp_path):
+    (tmp_path / "folder").mkdir()
+    learner = make(tmp_path / "folder" / "journal")
+    question = learner.query()[0]
+    before = snapshot(learner)
+    shutil.rmtree(tmp_path / "folder")
+    for act in (lambda: learner.tell(question, say(question)), learner.query):
+        with pytest.raises(FileNotFoundError):
+            act()
+    assert snapshot(learner) == before
+
+
 def test_files_that_are_no_journals_are_refused(tmp_path):
     (tmp_path / "notes.txt").write_text("B O\n")
     with pytest.raises(DataFileError, match="not the header of a journal"):

@@ -194,7 +194,9 @@ class ActiveLearner:
             ]
         first = state.n_questions
         questions = [Question(first + k, *asked) for k, asked in enumerate([*found, *drawn])]
-        self._note(state.ask(questions, average))
+        asked = [question.as_event() for question in questions]
+        self._note({"event": "ask", "questions": asked, "average": average})
+        state.ask(questions, average)
         return questions
 
     def tell(self, question: Question | int, answer: Any) -> None:
@@ -219,14 +221,16 @@ class ActiveLearner:
         if len(set(numbers)) < len(numbers):
             raise ValueError("questions has one question twice: give one answer for each")
         told = self._door.check(asked, answers)
-        self._note(*[self._state.tell(one) for one in told])
+        self._note(*[one.as_event() for one in told])
+        for one in told:
+            self._state.tell(one)
 
     def undo(self) -> list[Question]:
         """Take the last answer back; its questions are open again, and are returned."""
-        told = self._state.undo()
-        if told is None:
+        if not self._state.n_told:
             raise ValueError("there is no answer to undo")
         self._note({"event": "undo"})
+        told = self._state.undo()
         return [self._state.open[number] for number in told.questions if number in self._state.open]
 
     # -- learning -----------------------------------------------------------------------------------------------
@@ -242,7 +246,9 @@ class ActiveLearner:
 
     def finish(self) -> Any:
         """Fit ``model`` itself to all answers; it is ``model_`` until the next answer, and is returned."""
-        self._note(self._state.finish())
+        if self._labelled():
+            self._note({"event": "finish"})
+            self._state.finish()
         return self.model_
 
     def predict(self, X: Any) -> Any:
@@ -394,6 +400,7 @@ class ActiveLearner:
         return journal
 
     def _note(self, *events: dict[str, Any]) -> None:
+        """Write events down; before they take effect, so that nothing happens if that fails."""
         if self._journal is not None and events:
             self._journal.append(events)
 

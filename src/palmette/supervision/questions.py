@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -31,3 +33,13 @@ class Question:
     score: float
     reason: str
     evaluation: bool = False
+
+    def as_event(self) -> dict[str, Any]:
+        """As JSON values, which know no NaN."""
+        return {**asdict(self), "score": None if math.isnan(self.score) else self.score}
+
+    @classmethod
+    def from_event(cls, event: dict[str, Any]) -> Question:
+        """Inverse of :meth:`as_event`."""
+        score = float("nan") if event["score"] is None else float(event["score"])
+        return cls(**{**event, "parts": tuple(event["parts"]), "score": score})

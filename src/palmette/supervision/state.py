@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -99,8 +99,8 @@ class State:
 
     # -- events -------------------------------------------------------------------------------------------------
 
-    def ask(self, questions: Sequence[Question], average: float | None) -> dict[str, Any]:
-        """Note questions; the event."""
+    def ask(self, questions: Sequence[Question], average: float | None) -> None:
+        """Note questions, and the average uncertainty at which they were asked."""
         self.n_queries += 1
         for question in questions:
             self.status[self.offsets[question.sample] + np.array(question.parts)] = OPEN
@@ -109,10 +109,9 @@ class State:
             self.n_evaluation += question.evaluation
         if average is not None:
             self.averages.append(average)
-        return {"event": "ask", "questions": [asdict(q) for q in questions], "average": average}
 
-    def tell(self, told: Told) -> dict[str, Any]:
-        """Note an answer; the event."""
+    def tell(self, told: Told) -> None:
+        """Note an answer."""
         lo, hi = self.offsets[told.sample : told.sample + 2]
         own = self.status[lo:hi]
         before = _Before(told, own.copy(), self.outputs.get(told.sample), [])
@@ -129,12 +128,14 @@ class State:
                 self._of_sample[told.sample].discard(question.number)
         self._told.append(before)
         self.version += 1
-        return told.as_event()
 
-    def undo(self) -> Told | None:
-        """Take the last answer back; None if there is none."""
-        if not self._told:
-            return None
+    @property
+    def n_told(self) -> int:
+        """Answers that can be taken back."""
+        return len(self._told)
+
+    def undo(self) -> Told:
+        """Take the last answer back."""
         before = self._told.pop()
         told = before.told
         self.status[self.offsets[told.sample] : self.offsets[told.sample + 1]] = before.status
@@ -147,10 +148,9 @@ class State:
         self.version += 1
         return told
 
-    def finish(self) -> dict[str, Any]:
+    def finish(self) -> None:
         """Note that the final model is wanted for the answers so far."""
         self.refitted = self.version
-        return {"event": "finish"}
 
     def replay(self, events: Iterable[dict[str, Any]]) -> int:
         """Apply events of a journal; how many were damaged."""
@@ -165,7 +165,7 @@ class State:
     def _apply(self, event: dict[str, Any]) -> None:
         kind = event["event"]
         if kind == "ask":
-            questions = [Question(**{**q, "parts": tuple(q["parts"])}) for q in event["questions"]]
+            questions = [Question.from_event(each) for each in event["questions"]]
             for question in questions:
                 self._check(question.sample, question.parts)
             self.ask(questions, event["average"])
