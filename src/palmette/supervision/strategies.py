@@ -113,7 +113,7 @@ class BestVsWorst(_Margin):
     def samples(self, structure: Structure, theta: Any, known: Any, squares: np.ndarray) -> np.ndarray:
         """``min_y f(x, y) - max_y f(x, y)``."""
         within = _within(structure, theta, known)
-        return structure.worst(theta, within=within).values - structure.best(theta, within=within).values  # type: ignore[attr-defined]
+        return structure.worst(theta, within=within).values - structure.best(theta, within=within).values
 
     def parts(self, structure: Structure, theta: Any, known: Any, squares: np.ndarray) -> np.ndarray:
         """``min_k m_tk - max_k m_tk`` over the labels that are possible."""
@@ -136,7 +136,7 @@ class BestVsSecond(_Margin):
         """``f(x, y2) - f(x, y1)``; -inf where there is one output only."""
         within = _within(structure, theta, known)
         if structure.exact and structure.can("k_best"):
-            found = structure.k_best(theta, 2, within=within)  # type: ignore[attr-defined]
+            found = structure.k_best(theta, 2, within=within)
             return np.array([own[1][1] - own[0][1] if len(own) > 1 else -np.inf for own in found])
         best = structure.best(theta, within=within)
         try:
@@ -204,7 +204,7 @@ class LeastConfidence(Strategy):
     def samples(self, structure: Structure, theta: Any, known: Any, squares: np.ndarray) -> np.ndarray:
         """``1 - max_y p(y | x)``."""
         within = _within(structure, theta, known)
-        log_z = structure.log_partition(theta, within=within)  # type: ignore[attr-defined]
+        log_z = structure.log_partition(theta, within=within)
         return -np.expm1(np.minimum(structure.best(theta, within=within).values - log_z, 0.0))
 
     def parts(self, structure: Structure, theta: Any, known: Any, squares: np.ndarray) -> np.ndarray:
@@ -367,11 +367,11 @@ def _within(structure: Structure, theta: Any, known: Any) -> Any:
 
 
 def _max_marginals(structure: Structure, theta: Any, known: Any) -> np.ndarray:
-    return structure.max_marginals(theta, within=_within(structure, theta, known)).node  # type: ignore[attr-defined]
+    return structure.max_marginals(theta, within=_within(structure, theta, known)).node
 
 
 def _marginals(structure: Structure, theta: Any, known: Any) -> np.ndarray:
-    return structure.expectation(theta, within=_within(structure, theta, known)).counts.node  # type: ignore[attr-defined]
+    return structure.expectation(theta, within=_within(structure, theta, known)).counts.node
 
 
 def _means(values: np.ndarray, offsets: np.ndarray) -> np.ndarray:

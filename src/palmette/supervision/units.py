@@ -65,7 +65,7 @@ def make_units(structure: Structure, batch: Any, unit: str, patch_size: int) -> 
     elif unit == "part":
         of_part = np.arange(offsets[-1])
     elif can(structure, "links"):
-        of_part = _grown(structure.links(batch), int(offsets[-1]), patch_size)  # type: ignore[attr-defined]
+        of_part = _grown(structure.links(batch), int(offsets[-1]), patch_size)
     else:
         of_part = _runs(offsets, patch_size)
     return Units(of_part, offsets, unit)
