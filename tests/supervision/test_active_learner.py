@@ -8,7 +8,7 @@ from active_pools import pools, words
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from palmette import CRF, SSVM, UNKNOWN, ActiveLearner, Chain, Multiclass, OneOf, Perceptron
+from palmette import CRF, SSVM, UNKNOWN, ActiveLearner, Chain, Multiclass, OneOf, Perceptron, Ranking
 from palmette.errors import MissingCapability
 from palmette.supervision import Question, StoppingRule
 from palmette.supervision.evaluation import evaluate, wilson
@@ -42,7 +42,7 @@ def run(learner, pool, n_queries):
 def test_every_structure_is_asked_and_learnt(kind, unit):
     pool = POOLS[kind]
     if unit != "sample" and not pool.parts:
-        with pytest.raises(MissingCapability, match="ActiveLearner"):
+        with pytest.raises(MissingCapability, match=f"unit='{unit}'"):
             ActiveLearner(pool.model, pool.X, unit=unit)
         return
     learner = ActiveLearner(pool.model, pool.X, unit=unit, batch_size=4, patch_size=2, random_state=1)
@@ -108,6 +108,14 @@ def test_a_function_of_the_user_chooses():
         run(learner, pool, 1)
         with pytest.raises(ValueError, match=words_):
             learner.query()
+
+
+def test_documents_of_rankings_are_asked_at_random():
+    pool = POOLS["ranking"]
+    model = SSVM(Ranking(), loss="bridge", task_loss="zero_one", C=1.0)
+    learner = ActiveLearner(model, pool.X, "random", "part", batch_size=10)
+    run(learner, pool, 2)
+    assert learner.n_answered_ == 20 and learner.finish().score(pool.X, pool.y) > 0.6
 
 
 # -- answers --------------------------------------------------------------------------------------------------------
@@ -187,6 +195,11 @@ def test_contradicting_an_earlier_answer_is_refused():
     other = ["O"] * len(Y[0])
     with pytest.raises(ValueError, match=r"says 'O' at position \d, and an earlier one 'B'.*undo"):
         learner.tell(by_sample[1], other)
+    with pytest.raises(ValueError, match=r"says 'I' at position \d, and an earlier one 'O'"):
+        learner.tell_all(
+            by_sample[1:3], ["O", [UNKNOWN if t == by_sample[0].parts[0] else "I" for t in range(len(Y[0]))]]
+        )
+    assert learner.n_answered_ == 1
 
 
 def test_questions_never_asked_are_refused():
@@ -296,6 +309,13 @@ def test_a_query_may_be_for_evaluation_alone():
     assert [q.evaluation for q in asked].count(True) == 4 and len(asked) == 6
 
 
+def test_learners_that_need_whole_outputs_are_refused_before_the_first_question():
+    with pytest.raises(
+        MissingCapability, match=r"unit='part' annotate samples in part: .*bridge.*unit='sample'"
+    ):
+        ActiveLearner(SSVM(Chain()), words()[0], unit="part")
+
+
 # -- batches --------------------------------------------------------------------------------------------------------
 
 
@@ -382,6 +402,15 @@ def test_the_stopping_rule_on_a_known_sequence():
     for wrong in ({"window": 0}, {"tol": -1.0}, {"trim": 0.5}):
         with pytest.raises(ValueError, match=next(iter(wrong))):
             StoppingRule(**wrong)
+
+
+def test_queries_without_new_answers_do_not_count():
+    pool = POOLS["items"]
+    learner = ActiveLearner(pool.model, pool.X, batch_size=2)
+    run(learner, pool, 2)
+    for _ in range(3):
+        learner.query()
+    assert len(learner.averages_) == 2
 
 
 def test_the_learner_stops_by_the_rule():

@@ -128,12 +128,12 @@ class ActiveLearner:
         journal: str | os.PathLike[str] | None = None,
         random_state: Any = 0,
     ) -> None:
-        check_model(model)
         for name, value, choices in (
             ("unit", unit, UNITS), ("cold_start", cold_start, COLD_STARTS), ("update", update, UPDATES),
         ):  # fmt: skip
             if value not in choices:
                 raise ValueError(f"ActiveLearner: {name} must be one of {', '.join(choices)}, got {value!r}")
+        check_model(model, unit)
         for name, number in (("patch_size", patch_size), ("batch_size", batch_size), ("passes", passes)):
             _check_count(name, number)
         if refit_every is not None:
@@ -146,7 +146,7 @@ class ActiveLearner:
         self.evaluate_share, self.stopping = evaluate_share, StoppingRule() if stopping is None else stopping
         self.strategy = resolve_strategy(strategy)
         self.strategy.check(model.structure, unit)
-        if not len(pool):
+        if (pool.shape[0] if hasattr(pool, "shape") else len(pool)) == 0:
             raise ValueError("pool is empty: there is nothing to ask; give at least one sample")
         self._encoded = model.encode(pool)
         self._batch, structure = self._encoded.batch, model.structure
@@ -187,7 +187,8 @@ class ActiveLearner:
             doubts = pool_doubts(
                 self.strategy, self.model_, self._encoded, self._units, state, units, self._squares
             )
-            average = float(doubts.scores.mean()) if len(units) else None
+            if len(units) and state.averaged != state.version:  # a query without new answers says nothing new
+                average = float(doubts.scores.mean())
             found = [
                 self._question(int(units[k]), float(doubts.scores[k]), doubts.reason(k))
                 for k in self._chosen(units, doubts, n - len(drawn), rng).tolist()

@@ -38,10 +38,10 @@ class Door:
         """The answers to questions, several of one sample at a time; nothing is kept if one of them is wrong."""
         told = [self._read(questions, answer) for questions, answer in zip(asked, answers, strict=True)]
         said = [k for k, one in enumerate(told) if one.known is None or one.known]
-        if said:
-            known = self._known([told[k] for k in said])
-            for k, own in zip(said, known):
-                told[k] = self._settled(told[k], own)
+        before: dict[int, list[Any]] = {}
+        for k, own in zip(said, self._known([told[k] for k in said])):
+            told[k] = self._settled(told[k], own)
+            self._compare(told[k], before)
         return told
 
     def _read(self, questions: list[Question], answer: Any) -> Told:
@@ -117,20 +117,7 @@ class Door:
         return annotation.codes
 
     def _settled(self, told: Told, known: np.ndarray) -> Told:
-        """The answer with the positions that it is about, checked against earlier answers."""
-        old = self.state.outputs.get(told.sample)
-        if (
-            told.whole
-            and isinstance(old, list)
-            and isinstance(told.answer, list)
-            and len(old) == len(told.answer)
-        ):
-            for t in np.flatnonzero(known[: len(old)]).tolist():
-                if old[t] is not UNKNOWN and old[t] != told.answer[t]:
-                    raise ValueError(
-                        f"the answer to question {told.questions[0]} (sample {told.sample}) says {told.answer[t]!r} at "
-                        f"position {t}, and an earlier one {old[t]!r}: repeat that one, or take it back by undo()"
-                    )
+        """The answer with the positions that it is about."""
         if known.all() and told.whole:
             return told
         positions = tuple(np.flatnonzero(known).tolist())
@@ -138,6 +125,22 @@ class Door:
             return told._replace(known=positions)
         labels = dict(zip(told.known or (), told.answer))
         return told._replace(known=positions, answer=[labels[t] for t in positions])
+
+    def _compare(self, told: Told, before: dict[int, list[Any]]) -> None:
+        """Refuse another label than an earlier answer gave; ``before`` has those of the same call."""
+        n = self.state.length(told.sample)
+        old, new = before.get(told.sample, self.state.outputs.get(told.sample)), self._output(told)
+        if not (isinstance(new, list) and len(new) == n):
+            return  # not one label per part
+        if isinstance(old, list) and len(old) == n:
+            for t, (earlier, label) in enumerate(zip(old, new)):
+                if earlier is not UNKNOWN and label is not UNKNOWN and earlier != label:
+                    raise ValueError(
+                        f"the answer to question {told.questions[0]} (sample {told.sample}) says {label!r} at position "
+                        f"{t}, and an earlier one {earlier!r}: repeat that one, or take it back by undo()"
+                    )
+            new = [earlier if label is UNKNOWN else label for earlier, label in zip(old, new)]
+        before[told.sample] = new
 
 
 def _is_label(answer: Any) -> bool:

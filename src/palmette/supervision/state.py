@@ -85,7 +85,7 @@ class State:
         self.open: dict[int, Question] = {}
         self.averages: list[float] = []
         self.n_queries = self.n_questions = self.n_evaluation = self.version = 0
-        self.refitted = -1  # the version at which the final model was asked for
+        self.averaged = self.refitted = -1  # the versions of the last average, and of the last final model
         self._of_sample: dict[int, set[int]] = {}
         self._told: list[_Before] = []
 
@@ -109,6 +109,7 @@ class State:
             self.n_evaluation += question.evaluation
         if average is not None:
             self.averages.append(average)
+            self.averaged = self.version
 
     def tell(self, told: Told) -> None:
         """Note an answer."""

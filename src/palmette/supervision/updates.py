@@ -8,7 +8,7 @@ from typing import Any
 
 from sklearn.base import clone
 
-from palmette.errors import EmptyModelWarning
+from palmette.errors import EmptyModelWarning, MissingCapability
 from palmette.estimators import Perceptron
 from palmette.estimators.base import StructuredEstimator
 
@@ -19,12 +19,22 @@ _SHARED = (
 )  # fmt: skip
 
 
-def check_model(model: Any) -> None:
-    """Raise TypeError for anything but a learner of this package."""
+def check_model(model: Any, unit: str) -> None:
+    """Raise TypeError for anything but a learner of this package, and for one that cannot learn from parts."""
     if not isinstance(model, StructuredEstimator):
         raise TypeError(
             f"model must be a learner with a structure, such as CRF(Chain()) or SSVM(Ranking()), got {model!r:.60}"
         )
+    if unit == "sample" or model.structure.layout == "items":
+        return
+    try:
+        model._surrogate(tuple(model.classes or ("a", "b")), True)
+    except MissingCapability as error:
+        raise MissingCapability(
+            f"answers to unit={unit!r} annotate samples in part: {error}; or ask for whole samples by unit='sample'"
+        ) from error
+    except ValueError:
+        return  # costs of labels that are not known yet
 
 
 def perceptron_of(model: StructuredEstimator, passes: int) -> Perceptron:
