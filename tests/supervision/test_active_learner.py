@@ -4,11 +4,23 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from active_pools import pools, words
+from active_pools import Pool, pools, words
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from palmette import CRF, SSVM, UNKNOWN, ActiveLearner, Chain, Multiclass, OneOf, Perceptron, Ranking
+from palmette import (
+    CRF,
+    SSVM,
+    UNKNOWN,
+    ActiveLearner,
+    Chain,
+    Graph,
+    GraphInput,
+    Multiclass,
+    OneOf,
+    Perceptron,
+    Ranking,
+)
 from palmette.errors import MissingCapability
 from palmette.supervision import Question, StoppingRule
 from palmette.supervision.evaluation import evaluate, wilson
@@ -89,6 +101,18 @@ def test_questions_are_the_most_uncertain_ones_given_the_answers():
     entropy[said.codes >= 0] = -1
     np.testing.assert_allclose([q.score for q in questions], np.sort(entropy)[::-1][:3], rtol=1e-9)
     assert learner.averages_[-1] == pytest.approx(entropy[said.codes < 0].mean())
+
+
+@pytest.mark.parametrize(("strategy", "unit"), [("best_vs_second", "sample"), ("best_vs_second", "part"),
+                                                ("token_entropy", "patch"), ("best_vs_worst", "sample")])  # fmt: skip
+def test_graphs_with_cycles_are_asked(strategy, unit):
+    X, Y = words(10)
+    ring = [GraphInput(x, [(t, (t + 1) % len(x)) for t in range(len(x))]) for x in X if len(x) > 2]
+    Y = [y for x, y in zip(X, Y) if len(x) > 2]
+    model = CRF(Graph(), l2=0.1, classes=["B", "I", "O"])
+    learner = ActiveLearner(model, ring, strategy, unit, batch_size=3)
+    run(learner, Pool(model, ring, Y), 3)
+    assert learner.finish().score(ring, Y) > 0.5
 
 
 def test_a_function_of_the_user_chooses():
