@@ -128,19 +128,15 @@ class ActiveLearner:
         journal: str | os.PathLike[str] | None = None,
         random_state: Any = 0,
     ) -> None:
-        for name, value, choices in (
-            ("unit", unit, UNITS), ("cold_start", cold_start, COLD_STARTS), ("update", update, UPDATES),
-        ):  # fmt: skip
-            if value not in choices:
-                raise ValueError(f"ActiveLearner: {name} must be one of {', '.join(choices)}, got {value!r}")
+        _check_choices(unit=(unit, UNITS), cold_start=(cold_start, COLD_STARTS), update=(update, UPDATES))
+        _check_counts(
+            patch_size=patch_size,
+            batch_size=batch_size,
+            passes=passes,
+            refit_every=1 if refit_every is None else refit_every,
+        )
+        _check_shares(diversity=diversity, evaluate_share=evaluate_share)
         check_model(model, unit)
-        for name, number in (("patch_size", patch_size), ("batch_size", batch_size), ("passes", passes)):
-            _check_count(name, number)
-        if refit_every is not None:
-            _check_count("refit_every", refit_every)
-        for name, share in (("diversity", diversity), ("evaluate_share", evaluate_share)):
-            if not isinstance(share, Real) or not 0 <= share < 1:
-                raise ValueError(f"ActiveLearner: {name} must be from 0 to below 1, got {share!r}")
         self.model, self.unit, self.batch_size, self.diversity = model, unit, batch_size, diversity
         self.cold_start, self.update, self.passes, self.refit_every = cold_start, update, passes, refit_every
         self.evaluate_share, self.stopping = evaluate_share, StoppingRule() if stopping is None else stopping
@@ -168,7 +164,7 @@ class ActiveLearner:
         ``cold_start``. A query draws ``round(evaluate_share * questions so far)`` questions for evaluation in all.
         """
         n = self.batch_size if n is None else n
-        _check_count("n", n)
+        _check_counts(n=n)
         state = self._state
         rng = np.random.default_rng([self._seed, 1, state.n_queries])
         wanted = round(self.evaluate_share * (state.n_questions + n)) - state.n_evaluation
@@ -217,7 +213,7 @@ class ActiveLearner:
         """Note several answers; if one of them is wrong, none is kept."""
         if len(questions) != len(answers):
             raise ValueError(f"{len(answers)} answers to {len(questions)} questions: give one for each")
-        asked = [self._asked(question) for question in questions]
+        asked = [self._door.asked(question) for question in questions]
         numbers = [question.number for own in asked for question in own]
         if len(set(numbers)) < len(numbers):
             raise ValueError("questions has one question twice: give one answer for each")
@@ -354,27 +350,6 @@ class ActiveLearner:
             self._models = {key: trained(self.model, kind, self.passes, self._encoded[samples], outputs)}
         return self._models[key]
 
-    def _asked(self, question: Question | int) -> list[Question]:
-        """The open questions that an answer is for."""
-        if isinstance(question, Question):
-            if self._state.open.get(question.number) != question:
-                raise ValueError(
-                    f"question {question.number} (sample {question.sample}) is not open: it was never asked by this "
-                    "learner, or was answered already; open_questions_ has those that are"
-                )
-            return [question]
-        if isinstance(question, bool) or not isinstance(question, Integral):
-            raise TypeError(f"tell needs a Question or the index of a sample, got {question!r:.60}")
-        if not 0 <= question < len(self._batch):
-            raise IndexError(f"there is no sample {question} in the pool: it has {len(self._batch)} samples")
-        found = self._state.open_of(int(question))
-        if not found:
-            raise ValueError(
-                f"nothing about sample {question} is open: it was never asked, or was answered already; "
-                "open_questions_ has what is"
-            )
-        return found
-
     def _opened(self, path: str | os.PathLike[str], patch_size: int) -> Journal:
         """The journal, after what it holds already was applied."""
         names, structure = self._encoded.encoder.feature_names, self.model.structure
@@ -406,6 +381,19 @@ class ActiveLearner:
             self._journal.append(events)
 
 
-def _check_count(name: str, value: Any) -> None:
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
-        raise ValueError(f"ActiveLearner: {name} must be an integer of at least 1, got {value!r}")
+def _check_choices(**given: tuple[Any, tuple[str, ...]]) -> None:
+    for name, (value, choices) in given.items():
+        if value not in choices:
+            raise ValueError(f"ActiveLearner: {name} must be one of {', '.join(choices)}, got {value!r}")
+
+
+def _check_counts(**given: Any) -> None:
+    for name, value in given.items():
+        if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
+            raise ValueError(f"ActiveLearner: {name} must be an integer of at least 1, got {value!r}")
+
+
+def _check_shares(**given: Any) -> None:
+    for name, share in given.items():
+        if not isinstance(share, Real) or not 0 <= share < 1:
+            raise ValueError(f"ActiveLearner: {name} must be from 0 to below 1, got {share!r}")

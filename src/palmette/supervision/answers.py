@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,6 +34,28 @@ class Door:
 
     def __init__(self, structure: Structure, classes: Sequence[Any] | None, state: State) -> None:
         self.structure, self.classes, self.state = structure, classes, state
+
+    def asked(self, question: Question | int) -> list[Question]:
+        """The open questions that an answer is for."""
+        if isinstance(question, Question):
+            if self.state.open.get(question.number) != question:
+                raise ValueError(
+                    f"question {question.number} (sample {question.sample}) is not open: it was never asked by this "
+                    "learner, or was answered already; open_questions_ has those that are"
+                )
+            return [question]
+        if isinstance(question, bool) or not isinstance(question, Integral):
+            raise TypeError(f"tell needs a Question or the index of a sample, got {question!r:.60}")
+        n_samples = len(self.state.offsets) - 1
+        if not 0 <= question < n_samples:
+            raise IndexError(f"there is no sample {question} in the pool: it has {n_samples} samples")
+        found = self.state.open_of(int(question))
+        if not found:
+            raise ValueError(
+                f"nothing about sample {question} is open: it was never asked, or was answered already; "
+                "open_questions_ has what is"
+            )
+        return found
 
     def check(self, asked: Sequence[list[Question]], answers: Sequence[Any]) -> list[Told]:
         """The answers to questions, several of one sample at a time; nothing is kept if one of them is wrong."""
