@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -395,5 +395,5 @@ def _check_counts(**given: Any) -> None:
 
 def _check_shares(**given: Any) -> None:
     for name, share in given.items():
-        if not isinstance(share, Real) or not 0 <= share < 1:
+        if not isinstance(share, int | float | np.number) or not 0 <= share < 1:
             raise ValueError(f"ActiveLearner: {name} must be from 0 to below 1, got {share!r}")
