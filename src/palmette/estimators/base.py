@@ -137,6 +137,7 @@ class StructuredEstimator(Guidance, Predictions, PersistenceMixin, BaseEstimator
         self.encoder_, self.codec_, self.scorer_ = data.encoder, data.codec, scorer
         self._structure = data.structure
         self.coef_ = result.w
+        self.annotation_ = data.samples.counts
         self.result_ = result if self.warm_start else replace(result, state=None)
         self.objective_ = result.primal
         self.n_iter_ = result.step.n_iter

@@ -91,6 +91,8 @@ class CRF(KernelEstimator):
     ----------
     classes_, coef_, objective_, l2_, fit_seconds_
         Labels, all weights (``transitions_`` and ``intercept_`` are blocks of them), value reached, L2 of features.
+    annotation_
+        How much of ``y`` was annotated: parts known, one of several, unknown; samples, and those without any.
     result_, support_, n_support_, dual_coef_
         Certificate (:class:`palmette.solvers.Result`); with a kernel: rows with a coefficient, number, coefficients.
 
