@@ -20,7 +20,7 @@ def class_weighted(estimator: Any, y: Any, sample_weight: Any) -> Any:
     it, ``W`` the weight of all and ``K`` the number of labels in ``y``; so all labels weigh the same in all. Samples of
     an unknown label, or of one of several, keep their weight.
     """
-    given = getattr(estimator, "class_weight", None)
+    given = estimator.class_weight
     if given is None:
         return sample_weight
     labels = given_labels(y, estimator.structure.layout)
@@ -33,7 +33,7 @@ def class_weighted(estimator: Any, y: Any, sample_weight: Any) -> Any:
 
 def check_class_weight(estimator: Any) -> None:
     """Refuse weights of labels where an output is not one label."""
-    given, structure = getattr(estimator, "class_weight", None), estimator.structure
+    given, structure = estimator.class_weight, estimator.structure
     if given is None:
         return
     if structure.layout != "items":

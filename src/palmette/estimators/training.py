@@ -229,12 +229,8 @@ def layout_weights(estimator: Any, data: Encoded, intercept: bool | None = None)
     Where several codes are possible, the weights of all of them exist; parts that are unknown ask for none.
     """
     encoding = settings_of(estimator, "encoding")
-    options = WeightOptions(
-        encoding.states,
-        encoding.transitions,
-        estimator.fit_intercept if intercept is None else intercept,
-        getattr(estimator, "edge_features", None),
-    )
+    bias = estimator.fit_intercept if intercept is None else intercept
+    options = WeightOptions(encoding.states, encoding.transitions, bias, estimator.edge_features)
     if data.samples.annotation is None:
         return data.structure.make_scorer(data, options)
     scorer = None

@@ -98,6 +98,11 @@ class GraphTables(ChainTables):
         return self.layout.edge_offsets
 
     @property
+    def arguments(self) -> tuple[Any, ...]:
+        """The tables as the kernels on forests take them to pass messages."""
+        return self.node, self.edge, self.edge_table, *self.layout.passing
+
+    @property
     def has_own_tables(self) -> bool:
         """Whether every edge has a table of its own, in order."""
         n = self.n_edges
