@@ -236,7 +236,7 @@ def layout_weights(estimator: Any, data: Encoded, intercept: bool | None = None)
     scorer = None
     for codes in data.samples.annotation.readings():
         own = replace(data, samples=data.samples._replace(codes=codes))
-        found = data.structure.make_scorer(own, options)
+        found: Any = data.structure.make_scorer(own, options)
         scorer = found if scorer is None else found.joined(scorer)
     return scorer
 

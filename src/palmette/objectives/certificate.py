@@ -212,6 +212,6 @@ class NoBound(CutPool):
     def prove(self, bound: float) -> None:
         """Leave the bound."""
 
-    def lower_bound(self) -> float:
+    def lower_bound(self, lacking: float = 0.0) -> float:
         """NaN: unknown."""
         return self.best

@@ -204,10 +204,8 @@ def _max_marginals(structure: Graph, tables: GraphTables) -> GraphTables:
 
     out = per_part(tables, -np.inf)
     forests, others = structure.parted(tables)
-    layout = tables.layout
     if len(forests):
-        children = layout.first_child, layout.n_children
-        max_marginals(*tables.arguments, *children, forests, out.node, out.edge)
+        max_marginals(*tables.arguments, forests, out.node, out.edge)
     for s in others:
         tree = structure.exact_tree(tables, s, "max-marginals")
         zero = per_part(tables.take(np.array([s])), 0.0)

@@ -40,7 +40,7 @@ def _log_partitions(structure: Graph, tables: GraphTables) -> np.ndarray:
     forests, others = structure.parted(tables)
     layout = tables.layout
     if len(forests):
-        log_partitions(*tables.arguments, layout.first_child, layout.n_children, forests, log_z)
+        log_partitions(*tables.arguments, forests, log_z)
     for s in others:
         log_z[s] = structure.log_sum_of(factor_graph(tables, s), layout.memory[s])
     return log_z
@@ -80,8 +80,7 @@ def _sums(structure: Graph, tables: GraphTables, weight: np.ndarray) -> tuple[np
     forests, others = structure.parted(tables)
     layout = tables.layout
     if len(forests):
-        children = layout.first_child, layout.n_children
-        expectations(*tables.arguments, *children, forests, weight, log_z, counts.node, counts.edge)
+        expectations(*tables.arguments, forests, weight, log_z, counts.node, counts.edge)
     for s in others:
         found = structure.sum_of(factor_graph(tables, s), layout.memory[s])
         log_z[s] = found.log_z

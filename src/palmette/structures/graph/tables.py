@@ -99,8 +99,8 @@ class GraphTables(ChainTables):
 
     @property
     def arguments(self) -> tuple[Any, ...]:
-        """The tables as the kernels on forests take them to pass messages."""
-        return self.node, self.edge, self.edge_table, *self.layout.passing
+        """The tables as the kernels on forests take them."""
+        return self.node, self.edge, self.layout.forests(self.edge_table)
 
     @property
     def has_own_tables(self) -> bool:
