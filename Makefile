@@ -10,7 +10,7 @@ export NUMBA_CACHE_DIR ?= $(CURDIR)/.numba_cache
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench clean
+.PHONY: help demo test test-warm test-nojit lint bench clean
 
 help:
 	@echo "make demo    read handwritten dates with three models; table and figure (in demo-output/)"
@@ -22,13 +22,18 @@ help:
 demo: $(VENV)/.test
 	$(BIN)/palmette demo
 
-# The second run compares processes bit by bit, with kernels that the first has compiled. The last one takes the kernels
-# as plain Python, which checks every index; it keeps
-# files together, since one of them counts which kernels ran.
+# Each process takes the tests of one half, so that few kernels and fixtures are made by both.
+# Then two runs at once: one compares processes bit by bit, with kernels that the first has compiled. The other takes the
+# kernels as plain Python, which checks every index; it keeps files together, since one of them counts which kernels ran.
 test: $(VENV)/.test
-	$(BIN)/python -m pytest -q -n 2 -m "not warm"
-	$(BIN)/python -m pytest -q -n 2 -m warm tests
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -n 2 --dist loadfile -m nojit tests
+	$(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not warm"
+	@$(MAKE) --no-print-directory --jobs=2 test-warm test-nojit
+
+test-warm:
+	$(BIN)/python -m pytest -q -m warm tests/executors
+
+test-nojit:
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -n 2 --dist loadfile -m nojit tests/_kernels tests/structures
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

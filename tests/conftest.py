@@ -9,19 +9,19 @@ import os
 import sys
 import time
 
+os.environ["MPLBACKEND"] = "Agg"
+# Read when NumPy is imported. On small matrices two threads of BLAS mostly wait for each other.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
 from palmette.errors import DatasetUnavailable
 
-os.environ["MPLBACKEND"] = "Agg"
-
 # The first example may compile a kernel, so a deadline per example means nothing here.
-settings.register_profile("dev", deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile(
-    "ci", settings.get_profile("dev"), max_examples=25, derandomize=True, database=None, print_blob=True
-)
+settings.register_profile("dev", deadline=None, max_examples=25, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("ci", settings.get_profile("dev"), derandomize=True, database=None, print_blob=True)
 settings.load_profile("ci" if os.environ.get("CI") else "dev")
 
 

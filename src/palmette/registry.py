@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from types import MappingProxyType, ModuleType
 from typing import Any, TypeVar
 
@@ -83,8 +84,7 @@ def find(group: str, kind: Any) -> type:
 
 def members(group: str) -> dict[str, type]:
     """All classes of a group by kind, palmette's own and those that users have registered."""
-    for _ in _importing(group):
-        pass
+    _import_all(group)
     return dict(_kinds[group])
 
 
@@ -139,6 +139,12 @@ def _importing(group: str) -> Iterator[None]:
     for name in _HOMES[group]:
         for _ in _modules(name):
             yield
+
+
+@cache  # to look for modules in folders takes longer than a small fit
+def _import_all(group: str) -> None:
+    for _ in _importing(group):
+        pass
 
 
 def _modules(name: str) -> Iterator[ModuleType]:

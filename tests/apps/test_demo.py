@@ -20,7 +20,7 @@ def report(tmp_path_factory):
     """A small run of the demo; its lines of progress are in ``lines``."""
     lines = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(demo, "SIZES", {"train": 60, "dev": 30, "test": 60})
+        patch.setattr(demo, "SIZES", {"train": 30, "dev": 15, "test": 30})
         found = run_demo(tmp_path_factory.mktemp("demo") / "new" / "folder", seed=3, log=lines.append)
     return found, lines
 
@@ -75,7 +75,7 @@ def test_readers_get_equal_information():
 
 
 def test_the_penalty_is_chosen_without_the_test_dates():
-    train, dev, test = make_dates((30, 20, 20), shares=demo.SHARES, seed=0)
+    train, dev, test = make_dates((30, 10, 10), shares=demo.SHARES, seed=0)
     reader = readers(train, seed=0)[1]
     plain = read_dates(reader, train, dev, test, log=lambda line: None)
     shuffled = data.Dates(test.images, test.digits[::-1])
@@ -99,7 +99,7 @@ def test_report(report):
     found, lines = report
     record = json.loads(json.dumps(found.to_dict()))
     assert list(record["models"]) == READERS
-    assert record["sizes"] == {"train": 60, "dev": 30, "test": 60} and record["seed"] == 3
+    assert record["sizes"] == {"train": 30, "dev": 15, "test": 30} and record["seed"] == 3
     assert record["models"]["chain SSVM"]["relative_gap"] >= 0
     assert record["models"]["kernel SVM"]["objective"] is None
     text = found.format()

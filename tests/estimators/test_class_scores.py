@@ -34,10 +34,10 @@ from palmette.solvers.registry import HOME, serving
 
 LEARNERS = {
     "CRF": CRF(Multiclass()),
-    "hinge": SSVM(Multiclass(), tol=1e-3),
-    "ramp": SSVM(Multiclass(), loss="ramp", tol=1e-3),
-    "soft hinge": SSVM(Multiclass(), loss="soft_hinge", tol=1e-3),
-    "kernel": SSVM(Multiclass(), kernel="rbf", tol=1e-3),
+    "hinge": SSVM(Multiclass(), tol=1e-2),
+    "ramp": SSVM(Multiclass(), loss="ramp", tol=1e-2),
+    "soft hinge": SSVM(Multiclass(), loss="soft_hinge", tol=1e-2),
+    "kernel": SSVM(Multiclass(), kernel="rbf", tol=1e-2),
     "kernel CRF": CRF(Multiclass(), kernel="rbf"),
     "perceptron": Perceptron(Multiclass()),
     "arow": Perceptron(Multiclass(), solver="arow"),

@@ -5,13 +5,16 @@ from __future__ import annotations
 import subprocess
 import sys
 import textwrap
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from palmette import CRF, CRFCV, SSVM, Chain, Multiclass, Perceptron, PlackettLuce, Ranking
 from palmette.datasets import make_chains, make_tagging
+from palmette.estimators.base import StructuredEstimator
 from palmette.kernels import RBF, Nystroem
+from palmette.solvers.driver import outcome
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
@@ -86,7 +89,53 @@ def test_weights_are_those_of_a_run_that_a_callback_stops(solver):
     np.testing.assert_array_equal(learner.coef_, stopped)
 
 
-def test_a_search_stops_and_leaves_nothing_before_its_last_fit():
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("name", [name for name in LEARNERS if name not in ("kernel", "factored", "mapped")])
+def test_an_interrupted_fit_goes_on_like_one_that_ended_by_max_iter(name):
+    model, data = LEARNERS[name]
+    X, y = data()
+    seen = {}
+
+    def solve(self, solver, problem, start):
+        first = replace(solver, callbacks=(), max_iter=3).solve(problem)
+        stopped, stop = outcome(replace(solver, callbacks=(Interrupt(3),)).solve, problem)
+        assert stop is not None and stopped.state is not None
+        short = replace(solver, callbacks=(), max_iter=3)
+        seen["rest"] = [short.solve(problem, state=result.state) for result in (first, stopped)]
+        return first
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(StructuredEstimator, "_solve", solve)
+        model.set_params(callbacks=None).fit(X, y)
+    first, stopped = seen["rest"]
+    if name not in ("ramp", "ranking"):  # whose rounds count iterations of other solvers
+        assert first.step.n_iter == stopped.step.n_iter > 3
+        np.testing.assert_array_equal(stopped.w, first.w)
+
+
+def test_a_search_stops_with_the_best_penalty_so_far():
+    X, y = chains()
+    calls = []
+
+    def scoring(model, X, y):
+        calls.append(model.l2)
+        if len(calls) == 5:  # two folds: the third penalty
+            raise KeyboardInterrupt
+        return model.l2 == 1.0
+
+    model = CRFCV(Chain(), l2s=[0.1, 1.0, 10.0], cv=2, scoring=scoring)
+    with (
+        pytest.warns(UserWarning, match=r"interrupted after 2 penalties. .* l2=1.0; interrupt again"),
+        pytest.raises(KeyboardInterrupt),
+    ):
+        model.fit(X, y)
+    assert calls == [10.0, 10.0, 1.0, 1.0, 0.1]
+    assert model.l2_ == 1.0 and model.l2s_.tolist() == [10.0, 1.0] and model.cv_scores_.shape == (2, 2)
+    plain = CRF(Chain(), **model.best_params_).fit(X, y)
+    np.testing.assert_array_equal(model.coef_, plain.coef_)
+
+
+def test_a_search_stops_and_leaves_nothing_before_its_first_penalty():
     X, y = chains()
     model = CRFCV(Chain(), l2s=[0.1, 1.0], cv=2, tol=1e-12)
     with pytest.raises(KeyboardInterrupt):

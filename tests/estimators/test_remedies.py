@@ -83,7 +83,12 @@ CASES = {
         lambda: fit(CRF(Ranking())), "PlackettLuce", lambda: fit(PlackettLuce(), "Ranking"),
     ),
     "soft hinge on rankings": (
-        lambda: fit(SSVM(Ranking(), loss="soft_hinge")), "", lambda: fit(hinge(Ranking())),
+        lambda: fit(SSVM(Ranking(), loss="soft_hinge")), r"PlackettLuce, .* or SSVM\(loss='hinge'\) or Perceptron",
+        lambda: [fit(hinge(Ranking())), fit(Perceptron(Ranking()))],
+    ),
+    "soft hinge and slack rescaling on rankings": (
+        lambda: fit(SSVM(Ranking(), loss="soft_hinge", **slack())), r"SSVM\(loss='hinge'\) or Perceptron",
+        lambda: fit(hinge(Ranking(), **slack())),
     ),
     "probabilities of rankings": (
         lambda: fit(hinge(Ranking())).predict_marginals(data("Ranking")[0]), "",

@@ -35,6 +35,7 @@ MOVED = [
     for place, settings in SETTINGS.items()
     if place in inspect.signature(kind).parameters
     for name in inspect.signature(settings).parameters
+    if name != "edge_kernel" or kind in (SSVM, SSVMCV)  # which alone take one
 ]
 X, Y = make_tagging(n_samples=24, random_state=0)
 
@@ -86,6 +87,11 @@ def test_names_that_are_gone_or_never_were():
     for act in (lambda: SSVM(Chain(), edge_weight=2.0), lambda: SSVM(Chain()).set_params(edge_weight=2.0)):
         with pytest.raises(TypeError, match=r"edge_weight=2.0 is gone: l2_edge = l2 / edge_weight"):
             act()
+    for kind in (CRF, Perceptron, CRFCV, PlackettLuce):
+        with pytest.raises(
+            TypeError, match=r"edge_kernel is for the hinge: SSVM\(kernel=..., kernel_options=Kernel"
+        ):
+            made(kind, edge_kernel="rbf")
     with pytest.raises(TypeError, match=r"CRF\(\) got an unexpected keyword argument 'temperature'"):
         CRF(Chain(), temperature=0.1)
     with pytest.raises(ValueError, match="Invalid parameter 'minimum' for estimator Encoding"):

@@ -236,6 +236,9 @@ def replaced(mutant: Mutant, code: CodeType) -> Iterator[None]:
 # ------------------------------------------------------------------------------------------- tables
 
 
+DRAWS = 400  # plain Python draws slowly, and what a mutant draws is far off
+
+
 class Target(NamedTuple):
     """A function, the answers that it serves, and how many of its mutants are tried."""
 
@@ -297,6 +300,9 @@ class Table:
 
     def survivors(self) -> list[str]:
         """Mutants that nobody notices, and answers that fail without any mutation."""
+        from palmette.testing import sum_checks
+
+        sum_checks.MANY_DRAWS = DRAWS
         problems, seconds = self.problems(), {}
         for answer in sorted({a for target in self.targets for a in target.answers.split()}):
             before = time.process_time()
@@ -310,7 +316,7 @@ class Table:
             code, change = code_of(mutant)
             answers = target.answers.split()
             own = problems if not target.fresh else self.problems(1)
-            with replaced(mutant, code), _limited(1.0 + 3.0 * len(own) * sum(seconds[a] for a in answers)):
+            with replaced(mutant, code), _limited(0.5 + 2.0 * len(own) * sum(seconds[a] for a in answers)):
                 try:
                     self.check(answers, own)
                 except Exception:

@@ -20,7 +20,8 @@ from palmette.inference.graph_cut import graph_cut, is_submodular
 from palmette.inference.integer_program import integer_program
 from palmette.inference.loopy import loopy_max, loopy_sum
 from palmette.inference.relaxation import RelaxationState, relax
-from palmette.inference.reweighted import Entropy, is_forest, n_messages, reweighted_parts, reweighted_sum
+from palmette.inference.reweighted import Entropy, n_messages, reweighted_parts, reweighted_sum
+from palmette.inference.slots import is_forest
 
 
 def enumerate_scores(graph):

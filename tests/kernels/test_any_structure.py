@@ -12,6 +12,7 @@ import palmette
 from palmette import CRF, SSVM, Chain, Multiclass, Perceptron, PlackettLuce
 from palmette.errors import MissingCapability
 from palmette.kernels import RBF, Linear, Nystroem
+from palmette.objectives.kernel_scorer import KernelScorer, MappedScorer
 
 DATA = data()
 SUMS = [name for name in DATA if name != "Ranking"]
@@ -69,9 +70,11 @@ def test_files_keep_models_with_kernels(name, kernel):
 
 @pytest.mark.parametrize("name", ["Multiclass", "Chain", "Graph"])
 def test_smo_and_every_other_solver_of_the_hinge_take_kernels(name):
-    dual = fitted(SSVM, name, kernel="rbf", C=2.0, tol=1e-5)
-    for solver in ("smo", "bundle", "frank_wolfe", "n_slack"):
+    dual = fitted(SSVM, name, kernel="rbf", C=2.0, tol=1e-5, solver="frank_wolfe")
+    assert isinstance(dual.scorer_, KernelScorer)
+    for solver in ("smo", "bundle", "n_slack"):
         other = fitted(SSVM, name, kernel="rbf", C=2.0, tol=1e-5, solver=solver)
+        assert isinstance(other.scorer_, MappedScorer), solver
         assert other.objective_ == pytest.approx(dual.objective_, rel=1e-4), solver
 
 

@@ -152,6 +152,15 @@ def test_compiles(tmp_path):
 """
 
 
+@pytest.mark.parametrize("mark", ["warm", "nojit"])
+def test_marked_tests_are_where_make_runs_them(mark):
+    folders = re.search(rf"-m {mark} (.+)", (ROOT / "Makefile").read_text(encoding="utf-8"))[1].split()
+    tests = (ROOT / "tests").rglob("test_*.py")
+    marked = [path for path in tests if f"mark.{mark}" in path.read_text(encoding="utf-8")]
+    assert marked
+    assert [path for path in marked if not any(path.is_relative_to(ROOT / each) for each in folders)] == []
+
+
 @pytest.fixture
 def sample_suite(tmp_path):
     """A folder with this suite's conftest and a few tests; returns a function that runs them."""

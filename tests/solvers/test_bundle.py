@@ -112,8 +112,9 @@ def test_start_near_the_optimum_helps(rng):
     assert warm.step.n_iter < cold.step.n_iter and warm.history[0].primal == pytest.approx(cold.primal)
 
 
-def test_ten_and_ten_iterations_are_twenty(rng):
-    problem = make(MulticlassHinge, rng, n=100, n_features=10, l2=0.1)
+@pytest.mark.parametrize("l1", [0.0, 3.0])
+def test_ten_and_ten_iterations_are_twenty(rng, l1):
+    problem = make(MulticlassHinge, rng, n=100, n_features=10, l2=0.1, l1=l1)
     ten = Bundle(max_iter=10, tol=0.0, max_cuts=8)
     with pytest.warns(ConvergenceWarning):
         first = ten.solve(problem)
@@ -123,7 +124,9 @@ def test_ten_and_ten_iterations_are_twenty(rng):
         twenty = Bundle(max_iter=20, tol=0.0, max_cuts=8).solve(problem)
     for result in (second, again):
         np.testing.assert_array_equal(result.w, twenty.w)
-        assert [s[3:] for s in result.history] == [s[3:] for s in twenty.history]
+        steps = [s[3:] for s in result.history], [s[3:] for s in twenty.history]
+        assert steps[0][10:] == steps[1][10:] and steps[0][:9] == steps[1][:9]
+        assert l1 or steps[0][9] == steps[1][9], "with L1, the tenth is that of the point with exact zeros"
         assert [s.n_iter for s in result.history] == list(range(1, 21))
     assert pickle.dumps(first.state) == stored, "a state that has been resumed is unchanged"
 

@@ -83,7 +83,7 @@ INNER = {
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("inner", INNER)
-@settings(max_examples=15)
+@settings(max_examples=10)
 @given(seed=seeds, start=st.sampled_from(["convex", "zero", "given"]), recycle=st.booleans())
 def test_the_objective_never_rises(inner, seed, start, recycle):
     rng = np.random.default_rng(seed)
@@ -137,7 +137,7 @@ class Greedy(Chain):
 
 def test_maxima_that_are_not_found_do_not_make_it_worse():
     """Tangents are none then, so that a round may lead uphill: the better point is kept, and the run ends."""
-    for seed in range(20):
+    for seed in range(10):
         rng = np.random.default_rng(seed)
         with ramp_problem(rng, structure=Greedy(), l2=0.1) as problem:
             result = CCCP().solve(problem)

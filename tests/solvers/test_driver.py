@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pickle
+import signal
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from toy_problems import BinaryLogistic
 
 import palmette.solvers
-from palmette.contracts.solver import Callback, Progress, RunState
+from palmette.contracts.solver import Progress, RunState
 from palmette.objectives.problem import NEEDS
 from palmette.solvers.driver import Driven, outcome
 from palmette.solvers.registry import HOME, LOSSES, make_solver, serving, solver_class
@@ -35,7 +35,6 @@ class Scripted(Driven):
     tol: float = 0.01
     end: Progress | None = None
     limited: bool = False
-    callbacks: Sequence[Callback] = field(default=())
 
     name: ClassVar[str] = "scripted"
 
@@ -143,7 +142,46 @@ def test_an_interrupt_carries_the_result_so_far(at):
         solver.solve(problem())
     result, stop = outcome(solver.solve, problem())
     assert isinstance(stop, Stop) and result.reason == caught.value.result.reason == "interrupted"
-    assert result.w[0] == at == result.step.n_iter and not result.converged and result.state is None
+    assert result.w[0] == at == result.step.n_iter and not result.converged
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        rest = Scripted((FAR,), max_iter=5 - at).solve(problem(), state=result.state)
+    assert [step.n_iter for step in rest.history] == [1, 2, 3, 4, 5], "it goes on where it was stopped"
+
+
+def test_an_interrupt_within_a_step_has_no_state():
+    class Half(Scripted):
+        def step(self, problem, run, last):
+            if run.n_iter == 2:
+                raise KeyboardInterrupt
+            return super().step(problem, run, last)
+
+    result, stop = outcome(Half((FAR,)).solve, problem())
+    assert stop is not None and result.step.n_iter == 2 and result.state is None
+
+
+def test_the_first_signal_waits_for_the_end_of_a_step_and_the_second_does_not():
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have had it ignored
+
+    class Signalled(Scripted):
+        def step(self, problem, run, last):
+            done = super().step(problem, run, last)
+            if run.n_iter == 3:
+                for _ in range(n_signals):
+                    signal.raise_signal(signal.SIGINT)
+                run.w += 10.0
+            return done
+
+    try:
+        n_signals = 1
+        result, stop = outcome(Signalled((FAR,)).solve, problem())
+        assert stop is not None and result.w[0] == 13.0 and result.step.n_iter == 3 == result.state.n_iter
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        n_signals = 2
+        result, stop = outcome(Signalled((FAR,)).solve, problem())
+        assert stop is not None and result.w[0] == 3.0 and result.state is None
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def test_an_interrupt_in_the_first_step_has_the_start():

@@ -26,34 +26,19 @@ def first_block(tree, c, factor_start, base, digit):
 
 
 @kernel()
-def next_block(tree, c, base, digit):
-    """Move the sources on to the next block."""
+def next_block(tree, c, base, digit, turn):
+    """Move the sources on to the next block; the digits stay as they are unless ``turn``."""
     n_sources = tree.src_ptr[c + 1] - tree.src_ptr[c]
     # An odometer over the outer axes, the last one fastest: an axis that is full goes back to 0 and carries. Invariant:
     # base[j] = start of source j + sum_a digit[a] stride[j, a]; amortised O(sources) per block.
     for a in range(tree.n_outer[c] - 1, -1, -1):
         card = tree.cards[tree.axes[tree.axis_ptr[c] + a]]
-        digit[a] += 1
-        back = digit[a] == card
-        if back:
-            digit[a] = 0
+        back = digit[a] + 1 == card
+        if turn:
+            digit[a] = 0 if back else digit[a] + 1
         steps = 1 - card if back else 1
         for j in range(n_sources):
             base[j] += steps * tree.strides[tree.stride_ptr[tree.src_ptr[c] + j] + a]
-        if not back:
-            return
-
-
-@kernel()
-def follow_block(tree, c, base, digit):
-    """Move the sources on like ``next_block``, the digits staying as they are."""
-    lo = tree.src_ptr[c]
-    for a in range(tree.n_outer[c] - 1, -1, -1):
-        card = tree.cards[tree.axes[tree.axis_ptr[c] + a]]
-        back = digit[a] + 1 == card
-        steps = 1 - card if back else 1
-        for j in range(tree.src_ptr[c + 1] - lo):
-            base[j] += steps * tree.strides[tree.stride_ptr[lo + j] + a]
         if not back:
             return
 

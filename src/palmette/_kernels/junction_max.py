@@ -8,7 +8,6 @@ from palmette._kernels.jit import MAXIMA, kernel
 from palmette._kernels.junction_blocks import (
     add_up,
     first_block,
-    follow_block,
     next_block,
     scratch,
     set_residual,
@@ -37,7 +36,7 @@ def max_up(tree, unary, values, factor_start, message):
                     high = max(high, table[i])
                 message[to] = high
                 to += 1
-            next_block(tree, c, base, digit)
+            next_block(tree, c, base, digit, True)
         if tree.parent[c] < 0:
             value += message[tree.message_ptr[c]]
     return value
@@ -93,5 +92,5 @@ def max_down(tree, unary, values, factor_start, message, value, belief, out_star
                     places = tree.maps[tree.map_ptr[j] : tree.map_ptr[j + 1]]
                     for i in range(n):
                         out[places[i]] = max(out[places[i]], table[i])
-            follow_block(tree, c, base, digit)
-            next_block(tree, c, base_out, digit)
+            next_block(tree, c, base, digit, False)
+            next_block(tree, c, base_out, digit, True)

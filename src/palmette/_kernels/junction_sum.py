@@ -11,7 +11,6 @@ from palmette._kernels.jit import SUMS, kernel
 from palmette._kernels.junction_blocks import (
     add_up,
     first_block,
-    follow_block,
     next_block,
     scratch,
     set_residual,
@@ -76,7 +75,7 @@ def sum_up(tree, unary, values, factor_start, message):
                         total += table[i]
                     message[to] += math.log(total)
                 to += 1
-            next_block(tree, c, base, digit)
+            next_block(tree, c, base, digit, True)
         if tree.parent[c] < 0:
             log_z += message[tree.message_ptr[c]]
     return log_z
@@ -126,8 +125,8 @@ def sum_down(tree, unary, values, factor_start, message, belief, out_start, unar
                     for i in range(n):
                         out[places[i]] += table[i]
             # Both move on together; the digits are turned by the second only.
-            follow_block(tree, c, base, digit)
-            next_block(tree, c, base_out, digit)
+            next_block(tree, c, base, digit, False)
+            next_block(tree, c, base_out, digit, True)
 
 
 @kernel()

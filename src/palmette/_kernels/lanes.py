@@ -91,6 +91,38 @@ def scale_row(x, at, factor, width):
 
 
 @kernel()
+def first_row(node, alpha, width):
+    """Begin the forward messages with the factors of the first row; returns their sum."""
+    sums = simd.splat(alpha, 0.0)
+    for c in range(0, width, LANES):
+        value = simd.load(node, c)
+        simd.store(alpha, c, value)
+        sums = simd.add(sums, value)
+    return simd.total(sums)
+
+
+@kernel()
+def last_row(node, alpha, pull, at, width):
+    """Begin the backward messages in the last row, where beta is 1."""
+    for c in range(0, width, LANES):
+        simd.store(pull, at + c, simd.load(node, at + c))
+        simd.store(node, at + c, simd.load(alpha, at + c))
+
+
+@kernel()
+def backward_row(node, alpha, pull, at, width):
+    """From beta in ``pull``: node factor x beta there, and marginals in place of the node factor; returns their sum."""
+    sums = simd.splat(node, 0.0)
+    for c in range(0, width, LANES):
+        beta = simd.load(pull, at + c)
+        marginal = simd.mul(simd.load(alpha, at + c), beta)
+        sums = simd.add(sums, marginal)
+        simd.store(pull, at + c, simd.mul(simd.load(node, at + c), beta))
+        simd.store(node, at + c, marginal)
+    return simd.total(sums)
+
+
+@kernel()
 def sum_chain(node, n, n_labels, width, factor, factor_t, alpha, pull):
     """Log-partition of a chain (edges' shift left out), and marginals in place of the scores ``node``.
 
@@ -108,12 +140,7 @@ def sum_chain(node, n, n_labels, width, factor, factor_t, alpha, pull):
         at = t * width
         log_z += exponentiate_row(node, at, width)
         if t == 0:
-            for c in range(0, width, LANES):
-                simd.store(alpha, c, simd.load(node, c))
-            scale = simd.splat(alpha, 0.0)
-            for c in range(0, width, LANES):
-                scale = simd.add(scale, simd.load(alpha, c))
-            z = simd.total(scale)
+            z = first_row(node, alpha, width)
         else:
             times_table(alpha, at - width, factor, n_labels, width, alpha, at)
             z = times_row(alpha, at, node, at, width)
@@ -131,19 +158,10 @@ def sum_chain(node, n, n_labels, width, factor, factor_t, alpha, pull):
     for t in range(n - 1, -1, -1):
         at = t * width
         if t == n - 1:
-            for c in range(0, width, LANES):
-                simd.store(pull, at + c, simd.load(node, at + c))
-                simd.store(node, at + c, simd.load(alpha, at + c))
+            last_row(node, alpha, pull, at, width)
             continue
         times_table(pull, at + width, factor_t, n_labels, width, pull, at)
-        sums = simd.splat(node, 0.0)
-        for c in range(0, width, LANES):
-            beta = simd.load(pull, at + c)
-            marginal = simd.mul(simd.load(alpha, at + c), beta)
-            sums = simd.add(sums, marginal)
-            simd.store(pull, at + c, simd.mul(simd.load(node, at + c), beta))
-            simd.store(node, at + c, marginal)
-        if not abs(simd.total(sums) - 1.0) < 1e-3:
+        if not abs(backward_row(node, alpha, pull, at, width) - 1.0) < 1e-3:
             return np.nan
     return log_z
 
@@ -160,9 +178,8 @@ def exponentiate_edges(edge, n_labels, width, factor, factor_t):
     by = simd.splat(edge, shift)
     for c in range(0, n_labels * width, LANES):
         simd.store(factor, c, simd.exp(simd.sub(simd.load(edge, c), by)))
+    transpose(factor, n_labels, width, factor_t)
     for i in range(n_labels):
-        for j in range(n_labels):
-            factor_t[j * width + i] = factor[i * width + j]
         for j in range(n_labels, width):
             factor[i * width + j] = 0.0
     return shift
@@ -207,6 +224,28 @@ def transpose(table, n_labels, width, out):
 
 
 @kernel()
+def read_path(node, n, n_labels, width, edge, step, path):
+    """Labels from the best scores of what follows, and their score; the table into row t stands at ``t * step``."""
+    # From the first row on; a strictly better label replaces a lower one. O(n K).
+    best = 0
+    for k in range(1, n_labels):
+        if node[k] > node[best]:
+            best = k
+    score = node[best]
+    path[0] = best
+    for t in range(1, n):
+        row, at = t * step + path[t - 1] * width, t * width
+        best = 0
+        top = edge[row] + node[at]
+        for k in range(1, n_labels):
+            value = edge[row + k] + node[at + k]
+            if value > top:
+                top, best = value, k
+        path[t] = best
+    return score
+
+
+@kernel()
 def best_chain(node, n, n_labels, width, edge, edge_t, path):
     """Labels of the highest score, the lexicographically lowest where several have it; returns the score.
 
@@ -214,7 +253,6 @@ def best_chain(node, n, n_labels, width, edge, edge_t, path):
     """
     # node[t, i] += max_j (edge[i, j] + node[t + 1, j]), eight i at a time along row j of the transpose; two running
     # maxima do not wait for each other. O(n K width). Padded labels are written but never read.
-    # The path is then read off from the first row on; a strictly better label replaces a lower one.
     for t in range(n - 2, -1, -1):
         at, following = t * width, (t + 1) * width
         for c in range(0, width, LANES):
@@ -230,19 +268,4 @@ def best_chain(node, n, n_labels, width, edge, edge_t, path):
                 last = simd.load(edge_t, j * width + c)
                 a = simd.larger(a, simd.add(last, simd.spread(node, following + j)))
             simd.store(node, at + c, simd.add(simd.load(node, at + c), simd.larger(a, b)))
-    best = 0
-    for k in range(1, n_labels):
-        if node[k] > node[best]:
-            best = k
-    score = node[best]
-    path[0] = best
-    for t in range(1, n):
-        row, at = path[t - 1] * width, t * width
-        best = 0
-        top = edge[row] + node[at]
-        for k in range(1, n_labels):
-            value = edge[row + k] + node[at + k]
-            if value > top:
-                top, best = value, k
-        path[t] = best
-    return score
+    return read_path(node, n, n_labels, width, edge, 0 * width, path)

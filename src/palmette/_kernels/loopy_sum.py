@@ -6,56 +6,32 @@ import numpy as np
 
 from palmette._kernels.jit import kernel
 from palmette._kernels.reweighted_bounds import lower_bound, marginals
-from palmette._kernels.reweighted_messages import believe, sweep_part
+from palmette._kernels.reweighted_messages import believe_all, sweep_part
 
 
 @kernel()
-def loopy_parts(
-    order, part_ptr, forward, backward, damping, rho, cards, scope_ptr, scope, values, start, scale, table_ptr,
-    table, top, narrow, unary, unary_ptr, var_ptr, var_slot, slot_factor, msg_ptr, messages, inverse, log_b, b,
-    widest, tol, max_iter, mu_unary, mu_factor, log_z, change,
-):  # fmt: skip
+def loopy_parts(g, run, damping, tol, max_iter, log_z, change):
     """Each component until its messages change by ``tol`` at most; Bethe's log-partition and beliefs."""
-    codes, shape = np.zeros(widest[0], np.int64), np.zeros(widest[0], np.int64)
-    other, out, sums = np.empty(widest[1]), np.empty(widest[1]), np.empty(widest[1])
-    wanted = np.empty(widest[0] * widest[1])
-    keep = np.zeros(len(cards))
+    keep = np.zeros(len(g.cards))
     # m <- (1 - keep) new + keep m by sweeps forth and back until the largest change is at most ``tol``: a stationary
     # point of Bethe's free energy, exact on trees and no bound elsewhere. change[part] > tol: it did not converge.
     # Memory: one factor's codes and rows. A variable without a possible state gives log Z = -inf.
-    for part in range(len(part_ptr) - 1):
-        variables = order[part_ptr[part] : part_ptr[part + 1]]
+    for part in range(len(g.part_ptr) - 1):
+        variables = g.order[g.part_ptr[part] : g.part_ptr[part + 1]]
+        believe_all(g, run, variables)
         n_slots, n_factors = 0, 0
         for a in range(len(variables)):
             i = variables[a]
-            believe(i, unary, unary_ptr, rho, var_ptr, var_slot, slot_factor, msg_ptr, messages, log_b, b)
-            n_slots += var_ptr[i + 1] - var_ptr[i]
-            for c in range(var_ptr[i], var_ptr[i + 1]):
-                n_factors += scope[scope_ptr[slot_factor[var_slot[c]]]] == i
+            n_slots += g.var_ptr[i + 1] - g.var_ptr[i]
+            for c in range(g.var_ptr[i], g.var_ptr[i + 1]):
+                n_factors += g.scope[g.scope_ptr[g.slot_factor[g.var_slot[c]]]] == i
         # a tree is exact after one sweep, which damping would spoil
         keep[:] = damping if n_slots > len(variables) + n_factors - 1 else 0.0
         for _ in range(max_iter):
-            change[part] = sweep_part(
-                variables, keep, forward, backward, cards, scope_ptr, scope, values, start, scale, table_ptr, table,
-                top, narrow, unary, unary_ptr, rho, var_ptr, var_slot, slot_factor, msg_ptr, messages, inverse, log_b,
-                b, codes, other, out,
-            )  # fmt: skip
+            change[part] = sweep_part(g, run, variables, keep)
             if change[part] <= tol:
                 break
-        possible = True
-        for a in range(len(variables)):
-            i = variables[a]
-            high = believe(
-                i, unary, unary_ptr, rho, var_ptr, var_slot, slot_factor, msg_ptr, messages, log_b, b
-            )
-            possible = possible and high > -np.inf
         log_z[part] = -np.inf
-        if possible:
-            marginals(
-                variables, cards, scope_ptr, scope, values, start, scale, table_ptr, unary, unary_ptr, var_ptr,
-                var_slot, slot_factor, msg_ptr, messages, log_b, shape, wanted, sums, mu_unary, mu_factor,
-            )  # fmt: skip
-            log_z[part] = lower_bound(
-                variables, rho, scope_ptr, scope, values, start, table_ptr, unary, unary_ptr, var_ptr, var_slot,
-                slot_factor, 1.0, mu_unary, mu_factor,
-            )  # fmt: skip
+        if believe_all(g, run, variables) > -np.inf:
+            marginals(g, run, variables)
+            log_z[part] = lower_bound(g, run, variables, 1.0)

@@ -5,55 +5,70 @@ from __future__ import annotations
 import numpy as np
 
 from palmette._kernels.jit import kernel
-from palmette._kernels.reweighted_messages import believe, new_message
+from palmette._kernels.logs import entropy_of
+from palmette._kernels.reweighted_messages import believe_all, new_message
 
 
 @kernel()
-def upper_bound(
-    variables, share, own, cards, scope_ptr, scope, values, start, scale, table_ptr, table, top, narrow, unary,
-    unary_ptr, rho, var_ptr, var_slot, slot_factor, msg_ptr, messages, inverse, log_b, b, codes, other, out, rest,
-):  # fmt: skip
+def upper_bound(g, run, variables, share, own):
     """Dual value of any messages: what they prove about the sum over some components."""
-    total = 0.0
     # sum_i (what ``believe`` subtracts) + sum_i own_i log sum_k exp(log b_ik + (1 / own_i) sum_f share (new - old
     # message)). It holds for any messages. -inf proves that no assignment has a finite score. Work of about a sweep.
+    total = believe_all(g, run, variables)
+    if total == -np.inf:
+        return -np.inf
     for a in range(len(variables)):
         i = variables[a]
-        high = believe(i, unary, unary_ptr, rho, var_ptr, var_slot, slot_factor, msg_ptr, messages, log_b, b)
-        if high == -np.inf:
-            return -np.inf
-        total += high
-    for a in range(len(variables)):
-        i = variables[a]
-        at, card = unary_ptr[i], cards[i]
+        at, card = g.unary_ptr[i], g.cards[i]
         for k in range(card):
-            rest[k] = 0.0
-        for c in range(var_ptr[i], var_ptr[i + 1]):
-            slot = var_slot[c]
+            run.rest[k] = 0.0
+        for c in range(g.var_ptr[i], g.var_ptr[i + 1]):
+            slot = g.var_slot[c]
             if share[slot] <= 0.0:
                 continue
-            new_message(
-                slot_factor[slot], slot, cards, scope_ptr, scope, values, start, scale, table_ptr, table, top, narrow,
-                unary_ptr, msg_ptr, messages, inverse, log_b, b, codes, other, out,
-            )  # fmt: skip
+            new_message(g, run, slot)
             for k in range(card):
-                if log_b[at + k] > -np.inf:
-                    rest[k] += share[slot] * (out[k] - messages[msg_ptr[slot] + k])
+                if run.log_b[at + k] > -np.inf:
+                    run.rest[k] += share[slot] * (run.out[k] - run.messages[g.msg_ptr[slot] + k])
         # own_i log sum_k exp(log b + rest / own), which is the largest rest where own is 0
         peak = -np.inf
         for k in range(card):
-            if log_b[at + k] > -np.inf:
-                peak = max(peak, own[i] * log_b[at + k] + rest[k])
+            if run.log_b[at + k] > -np.inf:
+                peak = max(peak, own[i] * run.log_b[at + k] + run.rest[k])
         if peak == -np.inf:
             return -np.inf
         terms = 0.0
         if own[i] > 1e-12:
             for k in range(card):
-                if log_b[at + k] > -np.inf:
-                    terms += np.exp((own[i] * log_b[at + k] + rest[k] - peak) / own[i])
+                if run.log_b[at + k] > -np.inf:
+                    terms += np.exp((own[i] * run.log_b[at + k] + run.rest[k] - peak) / own[i])
             total += own[i] * np.log(terms)
         total += peak
     return total
+
+
+@kernel()
+def scale_axes(at, size, shape, mu, wanted, sums, down):
+    """Scale ``mu`` to the marginals ``wanted``, axis by axis, ``down`` only where that lowers it; the largest error
+    met."""
+    error, stride, base = 0.0, size, 0
+    # mu *= wanted / sum, which keeps zeros. O(size x axes).
+    for a in range(len(shape)):
+        stride //= shape[a]
+        for k in range(shape[a]):
+            sums[k] = 0.0
+        for e in range(size):
+            sums[(e // stride) % shape[a]] += mu[at + e]
+        for k in range(shape[a]):
+            error = max(error, abs(sums[k] - wanted[base + k]))
+            if down:
+                sums[k] = wanted[base + k] / sums[k] if sums[k] > wanted[base + k] else 1.0
+            else:
+                sums[k] = wanted[base + k] / sums[k] if sums[k] > 0.0 else 0.0
+        for e in range(size):
+            mu[at + e] *= sums[(e // stride) % shape[a]]
+        base += shape[a]
+    return error
 
 
 @kernel()
@@ -68,50 +83,24 @@ def fit_marginals(at, shape, mu, wanted, allowed, sums):
     size = 1
     for a in range(n_axes):
         size *= shape[a]
-    total, free = 0.0, True
+    free = True
     for e in range(size):
         free = free and allowed[e] > -np.inf
     error = np.inf
-    # Iterative proportional fitting: axis by axis mu *= wanted / sum, which keeps zeros. O(size x axes) per round.
-    # ``error`` is the largest deviation that the round met.
+    # Iterative proportional fitting in rounds of O(size x axes); ``error`` is what the last round met.
     for _ in range(30 if free else 5000):
-        error = 0.0
-        stride = size
-        base = 0
-        for a in range(n_axes):
-            stride //= shape[a]
-            for k in range(shape[a]):
-                sums[k] = 0.0
-            for e in range(size):
-                sums[(e // stride) % shape[a]] += mu[at + e]
-            for k in range(shape[a]):
-                error = max(error, abs(sums[k] - wanted[base + k]))
-                sums[k] = wanted[base + k] / sums[k] if sums[k] > 0.0 else 0.0
-            for e in range(size):
-                mu[at + e] *= sums[(e // stride) % shape[a]]
-            base += shape[a]
+        error = scale_axes(at, size, shape, mu, wanted, sums, False)
         if error < 1e-14:
             return error
     if not free:
         return error
-    stride, base = size, 0
-    for a in range(n_axes):
-        stride //= shape[a]
-        for k in range(shape[a]):
-            sums[k] = 0.0
-        for e in range(size):
-            sums[(e // stride) % shape[a]] += mu[at + e]
-        for k in range(shape[a]):
-            sums[k] = wanted[base + k] / sums[k] if sums[k] > wanted[base + k] else 1.0
-        for e in range(size):
-            mu[at + e] *= sums[(e // stride) % shape[a]]
-        base += shape[a]
+    scale_axes(at, size, shape, mu, wanted, sums, True)
     lack = 1.0
     for e in range(size):
         lack -= mu[at + e]
     if lack <= 0.0:
         return 0.0
-    rest = np.empty(base)
+    rest = np.empty(len(wanted))
     stride, base = size, 0
     for a in range(n_axes):
         stride //= shape[a]
@@ -138,72 +127,56 @@ def fit_marginals(at, shape, mu, wanted, allowed, sums):
 
 
 @kernel()
-def marginals(
-    variables, cards, scope_ptr, scope, values, start, scale, table_ptr, unary, unary_ptr, var_ptr, var_slot,
-    slot_factor, msg_ptr, messages, log_b, shape, wanted, sums, mu_unary, mu_factor,
-):  # fmt: skip
+def marginals(g, run, variables):
     """Locally consistent marginals near the beliefs of the messages; returns the largest inconsistency left."""
     # mu_i ~ b_i; mu_f ~ exp(scale_f table_f + sum_i (log b_i - m[f, i])), fitted to the mu_i. Each factor is handled
     # once, by the first of its variables.
     for a in range(len(variables)):
         i = variables[a]
         total = 0.0
-        for k in range(unary_ptr[i], unary_ptr[i + 1]):
-            mu_unary[k] = np.exp(log_b[k])
-            total += mu_unary[k]
-        for k in range(unary_ptr[i], unary_ptr[i + 1]):
-            mu_unary[k] = mu_unary[k] / total if total > 0.0 else 0.0
+        for k in range(g.unary_ptr[i], g.unary_ptr[i + 1]):
+            run.mu_unary[k] = np.exp(run.log_b[k])
+            total += run.mu_unary[k]
+        for k in range(g.unary_ptr[i], g.unary_ptr[i + 1]):
+            run.mu_unary[k] = run.mu_unary[k] / total if total > 0.0 else 0.0
     worst = 0.0
     for a in range(len(variables)):
         i = variables[a]
-        for c in range(var_ptr[i], var_ptr[i + 1]):
-            f = slot_factor[var_slot[c]]
-            begin, end = scope_ptr[f], scope_ptr[f + 1]
-            if scope[begin] != i:
+        for c in range(g.var_ptr[i], g.var_ptr[i + 1]):
+            f = g.slot_factor[g.var_slot[c]]
+            begin, end = g.scope_ptr[f], g.scope_ptr[f + 1]
+            if g.scope[begin] != i:
                 continue
             base = 0
             for s in range(begin, end):
-                j = scope[s]
-                shape[s - begin] = cards[j]
-                for k in range(cards[j]):
-                    wanted[base + k] = mu_unary[unary_ptr[j] + k]
-                base += cards[j]
-            size = table_ptr[f + 1] - table_ptr[f]
-            at = table_ptr[f]
+                j = g.scope[s]
+                run.shape[s - begin] = g.cards[j]
+                for k in range(g.cards[j]):
+                    run.wanted[base + k] = run.mu_unary[g.unary_ptr[j] + k]
+                base += g.cards[j]
+            size = g.table_ptr[f + 1] - g.table_ptr[f]
+            at = g.table_ptr[f]
             high = -np.inf
             for e in range(size):
-                value = values[start[f] + e] * scale[f]
+                value = run.values[run.start[f] + e] * run.scale[f]
                 rest = e
                 for s in range(end - 1, begin - 1, -1):
-                    k = rest % shape[s - begin]
-                    rest //= shape[s - begin]
-                    here = log_b[unary_ptr[scope[s]] + k]
-                    value += here - messages[msg_ptr[s] + k] if here > -np.inf else -np.inf
-                mu_factor[at + e] = value
+                    k = rest % run.shape[s - begin]
+                    rest //= run.shape[s - begin]
+                    here = run.log_b[g.unary_ptr[g.scope[s]] + k]
+                    value += here - run.messages[g.msg_ptr[s] + k] if here > -np.inf else -np.inf
+                run.mu_factor[at + e] = value
                 high = max(high, value)
             for e in range(size):
-                mu_factor[at + e] = np.exp(mu_factor[at + e] - high) if high > -np.inf else 0.0
-            worst = max(
-                worst, fit_marginals(at, shape[: end - begin], mu_factor, wanted, values[start[f] :], sums)
-            )
+                run.mu_factor[at + e] = np.exp(run.mu_factor[at + e] - high) if high > -np.inf else 0.0
+            shape, allowed = run.shape[: end - begin], run.values[run.start[f] :]
+            error = fit_marginals(at, shape, run.mu_factor, run.wanted, allowed, run.sums)
+            worst = max(worst, error)
     return worst
 
 
 @kernel()
-def entropy_of(p, begin, end):
-    """``- sum p log p`` of a part of an array."""
-    total = 0.0
-    for e in range(begin, end):
-        if p[e] > 0.0:
-            total -= p[e] * np.log(p[e])
-    return total
-
-
-@kernel()
-def lower_bound(
-    variables, rho, scope_ptr, scope, values, start, table_ptr, unary, unary_ptr, var_ptr, var_slot, slot_factor,
-    inverse_t, mu_unary, mu_factor,
-):  # fmt: skip
+def lower_bound(g, run, variables, inverse_t):
     """``<theta, mu> + H_rho(mu)`` over some components, theta divided by the temperature."""
     total = 0.0
     # sum_f (<mu_f, table_f> / T + rho_f H(mu_f)) + sum_i (<mu_i, unary_i> + (1 - sum_{f of i} rho_f) H(mu_i)), unary
@@ -211,16 +184,16 @@ def lower_bound(
     for a in range(len(variables)):
         i = variables[a]
         count = 1.0
-        for c in range(var_ptr[i], var_ptr[i + 1]):
-            f = slot_factor[var_slot[c]]
-            count -= rho[f]
-            if scope[scope_ptr[f]] == i:
-                for e in range(table_ptr[f + 1] - table_ptr[f]):
-                    if mu_factor[table_ptr[f] + e] > 0.0:
-                        total += mu_factor[table_ptr[f] + e] * values[start[f] + e] * inverse_t
-                total += rho[f] * entropy_of(mu_factor, table_ptr[f], table_ptr[f + 1])
-        for k in range(unary_ptr[i], unary_ptr[i + 1]):
-            if mu_unary[k] > 0.0:
-                total += mu_unary[k] * unary[k]
-        total += count * entropy_of(mu_unary, unary_ptr[i], unary_ptr[i + 1])
+        for c in range(g.var_ptr[i], g.var_ptr[i + 1]):
+            f = g.slot_factor[g.var_slot[c]]
+            count -= run.rho[f]
+            if g.scope[g.scope_ptr[f]] == i:
+                for e in range(g.table_ptr[f + 1] - g.table_ptr[f]):
+                    if run.mu_factor[g.table_ptr[f] + e] > 0.0:
+                        total += run.mu_factor[g.table_ptr[f] + e] * run.values[run.start[f] + e] * inverse_t
+                total += run.rho[f] * entropy_of(run.mu_factor[g.table_ptr[f] : g.table_ptr[f + 1]])
+        for k in range(g.unary_ptr[i], g.unary_ptr[i + 1]):
+            if run.mu_unary[k] > 0.0:
+                total += run.mu_unary[k] * run.unary[k]
+        total += count * entropy_of(run.mu_unary[g.unary_ptr[i] : g.unary_ptr[i + 1]])
     return total

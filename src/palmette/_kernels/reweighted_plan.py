@@ -17,7 +17,7 @@ from palmette._kernels.jit import kernel
 
 
 @kernel()
-def search(root, scope_ptr, scope, var_ptr, var_slot, slot_factor, mark, stamp, order, at):
+def search(g, root, mark, stamp, order, at):
     """Breadth first from ``root``: its component is written to ``order[at:]``; returns the end. ``mark`` gets
     ``stamp``."""
     order[at] = root
@@ -27,10 +27,10 @@ def search(root, scope_ptr, scope, var_ptr, var_slot, slot_factor, mark, stamp, 
     while head < end:
         i = order[head]
         head += 1
-        for a in range(var_ptr[i], var_ptr[i + 1]):
-            f = slot_factor[var_slot[a]]
-            for s in range(scope_ptr[f], scope_ptr[f + 1]):
-                j = scope[s]
+        for a in range(g.var_ptr[i], g.var_ptr[i + 1]):
+            f = g.slot_factor[g.var_slot[a]]
+            for s in range(g.scope_ptr[f], g.scope_ptr[f + 1]):
+                j = g.scope[s]
                 if mark[j] != stamp:
                     mark[j] = stamp
                     order[end] = j
@@ -39,9 +39,10 @@ def search(root, scope_ptr, scope, var_ptr, var_slot, slot_factor, mark, stamp, 
 
 
 @kernel()
-def components(scope_ptr, scope, var_ptr, var_slot, slot_factor, order, part_ptr):
+def components(g):
     """Variables by connected component, each in search order from its variable of most factors; number of
     components."""
+    order, part_ptr = g.order, g.part_ptr
     n = len(order)
     mark = np.full(n, -1, np.int64)
     n_parts, at = 0, 0
@@ -49,13 +50,13 @@ def components(scope_ptr, scope, var_ptr, var_slot, slot_factor, order, part_ptr
     for i in range(n):
         if mark[i] >= 0:
             continue
-        end = search(i, scope_ptr, scope, var_ptr, var_slot, slot_factor, mark, 2 * i, order, at)
+        end = search(g, i, mark, 2 * i, order, at)
         hub = i
         for a in range(at, end):
             j = order[a]
-            if var_ptr[j + 1] - var_ptr[j] > var_ptr[hub + 1] - var_ptr[hub]:
+            if g.var_ptr[j + 1] - g.var_ptr[j] > g.var_ptr[hub + 1] - g.var_ptr[hub]:
                 hub = j
-        search(hub, scope_ptr, scope, var_ptr, var_slot, slot_factor, mark, 2 * i + 1, order, at)
+        search(g, hub, mark, 2 * i + 1, order, at)
         part_ptr[n_parts] = at
         n_parts += 1
         at = end
@@ -64,11 +65,12 @@ def components(scope_ptr, scope, var_ptr, var_slot, slot_factor, order, part_ptr
 
 
 @kernel()
-def shares(order, part_ptr, n_parts, effort, scope_ptr, scope, var_ptr, var_slot, slot_factor, share, own):
+def shares(g, effort, share, own):
     """``share[slot]``: how much of its factor hangs on this variable; ``own[i]``: the entropy of i alone.
 
     Every variable is a root once where that takes less than ``effort`` steps per component, else some are, evenly.
     """
+    order, part_ptr = g.order, g.part_ptr
     n = len(order)
     mark = np.full(n, -1, np.int64)
     position = np.empty(n, np.int64)
@@ -78,13 +80,13 @@ def shares(order, part_ptr, n_parts, effort, scope_ptr, scope, var_ptr, var_slot
     share[:] = 0.0
     own[:] = 0.0
     stamp = -1
-    for part in range(n_parts):
+    for part in range(len(part_ptr) - 1):
         begin, end = part_ptr[part], part_ptr[part + 1]
         size = end - begin
         n_slots = 1
         for a in range(begin, end):
             i = order[a]
-            n_slots += var_ptr[i + 1] - var_ptr[i]
+            n_slots += g.var_ptr[i + 1] - g.var_ptr[i]
         n_roots = max(1, min(size, effort // n_slots))
         weight = 1.0 / n_roots
         # Per root: as_child[i] counts the factors where i is not the parent. A factor gets the least 1 / as_child of
@@ -93,7 +95,7 @@ def shares(order, part_ptr, n_parts, effort, scope_ptr, scope, var_ptr, var_slot
         for turn in range(n_roots):
             root = order[begin + turn * size // n_roots]
             stamp -= 1
-            last = search(root, scope_ptr, scope, var_ptr, var_slot, slot_factor, mark, stamp, here, 0)
+            last = search(g, root, mark, stamp, here, 0)
             for a in range(last):
                 i = here[a]
                 position[i] = a
@@ -101,21 +103,21 @@ def shares(order, part_ptr, n_parts, effort, scope_ptr, scope, var_ptr, var_slot
                 used[i] = 0.0
             for a in range(last):
                 i = here[a]
-                for b in range(var_ptr[i], var_ptr[i + 1]):
-                    f = slot_factor[var_slot[b]]
-                    for s in range(scope_ptr[f], scope_ptr[f + 1]):
-                        if position[scope[s]] < a:
+                for b in range(g.var_ptr[i], g.var_ptr[i + 1]):
+                    f = g.slot_factor[g.var_slot[b]]
+                    for s in range(g.scope_ptr[f], g.scope_ptr[f + 1]):
+                        if position[g.scope[s]] < a:
                             as_child[i] += 1
                             break
             for a in range(last):
                 i = here[a]
-                for b in range(var_ptr[i], var_ptr[i + 1]):
-                    slot = var_slot[b]
-                    f = slot_factor[slot]
+                for b in range(g.var_ptr[i], g.var_ptr[i + 1]):
+                    slot = g.var_slot[b]
+                    f = g.slot_factor[slot]
                     parent = True
                     least = 1.0
-                    for s in range(scope_ptr[f], scope_ptr[f + 1]):
-                        j = scope[s]
+                    for s in range(g.scope_ptr[f], g.scope_ptr[f + 1]):
+                        j = g.scope[s]
                         if position[j] < a:
                             parent = False
                             break
@@ -123,9 +125,9 @@ def shares(order, part_ptr, n_parts, effort, scope_ptr, scope, var_ptr, var_slot
                             least = min(least, 1.0 / as_child[j])
                     if parent:
                         share[slot] += weight * least
-                        for s in range(scope_ptr[f], scope_ptr[f + 1]):
-                            if scope[s] != i:
-                                used[scope[s]] += least
+                        for s in range(g.scope_ptr[f], g.scope_ptr[f + 1]):
+                            if g.scope[s] != i:
+                                used[g.scope[s]] += least
             for a in range(last):
                 i = here[a]
                 own[i] += weight * max(0.0, 1.0 - used[i])

@@ -36,19 +36,35 @@ def widest_spread(edge):
 
 
 @kernel()
+def exponentiate_table(table, factor):
+    """``factor = exp(table - shift)``; returns the shift."""
+    # The shift is the largest entry, so factors are at most 1 and one of them is 1; -inf becomes exactly 0. A table
+    # that forbids everything has the shift 0.
+    top = -np.inf
+    for i in range(table.shape[0]):
+        for j in range(table.shape[1]):
+            top = max(top, table[i, j])
+    shift = top if top > -np.inf else 0.0
+    for i in range(table.shape[0]):
+        for j in range(table.shape[1]):
+            factor[i, j] = np.exp(table[i, j] - shift)
+    return shift
+
+
+@kernel()
 def exponentiate_edges(edge, factor, shift):
     """``factor = exp(edge - shift)``, one shift per table; returns the largest spread and "anything forbidden"."""
-    # The shift is the largest entry, so factors are at most 1 and one of them is 1; -inf becomes exactly 0.
     for e in range(len(edge)):
-        top = -np.inf
-        for i in range(edge.shape[1]):
-            for j in range(edge.shape[2]):
-                top = max(top, edge[e, i, j])
-        shift[e] = top if top > -np.inf else 0.0
-        for i in range(edge.shape[1]):
-            for j in range(edge.shape[2]):
-                factor[e, i, j] = np.exp(edge[e, i, j] - shift[e])
+        shift[e] = exponentiate_table(edge[e], factor[e])
     return widest_spread(edge)
+
+
+@kernel()
+def prepare_edges(edge, factor, shift):
+    """As ``exponentiate_edges``; returns the largest spread and the steps in which labels mix, 0 without a forbidden
+    pair."""
+    width, forbidden = exponentiate_edges(edge, factor, shift)
+    return width, mixing_steps(edge) if forbidden else 0.0
 
 
 @kernel()

@@ -13,15 +13,6 @@ from palmette.bounds.structure import (
 )
 
 __all__ = [
-    "convergence_rate",
-    "convergence_steps",
-    "covering_bound",
-    "loss_stability",
-    "margin_loss",
-    "max_margin_bound",
-    "overfit_bound",
-    "overfit_bound_short",
-    "sample_loss_stability",
-    "stability",
-    "to_lambda",
-]
+    "convergence_rate", "convergence_steps", "covering_bound", "loss_stability", "margin_loss", "max_margin_bound",
+    "overfit_bound", "overfit_bound_short", "sample_loss_stability", "stability", "to_lambda",
+]  # fmt: skip

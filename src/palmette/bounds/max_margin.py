@@ -118,7 +118,7 @@ def margin_loss(model: Any, X: Any, y: Any, gamma: float) -> np.ndarray:
 
     Parameters
     ----------
-    model : fitted estimator on ``Chain()`` (order 1) or ``Multiclass()``
+    model : fitted learner on ``Chain()`` (order 1) or ``Multiclass()``
     X, y
         Inputs and outputs, as for ``fit``.
     gamma : float

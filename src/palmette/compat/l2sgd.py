@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from palmette.contracts.executor import State
-from palmette.contracts.solver import Callback, Progress, RunState
+from palmette.contracts.solver import Progress, RunState
 from palmette.solvers.driver import Driven
 from palmette.structures.chain.loops import packed as packing
 
@@ -85,7 +85,6 @@ class CRFsuiteSGD(Driven):
     candidates: int = 10
     max_trials: int = 20
     random_state: int = 0
-    callbacks: Sequence[Callback] = field(default=())
 
     def prepare(self, problem: SampledProblem) -> _Work:
         """The packed chains, and the epochs on them."""

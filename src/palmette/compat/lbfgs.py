@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 
 from palmette.compat.line_searches import DECREASE, SHORTEST, Point, backtracking, more_thuente
-from palmette.contracts.solver import Callback, Progress, RunState
+from palmette.contracts.solver import Progress, RunState
 from palmette.solvers.driver import Driven
 from palmette.solvers.quasi_newton import InverseHessian
 
@@ -77,7 +76,6 @@ class CRFsuiteLBFGS(Driven):
     delta: float = 1e-5
     linesearch: str = "MoreThuente"
     max_linesearch: int = 20
-    callbacks: Sequence[Callback] = field(default=())
 
     def begin(self, problem: SampledProblem, w0: np.ndarray | None) -> LBFGSRun:
         """The state of a new run."""

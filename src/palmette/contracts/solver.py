@@ -56,7 +56,8 @@ class Result:
         ``"callback"``, ``"interrupted"`` (Ctrl-C), ``"inexact maxima"`` (only better maxima of the loss would close the
         gap), ...
     state : object
-        Give it back to the same solver (``solve(problem, state=result.state)``) to go on where it stopped.
+        Give it back to the same solver (``solve(problem, state=result.state)``) to go on where it stopped. None where
+        Ctrl-C came in the middle of a step.
     n_unconverged : int
         Graphs whose messages did not converge at least once, so that their values are less exact than they should be.
     rounds : tuple of int
@@ -156,5 +157,6 @@ class Solver(Protocol):
         """Minimise from ``w0`` (n_params,), or go on from the ``state`` of an earlier result, which stays as it is.
 
         A ``KeyboardInterrupt`` during a run has the result so far as its attribute ``result``
-        (``reason="interrupted"``).
+        (``reason="interrupted"``). Ctrl-C waits for the end of a step, so that its ``state`` is one to go on from;
+        pressed twice it does not wait.
         """

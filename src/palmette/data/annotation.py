@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -140,6 +140,29 @@ class Annotation:
     def _rows(self, single: np.ndarray, several: Any, unknown: Any) -> np.ndarray:
         last = np.broadcast_to(unknown, single[:1].shape)  # which the code -1 finds
         return np.concatenate([single, np.asarray(several, single.dtype), last])[self.codes]
+
+
+class AnnotationCounts(NamedTuple):
+    """How much of the outputs given to ``fit`` was annotated."""
+
+    known: int  # parts with one code
+    one_of: int  # parts with one of several
+    unknown: int  # parts without annotation
+    n_samples: int
+    n_empty: int  # samples without any annotation: they are kept, and teach nothing by themselves
+
+
+def counts_of(annotation: Annotation, offsets: np.ndarray) -> AnnotationCounts:
+    """How much of the samples with these offsets of codes is annotated.
+
+    >>> counts_of(Annotation(np.array([0, -1, -1]), np.empty((0, 2), bool)), np.array([0, 2, 3]))
+    AnnotationCounts(known=1, one_of=0, unknown=2, n_samples=2, n_empty=1)
+    """
+    unknown, n_known = annotation.codes == UNKNOWN_CODE, int(np.sum(annotation.known != UNKNOWN_CODE))
+    before = np.concatenate([[0], np.cumsum(~unknown)])
+    n_empty = int(np.sum(before[offsets[1:]] == before[offsets[:-1]]))
+    n_unknown = int(unknown.sum())
+    return AnnotationCounts(n_known, len(unknown) - n_known - n_unknown, n_unknown, len(offsets) - 1, n_empty)
 
 
 Known: TypeAlias = np.ndarray | Annotation

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from palmette.data.annotation import Annotation, Known
+from palmette.data.annotation import Annotation, AnnotationCounts, Known, counts_of
 from palmette.data.batch import Batch
 
 
@@ -55,6 +55,13 @@ class Samples(NamedTuple):
     def known(self) -> Known:
         """What is annotated."""
         return self.codes if self.annotation is None else self.annotation
+
+    @property
+    def counts(self) -> AnnotationCounts:
+        """How much is annotated."""
+        if self.annotation is None:
+            return AnnotationCounts(len(self.codes), 0, 0, len(self.weight), 0)
+        return counts_of(self.annotation, self.code_offsets)
 
     @property
     def code_offsets(self) -> np.ndarray:

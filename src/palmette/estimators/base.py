@@ -1,4 +1,4 @@
-"""Common base of all estimators: encode the data, lay out the weights, solve."""
+"""Common base of all learners: encode the data, lay out the weights, solve."""
 
 from __future__ import annotations
 
@@ -33,17 +33,11 @@ from palmette.estimators.regularizers import (
 from palmette.estimators.scale_advice import advise_scaling
 from palmette.estimators.settings import settings_of
 from palmette.estimators.strengths import penalties, wanted_tol
-from palmette.estimators.training import (
-    completed,
-    encode_inputs,
-    encode_training,
-    layout_weights,
-    seed_of,
-)
+from palmette.estimators.training import completed, encode_inputs, encode_training, layout_weights, seed_of
 from palmette.executors.choose import executor_for
 from palmette.features.encoded import EncodedInputs
 from palmette.objectives.risk import Risk
-from palmette.solvers.driver import outcome
+from palmette.solvers.driver import Driven, outcome
 from palmette.solvers.registry import check_name, make_solver
 
 
@@ -51,6 +45,12 @@ class StructuredEstimator(Guidance, Predictions, PersistenceMixin, BaseEstimator
     """Base of ``CRF``, ``SSVM`` and ``Perceptron``: a learner with a structure as its argument."""
 
     _loss_name: str  # which solvers serve it, in solvers.registry
+    # What learners without labels say where others have parameters.
+    fit_intercept: Any = "auto"
+    classes: Any = None
+    edge_features: Any = None
+    class_weight: Any = None
+    _same_samples = False  # whether a warm start is known to see the samples of the last fit
     _takes_groups = False  # whether the loss is smooth, so that a group lasso has a solver
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
@@ -131,12 +131,15 @@ class StructuredEstimator(Guidance, Predictions, PersistenceMixin, BaseEstimator
         return model
 
     def _solve(self, solver: Any, problem: Risk, start: np.ndarray | None) -> Any:
-        return solver.solve(problem, w0=start)
+        if start is None or not isinstance(solver, Driven):
+            return solver.solve(problem, w0=start)
+        return solver.solve_warm(problem, start, self.result_.state, same_samples=self._same_samples)
 
     def _keep(self, data: Encoded, scorer: Any, result: Any) -> None:
         self.encoder_, self.codec_, self.scorer_ = data.encoder, data.codec, scorer
         self._structure = data.structure
         self.coef_ = result.w
+        self.annotation_ = data.samples.counts
         self.result_ = result if self.warm_start else replace(result, state=None)
         self.objective_ = result.primal
         self.n_iter_ = result.step.n_iter
@@ -178,7 +181,7 @@ class StructuredEstimator(Guidance, Predictions, PersistenceMixin, BaseEstimator
         """Inputs encoded once, for any number of calls of ``fit``, ``predict`` and the like.
 
         A fitted model encodes with the columns that it knows. Before ``fit`` the columns are taken from ``X``, and
-        every estimator that is fitted on the result has them.
+        every learner that is fitted on the result has them.
         """
         if hasattr(self, "coef_"):
             return EncodedInputs(self._transform(X), self.encoder_)

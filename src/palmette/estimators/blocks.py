@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from palmette.contracts.executor import State
+from palmette.contracts.structure import Structure
 from palmette.data.batch import Batch
 from palmette.estimators.training import numbering, without_empty
 from palmette.executors.shards import cut
-from palmette.objectives.risk import ROWS_A_BLOCK
-
-if TYPE_CHECKING:
-    from palmette.contracts.structure import Structure
+from palmette.objectives.risk import rows_a_block
 
 Answer = Callable[..., Any]  # of a structure, potentials and more; module-level
 Own = Callable[[slice, slice], tuple[Any, ...]]  # of the samples and of the rows of a block
@@ -39,9 +37,8 @@ def blocks_of(scored: Scored, batch: Batch, places: np.ndarray, own: Own | None 
     """Samples in blocks whose tables stay in the cache; ``own(samples, rows)`` is what else belongs to them."""
     if not len(batch):
         return []
-    n_rows = min(getattr(scored.scorer, "rows_a_block", ROWS_A_BLOCK), ROWS_A_BLOCK)
     blocks = []
-    for a, b in cut(batch.offsets, max(1, batch.n_rows // n_rows)):
+    for a, b in cut(batch.offsets, max(1, batch.n_rows // rows_a_block(scored.scorer))):
         rows = slice(int(batch.offsets[a]), int(batch.offsets[b]))
         blocks.append(Block(batch.slice(a, b), places[a:b], () if own is None else own(slice(a, b), rows)))
     return blocks

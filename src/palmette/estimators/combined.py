@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import chain
 from numbers import Real
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -19,9 +19,6 @@ from palmette.estimators.blocks import Answer, best_codes, marginals, node_score
 from palmette.estimators.training import given_labels, without_empty
 from palmette.features.encoded import EncodedInputs
 from palmette.features.kinds import samples_of
-
-if TYPE_CHECKING:
-    from palmette.contracts.structure import Structure
 
 _LEAST = 1e-300  # probability taken for zero: a simple model regularises, it forbids nothing
 

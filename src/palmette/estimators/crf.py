@@ -2,33 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.special import log_softmax
 from sklearn.utils.metaestimators import available_if
 
+from palmette.contracts.problem import SampledProblem
 from palmette.data.batch import SparseRows
 from palmette.estimators.blocks import node_scores
-from palmette.estimators.kernel_learner import KernelEstimator
+from palmette.estimators.kernel_learner import LabelEstimator
 from palmette.estimators.prediction import one_label
-from palmette.estimators.strengths import wanted_tol
+from palmette.estimators.strengths import BlockPenalties, wanted_tol
 from palmette.registry import register
 from palmette.solvers.dual import why_not
 from palmette.surrogates.log import LogLoss
 from palmette.surrogates.partial import MarginalLogLoss
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from palmette.contracts.problem import SampledProblem
-    from palmette.contracts.solver import Solver
-    from palmette.contracts.structure import Structure
-    from palmette.estimators.settings import Encoding, KernelOptions
-    from palmette.kernels import Kernel, Nystroem
-    from palmette.regularizers import Decomposition, GroupLasso
-
 
 # Dual ascent converges linearly, L-BFGS superlinearly near the end: below this tol the latter is faster. With few
 # weights it is as fast, and ends nearer to the optimum.
@@ -39,8 +29,8 @@ SHORT_STEPS = 50.0
 
 
 @register("learner")
-@dataclass(eq=False, repr=False)
-class CRF(KernelEstimator):
+@dataclass(eq=False, repr=False, kw_only=True)
+class CRF(LabelEstimator, BlockPenalties):
     r"""Conditional random field.
 
     Minimises ``sum_i [log Z(x_i) - f(x_i, y_i)] + (l2/2)|w|^2 + l1|w|_1`` with ``f(x, y) = <w, phi(x, y)>``.
@@ -91,6 +81,8 @@ class CRF(KernelEstimator):
     ----------
     classes_, coef_, objective_, l2_, fit_seconds_
         Labels, all weights (``transitions_`` and ``intercept_`` are blocks of them), value reached, L2 of features.
+    annotation_
+        How much of ``y`` was annotated: parts known, one of several, unknown; samples, and those without any.
     result_, support_, n_support_, dual_coef_
         Certificate (:class:`palmette.solvers.Result`); with a kernel: rows with a coefficient, number, coefficients.
 
@@ -107,31 +99,6 @@ class CRF(KernelEstimator):
     _loss_name = "log"
     usual_tol = 1e-4
     _takes_groups = True
-
-    structure: Structure
-    _: KW_ONLY
-    l2: float | str | None = None
-    C: float | None = None
-    l1: float = 0.0
-    l2_node: float | str | None = None
-    l2_edge: float | str | None = None
-    l2_bias: float | str | None = None
-    regularizer: Decomposition | GroupLasso | Sequence[Decomposition | GroupLasso] | None = None
-    kernel: Kernel | Nystroem | str | Callable[..., Any] | None = None
-    kernel_options: KernelOptions | None = None
-    solver: Solver | str = "auto"
-    tol: float | None = 1e-4
-    max_iter: int | None = None
-    encoding: Encoding | None = None
-    edge_features: str | Sequence[Any] | Callable[..., Any] | None = None
-    fit_intercept: bool | str = "auto"
-    classes: Sequence[Any] | None = None
-    class_weight: Mapping[Any, float] | str | None = None
-    n_jobs: int = -1
-    random_state: Any = 0
-    verbose: int = 0
-    callbacks: Sequence[Callable[..., Any]] | None = None
-    warm_start: bool = False
 
     def _surrogate(self, classes: tuple[Any, ...], partial: bool = False) -> LogLoss | MarginalLogLoss:
         return MarginalLogLoss() if partial else LogLoss()

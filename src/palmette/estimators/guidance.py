@@ -10,10 +10,8 @@ import difflib
 import inspect
 from typing import TYPE_CHECKING, Any
 
+from palmette.contracts.structure import Structure
 from palmette.estimators.settings import SETTINGS, new_place
-
-if TYPE_CHECKING:
-    from palmette.contracts.structure import Structure
 
 _CRFSUITE = "palmette.compat.CRF takes the parameters of sklearn-crfsuite as they are"
 # Parameters of other libraries: the parameter here, and what to write.

@@ -81,7 +81,7 @@ def refuse_settings(model: Any) -> None:
     """Settings that do not go with a map, which makes features of its own."""
     for name, given in (
         ("warm_start", bool(model.warm_start)),
-        ("edge_features", getattr(model, "edge_features", None) is not None),
+        ("edge_features", model.edge_features is not None),
         ("edge_kernel", settings_of(model, "kernel_options").edge_kernel is not None),
         ("states", settings_of(model, "encoding").states not in ("auto", "all")),
     ):

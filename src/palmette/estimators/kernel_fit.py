@@ -19,11 +19,7 @@ from palmette.estimators.kernel_features import refuse_coordinates
 from palmette.estimators.progress import progress
 from palmette.estimators.settings import settings_of
 from palmette.estimators.strengths import own_strength, wanted_tol
-from palmette.estimators.training import (
-    encode_training,
-    layout_weights,
-    seed_of,
-)
+from palmette.estimators.training import encode_training, layout_weights, seed_of
 from palmette.executors.choose import executor_for
 from palmette.kernels import Nystroem, resolve_kernel
 from palmette.kernels.definite import EXACT, check_definite

@@ -2,28 +2,47 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from palmette.contracts.solver import Solver
+from palmette.contracts.structure import Structure
 from palmette.contracts.training import Encoded
 from palmette.estimators.base import StructuredEstimator
 from palmette.estimators.kernel_features import Keep, kept, mapped
 from palmette.estimators.kernel_fit import check_kernel_settings, fit_kernel
+from palmette.estimators.settings import Encoding, KernelOptions
 from palmette.estimators.training import layout_weights
-from palmette.kernels import Nystroem, Precomputed, resolve_kernel
+from palmette.kernels import Kernel, Nystroem, Precomputed, resolve_kernel
 from palmette.kernels.feature_map import KernelValues
 from palmette.objectives.kernel_scorer import KernelScorer
+from palmette.regularizers import Decomposition, GroupLasso
 from palmette.solvers.kernel_frank_wolfe import KernelFrankWolfe
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class KernelEstimator(StructuredEstimator):
-    """A learner that may have a ``kernel``."""
+    """A learner that may have a ``kernel``, with the parameters that all learners share."""
 
     functions = ("kernel",)  # parameters that may be functions
-    kernel: Any
     usual_share = 0.1  # of the spread of array columns: the L2 penalty where none is given
+
+    regularizer: Decomposition | GroupLasso | Sequence[Decomposition | GroupLasso] | None = None
+    kernel: Kernel | Nystroem | str | Callable[..., Any] | None = None
+    kernel_options: KernelOptions | None = None
+    solver: Solver | str = "auto"
+    tol: float | None = 1e-4
+    max_iter: int | None = None
+    encoding: Encoding | None = None
+    n_jobs: int = -1
+    random_state: Any = 0
+    verbose: int = 0
+    callbacks: Sequence[Callable[..., Any]] | None = None
+    warm_start: bool = False
 
     @property
     def support_(self) -> Any:
@@ -90,3 +109,14 @@ class KernelEstimator(StructuredEstimator):
                 "the model has weights, not support rows: it was fitted without a kernel, or with Nystroem"
             )
         return self.scorer_
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class LabelEstimator(KernelEstimator):
+    """A learner whose outputs are made of labels."""
+
+    structure: Structure = field(kw_only=False)
+    edge_features: str | Sequence[Any] | Callable[..., Any] | None = None
+    fit_intercept: bool | str = "auto"
+    classes: Sequence[Any] | None = None
+    class_weight: Mapping[Any, float] | str | None = None

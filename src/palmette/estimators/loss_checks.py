@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from palmette.contracts.problem import SampledProblem
 from palmette.contracts.structure import can
-
-if TYPE_CHECKING:
-    from palmette.contracts.problem import SampledProblem
 
 FEW = 100  # samples on which a loss from elsewhere is tried
 

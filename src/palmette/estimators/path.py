@@ -56,9 +56,9 @@ class Path:
         """Whether all penalties do equally well, so that the scores do not tell which one to choose."""
         return bool(np.ptp(self.means) == 0.0)
 
-    def setting(self, place: int | None = None) -> dict[str, Any]:
-        """The parameter ``l2`` of a learner, at the best place or another one."""
-        return _setting(self.values[self.best if place is None else place], self.multiples)
+    def setting(self) -> dict[str, Any]:
+        """The parameter ``l2`` of a learner, at the best place."""
+        return _setting(self.values[self.best], self.multiples)
 
     def note_on(self, fitted: Any) -> None:
         """Tell a learner that was fitted with the best penalty how it was found."""
@@ -96,13 +96,14 @@ def penalty_path(
     Returns
     -------
     Path
+        A ``KeyboardInterrupt`` has what was found before as its attribute ``path``, if that is any penalty.
     """
     from palmette.metrics import get_scorer
 
     scorer = None if scoring is None else get_scorer(scoring)
     tol = max(wanted_tol(learner), SEARCH_TOL) if search_tol is None else search_tol
     # A kernel has no weights to go on from.
-    warm = {} if getattr(learner, "kernel", None) is not None else {"warm_start": True}
+    warm = {} if learner.kernel is not None else {"warm_start": True}
     model = copy_for_folds(learner, verbose=0, tol=tol, **warm)
     given, multiples = ([], True) if l2s is None else penalties_given(l2s)
     found: dict[float, np.ndarray] = {}
@@ -119,22 +120,31 @@ def penalty_path(
             )
         return float(_mean(row))
 
-    with placed_folds(model, folds) as scores:
-        if l2s is None:
-            _walk(mean_at)
-        else:
-            for value in given:
-                mean_at(value)
-    values = sorted(found, reverse=True)
-    path = Path(np.array(values), np.array([found[value] for value in values]), multiples)
-    if len(values) > 1 and path.is_flat:
+    try:
+        with placed_folds(model, folds) as scores:
+            if l2s is None:
+                _walk(mean_at)
+            else:
+                for value in given:
+                    mean_at(value)
+    except KeyboardInterrupt as stop:
+        if found:
+            stop.path = _path(found, multiples)  # type: ignore[attr-defined]
+        raise
+    path = _path(found, multiples)
+    if len(found) > 1 and path.is_flat:
         warn_caller(
-            f"{type(learner).__name__}: the held-out score is {path.means[0]:.6g} with each of {len(values)} penalties "
+            f"{type(learner).__name__}: the held-out score is {path.means[0]:.6g} with each of {len(found)} penalties "
             f"and does not show which one is best: l2={path.setting()['l2']} is taken. Give another scoring, or more "
             "samples.",
             UserWarning,
         )
     return path
+
+
+def _path(found: Mapping[float, np.ndarray], multiples: bool) -> Path:
+    values = sorted(found, reverse=True)
+    return Path(np.array(values), np.array([found[value] for value in values]), multiples)
 
 
 def penalties_given(l2s: Any) -> tuple[list[float], bool]:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import KW_ONLY, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
+from palmette.contracts.problem import SampledProblem
+from palmette.contracts.solver import Solver
 from palmette.contracts.training import Encoded
 from palmette.data.sequences import listed
 from palmette.errors import MissingCapability
 from palmette.estimators.base import label_map
 from palmette.estimators.class_weight import class_weighted
-from palmette.estimators.kernel_learner import KernelEstimator
+from palmette.estimators.kernel_learner import LabelEstimator
 from palmette.estimators.progress import progress
 from palmette.estimators.regularizers import regularizers, settle_size, structure_of_pieces
 from palmette.estimators.settings import settings_of
@@ -34,6 +36,7 @@ from palmette.features.encoded import EncodedInputs
 from palmette.loops.stochastic_pass import PassState
 from palmette.objectives.risk import Risk
 from palmette.registry import register
+from palmette.regularizers import Decomposition
 from palmette.regularizers.elastic import ElasticNet
 from palmette.solvers.driver import outcome
 from palmette.solvers.online import PassRun
@@ -42,20 +45,10 @@ from palmette.surrogates.partial import PartialPerceptronLoss
 from palmette.surrogates.perceptron import PerceptronLoss
 from palmette.surrogates.ties import TiedPerceptronLoss
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from palmette.contracts.problem import SampledProblem
-    from palmette.contracts.solver import Solver
-    from palmette.contracts.structure import Structure
-    from palmette.estimators.settings import Encoding, KernelOptions
-    from palmette.kernels import Kernel, Nystroem
-    from palmette.regularizers import Decomposition
-
 
 @register("learner")
-@dataclass(eq=False, repr=False)
-class Perceptron(KernelEstimator):
+@dataclass(eq=False, repr=False, kw_only=True)
+class Perceptron(LabelEstimator):
     """Averaged structured perceptron: fast, without a penalty, supports learning in batches.
 
     For every sample in random order: ``w += phi(x, y) - phi(x, argmax_y' f(x, y'))``. The weights returned are the
@@ -98,24 +91,10 @@ class Perceptron(KernelEstimator):
     _loss_name = "perceptron"
     usual_tol = 0.0
 
-    structure: Structure
-    _: KW_ONLY
     solver: Solver | str = "perceptron"
     regularizer: Decomposition | None = None
-    kernel: Kernel | Nystroem | str | Callable[..., Any] | None = None
-    kernel_options: KernelOptions | None = None
     max_iter: int | None = 10
     tol: float | None = 0.0
-    encoding: Encoding | None = None
-    edge_features: str | Sequence[Any] | Callable[..., Any] | None = None
-    fit_intercept: bool | str = "auto"
-    classes: Sequence[Any] | None = None
-    class_weight: Mapping[Any, float] | str | None = None
-    n_jobs: int = -1
-    random_state: Any = 0
-    verbose: int = 0
-    callbacks: Sequence[Callable[..., Any]] | None = None
-    warm_start: bool = False
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Perceptron:
         """One epoch over a batch, going on from what was learnt before.

@@ -14,7 +14,7 @@ from palmette.features.rows import renumbered
 def prune(model: Any) -> None:
     """Drop the columns of a fitted model whose weights are all 0; in sparse layouts, every weight that is 0."""
     old, w = model.scorer_, model.coef_
-    if getattr(model, "kernel", None) is not None:
+    if model.kernel is not None:
         raise TypeError(f"prune drops weights of features, and kernel={model.kernel!r} has none")
     if not can(old, "used_columns", "restricted"):
         raise TypeError(

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from palmette.contracts.structure import Structure
 from palmette.contracts.training import Encoded
 from palmette.data.ragged import Ragged
 from palmette.errors import MissingCapability
@@ -18,9 +19,6 @@ from palmette.regularizers.group_lasso import GroupLasso
 from palmette.solvers.registry import solver_class
 from palmette.surrogates.perceptron import PerceptronLoss
 
-if TYPE_CHECKING:
-    from palmette.contracts.structure import Structure
-
 TAKES_PIECES = ("stochastic", "perceptron", "proximal")
 TAKES_GROUPS = ("proximal",)
 N_FOLDS = 3
@@ -28,7 +26,7 @@ N_FOLDS = 3
 
 def regularizers(estimator: Any) -> tuple[Decomposition | None, GroupLasso | None]:
     """The parts of ``estimator.regularizer``, checked against the estimator and its structure."""
-    given = getattr(estimator, "regularizer", None)
+    given = estimator.regularizer
     parts = [] if given is None else list(given) if isinstance(given, list | tuple) else [given]
     found: dict[type, Any] = {}
     for part in parts:

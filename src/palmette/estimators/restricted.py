@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from palmette.contracts.structure import Allowed
+from palmette.contracts.structure import Allowed, Structure
 from palmette.data.batch import Batch
 from palmette.errors import InfeasibleError
 from palmette.estimators.training import numbering, without_empty
 from palmette.objectives.risk import ROWS_A_BLOCK
-
-if TYPE_CHECKING:
-    from palmette.contracts.structure import Structure
 
 
 def best_within(model: Any, X: Any, within: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -20,9 +20,8 @@ def advise_scaling(data: Any, result: Any) -> None:
     if result.converged or result.reason in ASKED:
         return
     squares, rows = column_squares(data.samples.batch, data.samples.weight)
-    size = np.sqrt(
-        np.where(squares > 0.0, squares / rows, 1.0)
-    )  # indicators (flags, transitions, intercepts) have 1
+    # indicators (flags, transitions, intercepts) have 1
+    size = np.sqrt(np.where(squares > 0.0, squares / rows, 1.0))
     ratio = max(size.max(initial=1.0), 1.0) / min(size.min(initial=1.0), 1.0)
     if ratio <= UNEQUAL:
         return

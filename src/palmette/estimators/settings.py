@@ -6,17 +6,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sklearn.base import BaseEstimator
 
+from palmette.kernels import Kernel
 from palmette.registry import register
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from palmette.kernels import Kernel
 
 
 @register("settings")
@@ -135,6 +132,8 @@ def new_place(learner: type, parameters: Any, name: str, value: Any) -> str | No
             f"edge_weight={value!r} is gone: l2_edge = l2 / edge_weight says the same, and l2_edge='0.5x' is half of "
             "the usual penalty"
         )
+    if name == "edge_kernel" and "loss_options" not in parameters:
+        return f"edge_kernel is for the hinge: SSVM(kernel=..., kernel_options=KernelOptions(edge_kernel={value!r}))"
     place = PLACES.get(name)
     if place is None or place not in parameters:
         return None

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
-import numpy as np
-
+from palmette.contracts.structure import require
 from palmette.errors import MissingCapability
-from palmette.estimators.kernel_learner import KernelEstimator
-from palmette.estimators.settings import settings_of
-from palmette.estimators.strengths import wanted_tol
-from palmette.kernels import Nystroem
+from palmette.estimators.kernel_learner import LabelEstimator
+from palmette.estimators.settings import LossOptions, settings_of
+from palmette.estimators.strengths import BlockPenalties, wanted_tol
 from palmette.loops import find
 from palmette.losses.base import resolve_loss
 from palmette.losses.rescaling import Rescaling, resolve_rescaling
@@ -26,16 +24,6 @@ from palmette.surrogates.rescaled import RescaledHinge
 from palmette.surrogates.soft_hinge import SoftHinge
 from palmette.surrogates.ties import TieLoss
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from palmette.contracts.solver import Solver
-    from palmette.contracts.structure import Structure
-    from palmette.estimators.settings import Encoding, KernelOptions, LossOptions
-    from palmette.kernels import Kernel
-    from palmette.regularizers import Decomposition, GroupLasso
-
-
 # With few weights the bundle method ends sooner below this tol; with few samples beside it, its results depend on
 # neither their order nor their repetition, and both take no time.
 DUAL_FROM, FEW_SAMPLES = 1e-4, 100
@@ -47,8 +35,8 @@ USUAL_TOL = {"hinge": 1e-2, "soft_hinge": 1e-3, "ramp": 1e-3}
 
 
 @register("learner")
-@dataclass(eq=False, repr=False)
-class SSVM(KernelEstimator):
+@dataclass(eq=False, repr=False, kw_only=True)
+class SSVM(LabelEstimator, BlockPenalties):
     r"""Structured support vector machine (max-margin Markov network on chains).
 
     Minimises ``sum_i max_y [f(x_i, y) + D(y_i, y)] - f(x_i, y_i) + (l2/2)|w|^2 + l1|w|_1``, where ``D`` is the task
@@ -101,36 +89,12 @@ class SSVM(KernelEstimator):
     (True, 'gap')
     """
 
-    _same_samples = False  # whether a warm start is known to see the samples of the last fit
     usual_share = 0.5  # a margin needs a stronger penalty than a likelihood where weights are many
 
-    structure: Structure
-    _: KW_ONLY
-    l2: float | str | None = None
-    C: float | None = None
-    l1: float = 0.0
-    l2_node: float | str | None = None
-    l2_edge: float | str | None = None
-    l2_bias: float | str | None = None
-    regularizer: Decomposition | GroupLasso | Sequence[Decomposition | GroupLasso] | None = None
     loss: str = "hinge"
     loss_options: LossOptions | None = None
     task_loss: Any = "auto"
-    kernel: Kernel | Nystroem | str | Callable[..., Any] | None = None
-    kernel_options: KernelOptions | None = None
-    solver: Solver | str = "auto"
     tol: float | None = None
-    max_iter: int | None = None
-    encoding: Encoding | None = None
-    edge_features: str | Sequence[Any] | Callable[..., Any] | None = None
-    fit_intercept: bool | str = "auto"
-    classes: Sequence[Any] | None = None
-    class_weight: Mapping[Any, float] | str | None = None
-    n_jobs: int = -1
-    random_state: Any = 0
-    verbose: int = 0
-    callbacks: Sequence[Callable[..., Any]] | None = None
-    warm_start: bool = False
 
     @property
     def usual_tol(self) -> float:
@@ -167,6 +131,8 @@ class SSVM(KernelEstimator):
 
     def _surrogate(self, classes: tuple[Any, ...], partial: bool = False) -> Any:
         self._check_loss()
+        if self.loss == "soft_hinge":
+            require(self.structure, SoftHinge.needs, user="loss='soft_hinge'", remedy="Use loss='hinge'.")
         rescaling = self._rescaling()
         if self.loss in PARTIAL:
             return self._bridge(classes, partial)
@@ -179,9 +145,8 @@ class SSVM(KernelEstimator):
         ties = self.structure.ties == "best"
         if not rescaling.is_margin:
             self._check_rescaling(rescaling.name, ties)
-        if (
-            self.loss == "ramp"
-        ):  # with margin rescaling the truth cancels out of it, so that ties do not matter
+        # With margin rescaling the truth cancels out of the ramp loss, so that ties do not matter.
+        if self.loss == "ramp":
             return ramp_loss(task_loss, rescaling)
         if not rescaling.is_margin:
             return RescaledHinge(task_loss, rescaling)
@@ -253,21 +218,3 @@ class SSVM(KernelEstimator):
         """Whether the dual of the multiclass hinge ends before the bundle method does."""
         many = wanted_tol(self) >= DUAL_FROM and problem.n_samples > FEW_SAMPLES
         return (many or len(problem.regularizer.l2) > FEW_WEIGHTS) and suits(problem)
-
-    def _solve(self, solver: Any, problem: Any, start: np.ndarray | None) -> Any:
-        if start is not None and hasattr(
-            solver, "usable"
-        ):  # from weights, and from dual variables if there are any
-            return solver.solve(problem, w0=start, state=solver.usable(problem, self.result_.state))
-        # The dual solver goes on from its own variables, which belong to these very outputs.
-        if start is not None and hasattr(solver, "restart"):
-            if not solver.can_restart(self.result_.state):
-                if self._same_samples:  # along a path "auto" may take another solver than before
-                    return solver.solve(problem)
-                raise MissingCapability(
-                    f"{type(solver).__name__} continues from its dual variables, and this model does not have them (it "
-                    "was loaded, interrupted, or fitted by another solver or with warm_start=False): use "
-                    "solver='bundle', or fit from scratch"
-                )
-            return solver.solve(problem, state=solver.restart(problem, self.result_.state))
-        return solver.solve(problem, w0=start)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
@@ -16,6 +17,24 @@ from palmette.regularizers.elastic import ElasticNet
 ROWS_AT_ONCE = 4096
 _NAMES = {"edge_features": "edge", "edge2": "edge", "factors": "edge"}  # of blocks that share a setting
 _TIMES = re.compile(r"\s*((?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)\s*x\s*")
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class Penalties:
+    """Parameters of learners that have penalties."""
+
+    l2: float | str | None = None
+    C: float | None = None
+    l1: float = 0.0
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class BlockPenalties(Penalties):
+    """Parameters of learners whose weights of features, label pairs and intercepts have penalties of their own."""
+
+    l2_node: float | str | None = None
+    l2_edge: float | str | None = None
+    l2_bias: float | str | None = None
 
 
 def strength(l2: Any, C: Any) -> tuple[float, bool]:
@@ -76,9 +95,8 @@ def penalties(estimator: Any, scorer: Any, data: Encoded) -> ElasticNet:
     for block, place in scorer.blocks.items():
         times, multiple = wanted[block]
         l2[place] = found[block] = times * usual.get(block, 1.0) if multiple else times
-    l1 = np.broadcast_to(
-        checked_strength("l1", estimator.l1), scorer.n_params
-    )  # a view: there may be millions
+    # a view: there may be millions
+    l1 = np.broadcast_to(checked_strength("l1", estimator.l1), scorer.n_params)
     estimator.l2_ = found["node"]
     return ElasticNet(l2, l1)
 

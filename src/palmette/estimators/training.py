@@ -229,18 +229,14 @@ def layout_weights(estimator: Any, data: Encoded, intercept: bool | None = None)
     Where several codes are possible, the weights of all of them exist; parts that are unknown ask for none.
     """
     encoding = settings_of(estimator, "encoding")
-    options = WeightOptions(
-        encoding.states,
-        encoding.transitions,
-        estimator.fit_intercept if intercept is None else intercept,
-        getattr(estimator, "edge_features", None),
-    )
+    bias = estimator.fit_intercept if intercept is None else intercept
+    options = WeightOptions(encoding.states, encoding.transitions, bias, estimator.edge_features)
     if data.samples.annotation is None:
         return data.structure.make_scorer(data, options)
     scorer = None
     for codes in data.samples.annotation.readings():
         own = replace(data, samples=data.samples._replace(codes=codes))
-        found = data.structure.make_scorer(own, options)
+        found: Any = data.structure.make_scorer(own, options)
         scorer = found if scorer is None else found.joined(scorer)
     return scorer
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import inspect
 from typing import Any, ClassVar
 
+from palmette.errors import warn_caller
 from palmette.estimators.base import StructuredEstimator
 from palmette.estimators.crf import CRF
 from palmette.estimators.folds import copy_for_folds, cut_folds, splits_of
-from palmette.estimators.path import penalties_given, penalty_path, refuse_gram
+from palmette.estimators.path import Path, penalties_given, penalty_path, refuse_gram
 from palmette.estimators.ssvm import SSVM
 from palmette.estimators.training import (
     check_outputs,
@@ -56,6 +57,9 @@ class Tuned(StructuredEstimator):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Any:
         """Choose the penalty by cross-validation, then learn from all samples with it.
 
+        Ctrl-C ends the search: the model is learnt with the best penalty so far, and then ``KeyboardInterrupt`` is
+        raised again. Another Ctrl-C ends that, too, with the best weights so far.
+
         Parameters
         ----------
         X, y, sample_weight
@@ -80,7 +84,7 @@ class Tuned(StructuredEstimator):
         weight = None if sample_weight is None else checked_weights(sample_weight, len(X))
         splits = splits_of(self.cv, y, groups, items=layout == "items", random_state=self.random_state)
         search = {"l2s": self.l2s, "scoring": self.scoring, "search_tol": self.search_tol}
-        path = penalty_path(plain, cut_folds(X, y, weight, splits), **search)
+        path, stop = self._search(plain, cut_folds(X, y, weight, splits), **search)
         try:
             plain.set_params(callbacks=self.callbacks, **path.setting()).fit(X, y, sample_weight)
         finally:
@@ -88,7 +92,25 @@ class Tuned(StructuredEstimator):
                 path.note_on(plain)
                 self._take_over(plain)
                 self._note_features(given, reset=True)
+        if stop is not None:
+            raise stop
         return self
+
+    def _search(self, plain: Any, folds: Any, **search: Any) -> tuple[Path, KeyboardInterrupt | None]:
+        """The path of penalties; with the interrupt that ended it early, to be raised again once a model is learnt."""
+        try:
+            return penalty_path(plain, folds, **search), None
+        except KeyboardInterrupt as stop:
+            path = getattr(stop, "path", None)
+            if path is None:  # before the first penalty
+                raise
+            warn_caller(
+                f"{type(self).__name__}: the search was interrupted after {len(path.values)} penalties. The model is "
+                f"learnt from all samples with the best of them, l2={path.setting()['l2']}; interrupt again to end "
+                "that, too",
+                UserWarning,
+            )
+            return path, stop
 
     def _take_over(self, plain: Any) -> None:
         """What the plain learner has learnt, in place of what was learnt before."""

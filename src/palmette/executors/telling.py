@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sized
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from palmette.contracts.executor import Executor, ShardFunction, State
-
-if TYPE_CHECKING:
-    from palmette.contracts.structure import Structure
+from palmette.contracts.structure import Structure
 
 
 def run_telling(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -78,21 +78,15 @@ def answer(
     if not small.feasible:
         return Answer(task, -np.inf, -np.inf, True, "propagation", None, None, time.perf_counter() - begin)
     elimination(small.graph.topology, THOROUGH)  # one question only: a good order is worth a search
-    limits: dict[str, Any] = {"memory_limit": memory_limit}
     if task == "map":
-        best = maximise(small.graph, method, time_limit=time_limit, **limits)
+        best = maximise(small.graph, method, memory_limit=memory_limit, time_limit=time_limit)
         return _maximum(small, best, begin)
     if method in ("auto", "junction_tree") and task == "pr":
         log_z = JunctionTree.of(small.graph.topology, memory_limit).log_partition(small.graph)
         value = small.constant + log_z
         return Answer(task, value, value, True, "junction_tree", None, None, time.perf_counter() - begin)
-    return _sum(task, small, _summarise(small.graph, method, **limits), begin)
-
-
-def _summarise(graph: FactorGraph, method: str, *, memory_limit: float | None) -> Sum:
-    if method in ("auto", "junction_tree"):
-        return JunctionTree.of(graph.topology, memory_limit).sum(graph)
-    return summarise(graph, method, memory_limit=memory_limit)
+    method = "junction_tree" if method == "auto" else method  # nothing else is exact
+    return _sum(task, small, summarise(small.graph, method, memory_limit=memory_limit), begin)
 
 
 def _maximum(small: Reduction, best: Maximum, begin: float) -> Answer:

@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from palmette.inference.factor_graph import FactorGraph, Topology
 from palmette.inference.results import Maximum
-from palmette.inference.reweighted import Slots, start_messages
+from palmette.inference.slots import Slots, start_messages
 
 # value and bound closer than this are the same number, computed in two ways
 MEETS = 1e-9
+
+
+class MaxRun(NamedTuple):
+    """Potentials, messages, and room for one factor: codes, shares of its variables and a message."""
+
+    unary: np.ndarray
+    values: np.ndarray
+    start: np.ndarray
+    messages: np.ndarray
+    codes: np.ndarray
+    shares: np.ndarray
+    out: np.ndarray
 
 
 def bounded_max(
@@ -64,43 +78,18 @@ def run_sequential(
 
     topology = graph.topology
     slots = Slots.of(topology)
-    messages = start_messages(slots, messages)
+    arity, states = slots.widest
+    room = np.zeros(arity, np.int64), np.empty(arity * states), np.empty(states)
+    run = MaxRun(*graph.arrays, start_messages(slots, messages), *room)
     part = _parts(topology, slots)
-    position = np.empty(topology.n_vars, np.int64)
-    position[slots.order] = np.arange(topology.n_vars)
-    values = np.ascontiguousarray(graph.values, np.float64)
+    given = np.ones(topology.n_vars) if plain else part
     codes = np.zeros(topology.n_vars, np.int64)
-    bound = 0.0
-    exact = True
+    bound, exact = 0.0, True
     # Components are independent: their bounds add up, and the whole is exact if value and bound meet in each.
     for p in range(slots.n_parts):
         report = np.empty(3)
-        bounded_max_part(
-            slots.order[slots.part_ptr[p] : slots.part_ptr[p + 1]],
-            position,
-            slots.forward,
-            slots.backward,
-            np.ones(topology.n_vars) if plain else part,
-            part,
-            topology.cards,
-            topology.scope_ptr,
-            topology.scope,
-            values,
-            graph.start,
-            graph.unary,
-            topology.unary_ptr,
-            slots.var_ptr,
-            slots.var_slot,
-            slots.slot_factor,
-            slots.msg_ptr,
-            messages,
-            slots.widest,
-            tol,
-            stall,
-            max_iter,
-            codes,
-            report,
-        )
+        variables = slots.order[slots.part_ptr[p] : slots.part_ptr[p + 1]]
+        bounded_max_part(slots, run, variables, given, part, tol, stall, max_iter, codes, report)
         bound += float(report[1])
         exact = exact and bool(meets(report[0], report[1]))
     return codes.astype(np.int32), bound, exact

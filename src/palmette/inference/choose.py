@@ -17,7 +17,8 @@ from palmette.inference.integer_program import integer_program
 from palmette.inference.junction_tree import JunctionTree
 from palmette.inference.loopy import loopy_max, loopy_sum
 from palmette.inference.results import Maximum, Sum
-from palmette.inference.reweighted import is_forest, reweighted_sum
+from palmette.inference.reweighted import reweighted_sum
+from palmette.inference.slots import is_forest
 
 MAXIMA = ("auto", "junction_tree", "graph_cut", "bounded", "loopy", "integer_program")
 _SECONDS_PER_STATE = 3e-9  # of a junction tree, maximising

@@ -163,6 +163,15 @@ class FactorGraph:
             return self.values
         return self.values[np.repeat(self.start - ptr[:-1], sizes) + np.arange(ptr[-1])]
 
+    @property
+    def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """``unary``, ``values`` and ``start`` as kernels take them."""
+        return (
+            np.ascontiguousarray(self.unary, np.float64),
+            np.ascontiguousarray(self.values, np.float64),
+            np.ascontiguousarray(self.start, np.int64),
+        )
+
     def table(self, f: int) -> np.ndarray:
         """The table of factor f, one axis per variable of its scope."""
         size = int(self.topology.table_sizes[f])

@@ -149,11 +149,7 @@ class JunctionTree:
     def _given(self, graph: FactorGraph) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         if graph.topology is not self.topology:
             raise ValueError("this tree was built for another topology: use JunctionTree.of(graph.topology)")
-        return (
-            np.ascontiguousarray(graph.unary, np.float64),
-            np.ascontiguousarray(graph.values, np.float64),
-            np.ascontiguousarray(graph.start, np.int64),
-        )
+        return graph.arrays
 
 
 def _bytes_needed(topology: Topology) -> float:
@@ -181,36 +177,22 @@ def _build(topology: Topology) -> JunctionTree:
 
     found, cards = elimination(topology), topology.cards
     clique_of, top = cliques_of(found.order, found.ptr, found.rest, cards, _MAX_RESIDUAL)
-    axis_ptr, axes, n_shared, parent = axes_of(found.order, found.ptr, found.rest, cards, clique_of, top)
-    src_ptr, kind, number, stride_ptr, strides = sources_of(
+    shape = axes_of(found.order, found.ptr, found.rest, cards, clique_of, top)
+    axis_ptr, axes, n_shared, parent = shape
+    sources = sources_of(
         found.order, topology.scope_ptr, topology.scope, cards, clique_of, parent, axis_ptr, axes, n_shared
     )
+    src_ptr, _, _, stride_ptr, strides = sources
     for max_block in (_MAX_BLOCK, _SMALL_BLOCK):
-        n_outer, block, residual, message = blocks_of(axis_ptr, axes, n_shared, cards, max_block)
+        *blocks, message = blocks_of(axis_ptr, axes, n_shared, cards, max_block)
+        n_outer, block, _ = blocks
         map_ptr = map_sizes(axis_ptr, n_outer, block, src_ptr, stride_ptr, strides)
         if map_ptr[-1] <= _MAX_MAPS:
             break
     maps = maps_of(axis_ptr, axes, n_outer, block, cards, src_ptr, stride_ptr, strides, map_ptr)
     message_ptr = np.concatenate([[0], np.cumsum(message)]).astype(np.int64)
-    tree = Tree(
-        cards,
-        topology.unary_ptr,
-        axis_ptr,
-        axes,
-        n_shared,
-        parent,
-        n_outer,
-        block,
-        residual,
-        message_ptr,
-        src_ptr,
-        kind,
-        number,
-        stride_ptr,
-        strides,
-        map_ptr,
-        maps,
-    )
+    parts = (cards, topology.unary_ptr, *shape, *blocks, message_ptr, *sources, map_ptr, maps)
+    tree = Tree(*parts)
     return JunctionTree(topology, tree, found.log2_size, 16 * int(message_ptr[-1]) + maps.nbytes)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from palmette.inference.bounded_max import meets, run_sequential
 from palmette.inference.factor_graph import FactorGraph
 from palmette.inference.results import Maximum, Sum
-from palmette.inference.reweighted import Slots, is_forest, start_messages
+from palmette.inference.slots import Slots, SumRun, is_forest
 
 
 def loopy_sum(
@@ -33,68 +33,17 @@ def loopy_sum(
     True
     """
     from palmette._kernels.loopy_sum import loopy_parts
-    from palmette._kernels.reweighted_messages import exponentiate
 
     if not 0 <= damping < 1:
         raise ValueError(f"damping is {damping}, expected 0 <= damping < 1")
     topology = graph.topology
-    slots = Slots.of(topology)
-    messages = start_messages(slots, messages)
-    ones, table_ptr = np.ones(topology.n_factors), topology.table_ptr
-    table, top, narrow = (
-        np.empty(table_ptr[-1]),
-        np.empty(topology.n_factors),
-        np.empty(topology.n_factors, bool),
-    )
-    values, start = (
-        np.ascontiguousarray(graph.values, np.float64),
-        np.ascontiguousarray(graph.start, np.int64),
-    )
-    exponentiate(topology.scope_ptr, table_ptr, values, start, ones, table, top, narrow)
-    unary = np.ascontiguousarray(graph.unary, np.float64)
-    mu_unary, mu_factor = np.zeros(len(unary)), np.zeros(table_ptr[-1])
+    slots, run = Slots.of(topology), SumRun.of(graph, messages, np.ones(topology.n_factors))
     log_z, change = np.zeros(slots.n_parts), np.full(slots.n_parts, np.inf)
-    with np.errstate(over="ignore"):
-        inverse = np.exp(-messages)
-    loopy_parts(
-        slots.order,
-        slots.part_ptr,
-        slots.forward,
-        slots.backward,
-        damping,
-        ones,
-        topology.cards,
-        topology.scope_ptr,
-        topology.scope,
-        values,
-        start,
-        ones,
-        table_ptr,
-        table,
-        top,
-        narrow,
-        unary,
-        topology.unary_ptr,
-        slots.var_ptr,
-        slots.var_slot,
-        slots.slot_factor,
-        slots.msg_ptr,
-        messages,
-        inverse,
-        np.empty(len(unary)),
-        np.empty(len(unary)),
-        slots.widest,
-        tol,
-        max_iter,
-        mu_unary,
-        mu_factor,
-        log_z,
-        change,
-    )
+    loopy_parts(slots, run, damping, tol, max_iter, log_z, change)
     converged = bool(np.all(change <= tol))
     exact = converged and is_forest(topology)
     total = float(log_z.sum())
-    return Sum(total, total if exact else np.inf, mu_unary, mu_factor, exact, "bethe", converged)
+    return Sum(total, total if exact else np.inf, run.mu_unary, run.mu_factor, exact, "bethe", converged)
 
 
 def loopy_max(graph: FactorGraph, *, max_iter: int = 100) -> Maximum:

@@ -76,8 +76,7 @@ def reduced(graph: FactorGraph) -> Reduction:
 
     topology = graph.topology
     ptr = topology.unary_ptr
-    given = np.ascontiguousarray(graph.unary, np.float64), np.ascontiguousarray(graph.values, np.float64)
-    allowed = support(topology.cards, ptr, topology.scope_ptr, topology.scope, *given, graph.start)
+    allowed = support(topology.cards, ptr, topology.scope_ptr, topology.scope, *graph.arrays)
     states = [np.flatnonzero(allowed[ptr[i] : ptr[i + 1]]) for i in range(topology.n_vars)]
     fixed = np.array([s[0] if len(s) else 0 for s in states], np.int32)
     if any(len(s) == 0 for s in states):

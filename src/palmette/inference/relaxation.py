@@ -10,7 +10,8 @@ from scipy import sparse
 from palmette.inference.bounded_max import bounded_max
 from palmette.inference.factor_graph import FactorGraph, Topology, entries
 from palmette.inference.results import Relaxation
-from palmette.inference.reweighted import Entropy, Slots, reweighted_parts, start_messages
+from palmette.inference.reweighted import Entropy, reweighted_parts
+from palmette.inference.slots import Slots, start_messages
 
 # Each temperature is this much below the one before, and gets so many sweeps at most.
 _COOLING, _SWEEPS = 0.6, 100

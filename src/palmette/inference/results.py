@@ -31,9 +31,7 @@ class Sum(NamedTuple):
     log_z: float
     bound: float
     unary: np.ndarray  # (sum of cards,): marginals of the variables, as FactorGraph.unary
-    factor: (
-        np.ndarray
-    )  # (sum of table sizes,): marginals of the factors, one table each, see Topology.table_ptr
+    factor: np.ndarray  # (sum of table sizes,): those of the factors, one table each, see Topology.table_ptr
     exact: bool
     method: str
     converged: bool = True

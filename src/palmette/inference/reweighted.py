@@ -8,79 +8,11 @@ import numpy as np
 
 from palmette.inference.factor_graph import FactorGraph, Topology
 from palmette.inference.results import Sum
+from palmette.inference.slots import Slots, SumRun, is_forest
 
 # Steps a component may spend on search orders; above it not every variable is a root, which only costs tightness.
 _EFFORT = 20_000_000
 LARGEST = 1e100  # size of potentials
-
-
-@dataclass(frozen=True, eq=False)
-class Slots:
-    """A topology as kernels read it. A slot is a place in ``scope``: a variable of a factor.
-
-    ``order[part_ptr[p]:part_ptr[p + 1]]`` are the variables of component p, in the order of its sweeps; ``forward``
-    and ``backward`` say which messages have something new to hear in each direction.
-    """
-
-    slot_factor: np.ndarray
-    var_ptr: np.ndarray
-    var_slot: np.ndarray
-    msg_ptr: np.ndarray
-    order: np.ndarray
-    part_ptr: np.ndarray
-    forward: np.ndarray
-    backward: np.ndarray
-    widest: np.ndarray  # most variables of a factor, most states of a variable
-
-    @classmethod
-    def of(cls, topology: Topology) -> Slots:
-        """Computed once for each topology."""
-        if "slots" not in topology.memory:
-            topology.memory["slots"] = cls._build(topology)
-        return topology.memory["slots"]
-
-    @classmethod
-    def _build(cls, topology: Topology) -> Slots:
-        from palmette._kernels.reweighted_plan import components
-
-        slot_factor = np.repeat(np.arange(topology.n_factors), topology.arity)
-        var_slot = np.argsort(topology.scope, kind="stable").astype(np.int64)
-        counts = np.bincount(topology.scope, minlength=topology.n_vars)
-        var_ptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-        msg_ptr = np.concatenate([[0], np.cumsum(topology.cards[topology.scope])]).astype(np.int64)
-        order, part_ptr = np.empty(topology.n_vars, np.int64), np.empty(topology.n_vars + 1, np.int64)
-        n_parts = components(
-            topology.scope_ptr, topology.scope, var_ptr, var_slot, slot_factor, order, part_ptr
-        )
-        position = np.empty(topology.n_vars, np.int64)
-        position[order] = np.arange(topology.n_vars)
-        forward = backward = np.zeros(0, bool)
-        if topology.n_factors:
-            at = position[topology.scope]
-            forward = at > np.minimum.reduceat(at, topology.scope_ptr[:-1])[slot_factor]
-            backward = at < np.maximum.reduceat(at, topology.scope_ptr[:-1])[slot_factor]
-        widest = np.array([topology.arity.max(initial=1), topology.cards.max(initial=1)], np.int64)
-        return cls(
-            slot_factor,
-            var_ptr,
-            var_slot,
-            msg_ptr,
-            order,
-            part_ptr[: n_parts + 1].copy(),
-            forward,
-            backward,
-            widest,
-        )
-
-    @property
-    def n_parts(self) -> int:
-        """Number of connected components."""
-        return len(self.part_ptr) - 1
-
-    @property
-    def n_messages(self) -> int:
-        """Length of an array of messages."""
-        return int(self.msg_ptr[-1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,19 +43,7 @@ class Entropy:
 
             slots = Slots.of(topology)
             share, own = np.empty(len(topology.scope)), np.empty(topology.n_vars)
-            shares(
-                slots.order,
-                slots.part_ptr,
-                slots.n_parts,
-                _EFFORT,
-                topology.scope_ptr,
-                topology.scope,
-                slots.var_ptr,
-                slots.var_slot,
-                slots.slot_factor,
-                share,
-                own,
-            )
+            shares(slots, _EFFORT, share, own)
             rho = np.bincount(slots.slot_factor, share, topology.n_factors)
             topology.memory["entropy"] = cls(share, own, rho)
         return topology.memory["entropy"]
@@ -208,7 +128,6 @@ def reweighted_parts(
 ) -> PartSums:
     """As ``reweighted_sum``, component by component: a batch of graphs is one graph of many components."""
     from palmette._kernels import reweighted_sum as kernels
-    from palmette._kernels.reweighted_messages import exponentiate
 
     if not temperature > 0:
         raise ValueError(f"temperature is {temperature}, expected a number above 0")
@@ -217,97 +136,21 @@ def reweighted_parts(
         raise ValueError(f"a potential is {largest:.3g} in size; reweighted sums take up to {LARGEST:g}")
     topology = graph.topology
     slots, entropy = Slots.of(topology), Entropy.of(topology)
-    messages = start_messages(slots, messages)
-    rho, table_ptr = entropy.rho, topology.table_ptr
-    scale = 1.0 / (rho * temperature)
-    table, top, narrow = (
-        np.empty(table_ptr[-1]),
-        np.empty(topology.n_factors),
-        np.empty(topology.n_factors, bool),
-    )
-    values = np.ascontiguousarray(graph.values, np.float64)
-    start = np.ascontiguousarray(graph.start, np.int64)
-    exponentiate(topology.scope_ptr, table_ptr, values, start, scale, table, top, narrow)
-    unary = graph.unary / temperature
-    log_b, b = np.empty(len(unary)), np.empty(len(unary))
-    mu_unary, mu_factor = np.zeros(len(unary)), np.zeros(table_ptr[-1])
+    run = SumRun.of(graph, messages, entropy.rho, temperature)
     upper, lower = np.empty(slots.n_parts), np.empty(slots.n_parts)
     sweeps = np.zeros(slots.n_parts, np.int64)
-    with np.errstate(over="ignore"):  # messages that leave the range of a double go through logarithms
-        inverse = np.exp(-messages)
     kernels.reweighted_parts(
-        0,
-        slots.n_parts,
-        slots.order,
-        slots.part_ptr,
-        slots.forward,
-        slots.backward,
-        entropy.share,
-        entropy.own,
-        rho,
-        topology.cards,
-        topology.scope_ptr,
-        topology.scope,
-        values,
-        start,
-        scale,
-        table_ptr,
-        table,
-        top,
-        narrow,
-        unary,
-        topology.unary_ptr,
-        slots.var_ptr,
-        slots.var_slot,
-        slots.slot_factor,
-        slots.msg_ptr,
-        messages,
-        inverse,
-        log_b,
-        b,
-        slots.widest,
-        1.0 / temperature,
-        tol,
-        max_iter,
-        mu_unary,
-        mu_factor,
-        upper,
-        lower,
-        sweeps,
+        slots, run, entropy.share, entropy.own, 1.0 / temperature, tol, max_iter, upper, lower, sweeps
     )
     with np.errstate(invalid="ignore"):
         converged = (upper - lower <= tol * np.maximum(1.0, abs(upper))) | (upper == -np.inf)
-    return PartSums(upper * temperature, lower * temperature, converged, sweeps, mu_unary, mu_factor)
+    return PartSums(upper * temperature, lower * temperature, converged, sweeps, run.mu_unary, run.mu_factor)
 
 
 def _largest(values: np.ndarray) -> float:
     """The largest absolute value that is finite."""
     with np.errstate(invalid="ignore"):
         return float(np.max(abs(values), where=values > -np.inf, initial=0.0))
-
-
-def is_forest(topology: Topology) -> bool:
-    """Whether variables and factors have no loop, so that messages are exact."""
-    slots = Slots.of(topology)
-    return topology.n_vars + topology.n_factors - len(topology.scope) == slots.n_parts
-
-
-def start_messages(slots: Slots, messages: np.ndarray | None) -> np.ndarray:
-    """Messages to begin with: those given, checked, or zeros."""
-    if messages is None:
-        return np.zeros(slots.n_messages)
-    if (
-        messages.shape != (slots.n_messages,)
-        or messages.dtype != np.float64
-        or not messages.flags.c_contiguous
-    ):
-        raise ValueError(
-            f"messages has shape {messages.shape} and type {messages.dtype}, expected contiguous float64 "
-            f"({slots.n_messages},), see n_messages(topology)"
-        )
-    # what a former graph forbade may be allowed now
-    messages[~np.isfinite(messages)] = 0.0
-    return messages
 
 
 def _minus_p_log_p(p: np.ndarray) -> np.ndarray:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from palmette.inference.factor_graph import FactorGraph, Topology
 
@@ -52,13 +53,7 @@ def at_most_one(
     >>> [at_most_one([0, 1], 1, [2, 2]).score(np.array(y)) for y in ([0, 0], [0, 1], [1, 1])]
     [0.0, 0.0, -inf]
     """
-    step = []
-    for card in _cards(variables, cards):
-        table = np.tile(np.arange(3)[:, None], (1, card))
-        if label < card:
-            table[:, label] = [1, 2, 2]
-        step.append(table)
-    return Automaton(tuple(variables), tuple(step), np.array([0.0, 0.0, score]))
+    return _counting(variables, label, cards, [0, 1, 2], [1, 2, 2], [0.0, 0.0, score])
 
 
 def parity(
@@ -69,13 +64,7 @@ def parity(
     >>> [parity([0, 1], 1, [2, 2]).score(np.array(y)) for y in ([0, 0], [0, 1], [1, 1])]
     [0.0, -inf, 0.0]
     """
-    step = []
-    for card in _cards(variables, cards):
-        table = np.tile(np.arange(2)[:, None], (1, card))
-        if label < card:
-            table[:, label] = [1, 0]
-        step.append(table)
-    return Automaton(tuple(variables), tuple(step), np.array([even, odd]))
+    return _counting(variables, label, cards, [0, 1], [1, 0], [even, odd])
 
 
 def potts(
@@ -111,14 +100,9 @@ def robust_potts(
     """
     if not (slope > 0 and most >= 0):
         raise ValueError(f"robust_potts needs slope > 0 and most >= 0, got slope={slope}, most={most}")
-    last = min(len(variables), int(np.ceil(most / slope)))
-    step = []
-    for card in _cards(variables, cards):
-        table = np.tile(np.minimum(np.arange(last + 1) + 1, last)[:, None], (1, card))
-        if label < card:
-            table[:, label] = np.arange(last + 1)
-        step.append(table)
-    return Automaton(tuple(variables), tuple(step), np.maximum(-most, 0.0 - slope * np.arange(last + 1.0)))
+    count = np.arange(min(len(variables), int(np.ceil(most / slope))) + 1)
+    final = np.maximum(-most, 0.0 - slope * count)
+    return _counting(variables, label, cards, np.minimum(count + 1, count[-1]), count, final)
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,6 +167,24 @@ def extend(graph: FactorGraph, automata: Sequence[Automaton]) -> Extension:
     start = np.concatenate([graph.start, len(graph.values) + more.table_ptr[:-1]]).astype(np.int64)
     extended = FactorGraph(whole, np.concatenate([graph.unary, extra]), values, start)
     return Extension(extended, topology.n_vars, len(graph.unary), int(topology.table_ptr[-1]))
+
+
+def _counting(
+    variables: Sequence[int],
+    label: int,
+    cards: Sequence[int],
+    other: ArrayLike,
+    own: ArrayLike,
+    final: ArrayLike,
+) -> Automaton:
+    """The automaton whose state s becomes ``own[s]`` at the label and ``other[s]`` at the others."""
+    steps = []
+    for card in _cards(variables, cards):
+        table = np.tile(np.asarray(other)[:, None], (1, card))
+        if label < card:
+            table[:, label] = own
+        steps.append(table)
+    return Automaton(tuple(variables), tuple(steps), np.asarray(final, float))
 
 
 def _cards(variables: Sequence[int], cards: Sequence[int]) -> list[int]:

@@ -90,8 +90,28 @@ class Linear(ProductKernel):
         return inner
 
 
+class ScaledKernel(ProductKernel):
+    """A kernel of products with a factor ``gamma``, a positive number or "scale"."""
+
+    gamma: Any
+
+    def check(self) -> None:
+        """Refuse settings that make no sense."""
+        super().check()
+        gamma = self.gamma
+        number = isinstance(gamma, Real) and not isinstance(gamma, bool) and 0.0 < float(gamma) < np.inf
+        if not number and not (isinstance(gamma, str) and gamma == "scale"):
+            name = type(self).__name__
+            raise ValueError(f"{name}: gamma must be 'scale' or a positive number, got {gamma!r}")
+
+    def bind(self, rows: Rows) -> Self:
+        """The same kernel with ``gamma`` as a number."""
+        self.check()
+        return clone(self).set_params(gamma=number_of(self.gamma, rows))
+
+
 @register("kernel")
-class Polynomial(ProductKernel):
+class Polynomial(ScaledKernel):
     """``K(x, y) = (gamma <x, y> + coef0)^degree``, as scikit-learn's ``polynomial_kernel``.
 
     Parameters
@@ -127,12 +147,6 @@ class Polynomial(ProductKernel):
             raise ValueError(f"Polynomial: degree must be an integer of at least 1, got {self.degree!r}")
         if not isinstance(self.coef0, Real) or not np.isfinite(float(self.coef0)):
             raise ValueError(f"Polynomial: coef0 must be a finite number, got {self.coef0!r}")
-        check_gamma(self)
-
-    def bind(self, rows: Rows) -> Self:
-        """The same kernel with ``gamma`` as a number."""
-        self.check()
-        return clone(self).set_params(gamma=number_of(self.gamma, rows))
 
     @property
     def surely_definite(self) -> bool:
@@ -155,7 +169,7 @@ class Polynomial(ProductKernel):
 
 
 @register("kernel")
-class RBF(ProductKernel):
+class RBF(ScaledKernel):
     """``K(x, y) = exp(-gamma |x - y|^2)``, as scikit-learn's ``rbf_kernel``.
 
     Parameters
@@ -174,16 +188,6 @@ class RBF(ProductKernel):
     def __init__(self, gamma: Any = "scale", normalize: bool = False) -> None:
         self.gamma = gamma
         self.normalize = normalize
-
-    def check(self) -> None:
-        """Refuse settings that make no sense."""
-        super().check()
-        check_gamma(self)
-
-    def bind(self, rows: Rows) -> Self:
-        """The same kernel with ``gamma`` as a number."""
-        self.check()
-        return clone(self).set_params(gamma=number_of(self.gamma, rows))
 
     @property
     def surely_definite(self) -> bool:
@@ -209,16 +213,6 @@ class RBF(ProductKernel):
         np.minimum(inner, 0.0, out=inner)
         inner *= inner.dtype.type(self.gamma)
         return np.exp(inner, out=inner)
-
-
-def check_gamma(kernel: Any) -> None:
-    """Refuse a gamma that is not a positive number and not "scale"."""
-    gamma, name = kernel.gamma, type(kernel).__name__
-    if isinstance(gamma, str):
-        if gamma != "scale":
-            raise ValueError(f"{name}: gamma must be 'scale' or a positive number, got {gamma!r}")
-    elif not (isinstance(gamma, Real) and 0.0 < float(gamma) < np.inf) or isinstance(gamma, bool):
-        raise ValueError(f"{name}: gamma must be 'scale' or a positive number, got {gamma!r}")
 
 
 def number_of(gamma: Any, rows: Rows) -> float:

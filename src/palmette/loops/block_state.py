@@ -30,12 +30,8 @@ class BlockState:
     n_oracle: float = 0.0
 
     solver: ClassVar[str]  # the name of the solver that they belong to
-    travels: ClassVar[tuple[str, ...]] = (
-        "w",
-        "loss",
-        "gap",
-        "trail",
-    )  # arrays that do not stay with the samples
+    # arrays that do not stay with the samples
+    travels: ClassVar[tuple[str, ...]] = ("w", "loss", "gap", "trail")
 
     @staticmethod
     def at_zero(problem: SampledProblem) -> dict[str, Any]:

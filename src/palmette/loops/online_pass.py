@@ -24,7 +24,6 @@ class OnlineState:
     variance: np.ndarray  # per weight, for AROW; empty for the others
     age: int = 1
     epoch: int = 0
-    history: tuple[Any, ...] = ()
 
     def copy(self) -> OnlineState:
         """An independent copy."""

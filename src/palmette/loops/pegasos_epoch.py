@@ -25,6 +25,14 @@ class Epoch(NamedTuple):
     gradient: np.ndarray
 
 
+class Pace(NamedTuple):
+    """Samples per step, steps that were taken before, and the most that ``sum_j l2_j w_j^2`` may be."""
+
+    batch: int
+    n_steps: int
+    limit: float
+
+
 class Stretch(NamedTuple):
     """The steps up to the sample at ``end`` of the order, where the weights had to be multiplied out."""
 
@@ -37,16 +45,7 @@ class Stretch(NamedTuple):
 class Stretches(Protocol):
     """A loop of the table for Pegasos."""
 
-    def run(
-        self,
-        w: np.ndarray,
-        order: np.ndarray,
-        begin: int,
-        batch: int,
-        n_steps: int,
-        limit: float,
-        gradient: np.ndarray,
-    ) -> Stretch:
+    def run(self, w: np.ndarray, order: np.ndarray, begin: int, pace: Pace, gradient: np.ndarray) -> Stretch:
         """Visit the samples ``order[begin:]``, as far as the common scale allows; adds to ``gradient``."""
 
 
@@ -59,22 +58,14 @@ def run_epoch(
     is shrunk to ``sum_j l2_j w_j^2 <= limit``.
     """
     order = np.asarray(order, np.int64)
-    return problem.in_sequence(_epoch, w, order, int(batch), int(n_steps), float(limit))
+    return problem.in_sequence(_epoch, w, order, Pace(int(batch), int(n_steps), float(limit)))
 
 
-def _epoch(
-    problem: SampledProblem,
-    state: State,
-    w: np.ndarray,
-    order: np.ndarray,
-    batch: int,
-    n_steps: int,
-    limit: float,
-) -> Epoch:
+def _epoch(problem: SampledProblem, state: State, w: np.ndarray, order: np.ndarray, pace: Pace) -> Epoch:
     stretches: Stretches = (find("pegasos", problem) or GenericStretches)(problem)
     total, gradient, offset, end = np.zeros_like(w), np.zeros_like(w), 0.0, 0
     while end < len(order):
-        end, w, own, cost = stretches.run(w, order, end, batch, n_steps, limit, gradient)
+        end, w, own, cost = stretches.run(w, order, end, pace, gradient)
         total += own
         offset += cost
     return Epoch(w, total, offset, gradient)
@@ -83,18 +74,9 @@ def _epoch(
 class GenericStretches(Loop):
     """The same steps through one-sample shards; a step touches the weights of its samples only."""
 
-    def run(
-        self,
-        w: np.ndarray,
-        order: np.ndarray,
-        begin: int,
-        batch: int,
-        n_steps: int,
-        limit: float,
-        gradient: np.ndarray,
-    ) -> Stretch:
+    def run(self, w: np.ndarray, order: np.ndarray, begin: int, pace: Pace, gradient: np.ndarray) -> Stretch:
         """Visit the samples ``order[begin:]``, as far as the common scale allows; adds to ``gradient``."""
-        problem = self.problem
+        problem, (batch, n_steps, limit) = self.problem, pace
         l2, scorer, weight = problem.regularizer.l2, problem.scorer, problem.samples.weight
         v, point = w.copy(), w.copy()  # ``point`` is ``scale * v`` where the present samples look
         drift, fresh = np.zeros_like(w), np.zeros_like(w)

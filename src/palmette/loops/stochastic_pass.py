@@ -135,9 +135,8 @@ class GenericPass(Loop):
         total, n_updates = 0.0, 0
         l2, l1 = problem.regularizer.l2, problem.regularizer.l1
         penalised = bool(l2.any() or l1.any())
-        touch_count = (
-            self._touches() if penalised else np.ones(problem.n_params)
-        )  # only penalties are shared out
+        # only penalties are shared out
+        touch_count = self._touches() if penalised else np.ones(problem.n_params)
         gradient = np.zeros(problem.n_params)
         for turn, i in enumerate(order):
             value, counts, batch = problem.sample_loss(int(i), state.w)

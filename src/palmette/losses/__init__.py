@@ -9,15 +9,8 @@ from palmette.losses.zero_one import ZeroOne
 from palmette.registry import find
 
 __all__ = [
-    "BoundLoss",
-    "Hamming",
-    "Rescaling",
-    "TaskLoss",
-    "ZeroOne",
-    "rescaled_best",
-    "resolve_loss",
-    "resolve_rescaling",
-]
+    "BoundLoss", "Hamming", "Rescaling", "TaskLoss", "ZeroOne", "rescaled_best", "resolve_loss", "resolve_rescaling",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

@@ -16,16 +16,13 @@ A (loss, structure) pair without a way is an error before the first step, never 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
-from palmette.contracts.structure import Best, require
+from palmette.contracts.structure import Best, Structure, require
 from palmette.errors import MissingCapability
 from palmette.registry import find, members
-
-if TYPE_CHECKING:
-    from palmette.contracts.structure import Structure
 
 
 class TaskLoss(Protocol):

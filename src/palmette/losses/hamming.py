@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
-from palmette.contracts.structure import Best
+from palmette.contracts.structure import Best, Structure
 from palmette.data.annotation import Annotation, Known, confusion_costs
 from palmette.losses.weighted_maximum import per_sample, sums_by
 from palmette.registry import register
-
-if TYPE_CHECKING:
-    from palmette.contracts.structure import Structure
 
 MOST_PARTS = 1000  # units that the dearest confusion may have
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from palmette.contracts.structure import Structure
 from palmette.data.ragged import gather
-
-if TYPE_CHECKING:
-    from palmette.contracts.structure import Structure
 
 
 class RescaledBest(NamedTuple):

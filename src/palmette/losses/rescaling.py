@@ -23,10 +23,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from palmette.contracts.structure import Structure
 from palmette.errors import MissingCapability
 from palmette.losses.base import BoundLoss
 from palmette.losses.exact_completion import close
@@ -35,9 +36,6 @@ from palmette.losses.parametric_search import search
 from palmette.losses.rescaled_query import Question, RescaledBest
 from palmette.losses.weighted_maximum import weighted_best
 from palmette.losses.zero_one import best_rival, choose
-
-if TYPE_CHECKING:
-    from palmette.contracts.structure import Structure
 
 NAMES = ("margin", "slack")
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from palmette.contracts.structure import Structure
+from palmette.contracts.structure import Structure
 
 
 class Weighted(NamedTuple):

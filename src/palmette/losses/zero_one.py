@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
-from palmette.contracts.structure import Best
+from palmette.contracts.structure import Best, Structure
 from palmette.data.annotation import Known
 from palmette.errors import InfeasibleError
 from palmette.losses.hamming import PartsLoss
 from palmette.losses.weighted_maximum import per_sample
 from palmette.registry import register
-
-if TYPE_CHECKING:
-    from palmette.contracts.structure import Structure
 
 
 @register("loss")

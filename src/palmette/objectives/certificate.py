@@ -67,9 +67,8 @@ class CutPool:
         self._gradients = np.empty((0, len(regularizer.l2)))  # the first len(weights) rows are in use
         self._gram = np.zeros((0, 0))  # <g_k, g_l / l2>, NaN where not yet computed
         self._mean: np.ndarray | None = None  # sum_k a_k g_k where it is known
-        self._lowest: np.ndarray | None = (
-            None  # minimiser under the mean, where it is known better than from it
-        )
+        # minimiser under the mean, where it is known better than from it
+        self._lowest: np.ndarray | None = None
         self._reach = 1.0  # largest |w_j| of the last point
         self._bounded = True
 
@@ -213,6 +212,6 @@ class NoBound(CutPool):
     def prove(self, bound: float) -> None:
         """Leave the bound."""
 
-    def lower_bound(self) -> float:
+    def lower_bound(self, lacking: float = 0.0) -> float:
         """NaN: unknown."""
         return self.best

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from palmette._kernels.constants import FREE
 from palmette.contracts.executor import Executor
+from palmette.contracts.structure import Structure
 from palmette.data.samples import Samples
 from palmette.kernels.gram import Gram
 from palmette.loops.active_set import excess_counts
 from palmette.objectives.kernel_edges import EdgePart, missing_counts
 from palmette.objectives.kernel_scorer import bare
 from palmette.surrogates.hinge import Hinge
-
-if TYPE_CHECKING:
-    from palmette.contracts.structure import Structure
 
 
 @dataclass(frozen=True)
@@ -104,9 +102,8 @@ class KernelState:
     epoch: int = 0
     n_oracle: float = 0.0
     checked: int = 0  # epoch of the last certificate
-    edge_table: np.ndarray = field(
-        default_factory=lambda: np.zeros((0, 0), np.float32)
-    )  # of edges with a kernel
+    # of edges with a kernel
+    edge_table: np.ndarray = field(default_factory=lambda: np.zeros((0, 0), np.float32))
     norm: float = 0.0  # l2 |f|^2, edges included, at the last refresh
 
     @classmethod

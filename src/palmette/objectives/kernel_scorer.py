@@ -19,12 +19,7 @@ from palmette.data.checks import (
     group,
     needed,
 )
-from palmette.kernels import (
-    Custom,
-    Kernel,
-    Nystroem,
-    Transformed,
-)
+from palmette.kernels import Custom, Kernel, Nystroem, Transformed
 from palmette.kernels.feature_map import FeatureMap, KernelValues
 from palmette.kernels.images import ImageMap
 from palmette.kernels.rows import Rows, as_rows
@@ -204,7 +199,7 @@ class KernelScorer:
         linear_header, linear_arrays = stored(self.linear)
         header = {
             "n_columns": self.n_columns, "kernel": kernel_state(self.kernel), "linear": linear_header,
-            "has_edges": self.has_edges, "n_labels": self.n_labels, "support": list(map(int, self.support.shape)),
+            "support": list(map(int, self.support.shape)),
         }  # fmt: skip
         arrays = {f"linear.{k}": v for k, v in linear_arrays.items()} | rows_state(self.support)
         if self.edge_kernel is not None:

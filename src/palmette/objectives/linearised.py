@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from palmette.contracts.executor import State
+from palmette.contracts.problem import SampledProblem
 from palmette.objectives.problem import bounded_loss, refine
 from palmette.objectives.risk import Tangent
-
-if TYPE_CHECKING:
-    from palmette.contracts.problem import SampledProblem
 
 
 class Linearised:

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from palmette.contracts.problem import Problem
+from palmette.contracts.problem import Problem, SampledProblem
 from palmette.contracts.structure import require
 from palmette.errors import MissingCapability
 from palmette.surrogates.hinge import Hinge
 from palmette.surrogates.log import LogLoss
 from palmette.surrogates.perceptron import PerceptronLoss
-
-if TYPE_CHECKING:
-    from palmette.contracts.problem import SampledProblem
 
 
 def bounded_loss(problem: Problem, w: np.ndarray) -> tuple[float, np.ndarray, float]:

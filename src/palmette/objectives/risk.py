@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sized
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from palmette.contracts.executor import Executor, State, summed
-from palmette.contracts.structure import require
+from palmette.contracts.structure import Structure, require
 from palmette.data.batch import Batch
 from palmette.data.samples import Samples
 from palmette.executors.shards import MAX_SHARDS, ROWS_A_SHARD, cut
@@ -17,10 +17,12 @@ from palmette.executors.threads import ThreadExecutor
 from palmette.loops.batch_loss import BatchLoss
 from palmette.loops.table import find
 
-if TYPE_CHECKING:
-    from palmette.contracts.structure import Structure
-
 ROWS_A_BLOCK = 4096  # rows scored and inferred at once: their tables stay in the cache
+
+
+def rows_a_block(scorer: Any) -> int:
+    """Rows that a scorer scores at once: fewer than others if it says so, since its tables are larger."""
+    return min(getattr(scorer, "rows_a_block", ROWS_A_BLOCK), ROWS_A_BLOCK)
 
 
 class Shard(NamedTuple):
@@ -59,13 +61,8 @@ class Risk:
         self, structure: Structure, scorer: Any, surrogate: Any, samples: Samples, regularizer: Any,
         executor: Executor, decomposition: Any = None,
     ) -> None:  # fmt: skip
-        name = type(surrogate).__name__
-        require(
-            structure,
-            surrogate.needs,
-            user=name,
-            remedy="Choose a learner that needs only best(), such as SSVM.",
-        )
+        remedy = "Choose a learner that needs only best(), such as SSVM."
+        require(structure, surrogate.needs, user=type(surrogate).__name__, remedy=remedy)
         self.structure, self.scorer, self.surrogate = structure, scorer, surrogate
         self.samples, self.regularizer, self.executor = samples, regularizer, executor
         self.decomposition = decomposition
@@ -110,7 +107,7 @@ class Risk:
         if "shards" not in self.placed:
             samples, n_shards = self.samples, self.samples.batch.n_rows // ROWS_A_SHARD
             pieces = cut(samples.batch.offsets, int(np.clip(n_shards, 1, MAX_SHARDS)))
-            n_rows = min(getattr(self.scorer, "rows_a_block", ROWS_A_BLOCK), ROWS_A_BLOCK)
+            n_rows = rows_a_block(self.scorer)
             shards = [Shard(self.scorer, _blocks(samples.slice(a, b), n_rows)) for a, b in pieces]
             self.placed["shards"] = self.executor.place(shards)
         return self.placed["shards"]

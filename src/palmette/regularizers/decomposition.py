@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from palmette.contracts.structure import Structure
 from palmette.data.ragged import offsets_from_lengths
 from palmette.errors import MissingCapability
 from palmette.registry import register
-
-if TYPE_CHECKING:
-    from palmette.contracts.structure import Structure
 
 _STREAM = 5_512_014  # keeps these draws apart from others of the same seed
 

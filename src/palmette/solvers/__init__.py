@@ -29,28 +29,10 @@ if TYPE_CHECKING:
     from palmette.solvers.subgradient import Subgradient
 
 __all__ = [
-    "AROW",
-    "CCCP",
-    "LBFGS",
-    "SMO",
-    "AveragedPerceptron",
-    "Bundle",
-    "DualAscent",
-    "FrankWolfe",
-    "KernelFrankWolfe",
-    "LinearProgram",
-    "MulticlassDual",
-    "NSlack",
-    "OneSlack",
-    "PassiveAggressive",
-    "Pegasos",
-    "Proximal",
-    "Recorder",
-    "Result",
-    "Step",
-    "Stochastic",
-    "Subgradient",
-]
+    "AROW", "CCCP", "LBFGS", "SMO", "AveragedPerceptron", "Bundle", "DualAscent", "FrankWolfe", "KernelFrankWolfe",
+    "LinearProgram", "MulticlassDual", "NSlack", "OneSlack", "PassiveAggressive", "Pegasos", "Proximal", "Recorder",
+    "Result", "Step", "Stochastic", "Subgradient",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from palmette.contracts.solver import Callback, Progress, RunState
+from palmette.contracts.problem import SampledProblem
+from palmette.contracts.solver import Progress, Result, RunState
 from palmette.errors import MissingCapability
 from palmette.loops.block_state import Blocks, BlockState
 from palmette.loops.placed_blocks import PlacedBlocks
 from palmette.objectives.linearised import plain
 from palmette.objectives.problem import refine
-from palmette.solvers.driver import Driven
+from palmette.solvers.driver import Seeded
 from palmette.solvers.maxima import limited
-
-if TYPE_CHECKING:
-    from palmette.contracts.problem import SampledProblem
 
 IDLE = 0.25  # samples whose gap is below this share of the mean wait ...
 ALL_EVERY = 3  # ... for the next epoch that visits all
@@ -97,6 +94,11 @@ class Work:
         return best._replace(w=w, found=found, slack=slack) if found < best.found else best
 
 
+def belongs(state: Any, solver: Any) -> bool:
+    """Whether a state holds dual variables of a solver."""
+    return isinstance(state, Ascent) and state.active.solver == solver.name
+
+
 def dual_value(problem: SampledProblem, state: BlockState) -> float:
     """Lower bound on the optimum that the dual variables prove."""
     return float(problem.samples.weight @ state.loss - problem.regularizer.l2_value(state.w))
@@ -110,20 +112,16 @@ def _order(seed: int, state: BlockState) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class BlockAscent(Driven):
+class BlockAscent(Seeded):
     """Base of the solvers of the dual: a subclass names itself and the visits that serve a problem."""
 
     max_iter: int = 2000
     tol: float = 1e-4
     check_every: int = 10
-    random_state: int = 0
-    callbacks: Sequence[Callback] = field(default=())
 
     needs: ClassVar = ("convex", "margin_hinge", "separable", "whole", "no_l1", "l2")
     takes_start: ClassVar[bool] = False
     positive: ClassVar = ("max_iter", "check_every")
-    not_negative: ClassVar = ("tol", "random_state")
-    unit: ClassVar[str] = "epochs"
 
     def blocks_of(self, problem: SampledProblem) -> Blocks:
         """The fastest visits that serve a problem."""
@@ -186,9 +184,17 @@ class BlockAscent(Driven):
         """The best point."""
         return run.best.w.copy()
 
-    def can_restart(self, state: Any) -> bool:
-        """Whether ``state`` is one of this solver's."""
-        return isinstance(state, Ascent) and state.active.solver == self.name
+    def solve_warm(self, problem: Any, w0: np.ndarray, state: Any, *, same_samples: bool = False) -> Result:
+        """Minimise from the dual variables of an earlier fit, which belong to its very samples."""
+        if belongs(state, self):
+            return self.solve(problem, state=self.restart(problem, state))
+        if same_samples:  # along a path "auto" may take another solver than before
+            return self.solve(problem)
+        raise MissingCapability(
+            f"{type(self).__name__} continues from its dual variables, and this model does not have them (it was "
+            "loaded, interrupted in the middle of an epoch, or fitted by another solver or with warm_start=False): use "
+            "solver='bundle', or fit from scratch"
+        )
 
     def restart(self, problem: Any, state: Ascent) -> Ascent:
         """The dual variables of an earlier run as the start of this one; only the penalty may have changed."""

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
 from palmette.contracts.problem import Problem
-from palmette.contracts.solver import Callback, Progress, RunState
+from palmette.contracts.solver import Callback, Progress
 from palmette.objectives.certificate import CutPool
 from palmette.objectives.problem import bounded_loss, first_point, refine
 from palmette.registry import register
+from palmette.solvers.descent_state import DescentState
 from palmette.solvers.driver import ESTIMATE, Driven, same_problem
 from palmette.solvers.maxima import limited
 
@@ -20,19 +20,11 @@ SHARE = 0.01  # of the gap that the bound over the cuts may lack, with L1
 
 
 @dataclass(kw_only=True)
-class BundleState(RunState):
-    """Where a run stands; plain data."""
+class BundleState(DescentState):
+    """Where a run stands, ``w`` being where the next cut will be taken; plain data."""
 
-    w: np.ndarray  # where the next cut will be taken
     pool: CutPool
-    best_w: np.ndarray
-    best: float = np.inf  # by the maxima that were found ...
-    slack: float = 0.0  # ... and what they may add to it
-
-    @property
-    def primal(self) -> float:
-        """Objective of the best point, from above."""
-        return self.best + self.slack
+    final: np.ndarray | None = None  # the weights returned, where they are not the best point
 
 
 @register("solver")
@@ -66,7 +58,6 @@ class Bundle(Driven):
     max_iter: int = 1000
     tol: float = 1e-4
     max_cuts: int = 150
-    callbacks: Sequence[Callback] = field(default=())
 
     name: ClassVar[str] = "bundle"
     needs: ClassVar = ("convex", "separable", "whole", "l2")
@@ -93,6 +84,7 @@ class Bundle(Driven):
 
     def step(self, problem: Problem, run: BundleState, last: int) -> Progress:
         """Take a cut, and go towards the minimiser of all."""
+        run.final = None
         found, slack = self._look(problem, run, run.w)
         if found < run.best:
             run.best, run.best_w, run.slack = found, run.w, slack
@@ -101,16 +93,16 @@ class Bundle(Driven):
         near = self._is_near(run.primal, run.pool.best)
         # else the proof is of a point without the zeros
         thin = not near or not problem.regularizer.has_l1 or self._thin_out(problem, run)
-        return self._progress(run)._replace(
-            checked=thin, estimate="machine precision" if near and thin else ""
-        )
+        return run.progress._replace(checked=thin, estimate="machine precision" if near and thin else "")
 
     def finish(self, problem: Problem, run: BundleState, reason: str) -> Progress | None:
-        """With L1, a last look at the point with exact zeros."""
+        """With L1, a last look at the point with exact zeros, on a copy: a resumed run goes on as if there was none."""
         if not problem.regularizer.has_l1 or reason in ("gap", "interrupted") or reason.startswith(ESTIMATE):
             return None  # where it is there already
-        self._thin_out(problem, run)
-        return self._progress(run)
+        seen = run.copy()
+        self._thin_out(problem, seen)
+        run.final = seen.best_w
+        return seen.progress._replace(passes=seen.n_oracle - run.n_oracle)
 
     def ends(self, problem: Problem, run: BundleState) -> bool:
         """Whether only better maxima would close the gap; where there are some, the best point is looked at again."""
@@ -122,12 +114,8 @@ class Bundle(Driven):
         return False
 
     def weights(self, problem: Problem, run: BundleState) -> np.ndarray:
-        """The best point."""
-        return run.best_w
-
-    @staticmethod
-    def _progress(run: BundleState) -> Progress:
-        return Progress(run.primal, run.pool.best)
+        """The best point, with exact zeros."""
+        return run.best_w if run.final is None else run.final
 
     def told(self, callback: Callback) -> Bundle:
         """The same settings with one more callback."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -169,7 +169,6 @@ class CCCP(Driven):
     max_cuts: int = 150
     inner_iter: int = 1000
     random_state: int = 0
-    callbacks: Sequence[Callback] = field(default=())
 
     name: ClassVar[str] = "cccp"
     needs: ClassVar = ("difference", "separable", "whole")

@@ -11,7 +11,7 @@ from palmette.contracts.problem import Problem
 from palmette.contracts.solver import Progress, RunState
 from palmette.objectives.certificate import CutPool
 from palmette.objectives.problem import bounded_loss, is_convex, refine
-from palmette.solvers.driver import same_problem
+from palmette.solvers.driver import Driven, same_problem
 from palmette.solvers.maxima import limited
 
 
@@ -78,3 +78,20 @@ class DescentState(RunState):
         known = problem.regularizer if self.pool is None else self.pool.regularizer
         same_problem(problem, known, len(self.w) == problem.n_params)
         return self.copy()
+
+
+@dataclass(frozen=True)
+class Descent(Driven):
+    """Base of solvers that return the best point met and prove a bound by the cuts met on the way."""
+
+    def resumed(self, problem: Problem, state: Any, w0: np.ndarray | None = None) -> Any:
+        """A copy of the state of an earlier run, to go on from."""
+        return state.resumed(problem)
+
+    def ends(self, problem: Problem, run: Any) -> bool:
+        """Whether only better maxima would close the gap, and there are none."""
+        return run.ends(problem, self.tol)
+
+    def weights(self, problem: Problem, run: Any) -> np.ndarray:
+        """The best point."""
+        return run.best_w

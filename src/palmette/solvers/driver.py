@@ -14,8 +14,12 @@ objective, or where no bound exists. Everything else is not converged, and a war
 
 from __future__ import annotations
 
+import contextlib
+import signal
+import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from numbers import Real
 from operator import ge, gt
 from typing import Any, ClassVar
@@ -32,7 +36,8 @@ from palmette.solvers.maxima import INEXACT, NOT_KNOWN, REMEDY
 DOUBTFUL = 10.0  # times tol: the gap beyond which an estimate does not make a run converged
 ROUNDING = 1e-13  # relative gap below which values cannot be told apart
 ESTIMATE = "estimate: "
-ASKED = ("callback", "interrupted")  # what the user did: nothing to warn of
+PAUSED = "paused"  # for `finish`: by Ctrl-C, but between two steps
+ASKED = ("callback", "interrupted", PAUSED)  # what the user did: nothing to warn of
 
 
 class Recorder:
@@ -64,13 +69,20 @@ class Recorder:
         self.history[-1] = self.history[-1]._replace(primal=primal, lower=lower, n_oracle=n_oracle)
 
 
-class Driven:
+class _Limits:
+    """Settings that every solver has, each in its own place among the others."""
+
+    max_iter: int
+    tol: float
+
+
+@dataclass(frozen=True)
+class Driven(_Limits):
     """Base of all solvers; see the module for what a subclass contributes."""
 
     name: ClassVar[str]
-    needs: ClassVar[
-        tuple[str, ...]
-    ] = ()  # keys of palmette.objectives.problem.NEEDS, in the order of refusals
+    # keys of palmette.objectives.problem.NEEDS, in the order of refusals
+    needs: ClassVar[tuple[str, ...]] = ()
     takes_start: ClassVar[bool] = True  # whether a run may start from given weights
     positive: ClassVar[tuple[str, ...]] = ("max_iter",)  # settings > 0
     not_negative: ClassVar[tuple[str, ...]] = ("tol",)  # settings >= 0
@@ -78,9 +90,7 @@ class Driven:
     rounding: ClassVar[float] = ROUNDING  # the smallest relative gap that can be hoped for
     quiet: ClassVar[bool] = False  # whether a run that is not converged goes without a warning
 
-    max_iter: int
-    tol: float
-    callbacks: Sequence[Callback]
+    callbacks: Sequence[Callback] = field(default=(), kw_only=True)
 
     def __post_init__(self) -> None:
         for names, wanted, holds in ((self.positive, "> 0", gt), (self.not_negative, ">= 0", ge)):
@@ -107,6 +117,13 @@ class Driven:
             )
         self.check(problem)
         return drive(self, problem, w0, state)
+
+    def solve_warm(self, problem: Any, w0: np.ndarray, state: Any, *, same_samples: bool = False) -> Result:
+        """Minimise from the weights of an earlier fit, or from what its ``state`` (None: lost) still tells.
+
+        ``same_samples`` says that the samples are known to be those of that fit.
+        """
+        return self.solve(problem, w0=w0)
 
     def check(self, problem: Any) -> None:
         """Refuse what the declared needs do not say."""
@@ -138,13 +155,23 @@ class Driven:
     def finish(self, problem: Any, run: Any, reason: str) -> Progress | None:
         """A last look at what is returned, where that is worth a pass; a resumed run goes on as if there was none.
 
-        An ``"interrupted"`` run may be in the middle of a step.
+        An ``"interrupted"`` run is in the middle of a step; one that Ctrl-C ended between two is ``"paused"`` here.
         """
         return None
 
     def remedy(self, problem: Any, reason: str) -> str:
         """What helps a run that did not converge."""
         return "Increase max_iter, tol or l2."
+
+
+@dataclass(frozen=True)
+class Seeded(Driven):
+    """Base of solvers that visit the samples in random order, epoch by epoch."""
+
+    not_negative: ClassVar[tuple[str, ...]] = ("tol", "random_state")
+    unit: ClassVar[str] = "epochs"
+
+    random_state: int = field(default=0, kw_only=True)
 
 
 def same_problem(problem: Problem, regularizer: Any, and_same: bool = True, what: str = "") -> None:
@@ -166,23 +193,57 @@ def drive(solver: Any, problem: Any, w0: np.ndarray | None, state: Any) -> Resul
     recorder = Recorder(solver.callbacks, run.history)
     run.history = recorder.history  # which steps may look at
     reason, last = "", run.n_iter + solver.max_iter
+    whole = False  # whether the state is one to go on from
 
     def weights() -> np.ndarray:
         return outward(solver.weights(work, run))
 
     try:
         while not reason:
-            done = solver.step(work, run, last)
-            reason = _reason(solver, work, run, done, _told(recorder, run, done, weights), last)
+            whole = False
+            with interrupts_held() as interrupted:
+                done = solver.step(work, run, last)
+            whole = True
+            stop_asked = _told(recorder, run, done, weights)
+            if interrupted():
+                raise KeyboardInterrupt
+            reason = _reason(solver, work, run, done, stop_asked, last)
+        whole = False
         _corrected(recorder, run, solver.finish(work, run, reason))
         run.history = tuple(recorder.history)
     except KeyboardInterrupt as stop:
         if not recorder.history:
             recorder.history.append(Step(0, run.n_oracle, 0.0, np.nan, np.nan))
-        _corrected(recorder, run, solver.finish(work, run, "interrupted"))
-        stop.result = conclude(solver, problem, weights(), recorder, "interrupted", None)  # type: ignore[attr-defined]
+        _corrected(recorder, run, solver.finish(work, run, PAUSED if whole else "interrupted"))
+        run.history = tuple(recorder.history)
+        state = run if whole else None
+        stop.result = conclude(solver, problem, weights(), recorder, "interrupted", state)  # type: ignore[attr-defined]
         raise
     return conclude(solver, problem, weights(), recorder, reason, run)
+
+
+@contextlib.contextmanager
+def interrupts_held() -> Iterator[Callable[[], bool]]:
+    """A context in which the first Ctrl-C only takes note, so that a step ends whole; the second one does not wait.
+
+    It gives a function that says whether there was one. Other handlers of SIGINT than Python's own stay as they are.
+    """
+    given, seen = signal.getsignal(signal.SIGINT), 0
+    if given is not signal.default_int_handler or threading.current_thread() is not threading.main_thread():
+        yield lambda: False
+        return
+
+    def note(number: int, frame: Any) -> None:
+        nonlocal seen
+        seen += 1
+        if seen > 1:
+            signal.default_int_handler(number, frame)
+
+    signal.signal(signal.SIGINT, note)
+    try:
+        yield lambda: seen > 0
+    finally:
+        signal.signal(signal.SIGINT, given)
 
 
 def _corrected(recorder: Recorder, run: RunState, final: Progress | None) -> None:

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 
-from palmette.contracts.solver import Callback, Progress, RunState
+from palmette.contracts.problem import SampledProblem
+from palmette.contracts.solver import Progress, RunState
 from palmette.errors import MissingCapability
 from palmette.loops import table
 from palmette.loops.dual_ascent import PlacedVariables
 from palmette.objectives.problem import first_point, name_of, who_serves
 from palmette.registry import register
-from palmette.solvers.driver import Driven
-
-if TYPE_CHECKING:
-    from palmette.contracts.problem import SampledProblem
+from palmette.solvers.driver import Seeded
 
 SINGLE_FROM = 1e-5  # the coarsest tol that floats are good enough for: their certificates end near 1e-6
 IDLE = 0.5  # samples whose gap is below this share of the mean wait ...
@@ -30,14 +27,13 @@ class DualRun(RunState):
 
     variables: Any  # PlacedVariables, and at the end of the run the DualVariables themselves
     lower: float = -np.inf
-    refreshed: np.ndarray | None = (
-        None  # weights from the marginals alone, where the last epoch promised ``tol``
-    )
+    # weights from the marginals alone, where the last epoch promised ``tol``
+    refreshed: np.ndarray | None = None
 
 
 @register("solver")
 @dataclass(frozen=True)
-class DualAscent(Driven):
+class DualAscent(Seeded):
     r"""Block-coordinate ascent in the dual of a chain CRF with L2 (and L1).
 
     A sample's dual variables are marginals ``mu_i`` (see ``structures.chain.loops.dual_state``). A visit
@@ -66,13 +62,9 @@ class DualAscent(Driven):
     precision: str = "auto"
     max_iter: int = 1000
     tol: float = 1e-4
-    random_state: int = 0
-    callbacks: Sequence[Callback] = field(default=())
 
     name: ClassVar[str] = "dual"
     needs: ClassVar = ("convex", "separable", "whole", "log")
-    not_negative: ClassVar = ("tol", "random_state")
-    unit: ClassVar[str] = "epochs"
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
+from palmette.contracts.problem import SampledProblem
 from palmette.loops import find
 from palmette.loops.block_state import Blocks
 from palmette.loops.hinge_blocks import GenericBlocks
 from palmette.registry import register
 from palmette.solvers.block_ascent import BlockAscent
-
-if TYPE_CHECKING:
-    from palmette.contracts.problem import SampledProblem
 
 
 @register("solver")

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from palmette.contracts.solver import Callback, Progress, RunState
+from palmette.contracts.solver import Progress, RunState
 from palmette.loops.kernel_visits import visit_all, visits_of
 from palmette.objectives.kernel_dual import KernelProblem, KernelState
 from palmette.registry import register
-from palmette.solvers.driver import ASKED, Driven
+from palmette.solvers.driver import ASKED, Seeded
 
 
 class Certified(NamedTuple):
@@ -42,7 +41,7 @@ class KernelRun(RunState):
 
 @register("solver")
 @dataclass(frozen=True)
-class KernelFrankWolfe(Driven):
+class KernelFrankWolfe(Seeded):
     """Maximise the dual of a kernelised hinge sample by sample (``SSVM(..., kernel=...)``).
 
     Every sample has a short list of active labelings with their weights. A visit finds the augmented best labeling,
@@ -72,8 +71,6 @@ class KernelFrankWolfe(Driven):
     steps: int = 16
     skip: float = 0.2
     check_every: int = 16
-    random_state: int = 0
-    callbacks: Sequence[Callback] = field(default=())
 
     name: ClassVar[str] = "kernel_frank_wolfe"
     needs: ClassVar = ("kernel",)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from numbers import Real
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from palmette.contracts.problem import Problem
-from palmette.contracts.solver import Callback, Progress, RunState, Step
+from palmette.contracts.problem import Problem, SampledProblem
+from palmette.contracts.solver import Progress, RunState, Step
 from palmette.errors import MissingCapability
 from palmette.loops import find
 from palmette.objectives.certificate import CutPool, NoBound
@@ -22,9 +22,6 @@ from palmette.solvers.driver import Driven, same_problem
 from palmette.solvers.line_search import Point, strong_wolfe
 from palmette.solvers.quasi_newton import InverseHessian
 from palmette.solvers.scaling import ScaledProblem, in_scale
-
-if TYPE_CHECKING:
-    from palmette.contracts.problem import SampledProblem
 
 WINDOW = 10  # iterations over which the relative decrease is measured, and between two lower bounds
 PRECISION = "machine precision"
@@ -112,7 +109,6 @@ class LBFGS(Driven):
     max_iter: int = 1000
     tol: float = 1e-4
     precondition: float | str | None = "auto"
-    callbacks: Sequence[Callback] = field(default=())
 
     name: ClassVar[str] = "lbfgs"
     needs: ClassVar = ("separable", "whole", "smooth")

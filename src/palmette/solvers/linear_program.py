@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
 
 from palmette.contracts.executor import State
-from palmette.contracts.solver import Callback, Progress, RunState
+from palmette.contracts.problem import SampledProblem
+from palmette.contracts.solver import Progress, RunState
 from palmette.errors import MissingCapability
 from palmette.objectives.problem import bounded_loss, first_point
 from palmette.registry import register
 from palmette.solvers.driver import Driven, same_problem
-
-if TYPE_CHECKING:
-    from palmette.contracts.problem import SampledProblem
 
 LARGEST = 3_000  # weights and samples together
 IDLE = 3  # programs after which a cut that was never tight is dropped
@@ -132,7 +129,6 @@ class LinearProgram(Driven):
 
     max_iter: int = 300
     tol: float = 1e-4
-    callbacks: Sequence[Callback] = field(default=())
 
     name: ClassVar[str] = "linear_program"
     needs: ClassVar = ("samples", "convex", "separable", "whole", "polyhedral", "l1_alone")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 
-from palmette.contracts.solver import Callback, Progress
+from palmette.contracts.problem import SampledProblem
+from palmette.contracts.solver import Progress, Result
 from palmette.errors import MissingCapability
 from palmette.loops import find
 from palmette.loops.placed_blocks import PlacedBlocks
@@ -16,25 +16,22 @@ from palmette.loops.table import why_not
 from palmette.objectives.linearised import plain
 from palmette.objectives.problem import first_point
 from palmette.registry import register
-from palmette.solvers.block_ascent import Ascent, Best
-from palmette.solvers.driver import Driven
+from palmette.solvers.block_ascent import Ascent, Best, belongs
+from palmette.solvers.driver import PAUSED, Seeded
 
 NEEDS = "needs Multiclass() and weights of features"
 FEW_WEIGHTS = 500  # up to here the bundle method is quick, too
 EPOCHS_A_ROUND = 6
-PATIENCE = (
-    40  # the proximal term is halved after 40, 80, 160, ... rounds: errors of its problems then weigh less
-)
+# The proximal term is halved after 40, 80, 160, ... rounds: errors of its problems then weigh less.
+PATIENCE = 40
 
-if TYPE_CHECKING:
-    from palmette.contracts.problem import SampledProblem
 IDLE = 0.25  # samples whose gap is below this share of the mean wait ...
 ALL_EVERY = 3  # ... for the next epoch that visits all
 
 
 @register("solver")
 @dataclass(frozen=True)
-class MulticlassDual(Driven):
+class MulticlassDual(Seeded):
     """Minimise ``sum_i max_k [f_k + D(y_i, k)] - f(t_i) + (l2/2)|w|^2`` through its dual.
 
     ``y_i`` is the true label, a row of the table of costs ``D``; the target ``t_i`` is the true label too (the hinge of
@@ -71,14 +68,10 @@ class MulticlassDual(Driven):
     max_iter: int = 10_000
     tol: float = 1e-4
     check_every: int = 2
-    random_state: int = 0
-    callbacks: Sequence[Callback] = field(default=())
 
     name: ClassVar[str] = "multiclass_dual"
     needs: ClassVar = ("convex", "margin_hinge", "separable", "whole", "no_l1", "l2")
     positive: ClassVar = ("max_iter", "check_every")
-    not_negative: ClassVar = ("tol", "random_state")
-    unit: ClassVar[str] = "epochs"
 
     def prepare(self, problem: SampledProblem) -> Visits:
         """The compiled visits; scores of the targets of a linearised problem are subtracted, or those of the truth."""
@@ -103,11 +96,11 @@ class MulticlassDual(Driven):
         return Progress(run.best.primal, run.best.lower)
 
     def finish(self, work: Visits, run: Ascent, reason: str) -> Progress | None:
-        """After Ctrl-C, the objective at the present weights; else the dual variables come back."""
+        """After Ctrl-C, the objective at the present weights; the dual variables come back."""
+        if reason in ("interrupted", PAUSED):
+            work.compare(run)
         if reason != "interrupted":
             run.active = work.blocks.collect(run.active)
-            return None
-        work.compare(run)
         return Progress(run.best.primal, run.best.lower)
 
     def weights(self, work: Visits, run: Ascent) -> np.ndarray:
@@ -122,10 +115,12 @@ class MulticlassDual(Driven):
                 f"{self.name} {obstacle}; solver='bundle' supports every convex loss with l2 > 0"
             )
 
-    def usable(self, problem: SampledProblem, state: Any) -> Any:
-        """``state`` if it has dual variables in the shape of ``problem``, else None."""
-        known = isinstance(state, Ascent) and state.active.solver == self.name
-        return state if known and state.active.fits(problem) else None
+    def solve_warm(
+        self, problem: SampledProblem, w0: np.ndarray, state: Any, *, same_samples: bool = False
+    ) -> Result:
+        """Minimise from given weights, and from dual variables if there are any in the shape of the problem."""
+        usable = belongs(state, self) and state.active.fits(problem)
+        return self.solve(problem, w0=w0, state=state if usable else None)
 
 
 def suits(problem: SampledProblem) -> bool:

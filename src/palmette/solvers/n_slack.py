@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
+from palmette.contracts.problem import SampledProblem
 from palmette.registry import register
 from palmette.solvers.block_ascent import Ascent, BlockAscent, Work
 from palmette.solvers.working_set import WorkingSetBlocks
-
-if TYPE_CHECKING:
-    from palmette.contracts.problem import SampledProblem
 
 
 @register("solver")

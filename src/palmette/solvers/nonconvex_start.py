@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from palmette.contracts.structure import Structure
 from palmette.objectives.problem import first_point, is_convex
 from palmette.solvers.bundle import Bundle
 from palmette.solvers.cccp import SCALES, best_scale
-
-if TYPE_CHECKING:
-    from palmette.contracts.structure import Structure
 
 ROUGHLY = Bundle(max_iter=100, tol=1e-2)
 

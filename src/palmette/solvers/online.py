@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 
-from palmette.contracts.solver import Callback, Progress, RunState, Step
+from palmette.contracts.problem import SampledProblem
+from palmette.contracts.solver import Progress, RunState, Step
 from palmette.loops.online_pass import OnlineState, online_pass
 from palmette.loops.stochastic_pass import PassState
-from palmette.solvers.driver import Driven
-
-if TYPE_CHECKING:
-    from palmette.contracts.problem import SampledProblem
+from palmette.solvers.driver import Seeded
 
 Weights = TypeVar("Weights", PassState, OnlineState)
 
@@ -41,7 +39,7 @@ class PassRun(RunState, Generic[Weights]):
 
 
 @dataclass(frozen=True)
-class Online(Driven):
+class Online(Seeded):
     """Base of the solvers that learn from mistakes, sample by sample in random order.
 
     With ``delta = counts(true) - counts(predicted)`` a wrong prediction changes the weights by a multiple of
@@ -53,13 +51,9 @@ class Online(Driven):
 
     max_iter: int = 10
     tol: float = 0.0
-    random_state: int = 0
-    callbacks: Sequence[Callback] = field(default=())
 
     averaged: ClassVar[Any] = True
     needs: ClassVar = ("mistakes",)
-    not_negative: ClassVar = ("tol", "random_state")
-    unit: ClassVar[str] = "epochs"
     quiet: ClassVar[bool] = True
 
     def _rule(self) -> tuple[int, float, bool]:

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from palmette.contracts.solver import Callback, Progress
+from palmette.contracts.problem import SampledProblem
+from palmette.contracts.solver import Progress
 from palmette.loops.pegasos_epoch import run_epoch
 from palmette.registry import register
-from palmette.solvers.descent_state import DescentState
-from palmette.solvers.driver import Driven
+from palmette.solvers.descent_state import Descent, DescentState
+from palmette.solvers.driver import Seeded
 from palmette.solvers.nonconvex_start import first_weights
-
-if TYPE_CHECKING:
-    from palmette.contracts.problem import SampledProblem
 
 FRESH, WARM = 1, 10  # epochs that seem to have passed at the start from zero, and from weights worth keeping
 
@@ -34,7 +31,7 @@ class PegasosState(DescentState):
 
 @register("solver")
 @dataclass(frozen=True)
-class Pegasos(Driven):
+class Pegasos(Descent, Seeded):
     """Minimise ``J(w) = sum_i loss_i(w) + sum_j (l2_j / 2) w_j^2`` by steps on few samples at a time.
 
     Step t on a mini-batch B of the n samples goes against an estimate of the subgradient, in the metric of the penalty:
@@ -82,25 +79,15 @@ class Pegasos(Driven):
     batch: int = 1
     averaged: bool = True
     check_every: int = 10
-    random_state: int = 0
-    callbacks: Sequence[Callback] = field(default=())
 
     name: ClassVar[str] = "pegasos"
     needs: ClassVar = ("samples", "separable", "whole", "no_l1", "l2")
     positive: ClassVar = ("max_iter", "batch", "check_every")
-    not_negative: ClassVar = ("tol", "random_state")
-    unit: ClassVar[str] = "epochs"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if int(self.batch) != self.batch:
             raise ValueError(f"Pegasos: batch must be an integer number of samples, got {self.batch!r}")
-
-    def resumed(
-        self, problem: SampledProblem, state: PegasosState, w0: np.ndarray | None = None
-    ) -> PegasosState:
-        """A copy of the state of an earlier run, to go on from."""
-        return state.resumed(problem)
 
     def step(self, problem: SampledProblem, run: PegasosState, last: int) -> Progress:
         """An epoch, and now and then a look at the average."""
@@ -118,14 +105,6 @@ class Pegasos(Driven):
             run.previous = run.best
         estimate = f"relative decrease over {self.check_every} epochs" if slow else ""
         return run.progress._replace(estimate=estimate)
-
-    def ends(self, problem: SampledProblem, run: PegasosState) -> bool:
-        """Whether only better maxima would close the gap, and there are none."""
-        return run.ends(problem, self.tol)
-
-    def weights(self, problem: SampledProblem, run: PegasosState) -> np.ndarray:
-        """The best point."""
-        return run.best_w
 
     def begin(self, problem: SampledProblem, w0: np.ndarray | None) -> PegasosState:
         """The state of a new run."""

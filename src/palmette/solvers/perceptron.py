@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
-from palmette.contracts.solver import Callback, Progress
+from palmette.contracts.solver import Progress
 from palmette.loops.stochastic_pass import DTYPES, PassState, check_choices, stochastic_pass
 from palmette.registry import register
-from palmette.solvers.driver import Driven
+from palmette.solvers.driver import Seeded
 from palmette.solvers.online import PassRun
 
 
 @register("solver")
 @dataclass(frozen=True)
-class AveragedPerceptron(Driven):
+class AveragedPerceptron(Seeded):
     """Add the true counts and subtract the predicted ones, sample by sample; return the average of all weights.
 
     There is no objective with a minimum to certify, so ``result.gap`` is NaN. The run stops after an epoch without
@@ -44,13 +43,9 @@ class AveragedPerceptron(Driven):
     tol: float = 0.0
     parallel: str | None = None
     precision: str = "single"
-    random_state: int = 0
-    callbacks: Sequence[Callback] = field(default=())
 
     name: ClassVar[str] = "perceptron"
     needs: ClassVar = ("mistakes",)
-    not_negative: ClassVar = ("tol", "random_state")
-    unit: ClassVar[str] = "epochs"
     quiet: ClassVar[bool] = True
 
     def __post_init__(self) -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from palmette.contracts.problem import Problem
-from palmette.contracts.solver import Callback, Progress, RunState, Step
+from palmette.contracts.solver import Progress, RunState, Step
 from palmette.objectives.certificate import CutPool
 from palmette.objectives.problem import first_point
 from palmette.registry import register
@@ -84,7 +84,6 @@ class Proximal(Driven):
     max_iter: int = 2000
     tol: float = 1e-4
     random_state: int = 0
-    callbacks: Sequence[Callback] = field(default=())
 
     name: ClassVar[str] = "proximal"
     needs: ClassVar = ("convex", "smooth")

@@ -6,12 +6,10 @@ import importlib
 from collections.abc import Sequence
 from dataclasses import fields, is_dataclass, replace
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from palmette.contracts.solver import Callback
-
-if TYPE_CHECKING:
-    from palmette.contracts.structure import Structure
+from palmette.contracts.structure import Structure
 
 HOME = {
     "dual": ("palmette.solvers.dual", "DualAscent"),

@@ -16,15 +16,13 @@ mean, ``b_k' = b_k + sum_j mean_j w_jk``, which centres the column and leaves th
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from palmette.contracts.problem import SampledProblem
 from palmette.data.batch import SparseRows
 from palmette.loops import find
-
-if TYPE_CHECKING:
-    from palmette.contracts.problem import SampledProblem
 
 # What does not depend on the coordinates.
 _SAME = {"convex", "decomposition", "samples", "scorer", "structure", "surrogate"}

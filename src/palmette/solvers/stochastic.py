@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from palmette.contracts.solver import Callback, Progress
+from palmette.contracts.solver import Progress
 from palmette.loops.stochastic_pass import DTYPES, PassState, check_choices, stochastic_pass
 from palmette.objectives.certificate import CutPool
 from palmette.objectives.problem import bounded_loss, is_convex, is_l1_alone, who_takes
 from palmette.registry import register
-from palmette.solvers.driver import Driven
+from palmette.solvers.driver import ASKED, Seeded
 from palmette.solvers.nonconvex_start import first_weights
 from palmette.solvers.online import PassRun
 
@@ -47,7 +46,7 @@ class StochasticRun(PassRun[PassState]):
 
 @register("solver")
 @dataclass(frozen=True)
-class Stochastic(Driven):
+class Stochastic(Seeded):
     """One sample, one step: good weights after few passes, a bound on what is left at the end.
 
     At step s on sample i the weights that the sample touches move by ``-rate_s (gradient of loss_i + its share of
@@ -96,14 +95,10 @@ class Stochastic(Driven):
     check_every: int = 5
     parallel: str | None = None
     precision: str = "single"
-    random_state: int = 0
-    callbacks: Sequence[Callback] = field(default=())
 
     name: ClassVar[str] = "stochastic"
     needs: ClassVar = ("samples", "separable")
     positive: ClassVar = ("max_iter", "check_every")
-    not_negative: ClassVar = ("tol", "random_state")
-    unit: ClassVar[str] = "epochs"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -166,7 +161,7 @@ class Stochastic(Driven):
         if reason == "interrupted":
             return None
         in_pieces = problem.decomposition is not None
-        if in_pieces or not (reason == "callback" or np.isnan(run.primal)):
+        if in_pieces or not (reason in ASKED or np.isnan(run.primal)):
             primal = run.primal
         else:
             primal = self._look(problem, run)

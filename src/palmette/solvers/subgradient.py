@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
 from palmette.contracts.problem import Problem
-from palmette.contracts.solver import Callback, Progress
+from palmette.contracts.solver import Progress
 from palmette.registry import register
-from palmette.solvers.descent_state import DescentState
-from palmette.solvers.driver import Driven
+from palmette.solvers.descent_state import Descent, DescentState
 from palmette.solvers.nonconvex_start import first_weights
 
-FIRST_WISH = (
-    0.3  # decrease hoped for in the beginning, relative to the first objective, where there is no bound
-)
+# decrease hoped for in the beginning, relative to the first objective, where there is no bound
+FIRST_WISH = 0.3
 SHARE = 0.5  # share of it that is enough
 PATIENCE = 10  # steps without, after which less is hoped for ...
-ASTRAY = (
-    3.0  # ... and the run goes back to the best point, if it is worse by this many times what is hoped for
-)
+# ... and the run goes back to the best point, if it is worse by this many times what is hoped for
+ASTRAY = 3.0
 ROUNDING = 1e-28  # share of a squared gradient along a sphere that may be rounding
 MORE, LESS = 1.5, 0.7  # factors of the hope after it came true, and after it did not
 
@@ -40,7 +36,7 @@ class SubgradientState(DescentState):
 
 @register("solver")
 @dataclass(frozen=True)
-class Subgradient(Driven):
+class Subgradient(Descent):
     """Minimise ``J(w) = loss(w) + sum_j (l2_j / 2) w_j^2`` by steps against whole subgradients, of Polyak's length.
 
     With a subgradient ``g`` of the objective, ``w <- w - (J(w) - target) / |g|^2 g``. The target is the lower bound
@@ -92,7 +88,6 @@ class Subgradient(Driven):
     sphere: bool = False
     averaged: bool = True
     check_every: int = 10
-    callbacks: Sequence[Callback] = field(default=())
 
     name: ClassVar[str] = "subgradient"
     positive: ClassVar = ("max_iter", "check_every")
@@ -109,25 +104,11 @@ class Subgradient(Driven):
         """Without a radius, steps divide by the penalty."""
         return ("separable", "whole", "no_l1", *(("l2",) if self.radius is None else ()))
 
-    def resumed(
-        self, problem: Problem, state: SubgradientState, w0: np.ndarray | None = None
-    ) -> SubgradientState:
-        """A copy of the state of an earlier run, to go on from."""
-        return state.resumed(problem)
-
     def step(self, problem: Problem, run: SubgradientState, last: int) -> Progress:
         """One step, and now and then a look at the average."""
         stationary = self._iterate(problem, run)
         hoped = "decrease hoped for" if run.wish <= self.tol * abs(run.best) else ""
         return run.progress._replace(estimate="stationary point" if stationary else hoped)
-
-    def ends(self, problem: Problem, run: SubgradientState) -> bool:
-        """Whether only better maxima would close the gap, and there are none."""
-        return run.ends(problem, self.tol)
-
-    def weights(self, problem: Problem, run: SubgradientState) -> np.ndarray:
-        """The best point."""
-        return run.best_w
 
     def begin(self, problem: Problem, w0: np.ndarray | None) -> SubgradientState:
         """The state of a new run."""

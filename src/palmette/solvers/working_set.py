@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from palmette.contracts.problem import SampledProblem
 from palmette.loops.block_state import BlockState
 from palmette.objectives.problem import bounded_loss
-
-if TYPE_CHECKING:
-    from palmette.contracts.problem import SampledProblem
 
 NONE = -1  # end of a list, as in the kernel
 IDLE_EPOCHS = 10  # after which a constraint without mass is dropped

@@ -24,21 +24,7 @@ from palmette.surrogates.soft_hinge import SoftHinge
 from palmette.surrogates.ties import TiedPerceptronLoss, TieLoss
 
 __all__ = [
-    "AgreeingMaximum",
-    "AnnotatedHinge",
-    "Difference",
-    "Hinge",
-    "IgnoringBridge",
-    "LogLoss",
-    "MarginalLogLoss",
-    "PartialPerceptronLoss",
-    "PerceptronLoss",
-    "RescaledHinge",
-    "RescaledPerceptron",
-    "SoftHinge",
-    "Surrogate",
-    "TieLoss",
-    "TiedPerceptronLoss",
-    "bridge_loss",
-    "ramp_loss",
-]
+    "AgreeingMaximum", "AnnotatedHinge", "Difference", "Hinge", "IgnoringBridge", "LogLoss", "MarginalLogLoss",
+    "PartialPerceptronLoss", "PerceptronLoss", "RescaledHinge", "RescaledPerceptron", "SoftHinge", "Surrogate",
+    "TieLoss", "TiedPerceptronLoss", "bridge_loss", "ramp_loss",
+]  # fmt: skip

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from palmette.contracts.structure import Structure
+from palmette.contracts.structure import Structure
 
 
 class Evaluation(NamedTuple):

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from palmette.contracts.structure import Structure
 from palmette.losses.base import BoundLoss
 from palmette.surrogates.base import Evaluation
-
-if TYPE_CHECKING:
-    from palmette.contracts.structure import Structure
 
 
 @dataclass(frozen=True)

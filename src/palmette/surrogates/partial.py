@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from palmette.contracts.structure import Structure
 from palmette.data.samples import told
 from palmette.losses.base import BoundLoss
 from palmette.losses.zero_one import best_rival
@@ -14,9 +15,6 @@ from palmette.surrogates.base import Evaluation, Rivals, by_scores
 from palmette.surrogates.difference import Difference
 from palmette.surrogates.hinge import Hinge, difference
 from palmette.surrogates.perceptron import PerceptronLoss
-
-if TYPE_CHECKING:
-    from palmette.contracts.structure import Structure
 
 
 @dataclass(frozen=True)

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from palmette.contracts.structure import Structure
 from palmette.errors import InfeasibleError, MissingCapability
 from palmette.losses.base import BoundLoss
 from palmette.surrogates.base import Evaluation, by_scores
-
-if TYPE_CHECKING:
-    from palmette.contracts.structure import Structure
 
 EPSILON = 1e-16  # probability that a sample without other outputs leaves to them
 
@@ -78,9 +76,8 @@ class SoftHinge:
         log_z = structure.log_partition(cold, within=agrees)
         try:
             rest = structure.log_partition(cold, within=others) + 1.0 / t
-        except (
-            InfeasibleError
-        ):  # some sample has no other output: what all outputs have beyond the agreeing ones
+        except InfeasibleError:
+            # Some sample has no other output: what all outputs have beyond the agreeing ones.
             whole = structure.log_partition(cold)
             rest = whole + np.log(-np.expm1(np.minimum(log_z - whole, -EPSILON))) + 1.0 / t
             others = None

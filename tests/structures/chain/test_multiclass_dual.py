@@ -62,10 +62,10 @@ def slope_of(problem, targets):
     return out
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(
     seed=st.integers(0, 10**6),
-    n=st.integers(4, 40),
+    n=st.integers(4, 20),
     d=st.integers(1, 6),
     k=st.integers(2, 11),
     l2=st.sampled_from([0.01, 0.3, 4.0]),
@@ -95,7 +95,7 @@ def test_certificate_holds_against_the_bundle_method(seed, n, d, k, l2, intercep
     value = shifted.loss(result.w)[0] + problem.regularizer.value(result.w)
     np.testing.assert_allclose(result.primal, value, rtol=1e-9, atol=1e-9)
     if aims is None:  # with other targets the loss may be below 0, which the bundle's zero cut does not know
-        other = Bundle(tol=1e-4, max_iter=300).solve(problem)
+        other = Bundle(tol=1e-3, max_iter=60).solve(problem)
         assert result.lower <= other.primal + 1e-9
         assert other.lower <= result.primal + 1e-9
     points = [result.w + rng.normal(size=len(result.w)) * s for s in (1e-3, 1e-1, 1.0)]

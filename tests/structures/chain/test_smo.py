@@ -8,6 +8,7 @@ from problems import KINDS, make_problem
 
 from palmette import SSVM
 from palmette.losses import Hamming, ZeroOne
+from palmette.solvers.block_ascent import belongs
 from palmette.solvers.frank_wolfe import FrankWolfe
 from palmette.solvers.smo import SMO
 from palmette.structures import Chain, Multiclass, SemiMarkov
@@ -96,7 +97,7 @@ def test_goes_on_with_another_penalty(rng):
         loose = SMO(tol=1e-3).solve(problem)
         problem.regularizer = type(problem.regularizer)(2.0 * problem.regularizer.l2, problem.regularizer.l1)
         solver = SMO(tol=1e-6)
-        assert solver.can_restart(loose.state)
+        assert belongs(loose.state, solver)
         warm = solver.solve(problem, state=solver.restart(problem, loose.state))
         assert warm.primal == pytest.approx(solver.solve(problem).primal, rel=2e-6)
 

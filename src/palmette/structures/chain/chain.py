@@ -324,9 +324,8 @@ class Chain(LabelledPositions):
         expected = _expected_losses(self.expectation(theta, cost=cost, within=within).counts.node, risk)
         tables = combine(theta, cost, None)
         node = np.where(np.isneginf(tables.node), -np.inf, expected)
-        edge = np.where(
-            np.isneginf(tables.edge), -np.inf, 0.0
-        )  # what potentials forbid is not an answer either
+        # What potentials forbid is not an answer either.
+        edge = np.where(np.isneginf(tables.edge), -np.inf, 0.0)
         triple = tables.triple
         if triple is not None:
             triple = np.where(np.isneginf(triple), -np.inf, 0.0)

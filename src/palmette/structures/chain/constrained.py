@@ -60,9 +60,8 @@ class ConstrainedChain(Chain):
 
     def score(self, theta: Any, codes: Any, *, cost: Any = None, within: Any = None) -> np.ndarray:
         """Score plus cost of given outputs; -inf for one that the rules or the restriction forbid."""
-        values = Chain(self.order).score(
-            theta, codes, cost=cost, within=within
-        )  # no copy of the tables for one path
+        # no copy of the tables for one path
+        values = Chain(self.order).score(theta, codes, cost=cost, within=within)
         rows = [row for row, _ in _violations(np.asarray(codes), theta.offsets, self.rules)]
         values[np.searchsorted(theta.offsets, rows, side="right") - 1] = -np.inf
         return values

@@ -27,6 +27,21 @@ class CliqueRows(NamedTuple):
         return (n_labels + 1,) if self.kind == "agreement" else (2,)
 
 
+class Forests(NamedTuple):
+    """Batches of forests as kernels read them: which table an edge has, whose the rows and edges are, and the way of
+    messages, which ``palmette.structures.graph.kernels.forest_order`` explains."""
+
+    table: np.ndarray
+    offsets: np.ndarray
+    edge_offsets: np.ndarray
+    order: np.ndarray
+    parent: np.ndarray
+    up: np.ndarray
+    flip: np.ndarray
+    first_child: np.ndarray
+    n_children: np.ndarray
+
+
 class GraphLayout:
     """Shapes of the graphs of a batch: which nodes are joined, and of what type nodes and edges are.
 
@@ -129,10 +144,9 @@ class GraphLayout:
         rows = group.nodes + np.repeat(self.offsets[:-1], np.diff(group.offsets))[:, None]
         return np.where(group.nodes < 0, -1, rows)
 
-    @property
-    def passing(self) -> tuple[Any, ...]:
-        """What kernels on forests take of it to pass messages."""
-        return self.offsets, self.edge_offsets, self.order, self.parent, self.up, self.flip
+    def forests(self, table: np.ndarray) -> Forests:
+        """What kernels on forests take of it; edge e reads the table of number ``table[e]``."""
+        return Forests(table, *(getattr(self, name) for name in Forests._fields[1:]))
 
     def slice(self, start: int, stop: int) -> GraphLayout:
         """Samples ``start:stop``; arrays are views of the same memory."""

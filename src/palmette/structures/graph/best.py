@@ -73,8 +73,7 @@ def _bounded_best(structure: Graph, tables: GraphTables) -> tuple[np.ndarray, np
     codes, values = np.zeros(len(tables.node), np.int32), np.empty(len(tables))
     forests, others = structure.parted(tables)
     if len(forests):
-        layout = tables.layout
-        best_labels(tables.node, tables.edge, tables.edge_table, *layout.passing, forests, codes, values)
+        best_labels(*tables.arguments, forests, codes, values)
     bounds = values.copy()
     for s in others:
         found = structure.maximum_of(factor_graph(tables, s), tables.layout.memory[s])
@@ -205,12 +204,8 @@ def _max_marginals(structure: Graph, tables: GraphTables) -> GraphTables:
 
     out = per_part(tables, -np.inf)
     forests, others = structure.parted(tables)
-    layout = tables.layout
     if len(forests):
-        max_marginals(
-            tables.node, tables.edge, tables.edge_table, *layout.passing, layout.first_child, layout.n_children,
-            forests, out.node, out.edge,
-        )  # fmt: skip
+        max_marginals(*tables.arguments, forests, out.node, out.edge)
     for s in others:
         tree = structure.exact_tree(tables, s, "max-marginals")
         zero = per_part(tables.take(np.array([s])), 0.0)

@@ -35,9 +35,8 @@ from palmette.structures.graph.type_names import (
     types_of,
 )
 
-_RENUMBERED = re.compile(
-    r"\b(sample |X\[)(\d+)"
-)  # samples in messages of encoders that see only some of them
+# samples in messages of encoders that see only some of them
+_RENUMBERED = re.compile(r"\b(sample |X\[)(\d+)")
 
 
 @register("encoder", "graphs")
@@ -138,23 +137,19 @@ class GraphEncoder(Encoder):
 
     def fit_transform(self, X: Any, *, allow_empty: bool = False) -> GraphBatch:
         """Fix columns and types from `X`, and encode it."""
-        graphs = graph_inputs(X)
-        read = self._read(graphs, learn=True)
-        batch = self.nodes.fit_transform([graph.nodes for graph in graphs], allow_empty=allow_empty)
-        edge_batch = None
-        if self.edges is not None:
-            edge_batch = self._edge_rows(graphs, self.edges.fit_transform)
-        return self._packed(batch, edge_batch, read)
+        return self._encoded(X, "fit_transform", allow_empty)
 
     def transform(self, X: Any, *, allow_empty: bool = True) -> GraphBatch:
         """Encode `X`; features without a column are ignored, types that are not known refused."""
+        return self._encoded(X, "transform", allow_empty)
+
+    def _encoded(self, X: Any, what: str, allow_empty: bool) -> GraphBatch:
+        """What a method of the encoders makes of nodes and of edges."""
         graphs = graph_inputs(X)
-        read = self._read(graphs, learn=False)
-        batch = self.nodes.transform([graph.nodes for graph in graphs], allow_empty=allow_empty)
-        edge_batch = None
-        if self.edges is not None:
-            edge_batch = self._edge_rows(graphs, self.edges.transform)
-        return self._packed(batch, edge_batch, read)
+        read = self._read(graphs, learn=what == "fit_transform")
+        batch = getattr(self.nodes, what)([graph.nodes for graph in graphs], allow_empty=allow_empty)
+        edges = None if self.edges is None else self._edge_rows(graphs, getattr(self.edges, what))
+        return self._packed(batch, edges, read)
 
     def extended(self, X: Any) -> GraphEncoder:
         """An encoder with these columns, each kind followed by those that only `X` has."""

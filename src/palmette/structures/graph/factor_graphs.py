@@ -17,9 +17,8 @@ class SampleShape(NamedTuple):
     topology: Topology  # with the auxiliary variables of structured factors behind the nodes
     plain: Topology  # without
     mask: np.ndarray  # bool (n_nodes, n_labels): labels that the nodes can have
-    place: (
-        np.ndarray | None
-    )  # entries of a full table that the tables of the factors have, one factor after the other
+    # entries of a full table that the tables of the factors have, one factor after the other
+    place: np.ndarray | None
     n_edges: int
     entries: tuple[int, ...]  # numbers of entries of edges, and of the cliques of each type
     more: Extended | None

@@ -28,16 +28,8 @@ def score(structure: Graph, theta: Any, codes: Any, *, cost: Any = None, within:
 
     tables, codes = combined(theta, cost, within), _codes(theta, codes)
     values = np.empty(len(tables))
-    labeling_scores(
-        tables.node,
-        tables.edge,
-        tables.edge_table,
-        tables.offsets,
-        tables.edge_offsets,
-        tables.edges,
-        codes,
-        values,
-    )
+    shape = tables.offsets, tables.edge_offsets, tables.edges
+    labeling_scores(tables.node, tables.edge, tables.edge_table, *shape, codes, values)
     for k, (group, own) in enumerate(zip(tables.layout.cliques, tables.factors)):
         if len(group.nodes):
             entry = own[entries(tables, k, codes)]
@@ -61,16 +53,8 @@ def count(
         into = theta.zeros()
     elif into.shapes != theta.shapes:
         raise ValueError(f"into has tables of shapes {into.shapes}, expected {theta.shapes}")
-    add_counts(
-        theta.edge_table,
-        theta.offsets,
-        theta.edge_offsets,
-        theta.edges,
-        codes,
-        weight,
-        into.node,
-        into.edge,
-    )
+    shape = theta.offsets, theta.edge_offsets, theta.edges
+    add_counts(theta.edge_table, *shape, codes, weight, into.node, into.edge)
     for k, (group, own) in enumerate(zip(theta.layout.cliques, into.factors)):
         if len(group.nodes):
             owner = np.repeat(np.arange(len(theta)), np.diff(group.offsets))

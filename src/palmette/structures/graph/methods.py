@@ -23,9 +23,8 @@ from palmette.structures.graph.tables import GraphTables
 
 MEMORY = 2**27  # bytes that the messages of a junction tree may take
 LARGEST = 17.5  # log2 of the largest clique that repeated inference bears, unless a memory limit is given
-RELAX_TOL = (
-    1e-3  # relative accuracy of linear programs in training; 1e-4 took three times as long on snakes ...
-)
+# relative accuracy of linear programs in training; 1e-4 took three times as long on snakes ...
+RELAX_TOL = 1e-3
 FINEST = 1e-7  # ... so that it becomes higher only where a proof needs it, down to this
 SMALL_PROGRAM = 20_000  # entries of a graph's tables up to which HiGHS then solves it; messages beyond
 SMALL_TREE = 12.0  # log2 of the largest clique up to which a junction tree is faster than a graph cut

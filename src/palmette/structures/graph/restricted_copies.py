@@ -13,9 +13,8 @@ from palmette.data.annotation import Known, possible_codes
 from palmette.data.ragged import gather
 from palmette.structures.graph.tables import GraphTables
 
-MOST_TIES = (
-    100  # rows of a sample where the best contradicting labeling is looked for, if they promise equally much
-)
+# rows of a sample where the best contradicting labeling is looked for, if they promise equally much
+MOST_TIES = 100
 ROWS_AT_ONCE = 2**20  # of restricted copies
 
 

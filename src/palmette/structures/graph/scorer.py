@@ -414,10 +414,7 @@ class GraphScorer:
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Header and arrays for a model file."""
-        header: dict[str, Any] = {
-            "intercept": self.intercept,
-            "factors": [list(f) for f in self.factors],
-        }
+        header: dict[str, Any] = {"intercept": self.intercept, "factors": [list(f) for f in self.factors]}
         arrays = {
             "pairs": self.pairs,
             "symmetric": self.symmetric.astype(np.uint8),

@@ -40,10 +40,7 @@ def _log_partitions(structure: Graph, tables: GraphTables) -> np.ndarray:
     forests, others = structure.parted(tables)
     layout = tables.layout
     if len(forests):
-        log_partitions(
-            tables.node, tables.edge, tables.edge_table, *layout.passing, layout.first_child, layout.n_children,
-            forests, log_z,
-        )  # fmt: skip
+        log_partitions(*tables.arguments, forests, log_z)
     for s in others:
         log_z[s] = structure.log_sum_of(factor_graph(tables, s), layout.memory[s])
     return log_z
@@ -83,10 +80,7 @@ def _sums(structure: Graph, tables: GraphTables, weight: np.ndarray) -> tuple[np
     forests, others = structure.parted(tables)
     layout = tables.layout
     if len(forests):
-        expectations(
-            tables.node, tables.edge, tables.edge_table, *layout.passing, layout.first_child, layout.n_children,
-            forests, weight, log_z, counts.node, counts.edge,
-        )  # fmt: skip
+        expectations(*tables.arguments, forests, weight, log_z, counts.node, counts.edge)
     for s in others:
         found = structure.sum_of(factor_graph(tables, s), layout.memory[s])
         log_z[s] = found.log_z
@@ -215,16 +209,7 @@ def _draws(
     paths = np.zeros(uniform.shape, np.int32)
     forests, others = structure.parted(tables)
     if len(forests):
-        bad = draw_labels(
-            tables.node,
-            tables.edge,
-            tables.edge_table,
-            *tables.layout.passing,
-            forests,
-            wanted,
-            uniform,
-            paths,
-        )
+        bad = draw_labels(*tables.arguments, forests, wanted, uniform, paths)
         if bad >= 0:
             raise _infeasible(int(bad), given, structure)
     for s in others:

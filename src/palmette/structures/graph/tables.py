@@ -98,6 +98,11 @@ class GraphTables(ChainTables):
         return self.layout.edge_offsets
 
     @property
+    def arguments(self) -> tuple[Any, ...]:
+        """The tables as the kernels on forests take them."""
+        return self.node, self.edge, self.layout.forests(self.edge_table)
+
+    @property
     def has_own_tables(self) -> bool:
         """Whether every edge has a table of its own, in order."""
         n = self.n_edges

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from palmette.contracts.structure import Structure
 from palmette.errors import InfeasibleError
 from palmette.memory import check_size
 from palmette.structures.positions.tables import ChainTables
-
-if TYPE_CHECKING:
-    from palmette.contracts.structure import Structure
 
 RESTRICTION = "the restriction; allow more labels or pairs"
 

@@ -234,7 +234,7 @@ class Restriction(Allowed):
 
     node: np.ndarray | None = None
     edge: np.ndarray | None = None
-    contradicts: Known | None = None
+    contradicts: Any = None  # Known
     triple: np.ndarray | None = None
 
     def __post_init__(self) -> None:
@@ -284,7 +284,8 @@ def check_mask(what: str, mask: np.ndarray | None) -> None:
 
 
 def _check_partial(annotation: Known, n_rows: int, n_codes: int) -> None:
-    codes, n_sets = annotation, 0
+    codes: Any = annotation
+    n_sets = 0
     if isinstance(annotation, Annotation):
         codes, n_sets = annotation.codes, len(annotation.sets)
         if annotation.n_kinds != n_codes:

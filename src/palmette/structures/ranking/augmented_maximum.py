@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from palmette.contracts.structure import Best
+from palmette.contracts.problem import SampledProblem
+from palmette.contracts.structure import Best, Structure
 from palmette.errors import MissingCapability, warn_caller
 from palmette.structures.ranking.arrangements import candidates
 from palmette.structures.ranking.codec import grades_of, ranks_of
 from palmette.structures.ranking.gains import is_proportional
 from palmette.structures.ranking.tables import RankingCost, RankingTables
-
-if TYPE_CHECKING:
-    from palmette.contracts.problem import SampledProblem
-    from palmette.contracts.structure import Structure
 
 GAIN, AVERAGE_PRECISION, DISCORDANT = 0, 1, 2  # kinds, as in palmette.structures.ranking.kernels.merge
 SORT, MERGE, ASSIGN = 0, 1, 2  # ways

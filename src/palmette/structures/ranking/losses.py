@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
+from palmette.contracts.structure import Structure
 from palmette.losses.base import no_way
 from palmette.registry import register
 from palmette.structures.ranking.augmented_maximum import (
@@ -20,15 +21,20 @@ from palmette.structures.ranking.augmented_maximum import (
 from palmette.structures.ranking.position_weights import discounts
 from palmette.structures.ranking.ranking import Ranking
 
-if TYPE_CHECKING:
-    from palmette.contracts.structure import Structure
-
 _ALL = np.iinfo(np.int64).max  # a cut-off that cuts nothing
+
+
+class _Normalised:
+    """What losses share that are 0 for the best order and at most 1."""
+
+    def scale(self, ideal: np.ndarray) -> np.ndarray:
+        """What a unit is worth, of gain, relevant documents or pairs: one by what the best order has."""
+        return np.divide(1.0, ideal, out=np.zeros_like(ideal), where=ideal > 0)
 
 
 @register("loss")
 @dataclass(frozen=True)
-class NDCG:
+class NDCG(_Normalised):
     """``D = 1 - DCG@k / IDCG@k``, where ``DCG@k = sum over ranks r <= k of gain(grade) discount(r)``, IDCG the highest.
 
     A query without relevant documents has loss 0 whatever its order.
@@ -82,16 +88,12 @@ class NDCG:
         """Discounts of the ranks 1..n."""
         return discounts(self.discount, n, "NDCG: discount")
 
-    def scale(self, ideal: np.ndarray) -> np.ndarray:
-        """What a unit of gain is worth."""
-        return np.divide(1.0, ideal, out=np.zeros_like(ideal), where=ideal > 0)
-
     def levels(self, grades: np.ndarray) -> np.ndarray:
         """Grades that the loss tells apart: all."""
         return grades
 
 
-class _Binary:
+class _Binary(_Normalised):
     """What losses share that know relevant and other documents only."""
 
     relevant: int
@@ -146,10 +148,6 @@ class MeanAveragePrecision(_Binary):
         self._check(structure)
         return BoundRankingLoss(AVERAGE_PRECISION, self, _ALL)
 
-    def scale(self, ideal: np.ndarray) -> np.ndarray:
-        """One by the number of relevant documents."""
-        return np.divide(1.0, ideal, out=np.zeros_like(ideal), where=ideal > 0)
-
 
 @register("loss")
 @dataclass(frozen=True)
@@ -190,7 +188,7 @@ class PrecisionAt(_Binary):
 
 @register("loss")
 @dataclass(frozen=True)
-class Pairwise:
+class Pairwise(_Normalised):
     """Share of discordant pairs: documents of different grade of which the less relevant one stands first.
 
     The augmented maximum is an exact merge of the documents of each grade; its states are all combinations of how many
@@ -235,10 +233,6 @@ class Pairwise:
     def ranks(self, n: int) -> np.ndarray:
         """Not used: pairs are counted."""
         return np.ones(n)
-
-    def scale(self, ideal: np.ndarray) -> np.ndarray:
-        """One by the number of pairs."""
-        return np.divide(1.0, ideal, out=np.zeros_like(ideal), where=ideal > 0)
 
     def levels(self, grades: np.ndarray) -> np.ndarray:
         """Grades, or the levels that they belong to."""

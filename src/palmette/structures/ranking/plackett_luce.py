@@ -2,34 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
 
+from palmette.contracts.problem import SampledProblem
+from palmette.contracts.structure import Structure
 from palmette.estimators.kernel_learner import KernelEstimator
+from palmette.estimators.strengths import Penalties
 from palmette.estimators.tuned import Tuned
 from palmette.registry import register
+from palmette.regularizers import GroupLasso
 from palmette.structures.ranking.likely_orders import likely_orders, log_probability
 from palmette.structures.ranking.plackett_luce_loss import PlackettLuceLoss
 from palmette.structures.ranking.ranking import Ranking
 from palmette.structures.ranking.tables import RankingTables
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from palmette.contracts.problem import SampledProblem
-    from palmette.contracts.solver import Solver
-    from palmette.contracts.structure import Structure
-    from palmette.estimators.settings import Encoding, KernelOptions
-    from palmette.kernels import Kernel, Nystroem
-    from palmette.regularizers import GroupLasso
-
 
 @register("learner")
-@dataclass(eq=False, repr=False)
-class PlackettLuce(KernelEstimator):
+@dataclass(eq=False, repr=False, kw_only=True)
+class PlackettLuce(KernelEstimator, Penalties):
     r"""Plackett-Luce model of rankings: orders drawn place by place with probabilities ``~ exp(score)``.
 
     The documents of a query have scores ``s_d = <w, x_d>``, and an order has the probability
@@ -95,29 +89,11 @@ class PlackettLuce(KernelEstimator):
     usual_tol = 1e-4
     _takes_groups = True
     usual_share = 1.0
-    # What other learners are told about labels; documents have one score and no labels.
-    fit_intercept = "auto"
-    classes = None
     _marginals = "predict_marginals(X) has the probability of every document at every rank"
 
-    _: KW_ONLY
-    l2: float | str | None = None
-    C: float | None = None
-    l1: float = 0.0
     ties: str = "exact"
     top: int | None = None
     regularizer: GroupLasso | None = None
-    kernel: Kernel | Nystroem | str | Callable[..., Any] | None = None
-    kernel_options: KernelOptions | None = None
-    solver: Solver | str = "auto"
-    tol: float | None = 1e-4
-    max_iter: int | None = None
-    encoding: Encoding | None = None
-    n_jobs: int = -1
-    random_state: Any = 0
-    verbose: int = 0
-    callbacks: Sequence[Callable[..., Any]] | None = None
-    warm_start: bool = False
 
     @property
     def structure(self) -> Ranking:  # type: ignore[override]

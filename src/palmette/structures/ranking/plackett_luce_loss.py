@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from palmette.contracts.structure import Structure
 from palmette.data.samples import Partly
 from palmette.structures.ranking.codec import grades_of, ranks_of
 from palmette.surrogates.base import Evaluation
-
-if TYPE_CHECKING:
-    from palmette.contracts.structure import Structure
 
 TIES = ("exact", "efron", "breslow")  # in the order of the kernels' numbers
 

@@ -25,7 +25,7 @@ from palmette.structures.ranking.tables import RankingCost, RankingRestriction, 
 
 _PERMANENT = (
     "Summing over all rankings is intractable (a permanent): use palmette.PlackettLuce, the probabilistic model of "
-    "rankings, or SSVM or Perceptron, which need no sums."
+    "rankings, or SSVM(loss='hinge') or Perceptron, which need no sums."
 )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -39,8 +38,3 @@ class RankingScorer(LinearScorer):
         super().check()
         if self.n_labels != 1 or self.intercept or self.has_edges or len(self.ptr) or len(self.pairs):
             raise ValueError("the scorer of a ranking has one weight per feature and nothing else")
-
-    def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        """Header and arrays for a model file."""
-        header, arrays = super().state()
-        return header, arrays

@@ -137,16 +137,14 @@ class SegmentEncoder(Encoder):
     def fit_transform(self, X: Any, *, allow_empty: bool = False) -> SegmentBatch:
         """Fix the columns of positions and of segments from `X`, and encode it."""
         X = _kept(X)
-        batch = self.tokens.fit_transform(X, allow_empty=allow_empty)
-        self._check(batch)
-        return self._packed(batch, self._encoded(self.segments.fit_transform, X, batch.offsets))
+        return self._packed(
+            self.tokens.fit_transform(X, allow_empty=allow_empty), self.segments.fit_transform, X
+        )
 
     def transform(self, X: Any, *, allow_empty: bool = True) -> SegmentBatch:
         """Encode `X`; features without a column are ignored."""
         X = _kept(X)
-        batch = self.tokens.transform(X, allow_empty=allow_empty)
-        self._check(batch)
-        return self._packed(batch, self._encoded(self.segments.transform, X, batch.offsets))
+        return self._packed(self.tokens.transform(X, allow_empty=allow_empty), self.segments.transform, X)
 
     def extended(self, X: Any) -> SegmentEncoder:
         """An encoder with these columns, each kind followed by those that only `X` has."""
@@ -189,12 +187,12 @@ class SegmentEncoder(Encoder):
                 for stop in range(start + 1, min(start + self.max_length, n) + 1):
                     yield i, start, stop
 
-    def _packed(self, batch: Batch, found: Batch) -> SegmentBatch:
-        rows = found.rows
+    def _packed(self, batch: Batch, encode: Callable[[list[Any]], Any], X: Any) -> SegmentBatch:
+        self._check(batch)
+        rows = self._encoded(encode, X, batch.offsets).rows
         assert isinstance(rows, SparseRows)
-        left = np.repeat(batch.offsets[1:], batch.lengths) - np.arange(
-            batch.n_rows
-        )  # positions up to the end
+        # positions up to the end
+        left = np.repeat(batch.offsets[1:], batch.lengths) - np.arange(batch.n_rows)
         there = np.arange(self.max_length) < left[:, None]
         sizes = np.zeros(there.shape, np.int64)
         sizes[there] = np.diff(rows.indptr)

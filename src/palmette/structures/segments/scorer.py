@@ -11,6 +11,7 @@ import numpy as np
 
 from palmette.data.batch import Batch
 from palmette.data.checks import LARGEST, check_array, check_codes, check_whole, entry, group
+from palmette.objectives.risk import rows_a_block
 from palmette.registry import register
 from palmette.structures.positions.edge_scorer import EdgeScorer, without_columns
 from palmette.structures.positions.layout import used_columns
@@ -116,7 +117,7 @@ class SegmentScorer:
     @property
     def rows_a_block(self) -> int:
         """Rows to score at once, so that one edge table per row stays in the cache."""
-        return getattr(self.tokens, "rows_a_block", 2**62)
+        return rows_a_block(self.tokens)
 
     @property
     def n_labels(self) -> int:

@@ -142,7 +142,7 @@ class SemiMarkov(SegmentInference):
         if found is not wanted or most < self._most():
             raise ValueError(
                 f"X was encoded with segment_features={found!r} of up to {most} positions, but the structure has "
-                f"{wanted!r} of up to {self._most()}: encode X with the encode() of this estimator"
+                f"{wanted!r} of up to {self._most()}: encode X with the encode() of this learner"
             )
 
     def _most(self) -> int:

@@ -285,9 +285,8 @@ def _with_contradiction(plain: Prepared, codes: Known) -> Prepared:
     whole[contra, 0] = -np.inf
     whole[~contra, 1] = -np.inf
     whole[plain.offsets[:-1], :, :, 2] = -np.inf
-    last = (
-        np.repeat(plain.offsets[1:], np.diff(plain.offsets)) - np.arange(rows) - 1
-    )  # d that ends the sample
+    # d that ends the sample
+    last = np.repeat(plain.offsets[1:], np.diff(plain.offsets)) - np.arange(rows) - 1
     ends = np.flatnonzero(last < lengths)
     whole[ends, last[ends], :, 0] = -np.inf
     edge = np.full((len(plain.edge), labels, N_FLAGS, labels, N_FLAGS), -np.inf)

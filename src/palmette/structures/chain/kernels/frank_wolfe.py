@@ -13,12 +13,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from palmette._kernels import simd
-from palmette._kernels.constants import FREE, LANES, TIE
+from palmette._kernels.constants import FREE, TIE
 from palmette._kernels.jit import SUMS, kernel
 from palmette._kernels.lanes import best_chain, transpose
 from palmette._kernels.ragged import longest_sample
-from palmette.structures.chain.kernels.packed import score_rows, true_score
+from palmette.structures.chain.kernels.packed import copy, score_rows, true_score, workspace
 from palmette.structures.chain.kernels.packed_steps import add_cost
 
 
@@ -197,9 +196,8 @@ def frank_wolfe_pass(chains, w, inverse, cost, order, path, mass, loss, gap, g, 
     ``inverse`` has 1 / l2, and 0 where there is no weight.
     """
     x, base, offsets, codes, weight, n_labels, width = chains
-    longest = longest_sample(offsets)
-    node, edge_t = np.empty(longest * width), np.zeros(width * width)
-    rival, value = np.empty(longest, np.int64), np.empty(len(path))
+    work, value = workspace(chains, w.rows), np.empty(len(path))
+    node, rival, edge_t = work.node, work.path, work.factor_t
     transpose(w.edge, n_labels, width, edge_t)
     crowded = 0
     # Invariants: the masses of a sample are >= 0 and sum to 1; w = sum_s weight (true - mean counts) / l2 after every
@@ -293,11 +291,9 @@ def node_curvature(gram, at, to, fro, lo, n):
 def gram_pass(chains, w, inverse, cost, order, path, mass, loss, gap, g, inner, gram, starts):
     """As ``frank_wolfe_pass``; ``gram`` and ``starts`` are what ``row_products`` wrote."""
     x, base, offsets, codes, weight, n_labels, width = chains
-    longest = longest_sample(offsets)
-    node, ahead = np.empty(longest * width), np.empty(longest * width)
-    change, edge_t = np.zeros(longest * width), np.zeros(width * width)
-    touched = np.empty(longest * width, np.int64)
-    rival, value = np.empty(longest, np.int64), np.empty(len(path))
+    work, value = workspace(chains, w.rows), np.empty(len(path))
+    node, ahead, rival, edge_t = work.node, work.theta, work.path, work.factor_t
+    change, touched = np.zeros(len(node)), np.empty(len(node), np.int64)
     transpose(w.edge, n_labels, width, edge_t)
     ones = len(x.multi_value) == 0
     crowded = 0
@@ -317,8 +313,7 @@ def gram_pass(chains, w, inverse, cost, order, path, mass, loss, gap, g, inner, 
             mean += mass[s, n_active] * value[n_active]
             n_active += 1
         best, worst = best_and_worst(value, n_active)
-        for c in range(0, n * width, LANES):
-            simd.store(ahead, c, simd.load(node, c))
+        copy(node, n * width, ahead)
         top = best_chain(ahead, n, n_labels, width, w.edge, edge_t, rival)
         gap[s] = weight[s] * max(top - mean, 0.0)
         n_active, full = admit(rival, top, best, path, lo, n, mass[s], value, n_active)
@@ -406,9 +401,8 @@ def dual_counts(chains, path, mass, cost, g, loss):
 def hinge_value(chains, w, cost):
     """Sum of the hinge losses of all samples."""
     x, base, offsets, codes, weight, n_labels, width = chains
-    longest = longest_sample(offsets)
-    node, edge_t = np.empty(longest * width), np.zeros(width * width)
-    rival = np.empty(longest, np.int64)
+    work = workspace(chains, w.rows)
+    node, rival, edge_t = work.node, work.path, work.factor_t
     transpose(w.edge, n_labels, width, edge_t)
     total = 0.0
     # sum_s weight (max_y [f(y) + cost(y)] - f(true)); O(nnz K + n K^2) per sample, O(longest width) memory.
@@ -416,7 +410,7 @@ def hinge_value(chains, w, cost):
         lo, hi = offsets[s], offsets[s + 1]
         n = hi - lo
         score_rows(x, w, base, lo, hi, width, node)
-        truth = true_score(node, w.edge, codes, lo, n, width)
+        truth = true_score(node, w.edge, 0 * width, codes, lo, n, width)
         add_cost(node, cost, codes, lo, n, width)
         total += weight[s] * (best_chain(node, n, n_labels, width, w.edge, edge_t, rival) - truth)
     return total

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from palmette._kernels.jit import kernel
+from palmette._kernels.logs import plus_entropy
 
 
 @kernel()
@@ -53,15 +52,10 @@ def chain_entropies(node_marginal, pair_marginal, offsets, out):
                 sign = 1.0
             elif lo < t < hi - 1:
                 sign = -1.0
-            if sign != 0.0:
-                for i in range(n_labels):
-                    p = node_marginal[t, i]
-                    if p > 0.0:
-                        total -= sign * p * np.log(p)
+            for i in range(n_labels):
+                total = plus_entropy(node_marginal[t, i], sign, total)
             if t > lo:
                 for i in range(n_labels):
                     for j in range(n_labels):
-                        p = pair_marginal[t - 1 - s, i, j]
-                        if p > 0.0:
-                            total -= p * np.log(p)
+                        total = plus_entropy(pair_marginal[t - 1 - s, i, j], 1.0, total)
         out[s] = total

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from palmette._kernels.jit import kernel
+from palmette._kernels.logs import entropy_of
 
 
 @kernel()
@@ -30,16 +29,6 @@ def add_triple_counts(offsets, step3, path, weight, triple_out):
         for t in range(lo, hi - 2):
             triple_out[(first3 + t - lo) * step3, path[t], path[t + 1], path[t + 2]] += weight[s]
         first3 += max(hi - lo - 2, 0)
-
-
-@kernel()
-def entropy_of(p):
-    """``-sum p log p``."""
-    total = 0.0
-    for x in p:
-        if x > 0.0:
-            total -= x * np.log(x)
-    return total
 
 
 @kernel()

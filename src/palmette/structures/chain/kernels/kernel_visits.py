@@ -16,6 +16,7 @@ from palmette._kernels.constants import FREE, LANES, TIE_SINGLE
 from palmette._kernels.jit import kernel
 from palmette._kernels.lanes import best_chain, transpose
 from palmette._kernels.ragged import longest_sample
+from palmette.structures.chain.kernels.packed import true_score
 
 TILE = 2048  # columns of the table that are changed at once: they stay in the cache
 
@@ -93,17 +94,6 @@ def compare_labelings(path, m, stop, mass, s, lo, n, own, edge_weight, width, re
             reach[r * width + k] = 0.0
         if t > 0:
             seen[path[m, lo + t - 1] * width + k] = 0.0
-
-
-@kernel()
-def chain_score(node, edge, path, m, lo, n, width):
-    """Score of the active labeling m of a sample."""
-    total = 0.0
-    for t in range(n):
-        total += node[t * width + path[m, lo + t]]
-        if t > 0:
-            total += edge[path[m, lo + t - 1] * width + path[m, lo + t]]
-    return total
 
 
 @kernel()
@@ -219,7 +209,7 @@ def kernel_pass(
             mean, best = 0.0, -np.inf
             for m in range(n_places):
                 if mass[s, m] != FREE:
-                    score[m] = chain_score(node, edge, path, m, lo, n, width)
+                    score[m] = true_score(node, edge, 0 * width, path[m], lo, n, width)
                     mean += mass[s, m] * score[m]
                     best = max(best, score[m])
             if turn == 0:

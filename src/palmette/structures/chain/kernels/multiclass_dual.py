@@ -2,10 +2,12 @@
 
 Labels are padded to a multiple of eight (``width``): weights and masses are 0 there, costs -1e30, so that no padded
 label is ever chosen. Weights are ``w[j * width + k]`` for column j and label k; behind the columns stands the row of
-the bias. Rows are dense (``x``, flat) where ``indptr`` is empty, else sparse; ``values`` is empty where all are 1.
+the bias.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,9 +18,23 @@ from palmette._kernels.jit import SUMS, kernel
 TIE = 1e-12  # a gap below this share of the scores is rounding
 
 
+class Rows(NamedTuple):
+    """Feature rows, dense (``x``, flat) where ``indptr`` is empty, else sparse; ``values`` is empty where all are 1."""
+
+    x: np.ndarray
+    indptr: np.ndarray
+    indices: np.ndarray
+    values: np.ndarray
+    n_columns: int
+    n_labels: int
+    width: int
+    bias: bool
+
+
 @kernel(fastmath=SUMS)
-def score_row(x, indptr, indices, values, w, n_columns, width, bias, i, g):
+def score_row(rows, w, i, g):
     """Add the scores of row i to ``g``."""
+    x, indptr, indices, values, n_columns, _, width, bias = rows
     sparse, ones = len(indptr) > 0, len(values) == 0
     # g[k] += bias[k] + sum_j x[i, j] w[j, k], eight labels at a time; O(nnz width). Padded weights are 0.
     for c in range(0, width, LANES):
@@ -47,8 +63,9 @@ def score_row(x, indptr, indices, values, w, n_columns, width, bias, i, g):
 
 
 @kernel(fastmath=SUMS)
-def add_row(x, indptr, indices, values, w, inverse, n_columns, width, bias, i, change):
+def add_row(rows, w, inverse, i, change):
     """Add ``change[k] x[i, j] inverse[j]`` to the weight of column j and label k."""
+    x, indptr, indices, values, n_columns, _, width, bias = rows
     sparse, ones = len(indptr) > 0, len(values) == 0
     # w[j, :] += change x[i, j] inverse[j], eight labels at a time; chunks without a change are skipped, and most steps
     # change few labels. O(nnz x changed chunks).
@@ -110,14 +127,12 @@ def simplex_step(g, top, mass, at, n_labels, rate, change, place, value):
 
 
 @kernel()
-def dual_pass(
-    x, indptr, indices, values, w, inverse, curvature, cost, codes, weight, order, n_columns, n_labels, width, bias,
-    mass, loss, gap,
-):  # fmt: skip
+def dual_pass(rows, w, inverse, curvature, cost, codes, weight, order, mass, loss, gap):
     """Visit the samples of ``order``: the best ``mass`` of each, the others being fixed.
 
     ``gap`` gets what each block lacked before its step, ``loss`` its mean cost after it.
     """
+    n_labels, width = rows.n_labels, rows.width
     g, change = np.zeros(width), np.zeros(width)
     place, value = np.zeros(width, np.int64), np.zeros(width)
     # All labels of a row have the same curvature |x_i|^2 / l2, so the best masses of block i are a projection onto the
@@ -128,7 +143,7 @@ def dual_pass(
         at, true = i * width, codes[i] * width
         for c in range(0, width, LANES):
             simd.store(g, c, simd.load(cost, true + c))
-        score_row(x, indptr, indices, values, w, n_columns, width, bias, i, g)
+        score_row(rows, w, i, g)
         top, mean = g[0], 0.0
         for k in range(n_labels):
             top = max(top, g[k])
@@ -145,29 +160,13 @@ def dual_pass(
             own += mass[at + k] * cost[true + k]
             change[k] *= -weight[i]
         loss[i] = own
-        add_row(x, indptr, indices, values, w, inverse, n_columns, width, bias, i, change)
+        add_row(rows, w, inverse, i, change)
 
 
 @kernel()
-def dual_weights(
-    x,
-    indptr,
-    indices,
-    values,
-    w,
-    inverse,
-    cost,
-    codes,
-    target,
-    weight,
-    n_columns,
-    n_labels,
-    width,
-    bias,
-    mass,
-    loss,
-):
+def dual_weights(rows, w, inverse, cost, codes, target, weight, mass, loss):
     """Weights (from 0) and mean costs that the masses imply."""
+    n_labels, width = rows.n_labels, rows.width
     change = np.zeros(width)
     # w += sum_i weight_i (e_target_i - mass_i) x_i inverse, in the order of the samples: the same numbers in every run.
     for i in range(len(codes)):
@@ -177,19 +176,20 @@ def dual_weights(
             change[k] = -weight[i] * mass[i * width + k]
         change[target[i]] += weight[i]
         loss[i] = own
-        add_row(x, indptr, indices, values, w, inverse, n_columns, width, bias, i, change)
+        add_row(rows, w, inverse, i, change)
 
 
 @kernel()
-def hinge_value(x, indptr, indices, values, w, cost, codes, target, weight, n_columns, n_labels, width, bias):
+def hinge_value(rows, w, cost, codes, target, weight):
     """``sum_i weight_i (max_k [f_k + cost] - f(target_i))``."""
+    n_labels, width = rows.n_labels, rows.width
     g, total = np.zeros(width), 0.0
     # Samples in order, so that the sum is the same in every run. The cost of the target is taken off, since g has it.
     for i in range(len(codes)):
         true = codes[i] * width
         for c in range(0, width, LANES):
             simd.store(g, c, simd.load(cost, true + c))
-        score_row(x, indptr, indices, values, w, n_columns, width, bias, i, g)
+        score_row(rows, w, i, g)
         top = g[0]
         for k in range(1, n_labels):
             top = max(top, g[k])

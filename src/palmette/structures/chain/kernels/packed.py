@@ -13,6 +13,7 @@ import numpy as np
 from palmette._kernels import simd
 from palmette._kernels.constants import LANES
 from palmette._kernels.jit import kernel
+from palmette._kernels.ragged import longest_sample
 
 
 class Inputs(NamedTuple):
@@ -71,6 +72,30 @@ def limit_rows(limits, lo, n, width, node, out):
         at, own = t * width, limits.row[lo + t] * width
         for k in range(width):
             out[at + k] = node[at + k] + limits.table[own + k]
+
+
+class Work(NamedTuple):
+    """Room to work in: rows of labels of the longest sample, its labels, and square tables, which are 0 at first."""
+
+    node: np.ndarray
+    theta: np.ndarray
+    alpha: np.ndarray
+    pull: np.ndarray
+    path: np.ndarray
+    pairs: np.ndarray
+    factor: np.ndarray
+    factor_t: np.ndarray
+
+
+@kernel()
+def workspace(chains, like):
+    """Room for any sample, in the precision of ``like``: O(longest width + width^2)."""
+    longest, dtype = longest_sample(chains.offsets), like.dtype
+    size, square = longest * chains.width, chains.width * chains.width
+    return Work(
+        np.empty(size, dtype), np.empty(size, dtype), np.empty(size, dtype), np.empty(size, dtype),
+        np.empty(longest, np.int64), np.zeros(square, dtype), np.zeros(square, dtype), np.zeros(square, dtype),
+    )  # fmt: skip
 
 
 ABSENT = np.iinfo(np.int64).min  # place of a column that has no weight
@@ -225,14 +250,37 @@ def gather_gradient(x, lo, hi, width, node, n_distinct, local, g):
 
 
 @kernel()
-def true_score(node, edge, codes, lo, n, width):
-    """Score of the true labels ``codes[lo:lo + n]``."""
+def true_score(node, edge, step, codes, lo, n, width):
+    """Score of the labels ``codes[lo:lo + n]``; the table of the edge into row t stands at ``t * step``."""
     score = 0.0
     for t in range(n):
         score += node[t * width + codes[lo + t]]
         if t > 0:
-            score += edge[codes[lo + t - 1] * width + codes[lo + t]]
+            score += edge[t * step + codes[lo + t - 1] * width + codes[lo + t]]
     return score
+
+
+@kernel()
+def add_labels(node, pairs, step, labels, lo, n, width, amount):
+    """Adjoint of ``true_score``: add ``amount`` to the labels and label pairs of ``labels[lo:lo + n]``."""
+    for t in range(n):
+        node[t * width + labels[lo + t]] += amount
+        if t > 0:
+            pairs[t * step + labels[lo + t - 1] * width + labels[lo + t]] += amount
+
+
+@kernel()
+def copy(x, n, out):
+    """``out[:n] = x[:n]`` (n a multiple of eight)."""
+    for c in range(0, n, LANES):
+        simd.store(out, c, simd.load(x, c))
+
+
+@kernel()
+def multiply(x, n, factor):
+    """``x[:n] *= factor[:n]`` (n a multiple of eight)."""
+    for c in range(0, n, LANES):
+        simd.store(x, c, simd.mul(simd.load(x, c), simd.load(factor, c)))
 
 
 @kernel()

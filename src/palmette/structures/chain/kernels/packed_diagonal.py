@@ -8,7 +8,7 @@ from palmette._kernels import simd
 from palmette._kernels.constants import LANES
 from palmette._kernels.jit import kernel
 from palmette._kernels.lanes import sum_chain
-from palmette.structures.chain.kernels.packed import score_rows
+from palmette.structures.chain.kernels.packed import score_rows, workspace
 
 
 @kernel()
@@ -18,12 +18,8 @@ def diagonal_pass(chains, w, factor, factor_t, h):
     Samples whose numbers leave the range of their type are left out.
     """
     x, base, offsets, _, weight, n_labels, width = chains
-    longest = 0
-    for s in range(len(weight)):
-        longest = max(longest, offsets[s + 1] - offsets[s])
-    dtype = w.rows.dtype
-    size = longest * width
-    node, alpha, pull = np.empty(size, dtype), np.empty(size, dtype), np.empty(size, dtype)
+    work = workspace(chains, w.rows)
+    node, alpha, pull = work.node, work.alpha, work.pull
     one = simd.splat(h.rows, 1.0)
     # h_jk += c sum_t x_tj^2 p_tk (1 - p_tk); for label pairs p = alpha[t - 1, i] factor[i, j] pull[t, j]. Covariances
     # between positions are left out. O(nnz width + n K width) per sample, O(longest width) memory.

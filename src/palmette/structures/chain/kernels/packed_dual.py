@@ -8,13 +8,15 @@ from palmette._kernels import simd
 from palmette._kernels.constants import LANES
 from palmette._kernels.jit import kernel
 from palmette._kernels.lanes import add_pairs, exponentiate_edges, sum_chain
-from palmette._kernels.ragged import longest_sample
 from palmette.structures.chain.kernels.packed import (
+    copy,
     fill,
     gather_gradient,
+    multiply,
     number_distinct,
     score_rows,
     true_score,
+    workspace,
 )
 
 
@@ -88,18 +90,9 @@ def dual_pass(
     their numbers leave the range of the type.
     """
     x, base, offsets, codes, weight, n_labels, width = chains
-    longest = longest_sample(offsets)
-    dtype = w.rows.dtype
-    size, edge_size = longest * width, n_labels * width
-    has_edges = len(residual_edge) > 0
-    node, theta = np.empty(size, dtype), np.empty(size, dtype)
-    alpha, pull = np.empty(size, dtype), np.empty(size, dtype)
-    pairs, factor, factor_t = (
-        np.zeros(width * width, dtype),
-        np.zeros(width * width, dtype),
-        np.zeros(width * width, dtype),
-    )
-    g = np.empty(most * width, dtype)
+    node, theta, alpha, pull, _, pairs, factor, factor_t = workspace(chains, w.rows)
+    edge_size, has_edges = n_labels * width, len(residual_edge) > 0
+    g = np.empty(most * width, w.rows.dtype)
     mark = np.full(len(w.rows) // width, -1)
     distinct, local = np.empty(most, np.int32), np.empty(most, np.int32)
     all_labels = np.arange(n_labels)
@@ -121,9 +114,8 @@ def dual_pass(
             continue
         # what the sample's dual value misses: gap = log Z - <theta, truth + residual> - entropy
         score_rows(x, w, base, lo, hi, width, theta)
-        for c in range(0, n * width, LANES):
-            simd.store(node, c, simd.load(theta, c))
-        truth = true_score(node, w.edge, codes, lo, n, width)
+        copy(theta, n * width, node)
+        truth = true_score(node, w.edge, 0 * width, codes, lo, n, width)
         truth += inner_product(theta, 0, residual, lo * width, n * width)
         shift = 0.0
         if has_edges:
@@ -199,25 +191,15 @@ def dual_pass(
 def marginals_pass(chains, w, residual, residual_edge, entropy):
     """Set residuals and entropies of every sample to those of its marginals under ``w``; the truth if out of range."""
     x, base, offsets, codes, _, n_labels, width = chains
-    longest = longest_sample(offsets)
-    dtype = w.rows.dtype
-    size, edge_size = longest * width, n_labels * width
-    has_edges = len(residual_edge) > 0
-    node, theta = np.empty(size, dtype), np.empty(size, dtype)
-    alpha, pull = np.empty(size, dtype), np.empty(size, dtype)
-    pairs, factor, factor_t = (
-        np.zeros(width * width, dtype),
-        np.zeros(width * width, dtype),
-        np.zeros(width * width, dtype),
-    )
+    node, theta, alpha, pull, _, pairs, factor, factor_t = workspace(chains, w.rows)
+    edge_size, has_edges = n_labels * width, len(residual_edge) > 0
     shift = exponentiate_edges(w.edge, n_labels, width, factor, factor_t) if has_edges else 0.0
     # residual = marginals - truth and entropy = log Z - <theta, marginals>, which makes every gap 0 at this w.
     for s in range(len(offsets) - 1):
         lo, hi = offsets[s], offsets[s + 1]
         n = hi - lo
         score_rows(x, w, base, lo, hi, width, theta)
-        for c in range(0, n * width, LANES):
-            simd.store(node, c, simd.load(theta, c))
+        copy(theta, n * width, node)
         log_z = sum_chain(node, n, n_labels, width, factor, factor_t, alpha, pull)
         if np.isnan(log_z):
             continue
@@ -229,8 +211,7 @@ def marginals_pass(chains, w, residual, residual_edge, entropy):
         if has_edges:
             fill(pairs, edge_size, 0.0)
             add_pairs(alpha, pull, n, n_labels, width, 1.0, pairs)
-            for c in range(0, edge_size, LANES):
-                simd.store(pairs, c, simd.mul(simd.load(pairs, c), simd.load(factor, c)))
+            multiply(pairs, edge_size, factor)
             expected += inner_product(pairs, 0, w.edge, 0, edge_size)
             for t in range(1, n):
                 pairs[codes[lo + t - 1] * width + codes[lo + t]] -= 1.0

@@ -6,8 +6,14 @@ import numpy as np
 
 from palmette._kernels.jit import kernel
 from palmette._kernels.lanes import add_pairs, scale_row, sum_chain
-from palmette._kernels.ragged import longest_sample
-from palmette.structures.chain.kernels.packed import limit_rows, scatter_rows, score_rows, true_score
+from palmette.structures.chain.kernels.packed import (
+    add_labels,
+    limit_rows,
+    scatter_rows,
+    score_rows,
+    true_score,
+    workspace,
+)
 from palmette.structures.chain.kernels.packed_tables import (
     scatter_edges,
     score_edges,
@@ -18,7 +24,7 @@ from palmette.structures.chain.kernels.packed_tables import (
 
 @kernel()
 def log_loss_pass(chains, w, factor, factor_t, shift, d, failed, edge_features):
-    """Sum of the log losses of all samples; their gradient is added to the packed ``d``.
+    """Sum of the log losses of all samples; their gradient is added to the packed ``d``, unless that is None.
 
     ``d.edge`` gets what is to be multiplied by ``factor = exp(w.edge - shift)``, and the true pairs are left out of it,
     unless there are edge features: then it gets the gradient itself. Samples whose numbers leave the range
@@ -26,13 +32,11 @@ def log_loss_pass(chains, w, factor, factor_t, shift, d, failed, edge_features):
     even compiled.
     """
     x, base, offsets, codes, weight, n_labels, width = chains
-    longest = longest_sample(offsets)
-    size = longest * width
-    dtype = w.rows.dtype
-    node, alpha, pull = np.empty(size, dtype), np.empty(size, dtype), np.empty(size, dtype)
-    size_edge = n_labels * width
+    work = workspace(chains, w.rows)
+    node, alpha, pull = work.node, work.alpha, work.pull
+    size = n_labels * width
     if edge_features is not None:
-        tables = np.empty(longest * size_edge, w.rows.dtype)
+        tables = np.empty(len(work.path) * size, w.rows.dtype)
     loss = 0.0
     # loss += c (log Z - score of the truth), gradient += c (marginals - truth). For pairs
     # sum_t alpha[t - 1, i] pull[t, j] is gathered, and multiplied by factor[i, j] once by the caller.
@@ -44,63 +48,29 @@ def log_loss_pass(chains, w, factor, factor_t, shift, d, failed, edge_features):
         score_rows(x, w, base, lo, hi, width, node)
         if edge_features is not None:
             score_edges(x, w, lo, n, n_labels, width, tables)
-            truth = 0.0
-            for t in range(n):
-                truth += node[t * width + codes[lo + t]]
-                if t > 0:
-                    truth += tables[t * size_edge + codes[lo + t - 1] * width + codes[lo + t]]
+            truth = true_score(node, tables, size, codes, lo, n, width)
             log_z = sum_in_tables(node, n, n_labels, width, tables, alpha, pull)
-            if np.isnan(log_z):
-                failed[s] = True
-                continue
-            loss += weight[s] * (log_z - truth)
-            for t in range(1, n):
-                tables[t * size_edge + codes[lo + t - 1] * width + codes[lo + t]] -= 1.0
-            if weight[s] != 1.0:
-                scale_row(tables, size_edge, weight[s], (n - 1) * size_edge)
-            sum_tables(tables, n, n_labels, width, 1.0, d.edge)
-            scatter_edges(x, lo, n, n_labels, width, tables, d.edge_features)
-            for t in range(n):
-                node[t * width + codes[lo + t]] -= 1.0
-                if weight[s] != 1.0:
-                    scale_row(node, t * width, weight[s], width)
-            scatter_rows(x, lo, hi, width, node, d.rows, d.singles)
         else:
-            truth = true_score(node, w.edge, codes, lo, n, width)
-            log_z = sum_chain(node, n, n_labels, width, factor, factor_t, alpha, pull)
-            if np.isnan(log_z):
-                failed[s] = True
-                continue
-            loss += weight[s] * (log_z + (n - 1) * shift - truth)
-            for t in range(n):
-                node[t * width + codes[lo + t]] -= 1.0
-                if weight[s] != 1.0:
-                    scale_row(node, t * width, weight[s], width)
-            add_pairs(alpha, pull, n, n_labels, width, weight[s], d.edge)
-            scatter_rows(x, lo, hi, width, node, d.rows, d.singles)
-    return loss
-
-
-@kernel()
-def log_loss_value(chains, w, factor, factor_t, shift, failed):
-    """The value alone, for chains without edge features."""
-    x, base, offsets, codes, weight, n_labels, width = chains
-    longest = longest_sample(offsets)
-    size = longest * width
-    dtype = w.rows.dtype
-    node, alpha, pull = np.empty(size, dtype), np.empty(size, dtype), np.empty(size, dtype)
-    loss = 0.0
-    # log Z - score of the truth per sample, by the same ``sum_chain`` as the gradient: both fail on the same samples.
-    for s in range(len(offsets) - 1):
-        lo, hi = offsets[s], offsets[s + 1]
-        n = hi - lo
-        score_rows(x, w, base, lo, hi, width, node)
-        truth = true_score(node, w.edge, codes, lo, n, width)
-        log_z = sum_chain(node, n, n_labels, width, factor, factor_t, alpha, pull)
+            truth = true_score(node, w.edge, 0 * size, codes, lo, n, width)
+            log_z = sum_chain(node, n, n_labels, width, factor, factor_t, alpha, pull) + (n - 1) * shift
         if np.isnan(log_z):
             failed[s] = True
-        else:
-            loss += weight[s] * (log_z + (n - 1) * shift - truth)
+            continue
+        loss += weight[s] * (log_z - truth)
+        if d is not None:
+            if edge_features is not None:
+                add_labels(node, tables, size, codes, lo, n, width, -1.0)
+                if weight[s] != 1.0:
+                    scale_row(tables, size, weight[s], (n - 1) * size)
+                sum_tables(tables, n, n_labels, width, 1.0, d.edge)
+                scatter_edges(x, lo, n, n_labels, width, tables, d.edge_features)
+            else:
+                for t in range(n):
+                    node[t * width + codes[lo + t]] -= 1.0
+                add_pairs(alpha, pull, n, n_labels, width, weight[s], d.edge)
+            if weight[s] != 1.0:
+                scale_row(node, 0, weight[s], n * width)
+            scatter_rows(x, lo, hi, width, node, d.rows, d.singles)
     return loss
 
 
@@ -110,11 +80,9 @@ def marginal_loss_pass(chains, limits, w, factor, factor_t, shift, d, failed):
     edge features. Their gradient is added to the packed ``d`` as by ``log_loss_pass``, with nothing left out of it.
     """
     x, base, offsets, _, weight, n_labels, width = chains
-    size = longest_sample(offsets) * width
-    dtype = w.rows.dtype
-    node, alpha, pull = np.empty(size, dtype), np.empty(size, dtype), np.empty(size, dtype)
-    given = np.empty(size, dtype)
-    alpha_given, pull_given = np.empty(size, dtype), np.empty(size, dtype)
+    work = workspace(chains, w.rows)
+    node, given, alpha, pull = work.node, work.theta, work.alpha, work.pull
+    alpha_given, pull_given = np.empty_like(alpha), np.empty_like(pull)
     loss = 0.0
     # loss += c (log Z - log Z*), gradient += c (marginals - marginals given the annotation), each by a forward and
     # backward pass over the same scores, the second with NEVER added to labels that are not possible. Pairs as in

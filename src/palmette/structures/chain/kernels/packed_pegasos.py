@@ -7,8 +7,7 @@ import numpy as np
 from palmette._kernels.constants import LANES, SMALLEST_SCALE
 from palmette._kernels.jit import kernel
 from palmette._kernels.lanes import best_chain, transpose
-from palmette._kernels.ragged import longest_sample
-from palmette.structures.chain.kernels.packed import score_rows
+from palmette.structures.chain.kernels.packed import score_rows, workspace
 
 
 @kernel()
@@ -39,8 +38,8 @@ def pegasos_pass(
     samples.
     """
     x, base, offsets, codes, weight, n_labels, width = chains
-    longest = longest_sample(offsets)
-    node, path, edge_t = np.empty(longest * width), np.empty(longest, np.int64), np.zeros(width * width)
+    work = workspace(chains, v.rows)
+    node, path, edge_t = work.node, work.path, work.factor_t
     chunks = width // LANES
     ones = len(x.multi_value) == 0 and len(x.single_value) == 0
     scale, area, offset, last = 1.0, 0.0, 0.0, begin
@@ -86,15 +85,8 @@ def pegasos_pass(
                         for k, own in ((good, change), (bad, -change)):
                             if mask[row * chunks + k // LANES] >> (k % LANES) & 1:
                                 norm += move(
-                                    v.rows,
-                                    drift.rows,
-                                    gradient.rows,
-                                    l2.rows,
-                                    row * width + k,
-                                    own,
-                                    pace,
-                                    area,
-                                )
+                                    v.rows, drift.rows, gradient.rows, l2.rows, row * width + k, own, pace, area,
+                                )  # fmt: skip
                     for p in range(x.single_at[t], x.single_at[t + 1]):
                         q = x.single[p]
                         change = weight[s] if ones else weight[s] * x.single_value[p]

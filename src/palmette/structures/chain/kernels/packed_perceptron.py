@@ -7,8 +7,7 @@ import numpy as np
 from palmette._kernels.constants import LANES
 from palmette._kernels.jit import kernel
 from palmette._kernels.lanes import best_chain, transpose
-from palmette._kernels.ragged import longest_sample
-from palmette.structures.chain.kernels.packed import limit_rows, score_rows, true_score
+from palmette.structures.chain.kernels.packed import limit_rows, score_rows, true_score, workspace
 from palmette.structures.chain.kernels.packed_tables import best_in_tables, score_edges
 
 
@@ -22,14 +21,12 @@ def perceptron_pass(chains, w, drift, mask, edge_mask, order, age, edge_features
     over ``codes`` before each step.
     """
     x, base, offsets, codes, weight, n_labels, width = chains
-    dtype = w.rows.dtype
-    longest = longest_sample(offsets)
-    node, path = np.empty(longest * width, dtype), np.empty(longest, np.int64)
-    edge_t, edge_size = np.zeros(width * width, dtype), n_labels * width
+    work, edge_size = workspace(chains, w.rows), n_labels * width
+    node, path, edge_t = work.node, work.path, work.factor_t
     if edge_features is not None:
-        tables = np.empty(longest * edge_size, dtype)
+        tables = np.empty(len(path) * edge_size, w.rows.dtype)
     if limits is not None:
-        given, nearest = np.empty(longest * width, dtype), np.empty(longest, np.int64)
+        given, nearest = work.theta, np.empty_like(path)
     chunks = width // LANES
     ones = len(x.multi_value) == 0 and len(x.single_value) == 0
     total, n_mistakes = 0.0, 0
@@ -54,7 +51,7 @@ def perceptron_pass(chains, w, drift, mask, edge_mask, order, age, edge_features
                 best_chain(given, n, n_labels, width, w.edge, edge_t, nearest)
             for t in range(n):
                 codes[lo + t] = nearest[t]
-        truth = true_score(node, w.edge, codes, lo, n, width)
+        truth = true_score(node, w.edge, 0 * width, codes, lo, n, width)
         if edge_features is not None:
             for t in range(1, n):
                 at = codes[lo + t - 1] * width + codes[lo + t]

@@ -8,8 +8,7 @@ from palmette._kernels import simd
 from palmette._kernels.constants import LANES
 from palmette._kernels.jit import kernel
 from palmette._kernels.lanes import scale_row
-from palmette._kernels.ragged import longest_sample
-from palmette.structures.chain.kernels.packed import score_rows
+from palmette.structures.chain.kernels.packed import score_rows, workspace
 from palmette.structures.chain.kernels.packed_steps import LOG, loss_gradient
 
 
@@ -44,14 +43,10 @@ def sgd_pass(chains, w, mask, edge_mask, order, rate, decay, n_steps):
     step touches only the columns of its sample; label pairs, which every sample touches, are stored as they are. The
     scale is 1 again at the end. It is negative where ``decay eta > 1``. A loss that is not finite ends the pass.
     """
-    x, base, offsets, codes, _, n_labels, width = chains
-    longest, dtype = longest_sample(offsets), w.rows.dtype
-    size, square = longest * width, width * width
-    node, theta, alpha, pull = (
-        np.empty(size, dtype), np.empty(size, dtype), np.empty(size, dtype), np.empty(size, dtype),
-    )  # fmt: skip
-    pairs, factor, factor_t = np.zeros(square, dtype), np.zeros(square, dtype), np.zeros(square, dtype)
-    path, cost, zeros = np.empty(0, np.int64), np.empty(0, dtype), np.zeros(width, dtype)
+    x, base, offsets, _, _, n_labels, width = chains
+    work = workspace(chains, w.rows)
+    node, pairs = work.node, work.pairs
+    cost, zeros = np.empty(0, w.rows.dtype), np.zeros(width, w.rows.dtype)
     edge_size = n_labels * width
     total, scale = 0.0, 1.0
     # Invariant: the weights are scale x w.rows, scale x w.singles and w.edge. A step of -eta gradient is -eta / scale
@@ -71,9 +66,7 @@ def sgd_pass(chains, w, mask, edge_mask, order, rate, decay, n_steps):
             for c in range(0, width, LANES):
                 at = t * width + c
                 simd.store(node, at, simd.fma(by, simd.load(node, at), simd.load(base, c)))
-        value = loss_gradient(
-            LOG, node, theta, w, cost, codes, lo, n, n_labels, width, factor, factor_t, alpha, pull, path, pairs
-        )  # fmt: skip
+        value = loss_gradient(LOG, chains, w, cost, lo, n, work)
         total += value
         if not np.isfinite(value):
             break

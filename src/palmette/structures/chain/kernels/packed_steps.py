@@ -13,13 +13,17 @@ from palmette._kernels import simd
 from palmette._kernels.constants import LANES
 from palmette._kernels.jit import kernel
 from palmette._kernels.lanes import add_pairs, best_chain, exponentiate_edges, scale_row, sum_chain, transpose
-from palmette._kernels.ragged import longest_sample
+from palmette._kernels.logs import log_sum_exp
 from palmette.structures.chain.kernels.packed import (
+    add_labels,
+    copy,
     fill,
     gather_gradient,
+    multiply,
     number_distinct,
     score_rows,
     true_score,
+    workspace,
 )
 from palmette.structures.chain.kernels.packed_tables import (
     best_in_tables,
@@ -74,7 +78,7 @@ def sum_in_logs(node, n, n_labels, width, edge, step, pairs):
             if t > 0:
                 for i in range(n_labels):
                     terms[i] = forward[t - 1, i] + edge[t * step + i * width + j]
-                value += log_sum(terms)
+                value += log_sum_exp(terms)
             forward[t, j] = value + node[t * width + j]
     for t in range(n - 2, -1, -1):
         for i in range(n_labels):
@@ -82,8 +86,8 @@ def sum_in_logs(node, n, n_labels, width, edge, step, pairs):
                 terms[j] = (
                     edge[(t + 1) * step + i * width + j] + node[(t + 1) * width + j] + backward[t + 1, j]
                 )
-            backward[t, i] = log_sum(terms)
-    log_z = log_sum(forward[n - 1])
+            backward[t, i] = log_sum_exp(terms)
+    log_z = log_sum_exp(forward[n - 1])
     for t in range(1, n):
         for i in range(n_labels):
             for j in range(n_labels):
@@ -97,53 +101,29 @@ def sum_in_logs(node, n, n_labels, width, edge, step, pairs):
 
 
 @kernel()
-def log_sum(terms):
-    """``log sum exp`` of finite terms."""
-    top, value = terms[0], 0.0
-    for k in range(1, len(terms)):
-        top = max(top, terms[k])
-    for k in range(len(terms)):
-        value += np.exp(terms[k] - top)
-    return top + np.log(value)
-
-
-@kernel()
-def table_gradient(
-    surrogate, node, theta, x, w, cost, codes, lo, n, n_labels, width, alpha, pull, path, tables, pairs
-):
+def table_gradient(surrogate, chains, w, cost, lo, n, work, tables):
     """As ``loss_gradient`` for chains with edge features; ``tables`` gets the gradient of each edge."""
-    size = n_labels * width
+    x, _, _, codes, _, n_labels, width = chains
+    node, pairs, size = work.node, work.pairs, n_labels * width
     score_edges(x, w, lo, n, n_labels, width, tables)
-    truth = 0.0
-    for t in range(n):
-        truth += node[t * width + codes[lo + t]]
-        if t > 0:
-            truth += tables[t * size + codes[lo + t - 1] * width + codes[lo + t]]
+    truth = true_score(node, tables, size, codes, lo, n, width)
     # As ``loss_gradient``. ``sum_in_tables`` leaves marginals in place of scores, so for log space (NaN) node and
     # tables are set up again. The gradient of an edge stays in its table; ``pairs`` gets the sum, for transitions.
     if surrogate == LOG:
-        for c in range(0, n * width, LANES):
-            simd.store(theta, c, simd.load(node, c))
-        value = sum_in_tables(node, n, n_labels, width, tables, alpha, pull)
+        copy(node, n * width, work.theta)
+        value = sum_in_tables(node, n, n_labels, width, tables, work.alpha, work.pull)
         if np.isnan(value):
-            for c in range(0, n * width, LANES):
-                simd.store(node, c, simd.load(theta, c))
+            copy(work.theta, n * width, node)
             score_edges(x, w, lo, n, n_labels, width, tables)
             value = sum_in_logs(node, n, n_labels, width, tables, size, tables)
     else:
         if surrogate == HINGE:
             add_cost(node, cost, codes, lo, n, width)
-        value = 0.0 + best_in_tables(node, n, n_labels, width, tables, path)
+        value = 0.0 + best_in_tables(node, n, n_labels, width, tables, work.path)
         fill(node, n * width, 0.0)
         fill(tables, n * size, 0.0)
-        for t in range(n):
-            node[t * width + path[t]] = 1.0
-            if t > 0:
-                tables[t * size + path[t - 1] * width + path[t]] = 1.0
-    for t in range(n):
-        node[t * width + codes[lo + t]] -= 1.0
-        if t > 0:
-            tables[t * size + codes[lo + t - 1] * width + codes[lo + t]] -= 1.0
+        add_labels(node, tables, size, work.path, 0, n, width, 1.0)
+    add_labels(node, tables, size, codes, lo, n, width, -1.0)
     fill(pairs, size, 0.0)
     sum_tables(tables, n, n_labels, width, 1.0, pairs)
     return value - truth
@@ -159,44 +139,36 @@ def add_cost(node, cost, codes, lo, n, width):
 
 
 @kernel()
-def loss_gradient(
-    surrogate, node, theta, w, cost, codes, lo, n, n_labels, width, factor, factor_t, alpha, pull, path, pairs
-):
-    """Value of one sample; its gradient with respect to the scores, in ``node`` and ``pairs``.
+def loss_gradient(surrogate, chains, w, cost, lo, n, work):
+    """Value of one sample; its gradient with respect to the scores ``work.node``, in their place and in ``work.pairs``.
 
-    ``factor`` and ``factor_t`` are tables to work in: transitions exponentiated (log loss) or as they are, transposed.
+    ``factor`` and ``factor_t`` become transitions exponentiated (log loss) or as they are, transposed.
     """
-    fill(pairs, n_labels * width, 0.0)
-    truth = true_score(node, w.edge, codes, lo, n, width)
+    _, _, _, codes, _, n_labels, width = chains
+    node, theta, alpha, pull, path, pairs, factor, factor_t = work
+    size, shared = n_labels * width, 0 * width
+    fill(pairs, size, 0.0)
+    truth = true_score(node, w.edge, shared, codes, lo, n, width)
     # LOG: log Z - f(true) with the gradient marginals - truth, in log space where products leave their range (NaN).
     # HINGE: max_y [f + cost] - f(true), PERCEPTRON: the same without cost; gradient = maximiser - truth. O(n K width).
     if surrogate == LOG:
-        for c in range(0, n * width, LANES):
-            simd.store(theta, c, simd.load(node, c))
+        copy(node, n * width, theta)
         shift = exponentiate_edges(w.edge, n_labels, width, factor, factor_t)
         value = sum_chain(node, n, n_labels, width, factor, factor_t, alpha, pull) + (n - 1) * shift
         if np.isnan(value):
-            for c in range(0, n * width, LANES):
-                simd.store(node, c, simd.load(theta, c))
-            value = sum_in_logs(node, n, n_labels, width, w.edge, 0 * width, pairs)
+            copy(theta, n * width, node)
+            value = sum_in_logs(node, n, n_labels, width, w.edge, shared, pairs)
         else:
             add_pairs(alpha, pull, n, n_labels, width, 1.0, pairs)
-            for c in range(0, n_labels * width, LANES):
-                simd.store(pairs, c, simd.mul(simd.load(pairs, c), simd.load(factor, c)))
+            multiply(pairs, size, factor)
     else:
         if surrogate == HINGE:
             add_cost(node, cost, codes, lo, n, width)
         transpose(w.edge, n_labels, width, factor_t)
         value = best_chain(node, n, n_labels, width, w.edge, factor_t, path)
         fill(node, n * width, 0.0)
-        for t in range(n):
-            node[t * width + path[t]] = 1.0
-            if t > 0:
-                pairs[path[t - 1] * width + path[t]] += 1.0
-    for t in range(n):
-        node[t * width + codes[lo + t]] -= 1.0
-        if t > 0:
-            pairs[codes[lo + t - 1] * width + codes[lo + t]] -= 1.0
+        add_labels(node, pairs, shared, path, 0, n, width, 1.0)
+    add_labels(node, pairs, shared, codes, lo, n, width, -1.0)
     return value - truth
 
 
@@ -265,32 +237,21 @@ def stochastic_pass(
     single weight and row of transitions. The rate at step s is ``rate / (1 + decay s)``, divided by the root of summed
     squares if ``adaptive``. ``edge_features`` is True or None, for which their code is not even compiled.
     """
-    x, base, offsets, codes, weight, n_labels, width = chains
-    dtype = w.rows.dtype
-    longest = longest_sample(offsets)
+    x, base, offsets, _, weight, n_labels, width = chains
+    work, dtype = workspace(chains, w.rows), w.rows.dtype
+    node, pairs = work.node, work.pairs
     most = 0
     for s in range(len(offsets) - 1):
         most = max(most, x.multi_at[offsets[s + 1]] - x.multi_at[offsets[s]])
-    size, edge_size = longest * width, n_labels * width
-    node, theta = np.empty(size, dtype), np.empty(size, dtype)
-    alpha, pull = np.empty(size, dtype), np.empty(size, dtype)
-    pairs, factor, factor_t = (
-        np.zeros(width * width, dtype),
-        np.zeros(width * width, dtype),
-        np.zeros(width * width, dtype),
-    )
-    path = np.empty(longest, np.int64)
+    edge_size = n_labels * width
     g, g_single = np.empty(most * width, dtype), np.zeros(len(w.singles))
-    mark, distinct, local = (
-        np.full(len(w.rows) // width, -1),
-        np.empty(most, np.int32),
-        np.empty(most, np.int32),
-    )
+    mark = np.full(len(w.rows) // width, -1)
+    distinct, local = np.empty(most, np.int32), np.empty(most, np.int32)
     all_labels = np.arange(n_labels).astype(np.int32)
     has_edges = len(edge_mask) > 0
     ones = len(x.multi_value) == 0 and len(x.single_value) == 0
     if edge_features is not None:
-        tables = np.empty(longest * edge_size, dtype)
+        tables = np.empty(len(work.path) * edge_size, dtype)
         g_edge, edge_mark = np.zeros(len(w.edge_features)), np.full(len(x.edge_ptr), -1)
     total, n_updates, seen = 0.0, 0, 0
     # Each column of the sample is updated once, with the gradient summed over its occurrences and its share of the
@@ -303,43 +264,9 @@ def stochastic_pass(
         n = hi - lo
         score_rows(x, w, base, lo, hi, width, node)
         if edge_features is not None:
-            value = table_gradient(
-                surrogate,
-                node,
-                theta,
-                x,
-                w,
-                cost,
-                codes,
-                lo,
-                n,
-                n_labels,
-                width,
-                alpha,
-                pull,
-                path,
-                tables,
-                pairs,
-            )
+            value = table_gradient(surrogate, chains, w, cost, lo, n, work, tables)
         else:
-            value = loss_gradient(
-                surrogate,
-                node,
-                theta,
-                w,
-                cost,
-                codes,
-                lo,
-                n,
-                n_labels,
-                width,
-                factor,
-                factor_t,
-                alpha,
-                pull,
-                path,
-                pairs,
-            )
+            value = loss_gradient(surrogate, chains, w, cost, lo, n, work)
         total += weight[s] * value
         changed = False
         for c in range(n * width):
@@ -348,10 +275,8 @@ def stochastic_pass(
                 break
         n_updates += changed
         if weight[s] != 1.0:
-            for t in range(n):
-                scale_row(node, t * width, weight[s], width)
-            for i in range(n_labels):
-                scale_row(pairs, i * width, weight[s], width)
+            scale_row(node, 0, weight[s], n * width)
+            scale_row(pairs, 0, weight[s], edge_size)
             if edge_features is not None:
                 scale_row(tables, edge_size, weight[s], (n - 1) * edge_size)
         pace = rate / (1.0 + decay * (n_steps + turn))

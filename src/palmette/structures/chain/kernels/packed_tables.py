@@ -11,7 +11,15 @@ import numpy as np
 from palmette._kernels import simd
 from palmette._kernels.constants import LANES
 from palmette._kernels.jit import kernel
-from palmette._kernels.lanes import exponentiate_row, scale_row, times_row
+from palmette._kernels.lanes import (
+    backward_row,
+    exponentiate_row,
+    first_row,
+    last_row,
+    read_path,
+    scale_row,
+    times_row,
+)
 
 
 @kernel()
@@ -111,12 +119,7 @@ def sum_in_tables(node, n, n_labels, width, tables, alpha, pull):
         log_z += exponentiate_row(node, at, width)
         z = 0.0
         if t == 0:
-            sums = simd.splat(alpha, 0.0)
-            for c in range(0, width, LANES):
-                value = simd.load(node, c)
-                simd.store(alpha, c, value)
-                sums = simd.add(sums, value)
-            z += simd.total(sums)
+            z += first_row(node, alpha, width)
         else:
             log_z += exponentiate_table(tables, t * size, n_labels, width)
             times_columns(tables, t * size, n_labels, width, alpha, at - width, alpha, at)
@@ -135,9 +138,7 @@ def sum_in_tables(node, n, n_labels, width, tables, alpha, pull):
     for t in range(n - 1, -1, -1):
         at = t * width
         if t == n - 1:
-            for c in range(0, width, LANES):
-                simd.store(pull, at + c, simd.load(node, at + c))
-                simd.store(node, at + c, simd.load(alpha, at + c))
+            last_row(node, alpha, pull, at, width)
             continue
         table = (t + 1) * size
         rows_times(tables, table, n_labels, width, pull, at + width, pull, at)
@@ -147,14 +148,7 @@ def sum_in_tables(node, n, n_labels, width, tables, alpha, pull):
                 p = table + i * width + c
                 value = simd.mul(by, simd.load(pull, at + width + c))
                 simd.store(tables, p, simd.mul(simd.load(tables, p), value))
-        sums = simd.splat(node, 0.0)
-        for c in range(0, width, LANES):
-            beta = simd.load(pull, at + c)
-            marginal = simd.mul(simd.load(alpha, at + c), beta)
-            sums = simd.add(sums, marginal)
-            simd.store(pull, at + c, simd.mul(simd.load(node, at + c), beta))
-            simd.store(node, at + c, marginal)
-        if not abs(simd.total(sums) - 1.0) < 1e-3:
+        if not abs(backward_row(node, alpha, pull, at, width) - 1.0) < 1e-3:
             return np.nan
     return log_z
 
@@ -174,19 +168,4 @@ def best_in_tables(node, n, n_labels, width, tables, path):
                     top, simd.add(simd.load(tables, table + i * width + c), simd.load(node, following + c))
                 )
             node[at + i] += simd.largest(top)
-    best = 0
-    for k in range(1, n_labels):
-        if node[k] > node[best]:
-            best = k
-    score = node[best]
-    path[0] = best
-    for t in range(1, n):
-        row, at = t * size + path[t - 1] * width, t * width
-        best = 0
-        top = tables[row] + node[at]
-        for k in range(1, n_labels):
-            value = tables[row + k] + node[at + k]
-            if value > top:
-                top, best = value, k
-        path[t] = best
-    return score
+    return read_path(node, n, n_labels, width, tables, size, path)

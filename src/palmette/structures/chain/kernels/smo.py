@@ -12,9 +12,8 @@ import numpy as np
 from palmette._kernels.constants import NOTHING, TIE
 from palmette._kernels.jit import kernel
 from palmette._kernels.lanes import best_chain, transpose
-from palmette._kernels.ragged import longest_sample
 from palmette.structures.chain.kernels.frank_wolfe import labeling_score, loss_difference, move_mass
-from palmette.structures.chain.kernels.packed import score_rows
+from palmette.structures.chain.kernels.packed import copy, score_rows, workspace
 from palmette.structures.chain.kernels.packed_steps import add_cost
 
 
@@ -111,10 +110,9 @@ def smo_pass(chains, w, inverse, cost, order, node, pair, loss, gap, g, inner):
     ``gap`` (samples,) are the mean loss of each block and what it lacked before its visit.
     """
     x, base, offsets, codes, weight, n_labels, width = chains
-    longest = longest_sample(offsets)
-    score, edge_t = np.empty(longest * width), np.zeros(width * width)
-    keep, ahead = np.empty(longest * width), np.empty((longest, n_labels))
-    rival = np.empty(longest, np.int64)
+    work = workspace(chains, w.rows)
+    score, keep, rival, edge_t = work.node, work.theta, work.path, work.factor_t
+    ahead = np.empty((len(rival), n_labels))
     n_rows = offsets[len(offsets) - 1]
     to, fro = np.empty(n_rows, np.int32), np.empty(n_rows, np.int32)
     transpose(w.edge, n_labels, width, edge_t)
@@ -130,7 +128,7 @@ def smo_pass(chains, w, inverse, cost, order, node, pair, loss, gap, g, inner):
         for visit in range(inner):
             score_rows(x, w, base, lo, hi, width, score)
             add_cost(score, cost, codes, lo, n, width)
-            keep[: n * width] = score[: n * width]
+            copy(score, n * width, keep)
             low = worst_supported(score, w.edge, width, node, pair, lo, n, e0, ahead, fro)
             if visit == 0:
                 mean = mean_score(score, w.edge, width, node, pair, lo, n, e0)

@@ -17,9 +17,9 @@ from __future__ import annotations
 import numpy as np
 
 from palmette._kernels.jit import SUMS, kernel
-from palmette._kernels.logs import log_sum_exp
+from palmette._kernels.logs import draw_label, log_sum_exp
 from palmette._kernels.ragged import longest_sample
-from palmette._kernels.spread import SAFE_SPREAD, exponentiate_edges, fits_mixing, mixing_steps, spread
+from palmette._kernels.spread import SAFE_SPREAD, fits_mixing, prepare_edges, spread
 
 
 @kernel()
@@ -206,16 +206,14 @@ def log_partitions(node, edge, step, offsets, log_z):
     factor, shift = np.empty((n_tables, n_labels, n_labels)), np.empty(n_tables)
     edge_spread, steps = 0.0, 0.0
     if step == 0:
-        edge_spread, forbidden = exponentiate_edges(edge, factor, shift)
-        steps = mixing_steps(edge) if forbidden else 0.0
+        edge_spread, steps = prepare_edges(edge, factor, shift)
     # O(n K^2) per sample. Memory O(longest K), and O(longest K^2) where every edge has a table of its own.
     for s in range(len(offsets) - 1):
         lo, hi = offsets[s], offsets[s + 1]
         first = (lo - s) * step
         if step == 1:  # its own tables alone decide, so that a sample's answer does not depend on its batch
             own = edge[first : first + hi - lo - 1]
-            edge_spread, forbidden = exponentiate_edges(own, factor, shift)
-            steps = mixing_steps(own) if forbidden else 0.0
+            edge_spread, steps = prepare_edges(own, factor, shift)
         if products_fit(node, lo, hi, edge_spread, steps):
             log_z[s] = forward_products(node, factor, shift, lo - lo, step, lo, hi, work[0], work[1], scale)
         else:
@@ -233,8 +231,7 @@ def expectations(node, edge, step, offsets, weight, log_z, node_out, pair):
     gathered, by_logs = np.zeros(factor.shape), np.zeros(factor.shape)
     edge_spread, steps = 0.0, 0.0
     if step == 0:
-        edge_spread, forbidden = exponentiate_edges(edge, factor, shift)
-        steps = mixing_steps(edge) if forbidden else 0.0
+        edge_spread, steps = prepare_edges(edge, factor, shift)
     # ``gathered`` has sums of alpha x message, still to be multiplied by factor; ``by_logs`` has finished marginals.
     # A shared table (step 0) is finished once per batch, else tables are finished after each sample. Memory
     # O(longest K) and three sets of tables: O(K^2), or O(longest K^2) where every edge has its own.
@@ -245,8 +242,7 @@ def expectations(node, edge, step, offsets, weight, log_z, node_out, pair):
         own = edge
         if step == 1:  # its own tables alone decide, so that a sample's answer does not depend on its batch
             own = edge[first : first + hi - lo - 1]
-            edge_spread, forbidden = exponentiate_edges(own, factor, shift)
-            steps = mixing_steps(own) if forbidden else 0.0
+            edge_spread, steps = prepare_edges(own, factor, shift)
         if products_fit(node, lo, hi, edge_spread, steps):
             log_z[s] = marginals_by_products(
                 node, factor, shift, zero, step, lo, hi, weight[s], work, scale, node_out, gathered
@@ -281,7 +277,7 @@ def draw_paths(node, edge, step, offsets, uniform, path):
     beta = np.empty((longest, n_labels))
     terms = np.empty(n_labels)
     # p(y_t | y_{t-1}) ~ exp(edge[t - 1, y_{t-1}, y_t] + node[t, y_t] + beta[t, y_t]); O(n K^2) for beta, O(n K) per
-    # draw. The label is the first whose cumulated mass exceeds uniform x total; a rounding rest goes to the last.
+    # draw.
     for s in range(len(offsets) - 1):
         lo, hi = offsets[s], offsets[s + 1]
         first = (lo - s) * step
@@ -292,21 +288,7 @@ def draw_paths(node, edge, step, offsets, uniform, path):
                     terms[j] = node[lo + t, j] + beta[t, j]
                     if t > 0:
                         terms[j] += edge[first + (t - 1) * step, path[d, lo + t - 1], j]
-                top = terms.max()
-                if top == -np.inf:
+                path[d, lo + t] = draw_label(terms, uniform[d, lo + t])
+                if path[d, lo + t] < 0:
                     return s
-                total = 0.0
-                for j in range(n_labels):
-                    terms[j] = np.exp(terms[j] - top)
-                    total += terms[j]
-                threshold = uniform[d, lo + t] * total
-                label, last = -1, 0
-                for j in range(n_labels):
-                    if terms[j] > 0.0:
-                        last = j
-                        threshold -= terms[j]
-                        if threshold < 0.0:
-                            label = j
-                            break
-                path[d, lo + t] = label if label >= 0 else last
     return -1

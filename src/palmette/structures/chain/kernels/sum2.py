@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from palmette._kernels.jit import kernel
-from palmette._kernels.logs import log_sum_exp
+from palmette._kernels.logs import draw_label, log_sum_exp
 from palmette._kernels.ragged import longest_sample
-from palmette._kernels.spread import exponentiate_edges, mixing_steps
+from palmette._kernels.spread import exponentiate_edges, prepare_edges
 from palmette.structures.chain.kernels.given2 import sample_entropy
 from palmette.structures.chain.kernels.messages2 import (
     backward_logs,
@@ -45,8 +45,7 @@ def workspace(edge, step, triple, step3, offsets, n_labels):
 @kernel()
 def note_edges(edge, pair, shift, found):
     """Exponentials of edge tables, and how far they spread and mix."""
-    found[0], forbidden = exponentiate_edges(edge, pair, shift)
-    found[1] = mixing_steps(edge) if forbidden else 0.0
+    found[0], found[1] = prepare_edges(edge, pair, shift)
 
 
 @kernel()
@@ -96,20 +95,8 @@ def log_partitions(node, edge, step, triple, step3, offsets, log_z):
 
 @kernel()
 def expectations(
-    node,
-    edge,
-    step,
-    triple,
-    step3,
-    offsets,
-    weight,
-    log_z,
-    node_out,
-    edge_out,
-    edge_step,
-    triple_out,
-    triple_step,
-):
+    node, edge, step, triple, step3, offsets, weight, log_z, node_out, edge_out, edge_step, triple_out, triple_step,
+):  # fmt: skip
     """Log-partitions and marginals of a batch, each sample times its weight, added to tables that were zero.
 
     A step of 0 adds the marginals of all edges (triples) up.
@@ -181,28 +168,6 @@ def entropies(node, edge, step, triple, step3, offsets, log_z, out):
 
 
 @kernel()
-def draw_label(terms, u):
-    """A label drawn from ``exp(terms)`` by a number u in [0, 1); -1 if all are forbidden."""
-    top = terms.max()
-    if top == -np.inf:
-        return -1
-    total = 0.0
-    for v in terms:
-        total += np.exp(v - top)
-    # The first label whose cumulated mass exceeds u x total; a rest left by rounding goes to the last label of positive
-    # mass. A label of mass 0 is never drawn.
-    threshold, last = u * total, -1
-    for j in range(len(terms)):
-        p = np.exp(terms[j] - top)
-        if p > 0.0:
-            last = j
-            threshold -= p
-            if threshold < 0.0:
-                break
-    return last
-
-
-@kernel()
 def draw_paths(node, edge, step, triple, step3, offsets, uniform, path):
     """Exact samples by backward filtering and forward drawing: ``uniform`` and ``path`` are (draws, rows).
 
@@ -225,7 +190,8 @@ def draw_paths(node, edge, step, triple, step3, offsets, uniform, path):
                     ahead[j] = edge[first, i, j] + node[lo + 1, j] + beta[1, i, j]
                 first_terms[i] += log_sum_exp(ahead)
         for d in range(len(path)):
-            label = draw_label(first_terms, uniform[d, lo])
+            terms[:] = first_terms
+            label = draw_label(terms, uniform[d, lo])
             if label < 0:
                 return s
             path[d, lo] = label

@@ -10,9 +10,8 @@ from palmette.loops.table import CompiledLoop, compiled_as
 from palmette.structures.chain.loops.packed import are_even, cost_table, packed, packs_plain
 
 INNER_STEPS = 5  # pairwise steps a visit, where each scores the sample anew
-INNER_GRAM = (
-    4  # with inner products of rows: fewer, since the search for the best labeling costs as much as steps
-)
+# with inner products of rows: fewer, since the search for the best labeling costs as much as steps
+INNER_GRAM = 4
 GRAM_BYTES = 256e6  # the most that inner products of rows may take
 
 

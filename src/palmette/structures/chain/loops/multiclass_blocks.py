@@ -123,6 +123,8 @@ class MulticlassBlocks(CompiledLoop):
         return cls(problem, problem.samples.codes.astype(np.int64)).mean_curvature <= STEEP
 
     def __init__(self, problem: SampledProblem, target: np.ndarray) -> None:
+        from palmette.structures.chain.kernels.multiclass_dual import Rows
+
         super().__init__(problem)
         self.target = target
         scorer, rows = problem.scorer, problem.samples.batch.rows
@@ -133,22 +135,20 @@ class MulticlassBlocks(CompiledLoop):
         if isinstance(rows, SparseRows):
             own = _without_twins(rows)
             squares = own.multiply(own) @ inverse[: rows.n_columns]
-            self.rows: tuple[np.ndarray, ...] = (
-                np.empty(0), own.indptr.astype(np.int64), own.indices.astype(np.int64), own.data,
-            )  # fmt: skip
+            given = np.empty(0), own.indptr.astype(np.int64), own.indices.astype(np.int64), own.data
             self.values_a_row = own.nnz / max(len(rows), 1)
         else:
             squares = np.einsum("ij,ij,j->i", rows, rows, inverse[: rows.shape[1]])
             empty = np.empty(0, np.int64)
             flat = np.ascontiguousarray(rows).ravel()
             flat = flat if flat.flags.writeable else flat.copy()  # another type for the compiler otherwise
-            self.rows = (flat, empty, empty, np.empty(0))
+            given = flat, empty, empty, np.empty(0)
             self.values_a_row = float(rows.shape[1])
         self.curvature = squares + (inverse[-1] if scorer.intercept else 0.0)
         cost = np.full((self.n_labels, self.width), NEVER)
         cost[:, : self.n_labels] = problem.surrogate.task_loss.table
         self.cost = cost.ravel()
-        self.shape = (rows.shape[1], self.n_labels, self.width, bool(scorer.intercept))
+        self.rows = Rows(*given, rows.shape[1], self.n_labels, self.width, bool(scorer.intercept))
 
     @property
     def mean_curvature(self) -> float:
@@ -184,10 +184,10 @@ class MulticlassBlocks(CompiledLoop):
         from palmette.structures.chain.kernels.multiclass_dual import dual_pass
 
         w = self._pack(state.w)
+        inverse, curvature = 1.0 / (self.l2 * (1.0 + state.pull)), self.curvature / (1.0 + state.pull)
         dual_pass(
-            *self.rows, w, 1.0 / (self.l2 * (1.0 + state.pull)), self.curvature / (1.0 + state.pull), self.cost,
-            self.codes, self.problem.samples.weight, np.asarray(order, np.int64), *self.shape, state.mass, state.loss,
-            state.gap,
+            self.rows, w, inverse, curvature, self.cost, self.codes, self.problem.samples.weight,
+            np.asarray(order, np.int64), state.mass, state.loss, state.gap,
         )  # fmt: skip
         state.w = self._unpack(w)
 
@@ -196,10 +196,8 @@ class MulticlassBlocks(CompiledLoop):
         from palmette.structures.chain.kernels.multiclass_dual import dual_weights
 
         z = np.zeros(len(self.l2) * self.width)
-        dual_weights(
-            *self.rows, z, np.ones(len(self.l2)), self.cost, self.codes, state.target, self.problem.samples.weight,
-            *self.shape, state.mass, state.loss,
-        )  # fmt: skip
+        ones, weight = np.ones(len(self.l2)), self.problem.samples.weight
+        dual_weights(self.rows, z, ones, self.cost, self.codes, state.target, weight, state.mass, state.loss)
         slope = self._unpack(z)
         state.w = state.weights(slope)
         return slope
@@ -209,9 +207,7 @@ class MulticlassBlocks(CompiledLoop):
         from palmette.structures.chain.kernels.multiclass_dual import hinge_value
 
         weight = self.problem.samples.weight
-        return float(
-            hinge_value(*self.rows, self._pack(w), self.cost, self.codes, self.target, weight, *self.shape)
-        )
+        return float(hinge_value(self.rows, self._pack(w), self.cost, self.codes, self.target, weight))
 
 
 def _without_twins(rows: SparseRows) -> sparse.csr_array:

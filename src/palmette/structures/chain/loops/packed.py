@@ -231,15 +231,8 @@ class PackedChains:
         """What kernels read of these samples, or of pieces of them."""
         from palmette.structures.chain.kernels.packed import Chains
 
-        return Chains(
-            self.inputs,
-            self.base,
-            samples.batch.offsets,
-            samples.codes,
-            samples.weight,
-            self.n_labels,
-            self.width,
-        )
+        given = samples.batch.offsets, samples.codes, samples.weight
+        return Chains(self.inputs, self.base, *given, self.n_labels, self.width)
 
     def limits(self, annotation: Annotation | None) -> Limits | None:
         """What an annotation allows, as kernels read it."""

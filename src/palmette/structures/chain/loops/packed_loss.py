@@ -82,10 +82,10 @@ class PackedLogLoss(CompiledLoop):
 
 def value_of(shard: PackedShard, state: State, weights: Weights, factors: Factors) -> float:
     """The value of a shard."""
-    from palmette.structures.chain.kernels.packed_loss import log_loss_value
+    from palmette.structures.chain.kernels.packed_loss import log_loss_pass
 
     failed = np.zeros(len(shard.samples.weight), bool)
-    value = log_loss_value(shard.chains.view(shard.samples), weights, *factors, failed)
+    value = log_loss_pass(shard.chains.view(shard.samples), weights, *factors, None, failed, None)
     return value + _out_of_range(shard, weights, failed)[0]
 
 

@@ -84,10 +84,8 @@ class PackedPass(CompiledLoop):
                 data, w, drift, *masks, order, state.age + done, chains.edge_features, limits
             )
         rule = {"log": kernels.LOG, "hinge": kernels.HINGE, "perceptron": kernels.PERCEPTRON}[str(kind)]
-        cost, share = (
-            cost_table(self.problem, chains),
-            1.0 / np.maximum(touch_counts(self.problem, chains), 1.0),
-        )
+        cost = cost_table(self.problem, chains)
+        share = 1.0 / np.maximum(touch_counts(self.problem, chains), 1.0)
         l2, l1 = chains.per_row(share * reg.l2), chains.per_row(share * reg.l1)
         return lambda order, w, squares, drift, done=0: kernels.stochastic_pass(
             rule, data, w, squares, drift, l2, l1, *masks, cost, order, state.rate, state.decay, state.adaptive,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from palmette.contracts.problem import SampledProblem
-from palmette.loops.pegasos_epoch import Stretch
+from palmette.loops.pegasos_epoch import Pace, Stretch
 from palmette.loops.table import CompiledLoop, compiled_as
 from palmette.structures.chain.loops.packed import cost_table, packed, packs_plain
 
@@ -31,16 +31,7 @@ class PackedStretches(CompiledLoop):
         self.l2 = self.chains.pack(problem.regularizer.l2)
         self.labels = np.zeros((2, len(problem.samples.codes)), np.int64)
 
-    def run(
-        self,
-        w: np.ndarray,
-        order: np.ndarray,
-        begin: int,
-        batch: int,
-        n_steps: int,
-        limit: float,
-        gradient: np.ndarray,
-    ) -> Stretch:
+    def run(self, w: np.ndarray, order: np.ndarray, begin: int, pace: Pace, gradient: np.ndarray) -> Stretch:
         """Visit the samples ``order[begin:]``, as far as the common scale allows; adds to ``gradient``."""
         from palmette.structures.chain.kernels.packed_pegasos import pegasos_pass
 
@@ -48,8 +39,8 @@ class PackedStretches(CompiledLoop):
         v, drift, found = chains.pack_weights(w), chains.zeros(), chains.zeros()
         end, scale, area, offset = pegasos_pass(
             compiled_as(self.problem.surrogate) == "difference", chains.view(self.problem.samples), v, drift, found,
-            self.l2, chains.mask, chains.edge_mask, self.cost, order, begin, batch, n_steps,
-            float(np.dot(l2 * w, w)), limit, *self.labels,
+            self.l2, chains.mask, chains.edge_mask, self.cost, order, begin, pace.batch, pace.n_steps,
+            float(np.dot(l2 * w, w)), pace.limit, *self.labels,
         )  # fmt: skip
         chains.unpack(found, gradient)
         flat = chains.unpack(v)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from palmette._kernels.jit import kernel
+from palmette._kernels.logs import draw_label
 from palmette._kernels.ragged import longest_sample
 from palmette.structures.graph.kernels.forest_logs import inside_logs, outside_logs
 from palmette.structures.graph.kernels.forest_products import (
@@ -21,43 +22,32 @@ from palmette.structures.graph.kernels.forest_products import (
 
 
 @kernel()
-def log_partitions(
-    node, edge, table, offsets, edge_offsets, order, parent, up, flip, first_child, n_children, which, log_z
-):
+def log_partitions(node, edge, f, which, log_z):
     """Log-partitions of the samples ``which``."""
     n_labels = node.shape[1]
-    longest = longest_sample(offsets)
-    value, local, message = (
-        np.empty((longest, n_labels)),
-        np.empty((longest, n_labels)),
-        np.empty((longest, n_labels)),
-    )
+    longest = longest_sample(f.offsets)
+    work = np.empty((3, longest, n_labels))
+    value, local, message = work[0], work[1], work[2]
     factor, shift = np.empty(edge.shape), np.empty(len(edge))
     width, forbidden = np.empty(len(edge)), np.empty(len(edge), np.bool_)
     exponentiate_tables(edge, factor, shift, width, forbidden)
     # Each sample by products where proved exact, else in logs; the tables that it reads decide, so its answer does not
     # depend on its batch. O(nodes K^2) per sample. Memory O(longest K + tables K^2).
     for s in which:
-        lo, hi, e0, e1 = offsets[s], offsets[s + 1], edge_offsets[s], edge_offsets[s + 1]
-        if fits_products(node, lo, hi, table, e0, e1, n_children, width, forbidden):
-            log_z[s] = inside_products(
-                node, factor, shift, table, lo, hi, e0, order, parent, up, flip, value, local, message
-            )
+        if fits_products(node, f, s, width, forbidden):
+            log_z[s] = inside_products(node, factor, shift, f, s, value, local, message)
         else:
-            log_z[s] = inside_logs(node, edge, table, lo, hi, e0, order, parent, up, flip, value, message)
+            log_z[s] = inside_logs(node, edge, f, s, value, message)
 
 
 @kernel()
-def expectations(
-    node, edge, table, offsets, edge_offsets, order, parent, up, flip, first_child, n_children, which, weight, log_z,
-    node_out, pair_out,
-):  # fmt: skip
+def expectations(node, edge, f, which, weight, log_z, node_out, pair_out):
     """Log-partitions, node marginals and summed pair marginals of the samples ``which``, each times its weight.
 
     Pair marginals are added to ``pair_out``, one table for each of ``edge``.
     """
     n_labels = node.shape[1]
-    longest = longest_sample(offsets)
+    longest = longest_sample(f.offsets)
     work = np.empty((5, longest, n_labels))
     value, local, message, outside, rest = work[0], work[1], work[2], work[3], work[4]
     prefix = np.empty(n_labels)
@@ -67,27 +57,22 @@ def expectations(
     # ``gathered`` has sums of outer products, multiplied by ``factor`` once at the end; samples in log space add
     # finished marginals to ``pair_out``. Memory O(longest K + tables K^2). log Z = -inf adds nothing.
     for s in which:
-        lo, hi, e0, e1 = offsets[s], offsets[s + 1], edge_offsets[s], edge_offsets[s + 1]
-        products = fits_products(node, lo, hi, table, e0, e1, n_children, width, forbidden)
+        products = fits_products(node, f, s, width, forbidden)
         if products:
-            log_z[s] = inside_products(
-                node, factor, shift, table, lo, hi, e0, order, parent, up, flip, value, local, message
-            )
+            log_z[s] = inside_products(node, factor, shift, f, s, value, local, message)
         else:
-            log_z[s] = inside_logs(node, edge, table, lo, hi, e0, order, parent, up, flip, value, message)
+            log_z[s] = inside_logs(node, edge, f, s, value, message)
         if not log_z[s] > -np.inf:
-            for t in range(lo, hi):
+            for t in range(f.offsets[s], f.offsets[s + 1]):
                 node_out[t, :] = 0.0
         elif products:
             outside_products(
-                factor, table, lo, hi, e0, order, parent, up, flip, first_child, n_children, weight[s], value, local,
-                message, outside, rest, prefix, node_out, gathered,
-            )  # fmt: skip
+                factor, f, s, weight[s], value, local, message, outside, rest, prefix, node_out, gathered
+            )
         else:
             outside_logs(
-                node, edge, table, lo, hi, e0, order, parent, up, flip, first_child, n_children, weight[s], value,
-                message, outside, rest, prefix, node_out, pair_out,
-            )  # fmt: skip
+                node, edge, f, s, weight[s], value, message, outside, rest, prefix, node_out, pair_out
+            )
     for e in range(len(edge)):
         for i in range(n_labels):
             for j in range(n_labels):
@@ -95,49 +80,33 @@ def expectations(
 
 
 @kernel()
-def draw_labels(
-    node, edge, table, offsets, edge_offsets, order, parent, up, flip, which, draw_of, uniform, path
-):
+def draw_labels(node, edge, f, which, draw_of, uniform, path):
     """Exact samples: messages to the roots, then labels from the roots on. ``uniform`` and ``path`` are (draws, rows).
 
     Sample ``which[k]`` is drawn for the draws where ``draw_of`` (draws, samples) is true. Returns the first sample
     without an allowed labeling, or -1.
     """
     n_labels = node.shape[1]
-    longest = longest_sample(offsets)
+    longest = longest_sample(f.offsets)
     value, message = np.empty((longest, n_labels)), np.empty((longest, n_labels))
     terms = np.empty(n_labels)
     # p(y_v | y_parent) ~ exp(edge[y_parent, y_v] + value[v, y_v]), parents first. O(nodes K^2) per sample for value,
-    # O(nodes K) per draw. A rest left by rounding goes to the last possible label.
+    # O(nodes K) per draw.
     for s in which:
-        lo, hi, e0 = offsets[s], offsets[s + 1], edge_offsets[s]
-        if not inside_logs(node, edge, table, lo, hi, e0, order, parent, up, flip, value, message) > -np.inf:
+        lo, hi, e0 = f.offsets[s], f.offsets[s + 1], f.edge_offsets[s]
+        if not inside_logs(node, edge, f, s, value, message) > -np.inf:
             return s
         for d in range(len(path)):
             if not draw_of[d, s]:
                 continue
             for place in range(lo, hi):
-                v = order[place]
-                p = parent[lo + v]
+                v = f.order[place]
+                p = f.parent[lo + v]
                 for j in range(n_labels):
                     terms[j] = value[v, j]
                     if p >= 0:
-                        pair = edge[table[e0 + up[lo + v]]]
+                        pair = edge[f.table[e0 + f.up[lo + v]]]
                         above = path[d, lo + p]
-                        terms[j] += pair[j, above] if flip[lo + v] else pair[above, j]
-                top = terms.max()
-                total = 0.0
-                for j in range(n_labels):
-                    terms[j] = np.exp(terms[j] - top)
-                    total += terms[j]
-                threshold = uniform[d, lo + v] * total
-                label, last = -1, 0
-                for j in range(n_labels):
-                    if terms[j] > 0.0:
-                        last = j
-                        threshold -= terms[j]
-                        if threshold < 0.0:
-                            label = j
-                            break
-                path[d, lo + v] = label if label >= 0 else last
+                        terms[j] += pair[j, above] if f.flip[lo + v] else pair[above, j]
+                path[d, lo + v] = draw_label(terms, uniform[d, lo + v])
     return -1

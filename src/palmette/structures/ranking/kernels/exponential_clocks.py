@@ -13,9 +13,8 @@ import numpy as np
 from palmette._kernels.jit import kernel
 
 NEGLIGIBLE = 38.0  # exp of minus this is below the rounding of a double
-LATE = (
-    -50.0
-)  # clocks so slow: within reach of x their probability to have rung is its linear term, to rounding
+# clocks so slow: within reach of x their probability to have rung is its linear term, to rounding
+LATE = -50.0
 AGREES = 1e-8  # two trapezoidal sums that agree so far: halving a step at least squares its error
 
 

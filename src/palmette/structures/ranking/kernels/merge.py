@@ -174,18 +174,8 @@ def augmented_ranks(kind, score, grade, n_grades, gain, discount, position, fact
     for s in range(len(offsets) - 1):
         lo, hi = offsets[s], offsets[s + 1]
         if way[s] == MERGE:
-            merge_rows(
-                kind,
-                score[lo:hi],
-                grade[lo:hi],
-                n_grades,
-                gain,
-                discount,
-                position,
-                factor[s],
-                cut,
-                ranks[lo:hi],
-            )
+            own, grades, places = score[lo:hi], grade[lo:hi], ranks[lo:hi]
+            merge_rows(kind, own, grades, n_grades, gain, discount, position, factor[s], cut, places)
         elif way[s] == SORT:
             ratio = discount[0] / position[0]
             keys = np.empty(hi - lo)

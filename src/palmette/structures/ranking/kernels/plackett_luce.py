@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from palmette._kernels.jit import kernel
+from palmette._kernels.ragged import longest_sample
 from palmette.structures.ranking.kernels.exponential_clocks import log_before
 
 EXACT, EFRON, BRESLOW = 0, 1, 2
@@ -41,9 +42,7 @@ def losses(scores, order, grades, offsets, weight, ties, top, values, gradient):
     values : (n_queries,) array, written
     gradient : (n_rows,) array, written
     """
-    longest = 0
-    for q in range(len(values)):
-        longest = max(longest, offsets[q + 1] - offsets[q])
+    longest = longest_sample(offsets)
     s, tail = np.empty(longest), np.empty(longest + 1)
     own, rate = np.empty(longest), np.empty(longest)
     ratio, sums = np.empty(longest + 1), np.empty(longest + 1)

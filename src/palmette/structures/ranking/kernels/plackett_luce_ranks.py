@@ -88,9 +88,8 @@ def rank_probabilities(scores, offsets, out):
             ranks = min(left, here)
             now = dist[: here + 1 if 4 * ranks > here else ranks]
             _distribution(p[:here], -1, now)
-            if (
-                left <= here and now[:left].sum() < NEGLIGIBLE
-            ):  # bounds what is still to come: k have rung later
+            # bounds what is still to come: k have rung later
+            if left <= here and now[:left].sum() < NEGLIGIBLE:
                 break
             for i in range(here):
                 density = step * y[i] * (1.0 - p[i])

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from palmette._kernels.jit import kernel
+from palmette._kernels.logs import plus_entropy
 
 
 @kernel()
@@ -69,12 +68,6 @@ def add_counts(offsets, step, path, weight, node_out, edge_out, segment_out):
             if t > lo:
                 edge_out[(t - 1 - s) * step, path[t - 1] % n_labels, label] += weight[s]
             t += d + 1
-
-
-@kernel()
-def plus_entropy(p, sign, total):
-    """``total - sign p log p``."""
-    return total - sign * p * np.log(p) if p > 0.0 else total
 
 
 @kernel()

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from palmette._kernels.jit import SUMS, kernel
-from palmette._kernels.logs import log_sum_exp
+from palmette._kernels.logs import choose, draw_label, log_sum_exp
 from palmette._kernels.ragged import longest_sample
 from palmette._kernels.spread import SAFE_SPREAD, exponentiate_edges, widest_spread
 from palmette.structures.segments.kernels.max import write_segment
@@ -209,23 +209,6 @@ def expectations(whole, edge, step, offsets, weight, log_z, segment_out, pair):
 
 
 @kernel()
-def choose(chances, uniform):
-    """Draw an index with probabilities proportional to ``chances``, which are not all 0."""
-    total = 0.0
-    for j in range(len(chances)):
-        total += chances[j]
-    # The first index whose cumulated mass exceeds uniform x total; a rest left by rounding goes to the last one.
-    threshold, last = uniform * total, 0
-    for j in range(len(chances)):
-        if chances[j] > 0.0:
-            last = j
-            threshold -= chances[j]
-            if threshold < 0.0:
-                break
-    return last
-
-
-@kernel()
 def draw_segmentations(whole, edge, step, offsets, uniform, path):
     """Exact samples: ``uniform`` is (2, draws, rows), ``path`` (draws, rows).
 
@@ -238,7 +221,7 @@ def draw_segmentations(whole, edge, step, offsets, uniform, path):
     factor, shift = np.empty(edge.shape), np.empty(len(edge))
     width, forbidden = exponentiate_edges(edge, factor, shift)
     by_products = narrow(width, forbidden)
-    terms, chances = work[0], work[1]
+    terms = work[0]
     # p(state | state before) ~ exp(edge + value[t]), p(length | state) = share. O(n S (D + S)) per sample, then
     # O(S + D) per segment drawn. Memory: one table of the size of ``whole``.
     for s in range(len(offsets) - 1):
@@ -256,8 +239,7 @@ def draw_segmentations(whole, edge, step, offsets, uniform, path):
                     terms[j] = value[t, j]
                     if t > 0:
                         terms[j] += edge[first + (t - 1) * step, state, j]
-                relative(terms, chances)
-                state = choose(chances, uniform[0, draw, lo + t])
+                state = draw_label(terms, uniform[0, draw, lo + t])
                 own = lengths[: min(n_lengths, hi - lo - t)]
                 for d in range(len(own)):
                     own[d] = share[lo + t, d, state]
