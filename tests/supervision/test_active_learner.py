@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from active_pools import Pool, pools, words
+from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
@@ -132,6 +133,20 @@ def test_a_function_of_the_user_chooses():
         run(learner, pool, 1)
         with pytest.raises(ValueError, match=words_):
             learner.query()
+
+
+@pytest.mark.parametrize(
+    ("kind", "model", "change"),
+    [
+        ("ranking", PlackettLuce(), list), ("chain", CRFCV(Chain(), cv=2), iter), ("items", CRF(Multiclass()), csr_matrix),
+        ("items", SSVM(Multiclass(), kernel="rbf"), np.asarray), ("chain", CRF(Chain()), CRF(Chain()).encode),
+    ],
+)  # fmt: skip
+def test_other_learners_and_inputs(kind, model, change):
+    pool = POOLS[kind]
+    learner = ActiveLearner(model, change(pool.X), batch_size=4)
+    run(learner, pool, 3)
+    assert isinstance(learner.model_, Perceptron) and type(learner.finish()) is type(model)
 
 
 def test_documents_of_rankings_are_asked_at_random():

@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.exceptions import NotFittedError
 
 from palmette.contracts.structure import can
+from palmette.data.sequences import listed, n_items
 from palmette.errors import warn_caller
 from palmette.estimators.training import seed_of
 from palmette.features.encoded import EncodedInputs
@@ -142,7 +143,8 @@ class ActiveLearner:
         self.evaluate_share, self.stopping = evaluate_share, StoppingRule() if stopping is None else stopping
         self.strategy = resolve_strategy(strategy)
         self.strategy.check(model.structure, unit)
-        if (pool.shape[0] if hasattr(pool, "shape") else len(pool)) == 0:
+        pool = listed(pool)
+        if not n_items(pool):
             raise ValueError("pool is empty: there is nothing to ask; give at least one sample")
         self._encoded = model.encode(pool)
         self._batch, structure = self._encoded.batch, model.structure

@@ -14,7 +14,7 @@ from palmette.estimators.base import StructuredEstimator
 
 UPDATES = ("perceptron", "refit")
 _SHARED = (
-    "structure", "kernel", "kernel_options", "encoding", "edge_features", "fit_intercept", "classes", "class_weight",
+    "kernel", "kernel_options", "encoding", "edge_features", "fit_intercept", "classes", "class_weight",
     "n_jobs", "random_state",
 )  # fmt: skip
 
@@ -40,7 +40,8 @@ def check_model(model: Any, unit: str) -> None:
 def perceptron_of(model: StructuredEstimator, passes: int) -> Perceptron:
     """The averaged perceptron with the structure and the features of a learner."""
     given = model.get_params(deep=False)
-    return Perceptron(**{name: given[name] for name in _SHARED if name in given}, max_iter=passes)
+    shared = {name: given[name] for name in _SHARED if name in given}
+    return Perceptron(model.structure, **shared, max_iter=passes)
 
 
 def trained(
