@@ -11,6 +11,7 @@ from sklearn.exceptions import NotFittedError
 
 from palmette import (
     CRF,
+    CRFCV,
     SSVM,
     UNKNOWN,
     ActiveLearner,
@@ -20,6 +21,7 @@ from palmette import (
     Multiclass,
     OneOf,
     Perceptron,
+    PlackettLuce,
     Ranking,
 )
 from palmette.errors import MissingCapability
@@ -138,7 +140,8 @@ def test_a_function_of_the_user_chooses():
 @pytest.mark.parametrize(
     ("kind", "model", "change"),
     [
-        ("ranking", PlackettLuce(), list), ("chain", CRFCV(Chain(), cv=2), iter), ("items", CRF(Multiclass()), csr_matrix),
+        ("ranking", PlackettLuce(), list), ("chain", CRFCV(Chain(), cv=2), iter),
+        ("items", CRF(Multiclass()), csr_matrix),
         ("items", SSVM(Multiclass(), kernel="rbf"), np.asarray), ("chain", CRF(Chain()), CRF(Chain()).encode),
     ],
 )  # fmt: skip
