@@ -219,6 +219,8 @@ def test_files_that_are_no_journals_are_refused(tmp_path):
     (tmp_path / "notes.txt").write_text("B O\n")
     with pytest.raises(DataFileError, match="not the header of a journal"):
         make(tmp_path / "notes.txt")
+    with pytest.raises(ValueError, match="random_state=None draws anew"):
+        make(tmp_path / "journal", random_state=None)
     with pytest.raises(FileNotFoundError, match="no folder"):
         make(tmp_path / "no" / "journal")
     with pytest.raises(IsADirectoryError, match="it is a folder"):

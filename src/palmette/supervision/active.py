@@ -79,6 +79,7 @@ class ActiveLearner:
         A file in which every question and answer is noted before the call returns. If it is there already, the learner
         goes on from it.
     random_state : int, RandomState or None, default=0
+        Seed of the reserve, of random and diverse starts and of ties; a journal needs one.
 
     Attributes
     ----------
@@ -143,6 +144,8 @@ class ActiveLearner:
         self.evaluate_share, self.stopping = evaluate_share, StoppingRule() if stopping is None else stopping
         self.strategy = resolve_strategy(strategy)
         self.strategy.check(model.structure, unit)
+        if journal is not None and random_state is None:
+            raise ValueError("random_state=None draws anew each time, and a journal goes on: give a number")
         pool = listed(pool)
         if not n_items(pool):
             raise ValueError("pool is empty: there is nothing to ask; give at least one sample")
