@@ -83,7 +83,10 @@ def _convex(problem: SampledProblem) -> str:
     return (
         f"needs a convex loss, and {name_of(problem)} (loss='ramp', or ties='best') is not convex: use "
         f"solver={others}, which descend directly"
-    )def _smooth(problem: SampledProblem) -> str:
+    )
+
+
+def _smooth(problem: SampledProblem) -> str:
     if problem.smooth:
         return ""
     if problem.regularizer.separable and not _whole(problem):

@@ -53,7 +53,7 @@ class RowReference(Reference):
     def draw_risks(self, rng: np.random.Generator, theta: Any) -> Iterator[tuple[dict[str, Any], Any]]:
         """Hamming loss (the default) and a random table of costs."""
         yield {}, lambda true, y: float(sum(a != b for a, b in zip(true, y)))
-        table = rng.random((theta.node.shape[1], theta.node.shape[1]))
+        table = rng.random((theta.n_codes, theta.n_codes))
         yield {"risk": table}, lambda true, y: math.fsum(table[a, b] for a, b in zip(true, y))
 
     def plant(self, rng: np.random.Generator, theta: Any) -> np.ndarray:

@@ -77,7 +77,7 @@ class Ranking(Structure):
 
     labelled = False  # documents have grades, which nobody needs to declare
     compares_rows = True
-    determined = False  # documents of equal grade stand in any order
+    determined = False
     default_loss = "ndcg"
     usual_share = 1.0  # by measurement (benchmarks/defaults.py): the loss of a query speaks of many documents
     words = Words(
