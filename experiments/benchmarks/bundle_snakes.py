@@ -11,6 +11,7 @@ import warnings
 from functools import lru_cache
 
 from experiments.harness import Study, StudyTable
+from experiments.harness.tables import cells
 
 IMAGES = 40
 
@@ -46,16 +47,8 @@ def run(point):
 
 
 def summarise(records):
-    rows = [
-        [
-            r["edges"],
-            f"{r['seconds']:.2f}",
-            str(r["iterations"]),
-            f"{r['objective']:.2f}",
-            f"{100 * r['gap']:.2f}",
-        ]
-        for r in records
-    ]
+    names = ("edges", "seconds:.2f", "iterations", "objective:.2f")
+    rows = [[*cells(r, *names), f"{100 * r['gap']:.2f}"] for r in records]
     return [StudyTable("Training", ["edges", "CPU s", "iterations", "objective", "proven gap %"], rows)]
 
 

@@ -20,14 +20,7 @@ import tempfile
 from functools import partial
 from pathlib import Path
 
-from experiments.harness import (
-    CRFSUITE,
-    Benchmark,
-    Target,
-    crfsuite_side,
-    now,
-    palmette_side,
-)
+from experiments.harness import CRFSUITE, Benchmark, Target, crfsuite_side, now, palmette_side
 
 L2 = 2.0
 SENTENCES_AT_ONCE = 200
@@ -118,9 +111,8 @@ def palmette(run, n_jobs):
     wall, cpu = now() - start
     encode = crf.fit_seconds_["encode"]
     run.add_phase("featurise", features.wall, features.cpu)
-    run.add_phase(
-        "encode", encode - features.wall, encode - features.wall
-    )  # one thread, so CPU time is wall time
+    # one thread, so CPU time is wall time
+    run.add_phase("encode", encode - features.wall, encode - features.wall)
     run.add_phase("train", wall - encode, cpu - encode)
     for name in ("fit", "reach"):
         run.add_phase(name, wall - features.wall, cpu - features.cpu)

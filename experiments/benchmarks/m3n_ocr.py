@@ -22,16 +22,15 @@ from functools import lru_cache
 from itertools import product
 
 from experiments.harness import Study, StudyTable, letter_errors
+from experiments.harness.tables import mean
 
 LETTERS = list("abcdefghijklmnopqrstuvwxyz")
 SHAPE = (16, 8)
 FINE, COARSE = 0.01, 0.1  # duality gaps of models that are reported, and of those that are compared
 CHAINS, SINGLES = ("crf", "m3n"), ("logistic", "one-vs-all", "msvm")
 POWERS = {"quadratic": 2, "cubic": 3}
-CACHE, LARGE_CACHE = (
-    3000,
-    9500,
-)  # megabytes for a Gram matrix; of nine folds: bytes of inner products, and floats
+# megabytes for a Gram matrix; of nine folds: bytes of inner products, and floats
+CACHE, LARGE_CACHE = 3000, 9500
 PASSES = 60  # at most, of models that are compared
 
 
@@ -47,10 +46,8 @@ class Search:
 
 
 EDGE_PENALTIES = {"l2_edge": (0.03, 0.1, 0.3)}
-C, EDGES = (
-    {"C": (1.0, 2.0, 4.0)},
-    {"edge_weight": (1.0, 3.0)},
-)  # the penalty of transitions is l2 / edge_weight
+# the penalty of transitions is l2 / edge_weight
+C, EDGES = {"C": (1.0, 2.0, 4.0)}, {"edge_weight": (1.0, 3.0)}
 MIDDLE = {"C": 2.0, "edge_weight": 3.0}
 WEIGHTS = {"l2_bias": 1.0, "l2_edge": 0.1}
 PLAN = {
@@ -69,13 +66,8 @@ PLAN = {
     ("one-vs-all", "quadratic"): Search({}, (C,)),
     ("one-vs-all", "cubic"): Search({}, (C,)),
 }
-IN_NINE = (
-    ("m3n", "cubic"),
-    ("m3n", "linear"),
-    ("crf", "linear"),
-    ("m3n", "directions"),
-    ("logistic", "linear"),
-)
+IN_NINE = [("m3n", "cubic"), ("m3n", "linear"), ("crf", "linear"), ("m3n", "directions")]
+IN_NINE += [("logistic", "linear")]
 
 
 def make_kernel(name, settings):
@@ -99,18 +91,14 @@ def make_learner(learner, kernel, settings, tol):
 
     settings = dict(settings)
     own = {"classes": LETTERS, "n_jobs": 1}
-    if learner == "logistic":
-        return CRF(Multiclass(), tol=min(tol, 1e-3), **own, **settings)
-    if learner == "crf":
-        return CRF(Chain(), tol=min(tol, 1e-3), **own, **settings)
-    if learner == "m3n" and kernel == "linear":
-        return SSVM(Chain(), tol=tol, **own, **settings)
-    if learner == "msvm" and kernel == "linear":
-        return SSVM(Multiclass(), tol=tol, **own, **settings)
+    structure = Chain() if learner in CHAINS else Multiclass()
+    if learner in ("logistic", "crf"):
+        return CRF(structure, tol=min(tol, 1e-3), **own, **settings)
+    if learner != "one-vs-all" and kernel == "linear":
+        return SSVM(structure, tol=tol, **own, **settings)
     made = make_kernel(kernel, settings)
     if learner == "one-vs-all":
         return OneVsAll(made, settings["C"])
-    structure = Chain() if learner == "m3n" else Multiclass()
     if "edge_weight" in settings:
         settings["l2_edge"] = 1.0 / settings["C"] / settings.pop("edge_weight")
     passes = PASSES if tol == COARSE else None
@@ -167,9 +155,8 @@ class Words:
     def fitted(self, learner, point):
         pair = self.single if point["learner"] in SINGLES else (self.images, self.letters)
         with warnings.catch_warnings():
-            warnings.simplefilter(
-                "ignore"
-            )  # no class in a small part, gaps that stay above 10 % while choosing
+            # no class in a small part, gaps that stay above 10 % while choosing
+            warnings.simplefilter("ignore")
             return learner.fit(*pair)
 
     def errors(self, model, point):
@@ -201,17 +188,11 @@ def load():
 def points():
     """All runs: the first folds first."""
     return [
-        {
-            "protocol": protocol,
-            "learner": learner,
-            "kernel": kernel,
-            "fold": fold,
-            "setup": setup(learner, kernel),
-        }
+        {"protocol": protocol, "learner": learner, "kernel": kernel, "fold": fold, "setup": setup(learner, kernel)}
         for protocol in ("one", "nine")
         for fold in range(10)
         for learner, kernel in (PLAN if protocol == "one" else IN_NINE)
-    ]
+    ]  # fmt: skip
 
 
 def setup(learner, kernel):
@@ -334,16 +315,9 @@ def interval(values):
 
 
 def error_table(found, protocol):
-    title = {"one": "Trained on one fold, tested on nine", "nine": "Trained on nine folds, tested on one"}[
-        protocol
-    ]
-    header = [
-        "letters wrong %, mean ± 95 % interval over folds",
-        "folds",
-        "letters",
-        "words",
-        "chosen by (inner %)",
-    ]
+    titles = {"one": "Trained on one fold, tested on nine", "nine": "Trained on nine folds, tested on one"}
+    header = ["letters wrong %, mean ± 95 % interval over folds", "folds", "letters", "words"]
+    header.append("chosen by (inner %)")
     rows = []
     for (kind, learner, kernel), runs in found.items():
         if kind == protocol:
@@ -352,7 +326,7 @@ def error_table(found, protocol):
                 [f"{learner} {kernel}", str(len(runs)), spread(100 * r["letters"] for r in runs.values()),
                  spread(100 * r["words"] for r in runs.values()), spread(inner) if inner else ""]
             )  # fmt: skip
-    return StudyTable(title, header, rows)
+    return StudyTable(titles[protocol], header, rows)
 
 
 TARGETS = {  # letter errors in %, mean over folds
@@ -430,10 +404,6 @@ def time_table(found):
         rows.append([f"{learner} {kernel}, {protocol}", f"{mean(every, 'seconds'):.2f}", gap, support, ratio])
     header = ["learner", "CPU s", "largest gap", "support rows", "CPU at C = 1, edge weight 1, / SVC"]
     return StudyTable("Time of the last fit, certificate, support", header, rows)
-
-
-def mean(runs, name):
-    return sum(run[name] for run in runs) / len(runs)
 
 
 def draw(figure, records):

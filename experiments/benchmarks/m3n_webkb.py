@@ -23,12 +23,15 @@ import time
 from functools import lru_cache
 
 from experiments.harness import Study, StudyTable
+from experiments.harness.nested import training_sets
+from experiments.harness.tables import draw_bars, grouped, target_row
 
 SCHOOLS = ("cornell", "texas", "washington", "wisconsin")
 GRAPHS = ("paper", "neighbours", "rich")
 LEARNERS = ("SVM", "RMN", "M3N")
 TOL = 0.002
 SETUP = "typed edges, sums 1e-4 or 30 sweeps"  # what a run depends on besides; see palmette.apps.webgraph
+SETTING, SETTLED = ("l2_node", "l2_edge", "temperature"), {"tol": TOL, "setup": SETUP}
 GRID = {
     "SVM": [(l2, 0.0, 0.0) for l2 in (300.0, 100.0, 30.0, 10.0)],
     "RMN": [(node, edge, 1.0) for node in (50.0, 20.0, 10.0) for edge in (1.0, 0.3)],
@@ -36,29 +39,19 @@ GRID = {
 }
 
 
-def training_sets():
-    """Pairs of schools, to choose by, and triples, to test."""
-    from itertools import combinations
-
-    return [*combinations(SCHOOLS, 2), *combinations(SCHOOLS, 3)]
-
-
 def points():
     return [
         {
             "graph": graph,
             "learner": learner,
-            "l2_node": node,
-            "l2_edge": edge,
-            "temperature": temperature,
+            **dict(zip(SETTING, setting)),
             "train": "+".join(train),
-            "tol": TOL,
-            "setup": SETUP,
+            **SETTLED,
         }
         for graph in GRAPHS
         for learner in LEARNERS
-        for node, edge, temperature in GRID[learner]
-        for train in training_sets()
+        for setting in GRID[learner]
+        for train in training_sets(SCHOOLS)
     ]
 
 
@@ -86,7 +79,7 @@ def run(point):
     from palmette.apps.webgraph import page_learner
 
     pages, train = collection(point["graph"]), tuple(point["train"].split("+"))
-    setting = point["l2_node"], point["l2_edge"], point["temperature"]
+    setting = [point[name] for name in SETTING]
     learner = page_learner(point["learner"], *setting, tol=point["tol"], n_jobs=1)
     start = time.process_time()
     fitted = learner.fit(pages, train)
@@ -108,11 +101,11 @@ def wrong_pages(records):
     found = {}
     for record in records:
         runs = found.setdefault((record["graph"], record["learner"]), {})
-        setting = record["l2_node"], record["l2_edge"], record["temperature"]
+        setting = tuple(record[name] for name in SETTING)
         for name, bits in record["wrong"].items():
             wrong = np.frombuffer(bits.encode(), np.uint8) == ord("1")
             runs.setdefault(setting, {})[tuple(record["train"].split("+")), name] = wrong
-    n_runs = sum(len(SCHOOLS) - len(train) for train in training_sets())
+    n_runs = sum(len(SCHOOLS) - len(train) for train in training_sets(SCHOOLS))
     complete = {}
     for key, settings in found.items():
         whole = {setting: runs for setting, runs in settings.items() if len(runs) == n_runs}
@@ -188,22 +181,18 @@ def targets(results):
         ("rich: M3N / SVM", ("rich", "M3N"), ("rich", "SVM"), 0.60),
         ("rich: M3N / RMN", ("rich", "M3N"), ("rich", "RMN"), 0.92),
     ]
-    rows = []
-    for name, ours, theirs, bound in wanted:
-        if ours in mean and (theirs is None or theirs in mean):
-            value = mean[ours] / (1.0 if theirs is None else mean[theirs])
-            rows.append([name, f"<= {bound:g}", f"{value:.4f}", "met" if value <= bound else "MISSED"])
-    return rows
+    return [
+        target_row(name, "<=", bound, mean[ours] / (1.0 if theirs is None else mean[theirs]), 4)
+        for name, ours, theirs, bound in wanted
+        if ours in mean and (theirs is None or theirs in mean)
+    ]
 
 
 def costs(records):
-    found = {}
-    for record in records:
-        if record["train"].count("+") == len(SCHOOLS) - 2:
-            found.setdefault((record["graph"], record["learner"]), []).append(record)
+    last = [record for record in records if record["train"].count("+") == len(SCHOOLS) - 2]
     return [
         [" ".join(key), f"{median(runs, 'seconds'):.1f}", f"{100 * median(runs, 'gap'):.2f}"]
-        for key, runs in found.items()
+        for key, runs in grouped(last, "graph", "learner").items()
     ]
 
 
@@ -220,12 +209,9 @@ def draw(figure, records):
     panels = figure.subplots(1, len(graphs), sharey=True, squeeze=False)[0]
     for panel, graph in zip(panels, graphs):
         learners = [learner for learner in LEARNERS if (graph, learner) in results]
-        for k, learner in enumerate(learners):
-            shares = [100 * results[graph, learner][1][test].mean() for test in SCHOOLS]
-            shares.append(sum(shares) / len(shares))
-            places = [i + (k - (len(learners) - 1) / 2) * 0.27 for i in range(len(shares))]
-            panel.bar(places, shares, width=0.25, label=learner)
-        panel.set_xticks(range(len(SCHOOLS) + 1), [*SCHOOLS, "mean"], rotation=30)
+        shares = {name: [100 * results[graph, name][1][test].mean() for test in SCHOOLS] for name in learners}
+        heights = {name: [*values, sum(values) / len(values)] for name, values in shares.items()}
+        draw_bars(panel, [*SCHOOLS, "mean"], heights, rotation=30)
         panel.set_title(graph)
     panels[0].set_ylabel("test error %")
     panels[0].legend()

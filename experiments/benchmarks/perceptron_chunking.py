@@ -30,13 +30,10 @@ EPOCHS, PASSES, ORDERS = 10, 3, 5
 
 
 def load(run):
-    train, test = common.load(run)
-    return (
-        list(common.Featurised(train.data)),
-        train.target,
-        list(common.Featurised(test.data)),
-        test.target,
+    (X, Y), (X_test, Y_test) = (
+        (list(common.Featurised(part.data)), part.target) for part in common.load(run)
     )
+    return X, Y, X_test, Y_test
 
 
 def orders(X, Y):
@@ -57,10 +54,7 @@ def over_orders(run, train_and_tag):
         for name, value in one.figures.items():
             kept.setdefault(name, []).append(value)
     run.figures.update({name: sum(values) / len(values) for name, values in kept.items()})
-    run.figures["chunk F1, least"], run.figures["chunk F1, most"] = (
-        min(kept["chunk F1"]),
-        max(kept["chunk F1"]),
-    )
+    run.figures |= {"chunk F1, least": min(kept["chunk F1"]), "chunk F1, most": max(kept["chunk F1"])}
 
 
 def palmette(run):

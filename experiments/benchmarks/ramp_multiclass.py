@@ -24,6 +24,7 @@ import time
 from functools import lru_cache
 
 from experiments.harness import Study, StudyTable
+from experiments.harness.tables import cells, grouped, target_row
 
 SETS = ("letter", "satimage", "segment", "dna", "usps", "shuttle")
 STRENGTHS = {name: (0.01, 0.1, 1.0, 10.0) for name in SETS} | dict.fromkeys(
@@ -176,14 +177,14 @@ def recycling(point):
 # -- summary ----------------------------------------------------------------------------------------------------------
 
 
+def of_part(records, part):
+    return [record for record in records if record["part"] == part]
+
+
 def means(records, kind="noisy"):
     """By set, noise and learner: accuracy in % of each seed all of whose folds are there."""
-    found = {}
-    for record in records:
-        if record["part"] == "accuracy":
-            found.setdefault((record["set"], record["noise"], record["seed"]), []).append(record)
     out = {}
-    for (name, noise, _), folds in found.items():
+    for (name, noise, _), folds in grouped(of_part(records, "accuracy"), "set", "noise", "seed").items():
         if len(folds) == N_OUTER:
             for learner in folds[0]["noisy"]:
                 right = sum(fold[kind][learner] for fold in folds)
@@ -219,29 +220,26 @@ def accuracy_tables(records):
 
 
 def chosen_table(records):
-    rows = {}
-    for record in records:
-        if record["part"] == "accuracy":
-            key = f"{record['set']} {100 * record['noise']:.0f} %"
-            for learner in SHOWN:
-                rows.setdefault(key, {}).setdefault(learner, []).append(record["chosen"][learner])
+    runs = {
+        f"{name} {100 * noise:.0f} %": [{run["chosen"][learner] for run in own} for learner in SHOWN]
+        for (name, noise), own in grouped(of_part(records, "accuracy"), "set", "noise").items()
+    }
     shown = [
-        [key, *(" ".join(f"{C:g}" for C in sorted(set(found[learner]))) for learner in SHOWN)]
-        for key, found in sorted(rows.items())
+        [key, *(" ".join(f"{C:g}" for C in sorted(chosen)) for chosen in found)]
+        for key, found in sorted(runs.items())
     ]
     return StudyTable("Values of C that were chosen", ["", *SHOWN], shown)
 
 
 def speed_table(records):
     rows = []
-    for record in records:
-        if record["part"] == "speed":
-            convex, peer = record["convex"], record["LinearSVC"]
-            rows.append([
-                f"{record['set']}, C = {record['C']:g}", f"{convex:.3f}", f"{peer:.3f}", f"{convex / peer:.2f}",
-                f"{record['suboptimality']:.0e} / {record['LinearSVC suboptimality']:.0e}", f"{record['ramp']:.3f}",
-                f"{record['ramp'] / record['convex, noisy labels']:.1f}", f"{record['ramp'] / peer:.2f}",
-            ])  # fmt: skip
+    for record in of_part(records, "speed"):
+        convex, peer = record["convex"], record["LinearSVC"]
+        rows.append([
+            f"{record['set']}, C = {record['C']:g}", f"{convex:.3f}", f"{peer:.3f}", f"{convex / peer:.2f}",
+            f"{record['suboptimality']:.0e} / {record['LinearSVC suboptimality']:.0e}", f"{record['ramp']:.3f}",
+            f"{record['ramp'] / record['convex, noisy labels']:.1f}", f"{record['ramp'] / peer:.2f}",
+        ])  # fmt: skip
     header = [
         "", "convex s", "LinearSVC s", "ratio", "suboptimality, ours / LinearSVC", "ramp s",
         "ramp / convex, same labels", "ramp / LinearSVC",
@@ -250,40 +248,23 @@ def speed_table(records):
 
 
 def recycling_table(records):
-    rows = [
-        [
-            f"{record['set']}, {record['rows']} rows",
-            f"{record['kept calls']:.0f}",
-            f"{record['anew calls']:.0f}",
-            f"{record['anew calls'] / record['kept calls']:.1f}",
-            f"{record['kept objective']:.1f} / {record['anew objective']:.1f}",
-            f"{record['dual calls']:.0f} ({record['dual objective']:.1f})",
-        ]
-        for record in records
-        if record["part"] == "recycling"
-    ]
+    rows = []
+    for record in of_part(records, "recycling"):
+        ratio = f"{record['anew calls'] / record['kept calls']:.1f}"
+        objectives = f"{record['kept objective']:.1f} / {record['anew objective']:.1f}"
+        dual = f"{record['dual calls']:.0f} ({record['dual objective']:.1f})"
+        calls = cells(record, "kept calls:.0f", "anew calls:.0f")
+        rows.append([f"{record['set']}, {record['rows']} rows", *calls, ratio, objectives, dual])
     header = ["", "kept", "anew", "anew / kept", "objective, kept / anew", "dual, passes (objective)"]
     return StudyTable("Oracle calls of CCCP, in passes", header, rows)
 
 
 def wanted(records):
     """Name, bound, value reached, whether met."""
+    from experiments.harness.noisy_labels import accuracy_targets
+
     shares = {key: {name: mean(v) for name, v in by.items()} for key, by in means(records).items()}
-    at = {name: shares[name, 0.2] for name in SETS if (name, 0.2) in shares}
-    gains = {name: found["ramp"] - found["convex"] for name, found in at.items()}
-    rows = []
-    if len(gains) == len(SETS):
-        above = sum(gain > 0 for gain in gains.values())
-        rows.append(("20 %: sets on which ramp is above convex", 5, above))
-    for name, gain, level in (("letter", 12.0, 63.0), ("satimage", 2.5, 70.5), ("segment", 4.0, None)):
-        if name in gains:
-            rows.append((f"{name}, 20 %: ramp - convex", gain, gains[name]))
-            if level is not None:
-                rows.append((f"{name}, 20 %: ramp", level, at[name]["ramp"]))
-    for name in SETS:
-        if (name, 0.0) in shares:
-            clean = shares[name, 0.0]
-            rows.append((f"{name}, 0 %: ramp - convex", -1.0, clean["ramp"] - clean["convex"]))
+    rows = accuracy_targets(SETS, shares)
     for record in records:
         if record["part"] == "speed":
             label = f"{record['set']}, C = {record['C']:g}: "
@@ -293,14 +274,11 @@ def wanted(records):
         if record["part"] == "recycling":
             ratio = record["anew calls"] / record["kept calls"]
             rows.append((f"{record['set']}: oracle calls anew / kept", 3.0, ratio))
-    return [(name, bound, value, value >= bound) for name, bound, value in rows]
+    return rows
 
 
 def summarise(records):
-    targets = [
-        [name, f">= {bound:g}", f"{value:.2f}", "met" if met else "MISSED"]
-        for name, bound, value, met in wanted(records)
-    ]
+    targets = [target_row(name, ">=", bound, value, 2) for name, bound, value in wanted(records)]
     return [
         *accuracy_tables(records),
         chosen_table(records),
@@ -311,9 +289,8 @@ def summarise(records):
 
 
 def missed(records):
-    return [
-        f"{name}: {value:.2f}, wanted {bound:g}" for name, bound, value, met in wanted(records) if not met
-    ]
+    rows = wanted(records)
+    return [f"{name}: {value:.2f}, wanted {bound:g}" for name, bound, value in rows if value < bound]
 
 
 def draw(figure, records):
@@ -332,12 +309,4 @@ def draw(figure, records):
     panels[0].legend()
 
 
-BENCHMARK = Study(
-    name="ramp_multiclass",
-    doc=__doc__,
-    points=points(),
-    run=run,
-    summarise=summarise,
-    draw=draw,
-    missed=missed,
-)
+BENCHMARK = Study("ramp_multiclass", __doc__, points(), run, summarise, draw, missed)

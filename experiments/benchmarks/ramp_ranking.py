@@ -28,6 +28,7 @@ part is a test query of another fold.
 from importlib.util import find_spec
 
 from experiments.harness import Study, StudyTable
+from experiments.harness.tables import cells, mean, target_row
 
 FOLDS = (1, 2, 3, 4, 5)
 CUTS = range(1, 11)
@@ -127,14 +128,8 @@ class RankNDCG(Trees):
         import xgboost
 
         data = xgboost.DMatrix(X, y, qid=np.repeat(np.arange(len(sizes)), sizes))
-        options = {
-            "objective": "rank:ndcg",
-            "eta": 0.05,
-            "max_depth": self.size,
-            "nthread": 1,
-            "verbosity": 0,
-            "seed": 0,
-        }
+        options = {"objective": "rank:ndcg", "eta": 0.05, "max_depth": self.size}
+        options |= {"nthread": 1, "verbosity": 0, "seed": 0}
         self.model = xgboost.train(options, data, self.n_trees)
 
     def predict(self, X):
@@ -210,10 +205,8 @@ def measured(records):
             found[learner] = {
                 "ndcg": np.concatenate([run["ndcg"] for run in runs]),
                 "map": np.concatenate([run["average_precision"] for run in runs]),
-                "seconds": np.mean([run["seconds"] for run in runs]),
-                "all_seconds": np.mean([run["all_seconds"] for run in runs]),
                 "chosen": [run["chosen"] for run in runs],
-                "validation": np.mean([run["validation"] for run in runs]),
+                **{name: mean(runs, name) for name in ("seconds", "all_seconds", "validation")},
             }
     return found
 
@@ -236,22 +229,10 @@ def summarise(records):
         if name != OURS and OURS in found:
             one = difference(found, OURS, name)
             interval = f"[{one.low:+.3f}, {one.high:+.3f}]"
-            differences.append(
-                [
-                    f"against {name}",
-                    f"{one.difference:+.4f} +- {one.error:.4f}",
-                    interval,
-                    f"{one.p_value:.2g}",
-                ]
-            )
+            shown = f"{one.difference:+.4f} +- {one.error:.4f}"
+            differences.append([f"against {name}", shown, interval, f"{one.p_value:.2g}"])
     costs = [
-        [
-            name,
-            f"{one['validation']:.3f}",
-            f"{one['seconds']:.2f}",
-            f"{one['all_seconds']:.1f}",
-            ", ".join(one["chosen"]),
-        ]
+        [name, *cells(one, "validation:.3f", "seconds:.2f", "all_seconds:.1f"), ", ".join(one["chosen"])]
         for name, one in found.items()
     ]
     return [
@@ -277,8 +258,7 @@ def targets(found):
             value, sign = ours["seconds"] / min(found[each]["seconds"] for each in rivals), "<="
         else:
             value, sign = score[OURS] - max((score[each] for each in rivals), default=0.0), ">="
-        met = value <= bound if sign == "<=" else value >= bound
-        rows.append([what, f"{sign} {bound:g}", f"{value:.4f}", "met" if met else "MISSED"])
+        rows.append(target_row(what, sign, bound, value, 4))
     return rows
 
 
@@ -300,12 +280,4 @@ def draw(figure, records):
     panel.legend(fontsize="small")
 
 
-BENCHMARK = Study(
-    name="ramp_ranking",
-    doc=__doc__,
-    points=points(),
-    run=run,
-    summarise=summarise,
-    draw=draw,
-    missed=missed,
-)
+BENCHMARK = Study("ramp_ranking", __doc__, points(), run, summarise, draw, missed)

@@ -26,6 +26,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from experiments.harness import Study, StudyTable
+from experiments.harness.tables import mean
 from palmette.apps.tagging.template_lines import affixes, template
 from palmette.apps.tagging.template_lines import cells as x
 
@@ -241,10 +242,6 @@ def curves(records):
         curve = tuple(record[name] for name in ("data", "features", "protocol", "learner"))
         found.setdefault(curve, {}).setdefault(record["size"], []).append(record)
     return {curve: {size: sizes[size] for size in SIZES if size in sizes} for curve, sizes in found.items()}
-
-
-def mean(runs, name):
-    return sum(run[name] for run in runs) / len(runs)
 
 
 def compared(runs, whole):

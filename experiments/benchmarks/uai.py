@@ -27,6 +27,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from experiments.harness import Study, StudyTable
+from experiments.harness.tables import grouped
 
 SUMS = {
     "Alchemy": (11,),
@@ -48,10 +49,8 @@ MAXIMA = {
     "wcsp": (13,),
 }
 TIME_LIMIT = 60.0
-NARROW, N_NARROW = (
-    24.0,
-    55,
-)  # log2_clique of the reference up to which all must be exact, and how many those are
+# log2_clique of the reference up to which all must be exact, and how many those are
+NARROW, N_NARROW = 24.0, 55
 LOG_Z, PUBLISHED, MARGINAL, MAXIMUM = 1e-8, 1e-5, 1e-6, 1e-6  # relative, relative, absolute, absolute
 
 
@@ -184,10 +183,7 @@ def of_part(records, part):
 
 
 def families(records):
-    found = {}
-    for record in records:
-        found.setdefault(record["family"], []).append(record)
-    return [*found.items(), ("all", records)]
+    return [*((family, own) for (family,), own in grouped(records, "family").items()), ("all", records)]
 
 
 def narrow(records):
@@ -229,20 +225,10 @@ def maximum_tables(records):
         ours, theirs = (sum(r[name] for r in both) for name in ("seconds", "toulbar2"))
         ratio = [f"{ours:.1f}", f"{theirs:.1f}", f"{ours / theirs:.2g}"] if both and theirs else ["", "", ""]
         rows.append([family, *row, str(len(peer)), *ratio])
-    header = [
-        "family",
-        "tried",
-        "proven by others",
-        "solved",
-        "equal",
-        "better",
-        "wrong values",
-        "wrong bounds",
-    ]
+    header = ["family", "tried", "proven by others", "solved", "equal", "better"]
+    header += ["wrong values", "wrong bounds"]
     peer = ["solved by toulbar2", "CPU s", "its CPU s", "ratio"]
-    methods = {}
-    for r in records:
-        methods.setdefault((r["method"], r["status"]), []).append(r)
+    methods = grouped(records, "method", "status")
     by_method = [
         [f"{method}, {status}", str(len(group)), f"{max(r['wall'] for r in group):.1f}"]
         for (method, status), group in sorted(methods.items())

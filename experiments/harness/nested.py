@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+LEVEL, RESAMPLES = 0.95, 10_000  # of the interval of a difference
+
 Errors = Mapping[tuple[tuple[str, ...], str], float]
 """Error on a school (second) of a model trained on others (first, in their order)."""
 
@@ -52,23 +54,13 @@ class Difference(NamedTuple):
         return f"{100 * self.difference:+.2f} [{100 * self.low:+.2f}, {100 * self.high:+.2f}]"
 
 
-def paired_difference(
-    wrong: Iterable[np.ndarray],
-    baseline: Iterable[np.ndarray],
-    *,
-    level: float = 0.95,
-    n_resamples: int = 10_000,
-    random_state: int = 0,
-) -> Difference:
+def paired_difference(wrong: Iterable[np.ndarray], baseline: Iterable[np.ndarray]) -> Difference:
     """Compare two models on the same pages: pages are drawn within their school, for both models alike.
 
     Parameters
     ----------
     wrong, baseline : iterable of ndarray of bool
         Which pages of each school the models got wrong; the mean is over schools.
-    level : float, default=0.95
-    n_resamples : int, default=10_000
-    random_state : int, default=0
 
     Examples
     --------
@@ -77,8 +69,8 @@ def paired_difference(
     >>> round(found.difference, 3), round(found.ratio, 3), found.low < -0.1 < found.high < 0
     (-0.1, 0.5, True)
     """
-    random = np.random.default_rng(random_state)
-    means, drawn = [], np.zeros(n_resamples)
+    random = np.random.default_rng(0)
+    means, drawn = [], np.zeros(RESAMPLES)
     pairs = [(np.asarray(a, float), np.asarray(b, float)) for a, b in zip(wrong, baseline, strict=True)]
     for school, (ours, theirs) in enumerate(pairs):
         if not len(ours) == len(theirs) > 0:
@@ -90,8 +82,8 @@ def paired_difference(
         change = ours - theirs
         # Only the numbers of pages lost, gained and unchanged matter, so draw those.
         shares = [(change == value).mean() for value in (-1.0, 0.0, 1.0)]
-        counts = random.multinomial(len(change), shares, size=n_resamples)
+        counts = random.multinomial(len(change), shares, size=RESAMPLES)
         drawn += (counts[:, 2] - counts[:, 0]) / len(change) / len(pairs)
     mean, base = np.mean(means, axis=0)
-    low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])
+    low, high = np.quantile(drawn, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return Difference(float(mean - base), float(low), float(high), float(mean / base) if base else np.nan)

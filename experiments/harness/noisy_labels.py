@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -198,3 +198,21 @@ def choose(
             right[learner][C] += int(np.sum(model.predict(questions) == y[test]))
     chosen = {name: max(counts, key=lambda C: counts[C]) for name, counts in right.items()}
     return chosen, {name: right[name][chosen[name]] / n_tested for name in LEARNERS}
+
+
+def accuracy_targets(
+    sets: Sequence[str], shares: Mapping[tuple[str, float], Mapping[str, float]]
+) -> list[tuple[str, float, float]]:
+    """What is wanted of accuracies in % by set and share of noise, as far as there are some: name, least, value."""
+    gains = {key: found["ramp"] - found["convex"] for key, found in shares.items()}
+    noisy = [gains[name, 0.2] for name in sets if (name, 0.2) in gains]
+    rows: list[tuple[str, float, float]] = []
+    if len(noisy) == len(sets):
+        rows.append(("20 %: sets on which ramp is above convex", 5, sum(gain > 0 for gain in noisy)))
+    for name, gain, level in (("letter", 12.0, 63.0), ("satimage", 2.5, 70.5), ("segment", 4.0, None)):
+        if (name, 0.2) in gains:
+            rows.append((f"{name}, 20 %: ramp - convex", gain, gains[name, 0.2]))
+            if level is not None:
+                rows.append((f"{name}, 20 %: ramp", level, shares[name, 0.2]["ramp"]))
+    clean = [name for name in sets if (name, 0.0) in gains]
+    return rows + [(f"{name}, 0 %: ramp - convex", -1.0, gains[name, 0.0]) for name in clean]

@@ -152,6 +152,8 @@ class Report:
         return header, rows
 
     def _notes(self) -> list[str]:
+        from palmette.recipes.machine import conditions
+
         notes = []
         for verdict in self.verdicts:
             outcome = "met" if verdict.met else "MISSED"
@@ -160,8 +162,7 @@ class Report:
             notes.append("sizes: " + ", ".join(f"{value:,} {name}" for name, value in self.sizes.items()))
         phase = self.benchmark.main_phase
         notes.append(f"best of {self.repeat} by wall time of {phase}, each run a fresh process")
-        notes.append("versions: " + ", ".join(f"{name} {value}" for name, value in self.versions.items()))
-        notes.append("machine: {cpu}, {cores} cores, {platform}".format(**self.machine))
+        notes += conditions(self.versions, self.machine)
         notes.append("set for every run: " + " ".join(f"{k}={v}" for k, v in self.environment.items()))
         return notes
 

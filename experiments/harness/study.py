@@ -252,13 +252,12 @@ class StudyReport:
 
     def format(self) -> str:
         """The tables in Markdown, and the conditions."""
-        from palmette.recipes.machine import machine, versions
+        from palmette.recipes.machine import conditions, machine, versions
 
         notes = [
             *(f"- MISSED: {each}" for each in self.missed),
             f"- {len(self.records)} of {len(self.study.points)} runs, one thread",
-            "- versions: " + ", ".join(f"{name} {value}" for name, value in versions().items()),
-            "- machine: {cpu}, {cores} cores, {platform}".format(**machine()),
+            *(f"- {line}" for line in conditions(versions(), machine())),
         ]
         return "\n\n".join([*(table.markdown() for table in self.tables), "\n".join(notes)])
 

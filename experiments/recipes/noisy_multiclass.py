@@ -19,7 +19,7 @@ import dataclasses
 import numpy as np
 from sklearn.datasets import load_digits, load_wine
 
-from experiments.harness.noisy_labels import Folds, nested_fold, shuffled
+from experiments.harness.noisy_labels import Folds, accuracy_targets, nested_fold, shuffled
 from experiments.harness.store import RunStore
 from experiments.harness.study import default_store
 from palmette.datasets import load_statlog
@@ -122,14 +122,10 @@ def targets(context, shares):
         context.add_target("digits, 20 %: ramp - convex", gains["digits", 0.2], ">=", 0.0)
         context.add_target("digits, 0 %: ramp - convex", gains["digits", 0.0], ">=", -1.0)
         return
-    above = sum(gains[name, 0.2] > 0 for name in NAMES)
-    context.add_target("20 %: sets on which ramp is above convex", above, ">=", 5)
-    for name, gain in (("letter", 12.0), ("satimage", 2.5), ("segment", 4.0)):
-        context.add_target(f"{name}, 20 %: ramp - convex", gains[name, 0.2], ">=", gain)
-    for name, level in (("letter", 63.0), ("satimage", 70.5)):
-        context.add_target(f"{name}, 20 %: ramp", shares[name, 0.2][1], ">=", level)
-    for name in NAMES:
-        context.add_target(f"{name}, 0 %: ramp - convex", gains[name, 0.0], ">=", -1.0)
+    for name, bound, value in accuracy_targets(
+        NAMES, {key: dict(zip(SHOWN, v)) for key, v in shares.items()}
+    ):
+        context.add_target(name, value, ">=", bound)
 
 
 def draw(figure, found):

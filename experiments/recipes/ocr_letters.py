@@ -23,11 +23,7 @@ LETTERS = list("abcdefghijklmnopqrstuvwxyz")
 WORDS = KFold(3, shuffle=True, random_state=0)
 
 # Letter and word error (%) of others with the same features, trained on the first fold; their settings were not tuned.
-PUBLISHED = {
-    "LinearSVC, letter by letter": (30.2, 83.6),
-    "SVM-hmm": (20.9, None),
-    "CRFsuite": (20.1, 61.8),
-}
+PUBLISHED = {"LinearSVC, letter by letter": (30.2, 83.6), "SVM-hmm": (20.9, None), "CRFsuite": (20.1, 61.8)}
 
 
 def letter_by_letter(words, labels):

@@ -81,14 +81,8 @@ def run(context):
         support = None if values[0][3] is None else float(np.mean([v[3] for v in values]))
         deviation = letters.std(ddof=1) if len(letters) > 1 else None
         rows.append([name, letters.mean(), deviation, whole.mean(), gap.max(), support])
-    header = [
-        "node kernel",
-        "letters %",
-        "deviation over folds",
-        "words %",
-        "largest gap %",
-        "support letters",
-    ]
+    header = ["node kernel", "letters %", "deviation over folds", "words %", "largest gap %"]
+    header.append("support letters")
     context.add_table("Errors of max-margin Markov networks, trained on one fold", header, rows)
     context.add_figure("Words that the last model misread", lambda figure: draw(figure, held, truth, read))
     for name, bounds in TARGETS.items():

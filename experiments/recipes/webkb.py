@@ -17,6 +17,7 @@ penalties.
 import numpy as np
 
 from experiments.harness.nested import choose, paired_difference, training_sets
+from experiments.harness.tables import draw_bars
 from experiments.harness.webkb import linqs_collection, load_schools
 from palmette.apps.webgraph import RICH_WORDS, page_collection, page_learner
 
@@ -104,9 +105,7 @@ def differences(wrong):
 
 def draw(figure, names, errors):
     axes, models = figure.subplots(), [name for name in errors if name != "majority"]
-    for k, model in enumerate(models):
-        row = [*errors[model], np.mean(errors[model])]
-        axes.bar(np.arange(len(row)) + 0.27 * (k - 1), row, width=0.25, label=model)
-    axes.set_xticks(range(len(names) + 1), [*names, "mean"])
+    heights = {model: [*errors[model], np.mean(errors[model])] for model in models}
+    draw_bars(axes, [*names, "mean"], heights)
     axes.set_ylabel("test error %")
     axes.legend()

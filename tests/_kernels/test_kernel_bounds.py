@@ -42,7 +42,7 @@ from palmette.solvers import LBFGS, Stochastic
 from palmette.structures import RankingCost, RankingTables, SegmentTables, grid_graph, tree_graph
 from palmette.structures.positions.tables import ChainTables
 from palmette.testing.kernel_modules import kernel_modules
-from palmette.warmup import groups
+from palmette.warmup.answers import ask_all
 from palmette.warmup.graphs import run_graphs
 
 if os.environ.get("NUMBA_DISABLE_JIT") != "1":
@@ -182,7 +182,7 @@ def fit(model, X, Y, k):
 def answers(model, X):
     """Every answer of the structure, plain and with a contradiction, which doubles the labels."""
     if len(model.classes_) > 1:
-        groups._infer(model, X)
+        ask_all(model, X)
     assert len(model.predict(X)) == len(X)
 
 

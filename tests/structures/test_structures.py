@@ -66,6 +66,7 @@ def test_items_of_any_shape_agree_with_enumeration(seed, n_labels, n_samples):
 @pytest.mark.parametrize("spread", [0.0, 1.0, 100.0, 499.0])
 @pytest.mark.parametrize("forbidden", [False, True])
 def test_products_and_logarithms_agree_below_the_switch(rng, spread, forbidden):
+    from palmette._kernels.spread import exponentiate_edges
     from palmette.structures.chain.kernels import sum as chain_sum
 
     n, n_labels = 6, 4
@@ -76,7 +77,7 @@ def test_products_and_logarithms_agree_below_the_switch(rng, spread, forbidden):
     if forbidden:
         node[2, 1] = edge[0, 0, 1:] = edge[3, :, 2] = -np.inf
     factor, shift = np.empty_like(edge), np.empty(len(edge))
-    widest, any_forbidden = chain_sum.exponentiate_edges(edge, factor, shift)
+    widest, any_forbidden = exponentiate_edges(edge, factor, shift)
     assert any_forbidden == forbidden
     if not (forbidden and spread == 499.0):  # the number of labels counts there, too
         assert chain_sum.fits_products(node, 0, n, widest, any_forbidden)

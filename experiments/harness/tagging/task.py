@@ -55,19 +55,13 @@ class TaggingTask:
 
 
 def parts_of_speech(
-    load: Callable[[str], Bunch],
-    *,
-    texts: Sequence[str],
-    target: float,
-    quick_target: float,
-    draws: int = 3,
-    seeds: Sequence[int] = (0, 1, 2),
+    load: Callable[[str], Bunch], *, texts: Sequence[str], target: float, quick_target: float
 ) -> TaggingTask:
     """The task of tagging the words of a corpus with parts of speech; all candidates are tested.
 
-    ``texts``, ``draws`` and ``seeds`` go to `part_of_speech_systems`, the rest to `TaggingTask`.
+    ``texts`` go to `part_of_speech_systems`, the rest to `TaggingTask`.
     """
-    baseline, *candidates = part_of_speech_systems(texts, draws=draws, seeds=seeds)
+    baseline, *candidates = part_of_speech_systems(texts)
     return TaggingTask(load, score_tags, baseline, candidates, target, quick_target, test_all=True)
 
 
@@ -76,15 +70,14 @@ def word_segmentation(
     *,
     target: float,
     quick_target: float,
-    sizes: Sequence[float] = (2.5, 5.5, 10.5),
     l2: Sequence[float] = (1.0, 2.0, 4.0),
     published: Mapping[str, float] | None = None,
 ) -> TaggingTask:
     """The task of cutting lines of characters into words; all candidates are tested.
 
-    ``sizes`` and ``l2`` go to `word_segmentation_systems`, the rest to `TaggingTask`.
+    ``l2`` goes to `word_segmentation_systems`, the rest to `TaggingTask`.
     """
-    baseline, *candidates = word_segmentation_systems(sizes=sizes, l2=l2)
+    baseline, *candidates = word_segmentation_systems(l2=l2)
     return TaggingTask(
         load, score_words, baseline, candidates, target, quick_target, published or {}, test_all=True
     )

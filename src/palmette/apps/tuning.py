@@ -99,7 +99,4 @@ def tuning_rows(record: dict[str, Any] | None) -> Sequence[Sequence[str]]:
     if record is None:
         return []
     shown = ", ".join(f"{each['l2']:.3g}: {each['score']:.4f}" for each in record["curve"])
-    return [
-        ["tuned", f"l2 {record['l2']:.3g}, held-out score {record['score']:.4f}"],
-        ["curve", shown],
-    ]
+    return [["tuned", f"l2 {record['l2']:.3g}, held-out score {record['score']:.4f}"], ["curve", shown]]

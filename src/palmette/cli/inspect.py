@@ -114,19 +114,14 @@ def _entry(weight: Any, kind: str) -> dict[str, Any]:
     return {key: names[key] for key in _NAMED_BY[kind]} | {"weight": weight.value}
 
 
-def _few(labels: list[str]) -> str:
-    return f"{len(labels)}: {' '.join(labels[:30])}{' ...' if len(labels) > 30 else ''}"
-
-
 def _text(record: dict[str, Any], own: Inspection) -> str:
     labels = record["labels"]
+    few = f"{len(labels)}: {' '.join(labels[:30])}{' ...' if len(labels) > 30 else ''}"
+    settings = ", ".join(f"{name}={value}" for name, value in record["settings"].items())
     gap = "" if record["gap"] != record["gap"] else f" (gap {record['gap']:.3g})"
     rows = [
-        [
-            "model",
-            f"{record['class']}({', '.join(f'{name}={value}' for name, value in record['settings'].items())})",
-        ],
-        *([["labels", _few(labels)]] if own.shows_labels else []),
+        ["model", f"{record['class']}({settings})"],
+        *([["labels", few]] if own.shows_labels else []),
         ["features", f"{record['n_features']:,} ({record['feature_kind']})"],
         ["weights", f"{record['n_weights']:,}, {record['n_nonzero_weights']:,} of them not 0"],
         ["objective", f"{record['objective']:.8g}{gap} after {record['iterations']} iterations"],

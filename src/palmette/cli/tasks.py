@@ -130,7 +130,7 @@ def command_for(function: Callable[..., None], named: str | None) -> Any:
     command.__annotations__ = {each.name: each.annotation for each in made_of}
     about = f"\n\n{task.about.get(name, '')}\n\nFiles of {task.name}: {task.files}" if named else ""
     listed = [f"{each.name}: {each.summary}{' (the default)' * each.is_default}" for each in known.values()]
-    first = f"Tasks, each with options of its own (palmette {name} --task TASK --help):"
+    first = f"Tasks (palmette {name} --task TASK --help shows what one does, and its options):"
     made = typer.Typer(add_completion=False)
     made.command(name, help=f"{inspect.getdoc(function)}{about}", epilog="\n\n".join([first, *listed]))(
         command

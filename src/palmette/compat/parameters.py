@@ -61,33 +61,18 @@ def _one_of(*choices: Any) -> Callable[[Any], Any]:
     return convert
 
 
-_any, _positive = _number(-math.inf, open_end=True), _number(0, open_end=True)
-_at_least_0 = _number(0)
-CHECKS: dict[str, Callable[[Any], Any]] = {
-    "min_freq": _any,
-    "all_possible_states": _flag,
-    "all_possible_transitions": _flag,
-    "c1": _at_least_0,
-    "c2": _at_least_0,
-    "max_iterations": _count,
-    "num_memories": _count,
-    "epsilon": _at_least_0,
-    "period": _count,
-    "delta": _at_least_0,
-    "linesearch": _one_of(*LINE_SEARCHES),
-    "max_linesearch": _count,
-    "calibration_eta": _positive,
-    "calibration_rate": _positive,
-    "calibration_samples": _count,
-    "calibration_candidates": _count,
-    "calibration_max_trials": _count,
-    "pa_type": _one_of(0, 1, 2),
-    "c": _positive,
-    "error_sensitive": _flag,
-    "averaging": _flag,
-    "variance": _positive,
-    "gamma": _positive,
+_COUNTS = "max_iterations num_memories period max_linesearch"
+_COUNTS += " calibration_samples calibration_candidates calibration_max_trials"
+_KINDS: dict[Callable[[Any], Any], str] = {
+    _number(-math.inf, open_end=True): "min_freq",
+    _flag: "all_possible_states all_possible_transitions error_sensitive averaging",
+    _number(0): "c1 c2 epsilon delta",
+    _number(0, open_end=True): "calibration_eta calibration_rate c variance gamma",
+    _count: _COUNTS,
+    _one_of(*LINE_SEARCHES): "linesearch",
+    _one_of(0, 1, 2): "pa_type",
 }
+CHECKS = {name: check for check, names in _KINDS.items() for name in names.split()}
 
 
 def resolve(algorithm: Any, given: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:

@@ -103,6 +103,11 @@ class Annotation:
         return self.sets.shape[1]
 
     @property
+    def plain(self) -> Known:
+        """The codes alone where there are no sets: a structure may know codes and -1, and no annotations."""
+        return self if self.sets is not None and len(self.sets) else self.codes
+
+    @property
     def known(self) -> np.ndarray:
         """The codes, -1 where more than one is possible."""
         if self.sets is None:
@@ -189,4 +194,8 @@ def confusion_costs(table: np.ndarray, annotation: Known) -> np.ndarray:
            [0., 1., 0.],
            [0., 0., 0.]])
     """
-    return annotation.least(table) if isinstance(annotation, Annotation) else table[annotation]
+    if isinstance(annotation, Annotation):
+        return annotation.least(table)
+    costs = table[annotation]
+    costs[np.asarray(annotation) < 0] = 0.0
+    return costs

@@ -135,7 +135,12 @@ class LabelCodec:
         >>> LabelCodec("abc").encode_annotation([["a", UNKNOWN, OneOf("b", "c")]], [3])
         Annotation(codes=array([ 0, -1,  3], dtype=int32), sets=array([[False,  True,  True]]))
         """
-        nested = [_label_items(Y, "y")] if layout == "items" else _label_sequences(Y, "y")
+        nested = [_label_items(Y, "y")] if layout == "items" else listed(Y)
+        if not any(OneOf in set(map(type, labels)) for labels in nested if isinstance(labels, list | tuple)):
+            codes = self.encode_items(Y) if layout == "items" else self.encode_outputs(Y, lengths)
+            own = codes.max(initial=-1) < len(self)  # codecs of users may have other codes than labels
+            return Annotation(codes, np.empty((0, len(self)), bool) if own else None)
+        nested = nested if layout == "items" else _label_sequences(Y, "y")
         return self._annotation(nested, _position("y", layout))
 
     def _annotation(self, nested: list[Any], position: Callable[[int, int], str]) -> Annotation:

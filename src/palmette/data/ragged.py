@@ -63,10 +63,8 @@ class Ragged:
         arrays = [np.asarray(item) for item in items]
         if not arrays:
             raise ValueError("cannot pack an empty list; give at least one item")
-        return cls(
-            np.ascontiguousarray(np.concatenate(arrays)),
-            offsets_from_lengths([len(a) for a in arrays]),
-        )
+        values = np.ascontiguousarray(np.concatenate(arrays))
+        return cls(values, offsets_from_lengths([len(a) for a in arrays]))
 
     def __len__(self) -> int:
         return len(self.offsets) - 1

@@ -22,7 +22,7 @@ class Partly(NamedTuple):
 
 def told(truth: Any) -> tuple[Any, np.ndarray]:
     """What is annotated, and whole outputs that agree with it; of complete annotation both are the codes."""
-    return (truth.annotation, truth.codes) if isinstance(truth, Partly) else (truth, truth)
+    return (truth.annotation.plain, truth.codes) if isinstance(truth, Partly) else (truth, truth)
 
 
 class Samples(NamedTuple):
@@ -54,7 +54,7 @@ class Samples(NamedTuple):
     @property
     def known(self) -> Known:
         """What is annotated."""
-        return self.codes if self.annotation is None else self.annotation
+        return self.codes if self.annotation is None else self.annotation.plain
 
     @property
     def counts(self) -> AnnotationCounts:
@@ -71,10 +71,7 @@ class Samples(NamedTuple):
     def slice(self, start: int, stop: int) -> Samples:
         """Samples ``start:stop`` as views."""
         own = self.code_offsets[start : stop + 1]
-        return Samples(
-            self.batch.slice(start, stop),
-            self.codes[own[0] : own[-1]],
-            self.weight[start:stop],
-            None if self.offsets is None else own - own[0],
-            None if self.annotation is None else self.annotation[own[0] : own[-1]],
-        )
+        offsets = None if self.offsets is None else own - own[0]
+        codes, weight = self.codes[own[0] : own[-1]], self.weight[start:stop]
+        annotation = None if self.annotation is None else self.annotation[own[0] : own[-1]]
+        return Samples(self.batch.slice(start, stop), codes, weight, offsets, annotation)

@@ -31,18 +31,22 @@ def tag_words(sentences: Sequence[Sequence[str]], encoding: str = "BMES") -> lis
     >>> tag_words([["segment"]], "BMES6")
     [['B', 'B2', 'B3', 'M', 'M', 'M', 'E']]
     """
+    lengths, per_sentence = word_lengths(sentences, "sentences[{}][{}] is an empty word; remove it")
+    bounds = np.concatenate([[0], np.cumsum(lengths)])
+    owner = np.repeat(np.arange(len(sentences)), np.diff(per_sentence))
+    spans = FlatSpans(bounds[:-1], bounds[1:], np.zeros(len(lengths), np.int64), owner, [""])
+    return write_spans(spans, bounds[per_sentence], encoding)
+
+
+def word_lengths(sentences: Sequence[Sequence[str]], complaint: str) -> tuple[np.ndarray, np.ndarray]:
+    """Characters of all words, and where each sentence begins among them; empty words are refused."""
     per_sentence = offsets_from_lengths([len(words) for words in sentences])
     lengths = np.fromiter(map(len, chain.from_iterable(sentences)), np.int64, int(per_sentence[-1]))
     if (lengths == 0).any():
         word = int(np.argmax(lengths == 0))
         sentence = int(np.searchsorted(per_sentence, word, side="right")) - 1
-        raise ValueError(
-            f"sentences[{sentence}][{word - per_sentence[sentence]}] is an empty word; remove it"
-        )
-    bounds = np.concatenate([[0], np.cumsum(lengths)])
-    owner = np.repeat(np.arange(len(sentences)), np.diff(per_sentence))
-    spans = FlatSpans(bounds[:-1], bounds[1:], np.zeros(len(lengths), np.int64), owner, [""])
-    return write_spans(spans, bounds[per_sentence], encoding)
+        raise ValueError(complaint.format(sentence, word - per_sentence[sentence]))
+    return lengths, per_sentence
 
 
 def join_words(characters: Sequence[Sequence[str]], labels: Sequence[Sequence[str]]) -> list[list[str]]:

@@ -49,32 +49,24 @@ __all__ = [
     "where",
 ]
 
-_MODULE_OF = {
-    "Dataset": "registry",
-    "Source": "registry",
-    "fetch": "store",
-    "get_dataset": "registry",
-    "list_datasets": "registry",
-    "load_brown": "tagged",
-    "load_conll2000": "conll",
-    "load_cws_pd199801": "segmentation",
-    "load_cws_udc": "segmentation",
-    "load_hapt": "hapt",
-    "load_jnlpba": "jnlpba",
-    "load_letor_ohsumed": "letor_ohsumed",
-    "load_masc": "tagged",
-    "load_ocr_letters": "ocr",
-    "load_ptb_sample": "tagged",
-    "load_snakes": "snakes",
-    "load_statlog": "statlog",
-    "load_uai2014": "uai2014",
-    "load_ud_ewt": "tagged",
-    "load_webkb_cmu": "webkb",
-    "load_webkb_linqs": "linqs",
-    "make_chains": "simulate",
-    "make_tagging": "simulate",
-    "where": "store",
+_NAMES_OF = {
+    "conll": "load_conll2000",
+    "hapt": "load_hapt",
+    "jnlpba": "load_jnlpba",
+    "letor_ohsumed": "load_letor_ohsumed",
+    "linqs": "load_webkb_linqs",
+    "ocr": "load_ocr_letters",
+    "registry": "Dataset Source get_dataset list_datasets",
+    "segmentation": "load_cws_pd199801 load_cws_udc",
+    "simulate": "make_chains make_tagging",
+    "snakes": "load_snakes",
+    "statlog": "load_statlog",
+    "store": "fetch where",
+    "tagged": "load_brown load_masc load_ptb_sample load_ud_ewt",
+    "uai2014": "load_uai2014",
+    "webkb": "load_webkb_cmu",
 }
+_MODULE_OF = {name: module for module, names in _NAMES_OF.items() for name in names.split()}
 
 
 def __getattr__(name: str) -> Any:

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from sklearn.utils import Bunch
-
 from palmette.datasets import splits, store
 from palmette.datasets.tokens import columns
 
 _PUBLISHED = ("train", "test")
 
 
-def load_conll2000(
-    subset: str = "train", return_X_y: bool = False
-) -> Bunch | tuple[list[Any], list[list[str]]]:
+def load_conll2000(subset: str = "train", return_X_y: bool = False) -> splits.Loaded:
     """Load the chunking data of the CoNLL-2000 shared task.
 
     8,936 sentences for training (211,727 tokens) and 2,012 for testing (47,377). The data is taken from the

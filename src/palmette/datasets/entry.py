@@ -28,7 +28,7 @@ class Url(NamedTuple):
     """A public address of a source and its decoder; ``tried`` says whether it is known to have worked."""
 
     address: str
-    decode: Decode
+    decode: Decode = plain
     tried: bool = False
 
 
@@ -55,6 +55,11 @@ class Source:
     size: int
     files: tuple[File, ...]
     urls: tuple[Url, ...]
+
+
+def text_source(name: str, sha256: str, size: int, file: str, *urls: Url) -> Source:
+    """A source that is one text."""
+    return Source(name, sha256, size, text_files(file), urls)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from sklearn.utils import Bunch
 
 from palmette.datasets import hapt_format, splits, store
 from palmette.datasets.hapt_features import FEATURE_NAMES, WIDTH, window_features, window_starts
@@ -15,9 +14,7 @@ _ACTIVITIES = (
 ).split()
 
 
-def load_hapt(
-    subset: str = "train", return_X_y: bool = False, *, standardize: bool = True
-) -> Bunch | tuple[list[np.ndarray], list[list[str]]]:
+def load_hapt(subset: str = "train", return_X_y: bool = False, *, standardize: bool = True) -> splits.Loaded:
     """Load windows of phone signals with the activities of their wearers.
 
     61 experiments with 30 people, 50 samples per second of acceleration and angular velocity. Windows are 2.56 s

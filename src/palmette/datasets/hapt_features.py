@@ -70,9 +70,8 @@ def window_features(recording: np.ndarray, starts: np.ndarray) -> np.ndarray:
     (True, array([1., 1., 1.]))
     """
     triples = _signals(recording)
-    windows = np.stack(
-        [_cut(triples[name], starts) for name in _TRIPLES], axis=1
-    )  # window, triple, axis, sample
+    # window, triple, axis, sample
+    windows = np.stack([_cut(triples[name], starts) for name in _TRIPLES], axis=1)
     with_norm = np.concatenate([windows, np.linalg.norm(windows, axis=2, keepdims=True)], axis=2)
     means = windows.mean(axis=3)
     spectral = with_norm[:, [_TRIPLES.index(name) for name in _SPECTRAL]]
@@ -92,13 +91,7 @@ def _signals(recording: np.ndarray) -> dict[str, np.ndarray]:
     gravity = signal.sosfiltfilt(signal.butter(3, 0.3, fs=RATE, output="sos"), acceleration, axis=0)
     body = acceleration - gravity
     jerk = np.gradient(np.hstack([body, gyro]), 1 / RATE, axis=0)
-    return {
-        "body": body,
-        "gravity": gravity,
-        "gyro": gyro,
-        "body_jerk": jerk[:, :3],
-        "gyro_jerk": jerk[:, 3:],
-    }
+    return dict(zip(_TRIPLES, (body, gravity, gyro, jerk[:, :3], jerk[:, 3:])))
 
 
 def _cut(values: np.ndarray, starts: np.ndarray) -> np.ndarray:

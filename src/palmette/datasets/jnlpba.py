@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from sklearn.utils import Bunch
-
 from palmette.datasets import splits, store
 from palmette.datasets.tokens import columns
 
@@ -13,7 +9,7 @@ _PUBLISHED = ("train", "test")
 _ABSTRACT = "###MEDLINE:"
 
 
-def load_jnlpba(subset: str = "train", return_X_y: bool = False) -> Bunch | tuple[list[Any], list[list[str]]]:
+def load_jnlpba(subset: str = "train", return_X_y: bool = False) -> splits.Loaded:
     """Load the bio-entity data of the JNLPBA 2004 shared task.
 
     18,546 sentences for training (492,551 tokens of 2,000 abstracts) and 3,856 for testing (101,039 of 404).

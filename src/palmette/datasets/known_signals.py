@@ -6,6 +6,8 @@ from palmette.datasets.decode import plain
 from palmette.datasets.entry import Dataset, File, Source, Url
 from palmette.datasets.hapt_format import from_tar, from_zip
 
+_UCI = "https://archive.ics.uci.edu"
+
 HAPT = Dataset(
     name="hapt",
     title="HAPT: activities and postural transitions from a phone at the waist",
@@ -19,25 +21,11 @@ HAPT = Dataset(
     licence="as is, with citation of the paper; commercial use is prohibited",
     sources=(
         Source(
-            name="signals",
-            sha256="c51294c4e774122226793fda7c09aa36d7aa9757548b2283dd7dd9cc2baa62ea",
-            size=26_973_610,
-            files=(
-                File("hapt.signals", plain),
-                File("HAPT-raw.tar.xz", from_tar),
-                File("HAPT Data Set.zip", from_zip),
-            ),
-            urls=(
-                Url(
-                    "https://archive.ics.uci.edu/ml/machine-learning-databases/00341/HAPT%20Data%20Set.zip",
-                    from_zip,
-                ),
-                Url(
-                    "https://archive.ics.uci.edu/static/public/341/smartphone+based+recognition+of+human"
-                    "+activities+and+postural+transitions.zip",
-                    from_zip,
-                ),
-            ),
+            "signals", "c51294c4e774122226793fda7c09aa36d7aa9757548b2283dd7dd9cc2baa62ea", 26_973_610,
+            (File("hapt.signals", plain), File("HAPT-raw.tar.xz", from_tar), File("HAPT Data Set.zip", from_zip)),
+            (Url(f"{_UCI}/ml/machine-learning-databases/00341/HAPT%20Data%20Set.zip", from_zip),
+             Url(f"{_UCI}/static/public/341/smartphone+based+recognition+of+human+activities+and+postural"
+                 "+transitions.zip", from_zip)),
         ),
     ),
-)
+)  # fmt: skip

@@ -1,16 +1,53 @@
-"""Entries of the data sets for entities and parts of speech."""
+"""Entries of the data sets for chunks, entities and parts of speech."""
 
 from __future__ import annotations
 
 from functools import partial
 
-from palmette.datasets.decode import plain, untar
-from palmette.datasets.entry import Dataset, File, Source, Url, text_files
+from palmette.datasets.decode import Decode, gunzip, untar, unzip
+from palmette.datasets.entry import Dataset, File, Source, Url, text_files, text_source
 from palmette.datasets.tagged_format import from_brown_zip, from_masc_zip, from_treebank_zip
 
 _JNLPBA = "http://www.nactem.ac.uk/GENIA/current/Shared-tasks/JNLPBA"
 _NLTK = "https://raw.githubusercontent.com/nltk/nltk_data/5db857e6f7df11eabb5e5665836db9ec8df07e28/packages/corpora"
 _EWT = "https://raw.githubusercontent.com/UniversalDependencies/UD_English-EWT"
+
+
+def _conll2000_source(name: str, sha256: str, size: int) -> Source:
+    text = f"{name}.txt"
+    return text_source(
+        name, sha256, size, text,
+        Url(f"https://www.clips.uantwerpen.be/conll2000/chunking/{text}.gz", gunzip),
+        Url(f"http://www.cnts.ua.ac.be/conll2000/chunking/{text}.gz", gunzip),
+        Url(f"{_NLTK}/conll2000.zip", partial(unzip, member=f"conll2000/{text}")),
+    )  # fmt: skip
+
+
+CONLL2000 = Dataset(
+    name="conll2000",
+    title="CoNLL-2000: text chunking",
+    description=(
+        "Words of the Wall Street Journal with part-of-speech tags (by a tagger) and chunk labels (IOB2).\n"
+        "train: sections 15-18, 8,936 sentences, 211,727 tokens, 22 chunk labels; test: section 20, 2,012\n"
+        "sentences, 47,377 tokens, 19 chunk labels, of which I-LST does not occur in train.\n"
+        "Tjong Kim Sang and Buchholz, Introduction to the CoNLL-2000 shared task: chunking, CoNLL-2000."
+    ),
+    homepage="https://www.clips.uantwerpen.be/conll2000/chunking/",
+    licence="none stated; text derived from the Penn Treebank (c) LDC; not redistributed with palmette",
+    sources=(
+        _conll2000_source(
+            "train", "82033cd7a72b209923a98007793e8f9de3abc1c8b79d646c50648eb949b87cea", 2_842_164
+        ),
+        _conll2000_source(
+            "test", "73b7b1e565fa75a1e22fe52ecdf41b6624d6f59dacb591d44252bf4d692b1628", 639_396
+        ),
+    ),
+)
+
+
+def _jnlpba_source(name: str, sha256: str, size: int, text: str, archive: str) -> Source:
+    return text_source(name, sha256, size, text, Url(f"{_JNLPBA}/{archive}", partial(untar, member=text)))
+
 
 JNLPBA = Dataset(
     name="jnlpba",
@@ -24,40 +61,22 @@ JNLPBA = Dataset(
     homepage="http://www.nactem.ac.uk/GENIA/current/Shared-tasks/JNLPBA/",
     licence="GENIA Project License (annotation CC BY 3.0; abstracts from PubMed with NLM's disclaimer)",
     sources=(
-        Source(
-            name="train",
-            sha256="ba0d64663077e5d15313e7a653744ed9bda8d0b1437da47e2908e85c0980e0c9",
-            size=4_918_036,
-            files=text_files("Genia4ERtask2.iob2"),
-            urls=(
-                Url(f"{_JNLPBA}/Train/Genia4ERtraining.tar.gz", partial(untar, member="Genia4ERtask2.iob2")),
-            ),
+        _jnlpba_source(
+            "train", "ba0d64663077e5d15313e7a653744ed9bda8d0b1437da47e2908e85c0980e0c9", 4_918_036,
+            "Genia4ERtask2.iob2", "Train/Genia4ERtraining.tar.gz",
         ),
-        Source(
-            name="test",
-            sha256="4334602737eef0aa3a91c8d5b5122f23447baa85c276c27385f921cb228a1e7c",
-            size=999_303,
-            files=text_files("Genia4EReval2.iob2"),
-            urls=(
-                Url(f"{_JNLPBA}/Evaluation/Genia4ERtest.tar.gz", partial(untar, member="Genia4EReval2.iob2")),
-            ),
+        _jnlpba_source(
+            "test", "4334602737eef0aa3a91c8d5b5122f23447baa85c276c27385f921cb228a1e7c", 999_303,
+            "Genia4EReval2.iob2", "Evaluation/Genia4ERtest.tar.gz",
         ),
     ),
-)
+)  # fmt: skip
 
 
 def _ewt_source(name: str, sha256: str, size: int) -> Source:
     text = f"en_ewt-ud-{name}.conllu"
-    return Source(
-        name=name,
-        sha256=sha256,
-        size=size,
-        files=text_files(text),
-        urls=(
-            Url(f"{_EWT}/r2.16/{text}", plain),
-            Url(f"{_EWT}/15d613d8447b3478787d4c278730a1e48a945efb/{text}", plain),
-        ),
-    )
+    commits = "r2.16", "15d613d8447b3478787d4c278730a1e48a945efb"
+    return text_source(name, sha256, size, text, *(Url(f"{_EWT}/{commit}/{text}") for commit in commits))
 
 
 UD_EWT = Dataset(
@@ -77,6 +96,12 @@ UD_EWT = Dataset(
     ),
 )
 
+
+def _nltk_sources(sha256: str, size: int, text: str, archive: str, decode: Decode) -> tuple[Source, ...]:
+    files = (*text_files(text), File(archive, decode))
+    return (Source("all", sha256, size, files, (Url(f"{_NLTK}/{archive}", decode),)),)
+
+
 BROWN = Dataset(
     name="brown",
     title="Brown corpus: parts of speech of American English of 1961",
@@ -88,14 +113,12 @@ BROWN = Dataset(
     ),
     homepage="http://www.hit.uib.no/icame/brown/bcm.html",
     licence="may be used for non-commercial purposes; redistribution permitted",
-    sources=(
-        Source(
-            name="all",
-            sha256="5e803d428592eee726ac50f17227b5efc01591859e1ef65a0949d66694ace888",
-            size=11_919_743,
-            files=(*text_files("brown.pos.tsv"), File("brown.zip", from_brown_zip)),
-            urls=(Url(f"{_NLTK}/brown.zip", from_brown_zip),),
-        ),
+    sources=_nltk_sources(
+        "5e803d428592eee726ac50f17227b5efc01591859e1ef65a0949d66694ace888",
+        11_919_743,
+        "brown.pos.tsv",
+        "brown.zip",
+        from_brown_zip,
     ),
 )
 
@@ -110,14 +133,12 @@ MASC = Dataset(
     ),
     homepage="http://www.anc.org/data/masc/",
     licence="linguistic education, research and development, also commercial",
-    sources=(
-        Source(
-            name="all",
-            sha256="30ddfe3f420d789332f5b9b2f28ff57d6a60facc9e1bc11af6e6ddc13a0a8b7a",
-            size=6_066_510,
-            files=(*text_files("masc.pos.tsv"), File("masc_tagged.zip", from_masc_zip)),
-            urls=(Url(f"{_NLTK}/masc_tagged.zip", from_masc_zip),),
-        ),
+    sources=_nltk_sources(
+        "30ddfe3f420d789332f5b9b2f28ff57d6a60facc9e1bc11af6e6ddc13a0a8b7a",
+        6_066_510,
+        "masc.pos.tsv",
+        "masc_tagged.zip",
+        from_masc_zip,
     ),
 )
 
@@ -131,13 +152,11 @@ PTB_SAMPLE = Dataset(
     ),
     homepage="https://www.nltk.org/nltk_data/",
     licence="fragment of the Penn Treebank, (c) LDC 1995, for non-commercial use only",
-    sources=(
-        Source(
-            name="all",
-            sha256="abe7063a72d7035b2577f5ff321f84850626d9a8bf390574fafecbfda380c29f",
-            size=895_962,
-            files=(*text_files("wsj_0001-0199.pos.tsv"), File("treebank.zip", from_treebank_zip)),
-            urls=(Url(f"{_NLTK}/treebank.zip", from_treebank_zip),),
-        ),
+    sources=_nltk_sources(
+        "abe7063a72d7035b2577f5ff321f84850626d9a8bf390574fafecbfda380c29f",
+        895_962,
+        "wsj_0001-0199.pos.tsv",
+        "treebank.zip",
+        from_treebank_zip,
     ),
 )

@@ -9,9 +9,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import Bunch
 
-from palmette.datasets import store
+from palmette.datasets import splits, store
 from palmette.datasets.registry import get_dataset
-from palmette.datasets.webkb import chosen_schools
 
 SCHOOLS = ("cornell", "texas", "washington", "wisconsin")
 
@@ -61,7 +60,7 @@ def load_webkb_linqs(
     >>> school.data[0].shape, school.links[0].shape  # doctest: +SKIP
     ((187, 1703), (328, 2))
     """
-    chosen = chosen_schools(subset, SCHOOLS)
+    chosen = splits.chosen(subset, SCHOOLS, "school", ", ".join(SCHOOLS))
     names = [f"{school}.{kind}" for school in chosen for kind in ("content", "cites")]
     contents = store.read("webkb-linqs", names)
     schools = [parse(contents[f"{school}.content"], contents[f"{school}.cites"]) for school in chosen]

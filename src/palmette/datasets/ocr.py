@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from numbers import Integral
 
 import numpy as np
 from sklearn.utils import Bunch
 
-from palmette.datasets import ocr_format, store
+from palmette.datasets import ocr_format, splits, store
 from palmette.datasets.registry import get_dataset
 
 
@@ -53,7 +52,8 @@ def load_ocr_letters(
     >>> "".join(words.target[0]), words.data[0].shape  # doctest: +SKIP
     ('ommanding', (9, 128))
     """
-    chosen = _chosen_folds(subset)
+    n_folds = ocr_format.N_FOLDS
+    chosen = splits.chosen("all" if subset is None else subset, range(n_folds), "fold", f"0 to {n_folds - 1}")
     words, folds, pixels = ocr_format.parse(store.read("ocr-letters", ["letters"])["letters"])
     ends = np.cumsum([len(word) for word in words])
     kept = np.flatnonzero(np.isin(folds, chosen))
@@ -71,22 +71,3 @@ def load_ocr_letters(
         image_shape=ocr_format.IMAGE_SHAPE,
         DESCR=get_dataset("ocr-letters").DESCR,
     )
-
-
-def _chosen_folds(subset: str | int | Iterable[int] | None) -> list[int]:
-    every = range(ocr_format.N_FOLDS)
-    if subset is None or (isinstance(subset, str) and subset == "all"):
-        return list(every)
-    if isinstance(subset, str):
-        raise _bad_subset(subset)
-    chosen = list(subset) if isinstance(subset, Iterable) else [subset]
-    for fold in chosen:
-        if isinstance(fold, bool) or not isinstance(fold, Integral) or fold not in every:
-            raise _bad_subset(fold)
-    if not chosen:
-        raise ValueError("subset is empty; give at least one fold")
-    return [int(fold) for fold in chosen]
-
-
-def _bad_subset(value: object) -> ValueError:
-    return ValueError(f"subset must be 'all' or folds from 0 to {ocr_format.N_FOLDS - 1}, got {value!r}")

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import string
 from collections.abc import Iterable
-from typing import Any
-
-from sklearn.utils import Bunch
 
 from palmette.data.words import tag_words
 from palmette.datasets import splits, store
 
-_NARROW = {
-    ord(c) + 0xFEE0: c for c in string.digits + string.ascii_letters + "."
-}  # from full-width characters
+# from full-width characters
+_NARROW = {ord(c) + 0xFEE0: c for c in string.digits + string.ascii_letters + "."}
 
 
 def load_cws_pd199801(
@@ -22,7 +18,7 @@ def load_cws_pd199801(
     *,
     encoding: str = "BMES",
     normalize_widths: bool = True,
-) -> Bunch | tuple[list[Any], list[list[str]]]:
+) -> splits.Loaded:
     """Load the People's Daily of January 1998 for training and the PKU gold of SIGHAN 2005 for testing.
 
     19,484 lines for training (1,121,447 words, 1,841,657 characters) and 1,944 for testing (104,372 words,
@@ -76,9 +72,7 @@ def load_cws_pd199801(
     )
 
 
-def load_cws_udc(
-    subset: str = "train", return_X_y: bool = False, *, encoding: str = "BMES"
-) -> Bunch | tuple[list[Any], list[list[str]]]:
+def load_cws_udc(subset: str = "train", return_X_y: bool = False, *, encoding: str = "BMES") -> splits.Loaded:
     """Load the words of a Universal Dependencies Chinese treebank in simplified characters.
 
     3,997 sentences for training (98,608 words, 156,360 characters), 500 for development and 500 for testing.

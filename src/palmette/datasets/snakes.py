@@ -12,9 +12,7 @@ _PUBLISHED = ("train", "test")
 _BITS = np.array([1, 2, 4], np.uint8)
 
 
-def load_snakes(
-    subset: str = "train", return_X_y: bool = False
-) -> Bunch | tuple[list[np.ndarray], list[np.ndarray]]:
+def load_snakes(subset: str = "train", return_X_y: bool = False) -> splits.Loaded:
     """Load the snakes of Nowozin and others: images whose pixels are to be labelled.
 
     A snake of ten pixels went over a grid; the colour of a pixel tells the direction of its next step, its label is the

@@ -16,14 +16,18 @@ subset      samples
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from numbers import Integral
+from typing import Any, TypeAlias
 
 import numpy as np
 from sklearn.utils import Bunch
 
 from palmette.datasets.registry import get_dataset
+
+Loaded: TypeAlias = Bunch | tuple[list[Any], list[Any]]
+"""What loaders return: everything, or inputs and outputs."""
 
 SUBSETS = ("train", "fit", "dev", "test", "all")
 
@@ -66,6 +70,23 @@ def needed(subset: str, published: Sequence[str]) -> tuple[str, ...]:
     return (subset if subset in published else "train",)
 
 
+def chosen(subset: Any, known: Sequence[Any], noun: str, shown: str) -> list[Any]:
+    """Schools or folds that a subset names: all, one, or several.
+
+    >>> chosen("texas", ("cornell", "texas"), "school", "cornell, texas"), chosen("all", range(2), "fold", "0 to 1")
+    (['texas'], [0, 1])
+    """
+    if isinstance(subset, str) and subset == "all":
+        return list(known)
+    given = list(subset) if isinstance(subset, Iterable) and not isinstance(subset, str) else [subset]
+    for each in given:
+        if isinstance(each, bool) or not isinstance(each, str | Integral) or each not in known:
+            raise ValueError(f"subset must be 'all' or {noun}s from {shown}, got {each!r}")
+    if not given:
+        raise ValueError(f"subset is empty; give at least one {noun}")
+    return given
+
+
 def make_bunch(
     name: str,
     subset: str,
@@ -74,7 +95,7 @@ def make_bunch(
     *,
     return_X_y: bool,
     **fields: Any,
-) -> Bunch | tuple[list[Any], list[Any]]:
+) -> Loaded:
     """The bunch of a subset, from published parts (at least those that `needed` names)."""
     parts = {part: parts[part] for part in needed(subset, published)}
     if subset in ("fit", "dev") and "dev" not in published:

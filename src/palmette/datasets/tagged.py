@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any
-
-from sklearn.utils import Bunch
 
 from palmette.datasets import splits, store, tagged_format
 from palmette.datasets.tokens import columns
@@ -15,9 +12,7 @@ _PUBLISHED = ("train", "dev", "test")
 _MARKS = re.compile(r"^fw-|(-(tl|hl|nc))+$")
 
 
-def load_ud_ewt(
-    subset: str = "train", return_X_y: bool = False, *, tags: str = "xpos"
-) -> Bunch | tuple[list[Any], list[list[str]]]:
+def load_ud_ewt(subset: str = "train", return_X_y: bool = False, *, tags: str = "xpos") -> splits.Loaded:
     """Load the words and part-of-speech tags of Universal Dependencies English EWT (release 2.16).
 
     12,544 sentences for training (204,577 words), 2,001 for development and 2,077 for testing. Multiword
@@ -58,9 +53,7 @@ def load_ud_ewt(
     return _bunch("ud-ewt", subset, parts, return_X_y)
 
 
-def load_brown(
-    subset: str = "train", return_X_y: bool = False, *, base_tags: bool = True
-) -> Bunch | tuple[list[Any], list[list[str]]]:
+def load_brown(subset: str = "train", return_X_y: bool = False, *, base_tags: bool = True) -> splits.Loaded:
     """Load the Brown corpus with its part-of-speech tags.
 
     57,340 sentences of 500 files, 1,161,192 tokens. Where the data is taken from see
@@ -95,7 +88,7 @@ def load_brown(
     return _bunch("brown", subset, parts, return_X_y)
 
 
-def load_masc(subset: str = "train", return_X_y: bool = False) -> Bunch | tuple[list[Any], list[list[str]]]:
+def load_masc(subset: str = "train", return_X_y: bool = False) -> splits.Loaded:
     """Load the part-of-speech tags of the Manually Annotated Sub-Corpus (MASC).
 
     34,533 sentences of 392 files, 592,469 tokens with Penn tags, less a few sentences without tokens and tokens
@@ -123,9 +116,7 @@ def load_masc(subset: str = "train", return_X_y: bool = False) -> Bunch | tuple[
     return _bunch("masc", subset, parts, return_X_y)
 
 
-def load_ptb_sample(
-    subset: str = "train", return_X_y: bool = False
-) -> Bunch | tuple[list[Any], list[list[str]]]:
+def load_ptb_sample(subset: str = "train", return_X_y: bool = False) -> splits.Loaded:
     """Load the part-of-speech tags of the Penn Treebank sample.
 
     3,914 sentences of 199 files of the Wall Street Journal, 94,084 tokens. Where the data is taken from see
@@ -170,7 +161,7 @@ def _bunch(
     parts: dict[str, splits.Part],
     return_X_y: bool,
     published: tuple[str, ...] = _PUBLISHED,
-) -> Bunch | tuple[list[Any], list[list[str]]]:
+) -> splits.Loaded:
     return splits.make_bunch(name, subset, parts, published, return_X_y=return_X_y, feature_names=["word"])
 
 

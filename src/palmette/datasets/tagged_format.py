@@ -17,7 +17,7 @@ import re
 import zipfile
 from collections.abc import Iterable, Iterator
 
-from palmette.datasets.decode import LIMIT
+from palmette.datasets.decode import LIMIT, unzip
 
 Pair = tuple[str, str]
 
@@ -39,7 +39,9 @@ def parse(text: bytes) -> Iterator[tuple[str, list[str]]]:
 def from_brown_zip(raw: bytes) -> bytes:
     """Convert the Brown corpus of NLTK, whose files have ``word/tag`` and a sentence a line."""
     files = _members(raw, r"brown/(c[a-r]\d\d)")
-    category = dict(line.split() for line in _member(raw, "brown/cats.txt").splitlines() if line.strip())
+    category = dict(
+        line.split() for line in unzip(raw, "brown/cats.txt").decode("utf-8").splitlines() if line.strip()
+    )
     sentences = (
         (f"{name} category = {category[name]}", _split(line, "/"))
         for name, text in files
@@ -101,8 +103,3 @@ def _members(raw: bytes, pattern: str) -> list[tuple[str, str]]:
             raise ValueError(f"it unpacks to more than {LIMIT:,} bytes")
         found = [(match[1], name) for name in archive.namelist() if (match := re.fullmatch(pattern, name))]
         return [(short, archive.read(name).decode("utf-8")) for short, name in sorted(found)]
-
-
-def _member(raw: bytes, name: str) -> str:
-    with zipfile.ZipFile(io.BytesIO(raw)) as archive:
-        return archive.read(name).decode("utf-8")

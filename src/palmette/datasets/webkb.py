@@ -9,6 +9,7 @@ from sklearn.utils import Bunch
 
 from palmette.datasets import store, webkb_format
 from palmette.datasets.registry import get_dataset
+from palmette.datasets.splits import chosen
 
 SCHOOLS = ("cornell", "texas", "washington", "wisconsin", "misc")
 
@@ -48,11 +49,11 @@ def load_webkb_cmu(
     >>> len(pages.data)  # doctest: +SKIP
     1694
     """
-    chosen = chosen_schools(subset, SCHOOLS)
+    schools = chosen(subset, SCHOOLS, "school", ", ".join(SCHOOLS))
     pages = [
         page
         for page in webkb_format.parse(store.read("webkb-cmu", ["pages"])["pages"])
-        if page.school in chosen
+        if page.school in schools
     ]
     data, target = [body(page.content) for page in pages], [page.label for page in pages]
     if return_X_y:
@@ -76,23 +77,3 @@ def body(content: bytes) -> str:
     text = content.decode("latin-1").replace("\r\n", "\n")
     head, blank, rest = text.partition("\n\n")
     return rest if blank and not head.lstrip().startswith("<") else text
-
-
-def chosen_schools(subset: str | Iterable[str], known: tuple[str, ...]) -> tuple[str, ...]:
-    """The schools that a subset names.
-
-    >>> chosen_schools("texas", SCHOOLS), chosen_schools("all", ("cornell", "texas"))
-    (('texas',), ('cornell', 'texas'))
-    """
-    if isinstance(subset, str):
-        chosen = known if subset == "all" else (subset,)
-    elif isinstance(subset, Iterable):
-        chosen = tuple(subset)
-    else:
-        raise ValueError(f"subset must be 'all' or schools from {', '.join(known)}, got {subset!r}")
-    for school in chosen:
-        if school not in known:
-            raise ValueError(f"subset must be 'all' or schools from {', '.join(known)}, got {school!r}")
-    if not chosen:
-        raise ValueError("subset is empty; give at least one school")
-    return chosen

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from palmette.contracts.structure import Structure
 from palmette.contracts.training import Encoded
+from palmette.errors import MissingCapability
 from palmette.estimators.class_weight import check_class_weight, class_weighted
 from palmette.estimators.emptiness import tell_empty
 from palmette.estimators.guidance import Guidance
@@ -89,8 +90,7 @@ class StructuredEstimator(Guidance, Predictions, PersistenceMixin, BaseEstimator
             penalty = groups.bind(penalty, scorer, data.encoder)
         simple, weights = data.structure.simplified(data, scorer)
         structure = simple.structure if decomposition is None else structure_of_pieces(simple.structure)
-        partial = data.samples.annotation is not None
-        surrogate = self._surrogate(tuple(data.codec.classes_), partial)
+        surrogate = self._surrogate_for(data)
         with (
             executor_for(self.n_jobs) as executor,
             structure.telling() as tally,
@@ -122,6 +122,18 @@ class StructuredEstimator(Guidance, Predictions, PersistenceMixin, BaseEstimator
         """The data that weights are for, their scorer, and how to get from their weights to what the model keeps."""
         scorer = layout_weights(self, data)
         return data, scorer, lambda w: (scorer, w)
+
+    def _surrogate_for(self, data: Encoded) -> Any:
+        classes = tuple(data.codec.classes_)
+        partial = data.samples.annotation is not None
+        return self._partial_surrogate(classes) if partial else self._surrogate(classes)
+
+    def _partial_surrogate(self, classes: tuple[Any, ...]) -> Any:
+        """What is minimised where parts of ``y`` are UNKNOWN or OneOf several labels."""
+        raise MissingCapability(
+            f"y has parts that are UNKNOWN or OneOf several labels, and {type(self).__name__} needs complete outputs: "
+            "use CRF, SSVM(loss='bridge') or Perceptron"
+        )
 
     def _snapshot(self, data: Encoded, scorer: Any, w: np.ndarray) -> Any:
         """This model as it would be with weights ``w``, for callbacks during the fit."""

@@ -100,8 +100,11 @@ class CRF(LabelEstimator, BlockPenalties):
     usual_tol = 1e-4
     _takes_groups = True
 
-    def _surrogate(self, classes: tuple[Any, ...], partial: bool = False) -> LogLoss | MarginalLogLoss:
-        return MarginalLogLoss() if partial else LogLoss()
+    def _surrogate(self, classes: tuple[Any, ...]) -> LogLoss:
+        return LogLoss()
+
+    def _partial_surrogate(self, classes: tuple[Any, ...]) -> MarginalLogLoss:
+        return MarginalLogLoss()
 
     def _solver_name(self, problem: SampledProblem) -> Any:
         if not (isinstance(self.solver, str) and self.solver == "auto"):

@@ -148,7 +148,7 @@ class Perceptron(LabelEstimator):
             scorer = scorer.joined(self.scorer_)
             state = self._carried(state, scorer)
         data = completed(data, scorer)
-        surrogate = self._surrogate((), data.samples.annotation is not None)
+        surrogate = self._surrogate_for(data)
         decomposition = settle_size(self, decomposition, data)
         structure = data.structure if decomposition is None else structure_of_pieces(data.structure)
         penalty = self._regularizer(scorer, data)
@@ -204,9 +204,10 @@ class Perceptron(LabelEstimator):
     def _regularizer(self, scorer: Any, data: Encoded) -> ElasticNet:
         return ElasticNet(np.zeros(scorer.n_params), np.zeros(scorer.n_params))
 
-    def _surrogate(self, classes: tuple[Any, ...], partial: bool = False) -> PerceptronLoss:
-        if partial:
-            return PartialPerceptronLoss()
+    def _partial_surrogate(self, classes: tuple[Any, ...]) -> PerceptronLoss:
+        return PartialPerceptronLoss()
+
+    def _surrogate(self, classes: tuple[Any, ...]) -> PerceptronLoss:
         return TiedPerceptronLoss() if self.structure.ties == "best" else PerceptronLoss()
 
     def _solver_name(self, problem: SampledProblem) -> Any:

@@ -129,18 +129,13 @@ class SSVM(LabelEstimator, BlockPenalties):
     def _takes_groups(self) -> bool:  # type: ignore[override]
         return self.loss == "soft_hinge"
 
-    def _surrogate(self, classes: tuple[Any, ...], partial: bool = False) -> Any:
+    def _surrogate(self, classes: tuple[Any, ...]) -> Any:
         self._check_loss()
         if self.loss == "soft_hinge":
             require(self.structure, SoftHinge.needs, user="loss='soft_hinge'", remedy="Use loss='hinge'.")
         rescaling = self._rescaling()
         if self.loss in PARTIAL:
-            return self._bridge(classes, partial)
-        if partial:
-            raise MissingCapability(
-                f"y has parts that are UNKNOWN or OneOf several labels, and loss={self.loss!r} needs complete outputs: "
-                "use loss='bridge', or CRF"
-            )
+            return self._bridge(classes, partial=False)
         task_loss = resolve_loss(self.task_loss, self.structure, classes)
         ties = self.structure.ties == "best"
         if not rescaling.is_margin:
@@ -153,6 +148,15 @@ class SSVM(LabelEstimator, BlockPenalties):
         if self.loss == "soft_hinge":
             return SoftHinge(task_loss, settings_of(self, "loss_options").temperature)
         return Difference(Hinge(task_loss), TieLoss()) if ties else Hinge(task_loss)
+
+    def _partial_surrogate(self, classes: tuple[Any, ...]) -> Any:
+        self._check_loss()
+        if self.loss in PARTIAL:
+            return self._bridge(classes, partial=True)
+        raise MissingCapability(
+            f"y has parts that are UNKNOWN or OneOf several labels, and loss={self.loss!r} needs complete outputs: use "
+            "loss='bridge', or CRF"
+        )
 
     def _bridge(self, classes: tuple[Any, ...], partial: bool) -> Any:
         """The loss of a partial annotation; of a complete one that leaves one output it is the hinge."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from palmette.data.batch import Batch
 from palmette.data.checks import check_array, check_codes, check_whole
 from palmette.errors import ModelFileError
 from palmette.features.base import Encoder
-from palmette.features.kinds import Layout
+from palmette.features.kinds import Kind, Layout
 from palmette.features.named_rows import encode_names
 from palmette.features.names import named_batch, refuse_nothing
 from palmette.features.rows import renumbered
@@ -44,7 +44,7 @@ class HashedNamesEncoder(Encoder):
     array([134, 660, 134], dtype=int32)
     """
 
-    kind = "hashed"
+    kind: ClassVar[Kind] = "hashed"
     named = True
 
     def __init__(self, layout: Layout, n_hash: int, columns: np.ndarray | None = None) -> None:
@@ -77,17 +77,17 @@ class HashedNamesEncoder(Encoder):
 
     def restricted(self, keep: np.ndarray) -> HashedNamesEncoder:
         """An encoder with those columns for which `keep` is true."""
-        return HashedNamesEncoder(
-            self.layout, self.n_hash, restricted_hashes(self.n_hash, self._columns, keep)
-        )
+        before = self._columns
+        if before is None:
+            before = np.append(np.arange(self.n_hash, dtype=np.int32), np.int32(-1))
+        return self._with(renumbered(keep)[before])
+
+    def _with(self, columns: np.ndarray) -> HashedNamesEncoder:
+        return HashedNamesEncoder(self.layout, self.n_hash, columns)
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Header, and the columns of the hashes if some were dropped."""
-        header = {
-            "layout": self.layout,
-            "n_columns": self.n_columns,
-            "n_hash": self.n_hash,
-        }
+        header = {"layout": self.layout, "n_columns": self.n_columns, "n_hash": self.n_hash}
         return header, {} if self._columns is None else {"columns": self._columns}
 
     @classmethod
@@ -116,12 +116,6 @@ def hash_columns(hashes: np.ndarray, n_hash: int) -> np.ndarray:
 def kept_columns(columns: np.ndarray, new: np.ndarray | None) -> np.ndarray:
     """The columns, or what they became after some were dropped; -1 stays."""
     return columns if new is None else new[columns]
-
-
-def restricted_hashes(n_hash: int, columns: np.ndarray | None, keep: np.ndarray) -> np.ndarray:
-    """The table of columns after keeping some."""
-    before = np.append(np.arange(n_hash, dtype=np.int32), np.int32(-1)) if columns is None else columns
-    return renumbered(keep)[before]
 
 
 def read_hashes(header: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> tuple[int, np.ndarray | None]:

@@ -11,7 +11,6 @@ import numpy as np
 from palmette.data.batch import Batch
 from palmette.data.checks import entry
 from palmette.errors import DataFileError, ModelFileError
-from palmette.features.base import Encoder
 from palmette.features.column_reader import (
     Block,
     Line,
@@ -22,13 +21,7 @@ from palmette.features.column_reader import (
     table_of,
 )
 from palmette.features.column_table import ColumnTable
-from palmette.features.hashed import (
-    HashedNamesEncoder,
-    hash_columns,
-    kept_columns,
-    read_hashes,
-    restricted_hashes,
-)
+from palmette.features.hashed import HashedNamesEncoder, hash_columns, kept_columns, read_hashes
 from palmette.features.template_syntax import Macro
 from palmette.features.templates import ColumnSentences, Template
 from palmette.features.texts import Spans, spans_of
@@ -52,7 +45,7 @@ class _Hashes(NamedTuple):
 
 
 @register("encoder", "hashed columns")
-class HashedColumnEncoder(Encoder):
+class HashedColumnEncoder(HashedNamesEncoder):
     """Encoder of sentences in columns by a feature template, with a fixed number of columns and no vocabulary.
 
     The columns are those that `HashedNamesEncoder` gives to the names of the attributes, though no name is ever
@@ -77,19 +70,13 @@ class HashedColumnEncoder(Encoder):
     """
 
     kind = "hashed columns"
-    named = True
     layouts = ("sequences",)
 
     def __init__(self, template: Template, n_hash: int, columns: np.ndarray | None = None) -> None:
-        super().__init__("sequences")
-        self.template, self.n_hash, self._columns = template, n_hash, columns
+        super().__init__("sequences", n_hash, columns)
+        self.template = template
         self._lines = lines_of(template)
         self._readings = Readings(self._lines)
-
-    @property
-    def n_columns(self) -> int:
-        """Number of hashes, less the columns that were dropped."""
-        return self.n_hash if self._columns is None else int(self._columns.max()) + 1
 
     def fit_transform(self, X: Any, *, allow_empty: bool = False) -> Batch:
         """Encode `X`, which must hold something; there is nothing to fix."""
@@ -101,9 +88,7 @@ class HashedColumnEncoder(Encoder):
     def transform(self, X: Any, *, allow_empty: bool = True) -> Batch:
         """Encode `X`: sentences in columns, or what the template makes of them."""
         if not isinstance(X, ColumnSentences | ColumnTable):
-            return HashedNamesEncoder(self.layout, self.n_hash, self._columns).transform(
-                X, allow_empty=allow_empty
-            )
+            return super().transform(X, allow_empty=allow_empty)
         table = table_of(X, self.template, allow_empty)
         values = {reading: _Hashes.of(spans) for reading, spans in self._readings.texts(table)}
         outside = _Hashes.of(spans_of(outside_texts(self.template)))
@@ -132,24 +117,13 @@ class HashedColumnEncoder(Encoder):
             total += hash_
         return np.where(present, hash_columns(total, self.n_hash), np.int32(-1))
 
-    def extended(self, X: Any) -> HashedColumnEncoder:
-        """This encoder: hashes know every attribute."""
-        self.transform(X)
-        return self
-
-    def restricted(self, keep: np.ndarray) -> HashedColumnEncoder:
-        """An encoder with those columns for which `keep` is true."""
-        return HashedColumnEncoder(
-            self.template, self.n_hash, restricted_hashes(self.n_hash, self._columns, keep)
-        )
+    def _with(self, columns: np.ndarray) -> HashedColumnEncoder:
+        return HashedColumnEncoder(self.template, self.n_hash, columns)
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Header, and the columns of the hashes if some were dropped."""
-        header = {
-            "layout": self.layout, "n_columns": self.n_columns, "n_hash": self.n_hash,
-            "template": self.template.text,
-        }  # fmt: skip
-        return header, {} if self._columns is None else {"columns": self._columns}
+        header, arrays = super().state()
+        return {**header, "template": self.template.text}, arrays
 
     @classmethod
     def from_state(cls, header: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> HashedColumnEncoder:

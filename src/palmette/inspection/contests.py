@@ -50,18 +50,8 @@ class Term:
 
     def to_dict(self) -> dict[str, Any]:
         """All fields and ``contribution``, for JSON; labels as text."""
-        return {
-            "kind": self.kind,
-            "position": self.position,
-            "places": list(self.places),
-            "name": self.name,
-            "labels": [str(label) for label in self.labels],
-            "rival_labels": [str(label) for label in self.rival_labels],
-            "value": self.value,
-            "weight": self.weight,
-            "rival_weight": self.rival_weight,
-            "contribution": self.contribution,
-        }
+        labels = {name: list(map(str, getattr(self, name))) for name in ("labels", "rival_labels")}
+        return {**vars(self), "places": list(self.places), **labels, "contribution": self.contribution}
 
 
 @dataclass(frozen=True)
@@ -98,13 +88,10 @@ class Contest:
     def to_dict(self) -> dict[str, Any]:
         """All fields for JSON; labels as text, ``rival`` None where there is none."""
         return {
-            "position": self.position,
+            **vars(self),
             "label": str(self.label),
             "rival": None if self.rival is None else str(self.rival),
             "rival_output": [str(label) for label in self.rival_output],
-            "margin": self.margin,
-            "probability": self.probability,
-            "rival_probability": self.rival_probability,
             "terms": [term.to_dict() for term in self.terms],
         }
 
@@ -135,13 +122,8 @@ class Explanation:
 
     def to_dict(self) -> dict[str, Any]:
         """All fields for JSON; labels as text."""
-        return {
-            "labels": [str(label) for label in self.labels],
-            "score": self.score,
-            "log_probability": self.log_probability,
-            "calibrated": self.calibrated,
-            "contests": [contest.to_dict() for contest in self.contests],
-        }
+        contests = [contest.to_dict() for contest in self.contests]
+        return {**vars(self), "labels": [str(label) for label in self.labels], "contests": contests}
 
     def format(
         self, tokens: Sequence[str] | None = None, top: int = 5, truth: Sequence[Any] | None = None

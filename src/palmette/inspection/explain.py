@@ -105,7 +105,8 @@ class Explainer:
         wanted = self._wanted(against, truth, batch.n_rows)
         if not batch.n_rows:
             return Explanation([], 0.0, 0.0, isinstance(self.model, CRF), ())
-        theta, structure = self._score(batch), self.model.structure_
+        model = self.model
+        theta, structure = model.scorer_.score(model.coef_, batch), model.structure_
         with structure.telling():
             best, sums = structure.best(theta), structure.expectation(theta)
             codes, score = best.codes, float(best.values[0])
@@ -140,9 +141,6 @@ class Explainer:
 
     def _batch(self, x: Any) -> Batch:
         return (x if isinstance(x, EncodedInputs) else self.model.encode([x])).of(self.model.encoder_)
-
-    def _score(self, batch: Batch) -> Any:
-        return self.model.scorer_.score(self.model.coef_, batch)
 
     def _code(self, label: Any) -> int:
         if label not in self._codes:

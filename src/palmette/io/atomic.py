@@ -93,9 +93,8 @@ def _temporary_file(target: Path) -> Iterator[tuple[Path, BinaryIO]]:
     try:
         yield temporary, file
     finally:
-        with suppress(
-            OSError
-        ):  # of a full disk once more; what matters has been flushed and synchronised above
+        # of a full disk once more; what matters has been flushed and synchronised above
+        with suppress(OSError):
             file.close()
         with suppress(FileNotFoundError):
             temporary.unlink()
@@ -118,9 +117,8 @@ def _lock(file: Any, *, wait: bool) -> None:
     if fcntl is None:
         return
     if wait:
-        with suppress(
-            OSError
-        ):  # a file system without locks: then its temporary files are never taken for abandoned
+        # a file system without locks: then its temporary files are never taken for abandoned
+        with suppress(OSError):
             fcntl.flock(file, fcntl.LOCK_EX)
     else:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

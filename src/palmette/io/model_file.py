@@ -77,13 +77,8 @@ def _header_text(kind: str, header: Mapping[str, Any], arrays: Mapping[str, np.n
     from palmette import __version__  # not at the top: the package may be importing this module right now
 
     table = [{"name": n, "dtype": a.dtype.str, "shape": list(a.shape)} for n, a in arrays.items()]
-    content = {
-        "format": FORMAT,
-        "palmette": __version__,
-        "kind": kind,
-        "arrays": table,
-        "header": dict(header),
-    }
+    content: dict[str, Any] = {"format": FORMAT, "palmette": __version__, "kind": kind}
+    content |= {"arrays": table, "header": dict(header)}
     try:
         return json.dumps(content, indent=1, allow_nan=False, default=_plain).encode("ascii")
     except (TypeError, ValueError) as error:

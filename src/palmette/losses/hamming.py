@@ -66,9 +66,10 @@ class PartsLoss:
 
     def value(self, structure: Structure, theta: Any, true: Known, codes: np.ndarray) -> np.ndarray:
         """Loss of each sample."""
-        if not isinstance(true, Annotation):
-            return sums_by(self.table[true, codes], structure.output_offsets(theta))
-        costs = confusion_costs(self.table, true)[np.arange(len(codes)), codes]
+        if isinstance(true, Annotation):
+            costs = confusion_costs(self.table, true)[np.arange(len(codes)), codes]
+        else:
+            costs = np.where(true >= 0, self.table[true, codes], 0.0)
         return sums_by(costs, structure.output_offsets(theta))
 
     def augmented_best(self, structure: Structure, theta: Any, true: Known) -> Best:

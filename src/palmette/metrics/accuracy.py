@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import Any
 
+Labels = Sequence[Sequence[Hashable]]
 
-def token_accuracy(Y_true: Sequence[Sequence[Hashable]], Y_pred: Sequence[Sequence[Hashable]]) -> float:
+
+def token_accuracy(Y_true: Labels, Y_pred: Labels) -> float:
     """Share of tokens whose label is right, over all sequences together.
 
     Parameters
@@ -30,7 +32,7 @@ def token_accuracy(Y_true: Sequence[Sequence[Hashable]], Y_pred: Sequence[Sequen
     return correct / total
 
 
-def sequence_accuracy(Y_true: Sequence[Sequence[Hashable]], Y_pred: Sequence[Sequence[Hashable]]) -> float:
+def sequence_accuracy(Y_true: Labels, Y_pred: Labels) -> float:
     """Share of samples whose whole output is right.
 
     Parameters
@@ -54,9 +56,7 @@ def sequence_accuracy(Y_true: Sequence[Sequence[Hashable]], Y_pred: Sequence[Seq
     return sum(list(true) == list(predicted) for true, predicted in zip(Y_true, Y_pred)) / len(Y_true)
 
 
-def count_correct(
-    Y_true: Sequence[Sequence[Hashable]], Y_pred: Sequence[Sequence[Hashable]]
-) -> tuple[int, int]:
+def count_correct(Y_true: Labels, Y_pred: Labels) -> tuple[int, int]:
     """Return the number of tokens that are right and the number of all, after checking the lengths."""
     check_lengths(Y_true, Y_pred)
     correct = sum(a == b for pair in zip(Y_true, Y_pred) for a, b in zip(*pair))
@@ -69,7 +69,7 @@ def check_samples(Y_true: Sequence[Any], Y_pred: Sequence[Any]) -> None:
         raise ValueError(f"Y_true has {len(Y_true)} samples, Y_pred has {len(Y_pred)}; give the same samples")
 
 
-def check_lengths(Y_true: Sequence[Sequence[Hashable]], Y_pred: Sequence[Sequence[Hashable]]) -> None:
+def check_lengths(Y_true: Labels, Y_pred: Labels) -> None:
     """Raise ValueError unless both have the same samples, of the same lengths."""
     check_samples(Y_true, Y_pred)
     for i, (true, predicted) in enumerate(zip(Y_true, Y_pred)):

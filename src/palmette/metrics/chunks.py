@@ -14,6 +14,8 @@ from palmette.data.spans import FlatSpans, find_spans
 from palmette.metrics.accuracy import count_correct
 from palmette.metrics.matching import matching
 
+Tags = Sequence[Sequence[str]]
+
 
 class Chunk(NamedTuple):
     """A labelled span: tokens ``start`` to ``stop - 1``."""
@@ -48,14 +50,8 @@ class ChunkCounts:
 
     def to_dict(self) -> dict[str, float]:
         """Counts and ratios for JSON."""
-        return {
-            "gold": self.gold,
-            "predicted": self.predicted,
-            "correct": self.correct,
-            "precision": self.precision,
-            "recall": self.recall,
-            "f1": self.f1,
-        }
+        names = ("gold", "predicted", "correct", "precision", "recall", "f1")
+        return {name: getattr(self, name) for name in names}
 
 
 @dataclass(frozen=True)
@@ -125,7 +121,7 @@ def chunks(labels: Sequence[str]) -> list[Chunk]:
     return found
 
 
-def chunk_report(Y_true: Sequence[Sequence[str]], Y_pred: Sequence[Sequence[str]]) -> ChunkReport:
+def chunk_report(Y_true: Tags, Y_pred: Tags) -> ChunkReport:
     """Compare predicted with true chunks; one is correct if type, start and end are.
 
     Parameters
@@ -157,9 +153,7 @@ def chunk_report(Y_true: Sequence[Sequence[str]], Y_pred: Sequence[Sequence[str]
     return ChunkReport(tokens, correct_tokens, overall, by_type)
 
 
-def matched_chunks(
-    Y_true: Sequence[Sequence[str]], Y_pred: Sequence[Sequence[str]]
-) -> tuple[FlatSpans, FlatSpans, np.ndarray]:
+def matched_chunks(Y_true: Tags, Y_pred: Tags) -> tuple[FlatSpans, FlatSpans, np.ndarray]:
     """True chunks, predicted chunks, and the indices of the true ones that were predicted; same lengths."""
     both = flatten_labels([*Y_true, *Y_pred])  # together, so that types have the same numbers
     spans, n, half = find_spans(both), len(Y_true), int(both.offsets[len(Y_true)])

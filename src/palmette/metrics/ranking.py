@@ -100,9 +100,8 @@ def ndcg(
         values = []
         for cut in cuts:
             top = min(cut, len(grades))
-            spread = np.diff(
-                below[np.minimum(groups.ends, top)], prepend=0.0
-            )  # discounts that a group shares
+            # discounts that a group shares
+            spread = np.diff(below[np.minimum(groups.ends, top)], prepend=0.0)
             reached = float((groups.gains / groups.sizes) @ spread)
             values.append(reached / best[top] if best[top] > 0 else 0.0)
         return values

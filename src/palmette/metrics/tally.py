@@ -12,13 +12,13 @@ recall             spans in common                true spans
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
-from palmette.metrics.accuracy import check_lengths
-from palmette.metrics.chunks import matched_chunks
+from palmette.metrics.accuracy import Labels, check_lengths
+from palmette.metrics.chunks import Tags, matched_chunks
 from palmette.metrics.words import Words, count_words
 
 
@@ -73,7 +73,7 @@ def pooled(tallies: Iterable[Tally]) -> Tally:
     return Tally(runs[0].name, *map(np.asarray, sums))
 
 
-def tally_accuracy(Y_true: Sequence[Sequence[Hashable]], Y_pred: Sequence[Sequence[Hashable]]) -> Tally:
+def tally_accuracy(Y_true: Labels, Y_pred: Labels) -> Tally:
     """Share of labels that are right, sentence by sentence.
 
     Examples
@@ -86,9 +86,7 @@ def tally_accuracy(Y_true: Sequence[Sequence[Hashable]], Y_pred: Sequence[Sequen
     return Tally("accuracy", np.array(right, np.int64), np.array(list(map(len, Y_true)), np.int64))
 
 
-def tally_chunks(
-    Y_true: Sequence[Sequence[str]], Y_pred: Sequence[Sequence[str]], score: str = "f1"
-) -> Tally:
+def tally_chunks(Y_true: Tags, Y_pred: Tags, score: str = "f1") -> Tally:
     """F1, precision or recall of chunks, sentence by sentence; counts as `chunk_report` counts.
 
     Parameters

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from palmette.data.ragged import offsets_from_lengths
+from palmette.data.words import word_lengths
 from palmette.metrics.matching import matching
 
 Words = Sequence[Sequence[str]]
@@ -150,12 +150,7 @@ def count_words(Y_true: Words, Y_pred: Words, vocabulary: Collection[str] | None
 
 def _bounds(sentences: Words) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """First and last position (exclusive) of every word over all sentences, and its sentence."""
-    n_words = offsets_from_lengths([len(words) for words in sentences])
-    lengths = np.fromiter(map(len, chain.from_iterable(sentences)), np.int64, int(n_words[-1]))
-    if (lengths == 0).any():
-        word = int(np.argmax(lengths == 0))
-        i = int(np.searchsorted(n_words, word, side="right")) - 1
-        raise ValueError(f"sentence {i}: word {word - n_words[i]} is empty; remove it")
+    lengths, n_words = word_lengths(sentences, "sentence {}: word {} is empty; remove it")
     stops = np.cumsum(lengths)
     return stops - lengths, stops, np.repeat(np.arange(len(sentences)), np.diff(n_words))
 

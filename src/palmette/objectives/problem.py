@@ -80,7 +80,10 @@ def _convex(problem: SampledProblem) -> str:
             f"needs a convex loss, and {name_of(problem)} is not convex: use solver='lbfgs' or 'stochastic'"
         )
     others = f"'cccp', or {direct}" if problem.regularizer.strongly_convex else "'stochastic'"
-    return f"needs a convex loss, and {name_of(problem)} is not convex: use solver={others}, which descend directly"
+    return (
+        f"needs a convex loss, and {name_of(problem)} (loss='ramp', or ties='best') is not convex: use "
+        f"solver={others}, which descend directly"
+    )
 
 
 def _smooth(problem: SampledProblem) -> str:

@@ -75,7 +75,9 @@ class TransitionsDisplay:
         ax = axes_to_draw_on(ax)
         extreme = np.abs(self.transitions).max() or 1.0
         self.im_ = ax.imshow(self.transitions, cmap=cmap, vmin=-extreme, vmax=extreme)
-        label_ticks(ax.xaxis, self.labels, rotation=90 if _are_long(self.labels) else 0)
+        label_ticks(
+            ax.xaxis, self.labels, rotation=90 if max(len(str(label)) for label in self.labels) > 2 else 0
+        )
         label_ticks(ax.yaxis, self.labels)
         ax.set(xlabel="next label", ylabel="label")
         texts = np.array([[f"{w:.1f}" for w in row] for row in self.transitions])
@@ -84,7 +86,3 @@ class TransitionsDisplay:
             ax.figure.colorbar(self.im_, ax=ax, label="weight")
         self.ax_, self.figure_ = ax, ax.figure
         return self
-
-
-def _are_long(labels: Sequence[Any]) -> bool:
-    return max(len(str(label)) for label in labels) > 2

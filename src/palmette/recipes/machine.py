@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import os
 import platform
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 ALWAYS = ("palmette", "numpy", "scipy", "numba")
@@ -27,6 +27,14 @@ def machine() -> dict[str, str | int]:
     """Processor model, number of cores this process may use, and the operating system."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return {"cpu": _cpu_model(), "cores": cores, "platform": f"{platform.system()} {platform.machine()}"}
+
+
+def conditions(versions: Mapping[str, str], machine: Mapping[str, str | int]) -> list[str]:
+    """Both in words, for the end of a report."""
+    return [
+        "versions: " + ", ".join(f"{name} {value}" for name, value in versions.items()),
+        "machine: {cpu}, {cores} cores, {platform}".format(**machine),
+    ]
 
 
 def _cpu_model() -> str:

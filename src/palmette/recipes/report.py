@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from palmette.io import write_atomically
 from palmette.page import Html, contents, page, table, tag
 from palmette.recipes.context import Figure, Table, Verdict
+from palmette.recipes.machine import conditions
 from palmette.recipes.tables import markdown_table
 
 if TYPE_CHECKING:
@@ -135,11 +136,8 @@ class RecipeReport:
         return [*map(str, self.verdicts), *self.notes, *self._conditions()]
 
     def _conditions(self) -> list[str]:
-        return [
-            f"{'quick' if self.quick else 'full'} run, {self.seconds:.0f} s",
-            "versions: " + ", ".join(f"{name} {value}" for name, value in self.versions.items()),
-            "machine: {cpu}, {cores} cores, {platform}".format(**self.machine),
-        ]
+        run = f"{'quick' if self.quick else 'full'} run, {self.seconds:.0f} s"
+        return [run, *conditions(self.versions, self.machine)]
 
 
 def _picture(figure: Figure) -> Html:

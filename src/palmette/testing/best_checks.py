@@ -39,8 +39,7 @@ def _check_output(problem: Problem, answer: str, s: int, y: Output, value: float
     """An output must be allowed and have the value that is claimed."""
     if y not in problem.allowed[s]:
         problem.fail(answer, s, "an allowed output", y)
-    if not problem.close(s, value, problem.allowed[s][y]):
-        problem.fail(answer, s, f"value {problem.allowed[s][y]} of {y}", value)
+    problem.compare(answer, s, value, problem.allowed[s][y], about=f"value {{}} of {y}")
 
 
 def check_best_contradicting(case: Case) -> None:
@@ -110,8 +109,7 @@ def compare_parts(
     for part, wanted in expected.items():
         if part not in found:
             problem.fail(answer, s, f"{wanted} for part {part}", "no such part")
-        if not problem.close(s, found[part], wanted, factor):
-            problem.fail(answer, s, f"{wanted} for part {part}", found[part])
+        problem.compare(answer, s, found[part], wanted, factor, f"{{}} for part {part}")
 
 
 def check_min_risk(case: Case) -> None:

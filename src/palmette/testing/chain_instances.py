@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from itertools import cycle
 from typing import Any
 
 import numpy as np
 
 from palmette.structures.positions.tables import ChainTables
-from palmette.testing.reference import Instance
 
 
 def _whole(rng: Any, shape: Any) -> Any:
@@ -41,9 +40,8 @@ def _around_the_node_switch(rng: Any, shape: Any) -> Any:
 
 
 def _wide(rng: Any, shape: Any) -> Any:
-    return rng.uniform(
-        0.0, 80.0, shape
-    )  # fits products alone, and together with restrictions on short chains
+    # fits products alone, and together with restrictions on short chains
+    return rng.uniform(0.0, 80.0, shape)
 
 
 def _forbidding(rng: Any, shape: Any) -> Any:
@@ -87,44 +85,28 @@ ITEM_KINDS = [
 ]
 
 
-def chain_instances(
-    rng: np.random.Generator, n_labels: int | None = None, lengths: Sequence[int] | None = None
-) -> Iterator[Instance]:
-    """One batch of each kind, in a given shape if asked for."""
-    for name, scores, usual_labels, usual_lengths, shared in KINDS:
-        theta = draw_chains(rng, scores, n_labels or usual_labels, lengths or usual_lengths, shared)
-        yield Instance(name, theta, exact=scores[0] in EXACT)
-
-
-def item_instances(
-    rng: np.random.Generator, n_labels: int | None = None, n_samples: int | None = None
-) -> Iterator[Instance]:
-    """One batch of single labels of each kind."""
-    for name, scores, usual_labels in ITEM_KINDS:
-        theta = draw_chains(rng, scores, n_labels or usual_labels, (1,) * (n_samples or 5), shared=True)
-        yield Instance(name, ChainTables(theta.node, theta.edge[:0], theta.offsets), exact=scores[0] in EXACT)
-
-
 def draw_chains(
     rng: np.random.Generator,
     scores: Sequence[Callable[..., Any]],
     n_labels: int,
     lengths: Sequence[int],
     shared: bool,
-) -> ChainTables:
-    """Potentials drawn by ``scores``, one function a sample in turn; some output of each is not forbidden."""
+) -> tuple[ChainTables, np.ndarray]:
+    """Potentials drawn by ``scores``, one function a sample in turn, and an output of each that is not forbidden."""
     node, edge = [], []
     for draw, length in zip(cycle(scores), lengths):
         node.append(draw(rng, (length, n_labels)))
         edge.append(draw(rng, (length - 1, n_labels, n_labels)))
     tables = scores[0](rng, (1, n_labels, n_labels)) if shared else np.concatenate(edge)
-    e = 0
-    for rows in node:
-        planted = rng.integers(0, n_labels, len(rows))
-        for t, label in enumerate(planted):
-            rows[t, label] = np.maximum(rows[t, label], FINITE)
-            if t > 0:
-                at = 0 if shared else e, planted[t - 1], label
-                tables[at] = np.maximum(tables[at], FINITE)
-                e += 1
-    return ChainTables(np.concatenate(node), tables, np.cumsum([0, *lengths]))
+    theta = ChainTables(np.concatenate(node), tables, np.cumsum([0, *lengths]))
+    rows = np.arange(len(theta.node))
+    planted = rng.integers(0, n_labels, len(rows))
+    permit(theta.node, (rows, planted))
+    left = np.setdiff1d(rows, theta.offsets[1:] - 1)
+    permit(tables, (0 if shared else np.arange(len(left)), planted[left], planted[left + 1]))
+    return theta, planted
+
+
+def permit(array: np.ndarray, at: tuple[Any, ...]) -> None:
+    """Make potentials finite."""
+    array[at] = np.maximum(array[at], FINITE)

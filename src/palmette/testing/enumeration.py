@@ -123,6 +123,13 @@ class Problem:
         """Whether two numbers of sample s differ by rounding only; infinities must be equal, NaN never is."""
         return found == expected or abs(found - expected) <= factor * self.tolerances[s]
 
+    def compare(
+        self, answer: str, s: int, found: float, expected: float, factor: float = 1.0, about: str = "{}"
+    ) -> None:
+        """Fail unless a number of a sample is as expected; ``about`` says in the message what it is."""
+        if not self.close(s, found, expected, factor):
+            self.fail(answer, s, about.format(expected), found)
+
     def where(self, allows: Callable[[int, Output], bool], name: str) -> Problem:
         """The same problem with fewer outputs; ``name`` says which."""
         limit, given = self.limit, None if self.limit is None else self.limit.given

@@ -27,8 +27,7 @@ def check_score(case: Case) -> None:
     for outputs in _given(case):
         reply = case.ask("score", numbers, outputs=outputs, total=True)
         for s, (y, found) in enumerate(zip(outputs, reply.found)):
-            if not problem.close(s, found, problem.values[s][y]):
-                problem.fail("score", s, f"{problem.values[s][y]} for {y}", found)
+            problem.compare("score", s, found, problem.values[s][y], about=f"{{}} for {y}")
 
 
 def check_log_proba(case: Case) -> None:
@@ -38,8 +37,7 @@ def check_log_proba(case: Case) -> None:
         reply = case.ask("log_proba", numbers, outputs=outputs)
         for s, (y, found) in enumerate(zip(outputs, reply.found)):
             expected = problem.values[s][y] - problem.log_z[s]
-            if not problem.close(s, found, expected, 2.0):
-                problem.fail("log_proba", s, f"{expected} for {y}", found)
+            problem.compare("log_proba", s, found, expected, 2.0, f"{{}} for {y}")
 
 
 def check_count(case: Case) -> None:
@@ -60,8 +58,6 @@ def check_count(case: Case) -> None:
             counts = case.ask(
                 "count", unsplit, outputs=outputs, alone=False, total=True, options=options
             ).result
-            compare_counts(problem, "count", _weighted(outputs, total), counts, 1.0)
-
-
-def _weighted(outputs: list[Output], weight: np.ndarray) -> list[dict[Output, float]]:
-    return [{y: float(factor)} for y, factor in zip(outputs, weight)]
+            compare_counts(
+                problem, "count", [{y: float(factor)} for y, factor in zip(outputs, total)], counts, 1.0
+            )

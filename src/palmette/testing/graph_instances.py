@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import cycle
 from typing import Any, NamedTuple
 
@@ -12,8 +12,6 @@ from palmette.data.ragged import offsets_from_lengths
 from palmette.structures.graph.batch import CliqueRows, GraphLayout
 from palmette.structures.graph.tables import GraphTables, LabelSets
 from palmette.testing.chain_instances import (
-    EXACT,
-    FINITE,
     _around_the_switch,
     _forbidding,
     _huge,
@@ -21,8 +19,8 @@ from palmette.testing.chain_instances import (
     _moderate,
     _whole,
     _zeros,
+    permit,
 )
-from palmette.testing.reference import Instance
 
 
 class Shape(NamedTuple):
@@ -36,9 +34,8 @@ class Shape(NamedTuple):
 
 
 PATH = Shape(4, [(0, 1), (1, 2), (2, 3)])
-BACKWARD = Shape(
-    4, [(1, 0), (1, 2), (3, 2)]
-)  # parents have lower numbers, tables are read in both directions
+# parents have lower numbers, tables are read in both directions
+BACKWARD = Shape(4, [(1, 0), (1, 2), (3, 2)])
 CORNER = Shape(3, [(1, 0), (0, 2)])
 STAR = Shape(5, [(0, 1), (2, 0), (0, 3), (4, 0)])
 BROOM = Shape(5, [(0, 1), (0, 2), (2, 3), (4, 2)])
@@ -96,13 +93,6 @@ KINDS = [
 ]
 
 
-def graph_instances(rng: np.random.Generator) -> Iterator[Instance]:
-    """One batch of each kind."""
-    for name, scores, n_labels, shapes, tables in KINDS:
-        theta = draw_graphs(rng, scores, n_labels, shapes, tables)
-        yield Instance(name, theta, exact=scores[0] in EXACT)
-
-
 def layout_of(shapes: Sequence[Shape]) -> GraphLayout:
     """The graphs as a packed layout."""
     offsets = offsets_from_lengths([shape.n for shape in shapes])
@@ -150,11 +140,9 @@ def draw_graphs(
     mask = np.ones(nodes.shape, bool) if allowed is None else allowed.rows(layout)
     nodes[~mask] = -np.inf
     planted = np.array([rng.choice(np.flatnonzero(row)) for row in mask])
-    at = np.arange(len(nodes)), planted
-    nodes[at] = np.maximum(nodes[at], FINITE)
+    permit(nodes, (np.arange(len(nodes)), planted))
     for e, (a, b) in enumerate(layout.edge_rows):
-        place = table[e], planted[a], planted[b]
-        edges[place] = np.maximum(edges[place], FINITE)
+        permit(edges, (table[e], planted[a], planted[b]))
     cliques: list[np.ndarray] = []
     for group in layout.cliques:
         if group.kind == "table":

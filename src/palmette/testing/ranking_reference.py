@@ -11,7 +11,8 @@ import numpy as np
 from palmette.structures.ranking.codec import RANK_BITS
 from palmette.structures.ranking.ranking import Ranking
 from palmette.structures.ranking.tables import RankingCost, RankingRestriction, RankingTables
-from palmette.testing.ranking_instances import ranking_instances
+from palmette.testing.chain_instances import EXACT
+from palmette.testing.ranking_instances import KINDS
 from palmette.testing.reference import Cost, Instance, Limit, Reference, register_reference
 from palmette.testing.row_reference import RowReference, rows_of
 
@@ -40,7 +41,10 @@ class RankingReference(RowReference):
 
     def instances(self, rng: np.random.Generator) -> Iterator[Instance]:
         """One batch of each kind."""
-        return ranking_instances(rng, all(c == int(c) for c in self.position))
+        whole_weights = all(c == int(c) for c in self.position)
+        for name, draw, lengths in KINDS:
+            theta = RankingTables(draw(rng, sum(lengths)), np.cumsum([0, *lengths]).astype(np.int64))
+            yield Instance(name, theta, exact=whole_weights and draw in EXACT)
 
     def outputs(self, theta: RankingTables, s: int) -> list[tuple[int, ...]]:
         """All permutations, in the order in which ties are decided."""

@@ -26,7 +26,7 @@ class RowReference(Reference):
 
     def pack(self, theta: Any, outputs: Sequence[tuple[Any, ...]]) -> Any:
         """All codes one after the other; sets of codes make an annotation."""
-        return packed_codes([code for y in outputs for code in y], theta.n_codes)
+        return packed_codes([code for y in outputs for code in y], theta)
 
     def unpack(self, theta: Any, codes: np.ndarray) -> list[tuple[int, ...]]:
         """Cut the codes into samples."""
@@ -53,7 +53,7 @@ class RowReference(Reference):
     def draw_risks(self, rng: np.random.Generator, theta: Any) -> Iterator[tuple[dict[str, Any], Any]]:
         """Hamming loss (the default) and a random table of costs."""
         yield {}, lambda true, y: float(sum(a != b for a, b in zip(true, y)))
-        table = rng.random((theta.node.shape[1], theta.node.shape[1]))
+        table = rng.random((theta.n_codes, theta.n_codes))
         yield {"risk": table}, lambda true, y: math.fsum(table[a, b] for a, b in zip(true, y))
 
     def plant(self, rng: np.random.Generator, theta: Any) -> np.ndarray:
@@ -76,11 +76,12 @@ def allows(known: Any, code: int) -> bool:
     return code in known if isinstance(known, frozenset) else known in (-1, code)
 
 
-def packed_codes(codes: Sequence[Any], n_codes: int) -> np.ndarray | Annotation:
+def packed_codes(codes: Sequence[Any], theta: Any) -> np.ndarray | Annotation:
     """Codes as an array; with sets among them as an annotation."""
     sets = list(dict.fromkeys(code for code in codes if isinstance(code, frozenset)))
     if not sets:
         return np.array(codes, np.int32)
+    n_codes = theta.n_codes
     table = np.zeros((len(sets), n_codes), bool)
     for k, own in enumerate(sets):
         table[k, list(own)] = True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from itertools import cycle
 from typing import Any
 
@@ -10,8 +10,6 @@ import numpy as np
 
 from palmette.structures.segments.tables import SegmentTables
 from palmette.testing.chain_instances import (
-    EXACT,
-    FINITE,
     _around_the_node_switch,
     _forbidding,
     _huge,
@@ -19,8 +17,9 @@ from palmette.testing.chain_instances import (
     _moderate,
     _whole,
     _zeros,
+    draw_chains,
+    permit,
 )
-from palmette.testing.reference import Instance
 
 # name, scores of the samples in turn, longest segment of each label, lengths, one edge table for all neighbours?
 KINDS = [
@@ -42,15 +41,6 @@ KINDS = [
 ]
 
 
-def segment_instances(
-    rng: np.random.Generator, longest: Sequence[int] | None = None, lengths: Sequence[int] | None = None
-) -> Iterator[Instance]:
-    """One batch of each kind, in a given shape if asked for."""
-    for name, scores, usual_longest, usual_lengths, shared in KINDS:
-        theta = draw_segments(rng, scores, longest or usual_longest, lengths or usual_lengths, shared)
-        yield Instance(name, theta, exact=scores[0] in EXACT)
-
-
 def draw_segments(
     rng: np.random.Generator,
     scores: Sequence[Callable[..., Any]],
@@ -59,27 +49,9 @@ def draw_segments(
     shared: bool,
 ) -> SegmentTables:
     """Potentials drawn by ``scores``, one function a sample in turn; some output of each is not forbidden."""
-    n_labels, most = len(longest), max(longest)
-    node, edge, segment = [], [], []
-    for draw, length in zip(cycle(scores), lengths):
-        node.append(draw(rng, (length, n_labels)))
-        edge.append(draw(rng, (length - 1, n_labels, n_labels)))
-        segment.append(draw(rng, (length, most, n_labels)))
-    tables = scores[0](rng, (1, n_labels, n_labels)) if shared else np.concatenate(edge)
-    e = 0
-    for rows, segments in zip(node, segment):
-        planted = rng.integers(0, n_labels, len(rows))  # segments of one position each
-        for t, label in enumerate(planted):
-            rows[t, label] = np.maximum(rows[t, label], FINITE)
-            segments[t, 0, label] = np.maximum(segments[t, 0, label], FINITE)
-            if t > 0:
-                at = 0 if shared else e, planted[t - 1], label
-                tables[at] = np.maximum(tables[at], FINITE)
-                e += 1
-    return SegmentTables(
-        np.concatenate(node),
-        tables,
-        np.cumsum([0, *lengths]),
-        segment=np.concatenate(segment),
-        longest=np.array(longest, np.int64),
-    )
+    chains, planted = draw_chains(rng, scores, len(longest), lengths, shared)
+    drawn = [draw(rng, (length, max(longest), len(longest))) for draw, length in zip(cycle(scores), lengths)]
+    segment = np.concatenate(drawn)
+    permit(segment, (np.arange(len(segment)), 0, planted))  # segments of one position each
+    most = np.array(longest, np.int64)
+    return SegmentTables(chains.node, chains.edge, chains.offsets, segment=segment, longest=most)

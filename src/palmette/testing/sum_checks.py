@@ -23,8 +23,7 @@ def check_log_partition(case: Case) -> None:
     problem = case.problem
     reply = case.ask("log_partition", numbers)
     for s, found in enumerate(reply.found):
-        if not problem.close(s, found, problem.log_z[s]):
-            problem.fail("log_partition", s, problem.log_z[s], found)
+        problem.compare("log_partition", s, found, problem.log_z[s])
     if case.thorough and not problem.keywords:
         zero = case.structure.log_partition(problem.reference.zeros(problem.theta))
         for s, found in enumerate(numbers(problem, zero)):
@@ -44,8 +43,7 @@ def check_expectation(case: Case) -> None:
         if reply.result is None:
             return
         for s, found in enumerate(reply.found):
-            if not problem.close(s, found, problem.log_z[s]):
-                problem.fail("expectation", s, f"log-partition {problem.log_z[s]}", found)
+            problem.compare("expectation", s, found, problem.log_z[s], about="log-partition {}")
         factors = options.get("weight", np.ones(problem.n_samples)).tolist()
         weighted = [
             {y: factor * p for y, p in chances.items()}
@@ -84,8 +82,7 @@ def check_entropy(case: Case) -> None:
     reply = case.ask("entropy", numbers)
     for s, found in enumerate(reply.found):
         expected = -math.fsum(p * math.log(p) for p in problem.probabilities[s].values() if p > 0.0)
-        if not problem.close(s, found, expected, 10.0):
-            problem.fail("entropy", s, expected, found)
+        problem.compare("entropy", s, found, expected, 10.0)
 
 
 def check_sample(case: Case) -> None:

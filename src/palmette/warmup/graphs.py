@@ -12,7 +12,7 @@ from palmette.inference.graph_cut import graph_cut
 from palmette.inference.reduction import reduced
 from palmette.structures import grid_graph, tree_graph
 from palmette.structures.graph.factor_graphs import factor_graph
-from palmette.structures.positions.tables import Restriction
+from palmette.warmup.answers import ask_all
 
 
 def run_graphs() -> None:
@@ -27,14 +27,7 @@ def run_graphs() -> None:
             for learner in (CRF, SSVM, Perceptron):
                 learner(Graph(), max_iter=2, n_jobs=1, classes=[0, 1, 2]).fit(X, Y).predict(X)
             model = CRF(Graph(), max_iter=2, n_jobs=1, classes=[0, 1, 2]).fit(X, Y)
-            theta = model.scorer_.score(model.coef_, model.encoder_.transform(X))
-            codes = model.structure.best(theta).codes
-            for within in (None, Restriction(contradicts=np.asarray(codes))):
-                model.structure.k_best(theta, 2, within=within)
-                model.structure.max_marginals(theta, within=within)
-                model.structure.entropy(theta, within=within)
-                model.structure.sample(theta, random_state=0, within=within)
-                model.structure.min_risk(theta, within=within)
+            theta = ask_all(model, X)
         for structure in (
             Graph(memory_limit=1),
             Graph(memory_limit=1, sums="bethe", inference="loopy"),

@@ -14,7 +14,18 @@ import numpy as np
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from palmette import CRF, SSVM, Chain, LossOptions, Multiclass, Perceptron, PlackettLuce, SemiMarkov, compat
+from palmette import (
+    CRF,
+    SSVM,
+    Chain,
+    LossOptions,
+    Multiclass,
+    Perceptron,
+    PlackettLuce,
+    Ranking,
+    SemiMarkov,
+    compat,
+)
 from palmette._kernels import jit, ragged
 from palmette.apps.tagging.columns import read_columns
 from palmette.apps.tagging.learners import SOLVERS
@@ -24,9 +35,9 @@ from palmette.datasets import make_chains, make_tagging
 from palmette.errors import EmptyModelWarning, MissingCapability
 from palmette.regularizers import Decomposition, GroupLasso
 from palmette.solvers import LBFGS
-from palmette.structures.positions.tables import Restriction
+from palmette.structures import RankingCost, RankingTables
+from palmette.warmup.answers import ask_all
 from palmette.warmup.graphs import run_graphs
-from palmette.warmup.rankings import run_rankings
 
 
 def groups() -> dict[str, Callable[[], None]]:
@@ -47,7 +58,7 @@ def groups() -> dict[str, Callable[[], None]]:
         "multiclass": _classify,
         "rescaling": _rescale,
         "graphs": run_graphs,
-        "rankings": run_rankings,
+        "rankings": _rank,
         "plackett_luce": _draw_orders,
         "predictions": _predict_all,
         "inference": _infer_all,
@@ -103,7 +114,7 @@ def _fit_rich() -> None:
         for order in (1, 2):
             for learner in (CRF, Perceptron):
                 model = learner(Chain(order=order), edge_features="all", max_iter=2, n_jobs=1)
-                _infer(_fitted(model, X, Y), X)
+                ask_all(_fitted(model, X, Y), X)
 
 
 def _fit_kernels() -> None:
@@ -125,6 +136,14 @@ def _rescale() -> None:
         _fitted(SSVM(structure, loss_options=LossOptions(rescaling="slack"), max_iter=2, n_jobs=1), X, Y)
 
 
+def _rank() -> None:
+    """Answers by sorting and by assignment, and losses by merging."""
+    X, y = [np.eye(4)], [[2, 1, 1, 0]]
+    SSVM(Ranking(), tol=0.1, l2=0.01, n_jobs=1).fit(X, y).predict(X)
+    theta = RankingTables(np.arange(3.0), np.array([0, 3]))
+    Ranking().k_best(theta, 2, cost=RankingCost(table=np.eye(3)))
+
+
 def _draw_orders() -> None:
     """The likelihood of rankings and its probabilities."""
     X, y = [np.eye(4)], [[2, 1, 1, 0]]
@@ -140,11 +159,8 @@ def _tag() -> None:
     for boundary in ("pad", "skip"):
         template = Template.parse(f"#! boundary = {boundary}\nU0:%X[0,0]/%x[1,0]/%x[2,0]\nB")
         hashed: dict[str, Any] = {"min_count": 1, "n_hash": 10}
-        for options in (
-            {},
-            {"solver": "dual"},
-            hashed,
-        ):  # by default dual ascent is for more weights than these
+        # by default dual ascent is for more weights than these
+        for options in ({}, {"solver": "dual"}, hashed):
             tagger = Tagger.train(text, template=template, tol=0.1, **options)
             for read in (text, new):
                 tagger.predict(read)
@@ -177,23 +193,7 @@ def _predict_all() -> None:
 
 def _infer_all() -> None:
     for model, X, _ in _models():
-        _infer(model, X)
-
-
-def _infer(model: Any, X: Any) -> None:
-    """Every answer of a structure, plain and with a contradiction, which doubles the labels."""
-    structure = model.structure
-    theta = model.scorer_.score(model.coef_, model.encoder_.transform(X))
-    codes = structure.best(theta).codes
-    for within in (None, Restriction(contradicts=np.asarray(codes))):
-        structure.worst(theta, within=within)
-        structure.k_best(theta, 2, within=within)
-        structure.max_marginals(theta, within=within)
-        structure.entropy(theta, within=within)
-        structure.sample(theta, random_state=0, within=within)
-        structure.min_risk(theta, within=within)
-        structure.log_proba(theta, codes, within=within)
-    structure.count(theta, codes)
+        ask_all(model, X)
 
 
 def cache() -> tuple[str, bool]:

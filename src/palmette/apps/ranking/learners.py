@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
-from numbers import Integral, Real
 from typing import Any
 
+from palmette.apps.settings import check_settings
 from palmette.executors.threads import n_threads
 
 ALGORITHMS = ("plackett-luce", "ramp", "ssvm")
@@ -89,31 +88,10 @@ def _check(algorithm: str, given: dict[str, Any]) -> None:
                 f"{name}={value!r}: {algorithm} has no option {name}; it has {', '.join(_TAKES[algorithm])}"
                 + (f" (algorithm {' or '.join(others)} has {name})" if others else "")
             )
-    for name in ("l2", "l1", "tol", "radius"):
-        value = given.get(name, 1.0)
-        lowest = "> 0" if name == "radius" else ">= 0"
-        if (
-            isinstance(value, bool)
-            or not isinstance(value, Real)
-            or not _in_range(float(value), name == "radius")
-        ):
-            raise ValueError(f"{name} must be a finite number {lowest}, got {value!r}")
-    for name in ("top", "max_iter"):
-        value = given.get(name, 1)
-        if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
-            raise ValueError(f"{name} must be at least 1, got {value!r}")
-    solver = given.get("solver")
-    if isinstance(solver, str) and solver not in _SOLVERS[algorithm]:
-        raise ValueError(
-            f"solver={solver!r} does not support {algorithm}; choose one of {', '.join(_SOLVERS[algorithm])}"
-        )
+    check_settings(algorithm, given, _SOLVERS[algorithm])
     if "radius" in given and ("l2" in given or "solver" in given):
         other = "l2" if "l2" in given else "solver"
         raise ValueError(
             f"radius={given['radius']:g} and {other}={given[other]} exclude each other: descent on a sphere has no "
             "penalty and a solver of its own; give one of them"
         )
-
-
-def _in_range(value: float, positive: bool) -> bool:
-    return math.isfinite(value) and (value > 0 if positive else value >= 0)

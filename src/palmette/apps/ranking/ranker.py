@@ -146,13 +146,8 @@ class Ranker:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the ranker to one file; a file that was there is replaced when the new one is complete."""
-        extra = {
-            "task": "ranking",
-            "n_features": self.n_features,
-            "scale": self.scale,
-            "reading": self.reading,
-        }
-        self.model.save(path, extra=extra)
+        own = {name: getattr(self, name) for name in ("n_features", "scale", "reading")}
+        self.model.save(path, extra={"task": "ranking", **own})
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Ranker:

@@ -29,7 +29,8 @@ def _missing_value(text: str) -> str | float:
 
 _ABOUT = {
     "predict": "One score per line of the input; with --orders QUERY, RANK, LINE, SCORE and the comment.",
-    "evaluate": "NDCG and precision at ranks 1 to 10, mean average precision, mean reciprocal rank.",
+    "evaluate": "NDCG and precision at ranks 1 to 10, mean average precision, mean reciprocal rank, of the scores "
+    "that --model gives: it is needed, since files of documents hold no predictions.",
 }
 _OPTIONS = {
     "train": (

@@ -2,93 +2,12 @@
 
 from __future__ import annotations
 
-_WORDS = r"""
-# Words around the token, and pairs of neighbours
-U00:%x[-2,WORD]
-U01:%x[-1,WORD]
-U02:%x[0,WORD]
-U03:%x[1,WORD]
-U04:%x[2,WORD]
-U05:%x[-1,WORD]/%x[0,WORD]
-U06:%x[0,WORD]/%x[1,WORD]
-"""
+from collections.abc import Iterable
 
-_SPELLING = r"""
-# The word in lower case; how it begins and ends
-U10:%X[0,WORD]
-U11:%p[0,WORD,1]
-U12:%p[0,WORD,2]
-U13:%p[0,WORD,3]
-U14:%p[0,WORD,4]
-U15:%S[0,WORD,1]
-U16:%S[0,WORD,2]
-U17:%S[0,WORD,3]
-U18:%S[0,WORD,4]
+from palmette.apps.tagging.template_lines import affixes, cells, grams
 
-# Neighbours in lower case, and how they end
-U20:%X[-1,WORD]
-U21:%X[1,WORD]
-U22:%S[-1,WORD,2]
-U23:%S[1,WORD,2]
-U24:%S[-1,WORD,3]
-U25:%S[1,WORD,3]
-
-# What it and its neighbours look like: first capital, later capital, small letter, digit, hyphen, punctuation
-U30:%t[0,WORD,"^\u"]/%t[0,WORD,".\u"]/%t[0,WORD,"\l"]/%t[0,WORD,"\d"]/%t[0,WORD,"-"]/%t[0,WORD,"\p"]
-U31:%t[-1,WORD,"^\u"]/%t[-1,WORD,".\u"]/%t[-1,WORD,"\l"]/%t[-1,WORD,"\d"]/%t[-1,WORD,"-"]/%t[-1,WORD,"\p"]
-U32:%t[1,WORD,"^\u"]/%t[1,WORD,".\u"]/%t[1,WORD,"\l"]/%t[1,WORD,"\d"]/%t[1,WORD,"-"]/%t[1,WORD,"\p"]
-"""
-
-_TAGS = r"""
-# Tags (the second column) around the token, pairs and triples of neighbours
-U40:%x[-2,TAG]
-U41:%x[-1,TAG]
-U42:%x[0,TAG]
-U43:%x[1,TAG]
-U44:%x[2,TAG]
-U45:%x[-2,TAG]/%x[-1,TAG]
-U46:%x[-1,TAG]/%x[0,TAG]
-U47:%x[0,TAG]/%x[1,TAG]
-U48:%x[1,TAG]/%x[2,TAG]
-U49:%x[-2,TAG]/%x[-1,TAG]/%x[0,TAG]
-U50:%x[-1,TAG]/%x[0,TAG]/%x[1,TAG]
-U51:%x[0,TAG]/%x[1,TAG]/%x[2,TAG]
-"""
-
-_WORD_AND_TAG = r"""
-# A word with its tag
-U55:%x[0,WORD]/%x[0,TAG]
-"""
-
-_FURTHER_COLUMN = r"""
-# Column OTHER
-U60-OTHER:%x[-1,OTHER]
-U61-OTHER:%x[0,OTHER]
-U62-OTHER:%x[1,OTHER]
-U63-OTHER:%x[-1,OTHER]/%x[0,OTHER]
-U64-OTHER:%x[0,OTHER]/%x[1,OTHER]
-"""
-
-_CLUSTERS = r"""
-# Word clusters, column OTHER
-U70-OTHER:%x[-1,OTHER]
-U71-OTHER:%x[0,OTHER]
-U72-OTHER:%x[1,OTHER]
-U73-OTHER:%x[-1,OTHER]/%x[0,OTHER]
-U74-OTHER:%x[0,OTHER]/%x[1,OTHER]
-"""
-
-_CLUSTERS_AND_TAGS = r"""
-U75-OTHER:%x[-1,OTHER]/%x[0,TAG]
-U76-OTHER:%x[0,OTHER]/%x[0,TAG]
-U77-OTHER:%x[0,OTHER]/%x[1,TAG]
-"""
-
-_TRANSITIONS = """
-# Label transitions
-B
-"""
-
+_LOOKS = (r"^\u", r".\u", r"\l", r"\d", "-", r"\p")
+_TRANSITIONS = "\n# Label transitions\nB\n"
 _SKIP = "#! boundary = skip\n"
 
 
@@ -135,15 +54,21 @@ def default_template(
         )
     label = label_column % n_columns
     word, *others = [1] if conllu else [c for c in range(n_columns) if c != label]
-    text = _numbered(_WORDS + _SPELLING, WORD=word)
+    text = _words(word) + _spelling(word)
     if others:
-        text += _numbered(_TAGS + _WORD_AND_TAG, WORD=word, TAG=others[0])
+        text += _tags(others[0])
+        text += _section(
+            "# A word with its tag\n", 55, [f"{cells(0, column=word)}/{cells(0, column=others[0])}"]
+        )
     for other in others[1:]:
-        text += _numbered(_FURTHER_COLUMN, OTHER=other)
+        text += _section(f"# Column {other}\n", 60, grams(other, (1, 2), reach=1), f"-{other}")
     for other in range(n_columns, n_columns + n_clusters):
-        text += _numbered(_CLUSTERS, OTHER=other)
+        title = f"# Word clusters, column {other}\n"
+        text += _section(title, 70, grams(other, (1, 2), reach=1), f"-{other}")
         if others:
-            text += _numbered(_CLUSTERS_AND_TAGS, OTHER=other, TAG=others[0])
+            near = ((-1, 0), (0, 0), (0, 1))  # rows of the cluster and of the tag
+            pairs = [f"{cells(row, column=other)}/{cells(tag, column=others[0])}" for row, tag in near]
+            text += _section("", 75, pairs, f"-{other}")
     return text.lstrip() + _TRANSITIONS
 
 
@@ -158,10 +83,40 @@ def crfsuite_chunking_template() -> str:
     >>> crfsuite_chunking_template().count("U")
     19
     """
-    return _SKIP + _numbered(_WORDS + _TAGS, WORD=0, TAG=1) + _TRANSITIONS
+    return _SKIP + _words(0) + _tags(1) + _TRANSITIONS
 
 
-def _numbered(text: str, **columns: int) -> str:
-    for name, column in columns.items():
-        text = text.replace(name, str(column))
-    return text
+def _words(column: int) -> str:
+    features = [*grams(column), *grams(column, (2,), reach=1)]
+    return _section("# Words around the token, and pairs of neighbours\n", 0, features)
+
+
+def _spelling(column: int) -> str:
+    lower = [cells(row, column=column, macro="X") for row in (0, -1, 1)]
+    own = [lower[0], *affixes("p", (1, 2, 3, 4), column=column), *affixes("S", (1, 2, 3, 4), column=column)]
+    ends = [end for size in (2, 3) for row in (-1, 1) for end in affixes("S", (size,), row, column)]
+    looks = [
+        "/".join(cells(row, column=column, macro="t", argument=f',"{look}"') for look in _LOOKS)
+        for row in (0, -1, 1)
+    ]
+    return (
+        _section("# The word in lower case; how it begins and ends\n", 10, own)
+        + _section("# Neighbours in lower case, and how they end\n", 20, [*lower[1:], *ends])
+        + _section(
+            "# What it and its neighbours look like: first capital, later capital, small letter, digit, hyphen, "
+            "punctuation\n",
+            30,
+            looks,
+        )
+    )
+
+
+def _tags(column: int) -> str:
+    title = "# Tags (the second column) around the token, pairs and triples of neighbours\n"
+    return _section(title, 40, grams(column, (1, 2, 3)))
+
+
+def _section(title: str, first: int, features: Iterable[str], mark: str = "") -> str:
+    """Lines that are numbered from `first` on, after a blank line and their title."""
+    lines = [f"U{number:02}{mark}:{feature}\n" for number, feature in enumerate(features, first)]
+    return "".join(["\n", title, *lines])

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
-from numbers import Integral, Real
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
+from palmette.apps.settings import check_settings, is_number
 from palmette.features.choose_encoder import check_options
 
 if TYPE_CHECKING:
@@ -77,29 +77,13 @@ def _check(algorithm: str, options: dict[str, Any], known: dict[str, Any]) -> No
         raise ValueError(f"a tagger labels chains: structure must be a Chain, got {structure!r:.80}")
     if structure.order not in (1, 2):
         raise ValueError(f"the order of a chain must be 1 or 2, got {structure.order!r}")
-    solver = options.get("solver", SOLVERS[algorithm][0])
-    if isinstance(solver, str) and solver not in SOLVERS[algorithm]:
-        raise ValueError(
-            f"solver={solver!r} does not support {algorithm}; choose one of {', '.join(SOLVERS[algorithm])}"
-        )
-    for name in ("l2", "l1", "tol"):
-        value = options.get(name, 0.0)
-        if not _is_number(value, Real) or not (math.isfinite(value) and value >= 0):
-            raise ValueError(f"{name} must be a finite number >= 0, got {value!r}")
-    iterations, jobs, seed = (
-        options.get(name, default) for name, default in (("max_iter", 1), ("n_jobs", 1), ("random_state", 0))
-    )
-    if not _is_number(iterations, Integral) or iterations < 1:
-        raise ValueError(f"max_iter must be at least 1, got {iterations!r}")
+    check_settings(algorithm, options, SOLVERS[algorithm])
     check_options(options.get("min_count", 1), options.get("n_hash"))
-    if not _is_number(jobs, Integral) or jobs == 0:
+    jobs, seed = options.get("n_jobs", 1), options.get("random_state", 0)
+    if not is_number(jobs, Integral) or jobs == 0:
         raise ValueError(f"n_jobs must be a number of threads, or -1 for all cores, got {jobs!r}")
-    if not hasattr(seed, "randint") and not (_is_number(seed, Integral) and 0 <= seed < 2**32):
+    if not hasattr(seed, "randint") and not (is_number(seed, Integral) and 0 <= seed < 2**32):
         raise ValueError(f"the seed must be from 0 to {2**32 - 1}, got {seed!r}")
-
-
-def _is_number(value: Any, kind: type) -> bool:
-    return isinstance(value, kind) and not isinstance(value, bool)
 
 
 def check_together(learner: Any, template: Template | None = None, constrained: bool = False) -> None:

@@ -84,13 +84,9 @@ class _Tagging(Task):
         lines = [
             line for line in application.template.text.splitlines() if line and not line.startswith("# ")
         ]
+        facts = {"n_columns": n_columns, "label_column": label, "separator": application.separator}
         return Inspection(
-            {
-                "n_columns": n_columns,
-                "label_column": label,
-                "separator": application.separator,
-                "template": application.template.text,
-            },
+            {**facts, "template": application.template.text},
             [["input", f"{n_columns} columns separated by {between}, the label in column {label}"]],
             ["template\n" + "\n".join(f"  {line}" for line in lines)],
         )

@@ -27,13 +27,13 @@ def grams(column: int = 0, lengths: Sequence[int] = (1,), reach: int = 2, macro:
     ]
 
 
-def affixes(macro: str, sizes: Iterable[int], row: int = 0) -> list[str]:
+def affixes(macro: str, sizes: Iterable[int], row: int = 0, column: int = 0) -> list[str]:
     """How the word in a row begins (macro ``P``) or ends (``S``).
 
     >>> affixes("S", (2, 3), row=-1)
     ['%S[-1,0,2]', '%S[-1,0,3]']
     """
-    return [cells(row, macro=macro, argument=f",{size}") for size in sizes]
+    return [cells(row, column=column, macro=macro, argument=f",{size}") for size in sizes]
 
 
 def template(features: Iterable[str], edges: Iterable[str] = ()) -> str:

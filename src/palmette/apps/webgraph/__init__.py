@@ -4,13 +4,7 @@ from palmette.apps.webgraph.edges import Edges, merge_edges
 from palmette.apps.webgraph.learners import FittedPages, PageLearner, page_learner
 from palmette.apps.webgraph.page import Link, Page, read_page
 from palmette.apps.webgraph.school import School, build_school
-from palmette.apps.webgraph.sites import (
-    PAPER_WORDS,
-    RICH_WORDS,
-    Collection,
-    Site,
-    page_collection,
-)
+from palmette.apps.webgraph.sites import PAPER_WORDS, RICH_WORDS, Collection, Site, page_collection
 from palmette.apps.webgraph.urls import normal_url
 from palmette.apps.webgraph.words import Vocabulary, page_words
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from palmette.data.annotation import UNKNOWN, UNKNOWN_CODE, Annotation, OneOf
+from palmette.data.annotation import UNKNOWN, UNKNOWN_CODE, Annotation, Known, OneOf
 from palmette.data.labels import LabelCodec
 from palmette.data.outside import checked_csr, refuse_masked
 from palmette.data.ragged import Ragged
@@ -38,6 +38,11 @@ def ranks_of(codes: np.ndarray) -> np.ndarray:
 def grades_of(codes: np.ndarray) -> np.ndarray:
     """The grades in codes; 0 in predicted ones."""
     return codes >> RANK_BITS
+
+
+def annotated_grades(annotation: Known) -> np.ndarray:
+    """The grades in an annotation, -1 where a document has none."""
+    return grades_of(annotation.codes if isinstance(annotation, Annotation) else np.asarray(annotation))
 
 
 def order_of(codes: np.ndarray) -> np.ndarray:

@@ -10,13 +10,13 @@ import numpy as np
 
 from palmette.contracts.structure import Best, Structure, Words
 from palmette.contracts.training import Encoded, WeightOptions
-from palmette.data.annotation import Annotation, Known
+from palmette.data.annotation import Known
 from palmette.errors import InfeasibleError, MissingCapability, warn_caller
 from palmette.features.choose_encoder import admitted
 from palmette.features.encoded import EncodedInputs
 from palmette.metrics.ranking import ndcg
 from palmette.registry import register
-from palmette.structures.ranking.codec import RANK_BITS, RankingCodec, grades_of, ranks_of
+from palmette.structures.ranking.codec import RANK_BITS, RankingCodec, annotated_grades, grades_of, ranks_of
 from palmette.structures.ranking.gains import ranked, sort_keys
 from palmette.structures.ranking.position_weights import discounts
 from palmette.structures.ranking.scorer import RankingScorer
@@ -77,7 +77,7 @@ class Ranking(Structure):
 
     labelled = False  # documents have grades, which nobody needs to declare
     compares_rows = True
-    determined = False  # documents of equal grade stand in any order
+    determined = False
     default_loss = "ndcg"
     usual_share = 1.0  # by measurement (benchmarks/defaults.py): the loss of a query speaks of many documents
     words = Words(
@@ -357,15 +357,15 @@ class Ranking(Structure):
         >>> [ranks.tolist() for ranks, _ in Ranking().k_best(theta, 9, within=Ranking().agreeing(theta, grades))[0]]
         [[1, 2, 0], [0, 1, 2], [0, 2, 1]]
         """
-        return RankingRestriction(agrees=grades_of(_annotated(codes)))
+        return RankingRestriction(agrees=annotated_grades(codes))
 
     def contradicting(self, theta: RankingTables, codes: Known) -> RankingRestriction:
         """The restriction to rankings with some document before one of a higher grade."""
-        return RankingRestriction(contradicts=grades_of(_annotated(codes)))
+        return RankingRestriction(contradicts=annotated_grades(codes))
 
     def contradicts(self, theta: RankingTables, annotation: Known, codes: np.ndarray) -> np.ndarray:
         """Whether given rankings are out of the order of the grades of an annotation, bool (n_samples,)."""
-        return out_of_order(grades_of(_annotated(annotation)), ranks_of(np.asarray(codes)), theta.offsets)
+        return out_of_order(annotated_grades(annotation), ranks_of(np.asarray(codes)), theta.offsets)
 
     def count(
         self, theta: Any, codes: Any, *, weight: Any = None, into: RankingTables | None = None
@@ -434,10 +434,6 @@ class Ranking(Structure):
                 f"0..{n - 1}; a ranking gives every document a different rank"
             )
         return codes
-
-
-def _annotated(codes: Known) -> np.ndarray:
-    return codes.codes if isinstance(codes, Annotation) else np.asarray(codes)
 
 
 def _bounds(theta: Any) -> list[tuple[int, int]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,7 @@ def report_on_labels(
     source: str = "",
     place: Place = lambda sentence: "",
     worst: int = 10,
+    asked: Asked | None = None,
 ) -> EvaluationReport:
     """Report on predictions, wherever they come from.
 
@@ -46,6 +48,8 @@ def report_on_labels(
         Says where a sentence, numbered from 0, stands; such as ``file:line``.
     worst : int, default=10
         Sentences to show.
+    asked : Asked, optional
+        The answers of a model, for what only it can tell.
 
     Returns
     -------
@@ -59,7 +63,23 @@ def report_on_labels(
     >>> "&lt;cars&gt;" in report.html()
     True
     """
-    return _report(true, predicted, words, title, source, place, worst)
+    if not len(true):
+        raise ValueError("there are no sentences to report on")
+    shown, guessed = (
+        [[str(label) for label in labels] for labels in outputs] for outputs in (true, predicted)
+    )
+    evaluation = evaluate_labels(shown, guessed)
+    scores = score_labels(shown, guessed, evaluation.has_chunks)
+    tokens = [[str(word) for word in sentence] for sentence in _words(words, shown)]
+    confidence = None if asked is None else asked.confidence
+    failed = worst_sentences(shown, guessed, confidence, worst)
+    cases = tuple(Case(i, place(i), tokens[i], shown[i], guessed[i]) for i in failed)
+    report = EvaluationReport(title, source, tokens, shown, guessed, evaluation, scores, cases)
+    if asked is None:
+        return report
+    counts = Counter(label for labels in asked.true for label in labels)
+    done = tuple(map(asked.completed, cases))
+    return replace(report, cases=done, confidence=confidence, model=asked.model, label_counts=counts)
 
 
 def report_on_model(
@@ -99,8 +119,9 @@ def report_on_model(
     if model.structure.layout != "sequences":
         name = type(model.structure).__name__
         raise ValueError(f"a report needs sequences of labels; {name} has one label per sample: use Chain()")
-    asked = _Asked.of(model, X, y)
-    return _report(asked.true, asked.predicted, words, title, source, place, worst, asked)
+    asked = Asked.of(model, X, y)
+    shown: dict[str, Any] = {"words": words, "title": title, "source": source, "place": place, "worst": worst}
+    return report_on_labels(asked.true, asked.predicted, **shown, asked=asked)
 
 
 def report_on_tagger(
@@ -120,8 +141,9 @@ def report_on_tagger(
     EvaluationReport
     """
     true, predicted = tagger.true_labels(data), tagger.predict(data)
-    asked = _Asked.of(tagger.model, tagger.columns(data), tagger.labels_for_model(data))
-    report = _report(true, predicted, words_of(data), title, data.source, data.location, worst, asked)
+    asked = Asked.of(tagger.model, tagger.columns(data), tagger.labels_for_model(data))
+    shown: dict[str, Any] = {"title": title, "source": data.source, "place": data.location, "worst": worst}
+    report = report_on_labels(true, predicted, words=words_of(data), **shown, asked=asked)
     return replace(report, template=tagger.template.text)
 
 
@@ -132,7 +154,7 @@ def words_of(data: ColumnText) -> list[list[str]]:
 
 
 @dataclass(frozen=True)
-class _Asked:
+class Asked:
     """A model and what it says of some sentences, in its own labels, which need not be those of the file."""
 
     model: Any
@@ -142,7 +164,8 @@ class _Asked:
     confidence: Confidence | None
 
     @classmethod
-    def of(cls, model: Any, X: Any, y: Any) -> _Asked:
+    def of(cls, model: Any, X: Any, y: Any) -> Asked:
+        """Ask a model about sentences and their labels."""
         encoded, true = model.encode(X), list(y)
         predicted = model.predict(encoded)
         if [len(labels) for labels in predicted] != encoded.lengths.tolist():
@@ -152,59 +175,24 @@ class _Asked:
         confidence = confidence_of(model, encoded, true, predicted) if is_nameable(model) else None
         return cls(model, encoded, true, predicted, confidence)
 
-    def completed(self, cases: list[Case]) -> list[Case]:
-        """Cases with the probabilities and the reasons of the model."""
+    @cached_property
+    def explainer(self) -> Explainer:
+        """One for all sentences: it keeps the names of features."""
+        return Explainer(self.model)
+
+    def completed(self, case: Case) -> Case:
+        """A sentence with probabilities and reasons."""
         if self.confidence is None:
-            return cases
-        explainer, confidence = Explainer(self.model), self.confidence
-        done = []
-        for case in cases:
-            i = case.index
-            lead = float(confidence.lead[i])
-            reasons = (
-                explainer.compare(self.X[i : i + 1], self.predicted[i], self.true[i]) if lead < np.inf else ()
-            )
-            done.append(
-                replace(
-                    case,
-                    p_true=confidence.true[i],
-                    p_predicted=confidence.predicted[i],
-                    lead=lead,
-                    log_true=float(confidence.log_true[i]),
-                    reasons=reasons,
-                )
-            )
-        return done
-
-
-def _report(
-    true: Sequence[Sequence[Any]],
-    predicted: Sequence[Sequence[Any]],
-    words: Sequence[Sequence[Any]] | None,
-    title: str,
-    source: str,
-    place: Place,
-    worst: int,
-    asked: _Asked | None = None,
-) -> EvaluationReport:
-    if not len(true):
-        raise ValueError("there are no sentences to report on")
-    shown, guessed = (
-        [[str(label) for label in labels] for labels in outputs] for outputs in (true, predicted)
-    )
-    evaluation = evaluate_labels(shown, guessed)
-    scores = score_labels(shown, guessed, evaluation.has_chunks)
-    tokens = [[str(word) for word in sentence] for sentence in _words(words, shown)]
-    confidence = None if asked is None else asked.confidence
-    failed = worst_sentences(shown, guessed, confidence, worst)
-    cases = [Case(i, place(i), tokens[i], shown[i], guessed[i]) for i in failed]
-    if asked is None:
-        return EvaluationReport(title, source, tokens, shown, guessed, evaluation, scores, tuple(cases))
-    counts = Counter(label for labels in asked.true for label in labels)
-    return EvaluationReport(
-        title, source, tokens, shown, guessed, evaluation, scores, tuple(asked.completed(cases)),
-        confidence, asked.model, counts,
-    )  # fmt: skip
+            return case
+        i, found = case.index, self.confidence
+        lead, log_true = float(found.lead[i]), float(found.log_true[i])
+        case = replace(
+            case, p_true=found.true[i], p_predicted=found.predicted[i], lead=lead, log_true=log_true
+        )
+        if lead == np.inf:
+            return case
+        reasons = self.explainer.compare(self.X[i : i + 1], self.predicted[i], self.true[i])
+        return replace(case, reasons=reasons)
 
 
 def _words(words: Sequence[Sequence[Any]] | None, labels: Sequence[Sequence[str]]) -> Sequence[Sequence[Any]]:

@@ -84,10 +84,8 @@ class EvaluationReport:
         if self.confidence is not None:
             errors = surest_errors(self.true, self.predicted, self.confidence, _SURE_ERRORS)
             right = [[a == b for a, b in zip(*pair)] for pair in zip(self.true, self.predicted)]
-            found += [
-                show_sure_errors(errors, self.words),
-                show_reliability(self.confidence.bins(right), calibrated),
-            ]
+            found.append(show_sure_errors(errors, self.words))
+            found.append(show_reliability(self.confidence.bins(right), calibrated))
         if self.model is not None and is_nameable(self.model):
             weights, labels_by_count = NamedWeights(self.model), self._labels_by_count()
             found += [

@@ -64,10 +64,8 @@ def _sentence(case: Case) -> Html:
         if math.isinf(case.lead):
             facts.append("the model cannot give the true labels")
         else:
-            facts += [
-                f"prediction ahead by {case.lead:.2f}",
-                f"log-probability of the truth {case.log_true:.2f}",
-            ]
+            facts.append(f"prediction ahead by {case.lead:.2f}")
+            facts.append(f"log-probability of the truth {case.log_true:.2f}")
     head = tag("header", [tag("span", fact) for fact in facts if fact])
     tokens = tag("div", [_token(case, t) for t in range(len(case.words))], cls="tokens")
     return tag("div", head, tokens, _reasons(case), cls="sentence")
@@ -125,16 +123,9 @@ def show_sure_errors(errors: Sequence[SureError], words: Sequence[Sequence[str]]
         sentence, t = words[error.index], error.position
         before, after = sentence[max(0, t - _CONTEXT) : t], sentence[t + 1 : t + 1 + _CONTEXT]
         context = [" ".join(before), " ", tag("b", sentence[t]), " ", " ".join(after)]
-        rows.append(
-            [
-                cell(context, cls="wrap"),
-                tag("b", error.true),
-                error.predicted,
-                cell(f"{error.p_predicted:.4f}", cls="num"),
-                cell(f"{error.p_true:.4f}", cls="num"),
-                cell(f"{error.index + 1:,}", cls="num zero"),
-            ]
-        )
+        chances = [cell(f"{p:.4f}", cls="num") for p in (error.p_predicted, error.p_true)]
+        number = cell(f"{error.index + 1:,}", cls="num zero")
+        rows.append([cell(context, cls="wrap"), tag("b", error.true), error.predicted, *chances, number])
     header = ["word in context", "true", "predicted", "probability", "of the true", "sentence"]
     lead = "Wrong labels with the highest probability, one per sentence. Many tend to be errors of the annotation."
     return Part("Surest errors", "errors", [table(header, rows, cls="text")], lead)

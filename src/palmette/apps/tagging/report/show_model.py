@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from palmette.apps.tagging.report.show_scores import WIDE
+from palmette.apps.tagging.report.show_scores import matrix
 from palmette.inspection import NamedWeights, Weight
 from palmette.page import Html, Part, bar, cell, curve, facts, note, table, tag
 
 OPEN_CARDS, MOST_LABELS = 6, 30
+Sides = tuple[list[Weight], list[Weight]]
 
 
 def show_features(weights: NamedWeights, labels: Sequence[Any], template: str, top: int = 8) -> Part:
@@ -35,23 +36,28 @@ def show_features(weights: NamedWeights, labels: Sequence[Any], template: str, t
 
 def _card(weights: NamedWeights, label: Any, top: int) -> Html:
     sides = weights.of_label(label, top)
-    strongest = max((abs(weight.value) for side in sides for weight in side), default=1.0)
-    tables = [_weights(side, hue, strongest) for side, hue in zip(sides, ("cool", "warm")) if side] or [
-        tag("p", "no weights", cls="small")
-    ]
-    return tag("div", tag("h3", label), tables, cls="card")
+    tables = _lists(sides, ("for", "against"), lambda weight: [_feature(weight)], "quiet weights")
+    return tag("div", tag("h3", label), tables or tag("p", "no weights", cls="small"), cls="card")
 
 
-def _weights(side: list[Weight], hue: str, strongest: float) -> Html:
-    rows = [
-        [
-            cell(tag("code", weight.feature), cls="wrap"),
-            f"{weight.value:+.2f}",
-            bar(abs(weight.value) / strongest, hue=hue),
-        ]
-        for weight in side
-    ]
-    return table(["for" if hue == "cool" else "against", "", ""], rows, cls="quiet weights")
+def _lists(
+    sides: Sides, titles: tuple[str, str], name: Callable[[Weight], list[Any]], cls: str = "quiet"
+) -> list[Html]:
+    """The positive and the negative weights, each with the cells that name it."""
+    strongest, made = _strongest(sides), []
+    for title, hue, side in zip(titles, ("cool", "warm"), sides):
+        rows = [[*name(w), f"{w.value:+.2f}", bar(abs(w.value) / strongest, hue=hue)] for w in side]
+        if rows:
+            made.append(table([title, *[""] * (len(rows[0]) - 1)], rows, cls=cls))
+    return made
+
+
+def _strongest(sides: Sides) -> float:
+    return max((abs(weight.value) for side in sides for weight in side), default=1.0)
+
+
+def _feature(weight: Weight) -> Html:
+    return cell(tag("code", weight.feature), cls="wrap")
 
 
 def show_edge_features(weights: NamedWeights, top: int = 12) -> Part | None:
@@ -59,20 +65,7 @@ def show_edge_features(weights: NamedWeights, top: int = 12) -> Part | None:
     sides = weights.strongest_edge_features(top)
     if not any(sides):
         return None
-    strongest = max(abs(weight.value) for side in sides for weight in side)
-    lists = []
-    for title, hue, side in zip(("sought", "avoided"), ("cool", "warm"), sides):
-        rows = [
-            [
-                cell(tag("code", weight.feature), cls="wrap"),
-                cell(_follow(weight), cls="num"),
-                f"{weight.value:+.2f}",
-                bar(abs(weight.value) / strongest, hue=hue),
-            ]
-            for weight in side
-        ]
-        if rows:
-            lists.append(table([title, "", "", ""], rows, cls="quiet"))
+    lists = _lists(sides, ("sought", "avoided"), lambda w: [_feature(w), cell(_follow(w), cls="num")])
     lead = "Features of label pairs: they stand at the right one of two neighbours and speak for or against the pair."
     return Part("Edge features", "edges", [tag("div", lists, cls="pair")], lead)
 
@@ -86,15 +79,7 @@ def show_transitions(weights: NamedWeights, labels: Sequence[Any], top: int = 8)
     if not np.any(weights.transitions):
         return None
     sides = weights.strongest_transitions(top)
-    strongest = max(abs(weight.value) for side in sides for weight in side)
-    lists = []
-    for title, hue, side in zip(("likely", "unlikely"), ("cool", "warm"), sides):
-        rows = [
-            [_follow(weight), f"{weight.value:+.2f}", bar(abs(weight.value) / strongest, hue=hue)]
-            for weight in side
-        ]
-        if rows:
-            lists.append(table([title, "", ""], rows, cls="quiet"))
+    lists, strongest = _lists(sides, ("likely", "unlikely"), lambda w: [_follow(w)]), _strongest(sides)
     place = {label: code for code, label in enumerate(weights.labels)}
     kept = sorted(labels[:MOST_LABELS], key=str)
     codes = [place[label] for label in kept]
@@ -102,11 +87,10 @@ def show_transitions(weights: NamedWeights, labels: Sequence[Any], top: int = 8)
         [label, *(_transition(weights.transitions[i, j], strongest) for j in codes)]
         for label, i in zip(kept, codes)
     ]
-    kind = "matrix wide" if len(kept) > WIDE else "matrix"
-    matrix = table(["from ╲ to", *kept], rows, cls=kind, row_headers=True)
+    shown = matrix(["from ╲ to", *kept], rows, len(kept))
     most = f" of the {MOST_LABELS} commonest labels" if len(labels) > MOST_LABELS else ""
     lead = f"Weight of each label (row) being followed by each label (column){most}: blue is sought, amber avoided."
-    return Part("Transitions", "transitions", [tag("div", lists, cls="pair"), matrix], lead)
+    return Part("Transitions", "transitions", [tag("div", lists, cls="pair"), shown], lead)
 
 
 def _transition(value: float, strongest: float) -> Html:
@@ -148,14 +132,11 @@ def show_tuning(model: Any) -> Part | None:
     means = np.mean(np.atleast_2d(model.cv_scores_), axis=1)
     best = int(np.argmax(means))
     low, high = float(means.min()), float(means.max())
-    rows = [
-        [
-            f"{l2:.4g}" + (" (chosen)" if k == best else ""),
-            f"{100 * mean:.2f}",
-            bar((mean - low) / (high - low) if high > low else 1.0),
-        ]
-        for k, (l2, mean) in enumerate(zip(model.l2s_, means))
-    ]
+    rows = []
+    for k, (l2, mean) in enumerate(zip(model.l2s_, means)):
+        chosen = " (chosen)" if k == best else ""
+        share = (mean - low) / (high - low) if high > low else 1.0
+        rows.append([f"{l2:.4g}{chosen}", f"{100 * mean:.2f}", bar(share)])
     n_folds = np.atleast_2d(model.cv_scores_).shape[1]
     where = "on held-out data" if n_folds == 1 else f"on {n_folds} folds of the training data"
     lead = f"Mean score in % {where} by the strength of the L2 penalty, from which it was chosen."

@@ -53,20 +53,11 @@ def show_types(scores: Scores) -> Part:
     rows = []
     for each in scores.by_type:
         counts = each.counts
-        interval = f"[{percent(each.f1.low)}, {percent(each.f1.high)}]"
-        rows.append(
-            [
-                kind_name(each.name),
-                f"{counts.gold:,}",
-                f"{counts.predicted:,}",
-                f"{counts.correct:,}",
-                percent(counts.precision),
-                percent(counts.recall),
-                tag("b", percent(counts.f1)),
-                cell(interval, cls="zero"),
-                bar(counts.f1, low=each.f1.low, high=each.f1.high),
-            ]
-        )
+        numbers = [f"{n:,}" for n in (counts.gold, counts.predicted, counts.correct)]
+        shares = [percent(counts.precision), percent(counts.recall), tag("b", percent(counts.f1))]
+        interval = cell(f"[{percent(each.f1.low)}, {percent(each.f1.high)}]", cls="zero")
+        whisker = bar(counts.f1, low=each.f1.low, high=each.f1.high)
+        rows.append([kind_name(each.name), *numbers, *shares, interval, whisker])
     header = [what, "true", "predicted", "correct", "precision", "recall", "F1", "interval", ""]
     lead = (
         "A predicted chunk is correct if its type and both its ends are. The grey part of a bar is the interval of F1."
@@ -96,11 +87,8 @@ def show_spans(confusion: SpanConfusion) -> Part:
         said = [f"of {gold[i]:,} true {name}, {n:,} " for n in [*confusion.same[i], *confusion.true[i]]]
         ends = [f"were taken for {other}" for other in names]
         ends[i] = "were found"
-        ends += [
-            "overlap a predicted one of the type",
-            "overlap predicted ones of other types",
-            "were missed",
-        ]
+        ends += ["overlap a predicted one of the type", "overlap predicted ones of other types"]
+        ends.append("were missed")
         titles = [a + b for a, b in zip(said, ends)]
         values = [*confusion.same[i], *confusion.true[i]]
         cells = [_count(n, gold[i], k == i, titles[k], k == len(names)) for k, n in enumerate(values)]
@@ -113,14 +101,19 @@ def show_spans(confusion: SpanConfusion) -> Part:
         ]
         rows.append([fate, *cells, *blank])
     rows.append(["all", *(cell(f"{n:,}", cls="none") for n in found), *blank])
-    matrix = table(header, rows, cls="matrix wide" if len(names) > WIDE else "matrix", row_headers=True)
+    shown = matrix(header, rows, len(names))
     lead = (
         "Each row says what became of the true chunks of a type, each column where the predicted ones came from. "
         "Inside: chunks with the same ends, green where the type is right. "
         "Boundary: it overlaps a chunk of its own type that has other ends; boundary and type: it overlaps only chunks "
         "of other types."
     )
-    return Part("Confusion of chunks", "chunks", [matrix], lead)
+    return Part("Confusion of chunks", "chunks", [shown], lead)
+
+
+def matrix(header: Sequence[Any], rows: Sequence[Sequence[Any]], n_columns: int) -> Html:
+    """A table with names on both sides."""
+    return table(header, rows, cls="matrix wide" if n_columns > WIDE else "matrix", row_headers=True)
 
 
 def _count(n: int, total: int, right: bool, title: str, apart: bool) -> Html:
@@ -149,26 +142,21 @@ def show_tokens(
         ]
         rows.append([name, *cells, cell(f"{total:,}", cls="none apart")])
     header = ["true ╲ predicted", *labels, "all"]
-    matrix = table(header, rows, cls="matrix wide" if len(labels) > WIDE else "matrix", row_headers=True)
+    shown = matrix(header, rows, len(labels))
     if folded:
-        matrix = tag("details", tag("summary", "The whole matrix of token labels"), matrix)
+        shown = tag("details", tag("summary", "The whole matrix of token labels"), shown)
     total = max((mistake.count for mistake in mistakes), default=1)
-    listed = [
-        [
-            mistake.true,
-            mistake.predicted,
-            cell(f"{mistake.count:,}", cls="num"),
-            bar(mistake.count / total, hue="bad"),
-            cell(_words(mistake), cls="wrap"),
-        ]
-        for mistake in mistakes
-    ]
+    listed = []
+    for mistake in mistakes:
+        count, share = cell(f"{mistake.count:,}", cls="num"), bar(mistake.count / total, hue="bad")
+        words = cell(_words(mistake), cls="wrap")
+        listed.append([mistake.true, mistake.predicted, count, share, words])
     common = None
     if listed:
         header = ["true", "predicted", "tokens", "", "words, and how often"]
         common = table(header, listed, cls="text", caption="The commonest mistakes")
     lead = "True label of each token (rows) against the predicted one (columns)."
-    return Part("Confusion of tokens", "tokens", [common, matrix], lead)
+    return Part("Confusion of tokens", "tokens", [common, shown], lead)
 
 
 def _words(mistake: Mistake) -> list[Any]:

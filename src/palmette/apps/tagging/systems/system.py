@@ -11,9 +11,9 @@ from typing import Any
 from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 
-from palmette.apps.tagging.systems.jointly import predict_jointly
 from palmette.data.span_checks import detect_encoding
 from palmette.data.spans import convert_spans
+from palmette.estimators import CombinedDecoder
 from palmette.features.encoded import EncodedInputs
 from palmette.features.templates import ColumnSentences, Template
 
@@ -149,7 +149,11 @@ class Trained:
     def predict(self, X: Sequence[Any]) -> list[list[Any]]:
         """Labels in the encoding of the data set."""
         draws = [self, *self.others]
-        labels = predict_jointly([draw.model for draw in draws], [draw.encode(X) for draw in draws])
+        inputs = [draw.encode(X) for draw in draws]
+        if len(draws) == 1:
+            labels = self.model.predict(inputs[0])
+        else:
+            labels = CombinedDecoder([draw.model for draw in draws], combine="scores").predict(inputs)
         if self.own is None or self.system.encoding is None:
             return labels
         return convert_spans(labels, self.system.encoding, self.own, "repair")
