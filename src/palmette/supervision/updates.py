@@ -28,7 +28,7 @@ def check_model(model: Any, unit: str) -> None:
     if unit == "sample" or model.structure.layout == "items":
         return
     try:
-        model._surrogate(tuple(model.classes or ("a", "b")), True)
+        model._partial_surrogate(tuple(model.classes or ("a", "b")))
     except MissingCapability as error:
         raise MissingCapability(
             f"answers to unit={unit!r} annotate samples in part: {error}; or ask for whole samples by unit='sample'"
