@@ -132,7 +132,7 @@ def summarise(records):
             f"seed {r['seed']}",
             *(("not before 25 %", "", "") if r["stop"] is None else
               (f"{100 * r['stop'][0]:.1f} %", str(r["stop"][2]), f"{r['stop'][1]:.2f}")),
-            f"{sorted(r['rounds'])[len(r['rounds']) // 2]:.2f}", f"{sum(r['rounds'][-10:]) / 10:.2f}",
+            f"{sorted(r['rounds'])[len(r['rounds']) // 2]:.2f}", f"{sum(r['rounds'][-10:]) / 10:.2f}", f"{max(r['rounds']):.2f}",
         ]
         for r in records if r["way"] == OURS
     ]  # fmt: skip
@@ -142,7 +142,7 @@ def summarise(records):
         StudyTable("Points of F1 below it", ["", "mean", "seeds"], rows),
         StudyTable(
             "The rule's own choice, and CPU seconds of a round",
-            ["", "share", "queries", "F1", "median", "last ten"],
+            ["", "share", "queries", "F1", "median", "last ten", "longest"],
             stops,
         ),
         StudyTable("Targets", ["", "at most", "reached", ""], targets(records)),
