@@ -132,7 +132,8 @@ def summarise(records):
             f"seed {r['seed']}",
             *(("not before 25 %", "", "") if r["stop"] is None else
               (f"{100 * r['stop'][0]:.1f} %", str(r["stop"][2]), f"{r['stop'][1]:.2f}")),
-            f"{sorted(r['rounds'])[len(r['rounds']) // 2]:.2f}", f"{sum(r['rounds'][-10:]) / 10:.2f}", f"{max(r['rounds']):.2f}",
+            f"{sorted(r['rounds'])[len(r['rounds']) // 2]:.2f}", f"{sum(r['rounds'][-10:]) / 10:.2f}",
+            f"{max(r['rounds']):.2f}",
         ]
         for r in records if r["way"] == OURS
     ]  # fmt: skip
