@@ -89,6 +89,8 @@ def _convex(problem: SampledProblem) -> str:
 def _smooth(problem: SampledProblem) -> str:
     if problem.smooth:
         return ""
+    if not is_convex(problem):
+        return _convex(problem)
     if problem.regularizer.separable and not _whole(problem):
         return f"needs a smooth loss, and {name_of(problem)} is not: use solver={who_serves(problem)}"
     return f"needs a smooth loss, and {name_of(problem)} is not: use CRF, or solver='stochastic' without a group lasso"

@@ -25,7 +25,7 @@ from palmette.solvers.registry import make_solver
 from palmette.surrogates.partial import PartialPerceptronLoss
 
 STARTS = ("auto", "convex", "perceptron", "structure", "zero")
-PRECISIONS = ("gain", "geometric", "fixed")
+PRECISIONS = ("auto", "gain", "geometric", "fixed")
 FEW_EPOCHS = 5  # of the perceptron that finds a start
 ROUGHLY = 0.03  # relative gap to which the convex problem of the start is solved
 GAIN = 0.3  # a round ends when it has gained this share of what its convex problem may still gain
@@ -143,10 +143,10 @@ class CCCP(Driven):
         "perceptron" for partial annotation, else "structure" where there is one, else "convex".
     recycle : bool
         Whether cuts (or dual variables) of earlier rounds are kept.
-    precision : {"gain", "geometric", "fixed"}
+    precision : {"auto", "gain", "geometric", "fixed"}
         When a round ends before its problem is solved to the relative gap ``tol``: when it has gained 0.3 of what its
         problem may still gain; at the relative gap ``max(first_gap * shrink^t, tol)`` of round t (Algorithm 1.1 of Lou
-        and others); or never. ``recycle=False, precision="fixed"`` is the procedure as it is usually written.
+        and others); or never. "auto" is "gain" where cuts are kept, else "fixed", the procedure as usually written.
     first_gap, shrink : float
         Of ``precision="geometric"``.
     max_cuts : int
@@ -163,7 +163,7 @@ class CCCP(Driven):
     inner: Any = "auto"
     start: str = "auto"
     recycle: bool = True
-    precision: str = "gain"
+    precision: str = "auto"
     first_gap: float = 0.1
     shrink: float = 0.5
     max_cuts: int = 150
@@ -222,10 +222,11 @@ class CCCP(Driven):
 
     def _enough(self, n_rounds: int, first: float, step: Step) -> bool:
         """Whether a round that began at the value ``first`` may end."""
-        if self.precision == "gain":
+        precision = self.precision if self.precision != "auto" else "gain" if self.recycle else "fixed"
+        if precision == "gain":
             return first - step.primal >= GAIN * (step.primal - step.lower)
         gap = max(self.first_gap * self.shrink**n_rounds, self.tol)
-        return self.precision == "geometric" and step.gap <= gap * abs(step.primal)
+        return precision == "geometric" and step.gap <= gap * abs(step.primal)
 
     def remedy(self, problem: Any, reason: str) -> str:
         """What helps a run that did not converge."""

@@ -446,7 +446,5 @@ def _places(theta: RankingTables) -> np.ndarray:
 
 
 def _infeasible(sample: int, n: int) -> InfeasibleError:
-    return InfeasibleError(
-        f"sample {sample} ({n} documents): no ranking satisfies the restriction; allow more ranks of its documents",
-        sample,
-    )
+    text = f"sample {sample} ({n} documents): no ranking satisfies the restriction"
+    return InfeasibleError(f"{text}; allow more ranks of its documents", sample)

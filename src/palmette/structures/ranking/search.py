@@ -99,10 +99,11 @@ def merged(score: np.ndarray, grades: np.ndarray, position: np.ndarray) -> tuple
 
     By exchange, graded documents stand by grade and then by score, and the others by score among themselves. How the
     two lists are merged is a shortest path: ``v[i, j] = max(v[i - 1, j] + p[i + j - 1] a[i], v[i, j - 1] + p[i + j - 1]
-    b[j])``. O(n m) time and memory. Equally good rankings: graded documents first.
+    b[j])``. O(n m) time and memory. Of two equally good last documents the less preferred one is taken.
     """
     first = preference(score)
-    graded = np.array([d for d in np.lexsort((np.argsort(first), -grades)) if grades[d] >= 0], np.int64)
+    place = np.argsort(first)
+    graded = np.array([d for d in np.lexsort((place, -grades)) if grades[d] >= 0], np.int64)
     others = np.array([d for d in first if grades[d] < 0], np.int64)
     n, m = len(graded), len(others)
     value, from_others = np.zeros((n + 1, m + 1)), np.zeros((n + 1, m + 1), bool)
@@ -113,7 +114,8 @@ def merged(score: np.ndarray, grades: np.ndarray, position: np.ndarray) -> tuple
             weight = position[i + j - 1]
             a = value[i - 1, j] + weight * score[graded[i - 1]] if i else -np.inf
             b = value[i, j - 1] + weight * score[others[j - 1]] if j else -np.inf
-            from_others[i, j], value[i, j] = b > a, max(a, b)
+            later = i == 0 or (j > 0 and place[others[j - 1]] > place[graded[i - 1]])
+            from_others[i, j], value[i, j] = b > a or (b == a and later), max(a, b)
     ranks, i, j = np.empty(n + m, np.int64), n, m
     while i + j:
         if from_others[i, j]:
