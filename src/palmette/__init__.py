@@ -39,7 +39,9 @@ _HOME = {
     "Transfer": "palmette.supervision",
     "compare_transfer": "palmette.supervision",
     "UNKNOWN": "palmette.data",
+    "OneOf": "palmette.data",
     "as_sequences": "palmette.data",
+    "ActiveLearner": "palmette.supervision",
     "register": "palmette.registry",
 }
 _PACKAGES = (
@@ -49,14 +51,14 @@ _PACKAGES = (
 )  # fmt: skip
 
 __all__ = [
-    "CRF", "CRFCV", "SSVM", "SSVMCV", "UNKNOWN", "Chain", "Clique", "CombinedDecoder", "Decomposition",
-    "Encoding", "Graph", "GraphInput", "GroupLasso", "KernelOptions", "LossOptions", "Multiclass", "Perceptron",
-    "PlackettLuce", "PlackettLuceCV", "Ranking", "SemiMarkov", "Transfer", "as_sequences", "compare_transfer", "load",
-    "register",
+    "CRF", "CRFCV", "SSVM", "SSVMCV", "UNKNOWN", "ActiveLearner", "Chain", "Clique", "CombinedDecoder", "Decomposition",
+    "Encoding", "Graph", "GraphInput", "GroupLasso", "KernelOptions", "LossOptions", "Multiclass", "OneOf",
+    "Perceptron", "PlackettLuce", "PlackettLuceCV", "Ranking", "SemiMarkov", "Transfer", "as_sequences",
+    "compare_transfer", "load", "register",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
-    from palmette.data import UNKNOWN, as_sequences
+    from palmette.data import UNKNOWN, OneOf, as_sequences
     from palmette.estimators import (
         CRF,
         CRFCV,
@@ -73,7 +75,7 @@ if TYPE_CHECKING:
     from palmette.regularizers import Decomposition, GroupLasso
     from palmette.structures import Chain, Clique, Graph, GraphInput, Multiclass, Ranking, SemiMarkov
     from palmette.structures.ranking.plackett_luce import PlackettLuce, PlackettLuceCV
-    from palmette.supervision import Transfer, compare_transfer
+    from palmette.supervision import ActiveLearner, Transfer, compare_transfer
 
 
 def __getattr__(name: str) -> Any:

@@ -58,7 +58,7 @@ def test_unknown_has_code_minus_one_and_is_no_class():
     assert codec.encode_sequences([[UNKNOWN, "b"]]).values.tolist() == [UNKNOWN_CODE, 1] == [-1, 1]
     assert codec.encode_items(["a", UNKNOWN]).tolist() == [0, -1]
     assert codec.decode([-1, 0]) == [UNKNOWN, "a"]
-    with pytest.raises(ValueError, match="UNKNOWN, which marks missing labels"):
+    with pytest.raises(ValueError, match="UNKNOWN, which stands for labels"):
         LabelCodec(["a", UNKNOWN])
     with pytest.raises(ValueError, match="no label at all"):
         LabelCodec.from_labels([[UNKNOWN], []])

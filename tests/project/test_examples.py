@@ -101,6 +101,13 @@ PRINTS = {
         r"against the same share alone: \+\d\.\d\d .* p = 0\.0005",
         r"target: 0\.9\d\d of the tags",
     ],
+    "active_learning": [
+        r"the journal has 500 answers",
+        r"next: sentence \d+, token \d+: the best label leads the second best by only \d",
+        r"tokens, (\d+)% asked: accuracy 0\.[89]\d\d\n",
+        r"\d\.\d{3} \[0\.\d{3}, \d\.\d{3}\]",
+        r"random sentences, \d+% asked: accuracy 0\.\d{3}",
+    ],
     "save_and_load": ["same weights: True", "same predictions: True", "refused: .*damaged"],
 }
 

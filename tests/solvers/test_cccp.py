@@ -465,7 +465,11 @@ def test_cccp_refuses_convex_losses():
         ({"max_iter": 0}, ValueError, "max_iter must be a number > 0"),
         ({"tol": -1.0}, ValueError, "tol must be a number >= 0"),
         ({"tol": "small"}, ValueError, "tol must be a number >= 0, got 'small'"),
-        ({"start": "random"}, ValueError, "start must be one of auto, convex, structure, zero, got 'random'"),
+        (
+            {"start": "random"},
+            ValueError,
+            "start must be one of auto, convex, perceptron, structure, zero, got",
+        ),
         ({"inner": "magic"}, ValueError, "solver='magic' is unknown"),
         ({"inner": Bundle}, TypeError, "solver must be .* or an object with solve"),
         ({"inner": 3}, TypeError, "solver must be .* or an object with solve"),

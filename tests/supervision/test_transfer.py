@@ -21,6 +21,7 @@ from palmette import (
     CRF,
     CRFCV,
     SSVM,
+    UNKNOWN,
     Chain,
     Decomposition,
     Encoding,
@@ -467,6 +468,15 @@ def test_labels_of_one_domain_only():
     model = Transfer(CRF(Chain(), l2=0.1), rho=0.1).fit(own, [["A", "B"], ["A", "C"]], domains=["x", "y"])
     assert model.classes_.tolist() == ["A", "B", "C"]
     assert model.predict(own, domains=["x", "y"]) == [["A", "B"], ["A", "C"]]
+
+
+@pytest.mark.parametrize("learner", [CRF, Perceptron])
+def test_partial_annotation_in_domains(learner):
+    """What is unknown stays with its sample: positions and domains are sorted together."""
+    rng = np.random.default_rng(0)
+    partly = [[tag if rng.random() < 0.6 else UNKNOWN for tag in tags] for tags in Y]
+    transfer = Transfer(learner(Chain())).fit(X, partly, domains=D)
+    assert transfer.score(X, Y, domains=D) > 0.9
 
 
 def test_fit_leaves_the_model_alone_and_a_domain_is_a_plain_model():

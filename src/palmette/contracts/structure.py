@@ -13,8 +13,9 @@ from sklearn.base import BaseEstimator
 from palmette.contracts.reductions import REDUCTIONS
 from palmette.contracts.scorer import Scorer
 from palmette.contracts.training import Encoded, WeightOptions
+from palmette.data.annotation import UNKNOWN, Known, OneOf
 from palmette.data.batch import Batch
-from palmette.data.labels import UNKNOWN, LabelCodec
+from palmette.data.labels import LabelCodec
 from palmette.data.samples import Samples
 from palmette.data.sequences import check_same_length
 from palmette.errors import MissingCapability
@@ -63,7 +64,8 @@ class Structure(BaseEstimator):
     **Answers that a structure may lack** are methods that it then does not have: ``worst``, ``k_best``,
     ``max_marginals`` | ``log_partition``, ``expectation``, ``marginals``, ``entropy``, ``sample``, ``min_risk``,
     ``log_proba`` | ``best_by_level`` (with ``level_costs``), ``relaxed_best``, ``first_weights``,
-    ``best_equivalent`` (the best of the outputs that no loss can tell from the true one). Who needs one says so before
+    ``best_equivalent`` (the best of the outputs that no loss can tell from the true one) | ``links(batch)`` (pairs of
+    codes that depend on each other, where these are not neighbours). Who needs one says so before
     the first step (:func:`require`, :meth:`can`), with the reason in :attr:`lacks`.
 
     **Potentials** have ``len()``, ``offsets`` (rows of the samples), ``dot(counts)``, ``any()`` (whether a difference
@@ -87,6 +89,8 @@ class Structure(BaseEstimator):
     """Whether :meth:`best` always finds the best output."""
     removable_edges: ClassVar[bool] = False
     """Whether edges can be dropped one by one and leave labels (``Decomposition``); a subclass says so anew."""
+    determined: ClassVar[bool] = True
+    """Whether only one output agrees with a complete annotation."""
     compares_rows: ClassVar[bool] = False
     """Whether only differences between the rows of a sample matter: what all of them share changes no output."""
     default_loss: ClassVar[Any] = "zero_one"
@@ -162,7 +166,7 @@ class Structure(BaseEstimator):
         if self.layout == "items":
             parts, true = [[label] for label in predicted.tolist()], [[label] for label in y]
         check_same_length(parts, true)
-        right = [sum(p == t for p, t in zip(ps, ts)) for ps, ts in zip(parts, true)]
+        right = [sum(_is_right(p, t) for p, t in zip(ps, ts)) for ps, ts in zip(parts, true)]
         known = [sum(label is not UNKNOWN for label in labels) for labels in true]
         return np.array(right, float), np.array(known, float)
 
@@ -221,25 +225,23 @@ class Structure(BaseEstimator):
         """Counts of given outputs in theta's shape, times ``weight``; added to ``into`` if given."""
         raise NotImplementedError(f"{type(self).__name__} must have count(theta, codes, weight=, into=)")
 
-    def agreeing(self, theta: Any, codes: np.ndarray) -> Any:
-        """The restriction to outputs that agree with an annotation: codes, -1 where it says nothing."""
+    def agreeing(self, theta: Any, codes: Known) -> Any:
+        """The restriction to outputs that agree with an annotation: codes (-1: any) or sets of codes."""
         raise NotImplementedError(f"{type(self).__name__} must have agreeing(theta, codes)")
 
-    def contradicting(self, theta: Any, codes: np.ndarray) -> Any:
-        """The restriction to outputs that do not agree with an annotation: codes, -1 where it says nothing."""
+    def contradicting(self, theta: Any, codes: Known) -> Any:
+        """The restriction to outputs that do not agree with an annotation."""
         raise NotImplementedError(f"{type(self).__name__} must have contradicting(theta, codes)")
 
-    def contradicts(self, theta: Any, annotation: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    def contradicts(self, theta: Any, annotation: Known, codes: np.ndarray) -> np.ndarray:
         """Whether each of the given outputs contradicts its annotation, bool (n_samples,)."""
         return np.isneginf(self.score(theta, codes, within=self.agreeing(theta, annotation)))
 
-    def best_agreeing(self, theta: Any, codes: np.ndarray) -> Best:
+    def best_agreeing(self, theta: Any, codes: Known) -> Best:
         """Highest-scoring output that agrees with an annotation."""
         return self.best(theta, within=self.agreeing(theta, codes))
 
-    def best_contradicting(
-        self, theta: Any, codes: np.ndarray, *, cost: Any = None, within: Any = None
-    ) -> Best:
+    def best_contradicting(self, theta: Any, codes: Known, *, cost: Any = None, within: Any = None) -> Best:
         """Highest-scoring output that contradicts an annotation (-1 in ``codes`` cannot be contradicted)."""
         own = self.contradicting(theta, codes)
         return self.best(theta, cost=cost, within=own if within is None else within & own)
@@ -260,6 +262,10 @@ class Structure(BaseEstimator):
     def relaxes(self, theta: Any) -> bool:
         """Whether learners maximise over a relaxation, ``relaxed_best``, since the best output is not known."""
         return False
+
+
+def _is_right(predicted: Any, true: Any) -> bool:
+    return predicted in true.labels if isinstance(true, OneOf) else predicted == true
 
 
 def can(component: Any, *names: str) -> bool:

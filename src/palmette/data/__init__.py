@@ -1,7 +1,8 @@
 """Data layer: ragged batches, labels and their codes, sequences cut from tables, spans and words."""
 
+from palmette.data.annotation import UNKNOWN, UNKNOWN_CODE, Annotation, OneOf
 from palmette.data.batch import Batch, SparseRows
-from palmette.data.labels import UNKNOWN, UNKNOWN_CODE, LabelCodec
+from palmette.data.labels import LabelCodec
 from palmette.data.letor import Queries, read_letor, write_letor
 from palmette.data.outputs import Outputs
 from palmette.data.ragged import Ragged
@@ -15,8 +16,10 @@ __all__ = [
     "ENCODINGS",
     "UNKNOWN",
     "UNKNOWN_CODE",
+    "Annotation",
     "Batch",
     "LabelCodec",
+    "OneOf",
     "Outputs",
     "Queries",
     "Ragged",

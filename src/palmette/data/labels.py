@@ -5,31 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from itertools import chain
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
+from palmette.data.annotation import UNKNOWN, UNKNOWN_CODE, Annotation, OneOf
 from palmette.data.outside import refuse_masked
 from palmette.data.ragged import Ragged, offsets_from_lengths
 from palmette.data.sequences import listed
 from palmette.errors import ModelFileError
 from palmette.registry import register
-
-UNKNOWN_CODE: Final = -1
-
-
-class _Unknown:
-    """The type of `UNKNOWN`; there is one instance per process, whatever is pickled or copied."""
-
-    def __repr__(self) -> str:
-        return "UNKNOWN"
-
-    def __reduce__(self) -> str:
-        return "UNKNOWN"  # pickle and copy look the name up in this module
-
-
-UNKNOWN: Final = _Unknown()
-"""Marks a part without annotation in the labels given to `fit`; its code is -1."""
 
 
 @register("codec", "labels")
@@ -66,8 +51,8 @@ class LabelCodec:
             raise ValueError("there is no label; a model needs at least one")
         self._codes: dict[Any, int] = {}
         for code, label in enumerate(self.classes_):
-            if label is UNKNOWN:
-                raise ValueError(f"classes[{code}] is UNKNOWN, which marks missing labels and is none itself")
+            if label is UNKNOWN or isinstance(label, OneOf):
+                raise ValueError(f"classes[{code}] is {label!r}, which stands for labels and is none itself")
             first = self._codes.setdefault(label, code)
             if first != code:
                 raise ValueError(
@@ -112,6 +97,9 @@ class LabelCodec:
         except TypeError:
             raise _first_failure(nested, _plain, _position(where, layout)) from None
         found.pop(UNKNOWN, None)
+        for several in [label for label in found if isinstance(label, OneOf)]:
+            del found[several]
+            found.update(dict.fromkeys(several.labels))
         if not found:
             raise ValueError(f"{where} has no label at all; give labels, or declare them with classes=...")
         if any(_is_not_finite(label) for label in found):
@@ -138,6 +126,39 @@ class LabelCodec:
     def encode_outputs(self, Y: Iterable[Any], lengths: Sequence[int] | np.ndarray) -> np.ndarray:
         """Codes (int32) of all positions of outputs of sequences of the given `lengths`: here label sequences."""
         return self.encode_sequences(Y).values
+
+    def encode_annotation(
+        self, Y: Iterable[Any], lengths: Sequence[int] | np.ndarray, layout: str = "sequences"
+    ) -> Annotation:
+        """What outputs with `UNKNOWN` and :class:`~palmette.OneOf` in them say.
+
+        >>> LabelCodec("abc").encode_annotation([["a", UNKNOWN, OneOf("b", "c")]], [3])
+        Annotation(codes=array([ 0, -1,  3], dtype=int32), sets=array([[False,  True,  True]]))
+        """
+        nested = [_label_items(Y, "y")] if layout == "items" else listed(Y)
+        if not any(OneOf in set(map(type, labels)) for labels in nested if isinstance(labels, list | tuple)):
+            codes = self.encode_items(Y) if layout == "items" else self.encode_outputs(Y, lengths)
+            own = codes.max(initial=-1) < len(self)  # codecs of users may have other codes than labels
+            return Annotation(codes, np.empty((0, len(self)), bool) if own else None)
+        nested = nested if layout == "items" else _label_sequences(Y, "y")
+        return self._annotation(nested, _position("y", layout))
+
+    def _annotation(self, nested: list[Any], position: Callable[[int, int], str]) -> Annotation:
+        several = {label: None for labels in nested for label in labels if isinstance(label, OneOf)}
+        sets, codes = np.zeros((len(several), len(self)), bool), dict(self._codes)
+        for k, label in enumerate(several):
+            try:
+                own = [self._code_of(each, "") for each in label.labels]
+            except (ValueError, TypeError):
+                raise _first_failure(nested, self._code_of, position) from None
+            sets[k, own] = True
+            codes[label] = own[0] if len(own) == 1 else len(self) + k
+        count = sum(map(len, nested))
+        try:
+            found = np.fromiter(map(codes.__getitem__, chain.from_iterable(nested)), np.int32, count)
+        except (KeyError, TypeError):
+            raise _first_failure(nested, self._code_of, position) from None
+        return Annotation(found, sets)
 
     def encode_allowed(
         self, Y: Iterable[Any], lengths: Iterable[int]
@@ -176,6 +197,8 @@ class LabelCodec:
 
     def _code_of(self, label: Any, where: str) -> int:
         """The slow twin of ``_codes[label]``, which says what is wrong."""
+        if isinstance(label, OneOf):
+            return max(self._code_of(each, where) for each in label.labels)
         label = _plain(label, where)
         if label not in self._codes:
             shown = ", ".join(map(repr, self.classes_[:30])) + (", ..." if len(self) > 30 else "")
@@ -278,7 +301,7 @@ def _first_failure(
 
 def _refuse_confusing(nested: Sequence[Any], classes: list[Any], position: Callable[[int, int], str]) -> None:
     """Raise ValueError for None, and for two labels that are equal but of different types, naming both places."""
-    kinds = set(map(type, chain(chain.from_iterable(nested), classes)))
+    kinds = set(map(type, chain(chain.from_iterable(nested), classes))) - {type(UNKNOWN)}
     if len(kinds) < 2 and not kinds & {tuple, type(None)}:
         return  # as nearly always; the rest is slow
     places = chain(

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from palmette.contracts.structure import Structure
 from palmette.contracts.training import Encoded
+from palmette.errors import MissingCapability
 from palmette.estimators.class_weight import check_class_weight, class_weighted
 from palmette.estimators.emptiness import tell_empty
 from palmette.estimators.guidance import Guidance
@@ -33,7 +34,7 @@ from palmette.estimators.regularizers import (
 from palmette.estimators.scale_advice import advise_scaling
 from palmette.estimators.settings import settings_of
 from palmette.estimators.strengths import penalties, wanted_tol
-from palmette.estimators.training import encode_inputs, encode_training, layout_weights, seed_of
+from palmette.estimators.training import completed, encode_inputs, encode_training, layout_weights, seed_of
 from palmette.executors.choose import executor_for
 from palmette.features.encoded import EncodedInputs
 from palmette.objectives.risk import Risk
@@ -79,7 +80,8 @@ class StructuredEstimator(Guidance, Predictions, PersistenceMixin, BaseEstimator
         weight = class_weighted(self, y, sample_weight)
         given = encode_training(X, y, self.structure, self.classes, weight, **self._encoding())
         self._note_features(X, reset=True)
-        data, scorer, kept = self._lay_out(given)
+        laid_out, scorer, kept = self._lay_out(given)
+        data = completed(laid_out, scorer)
         start = self._warm_weights(data, scorer)
         encoded = time.perf_counter()
         decomposition = settle_size(self, decomposition, given)  # whose copies map rows themselves
@@ -88,7 +90,7 @@ class StructuredEstimator(Guidance, Predictions, PersistenceMixin, BaseEstimator
             penalty = groups.bind(penalty, scorer, data.encoder)
         simple, weights = data.structure.simplified(data, scorer)
         structure = simple.structure if decomposition is None else structure_of_pieces(simple.structure)
-        surrogate = self._surrogate(tuple(data.codec.classes_))
+        surrogate = self._surrogate_for(data)
         with (
             executor_for(self.n_jobs) as executor,
             structure.telling() as tally,
@@ -108,7 +110,7 @@ class StructuredEstimator(Guidance, Predictions, PersistenceMixin, BaseEstimator
             result = replace(result, n_unconverged=tally.n_unconverged)
         found, w = kept(result.w)
         self._keep(given, found, result if w is result.w else replace(result, w=w))
-        if data is given:  # the scales of features of a kernel are not the user's
+        if laid_out is given:  # the scales of features of a kernel are not the user's
             advise_scaling(data, result)
         tell_empty(self, data, result)
         self.fit_seconds_ = {"encode": encoded - started, "solve": time.perf_counter() - encoded}
@@ -120,6 +122,18 @@ class StructuredEstimator(Guidance, Predictions, PersistenceMixin, BaseEstimator
         """The data that weights are for, their scorer, and how to get from their weights to what the model keeps."""
         scorer = layout_weights(self, data)
         return data, scorer, lambda w: (scorer, w)
+
+    def _surrogate_for(self, data: Encoded) -> Any:
+        classes = tuple(data.codec.classes_)
+        partial = data.samples.annotation is not None
+        return self._partial_surrogate(classes) if partial else self._surrogate(classes)
+
+    def _partial_surrogate(self, classes: tuple[Any, ...]) -> Any:
+        """What is minimised where parts of ``y`` are UNKNOWN or OneOf several labels."""
+        raise MissingCapability(
+            f"y has parts that are UNKNOWN or OneOf several labels, and {type(self).__name__} needs complete outputs: "
+            "use CRF, SSVM(loss='bridge') or Perceptron"
+        )
 
     def _snapshot(self, data: Encoded, scorer: Any, w: np.ndarray) -> Any:
         """This model as it would be with weights ``w``, for callbacks during the fit."""
@@ -137,6 +151,7 @@ class StructuredEstimator(Guidance, Predictions, PersistenceMixin, BaseEstimator
         self.encoder_, self.codec_, self.scorer_ = data.encoder, data.codec, scorer
         self._structure = data.structure
         self.coef_ = result.w
+        self.annotation_ = data.samples.counts
         self.result_ = result if self.warm_start else replace(result, state=None)
         self.objective_ = result.primal
         self.n_iter_ = result.step.n_iter

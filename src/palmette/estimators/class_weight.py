@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from palmette.data.annotation import UNKNOWN, OneOf
 from palmette.errors import MissingCapability
 from palmette.estimators.training import checked_weights, given_labels
 
@@ -16,7 +17,8 @@ def class_weighted(estimator: Any, y: Any, sample_weight: Any) -> Any:
     """Weights of samples times those of their labels; ``sample_weight`` as it is without a ``class_weight``.
 
     ``"balanced"`` gives the label k the weight ``W / (K W_k)``, where ``W_k`` is the weight of all samples that have
-    it, ``W`` the weight of all and ``K`` the number of labels in ``y``; so all labels weigh the same in all.
+    it, ``W`` the weight of all and ``K`` the number of labels in ``y``; so all labels weigh the same in all. Samples of
+    an unknown label, or of one of several, keep their weight.
     """
     given = estimator.class_weight
     if given is None:
@@ -50,10 +52,15 @@ def _balance(labels: list[Any], weight: np.ndarray) -> np.ndarray:
     """Of each sample: ``W / (K W_k)`` of its label k."""
     total: dict[Any, float] = {}
     for label, own in zip(labels, weight.tolist()):
-        total[label] = total.get(label, 0.0) + own
-    present = sum(own > 0 for own in total.values())
-    share = {label: weight.sum() / (present * own) if own > 0 else 0.0 for label, own in total.items()}
-    return np.array([share[label] for label in labels])
+        if _is_known(label):
+            total[label] = total.get(label, 0.0) + own
+    present, whole = sum(own > 0 for own in total.values()), sum(total.values())
+    share = {label: whole / (present * own) if own > 0 else 0.0 for label, own in total.items()}
+    return np.array([share.get(label, 1.0) for label in labels])
+
+
+def _is_known(label: Any) -> bool:
+    return label is not UNKNOWN and not isinstance(label, OneOf)
 
 
 def _check_table(given: Mapping[str, Any], labels: list[Any]) -> None:
@@ -62,7 +69,7 @@ def _check_table(given: Mapping[str, Any], labels: list[Any]) -> None:
             raise ValueError(
                 f"class_weight[{label!r}] must be a finite number of at least 0, got {own!r:.60}"
             )
-    present = dict.fromkeys(labels)
+    present = dict.fromkeys(filter(_is_known, labels))
     unknown = [label for label in given if label not in present]
     missing = [label for label in present if label not in given]
     if unknown and missing:  # a label may be absent from a fold, but not mistaken for another

@@ -18,6 +18,7 @@ from palmette.estimators.strengths import BlockPenalties, wanted_tol
 from palmette.registry import register
 from palmette.solvers.dual import why_not
 from palmette.surrogates.log import LogLoss
+from palmette.surrogates.partial import MarginalLogLoss
 
 # Dual ascent converges linearly, L-BFGS superlinearly near the end: below this tol the latter is faster. With few
 # weights it is as fast, and ends nearer to the optimum.
@@ -33,7 +34,9 @@ class CRF(LabelEstimator, BlockPenalties):
     r"""Conditional random field.
 
     Minimises ``sum_i [log Z(x_i) - f(x_i, y_i)] + (l2/2)|w|^2 + l1|w|_1`` with ``f(x, y) = <w, phi(x, y)>``.
-    On ``Multiclass()`` this is multinomial logistic regression.
+    On ``Multiclass()`` this is multinomial logistic regression. Parts of ``y`` may be :data:`~palmette.UNKNOWN` or
+    :class:`~palmette.OneOf` several labels: the term of such a sample is ``log Z(x_i) - log Z*(x_i)`` with the sum Z*
+    over the outputs that agree with it, which is not convex.
 
     Parameters
     ----------
@@ -78,6 +81,8 @@ class CRF(LabelEstimator, BlockPenalties):
     ----------
     classes_, coef_, objective_, l2_, fit_seconds_
         Labels, all weights (``transitions_`` and ``intercept_`` are blocks of them), value reached, L2 of features.
+    annotation_
+        How much of ``y`` was annotated: parts known, one of several, unknown; samples, and those without any.
     result_, support_, n_support_, dual_coef_
         Certificate (:class:`palmette.solvers.Result`); with a kernel: rows with a coefficient, number, coefficients.
 
@@ -97,6 +102,9 @@ class CRF(LabelEstimator, BlockPenalties):
 
     def _surrogate(self, classes: tuple[Any, ...]) -> LogLoss:
         return LogLoss()
+
+    def _partial_surrogate(self, classes: tuple[Any, ...]) -> MarginalLogLoss:
+        return MarginalLogLoss()
 
     def _solver_name(self, problem: SampledProblem) -> Any:
         if not (isinstance(self.solver, str) and self.solver == "auto"):

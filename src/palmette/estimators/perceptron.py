@@ -22,6 +22,7 @@ from palmette.estimators.settings import settings_of
 from palmette.estimators.training import (
     bound_structure,
     check_outputs,
+    completed,
     encode_samples,
     encode_training,
     given_labels,
@@ -40,6 +41,7 @@ from palmette.regularizers.elastic import ElasticNet
 from palmette.solvers.driver import outcome
 from palmette.solvers.online import PassRun
 from palmette.solvers.perceptron import AveragedPerceptron
+from palmette.surrogates.partial import PartialPerceptronLoss
 from palmette.surrogates.perceptron import PerceptronLoss
 from palmette.surrogates.ties import TiedPerceptronLoss
 
@@ -50,7 +52,8 @@ class Perceptron(LabelEstimator):
     """Averaged structured perceptron: fast, without a penalty, supports learning in batches.
 
     For every sample in random order: ``w += phi(x, y) - phi(x, argmax_y' f(x, y'))``. The weights returned are the
-    average over all steps.
+    average over all steps. Where ``y`` has parts that are UNKNOWN or OneOf several labels, the truth is the best output
+    that agrees with it at the present weights.
 
     Parameters
     ----------
@@ -144,6 +147,8 @@ class Perceptron(LabelEstimator):
         if state is not None:
             scorer = scorer.joined(self.scorer_)
             state = self._carried(state, scorer)
+        data = completed(data, scorer)
+        surrogate = self._surrogate_for(data)
         decomposition = settle_size(self, decomposition, data)
         structure = data.structure if decomposition is None else structure_of_pieces(data.structure)
         penalty = self._regularizer(scorer, data)
@@ -151,7 +156,7 @@ class Perceptron(LabelEstimator):
             executor_for(1) as executor,
             structure.telling(),
             closing(
-                Risk(structure, scorer, self._surrogate(()), data.samples, penalty, executor, decomposition)
+                Risk(structure, scorer, surrogate, data.samples, penalty, executor, decomposition)
             ) as problem,
         ):
             if state is None:
@@ -198,6 +203,9 @@ class Perceptron(LabelEstimator):
 
     def _regularizer(self, scorer: Any, data: Encoded) -> ElasticNet:
         return ElasticNet(np.zeros(scorer.n_params), np.zeros(scorer.n_params))
+
+    def _partial_surrogate(self, classes: tuple[Any, ...]) -> PerceptronLoss:
+        return PartialPerceptronLoss()
 
     def _surrogate(self, classes: tuple[Any, ...]) -> PerceptronLoss:
         return TiedPerceptronLoss() if self.structure.ties == "best" else PerceptronLoss()

@@ -83,10 +83,20 @@ class LossOptions(BaseEstimator):
         than those of margin rescaling are searched (:mod:`palmette.losses.rescaling` tells how, and when exactly).
     temperature : float, default=0.2
         Of the soft hinge, which is above the hinge by at most ``temperature`` times the entropy of the outputs.
+    nonnegative : {"split", "ignore"}, default="split"
+        How the bridge loss ``|P - R|_+`` of partial annotation is kept from negative values: exactly, as
+        ``max(P, R) - R``; or by ignoring the gradient of samples with ``P < R``, to compare.
     """
 
     rescaling: str | Callable[..., Any] = "margin"
     temperature: float = 0.2
+    nonnegative: str = "split"
+
+    def __post_init__(self) -> None:
+        if self.nonnegative not in ("split", "ignore"):
+            raise ValueError(
+                f"LossOptions: nonnegative must be 'split' or 'ignore', got {self.nonnegative!r}"
+            )
 
 
 SETTINGS: dict[str, type[Any]] = {

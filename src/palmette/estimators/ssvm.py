@@ -18,6 +18,7 @@ from palmette.registry import register
 from palmette.solvers.multiclass_dual import FEW_WEIGHTS, suits
 from palmette.surrogates.difference import Difference
 from palmette.surrogates.hinge import Hinge
+from palmette.surrogates.partial import IgnoringBridge, bridge_loss
 from palmette.surrogates.ramp import ramp_loss
 from palmette.surrogates.rescaled import RescaledHinge
 from palmette.surrogates.soft_hinge import SoftHinge
@@ -26,7 +27,8 @@ from palmette.surrogates.ties import TieLoss
 # With few weights the bundle method ends sooner below this tol; with few samples beside it, its results depend on
 # neither their order nor their repetition, and both take no time.
 DUAL_FROM, FEW_SAMPLES = 1e-4, 100
-LOSSES = ("hinge", "soft_hinge", "ramp")
+PARTIAL = ("bridge", "latent", "max")  # that learn from partial annotation
+LOSSES = ("hinge", "soft_hinge", "ramp", *PARTIAL)
 # Relative gap of the objective beyond which held-out scores do not move (experiments/benchmarks/defaults.py). The ramp
 # loss has no gap: its procedure ends by the decrease of a round, and ends too soon at 1e-2.
 USUAL_TOL = {"hinge": 1e-2, "soft_hinge": 1e-3, "ramp": 1e-3}
@@ -51,9 +53,10 @@ class SSVM(LabelEstimator, BlockPenalties):
         L1 penalty, which makes weights exactly 0 (solvers "bundle" and "stochastic"; alone a linear program).
     l2_node, l2_edge, l2_bias : float or str, optional
         L2 of feature, transition and intercept weights; ``l2`` by default.
-    loss : {"hinge", "ramp", "soft_hinge"}, default="hinge"
+    loss : {"hinge", "ramp", "soft_hinge", "bridge", "latent", "max"}, default="hinge"
         The surrogate. "ramp" has ``max_y f(x_i, y)`` in place of ``f(x_i, y_i)``: bounded, for noisy labels, and not
-        convex. "soft_hinge" smooths the maximum by entropy, for L-BFGS and large graphs with cycles.
+        convex. "soft_hinge" smooths the maximum by entropy, for L-BFGS and large graphs with cycles. "bridge", "latent"
+        and "max" learn from outputs with parts that are UNKNOWN or OneOf several labels (guide on partial annotation).
     task_loss : {"auto", "hamming", "zero_one", "ndcg", "map", "precision", "pairwise"} or object of ``palmette.losses``
         What a mistake costs; "auto" is NDCG for ``Ranking``, Hamming loss for the others. A table or a mapping of costs
         ``[true, predicted]`` stands for ``Hamming(costs)``.
@@ -108,6 +111,8 @@ class SSVM(LabelEstimator, BlockPenalties):
         ties = self.structure.ties == "best"
         if self.kernel is not None and self._has_kernel_dual():
             return "kernel"
+        if self.loss in PARTIAL:
+            return "ramp"
         if self.loss != "hinge" or ties:
             return "ramp" if ties else self.loss
         return "hinge" if self._rescaling().is_margin else "rescaled hinge"
@@ -128,8 +133,10 @@ class SSVM(LabelEstimator, BlockPenalties):
         self._check_loss()
         if self.loss == "soft_hinge":
             require(self.structure, SoftHinge.needs, user="loss='soft_hinge'", remedy="Use loss='hinge'.")
-        task_loss = resolve_loss(self.task_loss, self.structure, classes)
         rescaling = self._rescaling()
+        if self.loss in PARTIAL:
+            return self._bridge(classes, partial=False)
+        task_loss = resolve_loss(self.task_loss, self.structure, classes)
         ties = self.structure.ties == "best"
         if not rescaling.is_margin:
             self._check_rescaling(rescaling.name, ties)
@@ -141,6 +148,41 @@ class SSVM(LabelEstimator, BlockPenalties):
         if self.loss == "soft_hinge":
             return SoftHinge(task_loss, settings_of(self, "loss_options").temperature)
         return Difference(Hinge(task_loss), TieLoss()) if ties else Hinge(task_loss)
+
+    def _partial_surrogate(self, classes: tuple[Any, ...]) -> Any:
+        self._check_loss()
+        if self.loss in PARTIAL:
+            return self._bridge(classes, partial=True)
+        raise MissingCapability(
+            f"y has parts that are UNKNOWN or OneOf several labels, and loss={self.loss!r} needs complete outputs: use "
+            "loss='bridge', or CRF"
+        )
+
+    def _bridge(self, classes: tuple[Any, ...], partial: bool) -> Any:
+        """The loss of a partial annotation; of a complete one that leaves one output it is the hinge."""
+        if not self._rescaling().is_margin:
+            raise MissingCapability(
+                f"loss={self.loss!r} adds the task loss to scores: use rescaling='margin', or complete outputs and "
+                "loss='ramp'"
+            )
+        named = self.task_loss
+        if self.loss == "max":
+            if not (isinstance(named, str) and named in ("auto", "zero_one")):
+                raise ValueError(
+                    f"loss='max' has the margin 1 between outputs that agree and others, so that task_loss={named!r} "
+                    "has no meaning: leave it out, or use loss='bridge'"
+                )
+            named = "zero_one"
+        task_loss = resolve_loss(named, self.structure, classes)
+        if not partial and self.structure.determined:
+            return Hinge(task_loss)
+        if partial and task_loss.way not in ("parts", "contradiction"):
+            raise MissingCapability(
+                f"task_loss={named!r} compares with complete outputs, and y has parts that are UNKNOWN: use "
+                "task_loss='zero_one'"
+            )
+        ignores = settings_of(self, "loss_options").nonnegative == "ignore"
+        return IgnoringBridge(task_loss) if ignores else bridge_loss(task_loss)
 
     def _check_rescaling(self, name: str, ties: bool) -> None:
         if self.loss == "soft_hinge":
@@ -163,7 +205,7 @@ class SSVM(LabelEstimator, BlockPenalties):
         if not regularizer.strongly_convex:
             return "linear_program" if problem.convex and is_l1_alone(problem) else "stochastic"
         if not problem.convex:
-            return "cccp"
+            return "cccp" if hasattr(problem.surrogate, "concave_part") else "subgradient"
         if regularizer.has_l1:
             return "bundle"
         if self._suits_the_dual(problem):

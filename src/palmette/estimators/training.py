@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from dataclasses import replace
 from numbers import Real
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 
 from palmette.contracts.structure import Structure
 from palmette.contracts.training import Encoded, WeightOptions
+from palmette.data.annotation import UNKNOWN_CODE
 from palmette.data.batch import Batch, SparseRows
 from palmette.data.labels import LabelCodec
 from palmette.data.outside import refuse_masked
@@ -18,6 +20,7 @@ from palmette.data.samples import Samples
 from palmette.data.sequences import check_same_length, listed
 from palmette.errors import InfeasibleError
 from palmette.estimators.settings import settings_of
+from palmette.executors.shards import ROWS_A_SHARD, cut
 from palmette.features.base import Encoder, check_lengths
 from palmette.features.encoded import EncodedInputs
 
@@ -44,11 +47,38 @@ def encode_training(
 def encode_samples(
     structure: Structure, codec: LabelCodec, batch: Batch, y: Any, sample_weight: Any
 ) -> Samples:
-    """Samples of encoded inputs and completely annotated outputs."""
+    """Samples of encoded inputs and outputs; codes are -1 where annotation leaves more than one."""
     offsets = structure.output_offsets(batch)
-    codes = encode_outputs(codec, y, offsets, structure.layout)
+    annotation = codec.encode_annotation(y, np.diff(offsets), structure.layout)
+    codes = annotation.known
+    partial = bool(np.any(codes == UNKNOWN_CODE))
+    if partial and np.all(annotation.codes == UNKNOWN_CODE):
+        raise ValueError(
+            "y has no known part: every label is UNKNOWN, so that there is nothing to learn from"
+        )
     own = None if offsets is batch.offsets else offsets
-    return Samples(batch, codes, checked_weights(sample_weight, len(batch)), own)
+    weight = checked_weights(sample_weight, len(batch))
+    return Samples(batch, codes, weight, own, annotation if partial else None)
+
+
+def completed(data: Encoded, scorer: Any) -> Encoded:
+    """The data with whole outputs where annotation is partial: those that agree with it and are best at w = 0."""
+    samples, structure = data.samples, data.structure
+    if samples.annotation is None:
+        return data
+    nothing, found = np.zeros(scorer.n_params), []
+    for a, b in cut(samples.batch.offsets, max(1, samples.batch.n_rows // ROWS_A_SHARD)):
+        own = samples.slice(a, b)
+        try:
+            found.append(structure.best_agreeing(scorer.score(nothing, own.batch), own.known).codes)
+        except InfeasibleError as error:
+            if error.sample is None:
+                raise
+            raise ValueError(
+                f"y[{a + error.sample}] contradicts itself or the rules of the structure: no output agrees with this "
+                "annotation. Correct it, or mark the doubtful parts as UNKNOWN"
+            ) from error
+    return replace(data, samples=samples._replace(codes=np.concatenate(found)))
 
 
 def check_magnitudes(batch: Batch, encoder: Encoder) -> None:
@@ -130,7 +160,7 @@ def check_outputs(X: Any, y: Any, structure: Structure) -> None:
 
 
 def encode_outputs(codec: LabelCodec, y: Any, offsets: np.ndarray, layout: str) -> np.ndarray:
-    """Codes of completely annotated outputs; those of sample i are at ``offsets[i]:offsets[i + 1]``."""
+    """Codes of outputs that must be complete; those of sample i are at ``offsets[i]:offsets[i + 1]``."""
     codes = codec.encode_items(y) if layout == "items" else codec.encode_outputs(y, np.diff(offsets))
     refuse_unknown(codes, offsets, layout)
     return codes
@@ -158,15 +188,14 @@ def item_labels(y: Any) -> list[Any]:
 
 
 def refuse_unknown(codes: np.ndarray, offsets: np.ndarray, layout: str) -> None:
-    """Complete annotation only, for now: name the first unknown part."""
+    """Name the first unknown part where outputs must be complete."""
     unknown = np.flatnonzero(codes < 0)
     if len(unknown):
         row = int(unknown[0])
         sample = int(np.searchsorted(offsets, row, side="right")) - 1
         place = f"y[{sample}]" if layout == "items" else f"y[{sample}][{row - offsets[sample]}]"
         raise ValueError(
-            f"{place} is UNKNOWN, and learning from partial annotation is not supported yet: "
-            "label this position or leave the sample out"
+            f"{place} is UNKNOWN, and this needs complete outputs: label this position or leave the sample out"
         )
 
 
@@ -195,11 +224,21 @@ def checked_weights(sample_weight: Any, n_samples: int) -> np.ndarray:
 
 
 def layout_weights(estimator: Any, data: Encoded, intercept: bool | None = None) -> Any:
-    """Which weights exist: the scorer of the structure, for the options of a learner (``intercept`` overrides one)."""
+    """Which weights exist: the scorer of the structure, for the options of a learner (``intercept`` overrides one).
+
+    Where several codes are possible, the weights of all of them exist; parts that are unknown ask for none.
+    """
     encoding = settings_of(estimator, "encoding")
     bias = estimator.fit_intercept if intercept is None else intercept
     options = WeightOptions(encoding.states, encoding.transitions, bias, estimator.edge_features)
-    return data.structure.make_scorer(data, options)
+    if data.samples.annotation is None:
+        return data.structure.make_scorer(data, options)
+    scorer = None
+    for codes in data.samples.annotation.readings():
+        own = replace(data, samples=data.samples._replace(codes=codes))
+        found: Any = data.structure.make_scorer(own, options)
+        scorer = found if scorer is None else found.joined(scorer)
+    return scorer
 
 
 def seed_of(random_state: Any) -> int:

@@ -10,8 +10,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from palmette.contracts.structure import can
+from palmette.data.annotation import UNKNOWN_CODE
 from palmette.data.batch import Batch
-from palmette.data.labels import UNKNOWN_CODE
 from palmette.errors import InfeasibleError, MissingCapability
 from palmette.estimators import CRF
 from palmette.features.encoded import EncodedInputs

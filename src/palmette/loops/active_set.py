@@ -69,7 +69,7 @@ def block_losses(problem: SampledProblem, active: ActiveSet) -> np.ndarray:
         theta = problem.scorer.score(active.w, some.batch)
         out[a:b] = sum(
             np.maximum(active.mass[a:b, m], 0.0)
-            * task_loss.value(problem.structure, theta, some.codes, path[own])
+            * task_loss.value(problem.structure, theta, some.known, path[own])
             for m, path in enumerate(active.path)
         )
     return out

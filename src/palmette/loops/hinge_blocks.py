@@ -37,17 +37,17 @@ class GenericBlocks(SampleBlocks):
         for visit in range(self.inner):
             theta = scorer.score(active.w, one.batch)
             n = int(np.sum(mass != FREE))
-            losses = [task_loss.value(structure, theta, one.codes, path[m])[0] for m in range(n)]
+            losses = [task_loss.value(structure, theta, one.known, path[m])[0] for m in range(n)]
             values = [structure.score(theta, path[m])[0] + losses[m] for m in range(n)]
             if visit == 0:
-                rival, (top,) = task_loss.augmented_best(structure, theta, one.codes)
+                rival, (top,) = task_loss.augmented_best(structure, theta, one.known)
                 active.gap[s] = weight * max(top - float(mass[:n] @ values), 0.0)
                 if top > values[first_best(values)] + TIE * (1.0 + abs(top)):
                     full = n == len(mass)
                     if not full:
                         path[n], mass[n] = rival, 0.0
                         values.append(top)
-                        losses.append(task_loss.value(structure, theta, one.codes, path[n])[0])
+                        losses.append(task_loss.value(structure, theta, one.known, path[n])[0])
             best, worst = first_best(values), first_best([-v for v in values])
             rise = weight * (values[best] - values[worst])
             if best == worst or rise <= weight * TIE * (1.0 + abs(values[best])):

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from palmette.contracts.structure import Best, Structure
+from palmette.data.annotation import Annotation, Known, confusion_costs
 from palmette.losses.weighted_maximum import per_sample, sums_by
 from palmette.registry import register
 
@@ -48,22 +49,30 @@ class Hamming:
 
 @dataclass(frozen=True)
 class PartsLoss:
-    """A loss that is a sum of costs of label parts (here: of positions)."""
+    """A loss that is a sum of costs of label parts (here: of positions).
+
+    Where an annotation leaves several codes possible, the one that makes the answer cheapest is the truth: answers that
+    are possible cost nothing.
+    """
 
     table: np.ndarray  # (n_codes, n_codes): cost of predicting column where row is true
 
     way = "parts"
     compiled_as = "parts"
 
-    def cost(self, theta: Any, true: np.ndarray) -> Any:
+    def cost(self, theta: Any, true: Known) -> Any:
         """The loss as tables added to the potentials."""
-        return theta.position_cost(self.table[true])
+        return theta.position_cost(confusion_costs(self.table, true))
 
-    def value(self, structure: Structure, theta: Any, true: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    def value(self, structure: Structure, theta: Any, true: Known, codes: np.ndarray) -> np.ndarray:
         """Loss of each sample."""
-        return sums_by(self.table[true, codes], structure.output_offsets(theta))
+        if isinstance(true, Annotation):
+            costs = confusion_costs(self.table, true)[np.arange(len(codes)), codes]
+        else:
+            costs = np.where(true >= 0, self.table[true, codes], 0.0)
+        return sums_by(costs, structure.output_offsets(theta))
 
-    def augmented_best(self, structure: Structure, theta: Any, true: np.ndarray) -> Best:
+    def augmented_best(self, structure: Structure, theta: Any, true: Known) -> Best:
         """One maximisation with the cost added."""
         return structure.best(theta, cost=self.cost(theta, true))
 

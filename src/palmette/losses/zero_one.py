@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from palmette.contracts.structure import Best, Structure
+from palmette.data.annotation import Known
 from palmette.errors import InfeasibleError
 from palmette.losses.hamming import PartsLoss
 from palmette.losses.weighted_maximum import per_sample
@@ -42,17 +43,17 @@ class ContradictionLoss:
 
     way = "contradiction"
 
-    def value(self, structure: Structure, theta: Any, true: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    def value(self, structure: Structure, theta: Any, true: Known, codes: np.ndarray) -> np.ndarray:
         """1 for every sample that contradicts the truth somewhere."""
-        return structure.contradicts(theta, np.asarray(true), codes).astype(float)
+        return structure.contradicts(theta, true, codes).astype(float)
 
-    def augmented_best(self, structure: Structure, theta: Any, true: np.ndarray) -> Best:
+    def augmented_best(self, structure: Structure, theta: Any, true: Known) -> Best:
         """The better of what agrees with the truth and 1 + the best output that contradicts it."""
         return self.weighted_best(structure, theta, true, 1.0)
 
-    def weighted_best(self, structure: Structure, theta: Any, true: np.ndarray, weight: Any) -> Best:
+    def weighted_best(self, structure: Structure, theta: Any, true: Known, weight: Any) -> Best:
         """The better of what agrees with the truth and ``weight`` + the best output that contradicts it."""
-        true, weight = np.asarray(true, np.int32), per_sample(weight, theta)
+        weight = per_sample(weight, theta)
         truth, rival = structure.best_agreeing(theta, true), best_rival(structure, theta, true)
         wins = rival.values + weight > truth.values
         codes = choose(wins, rival.codes, truth.codes, structure.output_offsets(theta))
@@ -63,13 +64,13 @@ class ContradictionLoss:
         return np.ones(len(theta))
 
 
-def best_rival(structure: Structure, theta: Any, true: np.ndarray) -> Best:
-    """The best output of each sample that contradicts the truth; the truth at -inf where there is none."""
+def best_rival(structure: Structure, theta: Any, true: Known) -> Best:
+    """The best output of each sample that contradicts the truth; one that agrees, at -inf, where there is none."""
     try:
         return structure.best_contradicting(theta, true)
     except InfeasibleError:
         if len(theta) == 1:
-            return Best(true.copy(), np.array([-np.inf]))
+            return Best(structure.best_agreeing(theta, true).codes, np.array([-np.inf]))
     offsets, middle = structure.output_offsets(theta), len(theta) // 2
     codes, values = zip(
         *(

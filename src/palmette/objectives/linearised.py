@@ -57,7 +57,7 @@ class Linearised:
         lo, hi = self.samples.code_offsets[i : i + 2]
         target, factor = self.targets[lo:hi], self.factor[i : i + 1]
         theta = self.scorer.score(w, one.batch)
-        found = self.surrogate.evaluate(structure, theta, one.codes, one.weight)
+        found = self.surrogate.evaluate(structure, theta, one.truth, one.weight)
         less = factor * (structure.score(theta, target) - structure.score(theta, one.codes))
         counts = structure.count(theta, target, weight=-factor * one.weight, into=found.counts)
         counts = structure.count(theta, one.codes, weight=factor * one.weight, into=counts)

@@ -75,6 +75,10 @@ def _convex(problem: SampledProblem) -> str:
     if is_convex(problem):
         return ""
     direct = "'subgradient', 'pegasos' or 'stochastic'" if not problem.regularizer.has_l1 else "'stochastic'"
+    if problem.smooth:
+        return (
+            f"needs a convex loss, and {name_of(problem)} is not convex: use solver='lbfgs' or 'stochastic'"
+        )
     others = f"'cccp', or {direct}" if problem.regularizer.strongly_convex else "'stochastic'"
     return (
         f"needs a convex loss, and {name_of(problem)} (loss='ramp', or ties='best') is not convex: use "
@@ -85,6 +89,8 @@ def _convex(problem: SampledProblem) -> str:
 def _smooth(problem: SampledProblem) -> str:
     if problem.smooth:
         return ""
+    if not is_convex(problem):
+        return _convex(problem)
     if problem.regularizer.separable and not _whole(problem):
         return f"needs a smooth loss, and {name_of(problem)} is not: use solver={who_serves(problem)}"
     return f"needs a smooth loss, and {name_of(problem)} is not: use CRF, or solver='stochastic' without a group lasso"

@@ -202,7 +202,7 @@ class Risk:
         """One sample: its unweighted value, its weighted gradient in theta's shape, and its inputs."""
         one = self.samples.slice(i, i + 1)
         theta = self.scorer.score(w, one.batch)
-        found = self.surrogate.evaluate(self.structure, theta, one.codes, one.weight)
+        found = self.surrogate.evaluate(self.structure, theta, one.truth, one.weight)
         return float(found.values[0]), found.counts, one.batch
 
 
@@ -219,7 +219,7 @@ def shard_loss(
     value = slack = 0.0
     for block in shard.blocks:
         theta = shard.scorer.score(w, block.batch)
-        found = surrogate.evaluate(structure, theta, block.codes, block.weight)
+        found = surrogate.evaluate(structure, theta, block.truth, block.weight)
         shard.scorer.pull_back(found.counts, block.batch, gradient)
         value += float(found.values @ block.weight)
         slack += float(np.sum(found.slack * block.weight))
@@ -231,7 +231,7 @@ def shard_tangent(shard: Shard, state: State, structure: Structure, surrogate: A
     value, slope, found = 0.0, np.zeros(len(w)), []
     for block in shard.blocks:
         theta = shard.scorer.score(w, block.batch)
-        found.append(surrogate.rivals(structure, theta, block.codes))
+        found.append(surrogate.rivals(structure, theta, block.truth))
         own = found[-1].evaluation(structure, theta, block.codes, block.weight)
         shard.scorer.pull_back(own.counts, block.batch, slope)
         value += float(own.values @ block.weight)

@@ -20,9 +20,13 @@ from palmette.solvers.bundle import Bundle
 from palmette.solvers.driver import DOUBTFUL, ESTIMATE, Driven, Recorder, conclude, outcome
 from palmette.solvers.maxima import INEXACT, silent_inexact
 from palmette.solvers.multiclass_dual import NEEDS, MulticlassDual, suits
+from palmette.solvers.perceptron import AveragedPerceptron
 from palmette.solvers.registry import make_solver
+from palmette.surrogates.partial import PartialPerceptronLoss
 
-STARTS = ("auto", "convex", "structure", "zero")
+STARTS = ("auto", "convex", "perceptron", "structure", "zero")
+PRECISIONS = ("auto", "gain", "geometric", "fixed")
+FEW_EPOCHS = 5  # of the perceptron that finds a start
 ROUGHLY = 0.03  # relative gap to which the convex problem of the start is solved
 GAIN = 0.3  # a round ends when it has gained this share of what its convex problem may still gain
 UNSOLVED = "inner solver"  # a round gained little, and its convex problem had more to give
@@ -117,8 +121,8 @@ class CCCP(Driven):
     In round t the concave part is replaced by its tangent at ``w_t``, which is above it:
     ``-B(w) <= -B(w_t) - <v_t, w - w_t>`` with a subgradient ``v_t``. The convex problem that is left,
     ``A(w) - <v_t, w> + penalty``, is solved from ``w_t`` on, so the objective J never increases. Rounds differ in
-    ``v_t`` only: with the bundle method all cuts of A serve in all later rounds, so a round ends already when it has
-    gained 0.3 of what its problem may still gain, or at the relative gap ``tol``.
+    ``v_t`` only: with the bundle method all cuts of A serve in all later rounds (bounds recycling), so early rounds
+    need not be solved exactly (adaptive precision). Both can be switched off.
 
     Parameters
     ----------
@@ -132,13 +136,19 @@ class CCCP(Driven):
         (:class:`~palmette.solvers.MulticlassDual`, whose variables are kept from round to round likewise); "auto" is
         the dual where it serves and features are scaled. Every other solver of the convex part will do ("frank_wolfe",
         "n_slack", "smo", "pegasos", ...): those of the dual keep their variables, others go on from the weights.
-    start : {"auto", "convex", "structure", "zero"}
-        Where a run without ``w0`` starts: the minimiser of ``A + penalty``, roughly; weights provided by the structure
-        (``first_weights``: ``Ranking``, whose convex solution is 0), best scaled; or zero. "auto" is "structure" where
-        there is one, else "convex".
+    start : {"auto", "convex", "perceptron", "structure", "zero"} or ndarray of shape (n_params,)
+        Where a run without ``w0`` starts: the minimiser of ``A + penalty``, roughly; weights of a few epochs of the
+        perceptron that learns from the same annotation, best scaled; weights provided by the structure
+        (``first_weights``: ``Ranking``, whose convex solution is 0), best scaled; zero; or the given weights. "auto" is
+        "perceptron" for partial annotation, else "structure" where there is one, else "convex".
     recycle : bool
-        Whether cuts (or dual variables) of earlier rounds are kept. False is the procedure as it is usually written:
-        every round is solved to ``tol``, by itself.
+        Whether cuts (or dual variables) of earlier rounds are kept.
+    precision : {"auto", "gain", "geometric", "fixed"}
+        When a round ends before its problem is solved to the relative gap ``tol``: when it has gained 0.3 of what its
+        problem may still gain; at the relative gap ``max(first_gap * shrink^t, tol)`` of round t (Algorithm 1.1 of Lou
+        and others); or never. "auto" is "gain" where cuts are kept, else "fixed", the procedure as usually written.
+    first_gap, shrink : float
+        Of ``precision="geometric"``.
     max_cuts : int
         Of the bundle method.
     inner_iter : int
@@ -153,6 +163,9 @@ class CCCP(Driven):
     inner: Any = "auto"
     start: str = "auto"
     recycle: bool = True
+    precision: str = "auto"
+    first_gap: float = 0.1
+    shrink: float = 0.5
     max_cuts: int = 150
     inner_iter: int = 1000
     random_state: int = 0
@@ -164,8 +177,14 @@ class CCCP(Driven):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.start not in STARTS:
-            raise ValueError(f"CCCP: start must be one of {', '.join(STARTS)}, got {self.start!r}")
+        for name, choices in (("start", STARTS), ("precision", PRECISIONS)):
+            given = getattr(self, name)
+            if not (name == "start" and isinstance(given, np.ndarray)) and given not in choices:
+                raise ValueError(f"CCCP: {name} must be one of {', '.join(choices)}, got {given!r}")
+        if not (0.0 < self.shrink < 1.0 and self.first_gap > 0.0):
+            raise ValueError(
+                f"CCCP: first_gap > 0 and 0 < shrink < 1 must hold, got {self.first_gap!r}, {self.shrink!r}"
+            )
 
     def solve(self, problem: Any, w0: np.ndarray | None = None, state: np.ndarray | None = None) -> Result:
         """Minimise from ``w0``, or from ``start``; ``state``, the weights of an earlier result, is another ``w0``."""
@@ -174,7 +193,7 @@ class CCCP(Driven):
             check_needs(problem, self.name, ("l2",))
         convex = problem.with_surrogate(problem.surrogate.convex_part)
         concave = problem.with_surrogate(problem.surrogate.concave_part)
-        rounds = _Rounds(convex, concave, self._inner(convex), Recorder(self.callbacks), short=self.recycle)
+        rounds = _Rounds(convex, concave, self._inner(convex), Recorder(self.callbacks), self._enough)
         n_rounds, least = 0, 0.0
         try:
             rounds.begin(*self._first(problem, w0 if state is None else state))
@@ -201,6 +220,14 @@ class CCCP(Driven):
         ends = tuple(rounds.ends)
         return conclude(self, problem, rounds.w, rounds.recorder, reason, rounds.w, ends, n_rounds)
 
+    def _enough(self, n_rounds: int, first: float, step: Step) -> bool:
+        """Whether a round that began at the value ``first`` may end."""
+        precision = self.precision if self.precision != "auto" else "gain" if self.recycle else "fixed"
+        if precision == "gain":
+            return first - step.primal >= GAIN * (step.primal - step.lower)
+        gap = max(self.first_gap * self.shrink**n_rounds, self.tol)
+        return precision == "geometric" and step.gap <= gap * abs(step.primal)
+
     def remedy(self, problem: Any, reason: str) -> str:
         """What helps a run that did not converge."""
         if reason == UNSOLVED:
@@ -225,10 +252,21 @@ class CCCP(Driven):
 
     def _first(self, problem: Any, w0: np.ndarray | None) -> tuple[np.ndarray, bool]:
         """Where to start, and whether the convex problem is solved from there before the first tangent."""
+        w0 = self.start if w0 is None and isinstance(self.start, np.ndarray) else w0
         if w0 is not None:
             return first_point(problem, w0), False
         known = problem.structure.can("first_weights")
-        start = ("structure" if known else "convex") if self.start == "auto" else self.start
+        start = self.start
+        if start == "auto":
+            partial = problem.samples.annotation is not None
+            start = "perceptron" if partial else "structure" if known else "convex"
+        if start == "perceptron":
+            # The convex part compares with one output among those that agree, which may be far from the truth.
+            first = AveragedPerceptron(FEW_EPOCHS, random_state=self.random_state)
+            with silent_inexact():
+                return best_scale(
+                    problem, first.solve(problem.with_surrogate(PartialPerceptronLoss())).w
+                ), False
         if start != "structure":
             return np.zeros(problem.n_params), start == "convex"
         if not known:
@@ -253,9 +291,10 @@ class _Rounds:
         Places in the history where a tangent was taken.
     """
 
-    def __init__(self, convex: Any, concave: Any, inner: Inner, recorder: Recorder, short: bool) -> None:
+    def __init__(self, convex: Any, concave: Any, inner: Inner, recorder: Recorder, enough: Any) -> None:
         self.convex, self.concave, self.inner, self.recorder = convex, concave, inner, recorder
-        self.short = short  # whether a round may end before its problem is solved
+        self.enough = enough  # whether a round may end before its problem is solved
+        self.n_rounds = 0
         self.n_iter, self.n_oracle = 0, 0.0
         self.stopped = False
         self.ends: list[int] = []
@@ -281,12 +320,13 @@ class _Rounds:
         def enough(step: Step) -> bool:
             if not first:
                 first.append(step.primal)
-            return self.short and first[0] - step.primal >= GAIN * (step.primal - step.lower)
+            return self.enough(self.n_rounds, first[0], step)
 
         # Up to a constant the convex problem lies above J and touches it at the current weights, so J falls by at least
         # what the problem gains. There is no bound on J: the run ends where a round gains little.
         before = self.w, self.value, self.tangent, self._convex_value
         self._minimise(enough)
+        self.n_rounds += 1
         self._tangent()
         if self.value > before[1]:  # by rounding, or since maxima are approximate, so that tangents are none
             self.w, self.value, self.tangent, self._convex_value = before

@@ -13,9 +13,9 @@ from palmette.contracts.problem import Problem, SampledProblem
 from palmette.contracts.solver import Progress, RunState, Step
 from palmette.errors import MissingCapability
 from palmette.loops import find
-from palmette.objectives.certificate import CutPool
+from palmette.objectives.certificate import CutPool, NoBound
 from palmette.objectives.elastic_dual import best_share
-from palmette.objectives.problem import first_point, name_of
+from palmette.objectives.problem import first_point, is_convex, name_of
 from palmette.registry import register
 from palmette.regularizers.elastic import ElasticNet
 from palmette.solvers.driver import Driven, same_problem
@@ -75,7 +75,8 @@ class LBFGS(Driven):
     Real-valued columns are scaled (:mod:`palmette.solvers.scaling`), which changes the iterates, not the objective.
 
     A run stops when the proven gap is at most ``tol`` times the objective (``reason="gap"``; the bound of the gradient
-    is computed at every iteration, that of the cuts at every tenth). Weights without a penalty leave no bound; then it
+    is computed at every iteration, that of the cuts at every tenth). Weights without a penalty leave no bound, nor does
+    a loss that is not convex (of partial annotation), of which a stationary point is found; then it
     stops, by an estimate, when the objective fell by at most a tenth of that share over ten iterations (``"relative
     decrease over 10 iterations"``). When no step decreases the objective any more, full steps
     follow for as long as they make the gradient shorter; it stops with ``"machine precision"`` if no more than rounding
@@ -110,7 +111,7 @@ class LBFGS(Driven):
     precondition: float | str | None = "auto"
 
     name: ClassVar[str] = "lbfgs"
-    needs: ClassVar = ("convex", "separable", "whole", "smooth")
+    needs: ClassVar = ("separable", "whole", "smooth")
     rounding: ClassVar[float] = _ROUNDING
 
     def __post_init__(self) -> None:
@@ -181,7 +182,7 @@ class LBFGS(Driven):
         if not np.isfinite(place.primal):
             raise ValueError(f"lbfgs cannot start: the objective is {place.primal} at the first point")
         curvature = InverseHessian(problem.n_params, self._memory(problem))
-        run = LBFGSState(place=place, curvature=curvature, pool=CutPool(problem.regularizer))
+        run = LBFGSState(place=place, curvature=curvature, pool=_pool(problem))
         run.pool.add(place.loss, place.gradient, place.w)
         run.warm, run.noise = bool(np.any(place.w)), _NOISE * abs(place.primal)
         return run
@@ -220,7 +221,7 @@ class LBFGS(Driven):
         fall = (history[-WINDOW].primal - primal) / abs(primal) if primal else 0.0
         if fall > SLOWLY * self.tol:
             return ""
-        if len(problem.regularizer.unpenalised):
+        if len(problem.regularizer.unpenalised) or not is_convex(problem):
             return SLOW
         if problem.n_params <= FEW_WEIGHTS:  # cheap, and it tells the pool which cuts are of use
             run.pool.lower_bound()
@@ -267,6 +268,10 @@ class LBFGS(Driven):
                 run.curvature.clear()
                 direction = -run.curvature.times(steepest)
         return _polish(problem, run, direction)
+
+
+def _pool(problem: Problem) -> CutPool:
+    return CutPool(problem.regularizer) if is_convex(problem) else NoBound(problem.regularizer)
 
 
 def _prove(problem: Problem, run: LBFGSState) -> None:

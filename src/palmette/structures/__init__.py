@@ -20,7 +20,7 @@ _HOME = {
     "palmette.structures.graph.inputs": ("GraphInput", "chain_graph", "grid_graph", "tree_graph"),
     "palmette.structures.graph.tables": ("GraphTables",),
     "palmette.structures.positions.tables": ("ChainTables", "Restriction"),
-    "palmette.structures.ranking.codec": ("RankingCodec", "by_query"),
+    "palmette.structures.ranking.codec": ("RankingCodec", "by_query", "top_k"),
     "palmette.structures.ranking.losses": ("NDCG", "MeanAveragePrecision", "Pairwise", "PrecisionAt"),
     "palmette.structures.ranking.ranking": ("Ranking",),
     "palmette.structures.ranking.tables": ("RankingCost", "RankingRestriction", "RankingTables"),
@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from palmette.structures.positions.tables import Restriction as Restriction
     from palmette.structures.ranking.codec import RankingCodec as RankingCodec
     from palmette.structures.ranking.codec import by_query as by_query
+    from palmette.structures.ranking.codec import top_k as top_k
     from palmette.structures.ranking.losses import NDCG as NDCG
     from palmette.structures.ranking.losses import MeanAveragePrecision as MeanAveragePrecision
     from palmette.structures.ranking.losses import Pairwise as Pairwise

@@ -9,6 +9,14 @@ from palmette.surrogates.base import Surrogate
 from palmette.surrogates.difference import Difference
 from palmette.surrogates.hinge import Hinge
 from palmette.surrogates.log import LogLoss
+from palmette.surrogates.partial import (
+    AgreeingMaximum,
+    AnnotatedHinge,
+    IgnoringBridge,
+    MarginalLogLoss,
+    PartialPerceptronLoss,
+    bridge_loss,
+)
 from palmette.surrogates.perceptron import PerceptronLoss
 from palmette.surrogates.ramp import ramp_loss
 from palmette.surrogates.rescaled import RescaledHinge, RescaledPerceptron
@@ -16,6 +24,7 @@ from palmette.surrogates.soft_hinge import SoftHinge
 from palmette.surrogates.ties import TiedPerceptronLoss, TieLoss
 
 __all__ = [
-    "Difference", "Hinge", "LogLoss", "PerceptronLoss", "RescaledHinge", "RescaledPerceptron", "SoftHinge",
-    "Surrogate", "TieLoss", "TiedPerceptronLoss", "ramp_loss",
+    "AgreeingMaximum", "AnnotatedHinge", "Difference", "Hinge", "IgnoringBridge", "LogLoss", "MarginalLogLoss",
+    "PartialPerceptronLoss", "PerceptronLoss", "RescaledHinge", "RescaledPerceptron", "SoftHinge", "Surrogate",
+    "TieLoss", "TiedPerceptronLoss", "bridge_loss", "ramp_loss",
 ]  # fmt: skip

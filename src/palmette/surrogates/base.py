@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import fields, replace
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -55,3 +57,19 @@ class Surrogate(Protocol):
 
     def evaluate(self, structure: Structure, theta: Any, true: Any, weight: np.ndarray) -> Evaluation:
         """Values and gradient at ``theta`` for the true outputs ``true``."""
+
+
+def by_scores(function: Callable[..., np.ndarray], *tables: Any) -> Any:
+    """A function of the arrays of scores of tables, one after the other."""
+    changed: dict[str, Any] = {}
+    for name in (own.name for own in fields(tables[0])):
+        values = [getattr(each, name) for each in tables]
+        if _holds_scores(values[0]):
+            changed[name] = function(*values)
+        elif isinstance(values[0], tuple) and any(map(_holds_scores, values[0])):
+            changed[name] = tuple(map(function, *values))
+    return replace(tables[0], **changed)
+
+
+def _holds_scores(value: Any) -> bool:
+    return isinstance(value, np.ndarray) and np.issubdtype(value.dtype, np.floating)

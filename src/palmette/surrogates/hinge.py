@@ -29,10 +29,14 @@ class Hinge:
 
     def evaluate(self, structure: Structure, theta: Any, true: Any, weight: np.ndarray) -> Evaluation:
         """Values and a subgradient of every sample."""
+        return self._evaluate(structure, theta, true, true, weight)
+
+    def _evaluate(self, structure: Structure, theta: Any, known: Any, true: Any, weight: Any) -> Evaluation:
+        """``max_y [f(y) + D(known, y)] - f(true)``."""
         if self.task_loss.way != "parts" or structure.exact:
-            rival, value = self.task_loss.augmented_best(structure, theta, true)
+            rival, value = self.task_loss.augmented_best(structure, theta, known)
             return difference(structure, theta, true, rival, value, weight)
-        cost = self.task_loss.cost(theta, true)  # type: ignore[attr-defined]
+        cost = self.task_loss.cost(theta, known)  # type: ignore[attr-defined]
         if not structure.relaxes(theta):
             rival, value, bound = structure.bounded_best(theta, cost=cost)
             found = difference(structure, theta, true, rival, value, weight)

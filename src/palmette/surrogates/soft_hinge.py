@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
@@ -12,7 +11,7 @@ import numpy as np
 from palmette.contracts.structure import Structure
 from palmette.errors import InfeasibleError, MissingCapability
 from palmette.losses.base import BoundLoss
-from palmette.surrogates.base import Evaluation
+from palmette.surrogates.base import Evaluation, by_scores
 
 EPSILON = 1e-16  # probability that a sample without other outputs leaves to them
 
@@ -90,26 +89,10 @@ class SoftHinge:
             less = less - (share - np.exp(rest - total))
         counts = structure.expectation(cold, within=agrees, weight=weight * less).counts
         more = structure.expectation(cold, within=others, weight=weight * share).counts
-        counts = structure.count(theta, true, weight=-weight, into=_by_scores(np.add, counts, more))
+        counts = structure.count(theta, true, weight=-weight, into=by_scores(np.add, counts, more))
         return Evaluation(t * total - structure.score(theta, true), counts)
 
 
 def divided(tables: Any, t: float) -> Any:
     """Tables with all numbers divided by t, whatever parts a structure has; whole numbers are places, not scores."""
-    return _by_scores(lambda scores: scores / t, tables)
-
-
-def _by_scores(function: Callable[..., np.ndarray], *tables: Any) -> Any:
-    """A function of the arrays of scores of tables, one after the other."""
-    changed: dict[str, Any] = {}
-    for name in (own.name for own in fields(tables[0])):
-        values = [getattr(each, name) for each in tables]
-        if _holds_scores(values[0]):
-            changed[name] = function(*values)
-        elif isinstance(values[0], tuple) and any(map(_holds_scores, values[0])):
-            changed[name] = tuple(map(function, *values))
-    return replace(tables[0], **changed)
-
-
-def _holds_scores(value: Any) -> bool:
-    return isinstance(value, np.ndarray) and np.issubdtype(value.dtype, np.floating)
+    return by_scores(lambda scores: scores / t, tables)

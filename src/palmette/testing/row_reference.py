@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from palmette.data.annotation import Annotation
 from palmette.testing.reference import Reference
 
 
@@ -23,9 +24,9 @@ class RowReference(Reference):
         length = int(theta.offsets[s + 1] - theta.offsets[s])
         return list(product(range(theta.node.shape[1]), repeat=length))
 
-    def pack(self, theta: Any, outputs: Sequence[tuple[int, ...]]) -> np.ndarray:
-        """All codes one after the other."""
-        return np.array([code for y in outputs for code in y], np.int32)
+    def pack(self, theta: Any, outputs: Sequence[tuple[Any, ...]]) -> Any:
+        """All codes one after the other; sets of codes make an annotation."""
+        return packed_codes([code for y in outputs for code in y], theta)
 
     def unpack(self, theta: Any, codes: np.ndarray) -> list[tuple[int, ...]]:
         """Cut the codes into samples."""
@@ -36,16 +37,18 @@ class RowReference(Reference):
         bounds = theta.offsets.tolist()
         return [tuple(codes[lo:hi].tolist()) for lo, hi in zip(bounds, bounds[1:])]
 
-    def draw_annotations(self, rng: np.random.Generator, theta: Any) -> Iterator[list[tuple[int, ...]]]:
-        """A full annotation and one with open rows (-1)."""
+    def draw_annotations(self, rng: np.random.Generator, theta: Any) -> Iterator[list[tuple[Any, ...]]]:
+        """A full annotation, one with open rows (-1), and one with rows that have one of several codes."""
         n_rows, n_labels = theta.node.shape
         full: Any = rng.integers(0, n_labels, n_rows)
         yield self.unpack(theta, full)
-        yield self.unpack(theta, np.where(rng.random(n_rows) < 0.5, full, -1))
+        partial = np.where(rng.random(n_rows) < 0.5, full, -1)
+        yield self.unpack(theta, partial)
+        yield [with_sets(rng, y, n_labels) for y in self.unpack(theta, partial)]
 
-    def contradicts(self, y: tuple[int, ...], annotation: Sequence[int]) -> bool:
+    def contradicts(self, y: tuple[int, ...], annotation: Sequence[Any]) -> bool:
         """Whether a known row differs."""
-        return any(known not in (-1, label) for label, known in zip(y, annotation))
+        return any(not allows(known, label) for label, known in zip(y, annotation))
 
     def draw_risks(self, rng: np.random.Generator, theta: Any) -> Iterator[tuple[dict[str, Any], Any]]:
         """Hamming loss (the default) and a random table of costs."""
@@ -58,6 +61,32 @@ class RowReference(Reference):
         outputs = [self.outputs(theta, s) for s in range(len(theta))]
         finite = [[y for y in ys if self.score(theta, s, y) > -math.inf] for s, ys in enumerate(outputs)]
         return self.pack(theta, [ys[rng.integers(len(ys))] for ys in finite])
+
+
+def with_sets(rng: np.random.Generator, annotation: Sequence[int], n_codes: int) -> tuple[Any, ...]:
+    """An annotation in which some known codes are one of several, as frozen sets."""
+    return tuple(
+        frozenset({code, int(rng.integers(n_codes))}) if code >= 0 and rng.random() < 0.6 else code
+        for code in annotation
+    )
+
+
+def allows(known: Any, code: int) -> bool:
+    """Whether an annotated part, a code, -1 or a set of codes, may have this code."""
+    return code in known if isinstance(known, frozenset) else known in (-1, code)
+
+
+def packed_codes(codes: Sequence[Any], theta: Any) -> np.ndarray | Annotation:
+    """Codes as an array; with sets among them as an annotation."""
+    sets = list(dict.fromkeys(code for code in codes if isinstance(code, frozenset)))
+    if not sets:
+        return np.array(codes, np.int32)
+    n_codes = theta.n_codes
+    table = np.zeros((len(sets), n_codes), bool)
+    for k, own in enumerate(sets):
+        table[k, list(own)] = True
+    plain = [n_codes + sets.index(code) if isinstance(code, frozenset) else code for code in codes]
+    return Annotation(np.array(plain, np.int32), table)
 
 
 def rows_of(theta: Any, samples: Sequence[int]) -> np.ndarray:

@@ -13,7 +13,7 @@ from palmette.structures.segments.semi_markov import SemiMarkov
 from palmette.structures.segments.tables import SegmentRestriction, SegmentTables
 from palmette.testing.chain_instances import EXACT
 from palmette.testing.reference import Cost, Instance, Limit, register_reference
-from palmette.testing.row_reference import rows_of
+from palmette.testing.row_reference import rows_of, with_sets
 from palmette.testing.segment_instances import KINDS, draw_segments
 from palmette.testing.table_reference import TableReference
 
@@ -145,10 +145,12 @@ class SegmentReference(TableReference):
         return outputs[rng.integers(len(outputs))]
 
     def draw_annotations(self, rng: np.random.Generator, theta: SegmentTables) -> Iterator[list[Output]]:
-        """A full annotation and one with open positions (-1)."""
+        """A full annotation, one with open positions (-1), and one with positions that have one of several codes."""
         full = self.pack(theta, [self._draw(rng, theta, s) for s in range(len(theta))])
         yield self.unpack(theta, full)
-        yield self.unpack(theta, np.where(rng.random(len(full)) < 0.5, full, -1))
+        partial = np.where(rng.random(len(full)) < 0.5, full, -1)
+        yield self.unpack(theta, partial)
+        yield [with_sets(rng, y, theta.n_codes) for y in self.unpack(theta, partial)]
 
 
 def _segmentations(n: int, longest: Sequence[int]) -> Iterator[Output]:

@@ -6,17 +6,18 @@ from typing import Any
 
 import numpy as np
 
+from palmette.data.annotation import Known, possible_codes
 from palmette.structures.positions.tables import ChainTables
 
 
-def with_contradiction(theta: ChainTables, codes: np.ndarray) -> ChainTables:
+def with_contradiction(theta: ChainTables, codes: Known) -> ChainTables:
     """Chains that must contradict ``codes``: every label doubled by a flag "has contradicted already".
 
     State ``2 * label + flag`` keeps the order of labels, and an output has exactly one state path, so every answer
     (best, k best, sums, samples) carries over.
     """
     rows, labels = theta.node.shape
-    contra = (codes[:, None] >= 0) & (codes[:, None] != np.arange(labels))
+    contra = ~possible_codes(codes, labels)
     node = np.stack([theta.node, theta.node], axis=2)
     node[contra, 0] = -np.inf
     starts, ends = theta.offsets[:-1], theta.offsets[1:] - 1

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from palmette.data.annotation import Known
 from palmette.structures.graph.part_tables import entries
 from palmette.structures.graph.tables import GraphTables, combined
 from palmette.structures.positions.checks import _codes, _weights
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from palmette.structures.graph.graph import Graph
 
 
-def contradicted(within: Restriction | None) -> np.ndarray | None:
+def contradicted(within: Restriction | None) -> Known | None:
     """The annotation that outputs must contradict, if any."""
     return None if within is None else within.contradicts
 

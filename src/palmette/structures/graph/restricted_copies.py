@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from palmette.data.annotation import Known, possible_codes
 from palmette.data.ragged import gather
 from palmette.structures.graph.tables import GraphTables
 
@@ -24,22 +25,22 @@ class Copies(NamedTuple):
     sample: np.ndarray  # int64 (n_copies,)
 
 
-def first_contradictions(tables: GraphTables, codes: np.ndarray) -> Copies:
+def first_contradictions(tables: GraphTables, codes: Known) -> Copies:
     """The labelings that contradict ``codes`` (-1: unknown), parted by the first row where they do.
 
     A copy agrees with ``codes`` in the known rows before its own and differs there, so that every contradicting
     labeling belongs to exactly one copy.
     """
-    row = np.flatnonzero(codes >= 0)
+    agrees = possible_codes(codes, tables.n_labels)
+    row = np.flatnonzero(~agrees.all(axis=1))
     sample = np.searchsorted(tables.offsets, row, side="right") - 1
     copies = tables.take(sample)
     place = row - tables.offsets[sample]
     rows, _ = gather(tables.offsets, sample)
-    known = codes[rows]
     own = np.repeat(place, np.diff(copies.offsets))
     here = np.arange(len(rows)) - np.repeat(copies.offsets[:-1], np.diff(copies.offsets))
-    same = np.arange(tables.n_labels) == known[:, None]
-    forbidden = np.where((here < own)[:, None], ~same & (known >= 0)[:, None], same & (here == own)[:, None])
+    same = agrees[rows]
+    forbidden = np.where((here < own)[:, None], ~same, same & (here == own)[:, None])
     return Copies(replace(copies, node=np.where(forbidden, -np.inf, copies.node)), sample)
 
 
@@ -57,10 +58,10 @@ def per_sample(values: np.ndarray, sample: np.ndarray, n_samples: int) -> tuple[
 
 
 def best_contradicting(
-    tables: GraphTables, codes: np.ndarray, best: Callable[[GraphTables], Any], max_node: np.ndarray
+    tables: GraphTables, codes: Known, best: Callable[[GraphTables], Any], max_node: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Best labelings that contradict ``codes``, from the max-marginals of the nodes; -inf where there are none."""
-    contra = (codes[:, None] >= 0) & (codes[:, None] != np.arange(tables.n_labels))
+    contra = ~possible_codes(codes, tables.n_labels)
     promise = np.where(contra, max_node, -np.inf).max(axis=1)
     most = np.maximum.reduceat(promise, tables.offsets[:-1]) if len(tables) else np.empty(0)
     floor = most - 1e-9 * (1.0 + np.abs(np.where(np.isfinite(most), most, 0.0)))
@@ -75,7 +76,7 @@ def best_contradicting(
     copies = tables.take(sample)
     at = copies.offsets[:-1] + row - tables.offsets[sample]
     node = copies.node.copy()
-    node[at, codes[row]] = -np.inf
+    node[at] = np.where(contra[row], node[at], -np.inf)
     found = best(replace(copies, node=node))
     for k, s in enumerate(sample.tolist()):
         own = found.codes[copies.offsets[k] : copies.offsets[k + 1]]

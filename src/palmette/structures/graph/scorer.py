@@ -84,9 +84,10 @@ class GraphScorer:
         plain = {"transitions": "all", "intercept": False, "has_edges": False}
         nodes = LinearScorer.for_data(batch, codes, n_labels, states=states, **plain)  # type: ignore[arg-type]
         ends = layout.edge_rows
-        pair = codes[ends[:, 0]].astype(np.int64) * n_labels + codes[ends[:, 1]]
+        known = np.all(codes[ends] >= 0, axis=1)
+        pair = np.where(known, codes[ends[:, 0]].astype(np.int64) * n_labels + codes[ends[:, 1]], 0)
         canon = canonical(n_labels, symmetric)
-        found = layout.edge_type * n_labels**2 + canon[layout.edge_type, pair]
+        found = (layout.edge_type * n_labels**2 + canon[layout.edge_type, pair])[known]
         pairs = np.empty(0, np.int64)
         if edge_bias:
             if transitions == "all":
@@ -99,7 +100,7 @@ class GraphScorer:
         if batch.edge_rows is not None:
             code = pair_code(n_labels, symmetric)
             rows = Batch(batch.edge_rows, layout.edge_offsets)
-            own = code[layout.edge_type, pair].astype(np.int32)
+            own = np.where(known, code[layout.edge_type, pair], -1).astype(np.int32)
             edge_weights = LinearScorer.for_data(
                 rows,
                 own,

@@ -8,6 +8,7 @@ import numpy as np
 
 from palmette.contracts.structure import Best, Structure
 from palmette.contracts.training import Encoded, WeightOptions
+from palmette.data.annotation import Annotation, Known
 from palmette.structures.positions.linear_scorer import LinearScorer
 from palmette.structures.positions.tables import ChainTables, Restriction
 
@@ -33,21 +34,21 @@ class LabelledPositions(Structure):
             transitions=options.label_pairs, intercept=options.intercept_of(named), has_edges=self.has_edges, **own,
         )  # fmt: skip
 
-    def agreeing(self, theta: ChainTables, codes: np.ndarray) -> Restriction:
+    def agreeing(self, theta: ChainTables, codes: Known) -> Restriction:
         """The restriction to outputs with these codes; -1 where any label will do."""
         return Restriction.fixed(codes, theta.n_labels)
 
-    def contradicting(self, theta: ChainTables, codes: np.ndarray) -> Restriction:
+    def contradicting(self, theta: ChainTables, codes: Known) -> Restriction:
         """The restriction to outputs that differ from these codes somewhere; -1 cannot be contradicted."""
         return Restriction(contradicts=codes)
 
-    def contradicts(self, theta: ChainTables, annotation: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    def contradicts(self, theta: ChainTables, annotation: Known, codes: np.ndarray) -> np.ndarray:
         """Whether outputs differ from an annotation where it is known, bool (n_samples,)."""
         return differ(annotation, codes, theta.offsets)
 
-    def best_agreeing(self, theta: ChainTables, codes: np.ndarray) -> Best:
+    def best_agreeing(self, theta: ChainTables, codes: Known) -> Best:
         """Highest-scoring output that agrees with an annotation; a complete one is the only such output."""
-        if np.any(np.asarray(codes) < 0):
+        if isinstance(codes, Annotation) or np.any(np.asarray(codes) < 0):
             return super().best_agreeing(theta, codes)
         return Best(np.asarray(codes, np.int32), self.score(theta, codes))
 
@@ -62,11 +63,14 @@ class LabelledPositions(Structure):
         return given - self.log_partition(theta, cost=cost, within=within)
 
 
-def differ(annotation: np.ndarray, codes: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+def differ(annotation: Known, codes: np.ndarray, offsets: np.ndarray) -> np.ndarray:
     """Whether each sample's codes differ from an annotation where it is known (not -1).
 
     >>> differ(np.array([1, -1, 0]), np.array([1, 1, 1]), np.array([0, 2, 3]))
     array([False,  True])
     """
-    wrong = (annotation >= 0) & (annotation != codes)
+    if isinstance(annotation, Annotation):
+        wrong = ~annotation.possible()[np.arange(len(codes)), codes]
+    else:
+        wrong = (annotation >= 0) & (annotation != codes)
     return np.logical_or.reduceat(wrong, offsets[:-1]) if len(offsets) > 1 else np.empty(0, bool)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from palmette.contracts.structure import Allowed
+from palmette.data.annotation import Annotation, Known, possible_codes
 from palmette.data.ragged import gather, offsets_from_lengths
 from palmette.memory import check_size
 
@@ -218,7 +219,7 @@ class Restriction(Allowed):
         Allowed labels at each position (a fixed label is a row with one true entry).
     edge : ndarray of bool, shape (1 or n_edges, n_labels, n_labels), optional
         Allowed label pairs, for all edges alike or for each.
-    contradicts : ndarray of int, shape (n_rows,), optional
+    contradicts : ndarray of int, shape (n_rows,), or Annotation, optional
         A partial annotation (-1 where unknown) that the output must contradict at least once.
     triple : ndarray of bool, shape (1 or n_triples, n_labels, n_labels, n_labels), optional
         Allowed labels of three neighbours; chains of any order obey it.
@@ -233,21 +234,18 @@ class Restriction(Allowed):
 
     node: np.ndarray | None = None
     edge: np.ndarray | None = None
-    contradicts: np.ndarray | None = None
+    contradicts: Any = None  # Known
     triple: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         for name in ("node", "edge", "contradicts", "triple"):
-            if getattr(self, name) is not None:
+            if getattr(self, name) is not None and not isinstance(getattr(self, name), Annotation):
                 object.__setattr__(self, name, np.asarray(getattr(self, name)))
 
     @classmethod
-    def fixed(cls, codes: np.ndarray, n_labels: int) -> Restriction:
+    def fixed(cls, codes: Known, n_labels: int) -> Restriction:
         """Agree with a partial annotation: codes, -1 where any label will do."""
-        codes = np.asarray(codes)
-        node = np.arange(n_labels) == codes[:, None]
-        node[codes < 0] = True
-        return cls(node=node)
+        return cls(node=possible_codes(codes, n_labels))
 
     def __and__(self, other: Restriction) -> Restriction:
         """What both allow; only one of them may name an annotation to contradict."""
@@ -274,10 +272,8 @@ class Restriction(Allowed):
                 raise ValueError(
                     f"within.edge has shape {found}, expected (1 or {theta.n_edges}, {labels}, {labels})"
                 )
-        if self.contradicts is not None and self.contradicts.shape != (rows,):
-            raise ValueError(f"within.contradicts has shape {self.contradicts.shape}, expected {(rows,)}")
-        if self.contradicts is not None and rows:
-            _check_partial(self.contradicts, theta.n_codes)
+        if self.contradicts is not None:
+            _check_partial(self.contradicts, rows, theta.n_codes)
         _check_triple("within.triple has", self.triple, theta)
 
 
@@ -287,12 +283,24 @@ def check_mask(what: str, mask: np.ndarray | None) -> None:
         raise TypeError(f"{what} has dtype {mask.dtype}, expected bool: True for what is allowed")
 
 
-def _check_partial(codes: np.ndarray, n_codes: int) -> None:
+def _check_partial(annotation: Known, n_rows: int, n_codes: int) -> None:
+    codes: Any = annotation
+    n_sets = 0
+    if isinstance(annotation, Annotation):
+        codes, n_sets = annotation.codes, len(annotation.sets)
+        if annotation.n_kinds != n_codes:
+            raise ValueError(
+                f"within.contradicts is about {annotation.n_kinds} codes, the potentials about {n_codes}"
+            )
+    if codes.shape != (n_rows,):
+        raise ValueError(f"within.contradicts has shape {codes.shape}, expected {(n_rows,)}")
+    if not n_rows:
+        return
     if codes.dtype.kind not in "iu":
         raise TypeError(
             f"within.contradicts has dtype {codes.dtype}, expected integer codes, -1 where unknown"
         )
-    wrong = np.flatnonzero((codes < -1) | (codes >= n_codes))
+    wrong = np.flatnonzero((codes < -1) | (codes >= n_codes + n_sets))
     if len(wrong):
         row = int(wrong[0])
         raise ValueError(

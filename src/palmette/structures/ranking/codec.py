@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from palmette.data.annotation import UNKNOWN, UNKNOWN_CODE, Annotation, Known, OneOf
 from palmette.data.labels import LabelCodec
 from palmette.data.outside import checked_csr, refuse_masked
 from palmette.data.ragged import Ragged
@@ -37,6 +38,11 @@ def ranks_of(codes: np.ndarray) -> np.ndarray:
 def grades_of(codes: np.ndarray) -> np.ndarray:
     """The grades in codes; 0 in predicted ones."""
     return codes >> RANK_BITS
+
+
+def annotated_grades(annotation: Known) -> np.ndarray:
+    """The grades in an annotation, -1 where a document has none."""
+    return grades_of(annotation.codes if isinstance(annotation, Annotation) else np.asarray(annotation))
 
 
 def order_of(codes: np.ndarray) -> np.ndarray:
@@ -82,6 +88,24 @@ class RankingCodec(LabelCodec):
             rows |= (found << RANK_BITS).astype(np.int32)
             at += int(n)
         return codes
+
+    def encode_annotation(
+        self, Y: Any, lengths: Sequence[int] | np.ndarray, layout: str = "sequences"
+    ) -> Annotation:
+        """Codes of grades, -1 where a document has none (UNKNOWN): it may stand anywhere.
+
+        >>> grades_of(RankingCodec().encode_annotation([[2, UNKNOWN, 0]], [3]).codes)
+        array([ 2, -1,  0], dtype=int32)
+        """
+        queries = _queries(Y)
+        unknown = [_unknown(grades, i) for i, grades in enumerate(queries)]
+        known = [
+            grades if not own.any() else [0 if u else g for g, u in zip(grades, own)]
+            for grades, own in zip(queries, unknown)
+        ]
+        codes = self.encode_outputs(known, lengths)
+        codes[np.concatenate([np.empty(0, bool), *unknown])] = UNKNOWN_CODE
+        return Annotation(codes, None)
 
     def encode_allowed(
         self, Y: Any, lengths: Iterable[int]
@@ -160,6 +184,36 @@ def checked_grades(grades: Any, query: int) -> np.ndarray:
             f"from 0 (not relevant) to {HIGHEST_GRADE}; number your levels 0, 1, 2, ..."
         )
     return number.astype(np.int64)
+
+
+def _unknown(grades: Any, query: int) -> np.ndarray:
+    """Which documents have no grade, bool."""
+    if (isinstance(grades, np.ndarray) and grades.dtype.kind != "O") or not hasattr(grades, "__iter__"):
+        return np.zeros(np.shape(grades)[:1], bool)
+    for d, grade in enumerate(grades):
+        if isinstance(grade, OneOf):
+            raise ValueError(
+                f"query {query}, document {d}: y[{query}][{d}] = {grade!r} leaves a general partial order of the "
+                "documents, of which finding the best order is NP-hard: give one grade, or UNKNOWN"
+            )
+    return np.array([grade is UNKNOWN for grade in grades], bool)
+
+
+def top_k(order: Sequence[int], n_documents: int) -> np.ndarray:
+    """Grades of which only the first documents are known, in their order; the others follow in any order.
+
+    >>> top_k([3, 1], n_documents=5)
+    array([0, 1, 0, 2, 0])
+    """
+    chosen = np.asarray(order, np.int64)
+    inside = (chosen >= 0) & (chosen < n_documents)
+    if chosen.ndim != 1 or not inside.all() or len(np.unique(chosen)) != len(chosen):
+        raise ValueError(
+            f"order={order!r:.60} must list different documents of 0..{n_documents - 1}, best first"
+        )
+    grades = np.zeros(n_documents, np.int64)
+    grades[chosen] = np.arange(len(chosen), 0, -1)
+    return grades
 
 
 def _queries(Y: Any) -> list[Any]:

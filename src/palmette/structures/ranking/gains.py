@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from palmette.structures.ranking.search import assignments, restricted_rankings
+from palmette.structures.ranking.search import assignments, merged, restricted_rankings
 from palmette.structures.ranking.tables import RankingTables
 
 
@@ -46,7 +46,11 @@ def ranked(
     theta: Any, cost: Any, within: Any, position: Any, lo: Any, hi: Any, sign: Any, k: Any
 ) -> list[tuple[np.ndarray, float]]:
     """The k best rankings of the query with the rows ``lo:hi`` under a cost and a restriction."""
-    gain, score = gains(theta, cost, within, position, lo, hi, sign), theta.node[lo:hi]
+    score = theta.node[lo:hi]
+    plain = within is not None and within.allowed is None and within.contradicts is None
+    if k == 1 and sign > 0 and cost is None and plain:
+        return [merged(score, within.agrees[lo:hi], position)]
+    gain = gains(theta, cost, within, position, lo, hi, sign)
     if within is not None and not (within.agrees is None and within.contradicts is None):
         agrees, contradicts = (
             None if own is None else own[lo:hi] for own in (within.agrees, within.contradicts)

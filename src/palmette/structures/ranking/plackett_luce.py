@@ -100,6 +100,9 @@ class PlackettLuce(KernelEstimator, Penalties):
         """Always rankings, with ties in any order; the weights of ranks play no part."""
         return Ranking(ties="best")
 
+    def _partial_surrogate(self, classes: tuple[Any, ...]) -> PlackettLuceLoss:
+        return self._surrogate(classes)
+
     def _surrogate(self, classes: tuple[Any, ...] = ()) -> PlackettLuceLoss:
         return PlackettLuceLoss(self.ties, self.top)
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from palmette.contracts.structure import Structure
+from palmette.data.samples import Partly
 from palmette.structures.ranking.codec import grades_of, ranks_of
 from palmette.surrogates.base import Evaluation
 
@@ -71,10 +72,26 @@ class PlackettLuceLoss:
     def evaluate(self, structure: Structure, theta: Any, true: Any, weight: np.ndarray) -> Evaluation:
         """Values and gradient of every query."""
         theta.check()
+        if isinstance(true, Partly):
+            return self._of_known(structure, theta, true.annotation.codes, weight)
         true = np.asarray(true)
         order = np.empty(len(true), np.int64)  # the ranks of a true output follow its grades
         order[np.repeat(theta.offsets[:-1], np.diff(theta.offsets)) + ranks_of(true)] = np.arange(len(true))
         values, gradient = self._losses(theta.node, order, grades_of(true), theta.offsets, weight)
+        return Evaluation(values, replace(theta, node=gradient))
+
+    def _of_known(
+        self, structure: Structure, theta: Any, codes: np.ndarray, weight: np.ndarray
+    ) -> Evaluation:
+        """Documents without a grade are left out: the order of the others has the same distribution without them."""
+        rows = np.flatnonzero(codes >= 0)
+        sample = np.repeat(np.arange(len(theta)), np.diff(theta.offsets))[rows]
+        offsets = np.searchsorted(sample, np.arange(len(theta) + 1))
+        grades = grades_of(codes[rows])
+        order = np.lexsort((-grades, sample))
+        values, own = self._losses(theta.node[rows], order, grades, offsets, weight)
+        gradient = np.zeros_like(theta.node)
+        gradient[rows] = own
         return Evaluation(values, replace(theta, node=gradient))
 
     def on(

@@ -10,12 +10,13 @@ import numpy as np
 
 from palmette.contracts.structure import Best, Structure, Words
 from palmette.contracts.training import Encoded, WeightOptions
+from palmette.data.annotation import Known
 from palmette.errors import InfeasibleError, MissingCapability, warn_caller
 from palmette.features.choose_encoder import admitted
 from palmette.features.encoded import EncodedInputs
 from palmette.metrics.ranking import ndcg
 from palmette.registry import register
-from palmette.structures.ranking.codec import RANK_BITS, RankingCodec, grades_of, ranks_of
+from palmette.structures.ranking.codec import RANK_BITS, RankingCodec, annotated_grades, grades_of, ranks_of
 from palmette.structures.ranking.first_weights import first_weights
 from palmette.structures.ranking.gains import ranked, sort_keys
 from palmette.structures.ranking.position_weights import discounts
@@ -77,6 +78,7 @@ class Ranking(Structure):
 
     labelled = False  # documents have grades, which nobody needs to declare
     compares_rows = True
+    determined = False
     default_loss = "ndcg"
     usual_share = 1.0  # by measurement (benchmarks/defaults.py): the loss of a query speaks of many documents
     words = Words(
@@ -348,7 +350,7 @@ class Ranking(Structure):
 
     # -- annotations --------------------------------------------------------------------------------------------
 
-    def agreeing(self, theta: RankingTables, codes: np.ndarray) -> RankingRestriction:
+    def agreeing(self, theta: RankingTables, codes: Known) -> RankingRestriction:
         """The restriction to rankings in the order of the grades of ``codes``; -1 where a document has none.
 
         >>> theta = RankingTables(np.array([1.0, 3.0, 2.0]), np.array([0, 3]))
@@ -356,15 +358,15 @@ class Ranking(Structure):
         >>> [ranks.tolist() for ranks, _ in Ranking().k_best(theta, 9, within=Ranking().agreeing(theta, grades))[0]]
         [[1, 2, 0], [0, 1, 2], [0, 2, 1]]
         """
-        return RankingRestriction(agrees=grades_of(np.asarray(codes)))
+        return RankingRestriction(agrees=annotated_grades(codes))
 
-    def contradicting(self, theta: RankingTables, codes: np.ndarray) -> RankingRestriction:
+    def contradicting(self, theta: RankingTables, codes: Known) -> RankingRestriction:
         """The restriction to rankings with some document before one of a higher grade."""
-        return RankingRestriction(contradicts=grades_of(np.asarray(codes)))
+        return RankingRestriction(contradicts=annotated_grades(codes))
 
-    def contradicts(self, theta: RankingTables, annotation: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    def contradicts(self, theta: RankingTables, annotation: Known, codes: np.ndarray) -> np.ndarray:
         """Whether given rankings are out of the order of the grades of an annotation, bool (n_samples,)."""
-        return out_of_order(grades_of(np.asarray(annotation)), ranks_of(np.asarray(codes)), theta.offsets)
+        return out_of_order(annotated_grades(annotation), ranks_of(np.asarray(codes)), theta.offsets)
 
     def count(
         self, theta: Any, codes: Any, *, weight: Any = None, into: RankingTables | None = None
@@ -430,7 +432,5 @@ def _places(theta: RankingTables) -> np.ndarray:
 
 
 def _infeasible(sample: int, n: int) -> InfeasibleError:
-    return InfeasibleError(
-        f"sample {sample} ({n} documents): no ranking satisfies the restriction; allow more ranks of its documents",
-        sample,
-    )
+    text = f"sample {sample} ({n} documents): no ranking satisfies the restriction"
+    return InfeasibleError(f"{text}; allow more ranks of its documents", sample)

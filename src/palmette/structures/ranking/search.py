@@ -94,6 +94,39 @@ def restricted_rankings(
     return sorted(found, key=lambda item: (-item[1], item[0][first].tolist()))[:k]
 
 
+def merged(score: np.ndarray, grades: np.ndarray, position: np.ndarray) -> tuple[np.ndarray, float]:
+    """The best ranking in the order of grades, -1 where a document may stand anywhere, for falling position weights.
+
+    By exchange, graded documents stand by grade and then by score, and the others by score among themselves. How the
+    two lists are merged is a shortest path: ``v[i, j] = max(v[i - 1, j] + p[i + j - 1] a[i], v[i, j - 1] + p[i + j - 1]
+    b[j])``. O(n m) time and memory. Of two equally good last documents the less preferred one is taken.
+    """
+    first = preference(score)
+    place = np.argsort(first)
+    graded = np.array([d for d in np.lexsort((place, -grades)) if grades[d] >= 0], np.int64)
+    others = np.array([d for d in first if grades[d] < 0], np.int64)
+    n, m = len(graded), len(others)
+    value, from_others = np.zeros((n + 1, m + 1)), np.zeros((n + 1, m + 1), bool)
+    for i in range(n + 1):
+        for j in range(m + 1):
+            if i + j == 0:
+                continue
+            weight = position[i + j - 1]
+            a = value[i - 1, j] + weight * score[graded[i - 1]] if i else -np.inf
+            b = value[i, j - 1] + weight * score[others[j - 1]] if j else -np.inf
+            later = i == 0 or (j > 0 and place[others[j - 1]] > place[graded[i - 1]])
+            from_others[i, j], value[i, j] = b > a or (b == a and later), max(a, b)
+    ranks, i, j = np.empty(n + m, np.int64), n, m
+    while i + j:
+        if from_others[i, j]:
+            j -= 1
+            ranks[others[j]] = i + j
+        else:
+            i -= 1
+            ranks[graded[i]] = i + j
+    return ranks, float(value[n, m])
+
+
 def _first_fitting(
     gain: np.ndarray, score: np.ndarray, fits: Callable[[np.ndarray], bool], k: int
 ) -> list[tuple[np.ndarray, float]]:

@@ -13,14 +13,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from palmette.data.annotation import UNKNOWN, UNKNOWN_CODE, Annotation, OneOf
 from palmette.data.checks import check_type, check_whole, entry
-from palmette.data.labels import UNKNOWN, LabelCodec
+from palmette.data.labels import LabelCodec
 from palmette.data.outside import refuse_masked
 from palmette.data.ragged import Ragged
 from palmette.data.sequences import listed
 from palmette.data.span_encodings import split_label
 from palmette.errors import ModelFileError
 from palmette.registry import register
+from palmette.structures.segments.annotated import Possible, is_partial, possible_segments, possible_tags
 
 FORMS = ("segments", "iob2")
 
@@ -77,8 +79,8 @@ class SegmentCodec(LabelCodec):
         """Codec of the labels, and of the form, of the outputs `Y` of sequences of the given `lengths`."""
         Y = _outputs(Y)
         form = _form(Y)
-        read = [_read(y, i, n, form, outside) for i, (y, n) in enumerate(zip(Y, lengths))]
-        labels = [[segment.label for segment in segments] for segments in read]
+        possible = [_possible(y, i, int(n), form, outside) for i, (y, n) in enumerate(zip(Y, lengths))]
+        labels = [[label for part in y if part for label, _ in part] for y in possible]
         codec = LabelCodec.from_labels(labels, classes)
         shown = form == "iob2" or any(label == outside for y in Y for _, _, label in y)
         return cls(codec.classes_, longest(codec.classes_), form, outside, shown)
@@ -90,6 +92,30 @@ class SegmentCodec(LabelCodec):
             for i, (y, n) in enumerate(zip(_outputs(Y), lengths))
         ]
         return np.concatenate([np.empty(0, np.int32), *codes])
+
+    def encode_annotation(
+        self, Y: Any, lengths: Sequence[int] | np.ndarray, layout: str = "sequences"
+    ) -> Annotation:
+        """What segmentations with UNKNOWN and OneOf in them say (:mod:`palmette.structures.segments.annotated`)."""
+        Y, k = _outputs(Y), len(self)
+        if not is_partial(Y, self.form):
+            return Annotation(self.encode_outputs(Y, lengths), np.empty((0, 2 * k), bool))
+        codes: list[int] = []
+        sets: dict[tuple[int, ...], int] = {}
+        for i, (y, n) in enumerate(zip(Y, lengths)):
+            for t, part in enumerate(_possible(y, i, int(n), self.form, self.outside)):
+                if part is None:
+                    codes.append(UNKNOWN_CODE)
+                    continue
+                own = [
+                    self._code_of(label, f"y[{i}], position {t}") + k * (not begins) for label, begins in part
+                ]
+                own = own or list(range(k))
+                codes.append(own[0] if len(own) == 1 else 2 * k + sets.setdefault(tuple(own), len(sets)))
+        table = np.zeros((len(sets), 2 * k), bool)
+        for row, allowed in enumerate(sets):
+            table[row, list(allowed)] = True
+        return Annotation(np.array(codes, np.int32), table)
 
     def encode_allowed(
         self, Y: Any, lengths: Iterable[int]
@@ -213,7 +239,25 @@ def _outputs(Y: Any, where: str = "y") -> list[Any]:
 def _form(Y: list[Any]) -> str:
     """How the first output that says anything is written."""
     first = next((item for y in Y for item in y), None)
-    return "iob2" if isinstance(first, str) or first is UNKNOWN else "segments"
+    return "iob2" if isinstance(first, str | OneOf) or first is UNKNOWN else "segments"
+
+
+def _possible(y: Sequence[Any], i: int, n: int, form: str, outside: Any) -> list[Possible]:
+    """What each position of output i may be."""
+    if not is_partial([y], form):
+        read = _read(y, i, n, form, outside)
+        return [((s.label, t == s.start),) for s in read for t in range(s.start, s.stop)]
+    if form == "segments":
+        found = _read_segments(y, i, n, "y")
+        for before, after in zip(found, found[1:]):
+            if after.start < before.stop:
+                raise ValueError(
+                    f"{before.place} and {after.place} overlap: a position belongs to one segment"
+                )
+        return possible_segments(found, n, outside)
+    if len(y) != n:
+        raise ValueError(f"sample {i}: X[{i}] has {n} positions but y[{i}] has {len(y)} labels")
+    return possible_tags(y, f"y[{i}]", outside)
 
 
 def _read(y: Sequence[Any], i: int, n: int, form: str, outside: Any, where: str = "y") -> list[Segment]:
@@ -256,11 +300,11 @@ def _read_segments(y: Sequence[Any], i: int, n: int, where: str) -> list[Segment
                 f"has {n} positions"
             )
         try:
-            known = item[2] is not UNKNOWN and hash(item[2]) is not None
+            hash(item[2])
         except TypeError:
-            known = False
-        if not known:
-            raise TypeError(f"{place} = {item!r:.60}: a segment needs a label, a string or number, say")
+            raise TypeError(
+                f"{place} = {item!r:.60}: a segment needs a label, a string or number, say"
+            ) from None
         found.append(Segment(start, stop, item[2], f"{place} = {(start, stop, item[2])!r:.60}"))
     return sorted(found, key=lambda segment: segment.start)
 
@@ -271,11 +315,8 @@ def _read_tags(y: Sequence[Any], i: int, n: int, outside: Any, where: str) -> li
     found: list[Segment] = []
     for t, tag in enumerate(y):
         place = f"{where}[{i}][{t}]"
-        if tag is UNKNOWN:
-            raise ValueError(
-                f"{place} is UNKNOWN, and learning from partial annotation is not supported yet: "
-                "label this position or leave the sample out"
-            )
+        if tag is UNKNOWN or isinstance(tag, OneOf):
+            raise ValueError(f"{place} is {tag!r}, and this needs complete outputs: label this position")
         letter, label = split_label(tag) if isinstance(tag, str) else ("", "")
         if outside is not None and tag == outside:
             found.append(Segment(t, t + 1, outside, place))

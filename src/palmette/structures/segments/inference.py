@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from palmette.contracts.structure import Best, Expectation
+from palmette.data.annotation import Known
 from palmette.structures.positions.checks import _check_feasible, _infeasible, _weights, how_many
 from palmette.structures.positions.labelled import LabelledPositions, differ
 from palmette.structures.positions.tables import Restriction
@@ -50,11 +51,11 @@ class SegmentInference(LabelledPositions):
         _check_feasible(values, theta)
         return Best(ready.labels(codes), sign * values)
 
-    def agreeing(self, theta: SegmentTables, codes: np.ndarray) -> SegmentRestriction:  # type: ignore[override]
+    def agreeing(self, theta: SegmentTables, codes: Known) -> SegmentRestriction:  # type: ignore[override]
         """The restriction to segmentations with these codes; -1 where anything will do."""
         return SegmentRestriction.fixed(codes, theta.n_labels, theta.max_length)
 
-    def contradicting(self, theta: SegmentTables, codes: np.ndarray) -> SegmentRestriction:  # type: ignore[override]
+    def contradicting(self, theta: SegmentTables, codes: Known) -> SegmentRestriction:  # type: ignore[override]
         """The restriction to segmentations that differ from these codes somewhere; -1 cannot be contradicted."""
         return SegmentRestriction(contradicts=codes)
 

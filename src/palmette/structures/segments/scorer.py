@@ -68,10 +68,11 @@ class SegmentScorer:
         Begin and end features have weights for labels of several positions: for the others they are the node's.
         """
         check_segments(int(batch.lengths.max(initial=0)), int(longest.max()), n_labels)  # of one sample
-        label, begins = codes % n_labels, codes < n_labels
+        label, begins = np.where(codes >= 0, codes % n_labels, -1), (codes >= 0) & (codes < n_labels)
         tokens = LinearScorer.for_data(batch, label, n_labels, states=states, transitions="all", **options)
         if transitions == "observed":
             inner = np.setdiff1d(np.flatnonzero(begins), batch.offsets[:-1])
+            inner = inner[label[inner - 1] >= 0]
             pairs = np.unique(label[inner - 1].astype(np.int64) * n_labels + label[inner])
             tokens = replace(tokens, pairs=pairs)
 
@@ -82,15 +83,18 @@ class SegmentScorer:
 
         others = {}
         if longest.max() > 1:
-            several = longest[label] > 1
+            several = (label >= 0) & (longest[label] > 1)
             ends = np.append(begins[1:], True)
+            ends[batch.offsets[1:] - 1] = True
             others["begin"] = plain(batch, np.where(begins & several, label, -1))
             others["end"] = plain(batch, np.where(ends & several, label, -1))
         if isinstance(batch, SegmentBatch):
             first = np.flatnonzero(begins)
             lengths = np.diff(np.append(first, len(codes)))
+            # Positions that are not annotated end the segments that are known for certain.
+            whole = np.append(np.logical_and.reduceat(label >= 0, first), True)[: len(first)]
             own = np.full(len(batch.segments), -1, np.int32)
-            own[first * batch.max_length + lengths - 1] = label[first]
+            own[(first * batch.max_length + lengths - 1)[whole]] = label[first[whole]]
             others["segment"] = plain(_segment_rows(batch), own)
         return cls(tokens, others, longest)
 
@@ -99,8 +103,8 @@ class SegmentScorer:
     ) -> SegmentScorer:
         """The same with weights of (column, label pair) at boundaries; see :meth:`EdgeScorer.extending`."""
         tokens = EdgeScorer.extending(
-            self.tokens, batch, codes % self.n_labels, states=states, transitions="all", order=1, edge_columns=columns,
-            only_edges=only_edges, starts=codes < self.n_labels,
+            self.tokens, batch, np.where(codes >= 0, codes % self.n_labels, -1), states=states, transitions="all",
+            order=1, edge_columns=columns, only_edges=only_edges, starts=codes < self.n_labels,
         )  # fmt: skip
         others = dict(self.others)
         for name in ("begin", "end") if only_edges and "begin" in others else ():

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from palmette.data.annotation import Known, possible_codes
 from palmette.data.ragged import gather
 from palmette.memory import check_size
 from palmette.structures.positions.tables import ChainTables, Restriction, _dot, check_mask, combine
@@ -159,7 +160,7 @@ class SegmentRestriction(Restriction):
     ----------
     node, edge : as for :class:`~palmette.structures.positions.tables.Restriction`
         Labels allowed at each position, and labels allowed to follow each other in neighbouring segments.
-    contradicts : ndarray of int, shape (n_rows,), optional
+    contradicts : ndarray of int, shape (n_rows,), or Annotation, optional
         A partial annotation (codes of a segmentation, -1 where unknown) that the output must contradict.
     segment : ndarray of bool, shape (n_rows, max_length, n_labels), optional
         Allowed segments.
@@ -179,9 +180,9 @@ class SegmentRestriction(Restriction):
     segment: np.ndarray | None = field(default=None, kw_only=True)
 
     @classmethod
-    def fixed(cls, codes: np.ndarray, n_labels: int, max_length: int = 1) -> SegmentRestriction:
+    def fixed(cls, codes: Known, n_labels: int, max_length: int = 1) -> SegmentRestriction:
         """Agree with a partial annotation: codes, -1 where anything will do."""
-        return cls(segment=~contradictions(np.asarray(codes), n_labels, max_length))
+        return cls(segment=~contradictions(codes, n_labels, max_length))
 
     def check(self, theta: ChainTables) -> None:
         """Compare shapes, kinds and codes with the potentials before any work starts."""
@@ -198,12 +199,11 @@ class SegmentRestriction(Restriction):
                 raise ValueError(f"within.segment has shape {segment.shape}, expected {theta.segment.shape}")
 
 
-def contradictions(codes: np.ndarray, n_labels: int, max_length: int) -> np.ndarray:
+def contradictions(codes: Known, n_labels: int, max_length: int) -> np.ndarray:
     """Whether each segment (rows, max_length, labels) differs from an annotation at a known row."""
-    known, label = (codes >= 0)[:, None], np.arange(n_labels)
-    inside = known & (codes[:, None] != n_labels + label)
+    begins, inside = np.split(~possible_codes(codes, 2 * n_labels), 2, axis=1)
     out = np.empty((len(codes), max_length, n_labels), bool)
-    out[:, 0] = known & (codes[:, None] != label)
+    out[:, 0] = begins
     for d in range(1, max_length):
         out[:, d] = out[:, d - 1]
         out[:-d, d] |= inside[d:]
@@ -272,7 +272,7 @@ def combined(theta: SegmentTables, cost: Any, within: Any, sign: float = 1.0) ->
     return SegmentTables(tables.node, tables.edge, tables.offsets, segment=segment, longest=theta.longest)
 
 
-def _with_contradiction(plain: Prepared, codes: np.ndarray) -> Prepared:
+def _with_contradiction(plain: Prepared, codes: Known) -> Prepared:
     """Segmentations that must contradict ``codes``: every label carries one of three flags.
 
     Whether a segment contradicts depends on its length, so a flag says what was known before it and after it: nothing

@@ -58,6 +58,22 @@ class Chains(NamedTuple):
     width: int
 
 
+class Limits(NamedTuple):
+    """What a partial annotation allows: each row of a sample takes a row of ``table``, 0 or ``NEVER`` per label."""
+
+    row: np.ndarray  # (n_rows,)
+    table: np.ndarray  # flat, padded rows
+
+
+@kernel()
+def limit_rows(limits, lo, n, width, node, out):
+    """Scores of n rows from row lo on, with NEVER added to labels that the annotation does not allow."""
+    for t in range(n):
+        at, own = t * width, limits.row[lo + t] * width
+        for k in range(width):
+            out[at + k] = node[at + k] + limits.table[own + k]
+
+
 class Work(NamedTuple):
     """Room to work in: rows of labels of the longest sample, its labels, and square tables, which are 0 at first."""
 

@@ -8,6 +8,7 @@ from palmette._kernels.jit import kernel
 from palmette._kernels.lanes import add_pairs, scale_row, sum_chain
 from palmette.structures.chain.kernels.packed import (
     add_labels,
+    limit_rows,
     scatter_rows,
     score_rows,
     true_score,
@@ -70,4 +71,36 @@ def log_loss_pass(chains, w, factor, factor_t, shift, d, failed, edge_features):
             if weight[s] != 1.0:
                 scale_row(node, 0, weight[s], n * width)
             scatter_rows(x, lo, hi, width, node, d.rows, d.singles)
+    return loss
+
+
+@kernel()
+def marginal_loss_pass(chains, limits, w, factor, factor_t, shift, d, failed):
+    """Sum of ``log Z - log Z*`` over all samples, Z* over the labelings that the annotation allows; for chains without
+    edge features. Their gradient is added to the packed ``d`` as by ``log_loss_pass``, with nothing left out of it.
+    """
+    x, base, offsets, _, weight, n_labels, width = chains
+    work = workspace(chains, w.rows)
+    node, given, alpha, pull = work.node, work.theta, work.alpha, work.pull
+    alpha_given, pull_given = np.empty_like(alpha), np.empty_like(pull)
+    loss = 0.0
+    # loss += c (log Z - log Z*), gradient += c (marginals - marginals given the annotation), each by a forward and
+    # backward pass over the same scores, the second with NEVER added to labels that are not possible. Pairs as in
+    # log_loss_pass. O(nnz width + 2 n K width) per sample; memory O(longest width).
+    for s in range(len(offsets) - 1):
+        lo, hi = offsets[s], offsets[s + 1]
+        n = hi - lo
+        score_rows(x, w, base, lo, hi, width, node)
+        limit_rows(limits, lo, n, width, node, given)
+        log_z = sum_chain(node, n, n_labels, width, factor, factor_t, alpha, pull)
+        log_given = sum_chain(given, n, n_labels, width, factor, factor_t, alpha_given, pull_given)
+        if np.isnan(log_z) or np.isnan(log_given):
+            failed[s] = True
+            continue
+        loss += weight[s] * (log_z - log_given)
+        for i in range(n * width):
+            node[i] = weight[s] * (node[i] - given[i])
+        add_pairs(alpha, pull, n, n_labels, width, weight[s], d.edge)
+        add_pairs(alpha_given, pull_given, n, n_labels, width, -weight[s], d.edge)
+        scatter_rows(x, lo, hi, width, node, d.rows, d.singles)
     return loss

@@ -7,22 +7,26 @@ import numpy as np
 from palmette._kernels.constants import LANES
 from palmette._kernels.jit import kernel
 from palmette._kernels.lanes import best_chain, transpose
-from palmette.structures.chain.kernels.packed import score_rows, true_score, workspace
+from palmette.structures.chain.kernels.packed import limit_rows, score_rows, true_score, workspace
 from palmette.structures.chain.kernels.packed_tables import best_in_tables, score_edges
 
 
 @kernel()
-def perceptron_pass(chains, w, drift, mask, edge_mask, order, age, edge_features):
+def perceptron_pass(chains, w, drift, mask, edge_mask, order, age, edge_features, limits):
     """One epoch of the perceptron: where the best labels are wrong, add the true counts and subtract the predicted.
 
     Returns the sum of the losses met and the number of samples with a mistake. As ``stochastic_pass`` with rate 1 and
-    no penalty, but only the weights of wrong positions are touched. ``edge_features`` is True or None, as there.
+    no penalty, but only the weights of wrong positions are touched. ``edge_features`` is True or None, as there. With
+    ``limits`` (else None) the true labels of a sample are the best ones that its annotation allows: they are written
+    over ``codes`` before each step.
     """
     x, base, offsets, codes, weight, n_labels, width = chains
     work, edge_size = workspace(chains, w.rows), n_labels * width
     node, path, edge_t = work.node, work.path, work.factor_t
     if edge_features is not None:
         tables = np.empty(len(path) * edge_size, w.rows.dtype)
+    if limits is not None:
+        given, nearest = work.theta, np.empty_like(path)
     chunks = width // LANES
     ones = len(x.multi_value) == 0 and len(x.single_value) == 0
     total, n_mistakes = 0.0, 0
@@ -35,15 +39,25 @@ def perceptron_pass(chains, w, drift, mask, edge_mask, order, age, edge_features
         lo, hi = offsets[s], offsets[s + 1]
         n = hi - lo
         score_rows(x, w, base, lo, hi, width, node)
-        truth = true_score(node, w.edge, 0 * width, codes, lo, n, width)
         if edge_features is not None:
             score_edges(x, w, lo, n, n_labels, width, tables)
+        else:
+            transpose(w.edge, n_labels, width, edge_t)
+        if limits is not None:
+            limit_rows(limits, lo, n, width, node, given)
+            if edge_features is not None:
+                best_in_tables(given, n, n_labels, width, tables, nearest)
+            else:
+                best_chain(given, n, n_labels, width, w.edge, edge_t, nearest)
+            for t in range(n):
+                codes[lo + t] = nearest[t]
+        truth = true_score(node, w.edge, 0 * width, codes, lo, n, width)
+        if edge_features is not None:
             for t in range(1, n):
                 at = codes[lo + t - 1] * width + codes[lo + t]
                 truth += tables[t * edge_size + at] - w.edge[at]
             value = best_in_tables(node, n, n_labels, width, tables, path)
         else:
-            transpose(w.edge, n_labels, width, edge_t)
             value = best_chain(node, n, n_labels, width, w.edge, edge_t, path)
         total += weight[s] * (value - truth)
         wrong = False

@@ -14,8 +14,9 @@ from palmette.data.batch import Batch, SparseRows
 from palmette.loops.table import compiled_as
 
 if TYPE_CHECKING:
+    from palmette.data.annotation import Annotation
     from palmette.data.span_encodings import Transitions
-    from palmette.structures.chain.kernels.packed import Chains, Weights
+    from palmette.structures.chain.kernels.packed import Chains, Limits, Weights
     from palmette.structures.positions.linear_scorer import LinearScorer
 
 
@@ -232,6 +233,18 @@ class PackedChains:
 
         given = samples.batch.offsets, samples.codes, samples.weight
         return Chains(self.inputs, self.base, *given, self.n_labels, self.width)
+
+    def limits(self, annotation: Annotation | None) -> Limits | None:
+        """What an annotation allows, as kernels read it."""
+        from palmette.structures.chain.kernels.packed import Limits
+
+        if annotation is None:
+            return None
+        possible = np.concatenate([np.eye(self.n_labels), annotation.sets, np.ones((1, self.n_labels))])
+        table = np.zeros((len(possible), self.width), self.dtype)
+        table[:, : self.n_labels] = np.where(possible, 0.0, NEVER)
+        row = np.where(annotation.codes < 0, len(table) - 1, annotation.codes).astype(np.int64)
+        return Limits(row, table.ravel())
 
     # -- weights ------------------------------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ from palmette.contracts.problem import SampledProblem
 from palmette.data.batch import SparseRows
 from palmette.executors.shards import MAX_SHARDS, ROWS_A_SHARD, cut
 from palmette.loops.table import CompiledLoop, compiled_as
-from palmette.structures.chain.loops.packed import PackedChains, packed, packs
+from palmette.structures.chain.loops.packed import PackedChains, packed, packs, packs_plain
 
 if TYPE_CHECKING:
     from palmette.contracts.structure import Structure
@@ -39,9 +39,12 @@ class PackedLogLoss(CompiledLoop):
 
     @classmethod
     def accepts(cls, problem: SampledProblem) -> bool:
-        """The log loss of chains with sparse features."""
+        """The log loss of chains with sparse features; that of partial annotation without features of edges."""
         sparse = isinstance(problem.samples.batch.rows, SparseRows)
-        return sparse and compiled_as(problem.surrogate) == "log" and packs(problem)
+        kind = compiled_as(problem.surrogate)
+        return sparse and (
+            packs(problem) if kind == "log" else kind == "marginal log" and packs_plain(problem)
+        )
 
     def __init__(self, problem: SampledProblem) -> None:
         self.chains, self.executor, placed = packed(problem, float), problem.executor, problem.placed
@@ -52,11 +55,11 @@ class PackedLogLoss(CompiledLoop):
             cuts = cut(chains.offsets, int(np.clip(chains.offsets[-1] // ROWS_A_SHARD, 1, most)))
             shards = [PackedShard(*parts, chains.slice(a, b), problem.samples.slice(a, b)) for a, b in cuts]
             placed["packed"] = self.executor.place(shards)
-        self.placed = placed["packed"]
+        self.placed, self.partial = placed["packed"], problem.samples.annotation is not None
 
     def value(self, w: np.ndarray) -> float:
         """The value alone, in a fraction of the time and memory without edge features."""
-        if self.chains.edge_features:
+        if self.chains.edge_features or self.partial:
             return self.loss(w)[0]
         weights = self.chains.pack_weights(w)
         return self.executor.fold(value_of, self.placed, weights, self.chains.edge_factors(weights))
@@ -90,7 +93,7 @@ def value_and_gradient(
     shard: PackedShard, state: State, weights: Weights, factors: Factors
 ) -> tuple[float, Weights, np.ndarray | None]:
     """The value of a shard, its packed gradient, and the gradient of samples that are out of range, if any."""
-    from palmette.structures.chain.kernels.packed_loss import log_loss_pass
+    from palmette.structures.chain.kernels.packed_loss import log_loss_pass, marginal_loss_pass
 
     chains = shard.chains
     if "slot" not in state:
@@ -99,10 +102,21 @@ def value_and_gradient(
     for part in slot:
         part.fill(0.0)
     failed = np.zeros(len(shard.samples.weight), bool)
-    value = log_loss_pass(chains.view(shard.samples), weights, *factors, slot, failed, chains.edge_features)
+    partial = shard.samples.annotation is not None
+    if partial:
+        if "limits" not in state:
+            state["limits"] = chains.limits(shard.samples.annotation)
+        value = marginal_loss_pass(
+            chains.view(shard.samples), state["limits"], weights, *factors, slot, failed
+        )
+    else:
+        value = log_loss_pass(
+            chains.view(shard.samples), weights, *factors, slot, failed, chains.edge_features
+        )
     if chains.edge_features is None:
         np.multiply(slot.edge, factors[0][: len(slot.edge)], out=slot.edge)
-        _subtract_true_pairs(shard, state, slot.edge, failed)
+        if not partial:
+            _subtract_true_pairs(shard, state, slot.edge, failed)
     more, others = _out_of_range(shard, weights, failed)
     return value + more, slot, others
 
@@ -117,7 +131,7 @@ def _out_of_range(
     value, gradient = 0.0, np.zeros(scorer.n_params)
     for i in np.flatnonzero(failed):
         one = shard.samples.slice(i, i + 1)
-        found = shard.surrogate.evaluate(shard.structure, scorer.score(w, one.batch), one.codes, one.weight)
+        found = shard.surrogate.evaluate(shard.structure, scorer.score(w, one.batch), one.truth, one.weight)
         scorer.pull_back(found.counts, one.batch, gradient)
         value += float(found.values @ one.weight)
     return value, gradient

@@ -28,6 +28,8 @@ class PackedPass(CompiledLoop):
         known = compiled_as(surrogate) in ("log", "perceptron") or (
             compiled_as(surrogate) == "hinge" and compiled_as(surrogate.task_loss) == "parts"
         )
+        if compiled_as(surrogate) == "partial perceptron":
+            known = not (problem.regularizer.l2.any() or problem.regularizer.has_l1)
         return known and packs(problem) and are_even(problem)
 
     def run(self, state: PassState, order: np.ndarray) -> tuple[float, int]:
@@ -72,11 +74,14 @@ class PackedPass(CompiledLoop):
         reg, kind = self.problem.regularizer, compiled_as(self.problem.surrogate)
         data, masks = chains.view(self.problem.samples), (chains.mask, chains.edge_mask)
         free = not (reg.l2.any() or reg.has_l1 or state.adaptive or state.decay) and state.rate == 1.0
-        if free and kind == "perceptron":
+        if free and kind in ("perceptron", "partial perceptron"):
             from palmette.structures.chain.kernels.packed_perceptron import perceptron_pass
 
+            limits = chains.limits(self.problem.samples.annotation)
+            if limits is not None:
+                data = data._replace(codes=data.codes.copy())  # where the loop notes the truth of a step
             return lambda order, w, squares, drift, done=0: perceptron_pass(
-                data, w, drift, *masks, order, state.age + done, chains.edge_features
+                data, w, drift, *masks, order, state.age + done, chains.edge_features, limits
             )
         rule = {"log": kernels.LOG, "hinge": kernels.HINGE, "perceptron": kernels.PERCEPTRON}[str(kind)]
         cost = cost_table(self.problem, chains)
