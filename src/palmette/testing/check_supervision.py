@@ -49,7 +49,7 @@ def check_supervision(
 ) -> SupervisionReport:
     """Check what partial annotation makes of the outputs of a structure, and the losses of learners on it.
 
-    Every output either agrees with an annotation or contradicts it. With P for the best score plus 1 of the outputs that
+    Every output either agrees with an annotation or contradicts it. With P for the best score plus 1 of outputs that
     contradict, and R for the best score of those that agree, the bridge loss of the 0/1 task loss is ``max(P, R) - R``,
     with or without the exact split; the perceptron loss is ``max_y f(y) - R``; the marginal log loss is
     ``log sum_y exp f(y) - log sum_{y agrees} exp f(y)``. They do not depend on the output that stands for the truth.
