@@ -39,16 +39,17 @@ _HOME = {
     "UNKNOWN": "palmette.data",
     "OneOf": "palmette.data",
     "as_sequences": "palmette.data",
+    "ActiveLearner": "palmette.supervision",
     "register": "palmette.registry",
 }
 _PACKAGES = (
     "bounds", "compat", "data", "datasets", "errors", "estimators", "executors", "features", "inference", "inspection",
-    "kernels", "losses", "metrics", "plot", "registry", "regularizers", "solvers", "structures", "surrogates",
-    "testing",
+    "kernels", "losses", "metrics", "plot", "registry", "regularizers", "solvers", "structures", "supervision",
+    "surrogates", "testing",
 )  # fmt: skip
 
 __all__ = [
-    "CRF", "CRFCV", "SSVM", "SSVMCV", "UNKNOWN", "Chain", "Clique", "CombinedDecoder", "Decomposition",
+    "CRF", "CRFCV", "SSVM", "SSVMCV", "UNKNOWN", "ActiveLearner", "Chain", "Clique", "CombinedDecoder", "Decomposition",
     "Encoding", "Graph", "GraphInput", "GroupLasso", "KernelOptions", "LossOptions", "Multiclass", "OneOf",
     "Perceptron", "PlackettLuce", "PlackettLuceCV", "Ranking", "SemiMarkov", "as_sequences", "load", "register",
 ]  # fmt: skip
@@ -71,6 +72,7 @@ if TYPE_CHECKING:
     from palmette.regularizers import Decomposition, GroupLasso
     from palmette.structures import Chain, Clique, Graph, GraphInput, Multiclass, Ranking, SemiMarkov
     from palmette.structures.ranking.plackett_luce import PlackettLuce, PlackettLuceCV
+    from palmette.supervision import ActiveLearner
 
 
 def __getattr__(name: str) -> Any:

@@ -101,6 +101,13 @@ PRINTS = {
         r"hashed: 256 columns, accuracy 0\.[78]",
         r"pruned: \d+ features, \d+ of them needed",
     ],
+    "active_learning": [
+        r"the journal has 500 answers",
+        r"next: sentence \d+, token \d+: the best label leads the second best by only \d",
+        r"tokens, (\d+)% asked: accuracy 0\.[89]\d\d\n",
+        r"\d\.\d{3} \[0\.\d{3}, \d\.\d{3}\]",
+        r"random sentences, \d+% asked: accuracy 0\.\d{3}",
+    ],
     "save_and_load": ["same weights: True", "same predictions: True", "refused: .*damaged"],
 }
 

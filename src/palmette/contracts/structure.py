@@ -64,7 +64,8 @@ class Structure(BaseEstimator):
     **Answers that a structure may lack** are methods that it then does not have: ``worst``, ``k_best``,
     ``max_marginals`` | ``log_partition``, ``expectation``, ``marginals``, ``entropy``, ``sample``, ``min_risk``,
     ``log_proba`` | ``best_by_level`` (with ``level_costs``), ``relaxed_best``, ``first_weights``,
-    ``best_equivalent`` (the best of the outputs that no loss can tell from the true one). Who needs one says so before
+    ``best_equivalent`` (the best of the outputs that no loss can tell from the true one) | ``links(batch)`` (pairs of
+    codes that depend on each other, where these are not neighbours). Who needs one says so before
     the first step (:func:`require`, :meth:`can`), with the reason in :attr:`lacks`.
 
     **Potentials** have ``len()``, ``offsets`` (rows of the samples), ``dot(counts)``, ``any()`` (whether a difference

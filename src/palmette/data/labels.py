@@ -301,7 +301,7 @@ def _first_failure(
 
 def _refuse_confusing(nested: Sequence[Any], classes: list[Any], position: Callable[[int, int], str]) -> None:
     """Raise ValueError for None, and for two labels that are equal but of different types, naming both places."""
-    kinds = set(map(type, chain(chain.from_iterable(nested), classes)))
+    kinds = set(map(type, chain(chain.from_iterable(nested), classes))) - {type(UNKNOWN)}
     if len(kinds) < 2 and not kinds & {tuple, type(None)}:
         return  # as nearly always; the rest is slow
     places = chain(

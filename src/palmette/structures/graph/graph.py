@@ -197,6 +197,10 @@ class Graph(GraphMethods, LabelledPositions):
         """Whether the other structure has potentials of nodes and edges, too."""
         return isinstance(other, Graph)
 
+    def links(self, batch: Any) -> np.ndarray:
+        """Pairs of rows that an edge joins, int64 (n_edges, 2)."""
+        return batch.layout.edge_rows
+
     def make_scorer(self, data: Encoded, options: WeightOptions) -> GraphScorer:
         """Weights of nodes, edges and cliques; features of edges come with the graphs."""
         if options.edge_features is not None:
