@@ -132,7 +132,7 @@ def _check(
         )
     annotation = known if isinstance(known, Annotation) else Annotation(np.asarray(known), None)
     within = structure.agreeing(theta, annotation.plain)
-    for truth in (structure.best(theta, within=within), structure.worst(theta, within=within)):  # type: ignore[attr-defined]
+    for truth in (structure.best(theta, within=within), structure.worst(theta, within=within)):
         whole = Partly(truth.codes, annotation)
         for name, surrogate in surrogates.items():
             found: Evaluation = surrogate.evaluate(structure, theta, whole, np.ones(len(theta)))
