@@ -132,7 +132,11 @@ def _check(
         )
     annotation = known if isinstance(known, Annotation) else Annotation(np.asarray(known), None)
     within = structure.agreeing(theta, annotation.plain)
-    for truth in (structure.best(theta, within=within), structure.worst(theta, within=within)):
+    answers: Any = structure
+    truths = [answers.best(theta, within=within)]
+    if structure.can("worst"):
+        truths.append(answers.worst(theta, within=within))
+    for truth in truths:
         whole = Partly(truth.codes, annotation)
         for name, surrogate in surrogates.items():
             found: Evaluation = surrogate.evaluate(structure, theta, whole, np.ones(len(theta)))
