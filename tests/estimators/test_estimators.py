@@ -19,7 +19,7 @@ from sklearn.svm import LinearSVC
 import palmette
 from palmette import CRF, SSVM, UNKNOWN, Chain, Encoding, Multiclass, Perceptron, as_sequences
 from palmette.datasets import make_chains, make_tagging
-from palmette.errors import ModelFileError
+from palmette.errors import MissingCapability, ModelFileError
 from palmette.losses import Hamming
 
 LEARNERS = [CRF, SSVM, Perceptron]
@@ -238,8 +238,10 @@ def test_bad_data(chains):
         CRF(Chain()).fit(X, Y[:-1])
     with pytest.raises(ValueError, match=r"sample 2: X.2. has .* positions but y.2. has"):
         CRF(Chain()).fit(X, [*Y[:2], Y[2][:-1], *Y[3:]])
-    with pytest.raises(ValueError, match=r"y\[1\]\[0\] is UNKNOWN"):
-        CRF(Chain()).fit(X, [Y[0], [UNKNOWN, *Y[1][1:]], *Y[2:]])
+    with pytest.raises(ValueError, match="y has no known part"):
+        CRF(Chain(), classes=["a", "b"]).fit(X, [[UNKNOWN] * len(y) for y in Y])
+    with pytest.raises(MissingCapability, match=r"UNKNOWN .* loss='hinge' needs complete outputs.*bridge"):
+        SSVM(Chain()).fit(X, [Y[0], [UNKNOWN, *Y[1][1:]], *Y[2:]])
     with pytest.raises(ValueError, match=r"unknown label .* at y\[0\]\[\d+\].*classes="):
         CRF(Chain(), classes=["only"]).fit(X, Y)
     bad = [x.copy() for x in X]

@@ -26,6 +26,11 @@ MOST_LINES = 60
 
 # What each example must print, as regular expressions.
 PRINTS = {
+    "partial_annotation": [
+        r"CRF +0\.9\d+ +0\.9\d+ +0\.9\d+",
+        r"SSVM +0\.9",
+        r"796 labels, 2,359 unknown; 6 sentences",
+    ],
     "plot_grids": [
         r"junction tree .* \(exact\)",
         r"as it is +\d\d\.\d%",

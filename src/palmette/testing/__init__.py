@@ -3,6 +3,7 @@
 from palmette.testing.chain_reference import ChainReference, MulticlassReference
 from palmette.testing.check_estimator import check_structured_estimator
 from palmette.testing.check_structure import CHECKS, StructureReport, check_structure
+from palmette.testing.check_supervision import SupervisionReport, check_supervision
 from palmette.testing.graph_reference import GraphReference
 from palmette.testing.ranking_reference import RankingReference
 from palmette.testing.reference import Cost, Instance, Limit, Reference, reference_for, register_reference
@@ -20,8 +21,10 @@ __all__ = [
     "Reference",
     "SegmentReference",
     "StructureReport",
+    "SupervisionReport",
     "check_structure",
     "check_structured_estimator",
+    "check_supervision",
     "reference_for",
     "register_reference",
 ]

@@ -17,9 +17,11 @@ from sklearn.exceptions import ConvergenceWarning
 from palmette import (
     CRF,
     SSVM,
+    UNKNOWN,
     Chain,
     LossOptions,
     Multiclass,
+    OneOf,
     Perceptron,
     PlackettLuce,
     Ranking,
@@ -54,6 +56,7 @@ def groups() -> dict[str, Callable[[], None]]:
         "compat": _drop_in,
         "regularizers": _regularize,
         "edges": _fit_rich,
+        "partial": _annotate_in_part,
         "kernels": _fit_kernels,
         "multiclass": _classify,
         "rescaling": _rescale,
@@ -63,6 +66,15 @@ def groups() -> dict[str, Callable[[], None]]:
         "predictions": _predict_all,
         "inference": _infer_all,
     }
+
+
+def _annotate_in_part() -> None:
+    """Partial annotation of chains."""
+    X, Y = make_tagging(8, 3, 20, random_state=0)
+    some = [[UNKNOWN, OneOf(*y[:2]), *y[2:]] for y in Y]
+    CRF(Chain()).fit(X, some)
+    for features in (None, "all"):
+        Perceptron(Chain(), max_iter=1, edge_features=features).fit(X, some)
 
 
 def _data() -> Iterator[tuple[Any, Any, Any]]:

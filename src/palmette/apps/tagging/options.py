@@ -38,6 +38,8 @@ OPTIONS = {
         Option("order", "Weights for label pairs (1), or for triples too (2).", int, 1),
         Option("constrained", "Allow only label sequences that are valid spans.", bool, False),
         Option("label_column", "Column of the label, from 0; negative counts from the end.", int, -1),
+        Option("unknown", "Label of tokens without annotation, such as ?.", metavar="MARK"),
+        Option("one_of", "What separates possible labels, such as | in B-PER|B-ORG.", metavar="MARK"),
         Option("encoding", "Learn spans in this encoding; predictions are in that of the data.",
                choices=("iob1", "iob2", "iobes", "bilou", "bmes", "bmes6")),
         Option("invalid", "What to do with labels that are not valid spans.", choices=("repair", "raise")),

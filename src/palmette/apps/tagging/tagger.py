@@ -15,6 +15,7 @@ from palmette.apps.tagging.column_text import ColumnText, Sentence
 from palmette.apps.tagging.evaluation import Evaluation, evaluate_labels
 from palmette.apps.tagging.held_out import HeldOut
 from palmette.apps.tagging.learners import check_together, make_learner
+from palmette.apps.tagging.partial_labels import Marks
 from palmette.apps.tagging.span_labels import SpanLabels
 from palmette.apps.tagging.tagger_file import read_parts, write_parts
 from palmette.apps.tagging.training_files import common_columns, default_template_for, word_column
@@ -88,6 +89,8 @@ class Tagger:
         algorithm: str = "crf",
         dev: ColumnText | None = None,
         watch: Callable[[Any, float], Any] | None = None,
+        unknown: str | None = None,
+        one_of: str | None = None,
         encoding: str | None = None,
         invalid: str | None = None,
         clusters: WordClusters | int | Sequence[int] | None = None,
@@ -111,6 +114,9 @@ class Tagger:
             Held-out data for `watch` and for `tune`.
         watch : callable, optional
             Called now and then during training with a solver's step and the token accuracy on `dev`.
+        unknown, one_of : str, optional
+            The label of tokens without annotation, such as ``?``, and what separates possible labels, such as ``|`` in
+            ``B-PER|B-ORG``. ``"ssvm"`` then has the bridge loss.
         encoding : {'IOB1', 'IOB2', 'IOBES', ...}, optional
             Learn spans in this encoding (`palmette.data.span_encodings`); predictions are in that of the files.
         invalid : {'raise', 'repair'}, optional
@@ -146,6 +152,14 @@ class Tagger:
         learner = make_learner(algorithm, **options)
         check_together(learner, template, constrained)
         check_tuning(learner, tune, dev is not None)
+        marks = Marks(unknown, one_of)
+        if marks and (encoding or invalid or constrained):
+            raise ValueError(
+                "unknown and one_of mark labels that are not known, and encoding, invalid and constrained need whole "
+                "spans: leave these out"
+            )
+        if marks and algorithm == "ssvm":
+            learner.set_params(loss="bridge")
         texts = [data] if isinstance(data, ColumnText) else list(data)
         check_folds(tune, sum(len(text.table) for text in texts), "sentences")
         first = common_columns(texts)
@@ -165,7 +179,11 @@ class Tagger:
         ).with_spans(texts, encoding, invalid or ("raise" if constrained else None))
         if constrained and tagger.spans is not None:
             learner.set_params(structure=Chain(learner.structure.order, allowed=tagger.spans.inner))
-        labels = [y for text in texts for y in tagger.labels_for_model(text, invalid or "raise")]
+        labels: list[list[Any]] = (
+            marks.read(texts, label)
+            if marks
+            else [y for text in texts for y in tagger.labels_for_model(text, invalid or "raise")]
+        )
         columns = [tagger.columns(text) for text in texts]
         encoded = learner.encode(ColumnSentences(ColumnTable.concatenated(columns), template))
         numbers = None
@@ -190,7 +208,10 @@ class Tagger:
                 learner.fit(encoded, labels)
             else:
                 way = {"held": held_out} if tune == "dev" else {"n_folds": int(tune), "groups": numbers}
-                score = None if numbers is not None and tune != "dev" else tagger.score
+                tokens = tune != "dev" and (
+                    numbers is not None or bool(marks)
+                )  # of which single ones are scored
+                score = None if tokens else tagger.score
                 fit_tuned(learner, Part(encoded, labels, None), **way, score=score)
         if prune:
             learner.prune()

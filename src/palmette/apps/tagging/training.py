@@ -12,6 +12,7 @@ from palmette.apps.tagging.tagger import Tagger
 from palmette.apps.tagging.training_files import common_columns
 from palmette.apps.task import Callback, Options, Training, Watch
 from palmette.apps.tuning import check_folds, check_tuning
+from palmette.data.annotation import AnnotationCounts
 from palmette.features.templates import Template
 from palmette.regularizers import Decomposition, GroupLasso
 from palmette.structures import Chain
@@ -25,7 +26,16 @@ class TaggingTraining(Training):
         self.algorithm = given.pop("algorithm")
         self.own = {
             name: given.pop(name)
-            for name in ("label_column", "encoding", "invalid", "clusters", "constrained", "prune")
+            for name in (
+                "label_column",
+                "unknown",
+                "one_of",
+                "encoding",
+                "invalid",
+                "clusters",
+                "constrained",
+                "prune",
+            )
         }
         path = given.pop("template")
         template = None if path is None else Template.load(path)
@@ -72,6 +82,7 @@ class TaggingTraining(Training):
             "tokens": sum(text.table.n_tokens for text in self.texts),
             "labels": len(model.codec_.classes_),
             "features": model.encoder_.n_columns,
+            **_annotated(model.annotation_),
             "cut_size": getattr(getattr(model, "decomposition_", None), "size", None),
         }
 
@@ -79,8 +90,19 @@ class TaggingTraining(Training):
         """The same in words."""
         facts = self.facts(application)
         cut_size = facts.pop("cut_size")
-        rows = [["data", ", ".join(f"{number:,} {what}" for what, number in facts.items())]]
+        rows = [["data", ", ".join(f"{number:,} {what.replace('_', ' ')}" for what, number in facts.items())]]
         return rows if cut_size is None else [*rows, ["cut size", f"{cut_size:g}"]]
+
+
+def _annotated(counts: AnnotationCounts) -> dict[str, int]:
+    """What is not annotated, if anything."""
+    if not (counts.unknown or counts.one_of):
+        return {}
+    return {
+        "unknown_labels": counts.unknown,
+        "one_of_labels": counts.one_of,
+        "sentences_without_labels": counts.n_empty,
+    }
 
 
 def _regularizers(cut_size: str | None, group_lasso: float | None, group_by: str | None) -> list[Any] | None:
