@@ -143,7 +143,11 @@ def child_environment(environment: Mapping[str, str], sources: Sequence[Path]) -
     """Variables of a process: threads held to one, ``sources`` before what ``PYTHONPATH`` has."""
     inherited = filter(None, [os.environ.get("PYTHONPATH")])
     paths = os.pathsep.join([*map(str, sources), *inherited])
-    return os.environ | ENVIRONMENT | {"PYTHONPATH": paths, **environment}
+    own = {
+        "PYTHONPATH": paths,
+        "PYTHONUNBUFFERED": "1",
+    }  # what is printed stands before the error that follows
+    return os.environ | ENVIRONMENT | own | dict(environment)
 
 
 def _check_same_work(

@@ -173,7 +173,7 @@ STRUCTURES = {
             "k_best_paths strict 3": "k taken from one list end the loop",
             "forward_products infinity 0": "no instance is as low",
             "Chain.min_risk infinity 2": "triples",
-            "with_contradiction keyword 3": "triples",
+            "with_contradiction unit 1": "the row before the first one is the last, which is an end",
             "without_flag unit 0": "triples",
         },
         checks={"range": check_range_of_chains},

@@ -34,9 +34,7 @@ class CRF(LabelEstimator, BlockPenalties):
     r"""Conditional random field.
 
     Minimises ``sum_i [log Z(x_i) - f(x_i, y_i)] + (l2/2)|w|^2 + l1|w|_1`` with ``f(x, y) = <w, phi(x, y)>``.
-    On ``Multiclass()`` this is multinomial logistic regression. Parts of ``y`` may be :data:`~palmette.UNKNOWN` or
-    :class:`~palmette.OneOf` several labels: the term of such a sample is ``log Z(x_i) - log Z*(x_i)`` with the sum Z*
-    over the outputs that agree with it, which is not convex.
+    On ``Multiclass()``: multinomial logistic regression. Parts of ``y`` may be :data:`~palmette.UNKNOWN` or ``OneOf``.
 
     Parameters
     ----------
@@ -81,9 +79,7 @@ class CRF(LabelEstimator, BlockPenalties):
     ----------
     classes_, coef_, objective_, l2_, fit_seconds_
         Labels, all weights (``transitions_`` and ``intercept_`` are blocks of them), value reached, L2 of features.
-    annotation_
-        How much of ``y`` was annotated: parts known, one of several, unknown; samples, and those without any.
-    result_, support_, n_support_, dual_coef_
+    result_, annotation_, support_, n_support_, dual_coef_
         Certificate (:class:`palmette.solvers.Result`); with a kernel: rows with a coefficient, number, coefficients.
 
     Examples

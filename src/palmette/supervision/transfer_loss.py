@@ -20,7 +20,10 @@ class DomainSum(CompiledLoop):
     def accepts(cls, problem: Any) -> bool:
         """Samples in domains whose plain problems have a compiled loop."""
         problem = getattr(problem, "given", problem)  # as it is in the coordinates of the scorer
-        if not isinstance(problem.scorer, TransferScorer) or problem.decomposition is not None:
+        if (
+            not isinstance(getattr(problem, "scorer", None), TransferScorer)
+            or problem.decomposition is not None
+        ):
             return False
         return all(find(cls.name, part) is not None for _, part in _parts(problem))
 

@@ -19,8 +19,13 @@ ANY_BEGIN: Possible = ()
 
 def is_partial(Y: Sequence[Any], form: str) -> bool:
     """Whether some part of the outputs is not known."""
-    labels = (item if form == "iob2" else item[2] for y in Y for item in y)
+    labels = (item if form == "iob2" else _label_of(item) for y in Y for item in y)
     return any(label is UNKNOWN or isinstance(label, OneOf) for label in labels)
+
+
+def _label_of(segment: Any) -> Any:
+    """The label of what may be a segment; whether it is one is checked elsewhere."""
+    return segment[2] if isinstance(segment, tuple | list) and len(segment) == 3 else None
 
 
 def possible_tags(tags: Sequence[Any], place: str, outside: Any) -> list[Possible]:
