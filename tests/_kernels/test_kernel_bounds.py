@@ -18,11 +18,13 @@ from scipy import sparse
 from palmette import (
     CRF,
     SSVM,
+    UNKNOWN,
     Chain,
     Encoding,
     Graph,
     LossOptions,
     Multiclass,
+    OneOf,
     Perceptron,
     PlackettLuce,
     Ranking,
@@ -291,6 +293,15 @@ def drop_in(k):
 def rare_names(k):
     X, Y = chains(k, "names")
     fit(CRF(Chain(), max_iter=1, encoding=Encoding(min_count=2)), X, Y, k).predict([[["unknown", "w1"]]])
+
+
+@problem
+def partial_annotation(k):
+    X, Y = chains(k, "names")
+    some = [[UNKNOWN if t % 2 else OneOf(label, Y[0][0]) for t, label in enumerate(row)] for row in Y]
+    fit(CRF(Chain(), max_iter=2), X, some, k).predict(X)
+    for features in (None, "all"):
+        fit(Perceptron(Chain(), max_iter=1, edge_features=features), X, some, k).predict(X)
 
 
 @problem
