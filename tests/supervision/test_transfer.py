@@ -404,7 +404,9 @@ def test_learners_with_options(model):
 def test_pieces_know_their_domain(kind):
     structure, _, own, y = KINDS[kind]
     model = CRF(structure, l2=0.1, regularizer=Decomposition(1.0), max_iter=3)
-    Transfer(model).fit(own, y, domains=[0, 1, 0, 1])
+    transfer = Transfer(model).fit(own, y, domains=[0, 1, 0, 1])
+    first, second = (transfer.model_of(domain).coef_ for domain in (0, 1))
+    assert not np.array_equal(first, second)  # pieces of each domain moved its own weights
 
 
 @pytest.mark.parametrize("kernel", [RBF(0.5), Nystroem(RBF(0.5), 20)], ids=["exact", "nystroem"])
