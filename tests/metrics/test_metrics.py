@@ -7,7 +7,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palmette.metrics import chunk_report, chunks, format_chunk_table, looks_like_chunks, token_accuracy
+from palmette import UNKNOWN, OneOf
+from palmette.metrics import (
+    chunk_f1,
+    chunk_report,
+    chunks,
+    format_chunk_table,
+    looks_like_chunks,
+    sequence_accuracy,
+    tally_accuracy,
+    tally_chunks,
+    token_accuracy,
+)
 
 label = st.sampled_from(["O", "B-X", "I-X", "E-X", "S-X", "B-Y", "I-Y", "E-Y", "S-Y"])
 iob2_label = st.sampled_from(["O", "B-X", "I-X", "B-Y", "I-Y"])
@@ -184,3 +195,32 @@ def test_different_lengths_are_named(metric):
 def test_accuracy_of_nothing_is_refused():
     with pytest.raises(ValueError, match="at least one token"):
         token_accuracy([[]], [[]])
+
+
+# -- true labels that are not all known -----------------------------------------------------------------------------
+
+PARTIAL = [["B-NP", UNKNOWN, "O"], [OneOf("B-NP", "O"), "I-NP"], [UNKNOWN]]
+PREDICTED = [["B-NP", "I-NP", "B-NP"], ["O", "I-NP"], ["O"]]
+
+
+def test_accuracy_leaves_unknown_labels_out():
+    assert token_accuracy(PARTIAL, PREDICTED) == 3 / 4
+    assert tally_accuracy(PARTIAL, PREDICTED).denominator.tolist() == [2, 2, 0]
+    assert sequence_accuracy(PARTIAL, PREDICTED) == 1 / 2
+    for accuracy in (token_accuracy, sequence_accuracy):
+        with pytest.raises(ValueError, match="with a label; Y_true has none"):
+            accuracy([[UNKNOWN]], [["O"]])
+
+
+@pytest.mark.parametrize("metric", [chunk_report, tally_chunks, chunk_f1])
+def test_chunks_that_are_not_all_known_are_refused(metric):
+    with pytest.raises(
+        ValueError, match=r"Y_true\[0\]\[1\] is UNKNOWN, and chunks need complete .* token_accuracy"
+    ):
+        metric(PARTIAL, PREDICTED)
+
+
+def test_segments_that_are_not_all_known_are_refused():
+    true, predicted = [[(0, 1, "a")], [(0, 2, OneOf("a", "b"))]], [[(0, 1, "a")], [(0, 2, "a")]]
+    with pytest.raises(ValueError, match=r"Y_true\[1\]\[0\] is \(0, 2, OneOf"):
+        chunk_f1(true, predicted)

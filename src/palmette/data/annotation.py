@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -51,6 +51,10 @@ class OneOf:
         if not labels:
             raise ValueError("OneOf() has no labels: name those that are possible, or give UNKNOWN for any")
         for label in labels:
+            if not isinstance(label, Hashable):
+                raise TypeError(
+                    f"OneOf(...): {label!r:.60} is a {type(label).__name__} and no label; write OneOf(*labels)"
+                )
             if label is UNKNOWN or isinstance(label, OneOf):
                 raise ValueError(f"OneOf({', '.join(map(repr, labels))}): {label!r} is not a label")
         self.labels = tuple(dict.fromkeys(labels))
@@ -66,6 +70,29 @@ class OneOf:
 
     def __reduce__(self) -> Any:
         return OneOf, self.labels
+
+
+_KINDS: Final = frozenset({_Unknown, OneOf})
+
+
+def is_partial(labels: Iterable[Any]) -> bool:
+    """Whether some of the labels of an output are UNKNOWN or OneOf several.
+
+    >>> is_partial(["a", "b"]), is_partial(["a", UNKNOWN])
+    (False, True)
+    """
+    return not _KINDS.isdisjoint(map(type, labels))
+
+
+def told_parts(true: Sequence[Any], predicted: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+    """Labels of the parts of which something is known. A prediction that a OneOf allows is the true label there.
+
+    >>> told_parts(["a", UNKNOWN, OneOf("a", "b")], ["a", "a", "b"])
+    (['a', 'b'], ['a', 'b'])
+    """
+    told = [(t, p) for t, p in zip(true, predicted) if t is not UNKNOWN]
+    right = [p if isinstance(t, OneOf) and p in t.labels else t for t, p in told]
+    return right, [p for _, p in told]
 
 
 @dataclass(frozen=True)

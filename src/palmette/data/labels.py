@@ -136,7 +136,7 @@ class LabelCodec:
         Annotation(codes=array([ 0, -1,  3], dtype=int32), sets=array([[False,  True,  True]]))
         """
         nested = [_label_items(Y, "y")] if layout == "items" else listed(Y)
-        if not any(OneOf in set(map(type, labels)) for labels in nested if isinstance(labels, list | tuple)):
+        if not any(OneOf in set(map(type, labels)) for labels in nested if _may_have_sets(labels)):
             codes = self.encode_items(Y) if layout == "items" else self.encode_outputs(Y, lengths)
             own = codes.max(initial=-1) < len(self)  # codecs of users may have other codes than labels
             return Annotation(codes, np.empty((0, len(self)), bool) if own else None)
@@ -257,11 +257,19 @@ def _label_sequences(Y: Any, where: str = "y") -> list[Any]:
                 f"use list({where}[{i}]) if each character is a label"
             )
         if not (isinstance(labels, Iterable) and hasattr(labels, "__len__")):
+            remedy = ""
+            if labels is UNKNOWN or isinstance(labels, OneOf):
+                remedy = f"; if nothing is known of the sample, give [UNKNOWN] * len(X[{i}])"
             raise TypeError(
                 f"{where}[{i}] must be a sequence of labels, one per position, got {type(labels).__name__}: "
-                f"{labels!r:.60}"
+                f"{labels!r:.60}{remedy}"
             )
     return nested
+
+
+def _may_have_sets(labels: Any) -> bool:
+    """Whether OneOf may be among labels; arrays of texts and numbers have none."""
+    return labels.dtype == object if isinstance(labels, np.ndarray) else isinstance(labels, list | tuple)
 
 
 def _label_items(y: Any, where: str = "y") -> Sequence[Any]:
@@ -312,8 +320,8 @@ def _refuse_confusing(nested: Sequence[Any], classes: list[Any], position: Calla
     for label, where in places:
         if label is None:
             raise ValueError(
-                f"the label at {where} is None, which stands for no label: leave the sample out, or give the label a "
-                "name, such as 'none'"
+                f"the label at {where} is None, which stands for no label: give palmette.UNKNOWN if it is not known, "
+                "or give the label a name, such as 'none'"
             )
         try:
             kind, other, there = first.setdefault(label, (_kind(label), label, where))

@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.base import clone
 
 from palmette.contracts.executor import State
+from palmette.data.annotation import is_partial
 from palmette.estimators.training import seed_of
 from palmette.executors.choose import executor_for
 from palmette.features.encoded import EncodedInputs
@@ -72,7 +73,7 @@ def splits_of(
     ----------
     cv : int, splitter of scikit-learn, or iterable of pairs of indices
         An int stands for as many shuffled folds: of whole groups if there are ``groups``, else with as many samples of
-        each class (``items``), else of samples.
+        each class (``items``, all known), else of samples.
     y : list
         Outputs, one per sample.
     groups : array-like of shape (n_samples,) or None
@@ -97,7 +98,7 @@ def splits_of(
         if groups is not None:
             splitter: Any = GroupKFold(int(cv), **shuffled)
         else:
-            splitter = (StratifiedKFold if items else KFold)(int(cv), **shuffled)
+            splitter = (StratifiedKFold if items and not is_partial(y) else KFold)(int(cv), **shuffled)
     else:
         splitter = check_cv(cv)
     found = list(splitter.split(np.zeros((len(y), 1)), y if items else None, groups))

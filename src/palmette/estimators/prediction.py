@@ -204,7 +204,9 @@ class Predictions:
         right, total = self.structure.measure(self, X, given_labels(y, self.structure.layout))
         weight = checked_weights(sample_weight, len(right))
         if not total @ weight:
-            raise ValueError("score needs at least one position: X has no positions with a positive weight")
+            raise ValueError(
+                "score needs at least one position: no sample of positive weight has a position whose label is known"
+            )
         return float(right @ weight / (total @ weight))
 
     @property

@@ -161,7 +161,7 @@ def check_outputs(X: Any, y: Any, structure: Structure) -> None:
 
 def encode_outputs(codec: LabelCodec, y: Any, offsets: np.ndarray, layout: str) -> np.ndarray:
     """Codes of outputs that must be complete; those of sample i are at ``offsets[i]:offsets[i + 1]``."""
-    codes = codec.encode_items(y) if layout == "items" else codec.encode_outputs(y, np.diff(offsets))
+    codes = codec.encode_annotation(y, np.diff(offsets), layout).known
     refuse_unknown(codes, offsets, layout)
     return codes
 
@@ -195,7 +195,8 @@ def refuse_unknown(codes: np.ndarray, offsets: np.ndarray, layout: str) -> None:
         sample = int(np.searchsorted(offsets, row, side="right")) - 1
         place = f"y[{sample}]" if layout == "items" else f"y[{sample}][{row - offsets[sample]}]"
         raise ValueError(
-            f"{place} is UNKNOWN, and this needs complete outputs: label this position or leave the sample out"
+            f"{place} is not known (UNKNOWN, or OneOf several labels), and this needs complete outputs: label this "
+            "position or leave the sample out"
         )
 
 

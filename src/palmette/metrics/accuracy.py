@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import Any
 
+from palmette.data.annotation import is_partial, told_parts
+
 Labels = Sequence[Sequence[Hashable]]
 
 
@@ -14,7 +16,7 @@ def token_accuracy(Y_true: Labels, Y_pred: Labels) -> float:
     Parameters
     ----------
     Y_true, Y_pred : list of list of labels
-        Of equal lengths.
+        Of equal lengths. True labels that are ``UNKNOWN`` do not count; any label of a ``OneOf`` is right.
 
     Returns
     -------
@@ -28,7 +30,7 @@ def token_accuracy(Y_true: Labels, Y_pred: Labels) -> float:
     """
     correct, total = count_correct(Y_true, Y_pred)
     if not total:
-        raise ValueError("accuracy needs at least one token; Y_true has none")
+        raise ValueError("accuracy needs at least one token with a label; Y_true has none")
     return correct / total
 
 
@@ -38,7 +40,8 @@ def sequence_accuracy(Y_true: Labels, Y_pred: Labels) -> float:
     Parameters
     ----------
     Y_true, Y_pred : list of lists
-        Labels of positions, or segments ``(start, stop, label)``.
+        Labels of positions, or segments ``(start, stop, label)``. A sample is right if all that is known of it is;
+        samples of ``UNKNOWN`` labels alone do not count.
 
     Returns
     -------
@@ -51,16 +54,47 @@ def sequence_accuracy(Y_true: Labels, Y_pred: Labels) -> float:
     0.5
     """
     check_samples(Y_true, Y_pred)
-    if not len(Y_true):
-        raise ValueError("accuracy needs at least one sample; Y_true has none")
-    return sum(list(true) == list(predicted) for true, predicted in zip(Y_true, Y_pred)) / len(Y_true)
+    right = [_is_right(true, predicted) for true, predicted in zip(Y_true, Y_pred)]
+    counted = [each for each in right if each is not None]
+    if not counted:
+        raise ValueError("accuracy needs at least one sample with a label; Y_true has none")
+    return sum(counted) / len(counted)
+
+
+def _is_right(true: Sequence[Hashable], predicted: Sequence[Hashable]) -> bool | None:
+    """Whether an output is right as far as it is known; None if nothing is."""
+    if not is_partial(true):
+        return list(true) == list(predicted)
+    told, found = told_parts(true, predicted)
+    return told == found and len(true) == len(predicted) if told else None
+
+
+def known_labels(Y_true: Labels, Y_pred: Labels) -> tuple[Labels, Labels]:
+    """Both without the positions whose true label is unknown, after checking the lengths."""
+    check_lengths(Y_true, Y_pred)
+    if not any(map(is_partial, Y_true)):
+        return Y_true, Y_pred
+    told = [told_parts(*pair) for pair in zip(Y_true, Y_pred)]
+    return [true for true, _ in told], [predicted for _, predicted in told]
 
 
 def count_correct(Y_true: Labels, Y_pred: Labels) -> tuple[int, int]:
-    """Return the number of tokens that are right and the number of all, after checking the lengths."""
-    check_lengths(Y_true, Y_pred)
+    """Return the number of tokens that are right and the number of known ones, after checking the lengths."""
+    Y_true, Y_pred = known_labels(Y_true, Y_pred)
     correct = sum(a == b for pair in zip(Y_true, Y_pred) for a, b in zip(*pair))
     return correct, sum(map(len, Y_true))
+
+
+def refuse_partial(Y_true: Sequence[Sequence[Any]], what: str) -> None:
+    """Raise ValueError if a label, or that of a segment, is UNKNOWN or OneOf several, and name the first place."""
+    for i, y in enumerate(Y_true):
+        labels = [part[-1] if isinstance(part, tuple) and part else part for part in y]
+        if is_partial(labels):
+            t = next(t for t, label in enumerate(labels) if is_partial([label]))
+            raise ValueError(
+                f"Y_true[{i}][{t}] is {y[t]!r}, and {what} need complete outputs: use the model's own score or "
+                "token_accuracy, which leave unknown labels out, or leave the sample out"
+            )
 
 
 def check_samples(Y_true: Sequence[Any], Y_pred: Sequence[Any]) -> None:

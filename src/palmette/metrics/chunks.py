@@ -11,7 +11,7 @@ import numpy as np
 from palmette.data.flat_labels import flatten_labels
 from palmette.data.span_encodings import PLACE, split_label
 from palmette.data.spans import FlatSpans, find_spans
-from palmette.metrics.accuracy import count_correct
+from palmette.metrics.accuracy import count_correct, refuse_partial
 from palmette.metrics.matching import matching
 
 Tags = Sequence[Sequence[str]]
@@ -155,6 +155,7 @@ def chunk_report(Y_true: Tags, Y_pred: Tags) -> ChunkReport:
 
 def matched_chunks(Y_true: Tags, Y_pred: Tags) -> tuple[FlatSpans, FlatSpans, np.ndarray]:
     """True chunks, predicted chunks, and the indices of the true ones that were predicted; same lengths."""
+    refuse_partial(Y_true, "chunks")
     both = flatten_labels([*Y_true, *Y_pred])  # together, so that types have the same numbers
     spans, n, half = find_spans(both), len(Y_true), int(both.offsets[len(Y_true)])
     cut = int(np.searchsorted(spans.starts, half))

@@ -15,7 +15,7 @@ from sklearn.metrics import get_scorer as sklearn_scorer
 from sklearn.metrics import make_scorer
 
 from palmette.data.span_encodings import PLACE, split_label
-from palmette.metrics.accuracy import check_samples, sequence_accuracy, token_accuracy
+from palmette.metrics.accuracy import check_samples, refuse_partial, sequence_accuracy, token_accuracy
 from palmette.metrics.chunks import ChunkCounts, chunk_report
 from palmette.metrics.ranking import mean_average_precision, ndcg
 
@@ -61,6 +61,7 @@ def _counts(Y_true: Sequence[Any], Y_pred: Sequence[Any]) -> ChunkCounts:
     check_samples(Y_true, Y_pred)
     first = next((item for Y in (Y_true, Y_pred) for y in Y for item in y), "O")
     if _is_segment(first):
+        refuse_partial(Y_true, "chunks")
         true, predicted = (
             {(i, *segment) for i, y in enumerate(Y) for segment in y} for Y in (Y_true, Y_pred)
         )
@@ -89,6 +90,8 @@ def _token_accuracy(Y_true: Sequence[Any], Y_pred: Sequence[Any]) -> float:
 
 
 def _sequence_accuracy(Y_true: Sequence[Any], Y_pred: Sequence[Any]) -> float:
+    if any(_is_segment(item) for y in Y_true for item in y):
+        refuse_partial(Y_true, "segments")
     # Segments may be given in any order; labels are told from each other by their places.
     return sequence_accuracy(
         *([sorted(y) if len(y) and _is_segment(y[0]) else y for y in Y] for Y in (Y_true, Y_pred))

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from palmette.metrics.accuracy import Labels, check_lengths
+from palmette.metrics.accuracy import Labels, check_lengths, known_labels
 from palmette.metrics.chunks import Tags, matched_chunks
 from palmette.metrics.words import Words, count_words
 
@@ -81,7 +81,7 @@ def tally_accuracy(Y_true: Labels, Y_pred: Labels) -> Tally:
     >>> tally_accuracy([["A", "B"]], [["A", "C"]]).score
     0.5
     """
-    check_lengths(Y_true, Y_pred)
+    Y_true, Y_pred = known_labels(Y_true, Y_pred)
     right = [sum(a == b for a, b in zip(*pair)) for pair in zip(Y_true, Y_pred)]
     return Tally("accuracy", np.array(right, np.int64), np.array(list(map(len, Y_true)), np.int64))
 

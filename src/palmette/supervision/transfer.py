@@ -214,7 +214,9 @@ class Transfer(BaseEstimator):
         right, total = self.measure(X, y, domains)
         weight = checked_weights(sample_weight, len(right))
         if not total @ weight:
-            raise ValueError("score needs at least one position: X has no positions with a positive weight")
+            raise ValueError(
+                "score needs at least one position: no sample of positive weight has a position whose label is known"
+            )
         return float(right @ weight / (total @ weight))
 
     def measure(self, X: Any, y: Any, domains: Any = None) -> tuple[np.ndarray, np.ndarray]:
