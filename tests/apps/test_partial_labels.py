@@ -74,3 +74,68 @@ def test_the_command_line_takes_marks(tmp_path, capsys):
     assert (told["unknown_labels"], told["one_of_labels"], told["sentences_without_labels"]) == (2, 1, 1)
     assert main(["train", str(data), *options, "--constrained"]) != 0
     assert "need whole spans" in capsys.readouterr().err
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """A partially labelled file and a model of it."""
+    folder = tmp_path_factory.mktemp("marks")
+    data, model = folder / "partial.txt", folder / "m.palmette"
+    data.write_text(TEXT)
+    assert (
+        main(["train", str(data), "--unknown", "?", "--one-of", "|", "--model", str(model), "--l2", "0.1"])
+        == 0
+    )
+    return data, model
+
+
+def test_marked_labels_do_not_count_in_evaluation(trained, capsys):
+    data, model = trained
+    assert Tagger.load(model).marks == Marks("?", "|")
+    capsys.readouterr()
+    assert main(["evaluate", str(data), "--model", str(model), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["tokens"], told["correct_tokens"], told["sentences"]) == (7, 7, 3)  # "foo ?" says nothing
+
+
+def test_marks_are_told_where_the_model_has_none(tmp_path, capsys):
+    file = tmp_path / "both.txt"
+    file.write_text("a D D\ndog ? N\nbarks N|V N\nloud A N\n")
+    assert main(["evaluate", str(file), "--unknown", "?", "--one-of", "|", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["tokens"], told["correct_tokens"]) == (3, 2)
+    assert (
+        main(["evaluate", str(file), "--unknown", "?", "--one-of", "|", "--report", str(tmp_path / "r.html")])
+        == 2
+    )
+    assert "not all labels are known, and a report needs complete ones" in capsys.readouterr().err
+
+
+def test_marks_in_held_out_files(trained, tmp_path, capsys):
+    data, _ = trained
+    held, model = tmp_path / "dev.txt", tmp_path / "m.palmette"
+    held.write_text("the D\ncat ?\nbarks N|V\n")  # none of N and V is alone here
+    options = [
+        "--unknown",
+        "?",
+        "--one-of",
+        "|",
+        "--dev",
+        str(held),
+        "--tune",
+        "--model",
+        str(model),
+        "--json",
+    ]
+    assert main(["train", str(data), *options]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["dev"]["tokens"] == 2 and told["dev"]["accuracy"] == 1.0
+
+
+def test_explanations_show_marks_as_they_are_written(trained, capsys):
+    data, model = trained
+    capsys.readouterr()
+    assert main(["inspect", str(model), "--why", f"{data}:1", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["sentences"][0]["true"] == ["D", "?", "V"]
+    assert main(["inspect", str(model), "--why", f"{data}:1", "--against-truth"]) == 2
+    assert "--against-truth needs the true labels of the sentence" in capsys.readouterr().err

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from palmette.metrics import ChunkReport, chunk_report, format_chunk_table, looks_like_chunks
+from palmette.data.annotation import is_partial, told_parts
+from palmette.metrics import ChunkCounts, ChunkReport, chunk_report, format_chunk_table, looks_like_chunks
 
 
 @dataclass(frozen=True)
@@ -16,7 +17,7 @@ class Evaluation:
     Parameters
     ----------
     sentences, correct_sentences : int
-        All sentences, and those whose every label is right.
+        All sentences, and those whose every label is right; of partial annotation every known label.
     report : ChunkReport
         Tokens and chunks.
     has_chunks : bool
@@ -89,8 +90,21 @@ class Evaluation:
         return f"accuracy {100 * self.accuracy:.2f}%{f1}"
 
 
-def evaluate_labels(true: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> Evaluation:
-    """Compare labels, sentence by sentence, of equal lengths; labels that training never had are wrong."""
+def evaluate_labels(true: Sequence[Sequence[Any]], predicted: Sequence[Sequence[str]]) -> Evaluation:
+    """Compare labels, sentence by sentence, of equal lengths; labels that training never had are wrong.
+
+    True labels that are UNKNOWN do not count, nor do sentences of such labels alone; any label of a OneOf is right.
+    Chunks are not counted then, since where they begin and end is not known.
+
+    >>> from palmette import UNKNOWN
+    >>> evaluate_labels([["B-NP", UNKNOWN], [UNKNOWN]], [["B-NP", "O"], ["O"]]).headline()
+    'accuracy 100.00%'
+    """
+    if any(map(is_partial, true)):
+        told = [pair for pair in map(told_parts, true, predicted) if pair[0]]
+        n_tokens, n_right = sum(len(t) for t, _ in told), sum(a == b for t, p in told for a, b in zip(t, p))
+        report = ChunkReport(n_tokens, n_right, ChunkCounts(0, 0, 0), {})
+        return Evaluation(len(told), sum(t == p for t, p in told), report, has_chunks=False)
     report = chunk_report(true, predicted)
     correct = sum(list(t) == list(p) for t, p in zip(true, predicted))
     has_chunks = looks_like_chunks({label for labels in true for label in labels})

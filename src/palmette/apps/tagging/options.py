@@ -25,6 +25,11 @@ def _page_name(path: str) -> str:
     return writable(path, "the report")
 
 
+_MARKS = (
+    Option("unknown", "Label of tokens without annotation, such as ?.", metavar="MARK"),
+    Option("one_of", "What separates possible labels, such as | in B-PER|B-ORG.", metavar="MARK"),
+)
+
 OPTIONS = {
     "train": (
         Option("algorithm", "The learner.", default="crf", choices=("crf", "ssvm", "perceptron")),
@@ -38,8 +43,7 @@ OPTIONS = {
         Option("order", "Weights for label pairs (1), or for triples too (2).", int, 1),
         Option("constrained", "Allow only label sequences that are valid spans.", bool, False),
         Option("label_column", "Column of the label, from 0; negative counts from the end.", int, -1),
-        Option("unknown", "Label of tokens without annotation, such as ?.", metavar="MARK"),
-        Option("one_of", "What separates possible labels, such as | in B-PER|B-ORG.", metavar="MARK"),
+        *_MARKS,
         Option("encoding", "Learn spans in this encoding; predictions are in that of the data.",
                choices=("iob1", "iob2", "iobes", "bilou", "bmes", "bmes6")),
         Option("invalid", "What to do with labels that are not valid spans.", choices=("repair", "raise")),
@@ -54,6 +58,7 @@ OPTIONS = {
     ),
     "evaluate": (
         Option("label_column", "Column of the true label, the last but one by default; not with --model.", int),
+        *_MARKS,
         Option("report", "HTML page to write: scores, confusions, worst sentences.", check=_page_name),
     ),
     "inspect": (

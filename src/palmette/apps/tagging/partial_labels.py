@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,10 +47,13 @@ class Marks:
     def __bool__(self) -> bool:
         return self.unknown is not None or self.one_of is not None
 
-    def read(self, texts: Sequence[ColumnText], label_column: int) -> list[list[Any]]:
-        """The labels of files, as learners take them."""
+    def read(
+        self, texts: Sequence[ColumnText], label_column: int, classes: Collection[str] = ()
+    ) -> list[list[Any]]:
+        """The labels of files, as learners take them; ``classes`` are labels that are known from elsewhere."""
         read = [text.labels(label_column) for text in texts]
         alone = {label for labels in read for y in labels for label in y if not self._is_set(label)}
+        alone.update(classes)
         known: dict[str, Any] = {}
         for text, labels in zip(texts, read):
             for i, y in enumerate(labels):

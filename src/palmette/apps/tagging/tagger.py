@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -56,6 +56,8 @@ class Tagger:
         Whose columns stand behind those of the files.
     word_column : int
         The column that clusters are of.
+    marks : Marks
+        What stands for labels that are not known in files, in those to evaluate on, too.
 
     Examples
     --------
@@ -76,6 +78,7 @@ class Tagger:
     spans: SpanLabels | None = None
     clusters: WordClusters | None = None
     word_column: int = 0
+    marks: Marks = field(default_factory=Marks)
 
     # -- training -----------------------------------------------------------------------------------------
 
@@ -175,7 +178,14 @@ class Tagger:
         if template.has_edge_features:
             learner.set_params(edge_features=["B"])
         tagger = cls(
-            learner, template, first.n_columns, label, first.separator, clusters=clusters, word_column=word
+            learner,
+            template,
+            first.n_columns,
+            label,
+            first.separator,
+            clusters=clusters,
+            word_column=word,
+            marks=marks,
         ).with_spans(texts, encoding, invalid or ("raise" if constrained else None))
         if constrained and tagger.spans is not None:
             learner.set_params(structure=Chain(learner.structure.order, allowed=tagger.spans.inner))
@@ -198,7 +208,8 @@ class Tagger:
         held_out = None
         if dev is not None and (watch is not None or tune == "dev"):
             inputs = EncodedInputs(encoded.encoder.transform(tagger.columns(dev)), encoded.encoder)
-            held_out = Part(inputs, tagger.labels_for_model(dev, "repair"), None)
+            seen = {label for y in labels for label in y if isinstance(label, str)}
+            held_out = Part(inputs, tagger.labels_for_model(dev, "repair", seen), None)
         if held_out is not None and watch is not None:
             watcher = HeldOut(held_out.X, held_out.y, watch)
             learner.set_params(callbacks=[*(learner.callbacks or ()), watcher])
@@ -273,21 +284,30 @@ class Tagger:
         ]
 
     def evaluate(self, data: ColumnText) -> Evaluation:
-        """Compare predictions with the labels of a file that has the columns of the training data."""
+        """Compare predictions with the labels of a file that has the columns of the training data.
+
+        Labels that ``marks`` says are not known do not count.
+        """
         return evaluate_labels(self.true_labels(data), self.predict(data))
 
-    def true_labels(self, data: ColumnText) -> list[list[str]]:
-        """Labels of a file, which must have all columns of the training data."""
+    def true_labels(self, data: ColumnText, classes: Collection[str] | None = None) -> list[list[Any]]:
+        """Labels of a file, which must have all columns of the training data; ``classes`` if not those of the model."""
         if data.n_columns != self.n_columns:
             raise DataFileError(
                 f"{data.location()}: expected {self.n_columns} columns as in training, with the label in "
                 f"column {self.label_column}; found {data.n_columns}"
             )
-        return data.labels(self.label_column)
+        if not self.marks:
+            return data.labels(self.label_column)
+        return self.marks.read(
+            [data], self.label_column, self.model.codec_.classes_ if classes is None else classes
+        )
 
-    def labels_for_model(self, data: ColumnText, invalid: str = "repair") -> list[list[str]]:
+    def labels_for_model(
+        self, data: ColumnText, invalid: str = "repair", classes: Collection[str] | None = None
+    ) -> list[list[Any]]:
         """Labels of a file in the encoding of the model."""
-        labels = self.true_labels(data)
+        labels = self.true_labels(data, classes)
         return labels if self.spans is None else self.spans.inwards(data, labels, invalid)
 
     def columns(self, data: Data) -> ColumnTable:

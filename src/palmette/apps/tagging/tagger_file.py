@@ -6,6 +6,7 @@ import os
 from dataclasses import asdict
 from typing import Any
 
+from palmette.apps.tagging.partial_labels import Marks
 from palmette.apps.tagging.span_labels import SpanLabels
 from palmette.data.checks import check_type, check_whole, entry
 from palmette.data.span_encodings import get_encoding
@@ -24,6 +25,7 @@ def write_parts(tagger: Any, path: str | os.PathLike[str]) -> None:
         "label_column": tagger.label_column,
         "separator": tagger.separator,
         "spans": None if tagger.spans is None else asdict(tagger.spans),
+        "marks": asdict(tagger.marks) if tagger.marks else None,
         "clusters": clusters,
         "word_column": tagger.word_column,
     }
@@ -56,6 +58,10 @@ def read_parts(model: Any, source: str) -> dict[str, Any]:
                 *(get_encoding(entry(own, key, str)).name for key in ("own", "inner"))
             )
             parts["spans"].back([[check_type("a label", label, str)] for label in model.codec_.classes_])
+        if extra.get("marks") is not None:
+            parts["marks"] = Marks(
+                **{key: _text_or_none(own) for key, own in entry(extra, "marks", dict).items()}
+            )
         n_clusters = 0
         if extra.get("clusters") is not None:
             parts["clusters"] = WordClusters.from_state(entry(extra, "clusters", dict), model.extra_arrays_)
@@ -64,3 +70,7 @@ def read_parts(model: Any, source: str) -> dict[str, Any]:
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise ModelFileError(f"{source}: the tagger is damaged ({type(error).__name__}: {error})") from error
     return parts
+
+
+def _text_or_none(mark: Any) -> Any:
+    return None if mark is None else check_type("a mark", mark, str)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from typing import IO, TYPE_CHECKING, Any
 
 from palmette.apps.tagging.options import OPTIONS
@@ -12,6 +13,7 @@ from palmette.apps.task import Inspection, Options, Result, Task, Training, regi
 if TYPE_CHECKING:
     from palmette.apps.tagging.column_text import ColumnText
     from palmette.apps.tagging.evaluation import Evaluation
+    from palmette.apps.tagging.partial_labels import Marks
     from palmette.apps.tagging.report import EvaluationReport
     from palmette.apps.tagging.tagger import Tagger
 
@@ -59,7 +61,11 @@ class _Tagging(Task):
         """Token accuracy and, for chunk labels, the table of CoNLL; with ``report`` also a page about it."""
         from palmette.apps.tagging.columns import read_columns
         from palmette.apps.tagging.evaluation import evaluate_labels
+        from palmette.apps.tagging.partial_labels import Marks
 
+        marks = Marks(options["unknown"], options["one_of"])
+        if application is not None and marks:
+            application = replace(application, marks=marks)
         report, column = options["report"], options["label_column"]
         if application is not None and column is not None:
             raise ValueError(
@@ -68,12 +74,12 @@ class _Tagging(Task):
         text = read_columns(data)
         evaluation: Evaluation
         if report is not None:
-            page = _page(text, application, options["model"], column)
+            page = _page(text, application, options["model"], column, marks)
             page.write(report)
             log(f"report: {report}")
             evaluation = page.evaluation
         elif application is None:
-            evaluation = evaluate_labels(*_two_columns(text, column))
+            evaluation = evaluate_labels(*_two_columns(text, column, marks))
         else:
             evaluation = application.evaluate(text)
         return {**evaluation.to_dict(), "report": report}, evaluation.format()
@@ -111,26 +117,33 @@ class _Tagging(Task):
         return {"model": options["model"], "sentences": found}, text
 
 
-def _page(text: ColumnText, tagger: Tagger | None, model: str, label_column: int | None) -> EvaluationReport:
+def _page(
+    text: ColumnText, tagger: Tagger | None, model: str, label_column: int | None, marks: Marks
+) -> EvaluationReport:
     from palmette.apps.tagging.report import report_on_labels, report_on_tagger, words_of
 
     name = os.path.basename(text.source)
     if tagger is not None:
         return report_on_tagger(tagger, text, title=f"{os.path.basename(model)} on {name}")
-    true, predicted = _two_columns(text, label_column)
+    true, predicted = _two_columns(text, label_column, marks)
     return report_on_labels(
         true, predicted, words=words_of(text), title=name, source=text.source, place=text.location
     )
 
 
-def _two_columns(text: ColumnText, label_column: int | None) -> tuple[list[list[str]], list[list[str]]]:
+def _two_columns(
+    text: ColumnText, label_column: int | None, marks: Marks
+) -> tuple[list[list[Any]], list[list[str]]]:
     """True and predicted labels of a file that has both."""
     if text.n_columns < 2:
         raise ValueError(
             f"{text.location()}: only one column; expected the true and the predicted label as the last "
             f"two, or give --model"
         )
-    return text.labels(-2 if label_column is None else label_column), text.labels(-1)
+    column, predicted = -2 if label_column is None else label_column, text.labels(-1)
+    if not marks:
+        return text.labels(column), predicted
+    return marks.read([text], column, {label for y in predicted for label in y}), predicted
 
 
 register_task(_Tagging())

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from palmette.apps.options import readable
+from palmette.data.annotation import is_partial
 
 if TYPE_CHECKING:
     from palmette.apps.tagging.tagger import Tagger
@@ -66,6 +67,12 @@ def explain_sentences(
     records, blocks = [], []
     for i in _chosen(place.sentence, len(words), "sentence", text.source):
         true = None if truth is None else truth[i]
+        if true is not None and is_partial(true):
+            if against_truth:
+                raise ValueError(
+                    f"{text.location(i)}: --against-truth needs the true labels of the sentence, and not all are known"
+                )
+            true = text.labels(tagger.label_column)[i]  # as they are written
         tokens = _chosen(place.token, len(words[i]), "token", f"sentence {i + 1} of {text.source}")
         found = explainer.explain(encoded[i : i + 1], against=against, truth=true if against_truth else None)
         found = replace(found, contests=tuple(found.contests[t] for t in tokens))

@@ -17,6 +17,7 @@ from palmette.apps.tagging.report.confidence import Confidence, confidence_of
 from palmette.apps.tagging.report.report import EvaluationReport
 from palmette.apps.tagging.report.scores import score_labels
 from palmette.apps.tagging.tagger import Tagger
+from palmette.data.annotation import is_partial
 from palmette.features.encoded import EncodedInputs
 from palmette.inspection import Explainer, is_nameable
 
@@ -65,6 +66,7 @@ def report_on_labels(
     """
     if not len(true):
         raise ValueError("there are no sentences to report on")
+    _refuse_partial(true, place)
     shown, guessed = (
         [[str(label) for label in labels] for labels in outputs] for outputs in (true, predicted)
     )
@@ -119,6 +121,7 @@ def report_on_model(
     if model.structure.layout != "sequences":
         name = type(model.structure).__name__
         raise ValueError(f"a report needs sequences of labels; {name} has one label per sample: use Chain()")
+    _refuse_partial(y, place)
     asked = Asked.of(model, X, y)
     shown: dict[str, Any] = {"words": words, "title": title, "source": source, "place": place, "worst": worst}
     return report_on_labels(asked.true, asked.predicted, **shown, asked=asked)
@@ -140,7 +143,9 @@ def report_on_tagger(
     -------
     EvaluationReport
     """
-    true, predicted = tagger.true_labels(data), tagger.predict(data)
+    true = tagger.true_labels(data)
+    _refuse_partial(true, data.location)
+    predicted = tagger.predict(data)
     asked = Asked.of(tagger.model, tagger.columns(data), tagger.labels_for_model(data))
     shown: dict[str, Any] = {"title": title, "source": data.source, "place": data.location, "worst": worst}
     report = report_on_labels(true, predicted, words=words_of(data), **shown, asked=asked)
@@ -193,6 +198,16 @@ class Asked:
             return case
         reasons = self.explainer.compare(self.X[i : i + 1], self.predicted[i], self.true[i])
         return replace(case, reasons=reasons)
+
+
+def _refuse_partial(true: Sequence[Sequence[Any]], place: Place) -> None:
+    """A report shows mistakes one by one, and what is not known is neither right nor wrong."""
+    for i, labels in enumerate(true):
+        if is_partial(labels):
+            raise ValueError(
+                f"{place(i) or f'sentence {i}'}: not all labels are known, and a report needs complete ones: leave the "
+                "report (--report) or the sentence out"
+            )
 
 
 def _words(words: Sequence[Sequence[Any]] | None, labels: Sequence[Sequence[str]]) -> Sequence[Sequence[Any]]:
