@@ -229,6 +229,22 @@ def test_answers_that_break_the_rules_of_the_structure_are_refused():
         learner.tell(question, ["O", *["I"] * (len(Y[question.sample]) - 1)])
 
 
+def test_parts_that_break_the_rules_together_are_refused():
+    X, _ = words()
+    learner = ActiveLearner(
+        CRF(Chain(allowed="IOB2"), classes=["B", "I", "O"]), X, unit="part", batch_size=200
+    )
+    first, second = sorted((q for q in learner.query() if q.sample == 3), key=lambda q: q.parts)[:2]
+    with pytest.raises(ValueError, match=r"sample 3\), with earlier ones about the sample: .*'I'"):
+        learner.tell(first, "I")
+    learner.tell(first, "O")
+    for question, answer in ((second, "I"), (second, OneOf("I"))):
+        with pytest.raises(ValueError, match=r"sample 3\), with earlier ones .*'I' after 'O' is not allowed"):
+            learner.tell(question, answer)
+    learner.tell(second, "B")
+    assert learner.n_answered_ == 2 and learner.finish().classes_.tolist() == ["B", "I", "O"]
+
+
 def test_contradicting_an_earlier_answer_is_refused():
     X, Y = words()
     learner = ActiveLearner(CRF(Chain(), l2=0.1), X, unit="part", batch_size=200)

@@ -65,6 +65,7 @@ class Door:
         for k, own in zip(said, self._known([told[k] for k in said])):
             told[k] = self._settled(told[k], own)
             self._compare(told[k], before)
+            self._check_rules(told[k], before)
         return told
 
     def _read(self, questions: list[Question], answer: Any) -> Told:
@@ -127,16 +128,17 @@ class Door:
             output[t] = label
         return output
 
-    def _codes(self, outputs: list[Any], lengths: np.ndarray) -> np.ndarray:
+    def _codes(self, outputs: list[Any], lengths: np.ndarray, partial: bool = False) -> np.ndarray:
+        """Codes of outputs; the rules of the structure are checked if all is known, or if ``partial``."""
         if not outputs:
             return np.empty(0, np.int32)
         codec = self.structure.make_codec(outputs, self.classes, lengths)
         annotation = codec.encode_annotation(outputs, lengths, self.structure.layout)
-        if not np.any(annotation.known < 0):
+        if partial or not np.any(annotation.known < 0):
             with warnings.catch_warnings():  # training says it, once
                 warnings.simplefilter("ignore")
                 bound = bound_structure(self.structure, codec)
-                bound.check_outputs(annotation.codes, offsets_from_lengths(lengths))
+                bound.check_outputs(annotation.known, offsets_from_lengths(lengths))
         return annotation.codes
 
     def _settled(self, told: Told, known: np.ndarray) -> Told:
@@ -164,6 +166,18 @@ class Door:
                     )
             new = [earlier if label is UNKNOWN else label for earlier, label in zip(old, new)]
         before[told.sample] = new
+
+    def _check_rules(self, told: Told, merged: dict[int, list[Any]]) -> None:
+        """Refuse what the structure forbids together with the earlier answers: no model could be trained any more."""
+        if self.classes is None or _says_nothing(merged.get(told.sample, [])):
+            return
+        try:
+            self._codes([merged[told.sample]], np.array([self.state.length(told.sample)]), partial=True)
+        except ValueError as error:
+            raise ValueError(
+                f"the answer to question {told.questions[0]} (sample {told.sample}), with earlier ones about the "
+                f"sample: {error}"
+            ) from None
 
 
 def _is_label(answer: Any) -> bool:
