@@ -203,6 +203,20 @@ def test_a_journal_of_something_else_is_refused(tmp_path, change, words_):
     assert path.read_bytes() == before
 
 
+def test_a_journal_of_other_labels_is_refused(tmp_path):
+    path = tmp_path / "journal.jsonl"
+    learner = ActiveLearner(CRF(Chain(), classes=["B", "I", "O"]), X, batch_size=1, journal=path)
+    (question,) = learner.query()
+    learner.tell(question, ["O"] * len(X[question.sample]))
+    with pytest.raises(
+        DataFileError,
+        match=rf"of other labels or rules: the answer about sample {question.sample}: unknown label 'O'",
+    ):
+        ActiveLearner(CRF(Chain(), classes=["B", "I"]), X, batch_size=1, journal=path)
+    more = ActiveLearner(CRF(Chain(), classes=["B", "I", "O", "S"]), X, batch_size=1, journal=path)
+    assert more.answers_ == learner.answers_
+
+
 def test_nothing_happens_if_the_journal_cannot_be_written(tmp_path):
     (tmp_path / "folder").mkdir()
     learner = make(tmp_path / "folder" / "journal")

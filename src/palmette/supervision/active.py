@@ -12,7 +12,7 @@ from sklearn.exceptions import NotFittedError
 
 from palmette.contracts.structure import can
 from palmette.data.sequences import listed, n_items
-from palmette.errors import warn_caller
+from palmette.errors import DataFileError, warn_caller
 from palmette.estimators.training import seed_of
 from palmette.features.encoded import EncodedInputs
 from palmette.supervision.answers import Door
@@ -378,6 +378,13 @@ class ActiveLearner:
                 "and are lost; all others are kept",
                 UserWarning,
             )
+        try:
+            self._door.check_kept()
+        except ValueError as error:
+            raise DataFileError(
+                f"{path}: the journal is of other labels or rules: {error} Give the classes and the structure that it "
+                "was written with, or name another file for the journal"
+            ) from error
         return journal
 
     def _note(self, *events: dict[str, Any]) -> None:

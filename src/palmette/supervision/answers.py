@@ -68,6 +68,14 @@ class Door:
             self._check_rules(told[k], before)
         return told
 
+    def check_kept(self) -> None:
+        """Raise ValueError for the first sample whose answers, from elsewhere, are none for this learner."""
+        for sample, output in self.state.outputs.items():
+            try:
+                self._codes([output], np.array([self.state.length(sample)]), partial=self.classes is not None)
+            except (TypeError, ValueError) as error:
+                raise ValueError(f"the answer about sample {sample}: {error}") from None
+
     def _read(self, questions: list[Question], answer: Any) -> Told:
         """The answer as labels of the parts asked for, or as a whole output."""
         sample, numbers = questions[0].sample, tuple(q.number for q in questions)
