@@ -74,6 +74,7 @@ def test_large_rho_is_union_training(model):
     assert np.abs(transfer.coef_[1:]).max() < 1e-6
     assert transfer.coef_of("mail") == pytest.approx(union.coef_, abs=0.1 if model.tol == 1e-4 else 1e-3)
     assert transfer.predict(X, domains=D) == union.predict(X)
+    assert transfer.annotation_ == union.annotation_ and transfer.annotation_.unknown
 
 
 @pytest.mark.parametrize("model", EXACT, ids=["log", "hinge", "soft hinge"])
@@ -480,6 +481,7 @@ def test_partial_annotation_in_domains():
     transfer, union = Transfer(model, rho=1e10).fit(X, partly, domains=D), clone(model).fit(X, partly)
     assert transfer.objective_ == pytest.approx(union.objective_, rel=1e-3)
     assert transfer.predict(X, domains=D) == union.predict(X)
+    assert transfer.annotation_ == union.annotation_ and transfer.annotation_.unknown
 
 
 def test_fit_leaves_the_model_alone_and_a_domain_is_a_plain_model():
@@ -584,6 +586,7 @@ def test_damaged_files_are_refused():
         ({"domains": D[:5]}, "domains has 5 entries, but there are 40 samples"),
         ({"domains": [None] * 40}, r"domains\[0\] is None"),
         ({"domains": [*D[:-1], ["x"]]}, r"domains\[39\] is \['x'\]"),
+        ({"domains": [*D[:-1], float("nan")]}, r"domains\[39\] is nan: .* not missing"),
         ({"domains": 3}, "one entry per sample, got 3"),
         ({"domains": {"news": 3}}, "one entry per sample"),
         ({"rho": 0.0}, "rho must be a finite number > 0"),

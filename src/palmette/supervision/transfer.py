@@ -79,7 +79,7 @@ class Transfer(BaseEstimator):
         Domains of the training samples.
     model_ : learner
         The model with the shared weights.
-    result_, objective_, n_iter_, fit_seconds_, classes_
+    result_, objective_, n_iter_, fit_seconds_, annotation_, classes_
         As for the model; ``result_.w`` are the weights of all nodes.
 
     Notes
@@ -144,6 +144,7 @@ class Transfer(BaseEstimator):
         self.coef_ = learner.coef_.reshape(len(tree.nodes), -1)
         self.result_, self.objective_ = learner.result_, learner.objective_
         self.n_iter_, self.fit_seconds_ = learner.n_iter_, learner.fit_seconds_
+        self.annotation_ = learner.annotation_
         shared = type(self.model)(**self.model.get_params(deep=False))
         learnt = {k: v for k, v in vars(learner).items() if k.endswith("_") and not k.startswith("_")}
         vars(shared).update(learnt, coef_=self.coef_[0], result_=replace(self.result_, w=self.coef_[0]))

@@ -106,6 +106,10 @@ def domain_list(domains: Any, n_samples: int | None, *, needed: str) -> list[Any
     for place, domain in enumerate(found):
         if not isinstance(domain, Hashable):
             raise TypeError(f"domains[{place}] is {domain!r:.60}; a domain is a name or a number")
+        if domain != domain:  # NaN, which no other domain equals
+            raise ValueError(
+                f"domains[{place}] is {domain!r}: a domain is a name or a number, and not missing"
+            )
     return found
 
 
