@@ -57,13 +57,17 @@ def truth_of(structure, reference, theta, annotation):
 
 
 def losses_of(reference, theta, annotation, s, table):
-    """The task loss of every output: the cheapest confusion among the codes that are possible."""
+    """The task loss of every output: the cheapest confusion among the codes that are possible, 1 per wrong edge."""
 
     def cost(known, code):
         rows = known if isinstance(known, frozenset) else range(len(table)) if known == -1 else [known]
         return min(table[row, code] for row in rows)
 
-    return [sum(map(cost, annotation[s], y)) for y in reference.outputs(theta, s)]
+    def wrong_edges(y):
+        pairs = getattr(annotation[s], "pairs", {})
+        return sum((y[u], y[v]) not in allowed.labels for (u, v), allowed in pairs.items())
+
+    return [sum(map(cost, annotation[s], y)) + wrong_edges(y) for y in reference.outputs(theta, s)]
 
 
 @pytest.mark.parametrize("structure", STRUCTURES, ids=str)

@@ -97,6 +97,7 @@ class Graph(GraphMethods, LabelledPositions):
 
     compiled_as = "graph"
     removable_edges = True
+    annotated_pairs = True
     exact = False
 
     part_kinds = MappingProxyType({"codec": ("labels",), "encoder": ("graphs",), "scorer": ("graph",)})
@@ -132,7 +133,7 @@ class Graph(GraphMethods, LabelledPositions):
 
     # -- answers ------------------------------------------------------------------------------------------------
 
-    score, count = labelings.score, labelings.count
+    score, count, agreeing = labelings.score, labelings.count, labelings.agreeing
     best, worst, k_best, max_marginals = maxima.best, maxima.worst, maxima.k_best, maxima.max_marginals
     bounded_best, bounds, finds_best = maxima.bounded_best, maxima.bounds, maxima.finds_best
     relaxes, relaxed_best = maxima.relaxes, maxima.relaxed_best
@@ -318,7 +319,7 @@ class Graph(GraphMethods, LabelledPositions):
             t = kinds.index(kind)
             allowed[t] = False
             allowed[t, [place[label] for label in labels]] = True
-            wrong = np.flatnonzero((node_type == t) & ~allowed[t, codes])
+            wrong = np.flatnonzero((node_type == t) & (codes >= 0) & ~allowed[t, codes])
             if len(wrong):
                 s = int(np.searchsorted(batch.offsets, wrong[0], side="right")) - 1
                 raise ValueError(
