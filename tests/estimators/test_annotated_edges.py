@@ -203,6 +203,8 @@ def test_scores_penalties_and_batches():
     ]
     for pairs, expected in said:
         assert model.score([one], [Linked([a, UNKNOWN], pairs)]) == expected
+    with pytest.raises(ValueError, match=r"y\[0\], edge \(0, 3\): there is no such node"):
+        model.score([one], [Linked([a, UNKNOWN], {(0, 3): OneOf((a, b))})])
 
 
 # -- bad input ------------------------------------------------------------------------------------------------------
@@ -218,6 +220,7 @@ PAIR = OneOf(("a", "b"))
         (FREE, {(0, 2): PAIR}, ValueError, r"y\[1\], edge \(0, 2\): no edge joins these nodes: add it"),
         (FREE, {(0, 5): PAIR}, ValueError, r"y\[1\], edge \(0, 5\): there is no such node; .* 0 to 2"),
         (FREE, {(-1, 0): PAIR}, ValueError, r"y\[1\], edge \(-1, 0\): there is no such node"),
+        (FREE, {(1, 1): PAIR}, ValueError, r"y\[1\], edge \(1, 1\): no edge joins these nodes"),
         (FREE, {0: PAIR}, TypeError, r"y\[1\], edge 0: an edge is named by the numbers"),
         (FREE, {(0, 1): ("a", "b")}, TypeError, r"y\[1\], edge \(0, 1\): \('a', 'b'\) must be OneOf"),
         (FREE, {(0, 1): OneOf("ab")}, ValueError, r"y\[1\], edge \(0, 1\): 'ab' is not a pair of labels"),

@@ -174,7 +174,7 @@ class Structure(BaseEstimator):
         known = [sum(label is not UNKNOWN for label in labels) for labels in true]
         for i, labels in enumerate(true):
             if isinstance(labels, Linked):
-                right[i] += labels.right(parts[i])
+                right[i] += labels.right(parts[i], f"y[{i}]")
                 known[i] += len(labels.pairs)
         return np.array(right, float), np.array(known, float)
 

@@ -56,9 +56,9 @@ class Linked(Sequence[Any]):
     def __repr__(self) -> str:
         return f"Linked({self.labels!r}, {self.pairs!r})"
 
-    def right(self, labels: Sequence[Any]) -> int:
-        """How many edges have a pair of these labels that is allowed."""
-        return sum((labels[u], labels[v]) in said.labels for (u, v), said in self.pairs.items())
+    def right(self, labels: Sequence[Any], where: str) -> int:
+        """How many edges have a pair of these labels that is allowed; ``where`` is the name of this in messages."""
+        return sum((labels[u], labels[v]) in several.labels for _, (u, v), several in self.said(where))
 
     def said(self, where: str) -> Iterator[tuple[str, tuple[int, int], OneOf]]:
         """Of each annotated edge: its name in messages, its ends, and the pairs of labels; checked."""
@@ -70,7 +70,7 @@ class Linked(Sequence[Any]):
                 raise TypeError(f"{at}: an edge is named by the numbers (u, v) of two nodes") from None
             if not (0 <= u < len(self) and 0 <= v < len(self)):
                 raise ValueError(f"{at}: there is no such node; nodes have the numbers 0 to {len(self) - 1}")
-            if (v, u) in self.pairs:
+            if u != v and (v, u) in self.pairs:
                 raise ValueError(
                     f"{at} is annotated in both directions: give one, with the pairs that both allow"
                 )
@@ -186,7 +186,7 @@ def coded_pairs(
     """The pairs that outputs with :class:`Linked` among them name, by their codes; None if they name none."""
     starts, places, numbers = offsets_from_lengths(lengths), [], []
     number: dict[OneOf, int] = {}
-    tables = []
+    tables: list[np.ndarray] = []
     for i, labels in enumerate(nested):
         for at, (u, v), several in labels.said(f"y[{i}]") if isinstance(labels, Linked) else ():
             if several not in number:
@@ -228,4 +228,8 @@ def check_pairs(
 
 
 def _shown(possible: np.ndarray, classes: Sequence[Any]) -> str:
-    return "UNKNOWN" if possible.all() else " or ".join(repr(classes[k]) for k in np.flatnonzero(possible))
+    return (
+        "UNKNOWN"
+        if possible.all()
+        else " or ".join(repr(classes[k]) for k in np.flatnonzero(possible).tolist())
+    )

@@ -22,7 +22,7 @@ def contradicted(within: Restriction | None) -> Known | None:
     return None if within is None else within.contradicts
 
 
-def agreeing(structure: Graph, theta: GraphTables, codes: Known) -> Restriction:
+def agreeing(structure: Graph, theta: Any, codes: Known) -> Restriction:
     """The restriction to outputs that agree with codes (-1: any label), sets of codes and allowed pairs."""
     pairs = pairs_of(codes)
     edge = None if pairs is None else pairs.on(theta.edges)

@@ -39,8 +39,9 @@ class Graph(GraphMethods, LabelledPositions):
 
     The score of a labeling is ``sum_v node[v, y_v] + sum_e edge[e, y_a, y_b] + sum over cliques``, where edge e joins
     the nodes a and b. Every sample has its own graph: ``X`` is a list of :class:`~palmette.GraphInput`, of tuples
-    ``(nodes, edges)`` or ``(nodes, edges, edge_features)``, or of dicts; ``y`` has one label per node. Chains, trees,
-    and grids are special cases (``chain_graph``, ``tree_graph`` and ``grid_graph`` of :mod:`palmette.data` make them).
+    ``(nodes, edges)`` or ``(nodes, edges, edge_features)``, or of dicts; ``y`` has one label per node, or is
+    :class:`~palmette.Linked`, with allowed labels of edges. Chains, trees, and grids are special cases
+    (``chain_graph``, ``tree_graph`` and ``grid_graph`` of :mod:`palmette.structures` make them).
 
     **Inference.** Forests: compiled message passing, all graphs of a batch in one call. Other graphs are solved one by
     one: by a junction tree if its tables fit ``memory_limit``, or, for the best labels of two-label graphs with

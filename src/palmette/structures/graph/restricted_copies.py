@@ -57,7 +57,7 @@ def _annotated(tables: GraphTables, codes: Known) -> tuple[np.ndarray, np.ndarra
 
 
 def _free(allowed: np.ndarray) -> np.ndarray:
-    return allowed.all(axis=tuple(range(1, allowed.ndim)))
+    return np.asarray(allowed.all(axis=tuple(range(1, allowed.ndim))))
 
 
 def _samples(tables: GraphTables, row: np.ndarray, edge: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

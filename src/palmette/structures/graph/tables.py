@@ -171,15 +171,8 @@ class GraphTables(ChainTables):
 
     def pair_cost(self, cost: np.ndarray, pairs: Pairs) -> GraphTables:
         """A cost for every label at every node, and 1 for labels of edges that ``pairs`` do not allow."""
-        edge = (~pairs.on(self.edges)).astype(float)
-        own = {
-            "node": cost,
-            "edge": edge,
-            "edge_table": np.arange(self.n_edges),
-            "factors": (),
-            "allowed": None,
-        }
-        return replace(self, **own)
+        edge, table = (~pairs.on(self.edges)).astype(float), np.arange(self.n_edges)
+        return replace(self, node=cost, edge=edge, edge_table=table, factors=(), allowed=None)
 
     def plus(self, cost: Any) -> GraphTables:
         """These potentials with a cost inside; of another model's potentials, edges and factors must be the same."""
