@@ -90,12 +90,12 @@ class LabelCodec:
         """
         nested = [_label_items(Y, where)] if layout == "items" else _label_sequences(Y, where)
         position, n = _position(where, layout), len(nested)
-        edges = [
-            said for i, y in enumerate(nested) if isinstance(y, Linked) for said in y.said(f"{where}[{i}]")
-        ]
-        if edges:  # their labels are labels, too
-            nested = nested + [list(chain(*several.labels)) for _, _, several in edges]
-            plain, position = position, lambda i, t: plain(i, t) if i < n else edges[i - n][0]
+        linked = ((i, y) for i, y in enumerate(nested) if isinstance(y, Linked))
+        said = {id(several): (at, several) for i, y in linked for at, _, several in y.said(f"{where}[{i}]")}
+        if said:  # their labels are labels, too
+            names, sets = zip(*said.values())
+            nested = nested + [list(chain(*several.labels)) for several in sets]
+            plain, position = position, lambda i, t: plain(i, t) if i < n else names[i - n]
         classes = None if classes is None else list(classes)
         _refuse_confusing(nested, classes or [], position)
         if classes is not None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from palmette.data.annotation import UNKNOWN, Annotation, OneOf
-from palmette.data.ragged import gather, offsets_from_lengths
+from palmette.data.ragged import offsets_from_lengths
 
 
 class Linked(Sequence[Any]):
@@ -110,12 +110,15 @@ class Pairs:
     def take(self, rows: slice | np.ndarray, n_codes: int) -> Pairs | None:
         """Those of some of the codes, of whole samples, of which there may be copies; None if there are none."""
         if isinstance(rows, slice):
-            rows = np.arange(n_codes)[rows]
-        counts = np.bincount(self.places[:, 0], minlength=n_codes)
-        own, offsets = gather(offsets_from_lengths(counts), rows)
-        first = np.repeat(np.arange(len(rows)), np.diff(offsets))
-        second = first + (self.places[:, 1] - self.places[:, 0])[own]  # a sample keeps its parts in a row
-        return Pairs(np.column_stack([first, second]), self.table[own], self.tables) if len(own) else None
+            rows = np.arange(*rows.indices(n_codes))
+        first, step = self.places[:, 0], self.places[:, 1] - self.places[:, 0]
+        lo, hi = (np.searchsorted(first, rows, side) for side in ("left", "right"))
+        place = np.repeat(np.arange(len(rows)), hi - lo)
+        if not len(place):
+            return None
+        own = np.arange(len(place)) + np.repeat(lo - offsets_from_lengths(hi - lo)[:-1], hi - lo)
+        # a sample keeps its parts in a row
+        return Pairs(np.column_stack([place, place + step[own]]), self.table[own], self.tables)
 
     def broken(self, codes: np.ndarray) -> np.ndarray:
         """Whether each pair has codes that are not allowed, bool (n_pairs,).
