@@ -2,9 +2,10 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
-from palmette import Chain, Graph, Multiclass, Ranking, SemiMarkov
+from palmette import ActiveLearner, Chain, Graph, Multiclass, Ranking, SemiMarkov, Transfer
 from palmette.data import Annotation
 from palmette.structures import Best
 from palmette.testing import check_supervision
@@ -13,10 +14,10 @@ from palmette.testing import check_supervision
 @pytest.mark.parametrize(
     "structure", [Multiclass(), Chain(), Chain(order=2), Graph(), SemiMarkov(3), Ranking()], ids=str
 )
-def test_losses_of_partial_annotation(structure):
+def test_every_structure_learns_from_cheap_data(structure):
     report = check_supervision(structure, n_instances=8, random_state=1)
     assert report.n_annotations >= 5
-    assert {"bridge", "perceptron"} <= set(report.checked)
+    assert {"bridge", "perceptron", "active questions", "transfer"} <= set(report.checked)
 
 
 class ForgetsSets(Chain):
@@ -48,3 +49,36 @@ def without_pairs(codes):
 def test_lies_are_found(lie):
     with pytest.raises(AssertionError, match="by enumeration"):
         check_supervision(lie(), n_instances=8)
+
+
+ASKABLE = ActiveLearner._askable
+
+
+def leaves_one_out(learner):
+    return ASKABLE(learner)[1:]
+
+
+def keeps_the_answer(learner):
+    return [learner._state.open[max(learner._state.open)]]
+
+
+@pytest.mark.parametrize(
+    "name, lie, words",
+    [("_askable", leaves_one_out, "parts are asked"), ("undo", keeps_the_answer, "undo")],
+)
+def test_learners_that_ask_wrongly_are_found(name, lie, words, monkeypatch):
+    monkeypatch.setattr(ActiveLearner, name, lie)
+    with pytest.raises(AssertionError, match=words):
+        check_supervision(Chain(), n_instances=1)
+
+
+def test_weights_out_of_balance_are_found(monkeypatch):
+    keep = Transfer._keep
+
+    def doubled(self, learner, tree):
+        keep(self, learner, tree)
+        self.coef_[1:] *= 2.0
+
+    monkeypatch.setattr(Transfer, "_keep", doubled)
+    with pytest.raises(AssertionError, match="l2 w differs from rho sum v"):
+        check_supervision(Chain(), n_instances=1)

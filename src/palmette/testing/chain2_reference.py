@@ -113,6 +113,10 @@ class Grammatical:
             if start[y[0]] and end[y[-1]] and all(transition[pair] for pair in zip(y, y[1:]))
         ]
 
+    def draw_samples(self, rng: np.random.Generator) -> tuple[Any, Any]:
+        """Rules are tables of codes here, and samples have labels."""
+        raise self._lacks("draw_samples", "active questions and transfer under rules")  # type: ignore[attr-defined]
+
 
 class GrammaticalChains(Grammatical, ChainReference):
     """Chains of first order that follow rules."""

@@ -13,6 +13,7 @@ from palmette.structures.chain.multiclass import Multiclass
 from palmette.structures.positions.tables import ChainTables
 from palmette.testing.chain_instances import EXACT, ITEM_KINDS, KINDS, draw_chains
 from palmette.testing.reference import Cost, Instance, Reference, register_reference
+from palmette.testing.row_reference import labelled_rows
 from palmette.testing.table_reference import TableReference
 
 if TYPE_CHECKING:
@@ -70,6 +71,10 @@ class ChainReference(TableReference):
         nodes = [("node", t, label) for t, label in enumerate(y)]
         return nodes + [("edge", t, *pair) for t, pair in enumerate(zip(y, y[1:]))]
 
+    def draw_samples(self, rng: np.random.Generator) -> tuple[Any, Any]:
+        """Rows of three features, of which the largest tells the label."""
+        return labelled_rows(rng)
+
     def draw_cost(self, rng: np.random.Generator, theta: ChainTables, whole: bool) -> Cost:
         """A cost on nodes only, with one table for all edges, or edge by edge."""
         n_labels, kind = theta.n_labels, int(rng.integers(3)) if len(theta.edge) else 0
@@ -90,6 +95,11 @@ class MulticlassReference(ChainReference):
             lengths = (1,) * len(self.lengths or range(5))
             theta, _ = draw_chains(rng, scores, self.n_labels or usual_labels, lengths, shared=True)
             yield Instance(name, replace(theta, edge=theta.edge[:0]), exact=scores[0] in EXACT)
+
+    def draw_samples(self, rng: np.random.Generator) -> tuple[Any, Any]:
+        """The rows one by one."""
+        X, Y = labelled_rows(rng)
+        return np.concatenate(X), [label for y in Y for label in y]
 
 
 register_reference(Chain, ChainReference())

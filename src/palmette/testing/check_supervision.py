@@ -1,7 +1,8 @@
-"""A structure under partial annotation, against enumeration: what learners from cheap data rely on."""
+"""A structure under cheap supervision: partial annotation against enumeration, active questions, transfer."""
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -11,11 +12,14 @@ import numpy as np
 from palmette.contracts.structure import Structure
 from palmette.data.annotation import Annotation
 from palmette.data.samples import Partly
+from palmette.errors import MissingCapability
 from palmette.losses.zero_one import ContradictionLoss
 from palmette.surrogates.base import Evaluation
 from palmette.surrogates.partial import IgnoringBridge, MarginalLogLoss, PartialPerceptronLoss, bridge_loss
 from palmette.testing.reference import Reference, reference_for
+from palmette.testing.supervision_checks import check_active, check_transfer
 
+LEARNING = {"active questions": check_active, "transfer": check_transfer}
 LARGEST_SCORE = 1e4  # beyond, differences of scores have too few digits to compare
 
 
@@ -29,9 +33,9 @@ class SupervisionReport:
     n_annotations : int
         Annotated batches.
     checked : tuple of str
-        Losses whose values agree with enumeration.
+        Losses whose values agree with enumeration; "active questions" and "transfer" where the reference draws samples.
     missing : tuple of str
-        Losses that the structure has no answers for.
+        What the structure has no answers for, or the reference no samples.
     """
 
     structure: str
@@ -47,12 +51,16 @@ def check_supervision(
     n_instances: int = 5,
     random_state: int = 0,
 ) -> SupervisionReport:
-    """Check what partial annotation makes of the outputs of a structure, and the losses of learners on it.
+    """Check a structure under partial annotation, active questions and transfer.
 
     Every output either agrees with an annotation or contradicts it. With P for the best score plus 1 of outputs that
     contradict, and R for the best score of those that agree, the bridge loss of the 0/1 task loss is ``max(P, R) - R``,
     with or without the exact split; the perceptron loss is ``max_y f(y) - R``; the marginal log loss is
     ``log sum_y exp f(y) - log sum_{y agrees} exp f(y)``. They do not depend on the output that stands for the truth.
+
+    On samples that the reference draws, an :class:`~palmette.ActiveLearner` asks for every part exactly once, takes
+    answers back, and learns what ``fit`` learns; :class:`~palmette.Transfer` reaches at least the objective of union
+    training, reaches just that with a large ``rho``, and balances its weights.
 
     Parameters
     ----------
@@ -76,7 +84,7 @@ def check_supervision(
     --------
     >>> from palmette import Chain, Ranking
     >>> check_supervision(Chain(), n_instances=1).checked
-    ('bridge', 'bridge, ignoring', 'perceptron', 'marginal log')
+    ('bridge', 'bridge, ignoring', 'perceptron', 'marginal log', 'active questions', 'transfer')
     >>> check_supervision(Ranking(), n_instances=1).missing
     ('marginal log',)
     """
@@ -99,10 +107,20 @@ def check_supervision(
                 known = reference.pack(theta, annotation)
                 _check(structure, theta, known, scores, agrees, sums)
                 n_annotations += 1
-    names = ("bridge", "bridge, ignoring", "perceptron", *(["marginal log"] if sums else []))
-    return SupervisionReport(
-        type(structure).__name__, n_annotations, names, () if sums else ("marginal log",)
-    )
+    checked = ["bridge", "bridge, ignoring", "perceptron"]
+    missing: list[str] = []
+    (checked if sums else missing).append("marginal log")
+    try:
+        X, Y = reference.draw_samples(rng)
+    except MissingCapability:
+        missing += LEARNING
+    else:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # few answers make empty models
+            for name, check in LEARNING.items():
+                check(structure, X, Y)
+                checked.append(name)
+    return SupervisionReport(type(structure).__name__, n_annotations, tuple(checked), tuple(missing))
 
 
 def _check(

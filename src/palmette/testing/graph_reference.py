@@ -12,11 +12,12 @@ from palmette.data.annotation import Annotation, OneOf
 from palmette.data.linked import Linked, Pairs
 from palmette.structures.graph.batch import CliqueRows, GraphLayout
 from palmette.structures.graph.graph import Graph
+from palmette.structures.graph.inputs import GraphInput
 from palmette.structures.graph.tables import GraphTables
 from palmette.testing.chain_instances import EXACT
 from palmette.testing.graph_instances import KINDS, draw_graphs
 from palmette.testing.reference import Cost, Instance, register_reference
-from palmette.testing.row_reference import rows_of, with_sets
+from palmette.testing.row_reference import labelled_rows, rows_of, with_sets
 from palmette.testing.table_reference import TableReference
 
 
@@ -42,6 +43,16 @@ class GraphReference(TableReference):
         for name, scores, n_labels, shapes, tables in KINDS:
             theta = draw_graphs(rng, scores, n_labels, shapes, tables)
             yield Instance(name, theta, exact=scores[0] in EXACT)
+
+    def draw_samples(self, rng: np.random.Generator) -> tuple[Any, Any]:
+        """Cycles and trees whose rows tell the labels."""
+        X, Y = labelled_rows(rng)
+        ends = [[(v, v + 1) for v in range(len(x) - 1)] for x in X]
+        cycles = [
+            [*own, (len(x) - 1, 0)] if k % 2 and len(x) > 2 else own
+            for k, (x, own) in enumerate(zip(X, ends))
+        ]
+        return [GraphInput(x, np.array(own)) for x, own in zip(X, cycles)], Y
 
     def invalid(self, rng: np.random.Generator) -> Iterator[tuple[Instance, list[tuple[Any, ...]]]]:
         """A sample without nodes."""

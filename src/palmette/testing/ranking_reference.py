@@ -46,6 +46,11 @@ class RankingReference(RowReference):
             theta = RankingTables(draw(rng, sum(lengths)), np.cumsum([0, *lengths]).astype(np.int64))
             yield Instance(name, theta, exact=whole_weights and draw in EXACT)
 
+    def draw_samples(self, rng: np.random.Generator) -> tuple[Any, Any]:
+        """Queries whose grades follow from the first feature of a document."""
+        X = [rng.normal(size=(4, 3)) for _ in range(8)]
+        return X, [np.clip(np.round(x[:, 0] + 1.0), 0, 2).astype(int).tolist() for x in X]
+
     def outputs(self, theta: RankingTables, s: int) -> list[tuple[int, ...]]:
         """All permutations, in the order in which ties are decided."""
         score = theta.node[rows_of(theta, [s])].tolist()

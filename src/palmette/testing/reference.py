@@ -163,6 +163,12 @@ class Reference(ABC):
         """Losses for ``min_risk``: its keywords, and the loss of (true output, answered output)."""
         raise self._lacks("draw_risks", "min_risk()")
 
+    # -- samples to learn from --------------------------------------------------------------------------
+
+    def draw_samples(self, rng: np.random.Generator) -> tuple[Any, Any]:
+        """Inputs and outputs as ``fit`` takes them, at least eight; an output has one entry for each of its parts."""
+        raise self._lacks("draw_samples", "active questions and transfer")
+
     def _lacks(self, method: str, what: str) -> MissingCapability:
         return MissingCapability(f"{type(self).__name__} cannot check {what}: implement {method}()")
 

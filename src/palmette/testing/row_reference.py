@@ -63,6 +63,12 @@ class RowReference(Reference):
         return self.pack(theta, [ys[rng.integers(len(ys))] for ys in finite])
 
 
+def labelled_rows(rng: np.random.Generator, n_samples: int = 8) -> tuple[list[np.ndarray], list[list[str]]]:
+    """Sequences of rows of three features, of which the largest tells the label of the row."""
+    X = [rng.normal(size=(int(rng.integers(2, 6)), 3)) for _ in range(n_samples)]
+    return X, [["abc"[k] for k in x.argmax(axis=1)] for x in X]
+
+
 def with_sets(rng: np.random.Generator, annotation: Sequence[int], n_codes: int) -> tuple[Any, ...]:
     """An annotation in which some known codes are one of several, as frozen sets."""
     return tuple(

@@ -13,7 +13,7 @@ from palmette.structures.segments.semi_markov import SemiMarkov
 from palmette.structures.segments.tables import SegmentRestriction, SegmentTables
 from palmette.testing.chain_instances import EXACT
 from palmette.testing.reference import Cost, Instance, Limit, register_reference
-from palmette.testing.row_reference import rows_of, with_sets
+from palmette.testing.row_reference import labelled_rows, rows_of, with_sets
 from palmette.testing.segment_instances import KINDS, draw_segments
 from palmette.testing.table_reference import TableReference
 
@@ -57,6 +57,11 @@ class SegmentReference(TableReference):
             longest, lengths = self.longest or usual_longest, self.lengths or usual_lengths
             theta = draw_segments(rng, scores, longest, lengths, shared)
             yield Instance(name, theta, exact=scores[0] in EXACT)
+
+    def draw_samples(self, rng: np.random.Generator) -> tuple[Any, Any]:
+        """Rows that tell the labels of segments of length 1."""
+        X, Y = labelled_rows(rng)
+        return X, [["O" if label == "c" else f"B-{label}" for label in y] for y in Y]
 
     def invalid(self, rng: np.random.Generator) -> Iterator[tuple[Instance, list[Output]]]:
         """A sample without positions."""
