@@ -116,13 +116,11 @@ def best_contradicting(
     copies = tables.take(asked)
     copies = copies.per_edge() if of_edge.any() else copies
     row, edge = part[~of_edge], part[of_edge] - n_rows
-    node, table = copies.node.copy(), copies.edge
+    node, table = copies.node.copy(), copies.edge.copy()
     at = copies.offsets[:-1][~of_edge] + row - tables.offsets[asked[~of_edge]]
     node[at] = np.where(agrees[row], -np.inf, node[at])
-    if len(edge):
-        at = copies.edge_offsets[:-1][of_edge] + edge - tables.edge_offsets[asked[of_edge]]
-        table = table.copy()
-        table[at] = np.where(allowed[edge], -np.inf, table[at])
+    at = copies.edge_offsets[:-1][of_edge] + edge - tables.edge_offsets[asked[of_edge]]
+    table[at] = np.where(allowed[edge], -np.inf, table[at])
     found = best(replace(copies, node=node, edge=table))
     for k, s in enumerate(asked.tolist()):
         own = found.codes[copies.offsets[k] : copies.offsets[k + 1]]
