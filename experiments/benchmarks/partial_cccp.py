@@ -5,7 +5,7 @@ know directions); half of their letters and pixels are unknown, drawn one by one
 one fold of OHSUMED: three grades, and documents of one grade may stand in any order. Seeds are folds, or the next 40
 images. `SSVM(loss="bridge")` minimises the same objective in four ways, all by bundles:
 
-* `both`: cuts of the convex part are kept from round to round, and a round ends when it has gained 0.3 of what its
+* `both`: cuts of the convex part are kept from round to round, and a round ends when it has gained 0.1 of what its
   problem may still gain (the defaults);
 * `recycled`: cuts are kept, every round is solved to `tol`;
 * `adaptive`: cuts are forgotten, the gap of rounds falls from 0.1 by halves to `tol` (Algorithm 1.1 of the chapter);

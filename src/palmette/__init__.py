@@ -39,6 +39,7 @@ _HOME = {
     "Transfer": "palmette.supervision",
     "compare_transfer": "palmette.supervision",
     "UNKNOWN": "palmette.data",
+    "Linked": "palmette.data",
     "OneOf": "palmette.data",
     "as_sequences": "palmette.data",
     "ActiveLearner": "palmette.supervision",
@@ -52,13 +53,13 @@ _PACKAGES = (
 
 __all__ = [
     "CRF", "CRFCV", "SSVM", "SSVMCV", "UNKNOWN", "ActiveLearner", "Chain", "Clique", "CombinedDecoder", "Decomposition",
-    "Encoding", "Graph", "GraphInput", "GroupLasso", "KernelOptions", "LossOptions", "Multiclass", "OneOf",
+    "Encoding", "Graph", "GraphInput", "GroupLasso", "KernelOptions", "Linked", "LossOptions", "Multiclass", "OneOf",
     "Perceptron", "PlackettLuce", "PlackettLuceCV", "Ranking", "SemiMarkov", "Transfer", "as_sequences",
     "compare_transfer", "load", "register",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
-    from palmette.data import UNKNOWN, OneOf, as_sequences
+    from palmette.data import UNKNOWN, Linked, OneOf, as_sequences
     from palmette.estimators import (
         CRF,
         CRFCV,

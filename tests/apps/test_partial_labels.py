@@ -30,7 +30,7 @@ def test_taggers_learn_from_them(algorithm):
     tagger = Tagger.train(read(TEXT), algorithm=algorithm, unknown="?", one_of="|")
     assert sorted(tagger.model.codec_.classes_) == ["D", "N", "V"]
     assert tagger.predict([[("the",), ("cat",), ("barks",)]]) == [["D", "N", "V"]]
-    assert tagger.model.annotation_ == (6, 1, 2, 4, 1)
+    assert tagger.model.annotation_ == (6, 1, 2, 4, 1, 0)
 
 
 @pytest.mark.parametrize(

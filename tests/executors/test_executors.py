@@ -17,10 +17,13 @@ from palmette import (
     CRFCV,
     SSVM,
     SSVMCV,
+    UNKNOWN,
     Chain,
     Graph,
+    Linked,
     LossOptions,
     Multiclass,
+    OneOf,
     Perceptron,
     PlackettLuce,
     Ranking,
@@ -102,6 +105,13 @@ def graphs(cycle=True):
     return X, Y
 
 
+def graphs_with_annotated_edges():
+    X, Y = graphs()
+    same, other = OneOf(("0", "0"), ("1", "1")), OneOf(("0", "1"), ("1", "0"))
+    links = [{(v, u): same if y[u] == y[v] else other for u, v in x.edges} for x, y in zip(X, Y)]
+    return X, [Linked([y[0], *[UNKNOWN] * (len(y) - 1)], own) for y, own in zip(Y, links)]
+
+
 def grids():
     """Graphs whose best labels and sums are approximate, since no junction tree fits."""
     rng, X, Y = np.random.default_rng(6), [], []
@@ -157,6 +167,8 @@ CASES = {
     "SSVM graphs": (SSVM(Graph(), C=1.0, max_iter=20), graphs, ("predict", "score")),
     "SSVM graphs smo": (SSVM(Graph(), C=1.0, solver="smo", max_iter=10), graphs, ("predict",)),
     "SSVM graphs frank_wolfe": (SSVM(Graph(), C=1.0, solver="frank_wolfe", max_iter=10), graphs, ("predict",)),
+    "CRF annotated edges": (CRF(Graph(), l2=1.0), graphs_with_annotated_edges, ("predict", "score")),
+    "Perceptron annotated edges": (Perceptron(Graph(), max_iter=3), graphs_with_annotated_edges, ("predict",)),
     "CRF loopy": (CRF(Graph(memory_limit=64), l2=1.0, max_iter=5), grids, ("predict", "predict_marginals")),
     "SSVM loopy": (SSVM(Graph(memory_limit=64), C=1.0, max_iter=5), grids, ("predict",)),
     "SSVM loopy dual": (

@@ -1,9 +1,11 @@
 """Every structure under partial annotation, against enumeration; and structures that lie."""
 
-import numpy as np
+from dataclasses import replace
+
 import pytest
 
 from palmette import ActiveLearner, Chain, Graph, Multiclass, Ranking, SemiMarkov, Transfer
+from palmette.data import Annotation
 from palmette.structures import Best
 from palmette.testing import check_supervision
 
@@ -28,7 +30,21 @@ class ForgetsUnknown(Chain):
         return Best(found.codes, self.score(theta, found.codes))
 
 
-@pytest.mark.parametrize("lie", [ForgetsSets, ForgetsUnknown])
+class ForgetsPairs(Graph):
+    def agreeing(self, theta, codes):
+        return super().agreeing(theta, without_pairs(codes))
+
+
+class ForgetsRivalsByPairs(Graph):
+    def contradicting(self, theta, codes):
+        return super().contradicting(theta, without_pairs(codes))
+
+
+def without_pairs(codes):
+    return replace(codes, pairs=None) if isinstance(codes, Annotation) else codes
+
+
+@pytest.mark.parametrize("lie", [ForgetsSets, ForgetsUnknown, ForgetsPairs, ForgetsRivalsByPairs])
 def test_lies_are_found(lie):
     with pytest.raises(AssertionError, match="by enumeration"):
         check_supervision(lie(), n_instances=8)

@@ -57,13 +57,17 @@ def truth_of(structure, reference, theta, annotation):
 
 
 def losses_of(reference, theta, annotation, s, table):
-    """The task loss of every output: the cheapest confusion among the codes that are possible."""
+    """The task loss of every output: the cheapest confusion among the codes that are possible, 1 per wrong edge."""
 
     def cost(known, code):
         rows = known if isinstance(known, frozenset) else range(len(table)) if known == -1 else [known]
         return min(table[row, code] for row in rows)
 
-    return [sum(map(cost, annotation[s], y)) for y in reference.outputs(theta, s)]
+    def wrong_edges(y):
+        pairs = getattr(annotation[s], "pairs", {})
+        return sum((y[u], y[v]) not in allowed.labels for (u, v), allowed in pairs.items())
+
+    return [sum(map(cost, annotation[s], y)) + wrong_edges(y) for y in reference.outputs(theta, s)]
 
 
 @pytest.mark.parametrize("structure", STRUCTURES, ids=str)
@@ -83,7 +87,12 @@ def test_the_bridge_is_max_of_both_parts_minus_the_reward(structure, name):
     classes = tuple("abcdefgh")
     for reference, theta, annotation, scores, agree in instances(structure, 2):
         loss = resolve_loss(name, structure, classes[: theta.n_labels])
-        _, truth = truth_of(structure, reference, theta, annotation)
+        known, truth = truth_of(structure, reference, theta, annotation)
+        outputs = [reference.outputs(theta, s) for s in range(len(theta))]
+        some = [int(k) for k in np.random.default_rng(0).integers(10**6, size=len(theta))]
+        some = [k % len(own) for k, own in zip(some, outputs)]
+        answered = reference.pack(theta, [own[k] for own, k in zip(outputs, some)])
+        losses = loss.value(structure, theta, known, answered)
         weight = np.ones(len(theta))
         found = bridge_loss(loss).evaluate(structure, theta, truth, weight)
         ignoring = IgnoringBridge(loss).evaluate(structure, theta, truth, weight)
@@ -94,6 +103,7 @@ def test_the_bridge_is_max_of_both_parts_minus_the_reward(structure, name):
             else:
                 costs = (~agrees).astype(float)
             assert np.all(costs[agrees] == 0.0)  # annotated parts alone count
+            assert losses[s] == costs[some[s]]
             penalty = np.max((own + costs)[~agrees], initial=-np.inf)
             reward = own[agrees].max()
             assert found.values[s] == pytest.approx(max(penalty, reward) - reward, abs=1e-8)

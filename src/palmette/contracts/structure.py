@@ -16,6 +16,7 @@ from palmette.contracts.training import Encoded, WeightOptions
 from palmette.data.annotation import UNKNOWN, Known, OneOf
 from palmette.data.batch import Batch
 from palmette.data.labels import LabelCodec
+from palmette.data.linked import Linked
 from palmette.data.samples import Samples
 from palmette.data.sequences import check_same_length
 from palmette.errors import MissingCapability
@@ -71,10 +72,10 @@ class Structure(BaseEstimator):
     **Potentials** have ``len()``, ``offsets`` (rows of the samples), ``dot(counts)``, ``any()`` (whether a difference
     of counts is not 0), ``distance()`` (how many parts it differs in), ``zeros()``, ``take(samples)``; they are
     dataclasses whose arrays of floats are scores. For losses that cost per code they have ``position_cost(costs)`` with
-    ``costs`` of shape (n_codes, n_kinds of codes). **Scorers** have ``n_params``,
-    ``n_labels``, ``has_edges``, ``blocks`` (name to slice of the weights, one of them ``"node"``), ``score(w, batch)``,
-    its adjoint ``pull_back(counts, batch, out)``, ``carry_over(old, w, labels, columns)`` for warm starts, and for
-    model files ``state()`` and ``check()``.
+    ``costs`` of shape (n_codes, n_kinds of codes), and where there are :attr:`annotated_pairs`
+    ``pair_cost(costs, pairs)``. **Scorers** have ``n_params``, ``n_labels``, ``has_edges``, ``blocks`` (name to slice
+    of the weights, one of them ``"node"``), ``score(w, batch)``, its adjoint ``pull_back(counts, batch, out)``,
+    ``carry_over(old, w, labels, columns)`` for warm starts, and for model files ``state()`` and ``check()``.
     """
 
     layout: ClassVar[Any] = "sequences"
@@ -91,6 +92,8 @@ class Structure(BaseEstimator):
     """Whether edges can be dropped one by one and leave labels (``Decomposition``); a subclass says so anew."""
     determined: ClassVar[bool] = True
     """Whether only one output agrees with a complete annotation."""
+    annotated_pairs: ClassVar[bool] = False
+    """Whether annotations may say which codes two parts may have together (``Linked``); the parts have ``links``."""
     compares_rows: ClassVar[bool] = False
     """Whether only differences between the rows of a sample matter: what all of them share changes no output."""
     default_loss: ClassVar[Any] = "zero_one"
@@ -156,7 +159,8 @@ class Structure(BaseEstimator):
     def measure(self, model: Any, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
         """How good the predictions of a model are: what each sample reaches, and what it could reach.
 
-        Here the number of right codes, and of known ones. ``score`` is the ratio of their sums.
+        Here the number of right codes, and of known ones, where an annotated edge counts as one. ``score`` is the
+        ratio of their sums.
         """
         encoded = model.encode(X)
         predicted = model.predict(encoded)
@@ -168,6 +172,10 @@ class Structure(BaseEstimator):
         check_same_length(parts, true)
         right = [sum(_is_right(p, t) for p, t in zip(ps, ts)) for ps, ts in zip(parts, true)]
         known = [sum(label is not UNKNOWN for label in labels) for labels in true]
+        for i, labels in enumerate(true):
+            if isinstance(labels, Linked):
+                right[i] += labels.right(parts[i], f"y[{i}]")
+                known[i] += len(labels.pairs)
         return np.array(right, float), np.array(known, float)
 
     def units(self, codes: np.ndarray, labels: Sequence[Any]) -> list[tuple[slice, Any]]:
@@ -226,7 +234,7 @@ class Structure(BaseEstimator):
         raise NotImplementedError(f"{type(self).__name__} must have count(theta, codes, weight=, into=)")
 
     def agreeing(self, theta: Any, codes: Known) -> Any:
-        """The restriction to outputs that agree with an annotation: codes (-1: any) or sets of codes."""
+        """The restriction to outputs that agree with an annotation: codes (-1: any), sets of codes, allowed pairs."""
         raise NotImplementedError(f"{type(self).__name__} must have agreeing(theta, codes)")
 
     def contradicting(self, theta: Any, codes: Known) -> Any:

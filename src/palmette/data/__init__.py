@@ -4,6 +4,7 @@ from palmette.data.annotation import UNKNOWN, UNKNOWN_CODE, Annotation, OneOf
 from palmette.data.batch import Batch, SparseRows
 from palmette.data.labels import LabelCodec
 from palmette.data.letor import Queries, read_letor, write_letor
+from palmette.data.linked import Linked
 from palmette.data.outputs import Outputs
 from palmette.data.ragged import Ragged
 from palmette.data.sequences import as_sequences
@@ -19,6 +20,7 @@ __all__ = [
     "Annotation",
     "Batch",
     "LabelCodec",
+    "Linked",
     "OneOf",
     "Outputs",
     "Queries",

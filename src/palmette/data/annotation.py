@@ -1,4 +1,4 @@
-"""What an annotation says of the parts of outputs: a label, one of several, or nothing."""
+"""What an annotation says of outputs: of parts a label, one of several, or nothing; of pairs what they may be."""
 
 from __future__ import annotations
 
@@ -105,6 +105,8 @@ class Annotation:
         ``0..n_kinds - 1``: this code. ``n_kinds + k``: one of those that row k of ``sets`` allows. -1: any code.
     sets : ndarray of bool, shape (n_sets, n_kinds), or None
         None: there are no sets, and codes are not numbered up to a number of kinds.
+    pairs : Pairs, optional
+        Allowed codes of pairs of parts (:mod:`palmette.data.linked`).
 
     Examples
     --------
@@ -117,12 +119,14 @@ class Annotation:
 
     codes: np.ndarray
     sets: Any = None
+    pairs: Any = None  # Pairs
 
     def __len__(self) -> int:
         return len(self.codes)
 
     def __getitem__(self, rows: slice | np.ndarray) -> Annotation:
-        return Annotation(self.codes[rows], self.sets)
+        pairs = None if self.pairs is None else self.pairs.take(rows, len(self))
+        return Annotation(self.codes[rows], self.sets, pairs)
 
     @property
     def n_kinds(self) -> int:
@@ -131,8 +135,9 @@ class Annotation:
 
     @property
     def plain(self) -> Known:
-        """The codes alone where there are no sets: a structure may know codes and -1, and no annotations."""
-        return self if self.sets is not None and len(self.sets) else self.codes
+        """The codes alone where that is all: a structure may know codes and -1, and no annotations."""
+        some = self.pairs is not None or (self.sets is not None and len(self.sets))
+        return self if some else self.codes
 
     @property
     def known(self) -> np.ndarray:
@@ -142,12 +147,17 @@ class Annotation:
         return np.where(self.codes < self.n_kinds, self.codes, UNKNOWN_CODE).astype(np.int32)
 
     def readings(self) -> Iterator[np.ndarray]:
-        """Codes, -1 where unknown, so often that each of those that a set allows occurs at its parts.
+        """Codes, -1 where unknown, so often that each of those that a set or a pair allows occurs at its parts.
 
         >>> some = Annotation(np.array([1, -1, 3]), np.array([[True, False, True]]))
         >>> [codes.tolist() for codes in some.readings()]
         [[1, -1, 0], [1, -1, 2]]
         """
+        yield from self._readings_of_sets()
+        if self.pairs is not None:
+            yield from self.pairs.readings(self.known, self.possible())
+
+    def _readings_of_sets(self) -> Iterator[np.ndarray]:
         if self.sets is None or not len(self.sets):
             yield self.known
             return
@@ -182,23 +192,34 @@ class AnnotationCounts(NamedTuple):
     unknown: int  # parts without annotation
     n_samples: int
     n_empty: int  # samples without any annotation: they are kept, and teach nothing by themselves
+    pairs: int = 0  # edges with allowed labels; not counted if all parts of all samples are known
 
 
 def counts_of(annotation: Annotation, offsets: np.ndarray) -> AnnotationCounts:
     """How much of the samples with these offsets of codes is annotated.
 
     >>> counts_of(Annotation(np.array([0, -1, -1]), np.empty((0, 2), bool)), np.array([0, 2, 3]))
-    AnnotationCounts(known=1, one_of=0, unknown=2, n_samples=2, n_empty=1)
+    AnnotationCounts(known=1, one_of=0, unknown=2, n_samples=2, n_empty=1, pairs=0)
     """
     unknown, n_known = annotation.codes == UNKNOWN_CODE, int(np.sum(annotation.known != UNKNOWN_CODE))
-    before = np.concatenate([[0], np.cumsum(~unknown)])
+    said, n_pairs = ~unknown, 0
+    if annotation.pairs is not None:
+        n_pairs = len(annotation.pairs)
+        said[annotation.pairs.places[:, 0]] = True
+    before = np.concatenate([[0], np.cumsum(said)])
     n_empty = int(np.sum(before[offsets[1:]] == before[offsets[:-1]]))
     n_unknown = int(unknown.sum())
-    return AnnotationCounts(n_known, len(unknown) - n_known - n_unknown, n_unknown, len(offsets) - 1, n_empty)
+    n_several = len(unknown) - n_known - n_unknown
+    return AnnotationCounts(n_known, n_several, n_unknown, len(offsets) - 1, n_empty, n_pairs)
 
 
 Known: TypeAlias = np.ndarray | Annotation
 """What is known of outputs: their codes (-1: any), or an annotation."""
+
+
+def pairs_of(annotation: Known) -> Any:
+    """The allowed codes of pairs of parts in an annotation (Pairs), None if there are none."""
+    return annotation.pairs if isinstance(annotation, Annotation) else None
 
 
 def possible_codes(annotation: Known, n_kinds: int) -> np.ndarray:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import replace
 from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from palmette.data.annotation import UNKNOWN, UNKNOWN_CODE, Annotation, OneOf
+from palmette.data.linked import Linked, coded_pairs
 from palmette.data.outside import refuse_masked
 from palmette.data.ragged import Ragged, offsets_from_lengths
 from palmette.data.sequences import listed
@@ -87,15 +89,22 @@ class LabelCodec:
             takes the ``classes_`` of a classifier for sorted.
         """
         nested = [_label_items(Y, where)] if layout == "items" else _label_sequences(Y, where)
+        position, n = _position(where, layout), len(nested)
+        linked = ((i, y) for i, y in enumerate(nested) if isinstance(y, Linked))
+        said = {id(several): (at, several) for i, y in linked for at, _, several in y.said(f"{where}[{i}]")}
+        if said:  # their labels are labels, too
+            names, sets = zip(*said.values())
+            nested = nested + [list(chain(*several.labels)) for several in sets]
+            plain, position = position, lambda i, t: plain(i, t) if i < n else names[i - n]
         classes = None if classes is None else list(classes)
-        _refuse_confusing(nested, classes or [], _position(where, layout))
+        _refuse_confusing(nested, classes or [], position)
         if classes is not None:
             declared = cls(classes)
             return cls(_in_order(list(declared.classes_))) if layout == "items" else declared
         try:
             found = dict.fromkeys(chain.from_iterable(nested))
         except TypeError:
-            raise _first_failure(nested, _plain, _position(where, layout)) from None
+            raise _first_failure(nested, _plain, position) from None
         found.pop(UNKNOWN, None)
         for several in [label for label in found if isinstance(label, OneOf)]:
             del found[several]
@@ -103,7 +112,7 @@ class LabelCodec:
         if not found:
             raise ValueError(f"{where} has no label at all; give labels, or declare them with classes=...")
         if any(_is_not_finite(label) for label in found):
-            raise _first_failure(nested, _plain, _position(where, layout))
+            raise _first_failure(nested, _plain, position)
         return cls(_in_order([_plain(label) for label in found]))
 
     def __len__(self) -> int:
@@ -130,12 +139,15 @@ class LabelCodec:
     def encode_annotation(
         self, Y: Iterable[Any], lengths: Sequence[int] | np.ndarray, layout: str = "sequences"
     ) -> Annotation:
-        """What outputs with `UNKNOWN` and :class:`~palmette.OneOf` in them say.
+        """What outputs with `UNKNOWN` and :class:`~palmette.OneOf` in them say, and :class:`~palmette.Linked` ones.
 
         >>> LabelCodec("abc").encode_annotation([["a", UNKNOWN, OneOf("b", "c")]], [3])
-        Annotation(codes=array([ 0, -1,  3], dtype=int32), sets=array([[False,  True,  True]]))
+        Annotation(codes=array([ 0, -1,  3], dtype=int32), sets=array([[False,  True,  True]]), pairs=None)
         """
         nested = [_label_items(Y, "y")] if layout == "items" else listed(Y)
+        if any(isinstance(labels, Linked) for labels in nested):
+            own = self.encode_annotation(list(map(list, nested)), lengths)
+            return replace(own, pairs=coded_pairs(nested, lengths, self._code_of, len(self)))
         if not any(OneOf in set(map(type, labels)) for labels in nested if _may_have_sets(labels)):
             codes = self.encode_items(Y) if layout == "items" else self.encode_outputs(Y, lengths)
             own = codes.max(initial=-1) < len(self)  # codecs of users may have other codes than labels

@@ -28,6 +28,7 @@ from palmette.estimators.training import (
     given_labels,
     layout_weights,
     positions,
+    refuse_linked,
     seed_of,
 )
 from palmette.executors.choose import executor_for
@@ -175,6 +176,8 @@ class Perceptron(LabelEstimator):
 
     def _encode_more(self, X: Any, y: Any, sample_weight: Any) -> Encoded:
         layout = self.structure.layout
+        y = listed(y)
+        refuse_linked(y, self.structure)
         y = given_labels(y, layout)
         if isinstance(X, EncodedInputs):
             encoder, batch = self.encoder_, X.of(self.encoder_)

@@ -9,6 +9,7 @@ import numpy as np
 
 from palmette.contracts.structure import Structure
 from palmette.contracts.training import Encoded
+from palmette.data.annotation import pairs_of
 from palmette.data.ragged import Ragged
 from palmette.errors import MissingCapability
 from palmette.estimators.folds import copy_for_folds, cut_folds, placed_folds
@@ -95,6 +96,10 @@ def settle_size(estimator: Any, decomposition: Decomposition | None, data: Encod
         vars(estimator).pop(name, None)
     if decomposition is None:
         return None
+    if pairs_of(data.samples.known) is not None:
+        raise MissingCapability(
+            "a Decomposition drops edges, and y has allowed labels of edges (Linked): leave one of them out"
+        )
     if decomposition.is_auto:
         scores = size_scores(estimator, data)
         best = max(sorted(scores, reverse=True), key=scores.__getitem__)  # of equally good ones the largest

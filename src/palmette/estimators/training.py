@@ -15,10 +15,11 @@ from palmette.contracts.training import Encoded, WeightOptions
 from palmette.data.annotation import UNKNOWN_CODE
 from palmette.data.batch import Batch, SparseRows
 from palmette.data.labels import LabelCodec
+from palmette.data.linked import Linked, check_pairs
 from palmette.data.outside import refuse_masked
 from palmette.data.samples import Samples
 from palmette.data.sequences import check_same_length, listed
-from palmette.errors import InfeasibleError
+from palmette.errors import InfeasibleError, MissingCapability
 from palmette.estimators.settings import settings_of
 from palmette.executors.shards import ROWS_A_SHARD, cut
 from palmette.features.base import Encoder, check_lengths
@@ -31,8 +32,9 @@ def encode_training(
     X: Any, y: Any, structure: Structure, classes: Any, sample_weight: Any, **options: Any
 ) -> Encoded:
     """Encode inputs and labels, refusing what cannot be learnt from; ``options`` of :func:`encode_inputs`."""
-    y = given_labels(y, structure.layout)
-    X = structure.admit(X)
+    y = listed(y)
+    refuse_linked(y, structure)
+    y, X = given_labels(y, structure.layout), structure.admit(X)
     if isinstance(X, list | tuple) and structure.layout == "sequences":  # before any work
         check_outputs(X, y, structure)
     encoded = encode_inputs(X, structure, **options)
@@ -50,9 +52,12 @@ def encode_samples(
     """Samples of encoded inputs and outputs; codes are -1 where annotation leaves more than one."""
     offsets = structure.output_offsets(batch)
     annotation = codec.encode_annotation(y, np.diff(offsets), structure.layout)
+    if annotation.pairs is not None:
+        links: Any = structure
+        check_pairs(annotation, links.links(batch), offsets, codec.classes_)
     codes = annotation.known
     partial = bool(np.any(codes == UNKNOWN_CODE))
-    if partial and np.all(annotation.codes == UNKNOWN_CODE):
+    if partial and annotation.pairs is None and np.all(annotation.codes == UNKNOWN_CODE):
         raise ValueError(
             "y has no known part: every label is UNKNOWN, so that there is nothing to learn from"
         )
@@ -72,11 +77,14 @@ def completed(data: Encoded, scorer: Any) -> Encoded:
         try:
             found.append(structure.best_agreeing(scorer.score(nothing, own.batch), own.known).codes)
         except InfeasibleError as error:
-            if error.sample is None:
-                raise
+            remedy = "Correct it, or mark the doubtful parts as UNKNOWN"
+            if error.sample is None:  # the text has the number of the sample
+                raise ValueError(
+                    f"y contradicts itself or the rules of the structure: {error}. {remedy}"
+                ) from error
             raise ValueError(
                 f"y[{a + error.sample}] contradicts itself or the rules of the structure: no output agrees with this "
-                "annotation. Correct it, or mark the doubtful parts as UNKNOWN"
+                f"annotation. {remedy}"
             ) from error
     return replace(data, samples=samples._replace(codes=np.concatenate(found)))
 
@@ -154,6 +162,23 @@ def given_labels(y: Any, layout: str) -> Any:
     return item_labels(y) if layout == "items" else listed(y)
 
 
+def refuse_linked(y: Any, structure: Structure) -> None:
+    """Refuse allowed labels of edges where the structure cannot restrict outputs to them."""
+    given = y.tolist() if isinstance(y, np.ndarray) and y.dtype == object else y
+    if (
+        structure.annotated_pairs
+        or not isinstance(given, list | tuple)
+        or Linked not in set(map(type, given))
+    ):
+        return
+    i = next(i for i, labels in enumerate(given) if isinstance(labels, Linked))
+    raise MissingCapability(
+        f"y[{i}] is Linked, with allowed labels of edges, and {type(structure).__name__} takes what is known of single "
+        "parts: give labels, OneOf and UNKNOWN, or use a Graph with these edges (chain_graph of palmette.structures "
+        "joins the positions of a sequence)"
+    )
+
+
 def check_outputs(X: Any, y: Any, structure: Structure) -> None:
     """As many outputs as samples, and as many labels as positions unless the codec says what an output is."""
     check_same_length(X, y, structure.layout if structure.label_per_row else "items")
@@ -227,7 +252,7 @@ def checked_weights(sample_weight: Any, n_samples: int) -> np.ndarray:
 def layout_weights(estimator: Any, data: Encoded, intercept: bool | None = None) -> Any:
     """Which weights exist: the scorer of the structure, for the options of a learner (``intercept`` overrides one).
 
-    Where several codes are possible, the weights of all of them exist; parts that are unknown ask for none.
+    Where several codes or pairs are possible, the weights of all of them exist; parts that are unknown ask for none.
     """
     encoding = settings_of(estimator, "encoding")
     bias = estimator.fit_intercept if intercept is None else intercept

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from palmette.contracts.structure import Best, Structure
-from palmette.data.annotation import Annotation, Known, confusion_costs
+from palmette.data.annotation import Annotation, Known, confusion_costs, pairs_of
 from palmette.losses.weighted_maximum import per_sample, sums_by
 from palmette.registry import register
 
@@ -52,7 +52,7 @@ class PartsLoss:
     """A loss that is a sum of costs of label parts (here: of positions).
 
     Where an annotation leaves several codes possible, the one that makes the answer cheapest is the truth: answers that
-    are possible cost nothing.
+    are possible cost nothing. An edge whose labels the annotation does not allow costs 1.
     """
 
     table: np.ndarray  # (n_codes, n_codes): cost of predicting column where row is true
@@ -62,12 +62,15 @@ class PartsLoss:
 
     def cost(self, theta: Any, true: Known) -> Any:
         """The loss as tables added to the potentials."""
-        return theta.position_cost(confusion_costs(self.table, true))
+        costs, pairs = confusion_costs(self.table, true), pairs_of(true)
+        return theta.position_cost(costs) if pairs is None else theta.pair_cost(costs, pairs)
 
     def value(self, structure: Structure, theta: Any, true: Known, codes: np.ndarray) -> np.ndarray:
         """Loss of each sample."""
         if isinstance(true, Annotation):
             costs = confusion_costs(self.table, true)[np.arange(len(codes)), codes]
+            if true.pairs is not None:
+                np.add.at(costs, true.pairs.places[:, 0], true.pairs.broken(codes))
         else:
             costs = np.where(true >= 0, self.table[true, codes], 0.0)
         return sums_by(costs, structure.output_offsets(theta))

@@ -28,7 +28,10 @@ STARTS = ("auto", "convex", "perceptron", "structure", "zero")
 PRECISIONS = ("auto", "gain", "geometric", "fixed")
 FEW_EPOCHS = 5  # of the perceptron that finds a start
 ROUGHLY = 0.03  # relative gap to which the convex problem of the start is solved
-GAIN = 0.3  # a round ends when it has gained this share of what its convex problem may still gain
+GAIN = 0.1  # a round ends when it has gained this share of what its convex problem may still gain
+LEFT = (
+    3.0  # times the tolerance: a round that gained little and may gain more is followed by one that is solved
+)
 UNSOLVED = "inner solver"  # a round gained little, and its convex problem had more to give
 NOTHING = 1e-9  # share of the first objective that counts as 0, which a relative decrease never reaches
 SCALES = 2.0 ** np.arange(-6, 11)  # tried on a start of which only the direction is known
@@ -144,7 +147,7 @@ class CCCP(Driven):
     recycle : bool
         Whether cuts (or dual variables) of earlier rounds are kept.
     precision : {"auto", "gain", "geometric", "fixed"}
-        When a round ends before its problem is solved to the relative gap ``tol``: when it has gained 0.3 of what its
+        When a round ends before its problem is solved to the relative gap ``tol``: when it has gained 0.1 of what its
         problem may still gain; at the relative gap ``max(first_gap * shrink^t, tol)`` of round t (Algorithm 1.1 of Lou
         and others); or never. "auto" is "gain" where cuts are kept, else "fixed", the procedure as usually written.
     first_gap, shrink : float
@@ -195,21 +198,24 @@ class CCCP(Driven):
         concave = problem.with_surrogate(problem.surrogate.concave_part)
         rounds = _Rounds(convex, concave, self._inner(convex), Recorder(self.callbacks), self._enough)
         n_rounds, least = 0, 0.0
+        last = False  # whether the next round is solved to tol, since the last one gained little
         try:
             rounds.begin(*self._first(problem, w0 if state is None else state))
             reason = "callback" if rounds.stopped else ""
             while not reason:
                 before = rounds.value
-                rounds.next()
+                rounds.next(last)
                 n_rounds += 1
                 least = least or NOTHING * abs(rounds.value)
+                little = max(self.tol * abs(rounds.value), least)
                 if rounds.stopped:
                     reason = "callback"
-                elif before - rounds.value <= max(self.tol * abs(rounds.value), least):
-                    unsolved = rounds.left > DOUBTFUL * max(self.tol * abs(rounds.value), least)
+                elif before - rounds.value <= little and (last or not rounds.left > LEFT * little):
+                    unsolved = rounds.left > DOUBTFUL * little
                     reason = UNSOLVED if unsolved else ESTIMATE + "relative decrease over 1 round"
                 elif n_rounds == self.max_iter:
                     reason = "max_iter"
+                last = before - rounds.value <= little
         except KeyboardInterrupt as stop:
             if rounds.recorder.history:
                 stop.result = self._result(problem, rounds, "interrupted", n_rounds)  # type: ignore[attr-defined]
@@ -311,8 +317,8 @@ class _Rounds:
             self._minimise(lambda step: step.gap <= ROUGHLY * abs(step.primal))
         self._tangent()
 
-    def next(self) -> None:
-        """One round."""
+    def next(self, whole: bool = False) -> None:
+        """One round; a ``whole`` one does not end early."""
         first = (
             [] if self._convex_value is None else [self._convex_value - float(self.tangent.slope @ self.w)]
         )
@@ -320,7 +326,7 @@ class _Rounds:
         def enough(step: Step) -> bool:
             if not first:
                 first.append(step.primal)
-            return self.enough(self.n_rounds, first[0], step)
+            return not whole and self.enough(self.n_rounds, first[0], step)
 
         # Up to a constant the convex problem lies above J and touches it at the current weights, so J falls by at least
         # what the problem gains. There is no bound on J: the run ends where a round gains little.

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from palmette.contracts.training import Encoded
+from palmette.data.annotation import pairs_of
 from palmette.data.batch import Batch
 from palmette.structures.chain.chain import Chain
 from palmette.structures.graph.batch import GraphBatch, GraphLayout
@@ -29,6 +30,7 @@ def simplified(data: Encoded, scorer: Any) -> tuple[Encoded, Any]:
         and not scorer.symmetric.any()
         and len(scorer.symmetric) == len(scorer.allowed) == 1
         and scorer.allowed.all()
+        and pairs_of(data.samples.known) is None  # loops of chains know limits of single positions
     )
     if not plain or not are_chains(batch.layout):
         return data, scorer

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from palmette.data import UNKNOWN
+from palmette.data import UNKNOWN, Linked
 from palmette.data.ragged import offsets_from_lengths
 from palmette.estimators.training import bound_structure
 from palmette.supervision.questions import Question
@@ -83,6 +83,11 @@ class Door:
         n = self.state.length(sample)
         if self._skips(answer):
             return Told(numbers, sample, (), False, [])
+        if isinstance(answer, Linked):
+            raise TypeError(
+                f"the answer to question {numbers[0]} (sample {sample}) is {answer!r:.60}: answers are about single "
+                "parts, give their labels"
+            )
         if self.structure.layout == "items":
             return Told(numbers, sample, None, True, answer)
         if len(parts) == 1 and _is_label(answer):

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from palmette.data.annotation import Annotation, OneOf
+from palmette.data.linked import Linked, Pairs
 from palmette.structures.graph.batch import CliqueRows, GraphLayout
 from palmette.structures.graph.graph import Graph
 from palmette.structures.graph.inputs import GraphInput
@@ -15,7 +17,7 @@ from palmette.structures.graph.tables import GraphTables
 from palmette.testing.chain_instances import EXACT
 from palmette.testing.graph_instances import KINDS, draw_graphs
 from palmette.testing.reference import Cost, Instance, register_reference
-from palmette.testing.row_reference import labelled_rows, rows_of
+from palmette.testing.row_reference import labelled_rows, rows_of, with_sets
 from palmette.testing.table_reference import TableReference
 
 
@@ -148,6 +150,45 @@ class GraphReference(TableReference):
         return self.by_part(replace(theta, edge_table=np.arange(theta.n_edges), **arrays), theta)
 
     # -- costs, restrictions, annotations, risks --------------------------------------------------------
+
+    def draw_annotations(self, rng: np.random.Generator, theta: GraphTables) -> Iterator[list[Any]]:
+        """Also allowed labels of some edges, read in either direction, beside those of some nodes."""
+        yield from super().draw_annotations(rng, theta)
+        own, n_labels, noted = rng.spawn(1)[0], theta.n_labels, []
+        for s, y in enumerate(self.unpack(theta, own.integers(0, n_labels, len(theta.node)))):
+            lo, hi = theta.edge_offsets[s : s + 2].tolist()
+            edges = {
+                frozenset(ends): own.permutation(ends).tolist() for ends in theta.layout.edges[lo:hi].tolist()
+            }
+            pairs = {}
+            for u, v in edges.values():
+                if own.random() < 0.7:
+                    more = own.integers(0, n_labels, (int(own.integers(0, 3)), 2)).tolist()
+                    pairs[u, v] = OneOf((y[u], y[v]), *map(tuple, more))
+            codes = [code if own.random() < 0.3 else -1 for code in y]
+            noted.append(Linked(with_sets(own, codes, n_labels), pairs))
+        yield noted
+
+    def contradicts(self, y: tuple[int, ...], annotation: Sequence[Any]) -> bool:
+        """Whether a known row differs, or an edge has labels that are not allowed."""
+        pairs = annotation.pairs if isinstance(annotation, Linked) else {}
+        wrong = any((y[u], y[v]) not in allowed.labels for (u, v), allowed in pairs.items())
+        return wrong or super().contradicts(y, annotation)
+
+    def pack(self, theta: GraphTables, outputs: Sequence[Any]) -> Any:
+        """All codes one after the other; with sets of codes or allowed labels of edges an annotation."""
+        found = super().pack(theta, outputs)
+        places, tables = [], []
+        for start, y in zip(theta.offsets.tolist(), outputs):
+            for (u, v), allowed in sorted(y.pairs.items()) if isinstance(y, Linked) else ():
+                places.append((start + u, start + v))
+                tables.append(np.zeros((theta.n_labels,) * 2, bool))
+                tables[-1][tuple(zip(*allowed.labels))] = True
+        if not places:
+            return found
+        if not isinstance(found, Annotation):
+            found = Annotation(found, np.empty((0, theta.n_labels), bool))
+        return replace(found, pairs=Pairs(np.array(places), np.arange(len(places)), np.array(tables)))
 
     def draw_cost(self, rng: np.random.Generator, theta: GraphTables, whole: bool) -> Cost:
         """A cost on nodes only, with one table for all edges, or part by part."""

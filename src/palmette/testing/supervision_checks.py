@@ -26,7 +26,8 @@ def check_active(structure: Structure, X: Any, Y: Sequence[Any]) -> None:
     """
     whole = Perceptron(structure, max_iter=EPOCHS, random_state=0).fit(X, Y)
     for unit in UNITS:
-        learner, seen = _learner(structure, X, unit), set()
+        learner = _learner(structure, X, unit)
+        seen: set[Any] = set()
         while questions := learner.query():
             _check_order(structure, questions)
             for question in questions:

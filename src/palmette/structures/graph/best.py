@@ -55,7 +55,7 @@ def _extreme(structure: Graph, theta: Any, cost: Any, within: Any, sign: Any) ->
         if codes is None:
             found = best_labels_of(structure, tables)
         else:
-            most = _max_marginals(structure, tables).node
+            most = _max_marginals(structure, tables)
             found = Best(*best_contradicting(tables, codes, partial(best_labels_of, structure), most))
     _check_feasible(found.values, tables, structure)
     return Best(found.codes, sign * found.values)

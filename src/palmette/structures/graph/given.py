@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from palmette.data.annotation import Known
+from palmette.data.annotation import Known, pairs_of, possible_codes
 from palmette.structures.graph.part_tables import entries
 from palmette.structures.graph.tables import GraphTables, combined
 from palmette.structures.positions.checks import _codes, _weights
@@ -20,6 +20,13 @@ if TYPE_CHECKING:
 def contradicted(within: Restriction | None) -> Known | None:
     """The annotation that outputs must contradict, if any."""
     return None if within is None else within.contradicts
+
+
+def agreeing(structure: Graph, theta: Any, codes: Known) -> Restriction:
+    """The restriction to outputs that agree with codes (-1: any label), sets of codes and allowed pairs."""
+    pairs = pairs_of(codes)
+    edge = None if pairs is None else pairs.on(theta.edges)
+    return Restriction(possible_codes(codes, theta.n_labels), edge)
 
 
 def score(structure: Graph, theta: Any, codes: Any, *, cost: Any = None, within: Any = None) -> np.ndarray:

@@ -39,8 +39,9 @@ class Graph(GraphMethods, LabelledPositions):
 
     The score of a labeling is ``sum_v node[v, y_v] + sum_e edge[e, y_a, y_b] + sum over cliques``, where edge e joins
     the nodes a and b. Every sample has its own graph: ``X`` is a list of :class:`~palmette.GraphInput`, of tuples
-    ``(nodes, edges)`` or ``(nodes, edges, edge_features)``, or of dicts; ``y`` has one label per node. Chains, trees,
-    and grids are special cases (``chain_graph``, ``tree_graph`` and ``grid_graph`` of :mod:`palmette.data` make them).
+    ``(nodes, edges)`` or ``(nodes, edges, edge_features)``, or of dicts; ``y`` has one label per node, or is
+    :class:`~palmette.Linked`, with allowed labels of edges. Chains, trees, and grids are special cases
+    (``chain_graph``, ``tree_graph`` and ``grid_graph`` of :mod:`palmette.structures` make them).
 
     **Inference.** Forests: compiled message passing, all graphs of a batch in one call. Other graphs are solved one by
     one: by a junction tree if its tables fit ``memory_limit``, or, for the best labels of two-label graphs with
@@ -97,6 +98,7 @@ class Graph(GraphMethods, LabelledPositions):
 
     compiled_as = "graph"
     removable_edges = True
+    annotated_pairs = True
     exact = False
 
     part_kinds = MappingProxyType({"codec": ("labels",), "encoder": ("graphs",), "scorer": ("graph",)})
@@ -132,7 +134,7 @@ class Graph(GraphMethods, LabelledPositions):
 
     # -- answers ------------------------------------------------------------------------------------------------
 
-    score, count = labelings.score, labelings.count
+    score, count, agreeing = labelings.score, labelings.count, labelings.agreeing
     best, worst, k_best, max_marginals = maxima.best, maxima.worst, maxima.k_best, maxima.max_marginals
     bounded_best, bounds, finds_best = maxima.bounded_best, maxima.bounds, maxima.finds_best
     relaxes, relaxed_best = maxima.relaxes, maxima.relaxed_best
@@ -318,7 +320,7 @@ class Graph(GraphMethods, LabelledPositions):
             t = kinds.index(kind)
             allowed[t] = False
             allowed[t, [place[label] for label in labels]] = True
-            wrong = np.flatnonzero((node_type == t) & ~allowed[t, codes])
+            wrong = np.flatnonzero((node_type == t) & (codes >= 0) & ~allowed[t, codes])
             if len(wrong):
                 s = int(np.searchsorted(batch.offsets, wrong[0], side="right")) - 1
                 raise ValueError(

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from palmette.data.annotation import Known, possible_codes
+from palmette.data.annotation import Known, pairs_of, possible_codes
 from palmette.data.ragged import gather
 from palmette.structures.graph.tables import GraphTables
 
@@ -26,22 +26,55 @@ class Copies(NamedTuple):
 
 
 def first_contradictions(tables: GraphTables, codes: Known) -> Copies:
-    """The labelings that contradict ``codes`` (-1: unknown), parted by the first row where they do.
+    """The labelings that contradict ``codes`` (-1: unknown), parted by the first row or edge where they do.
 
     A copy agrees with ``codes`` in the known rows before its own and differs there, so that every contradicting
-    labeling belongs to exactly one copy.
+    labeling belongs to exactly one copy. Annotated edges come after all rows.
     """
-    agrees = possible_codes(codes, tables.n_labels)
-    row = np.flatnonzero(~agrees.all(axis=1))
-    sample = np.searchsorted(tables.offsets, row, side="right") - 1
+    agrees, allowed = _annotated(tables, codes)
+    row, edge = (np.flatnonzero(~_free(own)) for own in (agrees, allowed))
+    row_sample, edge_sample = _samples(tables, row, edge)
+    sample = np.concatenate([row_sample, edge_sample])
     copies = tables.take(sample)
-    place = row - tables.offsets[sample]
+    copies = copies.per_edge() if len(edge) else copies
+    all_rows, no_edge = np.diff(tables.offsets)[edge_sample], np.full(len(row), -1)
+    place = np.concatenate([row - tables.offsets[row_sample], all_rows])
     rows, _ = gather(tables.offsets, sample)
-    own = np.repeat(place, np.diff(copies.offsets))
-    here = np.arange(len(rows)) - np.repeat(copies.offsets[:-1], np.diff(copies.offsets))
-    same = agrees[rows]
-    forbidden = np.where((here < own)[:, None], ~same, same & (here == own)[:, None])
-    return Copies(replace(copies, node=np.where(forbidden, -np.inf, copies.node)), sample)
+    node = np.where(_forbidden(agrees[rows], place, copies.offsets), -np.inf, copies.node)
+    if not len(edge):
+        return Copies(replace(copies, node=node), sample)
+    place = np.concatenate([no_edge, edge - tables.edge_offsets[edge_sample]])
+    edges, _ = gather(tables.edge_offsets, sample)
+    table = np.where(_forbidden(allowed[edges], place, copies.edge_offsets), -np.inf, copies.edge)
+    return Copies(replace(copies, node=node, edge=table), sample)
+
+
+def _annotated(tables: GraphTables, codes: Known) -> tuple[np.ndarray, np.ndarray]:
+    """Labels of each row, and of each edge of the batch (no edges if none is annotated), that an annotation allows."""
+    pairs, labels = pairs_of(codes), tables.n_labels
+    edges = np.ones((0, labels, labels), bool) if pairs is None else pairs.on(tables.edges)
+    return possible_codes(codes, labels), edges
+
+
+def _free(allowed: np.ndarray) -> np.ndarray:
+    return np.asarray(allowed.all(axis=tuple(range(1, allowed.ndim))))
+
+
+def _samples(tables: GraphTables, row: np.ndarray, edge: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Whose rows and edges these are."""
+    return (
+        np.searchsorted(tables.offsets, row, side="right") - 1,
+        np.searchsorted(tables.edge_offsets, edge, side="right") - 1,
+    )
+
+
+def _forbidden(agrees: np.ndarray, place: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    """What a copy forbids of its parts: before the place of its own what does not agree, there what does."""
+    lengths = np.diff(offsets)
+    own = np.repeat(place, lengths)
+    here = np.arange(len(agrees)) - np.repeat(offsets[:-1], lengths)
+    before, there = (mask.reshape(-1, *(1,) * (agrees.ndim - 1)) for mask in (here < own, here == own))
+    return np.where(before, ~agrees, agrees & there)
 
 
 def per_sample(values: np.ndarray, sample: np.ndarray, n_samples: int) -> tuple[np.ndarray, np.ndarray]:
@@ -58,27 +91,38 @@ def per_sample(values: np.ndarray, sample: np.ndarray, n_samples: int) -> tuple[
 
 
 def best_contradicting(
-    tables: GraphTables, codes: Known, best: Callable[[GraphTables], Any], max_node: np.ndarray
+    tables: GraphTables, codes: Known, best: Callable[[GraphTables], Any], most: GraphTables
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Best labelings that contradict ``codes``, from the max-marginals of the nodes; -inf where there are none."""
-    contra = ~possible_codes(codes, tables.n_labels)
-    promise = np.where(contra, max_node, -np.inf).max(axis=1)
-    most = np.maximum.reduceat(promise, tables.offsets[:-1]) if len(tables) else np.empty(0)
-    floor = most - 1e-9 * (1.0 + np.abs(np.where(np.isfinite(most), most, 0.0)))
-    lengths = np.diff(tables.offsets)
-    row = np.flatnonzero((promise >= np.repeat(floor, lengths)) & (promise > -np.inf))
-    sample = np.searchsorted(tables.offsets, row, side="right") - 1
-    rank = np.arange(len(row)) - np.searchsorted(sample, sample)
-    row, sample = row[rank < MOST_TIES], sample[rank < MOST_TIES]
+    """Best labelings that contradict ``codes``, from the max-marginals ``most``; -inf where there are none."""
+    agrees, allowed = _annotated(tables, codes)
+    promise = np.where(agrees, -np.inf, most.node).max(axis=1)
+    n_rows, sample = len(promise), _samples(tables, np.arange(len(agrees)), np.arange(len(allowed)))
+    if len(allowed):
+        more = np.where(allowed, -np.inf, most.edge).max(axis=(1, 2))
+        promise = np.concatenate([promise, more])
+    owner = np.concatenate(sample)
+    top = np.full(len(tables), -np.inf)
+    np.maximum.at(top, owner, promise)
+    floor = top - 1e-9 * (1.0 + np.abs(np.where(np.isfinite(top), top, 0.0)))
+    part = np.flatnonzero((promise >= floor[owner]) & (promise > -np.inf))
+    part = part[np.argsort(owner[part], kind="stable")]
+    rank = np.arange(len(part)) - np.searchsorted(owner[part], owner[part])
+    part = part[rank < MOST_TIES]
     out, values = np.zeros(len(tables.node), np.int32), np.full(len(tables), -np.inf)
-    if not len(row):
+    if not len(part):
         return out, values
-    copies = tables.take(sample)
-    at = copies.offsets[:-1] + row - tables.offsets[sample]
-    node = copies.node.copy()
-    node[at] = np.where(contra[row], node[at], -np.inf)
-    found = best(replace(copies, node=node))
-    for k, s in enumerate(sample.tolist()):
+    asked = owner[part]
+    of_edge = part >= n_rows
+    copies = tables.take(asked)
+    copies = copies.per_edge() if of_edge.any() else copies
+    row, edge = part[~of_edge], part[of_edge] - n_rows
+    node, table = copies.node.copy(), copies.edge.copy()
+    at = copies.offsets[:-1][~of_edge] + row - tables.offsets[asked[~of_edge]]
+    node[at] = np.where(agrees[row], -np.inf, node[at])
+    at = copies.edge_offsets[:-1][of_edge] + edge - tables.edge_offsets[asked[of_edge]]
+    table[at] = np.where(allowed[edge], -np.inf, table[at])
+    found = best(replace(copies, node=node, edge=table))
+    for k, s in enumerate(asked.tolist()):
         own = found.codes[copies.offsets[k] : copies.offsets[k + 1]]
         rows = slice(tables.offsets[s], tables.offsets[s + 1])
         better = found.values[k] > values[s]

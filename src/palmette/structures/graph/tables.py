@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from palmette.data.linked import Pairs
 from palmette.data.ragged import gather
 from palmette.structures.graph.batch import GraphLayout, sample_number
 from palmette.structures.positions.tables import ChainTables, Restriction, _dot
@@ -167,6 +168,11 @@ class GraphTables(ChainTables):
         return replace(
             self, edge=self.edge[self.edge_table], edge_table=np.arange(self.n_edges), factors=factors
         )
+
+    def pair_cost(self, cost: np.ndarray, pairs: Pairs) -> GraphTables:
+        """A cost for every label at every node, and 1 for labels of edges that ``pairs`` do not allow."""
+        edge, table = (~pairs.on(self.edges)).astype(float), np.arange(self.n_edges)
+        return replace(self, node=cost, edge=edge, edge_table=table, factors=(), allowed=None)
 
     def plus(self, cost: Any) -> GraphTables:
         """These potentials with a cost inside; of another model's potentials, edges and factors must be the same."""

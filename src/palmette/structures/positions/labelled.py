@@ -64,13 +64,15 @@ class LabelledPositions(Structure):
 
 
 def differ(annotation: Known, codes: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-    """Whether each sample's codes differ from an annotation where it is known (not -1).
+    """Whether each sample's codes differ from an annotation where it is known (not -1), or pairs are not allowed.
 
     >>> differ(np.array([1, -1, 0]), np.array([1, 1, 1]), np.array([0, 2, 3]))
     array([False,  True])
     """
     if isinstance(annotation, Annotation):
         wrong = ~annotation.possible()[np.arange(len(codes)), codes]
+        if annotation.pairs is not None:
+            wrong[annotation.pairs.places[annotation.pairs.broken(codes), 0]] = True
     else:
         wrong = (annotation >= 0) & (annotation != codes)
     return np.logical_or.reduceat(wrong, offsets[:-1]) if len(offsets) > 1 else np.empty(0, bool)
