@@ -26,6 +26,7 @@ from palmette import (
     load,
 )
 from palmette.errors import MissingCapability
+from palmette.kernels import RBF
 from palmette.solvers import CCCP
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -301,6 +302,8 @@ def test_bad_annotation_is_refused(data):
         CRF(Chain(), classes=["a", "b"]).fit(X, [[UNKNOWN] * len(y) for y in Y])
     with pytest.raises(MissingCapability, match="loss='hinge' needs complete outputs: use loss='bridge'"):
         SSVM(Chain()).fit(X, partial)
+    with pytest.raises(MissingCapability, match="loss='hinge' needs complete outputs: use loss='bridge'"):
+        SSVM(Chain(), kernel=RBF(1.0)).fit([np.ones((len(y), 2)) for y in Y], partial)
     with pytest.raises(ValueError, match="loss='max' has the margin 1"):
         SSVM(Chain(), loss="max", task_loss="hamming").fit(X, partial)
     with pytest.raises(MissingCapability, match="rescaling='margin'"):
@@ -317,39 +320,3 @@ def test_annotation_that_no_output_agrees_with():
         CRF(Chain(allowed="IOB2"), classes=["B", "I", "O"]).fit(X, [["B", "I"], [OneOf("O", "I"), "I"]])
     with pytest.raises(ValueError, match=r"y\[0\] contradicts itself or the rules of the structure"):
         SSVM(SemiMarkov(3), loss="bridge").fit(X, [["B-a", OneOf("I-b", "I-c")], ["B-a", UNKNOWN]])
-
-
-def test_arrays_of_objects_are_read_like_lists(data):
-    X, _, partial = data
-    arrays = np.empty(len(X), object)
-    arrays[:] = [np.array(y, object) for y in partial]
-    expected = CRF(Chain(), l2=0.3).fit(X, partial)
-    found = CRF(Chain(), l2=0.3).fit(X, arrays)
-    assert found.annotation_ == expected.annotation_ and found.annotation_.one_of
-    assert np.array_equal(found.coef_, expected.coef_)
-
-
-def test_penalties_of_single_labels_are_chosen_on_partial_annotation(data):
-    X, _, partial = data
-    rows, some = of(Multiclass(), X, partial)
-    assert CRFCV(Multiclass(), l2s=[0.1, 1.0], cv=3, random_state=0).fit(rows, some).l2_ in (0.1, 1.0)
-
-
-def test_what_needs_known_outputs_says_so(data):
-    X, Y, _ = data
-    model = CRF(Chain(), l2=0.3).fit(X, Y)
-    for doubtful in (UNKNOWN, OneOf("a", "b")):
-        with pytest.raises(
-            ValueError, match=r"y\[0\]\[0\] is not known .*needs complete outputs: label this"
-        ):
-            model.log_proba(X[:1], [[doubtful, *Y[0][1:]]])
-    with pytest.raises(ValueError, match=r"no sample .* whose label is known"):
-        model.score(X[:1], [[UNKNOWN] * len(Y[0])])
-    with pytest.raises(
-        TypeError, match=r"y\[1\] must be a sequence .*UNKNOWN; .* give \[UNKNOWN\] \* len\(X\[1\]\)"
-    ):
-        CRF(Chain()).fit(X[:2], [Y[0], UNKNOWN])
-    with pytest.raises(
-        TypeError, match=r"OneOf\(\.\.\.\): \['a', 'b'\] is a list and no label; write OneOf\(\*labels\)"
-    ):
-        OneOf(["a", "b"])

@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from palmette.data.annotation import UNKNOWN
 from palmette.metrics.tally import Tally
 
 Ties = Literal["average", "order"]
@@ -55,7 +56,7 @@ def ndcg(
     Parameters
     ----------
     Y_true : list of arrays of int
-        Grades of the documents of each query.
+        Grades of the documents of each query. Those of the grade ``UNKNOWN`` are left out.
     scores : list of arrays of float
         Their scores, higher is better.
     k : int, list of int or None
@@ -319,8 +320,21 @@ def _checked(
     return cuts, queries
 
 
+def has_ungraded(grades: Any) -> bool:
+    """Whether a document of a query has the grade UNKNOWN."""
+    if isinstance(grades, np.ndarray) and grades.dtype != object:
+        return False
+    return isinstance(grades, list | tuple | np.ndarray) and any(grade is UNKNOWN for grade in grades)
+
+
 def _query(i: int, grades: Any, scores: Any, linear: bool) -> tuple[np.ndarray, np.ndarray]:
-    grades, scores = np.asarray(grades, np.float64), np.asarray(scores, np.float64)
+    scores = np.asarray(scores, np.float64)
+    if has_ungraded(grades) and len(grades) == len(scores):  # these documents may stand anywhere
+        known = [grade is not UNKNOWN for grade in grades]
+        grades, scores = [grade for grade in grades if grade is not UNKNOWN], scores[known]
+        if not grades:
+            raise ValueError(f"query {i} has no document with a grade; leave it out")
+    grades = np.asarray(grades, np.float64)
     if grades.ndim != 1 or grades.shape != scores.shape:
         raise ValueError(
             f"query {i}: grades have shape {grades.shape}, scores {scores.shape}; one number per document is needed"

@@ -10,11 +10,11 @@ import numpy as np
 
 from palmette.contracts.structure import Best, Structure, Words
 from palmette.contracts.training import Encoded, WeightOptions
-from palmette.data.annotation import Known
+from palmette.data.annotation import UNKNOWN, Known
 from palmette.errors import InfeasibleError, MissingCapability, warn_caller
 from palmette.features.choose_encoder import admitted
 from palmette.features.encoded import EncodedInputs
-from palmette.metrics.ranking import ndcg
+from palmette.metrics.ranking import has_ungraded, ndcg
 from palmette.registry import register
 from palmette.structures.ranking.codec import RANK_BITS, RankingCodec, annotated_grades, grades_of, ranks_of
 from palmette.structures.ranking.first_weights import first_weights
@@ -202,9 +202,19 @@ class Ranking(Structure):
         )
 
     def measure(self, model: Any, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
-        """NDCG of each query over all ranks, as :func:`palmette.metrics.ndcg` computes it; ``score`` is its mean."""
-        values = ndcg(y, model.row_scores(X), per_query=True)
-        return values, np.ones(len(values))
+        """NDCG of each query over all ranks, as :func:`palmette.metrics.ndcg` computes it; ``score`` is its mean.
+
+        Documents of unknown grade are left out, and so are queries that have no others.
+        """
+        scores = model.row_scores(X)
+        graded = np.array([not has_ungraded(own) or any(g is not UNKNOWN for g in own) for own in y], bool)
+        if len(y) != len(scores) or graded.all():
+            values = ndcg(y, scores, per_query=True)
+            return values, np.ones(len(values))
+        values, some = np.zeros(len(scores)), np.flatnonzero(graded)
+        if len(some):
+            values[some] = ndcg([y[i] for i in some], [scores[i] for i in some], per_query=True)
+        return values, graded.astype(float)
 
     # -- best ---------------------------------------------------------------------------------------------------
 
