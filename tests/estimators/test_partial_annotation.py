@@ -26,6 +26,7 @@ from palmette import (
     load,
 )
 from palmette.errors import MissingCapability
+from palmette.kernels import RBF
 from palmette.solvers import CCCP
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -301,6 +302,8 @@ def test_bad_annotation_is_refused(data):
         CRF(Chain(), classes=["a", "b"]).fit(X, [[UNKNOWN] * len(y) for y in Y])
     with pytest.raises(MissingCapability, match="loss='hinge' needs complete outputs: use loss='bridge'"):
         SSVM(Chain()).fit(X, partial)
+    with pytest.raises(MissingCapability, match="loss='hinge' needs complete outputs: use loss='bridge'"):
+        SSVM(Chain(), kernel=RBF(1.0)).fit([np.ones((len(y), 2)) for y in Y], partial)
     with pytest.raises(ValueError, match="loss='max' has the margin 1"):
         SSVM(Chain(), loss="max", task_loss="hamming").fit(X, partial)
     with pytest.raises(MissingCapability, match="rescaling='margin'"):
