@@ -52,6 +52,7 @@ def fit_kernel(model: Any, X: Any, y: Any, sample_weight: Any) -> Any:
     started = time.perf_counter()
     weight = class_weighted(model, y, sample_weight)
     data = encode_training(X, y, model.structure, model.classes, weight, **model._encoding())
+    model._surrogate_for(data)  # which refuses outputs that are annotated in part
     model._note_features(X, reset=True)
     with executor_for(model.n_jobs) as executor:
         problem, scorer = kernel_problem(model, kernel, data, executor)
