@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from palmette import CRF, CRFCV, UNKNOWN, Chain, Multiclass, OneOf, PlackettLuce
+from palmette import CRF, CRFCV, SSVM, UNKNOWN, Chain, GroupLasso, Multiclass, OneOf, PlackettLuce
+from palmette.errors import MissingCapability
 from palmette.metrics import ndcg
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -65,3 +66,13 @@ def test_documents_without_a_grade_are_left_out_of_scores():
     assert ndcg(partial[:5], model.row_scores(X[:5])) == pytest.approx(known)
     with pytest.raises(ValueError, match="query 5 has no document with a grade; leave it out"):
         ndcg(partial, model.row_scores(X))
+
+
+def test_remedies_for_losses_that_are_not_convex(data):
+    X, _, partial = data
+    with pytest.raises(
+        MissingCapability, match="is not convex: leave the GroupLasso out, or annotate all parts"
+    ):
+        CRF(Chain(), regularizer=GroupLasso(0.1)).fit(X, partial)
+    with pytest.raises(MissingCapability, match=r"'bridge'.* is not convex: use solver='cccp'"):
+        SSVM(Chain(), loss="bridge", solver="bundle").fit(X, partial)

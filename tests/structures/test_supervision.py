@@ -8,6 +8,7 @@ from palmette import ActiveLearner, Chain, Graph, Multiclass, Ranking, SemiMarko
 from palmette.data import Annotation
 from palmette.structures import Best
 from palmette.testing import check_supervision
+from palmette.testing.reference import reference_for
 
 
 @pytest.mark.parametrize(
@@ -80,4 +81,10 @@ def test_weights_out_of_balance_are_found(monkeypatch):
 
     monkeypatch.setattr(Transfer, "_keep", doubled)
     with pytest.raises(AssertionError, match="l2 w differs from rho sum v"):
+        check_supervision(Chain(), n_instances=1)
+
+
+def test_a_check_of_no_annotation_is_no_check(monkeypatch):
+    monkeypatch.setattr(type(reference_for(Chain())), "draw_annotations", lambda self, rng, theta: [])
+    with pytest.raises(AssertionError, match="no annotation of 1 instances could be checked: give more"):
         check_supervision(Chain(), n_instances=1)

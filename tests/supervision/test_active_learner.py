@@ -23,6 +23,7 @@ from palmette import (
     Perceptron,
     PlackettLuce,
     Ranking,
+    SemiMarkov,
 )
 from palmette.errors import MissingCapability
 from palmette.supervision import Question, StoppingRule
@@ -209,6 +210,7 @@ def test_one_of_several_labels_is_an_answer():
     [
         (lambda n: ["B"] * (n + 1), "labels: give those of its"),
         (lambda n: "B", "give a list with the labels"),
+        (lambda n: {"B", "O"}, r"is the set .* belong to no positions: give a list, with OneOf"),
         (lambda n: ["B"] * (n - 1) + ["Z"], r"question 0 \(sample \d+\): unknown label 'Z'"),
     ],
 )
@@ -241,8 +243,31 @@ def test_parts_that_break_the_rules_together_are_refused():
     for question, answer in ((second, "I"), (second, OneOf("I"))):
         with pytest.raises(ValueError, match=r"sample 3\), with earlier ones .*'I' after 'O' is not allowed"):
             learner.tell(question, answer)
-    learner.tell(second, "B")
+    learner.tell(second, OneOf("B", "O"))
     assert learner.n_answered_ == 2 and learner.finish().classes_.tolist() == ["B", "I", "O"]
+
+
+@pytest.mark.parametrize(
+    ("structure", "classes", "answers"),
+    [
+        (Chain(allowed="IOB2"), ["B-x", "B-y", "I-x", "I-y", "O"], ["B-x", OneOf("O", "I-x"), "I-y"]),
+        (SemiMarkov(2), ["O", "x"], ["O", "I-x"]),
+        (SemiMarkov(2), ["O", "x"], ["B-x", "I-x", "I-x"]),
+    ],
+)
+def test_what_no_output_agrees_with_is_refused(structure, classes, answers):
+    X = [[["a"], ["b"], ["c"]], [["a"], ["c"], ["d"]]]
+    learner = ActiveLearner(CRF(structure, classes=classes), X, unit="part", batch_size=6)
+    asked = {question.parts[0]: question for question in learner.query() if question.sample == 1}
+    for t, answer in enumerate(answers[:-1]):
+        learner.tell(asked[t], answer)
+    with pytest.raises(
+        ValueError,
+        match=r"\(sample 1\), with earlier ones about the sample: .*(contradicts itself|max_length)",
+    ):
+        learner.tell(asked[len(answers) - 1], answers[-1])
+    assert learner.n_answered_ == len(answers) - 1
+    learner.finish()
 
 
 def test_contradicting_an_earlier_answer_is_refused():
@@ -284,7 +309,8 @@ def test_questions_never_asked_are_refused():
     ("change", "words_"),
     [
         ({"unit": "edge"}, "unit must be one of sample, part, patch"), ({"batch_size": 0}, "batch_size"),
-        ({"diversity": 1.0}, "diversity must be from 0 to below 1"), ({"cold_start": "none"}, "cold_start"),
+        ({"diversity": 1.0}, "diversity must be from 0 to below 1"),
+        ({"cold_start": "none"}, "cold_start"),
         ({"evaluate_share": -0.1}, "evaluate_share"), ({"update": "sgd"}, "update"),
         ({"refit_every": 0}, "refit_every"), ({"pool": []}, "pool is empty"),
         ({"evaluate_share": 0.99}, "keeps all 12 samples"),
@@ -294,6 +320,11 @@ def test_bad_settings_are_refused(change, words_):
     given = {"model": CRF(Chain()), "pool": words()[0], **change}
     with pytest.raises(ValueError, match=words_):
         ActiveLearner(**given)
+
+
+def test_a_stopping_rule_is_an_object():
+    with pytest.raises(TypeError, match=r"stopping must be a StoppingRule\(...\), got 10"):
+        ActiveLearner(CRF(Chain()), words()[0], stopping=10)
 
 
 def test_bad_queries_are_refused():

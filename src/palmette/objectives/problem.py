@@ -75,13 +75,18 @@ def _convex(problem: SampledProblem) -> str:
     if is_convex(problem):
         return ""
     direct = "'subgradient', 'pegasos' or 'stochastic'" if not problem.regularizer.has_l1 else "'stochastic'"
+    if not getattr(problem.regularizer, "separable", True):  # which the solvers below do not take
+        return (
+            f"needs a convex loss, and {name_of(problem)} is not convex: leave the GroupLasso out, or annotate all "
+            "parts of all outputs"
+        )
     if problem.smooth:
         return (
             f"needs a convex loss, and {name_of(problem)} is not convex: use solver='lbfgs' or 'stochastic'"
         )
     others = f"'cccp', or {direct}" if problem.regularizer.strongly_convex else "'stochastic'"
     return (
-        f"needs a convex loss, and {name_of(problem)} (loss='ramp', or ties='best') is not convex: use "
+        f"needs a convex loss, and {name_of(problem)} (loss='ramp' or 'bridge', or ties='best') is not convex: use "
         f"solver={others}, which descend directly"
     )
 

@@ -138,6 +138,8 @@ class ActiveLearner:
             refit_every=1 if refit_every is None else refit_every,
         )
         _check_shares(diversity=diversity, evaluate_share=evaluate_share)
+        if stopping is not None and not isinstance(stopping, StoppingRule):
+            raise TypeError(f"ActiveLearner: stopping must be a StoppingRule(...), got {stopping!r:.60}")
         check_model(model, unit)
         self.model, self.unit, self.batch_size, self.diversity = model, unit, batch_size, diversity
         self.cold_start, self.update, self.passes, self.refit_every = cold_start, update, passes, refit_every
@@ -153,7 +155,7 @@ class ActiveLearner:
         self._batch, structure = self._encoded.batch, model.structure
         self._units = make_units(structure, self._batch, unit, patch_size)
         self._state = State(self._units.offsets, structure.layout == "items")
-        self._door = Door(structure, model.classes, self._state)
+        self._door = Door(model, self._encoded, self._state)
         self._seed = seed_of(random_state)
         self._squares = squared_lengths(self._batch)
         self._reserve = Reserve(self._units, len(self._batch), evaluate_share, self._seed)

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from functools import cached_property
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from palmette.contracts.structure import Structure
 from palmette.data import UNKNOWN, Linked
 from palmette.data.ragged import offsets_from_lengths
-from palmette.estimators.training import bound_structure
+from palmette.estimators.training import bound_structure, completed, encode_training, layout_weights
 from palmette.supervision.questions import Question
 from palmette.supervision.state import State, Told
 
 if TYPE_CHECKING:
-    from palmette.contracts.structure import Structure
+    from palmette.features.encoded import EncodedInputs
 
 SKIP = "skip"
 
@@ -26,14 +28,15 @@ class Door:
 
     Parameters
     ----------
-    structure : structure object
-    classes : sequence or None
-        The declared labels.
+    model : learner
+    pool : EncodedInputs
     state : State
     """
 
-    def __init__(self, structure: Structure, classes: Sequence[Any] | None, state: State) -> None:
-        self.structure, self.classes, self.state = structure, classes, state
+    def __init__(self, model: Any, pool: EncodedInputs, state: State) -> None:
+        self.model, self.pool, self.state = model, pool, state
+        self.structure: Structure = model.structure
+        self.classes: Sequence[Any] | None = model.classes
 
     def asked(self, question: Question | int) -> list[Question]:
         """The open questions that an answer is for."""
@@ -72,7 +75,8 @@ class Door:
         """Raise ValueError for the first sample whose answers, from elsewhere, are none for this learner."""
         for sample, output in self.state.outputs.items():
             try:
-                self._codes([output], np.array([self.state.length(sample)]), partial=self.classes is not None)
+                self._codes([output], np.array([self.state.length(sample)]))
+                self._check_agreeing(sample, output)
             except (TypeError, ValueError) as error:
                 raise ValueError(f"the answer about sample {sample}: {error}") from None
 
@@ -96,6 +100,11 @@ class Door:
             raise TypeError(
                 f"the answer to question {numbers[0]} (sample {sample}) is {answer!r:.60}: give a list with the labels "
                 f"of its {len(parts)} parts, or of all {n} (UNKNOWN where you do not know), or 'skip'"
+            )
+        if isinstance(answer, set | frozenset | dict):
+            raise TypeError(
+                f"the answer to question {numbers[0]} (sample {sample}) is the {type(answer).__name__} {answer!r:.60}, "
+                "whose labels belong to no positions: give a list, with OneOf('a', 'b') where several are possible"
             )
         given = answer.tolist() if isinstance(answer, np.ndarray) else list(answer)
         outputs = not self.structure.label_per_row and any(isinstance(each, tuple | list) for each in given)
@@ -141,13 +150,12 @@ class Door:
             output[t] = label
         return output
 
-    def _codes(self, outputs: list[Any], lengths: np.ndarray, partial: bool = False) -> np.ndarray:
-        """Codes of outputs; the rules of the structure are checked if all is known, or if ``partial``."""
+    def _codes(self, outputs: list[Any], lengths: np.ndarray) -> np.ndarray:
         if not outputs:
             return np.empty(0, np.int32)
         codec = self.structure.make_codec(outputs, self.classes, lengths)
         annotation = codec.encode_annotation(outputs, lengths, self.structure.layout)
-        if partial or not np.any(annotation.known < 0):
+        if not np.any(annotation.known < 0):
             with warnings.catch_warnings():  # training says it, once
                 warnings.simplefilter("ignore")
                 bound = bound_structure(self.structure, codec)
@@ -181,16 +189,35 @@ class Door:
         before[told.sample] = new
 
     def _check_rules(self, told: Told, merged: dict[int, list[Any]]) -> None:
-        """Refuse what the structure forbids together with the earlier answers: no model could be trained any more."""
-        if self.classes is None or _says_nothing(merged.get(told.sample, [])):
+        """Refuse what contradicts the rules together with the earlier answers: no model could be trained any more."""
+        if told.sample not in merged:
             return
         try:
-            self._codes([merged[told.sample]], np.array([self.state.length(told.sample)]), partial=True)
+            self._check_agreeing(told.sample, merged[told.sample])
         except ValueError as error:
             raise ValueError(
                 f"the answer to question {told.questions[0]} (sample {told.sample}), with earlier ones about the "
                 f"sample: {error}"
             ) from None
+
+    def _check_agreeing(self, sample: int, output: Any) -> None:
+        """Raise ValueError unless some output of the sample agrees with this one, as training would."""
+        if self.classes is None or _says_nothing(output) or not self._has_rules:
+            return
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            data = encode_training(self.pool[[sample]], [output], self.structure, self.classes, None)
+            completed(data, layout_weights(self.model, data))
+
+    @cached_property
+    def _has_rules(self) -> bool:
+        """Whether labels may contradict each other."""
+        if not self.structure.label_per_row:
+            return True
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            bound = self.structure.bind(tuple(self.classes or ()))
+        return type(bound).check_outputs is not Structure.check_outputs
 
 
 def _is_label(answer: Any) -> bool:

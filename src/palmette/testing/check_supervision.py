@@ -107,6 +107,11 @@ def check_supervision(
                 known = reference.pack(theta, annotation)
                 _check(structure, theta, known, scores, agrees, sums)
                 n_annotations += 1
+    if not n_annotations:
+        raise AssertionError(
+            f"{type(structure).__name__}: no annotation of {n_instances} instances could be checked: give more, or "
+            "annotations with which some output agrees (Reference.draw_annotations)"
+        )
     checked = ["bridge", "bridge, ignoring", "perceptron"]
     missing: list[str] = []
     (checked if sums else missing).append("marginal log")
