@@ -96,6 +96,10 @@ def test_marked_labels_do_not_count_in_evaluation(trained, capsys):
     assert main(["evaluate", str(data), "--model", str(model), "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert (told["tokens"], told["correct_tokens"], told["sentences"]) == (7, 7, 3)  # "foo ?" says nothing
+    other = data.with_name("other.txt")
+    other.write_text(TEXT.replace("?", "_"))
+    assert main(["evaluate", str(other), "--model", str(model), "--unknown", "_", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == told  # what separates labels is still known
 
 
 def test_marks_are_told_where_the_model_has_none(tmp_path, capsys):

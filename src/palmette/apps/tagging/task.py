@@ -65,6 +65,8 @@ class _Tagging(Task):
 
         marks = Marks(options["unknown"], options["one_of"])
         if application is not None and marks:
+            own = application.marks
+            marks = Marks(marks.unknown or own.unknown, marks.one_of or own.one_of)
             application = replace(application, marks=marks)
         report, column = options["report"], options["label_column"]
         if application is not None and column is not None:
