@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.model_selection import GridSearchCV, cross_val_predict
 
 from palmette import CRF, CRFCV, SSVM, UNKNOWN, Chain, GroupLasso, Multiclass, OneOf, PlackettLuce
 from palmette.errors import MissingCapability
@@ -33,6 +34,23 @@ def test_penalties_of_single_labels_are_chosen_on_partial_annotation(data):
     X, _, partial = data
     rows, some = np.concatenate(X), [label for y in partial for label in y]
     assert CRFCV(Multiclass(), l2s=[0.1, 1.0], cv=3, random_state=0).fit(rows, some).l2_ in (0.1, 1.0)
+
+
+@pytest.mark.parametrize("first", ["a", UNKNOWN, OneOf("a", "b")])
+def test_folds_of_scikit_learn_take_single_labels_that_are_not_known(first):
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(30, 2))
+    y = [first, *["a", UNKNOWN, "b", OneOf("a", "b"), OneOf("b", "a")] * 5, "a", "b", "a", "b"]
+    search = GridSearchCV(CRF(Multiclass()), {"l2": [0.1, 1.0]}, cv=3, error_score="raise").fit(rows, y)
+    assert search.best_score_ > 0
+    assert set(cross_val_predict(CRF(Multiclass()), rows, y, cv=3)) <= {"a", "b"}
+
+
+def test_marks_stand_before_labels():
+    marks = [OneOf("b", "c"), "a", UNKNOWN, OneOf("a", "b"), "b", UNKNOWN]
+    assert sorted(marks) == sorted(marks[::-1]) == [
+        UNKNOWN, UNKNOWN, OneOf("a", "b"), OneOf("b", "c"), "a", "b",
+    ]  # fmt: skip
 
 
 def test_what_needs_known_outputs_says_so(data):

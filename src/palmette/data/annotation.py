@@ -20,6 +20,14 @@ class _Unknown:
     def __reduce__(self) -> str:
         return "UNKNOWN"  # pickle and copy look the name up in this module
 
+    # Before all labels: scikit-learn sorts labels when it makes folds.
+
+    def __lt__(self, other: object) -> bool:
+        return other is not self
+
+    def __gt__(self, other: object) -> bool:
+        return False
+
 
 UNKNOWN: Final = _Unknown()
 """Marks a part without annotation in the labels given to `fit`; its code is -1."""
@@ -64,6 +72,16 @@ class OneOf:
 
     def __hash__(self) -> int:
         return hash((OneOf, frozenset(self.labels)))
+
+    # Between UNKNOWN and all labels, since scikit-learn sorts labels when it makes folds.
+
+    def __lt__(self, other: object) -> bool:
+        if isinstance(other, OneOf):
+            return sorted(map(repr, self.labels)) < sorted(map(repr, other.labels))
+        return other is not UNKNOWN
+
+    def __gt__(self, other: object) -> bool:
+        return other < self if isinstance(other, OneOf) else other is UNKNOWN
 
     def __repr__(self) -> str:
         return f"OneOf({', '.join(map(repr, self.labels))})"
