@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from palmette._kernels.constants import LANES
 from palmette._kernels.jit import kernel
 from palmette._kernels.lanes import add_pairs, scale_row, sum_chain
 from palmette.structures.chain.kernels.packed import (
@@ -14,6 +15,7 @@ from palmette.structures.chain.kernels.packed import (
     true_score,
     workspace,
 )
+from palmette.structures.chain.kernels.packed_given import allowed_labels, subtract_given, sum_given
 from palmette.structures.chain.kernels.packed_tables import (
     scatter_edges,
     score_edges,
@@ -83,24 +85,35 @@ def marginal_loss_pass(chains, limits, w, factor, factor_t, shift, d, failed):
     work = workspace(chains, w.rows)
     node, given, alpha, pull = work.node, work.theta, work.alpha, work.pull
     alpha_given, pull_given = np.empty_like(alpha), np.empty_like(pull)
+    labels, counts = np.empty(len(node), np.int64), np.empty(len(work.path), np.int64)
     loss = 0.0
     # loss += c (log Z - log Z*), gradient += c (marginals - marginals given the annotation), each by a forward and
-    # backward pass over the same scores, the second with NEVER added to labels that are not possible. Pairs as in
-    # log_loss_pass. O(nnz width + 2 n K width) per sample; memory O(longest width).
+    # backward pass over the same scores: the second label by label where few are allowed, else with NEVER added to
+    # those that are not. Pairs as in log_loss_pass. O(nnz width + 2 n K width) per sample; memory O(longest width).
     for s in range(len(offsets) - 1):
         lo, hi = offsets[s], offsets[s + 1]
         n = hi - lo
         score_rows(x, w, base, lo, hi, width, node)
-        limit_rows(limits, lo, n, width, node, given)
+        n_pairs = allowed_labels(limits, lo, n, n_labels, width, labels, counts)
+        few = n_pairs * LANES < n * n_labels * width
+        if few:
+            log_given = sum_given(node, n, width, factor, labels, counts, given, alpha_given, pull_given)
+        else:
+            limit_rows(limits, lo, n, width, node, given)
+            log_given = sum_chain(given, n, n_labels, width, factor, factor_t, alpha_given, pull_given)
         log_z = sum_chain(node, n, n_labels, width, factor, factor_t, alpha, pull)
-        log_given = sum_chain(given, n, n_labels, width, factor, factor_t, alpha_given, pull_given)
         if np.isnan(log_z) or np.isnan(log_given):
             failed[s] = True
             continue
         loss += weight[s] * (log_z - log_given)
-        for i in range(n * width):
-            node[i] = weight[s] * (node[i] - given[i])
         add_pairs(alpha, pull, n, n_labels, width, weight[s], d.edge)
-        add_pairs(alpha_given, pull_given, n, n_labels, width, -weight[s], d.edge)
+        if few:
+            subtract_given(given, alpha_given, pull_given, n, width, labels, counts, weight[s], node, d.edge)
+        else:
+            for i in range(n * width):
+                node[i] -= given[i]
+            add_pairs(alpha_given, pull_given, n, n_labels, width, -weight[s], d.edge)
+        if weight[s] != 1.0:
+            scale_row(node, 0, weight[s], n * width)
         scatter_rows(x, lo, hi, width, node, d.rows, d.singles)
     return loss
