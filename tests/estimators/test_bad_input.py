@@ -261,7 +261,7 @@ def test_overlapping_fits_leave_blas_as_it_was():
     result = subprocess.run(
         [sys.executable, "-c", OVERLAPPING_FITS], env=environment, capture_output=True, text=True, check=True
     )
-    assert result.stdout.split() == ["{2}", "{2}"]
+    assert result.stdout.split() == ["{2}", "{2}"], result.stderr
 
 
 def test_partial_fit_hears_callbacks_and_refuses_other_classes(chains):
