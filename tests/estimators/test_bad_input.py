@@ -255,11 +255,42 @@ print(set(before), set(blas()))
 """
 
 
-def test_overlapping_fits_leave_blas_as_it_was():
+FIRST_THREAD_LIVES_ON = """
+import threading
+from threadpoolctl import threadpool_info
+from palmette.executors.threads import ThreadExecutor
+
+def blas():
+    return [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+
+before, inside, done = blas(), threading.Event(), threading.Event()
+second = ThreadExecutor()
+
+def first():
+    with ThreadExecutor():
+        inside.set()
+        done.wait()
+    left.set()
+    end.wait()
+
+left, end = threading.Event(), threading.Event()
+thread = threading.Thread(target=first)
+thread.start()
+inside.wait()
+with second:
+    done.set()
+    left.wait()
+print(set(before), set(blas()))
+end.set()
+"""
+
+
+@pytest.mark.parametrize("program", [OVERLAPPING_FITS, FIRST_THREAD_LIVES_ON])
+def test_overlapping_fits_leave_blas_as_it_was(program):
     """In a process of its own, since BLAS has one thread in this one."""
     environment = os.environ | {"OPENBLAS_NUM_THREADS": "2"}
     result = subprocess.run(
-        [sys.executable, "-c", OVERLAPPING_FITS], env=environment, capture_output=True, text=True, check=True
+        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
     )
     assert result.stdout.split() == ["{2}", "{2}"], result.stderr
 

@@ -49,6 +49,7 @@ class _OneBlasThread:
         with self._lock:
             if self._inside == 0:
                 self._limits = self._found().limit(limits=1, user_api="blas")
+                _let_others_set_threads()
             self._inside += 1
 
     def _found(self) -> Any:
@@ -64,6 +65,14 @@ class _OneBlasThread:
             self._inside -= 1
             if self._inside == 0:
                 self._limits.restore_original_limits()
+                _let_others_set_threads()
+
+
+def _let_others_set_threads() -> None:
+    """From 3.8 on threadpoolctl ignores all threads but the first to set a limit; the last to leave is another one."""
+    from threadpoolctl import OpenBLASController
+
+    getattr(OpenBLASController, "clear_controlling_thread", lambda: None)()
 
 
 _one_blas_thread = _OneBlasThread()
