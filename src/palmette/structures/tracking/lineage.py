@@ -1,0 +1,176 @@
+"""Who descends from whom: the result of tracking a movie, and its truth."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+
+class Track(NamedTuple):
+    """A run of detections without a branch: one row of a file ``man_track.txt`` with its nodes."""
+
+    label: int  # from 1
+    begin: int
+    end: int
+    parent: int  # label of the parent, 0 if there is none
+    nodes: tuple[int, ...]  # in the order of frames
+
+
+@dataclass(frozen=True)
+class Lineage:
+    """Detections of a movie and the links between them, from earlier to later.
+
+    Parameters
+    ----------
+    frame, id : arrays of int of shape (n,)
+        A detection is known by its frame and by its id within the frame (``Detections.ids``).
+    edges : array of int of shape (m, 2)
+        Numbers of parent and child in these arrays. Over-segmented objects may have several parents.
+
+    Examples
+    --------
+    A cell that moves, then divides:
+
+    >>> nodes = [(0, 1), (1, 1), (2, 1), (2, 2)]  # frame, id
+    >>> cells = Lineage.from_links(nodes, [(nodes[0], nodes[1]), (nodes[1], nodes[2]), (nodes[1], nodes[3])])
+    >>> [(t.label, t.begin, t.end, t.parent) for t in cells.tracks()]
+    [(1, 0, 1, 0), (2, 2, 2, 1), (3, 2, 2, 1)]
+    >>> cells.skipping(2).edges.tolist()
+    [[0, 2], [0, 3]]
+    """
+
+    frame: np.ndarray
+    id: np.ndarray
+    edges: np.ndarray
+
+    def __post_init__(self) -> None:
+        for name in ("frame", "id"):
+            object.__setattr__(self, name, np.asarray(getattr(self, name), np.int64))
+        object.__setattr__(self, "edges", np.asarray(self.edges, np.int64).reshape(-1, 2))
+        keys = np.stack([self.frame, self.id], axis=1)
+        known, counts = np.unique(keys, axis=0, return_counts=True)
+        if len(known) < len(keys):
+            frame, own = known[counts > 1][0].tolist()
+            raise ValueError(
+                f"frame {frame}: the detection {own} occurs twice; ids must differ within a frame"
+            )
+        if len(self.edges) and (self.edges.min() < 0 or self.edges.max() >= len(self.frame)):
+            raise ValueError(
+                f"edges name the detections 0..{self.edges.max()}, but there are {len(self.frame)}"
+            )
+        back = np.flatnonzero(self.frame[self.edges[:, 0]] >= self.frame[self.edges[:, 1]])
+        if len(back):
+            a, b = self.edges[back[0]]
+            raise ValueError(
+                f"the link from detection {self.id[a]} of frame {self.frame[a]} to detection {self.id[b]} of frame "
+                f"{self.frame[b]} does not go forward in time"
+            )
+
+    def __len__(self) -> int:
+        return len(self.frame)
+
+    @classmethod
+    def from_links(
+        cls, nodes: Iterable[tuple[int, int]], links: Iterable[tuple[tuple[int, int], tuple[int, int]]]
+    ) -> Lineage:
+        """From nodes ``(frame, id)`` and pairs of them; nodes are sorted by frame and id."""
+        own = sorted(set(nodes))
+        place = {node: k for k, node in enumerate(own)}
+        edges = []
+        for parent, child in links:
+            for end in (parent, child):
+                if end not in place:
+                    raise ValueError(f"a link names detection {end[1]} of frame {end[0]}, which is not there")
+            edges.append((place[parent], place[child]))
+        table = np.array(own, np.int64).reshape(-1, 2)
+        return cls(table[:, 0], table[:, 1], np.array(sorted(set(edges)), np.int64).reshape(-1, 2))
+
+    @property
+    def n_children(self) -> np.ndarray:
+        """Children of each detection."""
+        return np.bincount(self.edges[:, 0], minlength=len(self))
+
+    @property
+    def n_parents(self) -> np.ndarray:
+        """Parents of each detection."""
+        return np.bincount(self.edges[:, 1], minlength=len(self))
+
+    def links(self, first: int, second: int) -> list[tuple[int, int]]:
+        """Ids of linked detections of two frames, in their order."""
+        own = (self.frame[self.edges[:, 0]] == first) & (self.frame[self.edges[:, 1]] == second)
+        return sorted(zip(self.id[self.edges[own, 0]].tolist(), self.id[self.edges[own, 1]].tolist()))
+
+    def skipping(self, step: int) -> Lineage:
+        """The same detections; links go from every frame t to t + step, where a path of links leads there."""
+        children = self._children()
+        ends: dict[int, dict[int, list[int]]] = {}
+        for node in np.argsort(-self.frame, kind="stable").tolist():  # children before their parents
+            reached: dict[int, list[int]] = {int(self.frame[node]): [node]}
+            for child in children[node]:
+                for at, found in ends[child].items():
+                    if at <= self.frame[node] + step:
+                        reached.setdefault(at, []).extend(found)
+            ends[node] = reached
+        edges = sorted(
+            {
+                (node, end)
+                for node, reached in ends.items()
+                for end in reached.get(int(self.frame[node]) + step, ())
+            }
+        )
+        return Lineage(self.frame, self.id, np.array(edges, np.int64).reshape(-1, 2))
+
+    def tracks(self) -> list[Track]:
+        """Maximal runs without a branch, in the order of their first detections; a gap in time ends none.
+
+        A detection with several parents, or whose parent has several children, begins a run. The parent of a run that
+        begins with several parents is the first of them.
+        """
+        children, parents = self._children(), self._parents()
+        starts = [
+            node
+            for node in np.lexsort((self.id, self.frame)).tolist()
+            if len(parents[node]) != 1 or len(children[parents[node][0]]) != 1
+        ]
+        label_of: dict[int, int] = {}
+        runs: list[list[int]] = []
+        for label, start in enumerate(starts, 1):
+            run = [start]
+            while len(children[run[-1]]) == 1 and len(parents[children[run[-1]][0]]) == 1:
+                run.append(children[run[-1]][0])
+            label_of.update(dict.fromkeys(run, label))
+            runs.append(run)
+        return [
+            Track(
+                label, int(self.frame[run[0]]), int(self.frame[run[-1]]),
+                label_of[parents[run[0]][0]] if parents[run[0]] else 0, tuple(run),
+            )
+            for label, run in enumerate(runs, 1)
+        ]  # fmt: skip
+
+    def _children(self) -> list[list[int]]:
+        return _listed(self.edges, len(self))
+
+    def _parents(self) -> list[list[int]]:
+        return _listed(self.edges[:, ::-1], len(self))
+
+
+def _listed(pairs: np.ndarray, n: int) -> list[list[int]]:
+    found: list[list[int]] = [[] for _ in range(n)]
+    for a, b in sorted(map(tuple, pairs.tolist())):
+        found[a].append(b)
+    return found
+
+
+def joined(parts: Sequence[Lineage]) -> Lineage:
+    """One lineage of several with the same or further detections, such as the links of successive pairs of frames."""
+    nodes = [(int(f), int(i)) for part in parts for f, i in zip(part.frame, part.id)]
+    links = [
+        ((int(p.frame[a]), int(p.id[a])), (int(p.frame[b]), int(p.id[b])))
+        for p in parts
+        for a, b in p.edges.tolist()
+    ]
+    return Lineage.from_links(nodes, links)
