@@ -32,6 +32,8 @@ _HOME = {
     "Multiclass": "palmette.structures",
     "Ranking": "palmette.structures",
     "SemiMarkov": "palmette.structures",
+    "Tracking": "palmette.structures",
+    "Detections": "palmette.structures",
     "Decomposition": "palmette.regularizers",
     "GroupLasso": "palmette.regularizers",
     "Clique": "palmette.structures",
@@ -53,9 +55,9 @@ _PACKAGES = (
 
 __all__ = [
     "CRF", "CRFCV", "SSVM", "SSVMCV", "UNKNOWN", "ActiveLearner", "Chain", "Clique", "CombinedDecoder", "Decomposition",
-    "Encoding", "Graph", "GraphInput", "GroupLasso", "KernelOptions", "Linked", "LossOptions", "Multiclass", "OneOf",
-    "Perceptron", "PlackettLuce", "PlackettLuceCV", "Ranking", "SemiMarkov", "Transfer", "as_sequences",
-    "compare_transfer", "load", "register",
+    "Detections", "Encoding", "Graph", "GraphInput", "GroupLasso", "KernelOptions", "Linked", "LossOptions",
+    "Multiclass", "OneOf", "Perceptron", "PlackettLuce", "PlackettLuceCV", "Ranking", "SemiMarkov", "Tracking",
+    "Transfer", "as_sequences", "compare_transfer", "load", "register",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
@@ -74,7 +76,17 @@ if TYPE_CHECKING:
     )  # fmt: skip
     from palmette.registry import register
     from palmette.regularizers import Decomposition, GroupLasso
-    from palmette.structures import Chain, Clique, Graph, GraphInput, Multiclass, Ranking, SemiMarkov
+    from palmette.structures import (
+        Chain,
+        Clique,
+        Detections,
+        Graph,
+        GraphInput,
+        Multiclass,
+        Ranking,
+        SemiMarkov,
+        Tracking,
+    )  # fmt: skip
     from palmette.structures.ranking.plackett_luce import PlackettLuce, PlackettLuceCV
     from palmette.supervision import ActiveLearner, Transfer, compare_transfer
 

@@ -147,8 +147,8 @@ class Structure(BaseEstimator):
         """The same structure for the labels ``classes``, whose codes are their places; settings are checked."""
         return self
 
-    def check_outputs(self, codes: np.ndarray, offsets: np.ndarray) -> None:
-        """Raise ValueError at the first true output that the structure forbids."""
+    def check_outputs(self, codes: np.ndarray, offsets: np.ndarray, batch: Any = None) -> None:
+        """Raise ValueError at the first true output that is forbidden; ``batch`` has the inputs, if at hand."""
 
     def restore_encoder(self, encoder: Any) -> None:
         """Give an encoder from a file what files cannot hold."""

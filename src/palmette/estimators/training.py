@@ -144,7 +144,7 @@ def bound_structure(structure: Structure, codec: LabelCodec, samples: Samples | 
     """The structure on the codes of ``codec``; outputs that it forbids are refused."""
     structure = structure.bind(codec.classes_)
     if samples is not None:
-        structure.check_outputs(samples.codes, samples.code_offsets)
+        structure.check_outputs(samples.codes, samples.code_offsets, samples.batch)
     return structure
 
 

@@ -26,6 +26,12 @@ _HOME = {
     "palmette.structures.ranking.tables": ("RankingCost", "RankingRestriction", "RankingTables"),
     "palmette.structures.segments.semi_markov": ("SemiMarkov",),
     "palmette.structures.segments.tables": ("SegmentRestriction", "SegmentTables"),
+    "palmette.structures.tracking.candidates": ("Candidates", "Event"),
+    "palmette.structures.tracking.detections": ("Detections",),
+    "palmette.structures.tracking.event_kinds": ("EventKind",),
+    "palmette.structures.tracking.lineage": ("Lineage", "Track"),
+    "palmette.structures.tracking.tables": ("EventRestriction", "EventTables"),
+    "palmette.structures.tracking.tracking": ("Tracking",),
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 
@@ -66,6 +72,15 @@ if TYPE_CHECKING:
     from palmette.structures.segments.semi_markov import SemiMarkov as SemiMarkov
     from palmette.structures.segments.tables import SegmentRestriction as SegmentRestriction
     from palmette.structures.segments.tables import SegmentTables as SegmentTables
+    from palmette.structures.tracking.candidates import Candidates as Candidates
+    from palmette.structures.tracking.candidates import Event as Event
+    from palmette.structures.tracking.detections import Detections as Detections
+    from palmette.structures.tracking.event_kinds import EventKind as EventKind
+    from palmette.structures.tracking.lineage import Lineage as Lineage
+    from palmette.structures.tracking.lineage import Track as Track
+    from palmette.structures.tracking.tables import EventRestriction as EventRestriction
+    from palmette.structures.tracking.tables import EventTables as EventTables
+    from palmette.structures.tracking.tracking import Tracking as Tracking
 
 
 def _paths_as_chains(data: Any, scorer: Any) -> tuple[Any, Any]:

@@ -202,7 +202,8 @@ class Door:
 
     def _check_agreeing(self, sample: int, output: Any) -> None:
         """Raise ValueError unless some output of the sample agrees with this one, as training would."""
-        if self.classes is None or _says_nothing(output) or not self._has_rules:
+        undeclared = self.classes is None and self.structure.labelled
+        if undeclared or _says_nothing(output) or not self._has_rules:
             return
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

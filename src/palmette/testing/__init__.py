@@ -8,6 +8,7 @@ from palmette.testing.graph_reference import GraphReference
 from palmette.testing.ranking_reference import RankingReference
 from palmette.testing.reference import Cost, Instance, Limit, Reference, reference_for, register_reference
 from palmette.testing.segment_reference import SegmentReference
+from palmette.testing.tracking_reference import TrackingReference
 
 __all__ = [
     "CHECKS",
@@ -22,6 +23,7 @@ __all__ = [
     "SegmentReference",
     "StructureReport",
     "SupervisionReport",
+    "TrackingReference",
     "check_structure",
     "check_structured_estimator",
     "check_supervision",

@@ -66,7 +66,7 @@ class ConstrainedChain(Chain):
         values[np.searchsorted(theta.offsets, rows, side="right") - 1] = -np.inf
         return values
 
-    def check_outputs(self, codes: np.ndarray, offsets: np.ndarray) -> None:
+    def check_outputs(self, codes: np.ndarray, offsets: np.ndarray, batch: Any = None) -> None:
         """Raise ValueError at the first label that may not stand where it does; -1 is any label."""
         codes = np.asarray(codes)
         wrong = _violations(codes, np.asarray(offsets), self.rules)

@@ -163,7 +163,7 @@ class Ranking(Structure):
             raise ValueError("edge_features need the edges of a Chain; Ranking has none")
         return RankingScorer.for_columns(data.samples.batch.n_columns)
 
-    def check_outputs(self, codes: np.ndarray, offsets: np.ndarray) -> None:
+    def check_outputs(self, codes: np.ndarray, offsets: np.ndarray, batch: Any = None) -> None:
         """Warn of queries whose grades distinguish no two documents; they are kept."""
         grades, lengths = grades_of(codes), np.diff(offsets)
         single = lengths == 1

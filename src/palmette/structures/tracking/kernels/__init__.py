@@ -1,0 +1,1 @@
+"""Numba kernels of tracking: flat functions on arrays."""

@@ -1,0 +1,183 @@
+"""Two frames of a movie as events see them: near detections, lengths in one unit, comparable measurements."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import combinations
+
+import numpy as np
+from scipy.spatial import cKDTree
+
+from palmette.structures.tracking.detections import Detections
+
+REACH = 3.0  # units of length: how long links may be where the user says nothing
+FAR = 5.0  # units: beyond, borders and neighbours count as far away
+SPREAD = 5.0  # deviations: measurements further from the median count as this far
+
+
+def unit_of(frames: tuple[Detections, ...]) -> float:
+    """The unit of length: the root of the median area, or the median distance to the nearest neighbour.
+
+    >>> unit_of((Detections([[0.0, 0.0], [3.0, 0.0]], {"area": [16.0, 16.0]}),))
+    4.0
+    """
+    areas = [own.features["area"] for own in frames if "area" in own.features and len(own)]
+    if areas:
+        unit = float(np.median(np.concatenate(areas))) ** (1.0 / frames[0].position.shape[1])
+    else:
+        near = [_nearest_other(own.position) for own in frames if len(own) > 1]
+        unit = float(np.median(np.concatenate(near))) if near else 1.0
+    return unit if unit > 0.0 else 1.0
+
+
+@dataclass(frozen=True)
+class Pair:
+    """The detections of two frames; ``a`` is the earlier one. Lengths are in units of ``unit``.
+
+    Attributes
+    ----------
+    before, after : ndarrays of int, shape (n_links,)
+        Detections near to each other, in the order of ``before``, then of ``after``.
+    distance : ndarray of float, shape (n_links,)
+    """
+
+    a: Detections
+    b: Detections
+    unit: float
+    max_distance: float  # in the unit of positions
+    neighbours: int
+    few: int  # neighbours among which pairs are made
+    before: np.ndarray = field(init=False)
+    after: np.ndarray = field(init=False)
+    distance: np.ndarray = field(init=False)
+
+    def __post_init__(self) -> None:
+        n_a, n_b = len(self.a), len(self.b)
+        keys = [np.empty(0, np.int64)]
+        if n_a and n_b:
+            for own, other, forward in ((self.a, self.b, True), (self.b, self.a, False)):
+                near = np.arange(1, min(self.neighbours, len(other)) + 1)
+                distance, place = cKDTree(other.position).query(own.position, near)
+                here, rank = np.nonzero(distance <= self.max_distance)
+                there = place[here, rank]
+                keys.append(here * n_b + there if forward else there * n_b + here)
+        key = np.unique(np.concatenate(keys))
+        before, after = np.divmod(key, max(n_b, 1))
+        object.__setattr__(self, "before", before)
+        object.__setattr__(self, "after", after)
+        object.__setattr__(self, "distance", self.apart(self.a.position[before], self.b.position[after]))
+
+    def apart(self, p: np.ndarray, q: np.ndarray) -> np.ndarray:
+        """Distances of points."""
+        return np.sqrt(((p - q) ** 2).sum(axis=1)) / self.unit
+
+    @cached_property
+    def nearest_after(self) -> np.ndarray:
+        """Distance of each earlier detection to the nearest later one, at most FAR."""
+        return _least(self.before, self.distance, len(self.a))
+
+    @cached_property
+    def nearest_before(self) -> np.ndarray:
+        """Distance of each later detection to the nearest earlier one, at most FAR."""
+        return _least(self.after, self.distance, len(self.b))
+
+    @cached_property
+    def measured(self) -> tuple[np.ndarray, np.ndarray]:
+        """Measurements of both frames as columns, shapes (n, q): areas and intensities relative to their frames."""
+        return comparable(self.a, self.b.features.keys()), comparable(self.b, self.a.features.keys())
+
+    @property
+    def measurements(self) -> tuple[str, ...]:
+        """Names of the columns of ``measured``, those of both frames."""
+        return common_names(self.a.features.keys() & self.b.features.keys())
+
+    def pairs_after(self) -> tuple[np.ndarray, np.ndarray]:
+        """Each earlier detection with two near later ones: (n,) and (n, 2)."""
+        return _with_two(self.before, self.after, self.distance, len(self.a), self.few)
+
+    def pairs_before(self) -> tuple[np.ndarray, np.ndarray]:
+        """Each later detection with two near earlier ones: (n,) and (n, 2)."""
+        return _with_two(self.after, self.before, self.distance, len(self.b), self.few)
+
+    @cached_property
+    def border(self) -> tuple[np.ndarray, np.ndarray]:
+        """Distances to the border of the image, at most FAR; FAR where the size of the image is not known."""
+        return _border(self.a, self.unit), _border(self.b, self.unit)
+
+    @cached_property
+    def crowd(self) -> tuple[np.ndarray, np.ndarray]:
+        """Distances to the nearest detection of the same frame, at most FAR."""
+        return tuple(np.minimum(_nearest_other(own.position) / self.unit, FAR) for own in (self.a, self.b))  # type: ignore[return-value]
+
+    def overlap(self, before: np.ndarray, after: np.ndarray) -> np.ndarray:
+        """Intersection over union of bounding boxes."""
+        a, b = self.a.boxes[before], self.b.boxes[after]
+        d = a.shape[1] // 2
+        sides = np.minimum(a[:, d:], b[:, d:]) - np.maximum(a[:, :d], b[:, :d])
+        both = np.prod(np.maximum(sides, 0.0), axis=1)
+        sizes = np.prod(a[:, d:] - a[:, :d], axis=1) + np.prod(b[:, d:] - b[:, :d], axis=1)
+        return both / np.maximum(sizes - both, 1e-12)
+
+
+def common_names(names: set[str]) -> tuple[str, ...]:
+    """Measurements in a fixed order: area and intensity first. Orientations are left out: they go round in circles."""
+    first = [name for name in ("area", "intensity") if name in names]
+    return (*first, *sorted(names - {"area", "intensity", "orient"}))
+
+
+def comparable(own: Detections, others: object) -> np.ndarray:
+    """Measurements that can be compared between frames: log areas and intensities relative to the frame's median.
+
+    All others are in deviations from the median of the frame, at most SPREAD.
+    """
+    columns = []
+    for name in common_names(set(own.features) & set(others)):  # type: ignore[call-overload]
+        values = own.features[name]
+        middle = float(np.median(values)) if len(values) else 0.0
+        if name == "area" and np.all(values > 0.0):
+            columns.append(np.log(values / middle) if len(values) else values)
+        elif name == "intensity" and middle > 0.0:
+            columns.append(np.clip(values / middle, -SPREAD, SPREAD))
+        else:
+            spread = 1.4826 * float(np.median(np.abs(values - middle))) if len(values) else 1.0
+            columns.append(np.clip((values - middle) / (spread if spread > 0.0 else 1.0), -SPREAD, SPREAD))
+    return np.stack(columns, axis=1) if columns else np.empty((len(own), 0))
+
+
+def _least(place: np.ndarray, distance: np.ndarray, n: int) -> np.ndarray:
+    out = np.full(n, FAR)
+    np.minimum.at(out, place, distance)
+    return out
+
+
+def _nearest_other(position: np.ndarray) -> np.ndarray:
+    if len(position) < 2:
+        return np.full(len(position), np.inf)
+    return cKDTree(position).query(position, [2])[0][:, 0]
+
+
+def _border(own: Detections, unit: float) -> np.ndarray:
+    if own.shape is None:
+        return np.full(len(own), FAR)
+    low = own.position.min(axis=1, initial=np.inf)
+    high = (np.array(own.shape) - own.position).min(axis=1, initial=np.inf)
+    return np.clip(np.minimum(low, high) / unit, 0.0, FAR)
+
+
+def _with_two(
+    one: np.ndarray, other: np.ndarray, distance: np.ndarray, n: int, few: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Each of ``one`` with two of its ``few`` nearest others, in ascending order."""
+    order = np.lexsort((other, distance, one))
+    one, other = one[order], other[order]
+    first = np.searchsorted(one, np.arange(n))
+    rank = np.arange(len(one)) - first[one] if len(one) else np.empty(0, np.int64)
+    kept = rank < few
+    table = np.full((n, few), -1)
+    table[one[kept], rank[kept]] = other[kept]
+    places = np.array(list(combinations(range(few), 2)), np.int64).reshape(-1, 2)
+    two = np.sort(table[:, places], axis=2).reshape(-1, 2)
+    who = np.repeat(np.arange(n), len(places))
+    there = two[:, 0] >= 0
+    return who[there], two[there]
