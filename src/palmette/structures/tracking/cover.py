@@ -11,7 +11,7 @@ import numpy as np
 from palmette.structures.tracking import programs
 from palmette.structures.tracking.tables import Layout, conflicting
 
-LIMIT = 12  # cells of a part up to which all sets of them are looked at
+LIMIT = 14  # cells of a part up to which all sets of them are looked at
 
 
 def best_covers(score: np.ndarray, layout: Layout, limit: int = LIMIT) -> tuple[np.ndarray, int | None]:
@@ -59,8 +59,16 @@ class SampleCover:
         self.slack = np.empty(len(score))
         drop_dominated(score, layout.ptr, layout.cell, 0, len(score), self.n_cells, self.slack)
         self.part = np.empty(self.n_cells, np.int64)
-        self.n_parts = find_parts(self.slack, layout.ptr, layout.cell, 0, len(score), self.n_cells, self.part)
-        self.chosen = self._solved(np.ones(self.n_cells, np.uint8), self.slack)
+        find_parts(
+            (self.slack < 0.0).astype(np.uint8),
+            layout.ptr,
+            layout.cell,
+            0,
+            len(score),
+            self.n_cells,
+            self.part,
+        )
+        self.chosen = self._solved(np.ones(self.n_cells, np.uint8))
 
     @property
     def value(self) -> float:
@@ -75,7 +83,7 @@ class SampleCover:
         """The best cover in which an event happens; None if there is none."""
         if self.chosen is None or self.score[event] == -np.inf:
             return None
-        return self._otherwise(self.cells(event), self.slack, event)
+        return self._otherwise(self.cells(event), event)
 
     def without_event(self, event: int) -> np.ndarray | None:
         """The best cover in which an event does not happen; None if there is none.
@@ -104,46 +112,50 @@ class SampleCover:
                 least, found = top - self.score[cover].sum(), cover
         return found
 
-    def _otherwise(self, cells: np.ndarray, slack: np.ndarray, event: int) -> np.ndarray | None:
+    def _otherwise(self, cells: np.ndarray, event: int) -> np.ndarray | None:
         """The best cover with ``event``, found by solving the parts of its cells again."""
         touched = np.isin(self.part, self.part[cells])
         active = touched.astype(np.uint8)
         active[cells] = 0
-        found = self._solved(active, slack)
-        if found is None:
+        found = self._solved(active)
+        if found is None or self.chosen is None:
             return None
-        kept = self.chosen & ~touched[self.layout.cell[self.layout.ptr[:-1]]]
-        found = found | kept
+        found |= self.chosen & ~touched[self.layout.cell[self.layout.ptr[:-1]]]
         found[event] = True
         return found
 
-    def _solved(self, active: np.ndarray, slack: np.ndarray) -> np.ndarray | None:
-        """The best cover of the active cells, part by part; None if there is none."""
-        from palmette.structures.tracking.kernels.cover import HARD, IMPOSSIBLE, cover_sample
+    def _solved(self, active: np.ndarray) -> np.ndarray | None:
+        """The best cover of the active cells; None if there is none."""
+        from palmette.structures.tracking.kernels.cover import HARD, IMPOSSIBLE, cover_cells
 
-        layout, chosen = self.layout, np.zeros(len(self.score), np.uint8)
-        hard = np.zeros(self.n_parts, np.uint8)
-        status = cover_sample(
-            self.score, slack, layout.ptr, layout.cell, 0, len(self.score), self.n_cells, self.part, self.n_parts,
-            active, self.limit, chosen, hard,
-        )  # fmt: skip
+        layout, n, m = self.layout, self.n_cells, len(self.score)
+        chosen, usable = np.zeros(m, np.uint8), np.zeros(m, np.uint8)
+        hard, part = np.zeros(n, np.uint8), np.zeros(n, np.int64)
+        status = cover_cells(
+            self.score,
+            self.slack,
+            layout.ptr,
+            layout.cell,
+            0,
+            m,
+            n,
+            active,
+            self.limit,
+            usable,
+            part,
+            chosen,
+            hard,
+        )
         if status == IMPOSSIBLE:
             return None
         found = chosen.astype(bool)
-        if status == HARD:
-            for part in np.flatnonzero(hard).tolist():
-                if not self._program(part, active, slack, found):
-                    return None
+        for number in np.flatnonzero(hard).tolist() if status == HARD else ():
+            events, program = self.program((part == number) & (active > 0), usable > 0)
+            solved = programs.solve(program).chosen
+            if solved is None:
+                return None
+            found[events[solved]] = True
         return found
-
-    def _program(self, part: int, active: np.ndarray, slack: np.ndarray, found: np.ndarray) -> bool:
-        """Solve one part by a program and mark its events; False if there is no cover."""
-        events, program = self.program((self.part == part) & (active > 0), slack < 0.0)
-        solved = programs.solve(program)
-        if solved.chosen is None:
-            return False
-        found[events[solved.chosen]] = True
-        return True
 
     def program(
         self, cells: np.ndarray, usable: np.ndarray, touch: tuple[np.ndarray, ...] = ()

@@ -161,7 +161,8 @@ class TrackingEncoder(Encoder):
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Header and arrays for a model file."""
         names = [list(own) for own in self.names]
-        header = {"layout": self.layout, "kinds": list(self.kinds), "knots": self.knots, "names": names}
+        own = {"kinds": list(self.kinds), "knots": self.knots, "names": names}
+        header = {"layout": self.layout, "n_columns": self.n_columns, **own}
         arrays = {}
         for k in range(len(self.kinds)):
             arrays |= {f"middle{k}": self.middle[k], f"spread{k}": self.spread[k], f"bends{k}": self.bends[k]}
@@ -193,6 +194,7 @@ class TrackingEncoder(Encoder):
             encoder.middle.append(arrays[f"middle{k}"])
             encoder.spread.append(arrays[f"spread{k}"])
             encoder.bends.append(arrays[f"bends{k}"])
+        check_whole("n_columns", entry(header, "n_columns", int), encoder.n_columns, encoder.n_columns)
         return encoder
 
 

@@ -115,6 +115,7 @@ class Tracking(Structure):
 
     def candidates(self, frames: Sequence[Detections]) -> Candidates:
         """The events that are possible between two frames, or within a window of more."""
+        self.bind(())
         return propose(frames, self.kinds, self.max_distance, self.neighbours, self.division_neighbours)
 
     def admit(self, X: Any) -> Any:

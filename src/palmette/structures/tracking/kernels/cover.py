@@ -11,6 +11,9 @@ import numpy as np
 from palmette._kernels.jit import kernel
 
 SOLVED, HARD, IMPOSSIBLE = 0, 1, 2
+SWEEPS, ROUNDS = 5, 12  # sweeps that lower a bound between two looks at it, and how many looks
+NEARLY = 1e-9  # relative: bounds that meet
+FASTER = 0.9  # a look must bring bounds closer by this factor, or it is the last one
 
 
 @kernel()
@@ -92,15 +95,15 @@ def drop_dominated(score, ptr, cell, first, last, n_cells, slack):
 
 
 @kernel()
-def find_parts(slack, ptr, cell, first, last, n_cells, part):
-    """Connected parts of the cells under the events with a slack below 0: ``part[c]``, numbered in order of cells.
+def find_parts(usable, ptr, cell, first, last, n_cells, part):
+    """Connected parts of the cells under the usable events: ``part[c]``, numbered in order of cells.
 
     Union-find with path halving; the root of a set is its lowest cell. Returns the number of parts.
     """
     for c in range(n_cells):
         part[c] = c
     for e in range(first, last):
-        if slack[e - first] < 0.0:
+        if usable[e - first]:
             a = cell[ptr[e]]
             while part[a] != a:
                 part[a] = part[part[a]]
@@ -127,7 +130,114 @@ def find_parts(slack, ptr, cell, first, last, n_cells, part):
 
 
 @kernel()
-def cover_part(cells, n, score, slack, ptr, cell, first, starts, by_cell, local, mask, value, choice, chosen):
+def by_cells(usable, ptr, cell, first, last, n_cells):
+    """The entries of usable events at each cell: ``entries[starts[c]:starts[c + 1]]``, in the order of events."""
+    starts = np.zeros(n_cells + 1, np.int64)
+    for e in range(first, last):
+        if usable[e - first]:
+            for j in range(ptr[e], ptr[e + 1]):
+                starts[cell[j] + 1] += 1
+    for c in range(n_cells):
+        starts[c + 1] += starts[c]
+    entries, fill = np.empty(starts[n_cells], np.int64), starts[:n_cells].copy()
+    for e in range(first, last):
+        if usable[e - first]:
+            for j in range(ptr[e], ptr[e + 1]):
+                entries[fill[cell[j]]] = j
+                fill[cell[j]] += 1
+    return starts, entries
+
+
+@kernel()
+def drop_hopeless(score, ptr, cell, first, last, n_cells, part, n_parts, wide, share, usable):
+    """Drop usable events that no best cover of the ``wide`` cells needs, by bounds from above and from below.
+
+    The score of an event is shared out among its cells, ``score[e] = sum_c share[e, c]``. Each cell is explained by one
+    event, so that no cover of a part is better than ``upper = sum_c max_e share[e, c]``, none with event e is better
+    than ``upper - sum_{c in e} (max_f share[f, c] - share[e, c])``. Sweeps over the events lower the bound: with
+    ``lead[e, c] = share[e, c] - max_{f != e} share[f, c]`` each cell of e gets the mean of its leads, which raises no
+    sum of maxima. A cover that takes events by rising loss of the bound, where they fit, bounds the best from below.
+    Returns by how much the bounds are apart in all. Memory is that of the entries.
+    """
+    starts, entries = by_cells(usable, ptr, cell, first, last, n_cells)
+    base = ptr[first]
+    n = 0
+    for e in range(first, last):
+        n += usable[e - first] and wide[cell[ptr[e]]]
+    own, k = np.empty(n, np.int64), 0
+    for e in range(first, last):
+        if usable[e - first] and wide[cell[ptr[e]]]:
+            own[k] = e
+            k += 1
+    for _ in range(SWEEPS):
+        for k in range(n):
+            lo, hi = ptr[own[k]], ptr[own[k] + 1]
+            lead = 0.0
+            for j in range(lo, hi):
+                other = best_other(share, base, entries, starts, cell[j], j)
+                lead += share[j - base] - other
+                share[j - base] = other
+            for j in range(lo, hi):
+                share[j - base] += lead / (hi - lo)
+    upper, size, lower = np.zeros(n_parts), np.zeros(n_parts), np.full(n_parts, -np.inf)
+    loss, top = np.zeros(n), np.full(n_cells, -np.inf)
+    for c in range(n_cells):
+        if wide[c]:
+            for at in range(starts[c], starts[c + 1]):
+                top[c] = max(top[c], share[entries[at] - base])
+            upper[part[c]] += top[c]
+            size[part[c]] += abs(top[c])
+    for k in range(n):
+        for j in range(ptr[own[k]], ptr[own[k] + 1]):
+            loss[k] += top[cell[j]] - share[j - base]
+    first_fit(score, ptr, cell, own, loss, part, wide, lower)
+    for k in range(n):
+        p = part[cell[ptr[own[k]]]]
+        if upper[p] - loss[k] < lower[p] - NEARLY * size[p]:
+            usable[own[k] - first] = 0
+    apart = 0.0
+    for p in range(n_parts):
+        if size[p] > 0.0:
+            apart += upper[p] - lower[p]
+    return apart
+
+
+@kernel()
+def best_other(share, base, entries, starts, c, j):
+    """The largest share at cell c but that of entry j; the share of j itself where it is alone."""
+    best = -np.inf
+    for at in range(starts[c], starts[c + 1]):
+        if entries[at] != j and share[entries[at] - base] > best:
+            best = share[entries[at] - base]
+    return best if best > -np.inf else share[j - base]
+
+
+@kernel()
+def first_fit(score, ptr, cell, own, loss, part, wide, lower):
+    """Take events by rising loss where they fit; ``lower[p]`` is raised to their score where that covers part p."""
+    value, left = np.zeros(len(lower)), np.zeros(len(lower), np.int64)
+    taken = np.empty(len(wide), np.uint8)
+    for c in range(len(wide)):
+        taken[c] = not wide[c]
+        left[part[c]] += wide[c]
+    order = np.argsort(loss, kind="mergesort")
+    for k in order:
+        e = own[k]
+        fits = True
+        for j in range(ptr[e], ptr[e + 1]):
+            fits = fits and not taken[cell[j]]
+        if fits:
+            value[part[cell[ptr[e]]]] += score[e]
+            for j in range(ptr[e], ptr[e + 1]):
+                taken[cell[j]] = 1
+                left[part[cell[j]]] -= 1
+    for p in range(len(lower)):
+        if left[p] == 0:
+            lower[p] = max(lower[p], value[p])
+
+
+@kernel()
+def cover_part(cells, n, score, ptr, cell, first, starts, by_cell, local, mask, value, choice, chosen):
     """The best cover of ``n`` cells that events connect with nothing else; returns its score, -inf if there is none.
 
     ``value[S]`` is the best score of events that cover just the set S of cells and, of the others, none below the
@@ -172,21 +282,48 @@ def cover_part(cells, n, score, slack, ptr, cell, first, starts, by_cell, local,
 
 
 @kernel()
-def cover_sample(score, slack, ptr, cell, first, last, n_cells, part, n_parts, active, limit, chosen, hard):
-    """Cover the active cells of one sample, part by part, by events that are not dominated; marks ``chosen[e]``.
+def cover_cells(score, slack, ptr, cell, first, last, n_cells, active, limit, usable, part, chosen, hard):
+    """Cover the active cells of one sample by events that are not dominated; marks ``chosen[e]``.
 
-    Parts of more than ``limit`` cells are left alone and marked in ``hard``. Returns whether all was solved, a part is
-    hard, or some cell cannot be covered.
+    The cells fall into parts, ``part[c]``; where one has more than ``limit`` cells, events that cannot be in a best
+    cover are dropped first. Parts that are still larger are left alone and marked in ``hard[p]``; ``usable`` says which
+    events they have. Returns whether all was solved, a part is hard, or some cell cannot be covered.
     """
-    starts = np.zeros(n_cells + 1, np.int64)
-    for e in range(first, last):  # events of active cells, by their first cell
-        if slack[e - first] < 0.0 and all_active(ptr, cell, e, active):
-            starts[cell[ptr[e]] + 1] += 1
+    for e in range(first, last):
+        usable[e - first] = slack[e - first] < 0.0
+        for j in range(ptr[e], ptr[e + 1]):
+            if not active[cell[j]]:
+                usable[e - first] = 0
+    n_parts = find_parts(usable, ptr, cell, first, last, n_cells, part)
+    share = np.empty(0)
+    before = np.inf
+    for _ in range(ROUNDS):
+        sizes = np.zeros(n_parts, np.int64)
+        for c in range(n_cells):
+            sizes[part[c]] += active[c]
+        if n_parts == 0 or sizes.max() <= limit:
+            break
+        if len(share) == 0:
+            share = np.empty(ptr[last] - ptr[first])
+            for e in range(first, last):
+                for j in range(ptr[e], ptr[e + 1]):
+                    share[j - ptr[first]] = score[e] / (ptr[e + 1] - ptr[e])
+        wide = np.zeros(n_cells, np.uint8)
+        for c in range(n_cells):
+            wide[c] = active[c] and sizes[part[c]] > limit
+        apart = drop_hopeless(score, ptr, cell, first, last, n_cells, part, n_parts, wide, share, usable)
+        n_parts = find_parts(usable, ptr, cell, first, last, n_cells, part)
+        if not apart < FASTER * before:
+            break
+        before = apart
+    starts = np.zeros(n_cells + 1, np.int64)  # events by their first cell
+    for e in range(first, last):
+        starts[cell[ptr[e]] + 1] += usable[e - first]
     for c in range(n_cells):
         starts[c + 1] += starts[c]
     by_cell, fill = np.empty(starts[n_cells], np.int64), starts[:n_cells].copy()
     for e in range(first, last):
-        if slack[e - first] < 0.0 and all_active(ptr, cell, e, active):
+        if usable[e - first]:
             c = cell[ptr[e]]
             by_cell[fill[c]] = e
             fill[c] += 1
@@ -207,11 +344,11 @@ def cover_sample(score, slack, ptr, cell, first, last, n_cells, part, n_parts, a
         n = begins[p + 1] - begins[p]
         hard[p] = n > limit
         if n > limit:
-            status = HARD if status == SOLVED else status
+            status = HARD
         elif n:
             own = cells[begins[p] : begins[p + 1]]
             found = cover_part(
-                own, n, score, slack, ptr, cell, first, starts, by_cell, local, mask, value, choice, chosen
+                own, n, score, ptr, cell, first, starts, by_cell, local, mask, value, choice, chosen
             )
             if found == -np.inf:
                 return IMPOSSIBLE
@@ -219,25 +356,13 @@ def cover_sample(score, slack, ptr, cell, first, last, n_cells, part, n_parts, a
 
 
 @kernel()
-def all_active(ptr, cell, e, active):
-    """Whether event e covers active cells only."""
-    for j in range(ptr[e], ptr[e + 1]):
-        if not active[cell[j]]:
-            return False
-    return True
-
-
-@kernel()
 def cover_batch(score, ptr, cell, offsets, n_cells, limit, chosen, status):
     """The best cover of every sample, where its parts are small; ``status[s]`` says how it went."""
     for s in range(len(offsets) - 1):
         first, last, n = offsets[s], offsets[s + 1], n_cells[s]
-        slack = np.empty(last - first)
+        slack, usable = np.empty(last - first), np.empty(last - first, np.uint8)
         drop_dominated(score, ptr, cell, first, last, n, slack)
-        part = np.empty(n, np.int64)
-        n_parts = find_parts(slack, ptr, cell, first, last, n, part)
-        hard = np.zeros(n_parts, np.uint8)
-        active = np.ones(n, np.uint8)
-        status[s] = cover_sample(
-            score, slack, ptr, cell, first, last, n, part, n_parts, active, limit, chosen, hard
+        part, hard, active = np.empty(n, np.int64), np.zeros(n, np.uint8), np.ones(n, np.uint8)
+        status[s] = cover_cells(
+            score, slack, ptr, cell, first, last, n, active, limit, usable, part, chosen, hard
         )
