@@ -11,10 +11,10 @@ _TERMS = (
     "redistributed with palmette"
 )
 _BY_HAND = (
-    "The tables were computed from the training data of the challenge and have no public address. They are to be put\n"
-    "there by hand: detections.csv and links.csv{auto} (plain, .gz or .xz; a line per cell and frame with its\n"
-    "measurements, its track and its parent, a line per link), man_track_01.txt and man_track_02.txt as published,\n"
-    "tra_masks.npz (arrays '01' and '02' of tracking markers) and counts.json.\n"
+    "The tables were computed from the training data of the challenge. They have no public address and are\n"
+    "to be put there by hand: detections.csv, links.csv{auto} (plain, .gz or .xz; a line per cell and\n"
+    "frame with its measurements, track and parent, a line per link), man_track_01.txt and man_track_02.txt as\n"
+    "published, tra_masks.npz (arrays '01' and '02' of tracking markers) and counts.json.\n"
     "Maska et al., The Cell Tracking Challenge: 10 years of objective benchmarking, Nature Methods 2023."
 )
 _FILES = {

@@ -76,6 +76,9 @@ def test_volumes(tmp_path):
     found = list(CTCMovie(save(tmp_path, stack)))
     assert found[0].position.shape[1] == 3 and set(found[0].position[:, 0]) == {1.5}
     assert found[0].boxes.shape[1] == 6
+    write_ctc(tmp_path / "results", lineage(), tmp_path)
+    assert tifffile.imread(tmp_path / "results" / "mask000.tif").shape == stack[0].shape
+    assert len(read_ctc_lineage(tmp_path / "results")) == len(lineage())
 
 
 # -- round trips -----------------------------------------------------------------------------------------------------
