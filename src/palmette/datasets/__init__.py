@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from palmette.datasets.conll import load_conll2000
+    from palmette.datasets.fluo import load_fluo
     from palmette.datasets.hapt import load_hapt
     from palmette.datasets.jnlpba import load_jnlpba
     from palmette.datasets.letor_ohsumed import load_letor_ohsumed
@@ -32,6 +33,7 @@ __all__ = [
     "load_conll2000",
     "load_cws_pd199801",
     "load_cws_udc",
+    "load_fluo",
     "load_hapt",
     "load_jnlpba",
     "load_letor_ohsumed",
@@ -51,6 +53,7 @@ __all__ = [
 
 _NAMES_OF = {
     "conll": "load_conll2000",
+    "fluo": "load_fluo",
     "hapt": "load_hapt",
     "jnlpba": "load_jnlpba",
     "letor_ohsumed": "load_letor_ohsumed",

