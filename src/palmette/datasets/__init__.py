@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from palmette.datasets.cells import make_cells, stream_cells
     from palmette.datasets.conll import load_conll2000
     from palmette.datasets.hapt import load_hapt
     from palmette.datasets.jnlpba import load_jnlpba
@@ -44,12 +45,15 @@ __all__ = [
     "load_ud_ewt",
     "load_webkb_cmu",
     "load_webkb_linqs",
+    "make_cells",
     "make_chains",
     "make_tagging",
+    "stream_cells",
     "where",
 ]
 
 _NAMES_OF = {
+    "cells": "make_cells stream_cells",
     "conll": "load_conll2000",
     "hapt": "load_hapt",
     "jnlpba": "load_jnlpba",

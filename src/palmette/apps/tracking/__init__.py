@@ -1,0 +1,1 @@
+"""Cell tracking for people: movies in, lineages out, and how good they are."""
