@@ -130,6 +130,13 @@ def test_a_full_colony_stays_full():
     assert 40 < min(counts) and max(counts) <= 70
 
 
+def test_an_image_may_become_empty():
+    movie = make_cells(2, 40, entering=0, speed=20, render=True, p_merge=0.5, p_false=0.1, random_state=0)
+    assert len(movie.frames) == 40 and len(movie.frames[-1]) == 0
+    assert not movie.masks[-1].any() and movie.images[-1].mean() > 10
+    assert (movie.lineage.frame < 39).all() and len(movie.cells)
+
+
 # ------------------------------------------------------------------------------------- errors of segmentation
 
 

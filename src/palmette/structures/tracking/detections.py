@@ -124,7 +124,8 @@ class Detections:
         return column
 
     def _refuse_not_finite(self, name: str, values: np.ndarray) -> None:
-        bad = np.flatnonzero(~np.isfinite(values.reshape(len(values), -1)).all(axis=1))
+        finite = np.isfinite(values)
+        bad = np.flatnonzero(~(finite if values.ndim == 1 else finite.all(axis=1)))
         if len(bad):
             raise ValueError(
                 f"frame {self.frame}, object {self.ids[bad[0]]}: {name} is {values[bad[0]]}; measure it again, or "
