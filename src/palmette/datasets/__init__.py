@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from palmette.datasets.cells import make_cells, stream_cells
     from palmette.datasets.conll import load_conll2000
     from palmette.datasets.fluo import load_fluo
     from palmette.datasets.hapt import load_hapt
@@ -46,12 +47,15 @@ __all__ = [
     "load_ud_ewt",
     "load_webkb_cmu",
     "load_webkb_linqs",
+    "make_cells",
     "make_chains",
     "make_tagging",
+    "stream_cells",
     "where",
 ]
 
 _NAMES_OF = {
+    "cells": "make_cells stream_cells",
     "conll": "load_conll2000",
     "fluo": "load_fluo",
     "hapt": "load_hapt",

@@ -2,7 +2,18 @@
 
 from palmette.plot.bounds import BoundDisplay
 from palmette.plot.convergence import ConvergenceDisplay
+from palmette.plot.lineages import LineageDisplay, plot_lineage
 from palmette.plot.marginals import MarginalsDisplay
+from palmette.plot.overlays import OverlayDisplay, plot_overlay
 from palmette.plot.transitions import TransitionsDisplay
 
-__all__ = ["BoundDisplay", "ConvergenceDisplay", "MarginalsDisplay", "TransitionsDisplay"]
+__all__ = [
+    "BoundDisplay",
+    "ConvergenceDisplay",
+    "LineageDisplay",
+    "MarginalsDisplay",
+    "OverlayDisplay",
+    "TransitionsDisplay",
+    "plot_lineage",
+    "plot_overlay",
+]
