@@ -182,7 +182,9 @@ def _layout(rng: np.random.Generator, shapes: Any, more: bool) -> tuple[np.ndarr
     offsets, ptr, cell, n_cells, n_before, kind = [0], [0], [], [], [], []
     for a, b in shapes:
         early, late = range(a), range(a, a + b)
-        events = [(0, (i, j)) for i in early for j in late] + [(1, (c,)) for c in (*early, *late)]
+        events: list[tuple[int, tuple[int, ...]]] = [(0, (i, j)) for i in early for j in late] + [
+            (1, (c,)) for c in (*early, *late)
+        ]
         if more:
             events += [(2, (i, j, k)) for i in early for j, k in combinations(late, 2)]
             events += [(3, (i, k, j)) for i, k in combinations(early, 2) for j in late]

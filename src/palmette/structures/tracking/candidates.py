@@ -214,10 +214,8 @@ def _joined(kind: EventKind, found: list[Block]) -> Block:
     if len(found) == 1:
         return found[0]
     if not found:  # windows of two frames have no inner one
-        shapes = (0, kind.n_before), (0, kind.n_after)
-        return Block(
-            kind, np.empty(0, np.int64), *(np.empty(s, np.int64) for s in shapes), (), np.empty((0, 0))
-        )
+        nothing = np.empty((0, kind.n_before), np.int64), np.empty((0, kind.n_after), np.int64)
+        return Block(kind, np.empty(0, np.int64), *nothing, (), np.empty((0, 0)))
     if any(block.names != found[0].names for block in found):
         raise ValueError(f"{kind.name}: the frames of a window have different measurements")
     return Block(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterator
 from itertools import count
+from typing import Any
 
 import numpy as np
 
@@ -234,7 +235,8 @@ def ranked_covers(
     e of y that is not in ``other``, the rest of the set falls into the covers without e that differ from ``other``, and
     those with e that differ from y: two searches per cover.
     """
-    order, tie = [], count()
+    order: list[Any] = []
+    tie = count()
 
     def push(scores: np.ndarray, other: np.ndarray | None) -> None:
         sets = touch if other is None else (*touch, ~other)

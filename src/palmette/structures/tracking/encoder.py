@@ -163,7 +163,7 @@ class TrackingEncoder(Encoder):
         names = [list(own) for own in self.names]
         own = {"kinds": list(self.kinds), "knots": self.knots, "names": names}
         header = {"layout": self.layout, "n_columns": self.n_columns, **own}
-        arrays = {}
+        arrays: dict[str, np.ndarray] = {}
         for k in range(len(self.kinds)):
             arrays |= {f"middle{k}": self.middle[k], f"spread{k}": self.spread[k], f"bends{k}": self.bends[k]}
         return header, arrays
