@@ -75,4 +75,4 @@ def block_interval(counts: np.ndarray, block: int, draws: int = 2000, seed: int 
     starts = rng.integers(0, max(len(counts) - block + 1, 1), (draws, -(-len(counts) // block)))
     places = (starts[:, :, None] + np.arange(block)).reshape(draws, -1) % len(counts)
     sums = counts[places].sum(axis=1)
-    return tuple(np.percentile(100.0 * sums[:, 0] / sums[:, 1], [2.5, 97.5]).tolist())  # type: ignore[return-value]
+    return tuple(np.percentile(100.0 * sums[:, 0] / sums[:, 1], [2.5, 97.5]).tolist())

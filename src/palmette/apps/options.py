@@ -62,10 +62,12 @@ class Option:
         return value if self.check is None else self.check(value)
 
 
-def readable(path: str) -> str:
-    """Check that a file can be read; ``-`` always can."""
+def readable(path: str, folders: bool = False) -> str:
+    """Check that a file can be read; ``-`` always can, and a folder if it may be one."""
     if path != "-":
         if os.path.isdir(path):
+            if folders:
+                return path
             raise IsADirectoryError(f"{path} is a folder; name a file in it")
         with open(path, "rb"):
             pass

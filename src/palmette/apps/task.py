@@ -122,6 +122,8 @@ class Task(ABC):
         Keys of :attr:`Inspection.facts`, which are null for models of other tasks.
     is_default : bool
         Whether this is the task where none is named.
+    reads_folders : bool
+        Whether its data may be folders.
     """
 
     name: str
@@ -131,6 +133,7 @@ class Task(ABC):
     options: Mapping[str, Sequence[Option]] = {}
     fact_names: tuple[str, ...] = ()
     is_default = False
+    reads_folders = False
 
     @abstractmethod
     def prepare(self, options: Options, tune: str | int | None, has_dev: bool) -> Training:

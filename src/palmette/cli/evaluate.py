@@ -24,13 +24,14 @@ def evaluate(
     json: Json = False,
 ) -> None:
     """Print how well the predictions for a file agree with the truth in it. A model knows its task."""
-    check_readable([data, model])
+    check_readable([model])
     kind, application = get_task(task), None
     if model is not None:
         from palmette.estimators import load
 
         loaded = load(model)
         kind = task_for(loaded, model, task)
+    check_readable([data], kind.reads_folders)
     options = given.of(kind) | {"model": model}
     refuse_files_of_others(kind, [data], "give a --model of")
     if model is not None:

@@ -15,11 +15,11 @@ from palmette.apps.options import readable
 from palmette.cli.output import log
 
 
-def check_readable(paths: Iterable[str | None]) -> None:
-    """Raise an error that names the first file that cannot be read; ``-`` and None always can."""
+def check_readable(paths: Iterable[str | None], folders: bool = False) -> None:
+    """Raise an error that names the first file that cannot be read; ``-`` and None always can, folders if they may."""
     for path in paths:
         if path is not None:
-            readable(path)
+            readable(path, folders)
 
 
 def saved(save: Callable[[str], object], path: str, *, ask: bool = True) -> tuple[str, int]:

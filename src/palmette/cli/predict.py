@@ -23,7 +23,7 @@ def predict(
     jobs: Annotated[int | None, typer.Option(help="Threads; all cores by default.")] = None,
 ) -> None:
     """Write what a model predicts for a file. The model knows its task."""
-    check_readable([data, model])
+    check_readable([model])
     if output is not None:
         writable(output, "the predictions")
 
@@ -33,6 +33,7 @@ def predict(
     if jobs is not None:
         loaded.set_params(n_jobs=jobs)
     kind = task_for(loaded, model, task)
+    check_readable([data], kind.reads_folders)
     options = given.of(kind) | {"model": model}
     application = kind.open(loaded, model)
     refuse_files_of_others(kind, [data], "give a --model of")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Annotated, Any, get_type_hints
 
@@ -187,7 +188,7 @@ def refuse_files_of_others(task: Task, paths: Iterable[str | None], remedy: str)
 
     others = [other for other in all_tasks().values() if other.name != task.name]
     for path in paths:
-        if path is None or path == "-":
+        if path is None or path == "-" or os.path.isdir(path):
             continue
         for other in others:
             found = other.recognise(path)

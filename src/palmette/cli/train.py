@@ -42,7 +42,7 @@ def train(
     settings = {"solver": solver, "tol": tol, "max_iter": max_iter, "n_jobs": jobs, "random_state": seed}
     options = given.of(kind) | settings
     way = _way(tune, folds, dev, options.get("l2"))
-    check_readable([*data, dev])
+    check_readable([*data, dev], kind.reads_folders)
     writable(model, "the model")
     if [*data, dev].count("-") > 1:
         raise ValueError("standard input (-) can be read only once")

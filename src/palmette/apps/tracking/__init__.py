@@ -1,4 +1,4 @@
-"""Cell tracking: files of movies and lineages."""
+"""Cell tracking: trackers, files of movies and lineages, measures of lineages."""
 
 from __future__ import annotations
 
@@ -18,9 +18,12 @@ if TYPE_CHECKING:
         write_links,
     )
     from palmette.apps.tracking.masks import measured
+    from palmette.apps.tracking.measures import TrackingReport, evaluate_lineage
     from palmette.apps.tracking.napari_tracks import NapariTracks, napari_layer, write_napari_tracks
+    from palmette.apps.tracking.pins import Pins
     from palmette.apps.tracking.table_writer import write_table
     from palmette.apps.tracking.tables import TableMovie
+    from palmette.apps.tracking.tracker import Tracked, Tracker
 
 _NAMES_OF = {
     "ctc": "CTCMovie FrameFiles read_ctc_lineage",
@@ -30,9 +33,12 @@ _NAMES_OF = {
     "geff_files": "GeffMovie read_geff_lineage write_geff",
     "lineage_tables": "read_lineage_table read_links write_lineage_table write_links",
     "masks": "measured",
+    "measures": "TrackingReport evaluate_lineage",
     "napari_tracks": "NapariTracks napari_layer write_napari_tracks",
+    "pins": "Pins",
     "table_writer": "write_table",
     "tables": "TableMovie",
+    "tracker": "Tracked Tracker",
 }
 _HOME = {name: module for module, names in _NAMES_OF.items() for name in names.split()}
 
@@ -43,8 +49,13 @@ __all__ = [
     "FrameFiles",
     "GeffMovie",
     "NapariTracks",
+    "Pins",
     "TableMovie",
     "TrackRow",
+    "Tracked",
+    "Tracker",
+    "TrackingReport",
+    "evaluate_lineage",
     "measured",
     "napari_layer",
     "read_ctc_lineage",

@@ -41,17 +41,15 @@ def write_lineage_table(path: str | os.PathLike[str], lineage: Lineage) -> None:
     1,4,3,1
     [(7, 3), (7, 4)]
     """
+    _write(path, LINEAGE_COLUMNS, lineage_rows(lineage))
+
+
+def lineage_rows(lineage: Lineage) -> Iterator[tuple[int, int, int, str]]:
+    """The rows of such a table, by frame and id."""
     labels = track_labels(lineage)
     parents = parent_tracks(lineage, labels)
-    rows = zip(lineage.frame.tolist(), lineage.id.tolist(), labels.tolist())
-    _write(
-        path,
-        LINEAGE_COLUMNS,
-        (
-            (frame, own, label, " ".join(map(str, parents.get(label, [0]))))
-            for frame, own, label in sorted(rows)
-        ),
-    )
+    for frame, own, label in sorted(zip(lineage.frame.tolist(), lineage.id.tolist(), labels.tolist())):
+        yield frame, own, label, " ".join(map(str, parents.get(label, [0])))
 
 
 def read_lineage_table(path: str | os.PathLike[str]) -> Lineage:

@@ -110,6 +110,16 @@ class Candidates:
                 found.append(Event(name, early, late, numbers[step]))
         return found
 
+    def late_frame(self, place: int) -> int:
+        """The number of the later frame of an event."""
+        block = self.blocks[int(self.layout.kind[place])]
+        step = block.step[place - self._starts[int(self.layout.kind[place])]]
+        return int(self.frames[int(step) + block.kind.span].frame)
+
+    @cached_property
+    def _starts(self) -> np.ndarray:
+        return offsets_from_lengths([len(block) for block in self.blocks])
+
     @cached_property
     def _place(self) -> dict[tuple[Any, ...], int]:
         return {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import time
 from collections.abc import Iterator
 from itertools import count
 from typing import Any
@@ -47,15 +48,21 @@ class SampleCover:
     ----------
     chosen : ndarray of bool, or None
         The best cover; None if there is none.
+    lost : float
+        By how much the best cover may be better at most, where time ran out; 0: it is the best.
     slack : ndarray
         By how much other events on the same cells are better; an event of at least 0 is in no cover that need be looked
         at, unless it is forced.
     """
 
-    def __init__(self, score: np.ndarray, layout: Layout, limit: int = LIMIT) -> None:
+    def __init__(
+        self, score: np.ndarray, layout: Layout, limit: int = LIMIT, time_limit: float | None = None
+    ) -> None:
         from palmette.structures.tracking.kernels.cover import drop_dominated, find_parts
 
         self.score, self.layout, self.limit = score, layout, limit
+        self._end = None if time_limit is None else time.perf_counter() + time_limit
+        self.lost = 0.0
         self.n_cells = int(layout.n_cells[0])
         self.slack = np.empty(len(score))
         drop_dominated(score, layout.ptr, layout.cell, 0, len(score), self.n_cells, self.slack)
@@ -152,10 +159,16 @@ class SampleCover:
         found = chosen.astype(bool)
         for number in np.flatnonzero(hard).tolist() if status == HARD else ():
             events, program = self.program((part == number) & (active > 0), usable > 0)
-            solved = programs.solve(program).chosen
-            if solved is None:
+            left = None if self._end is None else self._end - time.perf_counter()
+            solved = programs.solve(program, left)
+            own = solved.chosen
+            if own is None and not solved.exact:
+                own = programs.greedy(program)
+            if own is None:
                 return None
-            found[events[solved]] = True
+            if not solved.exact:
+                self.lost += solved.bound - float(program.score[own].sum())
+            found[events[own]] = True
         return found
 
     def program(

@@ -44,6 +44,8 @@ class Found(NamedTuple):
 
 def solve(program: Program, time_limit: float | None = None) -> Found:
     """The best cover: by assignment where events join two sides, else by a linear and then an integer program."""
+    if time_limit is not None and time_limit <= 0.0:
+        return Found(None, upper_bound(program), False)
     if not program.touch:
         if is_assignment(program):
             return _assigned(program)
@@ -51,6 +53,29 @@ def solve(program: Program, time_limit: float | None = None) -> Found:
         if relaxed is not None:
             return relaxed
     return _integer(program, time_limit)
+
+
+def upper_bound(program: Program) -> float:
+    """A bound without a search: every cell gets its share of the best event that explains it.
+
+    >>> upper_bound(Program(np.array([3.0, 1.0]), np.array([0, 2, 3]), np.array([0, 1, 1]), 2, 1))
+    3.0
+    """
+    sizes = np.diff(program.ptr)
+    best = np.full(program.n_cells, -np.inf)
+    np.maximum.at(best, program.cell, np.repeat(program.score / sizes, sizes))
+    return float(best.sum())
+
+
+def greedy(program: Program) -> np.ndarray | None:
+    """A cover that takes events by their share of score where they fit; None if cells are left over."""
+    sizes = np.diff(program.ptr)
+    taken, chosen = np.zeros(program.n_cells, bool), np.zeros(len(sizes), bool)
+    for e in np.argsort(-program.score / sizes, kind="stable").tolist():
+        own = program.cell[program.ptr[e] : program.ptr[e + 1]]
+        if not taken[own].any():
+            taken[own] = chosen[e] = True
+    return chosen if taken.all() else None
 
 
 def is_assignment(program: Program) -> bool:
@@ -145,5 +170,7 @@ def _integer(program: Program, time_limit: float | None) -> Found:
     dual = getattr(result, "mip_dual_bound", None)
     bound = np.inf if dual is None or not np.isfinite(dual) else -float(dual) * scale
     if result.x is None:
-        return Found(None, -np.inf if result.status == 2 else bound, result.status == 2)
-    return Found(result.x > 0.5, bound, result.status == 0)
+        return Found(
+            None, -np.inf if result.status == 2 else min(bound, upper_bound(program)), result.status == 2
+        )
+    return Found(result.x > 0.5, min(bound, upper_bound(program)), result.status == 0)

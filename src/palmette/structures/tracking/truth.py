@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -92,21 +92,67 @@ def true_events(
     return events, repairs
 
 
+def window_events(
+    frames: Sequence[Detections], lineage: Lineage, kinds: Sequence[str]
+) -> tuple[list[Event], list[Repair]]:
+    """True events of successive frames of a sample, two or more.
+
+    In windows of more than two frames, a link over one frame is a skip, and a detection in an inner frame without any
+    link is false, where there are such kinds of events.
+    """
+    events: dict[tuple[int, str, tuple[int, ...], tuple[int, ...]], Event] = {}
+    repairs: list[Repair] = []
+
+    def swap(gone: Sequence[Event], come: Event) -> None:
+        if all(_key(event) in events for event in gone):
+            for event in gone:
+                del events[_key(event)]
+            events[_key(come)] = come
+
+    for early, late in zip(frames, frames[1:]):
+        found, wrong = true_events(lineage.links(early.frame, late.frame), early, late, kinds)
+        events |= {_key(event): event for event in found}
+        repairs += wrong
+    if "skip" in kinds:
+        for a, between, c in zip(frames, frames[1:], frames[2:]):
+            for i, k in lineage.links(a.frame, c.frame):
+                gone = Event("disappear", (i,), (), a.frame), Event("appear", (), (k,), between.frame)
+                swap(gone, Event("skip", (i,), (k,), a.frame))
+    if "false" in kinds:
+        for before, own in zip(frames, frames[1:-1]):
+            for j in own.ids.tolist():
+                gone = Event("appear", (), (j,), before.frame), Event("disappear", (j,), (), own.frame)
+                swap(gone, Event("false", (j,), (j,), own.frame))
+    return list(events.values()), repairs
+
+
 def true_codes(candidates: Candidates, lineage: Lineage) -> tuple[np.ndarray, list[Repair]]:
-    """Codes of the candidates of two frames; true events that are no candidates fall into smaller ones."""
-    early, late = candidates.frames
-    links = lineage.links(early.frame, late.frame)
-    events, repairs = true_events(links, early, late, candidates.kinds)
+    """Codes of the candidates of a sample; true events that are no candidates fall into smaller ones."""
+    frames = {int(frame.frame): frame for frame in candidates.frames}
+    order = [int(frame.frame) for frame in candidates.frames]
+    events, repairs = window_events(candidates.frames, lineage, candidates.kinds)
     kept: list[Event] = []
     for event in events:
         if candidates.place(event) is not None:
             kept.append(event)
             continue
         why = f"its true event ({event.kind} to {event.after}) is no candidate: it is too far, or of no known kind"
-        own, frame = (event.before[0], early.frame) if event.before else (event.after[0], late.frame)
+        late = order[order.index(event.frame) + (2 if event.kind == "skip" else 1)]
+        own, frame = (event.before[0], event.frame) if event.before else (event.after[0], late)
         repairs.append(Repair(frame, own, why))
-        kept += _smaller(event, candidates, early, late)
+        kept += _smaller(event, candidates, frames[event.frame], frames[late])
     return candidates.codes(kept), repairs
+
+
+def known_codes(candidates: Candidates, lineage: Lineage) -> list[Any]:
+    """A partial annotation: only what the links say, and what they exclude; all else is UNKNOWN."""
+    events, _ = window_events(candidates.frames, lineage, candidates.kinds)
+    linked = [event for event in events if event.before and event.after and event.kind != "false"]
+    return candidates.annotated([event for event in linked if candidates.place(event) is not None])
+
+
+def _key(event: Event) -> tuple[int, str, tuple[int, ...], tuple[int, ...]]:
+    return event.frame, event.kind, event.before, event.after
 
 
 def _smaller(event: Event, candidates: Candidates, early: Detections, late: Detections) -> list[Event]:
@@ -124,7 +170,11 @@ def _smaller(event: Event, candidates: Candidates, early: Detections, late: Dete
     found = links[:1]
     used = {*found[0].before} if found else set(), {*found[0].after} if found else set()
     found += [Event("disappear", (a,), (), event.frame) for a in event.before if a not in used[0]]
-    found += [Event("appear", (), (b,), event.frame) for b in event.after if b not in used[1]]
+    before_late = event.frame
+    if event.kind == "skip":  # what appears does so after the frame in between
+        frames = [int(frame.frame) for frame in candidates.frames]
+        before_late = frames[frames.index(event.frame) + 1]
+    found += [Event("appear", (), (b,), before_late) for b in event.after if b not in used[1]]
     return found
 
 

@@ -1,0 +1,451 @@
+"""A tracker: a model of events together with what it measures of movies."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from palmette.apps.interrupted import handing_over
+from palmette.apps.tracking.pins import Pins
+from palmette.apps.tuning import check_folds, check_tuning, fit_tuned
+from palmette.data.checks import check_type, check_whole, entry
+from palmette.errors import ModelFileError
+from palmette.estimators.folds import Part
+from palmette.features.encoded import EncodedInputs
+from palmette.structures.tracking.candidates import Candidates
+from palmette.structures.tracking.cover import SampleCover
+from palmette.structures.tracking.detections import Detections
+from palmette.structures.tracking.lineage import Lineage
+from palmette.structures.tracking.tracking import Tracking
+from palmette.structures.tracking.truth import Repair, known_codes, true_codes
+
+EVENTS = ("move", "divide", "appear", "disappear")
+L2 = 10.0
+TOL = 1e-2  # relative duality gap: scores settle long before
+MARGIN = 1.25  # links may be this much longer than the longest true one
+BOXES = "boxes"  # named like a measurement: bounding boxes
+Movie = tuple[Sequence[Detections], Lineage]
+
+
+@dataclass(frozen=True)
+class Tracked:
+    """The result of tracking a movie.
+
+    Parameters
+    ----------
+    lineage : Lineage
+    counts : dict of str to int
+        Events by kind.
+    lost : float
+        By how much the score of the best solution may be higher, where a time limit was reached; 0: it is the best.
+    score : float
+        Of all events.
+    """
+
+    lineage: Lineage
+    counts: dict[str, int]
+    score: float
+    lost: float
+
+    def headline(self) -> str:
+        """Detections, tracks and events in a few words."""
+        events = ", ".join(f"{n:,} {kind}" for kind, n in self.counts.items())
+        return f"{len(self.lineage):,} detections, {len(self.lineage.tracks()):,} tracks ({events})"
+
+
+@dataclass(frozen=True)
+class Tracker:
+    """Links the detections of movies to lineages.
+
+    Made by :meth:`train`, :meth:`load` or :meth:`pretrained`.
+
+    Parameters
+    ----------
+    model : SSVM or Perceptron
+        Fitted on a :class:`~palmette.Tracking` structure.
+    measurements : tuple of str
+        What it uses of the features of detections; "boxes" are bounding boxes.
+    window : int
+        Frames that are explained together; 2: pairs of frames, one by one.
+    repairs : tuple of Repair
+        What the training movies had that events cannot express, and what was learnt instead.
+    seconds : dict of str to float
+
+    Examples
+    --------
+    >>> from palmette.datasets import make_cells
+    >>> movie, other = (make_cells(n_cells=8, n_frames=6, random_state=seed) for seed in (0, 1))
+    >>> tracker = Tracker.train([(movie.frames, movie.lineage)])
+    >>> tracked = tracker.track(other.frames)
+    >>> len(tracked.lineage) == sum(map(len, other.frames))
+    True
+    """
+
+    model: Any
+    measurements: tuple[str, ...]
+    window: int = 2
+    repairs: tuple[Repair, ...] = ()
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    # -- training -----------------------------------------------------------------------------------------------
+
+    @classmethod
+    def train(
+        cls,
+        movies: Sequence[Movie],
+        *,
+        events: Sequence[Any] | None = None,
+        max_distance: float | None = None,
+        measurements: Sequence[str] | None = None,
+        window: int = 2,
+        complete: bool = True,
+        learner: str = "ssvm",
+        l2: float | None = None,
+        l1: float | None = None,
+        tune: str | int | None = None,
+        dev: Sequence[Movie] = (),
+        **options: Any,
+    ) -> Tracker:
+        """Learn from one or several movies.
+
+        Parameters
+        ----------
+        movies : list of (frames, lineage)
+            Frames are :class:`~palmette.Detections`; the lineage has the true links between them.
+        events : sequence of str or EventKind, optional
+            Kinds of events; by default "move", "divide", "appear", "disappear", in windows also "skip" and "false".
+        max_distance : float, optional
+            No link is longer; by default 1.25 times the longest true link.
+        measurements : sequence of str, optional
+            Features of detections to use; by default all that every frame has.
+        window : int
+            Frames that are explained together; 2: pairs of frames.
+        complete : bool
+            Whether the lineages are complete. If not, only what their links say is learnt from, and what is not linked
+            is unknown (bridge loss).
+        learner : {"ssvm", "perceptron"}
+        l2, l1 : float, optional
+            Penalties of the SSVM; ``l2=10`` by default.
+        tune : "dev" or int, optional
+            Choose ``l2`` by the F1 of events on the movies of `dev`, or on so many runs of successive frames.
+        dev : list of (frames, lineage)
+        **options
+            Of the learner: ``solver``, ``tol``, ``max_iter``, ``n_jobs``, ``random_state``, ``callbacks``.
+
+        Raises
+        ------
+        TrainingInterrupted
+            After Ctrl-C, a KeyboardInterrupt whose ``application`` is the tracker with the best weights so far.
+        """
+        if learner not in ("ssvm", "perceptron"):
+            raise ValueError(f"learner must be 'ssvm' or 'perceptron', got {learner!r}")
+        if not isinstance(window, int) or window < 2:
+            raise ValueError(f"window must be a whole number of at least 2 frames, got {window!r}")
+        movies = [(list(frames), lineage) for frames, lineage in movies]
+        if not movies or not any(len(frames) > 1 for frames, _ in movies):
+            raise ValueError("there is nothing to learn from: give movies of at least two frames")
+        check_truth(movies)
+        kinds = events if events is not None else EVENTS if window == 2 else (*EVENTS, "skip", "false")
+        known = _shared(movies) if measurements is None else tuple(measurements)
+        reach = MARGIN * longest_link(movies) if max_distance is None else max_distance
+        structure = Tracking(kinds, max_distance=reach)
+        X, Y, repairs = training_samples(movies, structure, known, window, complete)
+        model = _learner(structure, learner, complete, l2, l1, tune is not None, options)
+        check_tuning(model, tune, bool(dev))
+        check_folds(tune, len(X), "pairs of frames" if window == 2 else "windows")
+        tracker = cls(model, known, window, tuple(repairs))
+        with handing_over(tracker):
+            if tune is None:
+                model.fit(X, Y)
+            else:
+                _fit_tuned(model, X, Y, tune, training_samples(dev, structure, known, window, True)[:2])
+        return replace(tracker, seconds=dict(model.fit_seconds_))
+
+    # -- tracking -----------------------------------------------------------------------------------------------
+
+    def track(
+        self,
+        movie: Iterable[Detections],
+        *,
+        pins: Pins | None = None,
+        time_limit: float | None = None,
+        progress: Callable[[int], object] | None = None,
+    ) -> Tracked:
+        """The lineage of a movie. Only the frames of a window are in memory at a time.
+
+        Parameters
+        ----------
+        movie : iterable of Detections
+            Frames in the order of time.
+        pins : Pins, optional
+            Links that are decided.
+        time_limit : float, optional
+            Seconds for all of the movie. When they are over, the rest is solved roughly, and ``lost`` of the result
+            says by how much a better solution could be better.
+        progress : function, optional
+            Called with the number of frames that are done.
+        """
+        frames, edges, counts = [np.empty(0, np.int64)], [], {kind: 0 for kind in self.kinds}
+        ids, score, lost, done, n_nodes = [np.empty(0, np.int64)], 0.0, 0.0, 0, 0
+        start: dict[int, int] = {}
+        places: dict[int, dict[int, int]] = {}
+        clock = _Clock(time_limit)
+        for window in windows(movie, self.window):
+            candidates = self.candidates(window)
+            for frame in candidates.frames:
+                if int(frame.frame) not in start:
+                    start[int(frame.frame)] = n_nodes
+                    n_nodes += len(frame)
+                    places[int(frame.frame)] = frame.place
+                    frames.append(np.full(len(frame), frame.frame))
+                    ids.append(frame.ids)
+            if len(window) > 1:
+                chosen, own, worse = self._solved(candidates, pins, clock)
+                score, lost = score + own, lost + worse
+                for k in np.flatnonzero(chosen).tolist():
+                    event, late = candidates.events[k], candidates.late_frame(k)
+                    counts[event.kind] += 1
+                    if late != event.frame:
+                        edges += [
+                            (start[event.frame] + places[event.frame][a], start[late] + places[late][b])
+                            for a in event.before
+                            for b in event.after
+                        ]
+            for old in sorted(places)[: -self.window]:
+                del places[old]
+            done += len(window) - 1
+            if progress is not None:
+                progress(done + 1)
+        if pins is not None:
+            pins.check_used()
+        links = np.array(edges, np.int64).reshape(-1, 2)
+        return Tracked(Lineage(np.concatenate(frames), np.concatenate(ids), links), counts, score, lost)
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """Names of the kinds of events."""
+        return tuple(kind.name for kind in self.model.structure.kinds)
+
+    def candidates(self, frames: Sequence[Detections]) -> Candidates:
+        """Candidate events of a window of frames."""
+        own = [restricted(frame, self.measurements) for frame in frames]
+        return self.model.structure.candidates(own) if len(own) > 1 else Candidates(tuple(own), ())
+
+    def _solved(
+        self, candidates: Candidates, pins: Pins | None, clock: _Clock
+    ) -> tuple[np.ndarray, float, float]:
+        """Which events happen, their score, and by how much it may be below the best."""
+        batch = self.model.encoder_.transform([candidates])
+        theta = self.model.scorer_.score(self.model.coef_, batch)
+        score = theta.node[:, 1].copy()
+        allowed = None if pins is None else pins.allowed(candidates)
+        if allowed is not None:
+            score[~allowed] = -np.inf
+        cover = SampleCover(score, candidates.layout, time_limit=clock.left())
+        if cover.chosen is None:
+            numbers = [int(frame.frame) for frame in candidates.frames]
+            raise ValueError(
+                f"frames {numbers[0]} to {numbers[-1]}: no events explain every detection; pins may contradict each "
+                "other, or 'appear' and 'disappear' are missing from the kinds of events"
+            )
+        return cover.chosen, cover.value, cover.lost
+
+    # -- files --------------------------------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the tracker to one file; a file that was there is replaced when the new one is complete."""
+        own = {"measurements": list(self.measurements), "window": self.window}
+        self.model.save(path, extra={"task": "tracking", **own})
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Tracker:
+        """Read a tracker; other model files are refused (`palmette.load` reads them)."""
+        from palmette.estimators import load
+
+        return cls.from_model(load(path), os.fspath(path))
+
+    @classmethod
+    def from_model(cls, model: Any, source: str) -> Tracker:
+        """Return the tracker whose model was loaded from the file `source`."""
+        extra = getattr(model, "extra_", None)
+        if not isinstance(extra, dict) or extra.get("task") != "tracking":
+            raise ModelFileError(
+                f"{source}: this {type(model).__name__} is not a tracker: neither 'palmette train --task tracking' nor "
+                "Tracker.save wrote it; read it in Python with palmette.load"
+            )
+        try:
+            window = check_whole("window", extra.get("window"), 2)
+            names = [check_type("a measurement", each, str) for each in entry(extra, "measurements", list)]
+            if not isinstance(model.structure, Tracking):
+                raise ValueError(f"its structure is {type(model.structure).__name__}")
+        except (TypeError, ValueError) as error:
+            raise ModelFileError(f"{source}: the tracker is damaged ({error})") from error
+        return cls(model, tuple(names), window)
+
+    @classmethod
+    def pretrained(cls, measurements: Iterable[str]) -> Tracker:
+        """The tracker of simulated cells that fits what is measured: position, area and intensity, or less.
+
+        It serves to begin with: a tracker that is trained on a few links of your own movies is better.
+        """
+        from palmette.apps.tracking.pretrained import load_pretrained
+
+        return load_pretrained(set(measurements))
+
+
+class _Clock:
+    """How much time is left."""
+
+    def __init__(self, seconds: float | None) -> None:
+        import time
+
+        if seconds is not None and not seconds > 0.0:
+            raise ValueError(f"time_limit must be above 0 seconds, got {seconds!r}")
+        self._now, self._end = time.perf_counter, None if seconds is None else time.perf_counter() + seconds
+
+    def left(self) -> float | None:
+        """Seconds that are left, None if there is no limit."""
+        return None if self._end is None else self._end - self._now()
+
+
+def windows(movie: Iterable[Detections], size: int) -> Iterator[list[Detections]]:
+    """Runs of ``size`` frames, each of which begins with the last frame of the one before; the last may be shorter.
+
+    >>> frames = [Detections([[0.0, 0.0]], frame=t) for t in range(4)]
+    >>> [[frame.frame for frame in own] for own in windows(frames, 3)]
+    [[0, 1, 2], [2, 3]]
+    """
+    own: list[Detections] = []
+    is_new, last = False, None
+    for frame in movie:
+        if last is not None and frame.frame <= last:
+            raise ValueError(
+                f"frame {frame.frame} comes after frame {last}: give frames in the order of time"
+            )
+        last, is_new = frame.frame, True
+        own.append(frame)
+        if len(own) == size:
+            yield own
+            own, is_new = own[-1:], False
+    if is_new:
+        yield own
+
+
+def restricted(frame: Detections, measurements: Sequence[str]) -> Detections:
+    """A frame with these measurements alone; "boxes" are its bounding boxes."""
+    if not len(frame):
+        size = frame.position.shape[1]
+        boxes = np.empty((0, 2 * size)) if BOXES in measurements else None
+        nothing = {name: np.empty(0) for name in measurements if name != BOXES}
+        return Detections(frame.position, nothing, frame.ids, boxes, frame.frame, frame.shape)
+    there = {*frame.features, *([] if frame.boxes is None else [BOXES])}
+    missing = [name for name in measurements if name not in there]
+    if missing:
+        raise ValueError(
+            f"frame {frame.frame} has no {', '.join(missing)}, which the tracker uses ({', '.join(measurements)}): "
+            "measure it, or train a tracker without it (measurements=...)"
+        )
+    kept = {name: frame.features[name] for name in measurements if name != BOXES}
+    boxes = frame.boxes if BOXES in measurements else None
+    return Detections(frame.position, kept, frame.ids, boxes, frame.frame, frame.shape)
+
+
+def check_truth(movies: Sequence[Movie]) -> None:
+    """Raise ValueError for a lineage that names a detection that its movie does not have."""
+    for m, (frames, lineage) in enumerate(movies):
+        there = {(int(frame.frame), int(own)) for frame in frames for own in frame.ids.tolist()}
+        for node in sorted(set(lineage.edges.ravel().tolist())):
+            key = int(lineage.frame[node]), int(lineage.id[node])
+            if key not in there:
+                raise ValueError(
+                    f"movie {m}: the lineage links object {key[1]} of frame {key[0]}, which has no detection; leave "
+                    "the link out, or give the movie that the lineage belongs to"
+                )
+
+
+def longest_link(movies: Sequence[Movie]) -> float:
+    """Length of the longest link between successive frames."""
+    longest = 0.0
+    for frames, lineage in movies:
+        for early, late in zip(frames, frames[1:]):
+            links = lineage.links(early.frame, late.frame)
+            if links:
+                a = early.position[[early.place[i] for i, _ in links]]
+                b = late.position[[late.place[j] for _, j in links]]
+                longest = max(longest, float(np.sqrt(((a - b) ** 2).sum(axis=1)).max()))
+    if longest == 0.0:
+        raise ValueError("no link joins successive frames: give a lineage with links, or max_distance")
+    return longest
+
+
+def training_samples(
+    movies: Sequence[Movie], structure: Tracking, measurements: Sequence[str], window: int, complete: bool
+) -> tuple[list[Candidates], list[Any], list[Repair]]:
+    """Candidates and codes of all windows of all movies, and what could not be expressed."""
+    X: list[Candidates] = []
+    Y: list[Any] = []
+    repairs: list[Repair] = []
+    for frames, lineage in movies:
+        own = [restricted(frame, measurements) for frame in frames]
+        for frames_of_window in windows(own, window):
+            candidates = structure.candidates(frames_of_window)
+            if not len(candidates):
+                continue
+            X.append(candidates)
+            if complete:
+                codes, found = true_codes(candidates, lineage)
+                Y.append(codes.tolist())
+                repairs += found
+            else:
+                Y.append(known_codes(candidates, lineage))
+    return X, Y, repairs
+
+
+def _fit_tuned(
+    model: Any, X: list[Any], Y: list[Any], tune: str | int, dev: tuple[list[Any], list[Any]]
+) -> None:
+    """Fit with the penalty that does best on held-out movies, or on runs of successive frames."""
+    encoded = model.encode(X)
+    if tune == "dev":
+        inputs = EncodedInputs(encoded.encoder.transform(dev[0]), encoded.encoder)
+        fit_tuned(model, Part(encoded, Y, None), held=Part(inputs, dev[1], None))
+    else:
+        runs = np.arange(len(X)) * int(tune) // len(X)
+        fit_tuned(model, Part(encoded, Y, None), n_folds=int(tune), groups=runs)
+
+
+def _learner(
+    structure: Tracking, learner: str, complete: bool, l2: Any, l1: Any, tuned: bool, options: dict[str, Any]
+) -> Any:
+    from palmette.estimators import SSVM, Perceptron
+
+    given = {name: value for name, value in options.items() if value is not None}
+    if learner == "perceptron":
+        if l2 is not None or l1 is not None:
+            raise ValueError("learner='perceptron' has no penalty; leave l2 and l1 out")
+        return Perceptron(structure, **given)
+    if l1 is not None:
+        given["l1"] = l1
+    if complete and l1 is None:
+        given.setdefault("solver", "n_slack")
+    return SSVM(
+        structure,
+        l2=None if tuned else L2 if l2 is None else l2,
+        loss="hinge" if complete else "bridge",
+        **{"tol": TOL, **given},
+    )
+
+
+def _shared(movies: Sequence[Movie]) -> tuple[str, ...]:
+    """Measurements of every frame that has detections."""
+    names = [
+        {*frame.features, *([] if frame.boxes is None else [BOXES])}
+        for frames, _ in movies
+        for frame in frames
+        if len(frame)
+    ]
+    return tuple(sorted(set.intersection(*names))) if names else ()

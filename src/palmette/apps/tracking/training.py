@@ -1,0 +1,95 @@
+"""One training of a tracker from movies with lineages, as the command line asks for it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from palmette.apps.task import Callback, Options, Training, Watch
+from palmette.apps.tracking.files import read_lineage, read_movie
+from palmette.apps.tracking.measures import TrackingReport, evaluate_lineage
+from palmette.apps.tracking.tracker import Movie, Tracker, check_truth
+
+
+def read_annotated(path: str, lineage: str | None, images: str | None) -> Movie:
+    """A movie and its lineage: from one folder or file, or the lineage from a file of its own."""
+    options = {} if images is None else {"images": images}
+    return list(read_movie(path, **options)), read_lineage(path if lineage is None else lineage)
+
+
+class TrackingTraining(Training):
+    """Learn a tracker from movies."""
+
+    def __init__(self, options: Options, tune: str | int | None, has_dev: bool) -> None:
+        given = dict(options)
+        self.algorithm = given.pop("algorithm")
+        self.lineage, self.images = given.pop("lineage"), given.pop("images")
+        events = given.pop("events")
+        given["events"] = None if events is None else tuple(events.split(","))
+        given["complete"] = not given.pop("partial")
+        given["window"] = given.pop("window") or 2
+        self.options, self.tune = given, tune
+
+    def read(self, data: Sequence[str], dev: str | None) -> None:
+        """Read the movies."""
+        lineages = [None] * len(data) if self.lineage is None else self.lineage.split(",")
+        if len(lineages) != len(data):
+            raise ValueError(
+                f"--lineage names {len(lineages)} files, but there are {len(data)} movies: give one each, with commas"
+            )
+        self.movies = [read_annotated(path, own, self.images) for path, own in zip(data, lineages)]
+        check_truth(self.movies)
+        self.dev = [] if dev is None else [read_annotated(dev, None, None)]
+
+    def size(self) -> str:
+        """The numbers of frames, detections and links."""
+        frames = sum(len(frames) for frames, _ in self.movies)
+        cells = sum(len(frame) for frames, _ in self.movies for frame in frames)
+        links = sum(len(lineage.edges) for _, lineage in self.movies)
+        return f"{len(self.movies)} movies of {frames:,} frames, {cells:,} detections, {links:,} links"
+
+    def fit(self, callbacks: Sequence[Callback], watch: Watch) -> Tracker:
+        """Learn a tracker."""
+        own = {name: value for name, value in self.options.items() if value is not None}
+        return Tracker.train(
+            self.movies,
+            learner=self.algorithm,
+            tune=self.tune,
+            dev=self.dev,
+            callbacks=list(callbacks),
+            **own,
+        )
+
+    def warning(self, application: Tracker) -> str | None:
+        """What the movies have that events cannot express."""
+        repairs = application.repairs
+        if not repairs:
+            return None
+        shown = "; ".join(str(own) for own in repairs[:3])
+        more = f"; and {len(repairs) - 3} more" if len(repairs) > 3 else ""
+        return f"{len(repairs)} places of the lineages cannot be explained by the events and were mended: {shown}{more}"
+
+    def evaluate(self, application: Tracker) -> TrackingReport:
+        """Track the held-out movie and compare."""
+        (frames, lineage), *_ = self.dev
+        return evaluate_lineage(lineage, application.track(frames).lineage)
+
+    def facts(self, application: Tracker) -> dict[str, Any]:
+        """Numbers of the movies."""
+        return {
+            "movies": len(self.movies),
+            "frames": sum(len(frames) for frames, _ in self.movies),
+            "detections": sum(len(frame) for frames, _ in self.movies for frame in frames),
+            "links": sum(len(lineage.edges) for _, lineage in self.movies),
+            "measurements": list(application.measurements),
+            "repairs": [str(own) for own in application.repairs],
+        }
+
+    def rows(self, application: Tracker) -> list[list[str]]:
+        """The same in words."""
+        reach = application.model.structure.max_distance
+        return [
+            ["data", self.size()],
+            ["events", f"{', '.join(application.kinds)}; links of at most {reach:.4g}"],
+            ["uses", ", ".join(application.measurements) or "positions alone"],
+        ]
