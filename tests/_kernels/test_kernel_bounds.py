@@ -20,6 +20,7 @@ from palmette import (
     SSVM,
     UNKNOWN,
     Chain,
+    Detections,
     Encoding,
     Graph,
     LossOptions,
@@ -29,6 +30,7 @@ from palmette import (
     PlackettLuce,
     Ranking,
     SemiMarkov,
+    Tracking,
     compat,
 )
 from palmette._kernels import lanes, simd
@@ -43,6 +45,7 @@ from palmette.regularizers import Decomposition, GroupLasso
 from palmette.solvers import LBFGS, Stochastic
 from palmette.structures import RankingCost, RankingTables, SegmentTables, grid_graph, tree_graph
 from palmette.structures.positions.tables import ChainTables
+from palmette.structures.tracking.cover import best_covers
 from palmette.testing.kernel_modules import kernel_modules
 from palmette.warmup.answers import ask_all
 from palmette.warmup.graphs import run_graphs
@@ -366,6 +369,25 @@ def rankings(k):
         assert np.isfinite(model.coef_).all()
     model.predict_top(X, 2), model.predict_nbest(X, 3), model.sample(X, 2)
     model.predict_marginals(X[:2])
+
+
+@problem
+def tracks(k):
+    """So many detections before, moves, divisions and merges between all; parts that are small, wide, and hard."""
+    rng = np.random.default_rng(k)
+    pair = Detections(rng.random((k, 2))), Detections(rng.random((3, 2)))
+    tracking = Tracking(("move", "divide", "merge", "appear", "disappear"), max_distance=5.0)
+    candidates = tracking.candidates(pair)
+    score = rng.normal(size=len(candidates))
+    values = set()
+    for limit in (1, 4, 14):
+        chosen, missing = best_covers(score, candidates.layout, limit)
+        assert missing is None
+        values.add(round(float(score[chosen].sum()), 9))
+    assert len(values) == 1
+    y = candidates.codes(candidates.events_of(chosen.astype(int))).tolist()
+    model = SSVM(tracking, max_iter=1, n_jobs=1).fit([candidates], [y])
+    assert len(model.predict_nbest([candidates], 2)[0]) == 2
 
 
 @problem

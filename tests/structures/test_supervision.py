@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from palmette import ActiveLearner, Chain, Graph, Multiclass, Ranking, SemiMarkov, Transfer
+from palmette import ActiveLearner, Chain, Graph, Multiclass, Ranking, SemiMarkov, Tracking, Transfer
 from palmette.data import Annotation
 from palmette.structures import Best
 from palmette.testing import check_supervision
@@ -12,8 +12,13 @@ from palmette.testing.reference import reference_for
 
 
 @pytest.mark.parametrize(
-    "structure", [Multiclass(), Chain(), Chain(order=2), Graph(), SemiMarkov(3), Ranking()], ids=str
-)
+    "structure",
+    [
+        Multiclass(), Chain(), Chain(order=2), Graph(), SemiMarkov(3), Ranking(),
+        Tracking(("move", "appear", "disappear"), max_distance=4.0),
+    ],
+    ids=str,
+)  # fmt: skip
 def test_every_structure_learns_from_cheap_data(structure):
     report = check_supervision(structure, n_instances=8, random_state=1)
     assert report.n_annotations >= 5

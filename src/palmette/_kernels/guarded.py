@@ -133,7 +133,7 @@ def _poison(dtype):
 
 
 def _guarding(function):
-    return lambda *arguments: _convert(function(*arguments), Guarded)
+    return lambda *arguments, **options: _convert(function(*arguments, **options), Guarded)
 
 
 NUMPY = _GuardedNumPy()

@@ -19,6 +19,7 @@ from palmette import (
     SSVM,
     UNKNOWN,
     Chain,
+    Detections,
     LossOptions,
     Multiclass,
     OneOf,
@@ -26,6 +27,7 @@ from palmette import (
     PlackettLuce,
     Ranking,
     SemiMarkov,
+    Tracking,
     compat,
 )
 from palmette._kernels import jit, ragged
@@ -62,6 +64,7 @@ def groups() -> dict[str, Callable[[], None]]:
         "rescaling": _rescale,
         "graphs": run_graphs,
         "rankings": _rank,
+        "tracking": _track,
         "plackett_luce": _draw_orders,
         "predictions": _predict_all,
         "inference": _infer_all,
@@ -154,6 +157,16 @@ def _rank() -> None:
     SSVM(Ranking(), tol=0.1, l2=0.01, n_jobs=1).fit(X, y).predict(X)
     theta = RankingTables(np.arange(3.0), np.array([0, 3]))
     Ranking().k_best(theta, 2, cost=RankingCost(table=np.eye(3)))
+
+
+def _track() -> None:
+    """Covers of a batch, and of one sample with an event that is forced."""
+    pair = Detections([[0.0, 0.0], [1.0, 1.0]]), Detections([[0.0, 0.1], [1.0, 1.1]])
+    tracking = Tracking(max_distance=5.0)
+    candidates = tracking.candidates(pair)
+    y = candidates.codes([("move", (0,), (0,)), ("move", (1,), (1,))])
+    model = SSVM(tracking, tol=0.1, solver="n_slack", n_jobs=1).fit([candidates], [y])
+    model.predict_nbest([candidates], 2)
 
 
 def _draw_orders() -> None:

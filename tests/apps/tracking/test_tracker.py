@@ -1,0 +1,186 @@
+"""Trackers: learning from movies, whole and partial lineages, windows, pins, time limits, files, what is refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from palmette import Detections
+from palmette.apps.tracking import Pins, Tracker, evaluate_lineage
+from palmette.apps.tracking.tracker import windows
+from palmette.datasets import make_cells
+from palmette.errors import ModelFileError
+from palmette.structures import Lineage
+from palmette.structures.tracking import programs
+from palmette.structures.tracking.cover import SampleCover
+
+
+@pytest.fixture(scope="module")
+def movies():
+    return [make_cells(n_cells=12, n_frames=12, random_state=seed) for seed in (0, 1)]
+
+
+@pytest.fixture(scope="module")
+def tracker(movies):
+    return Tracker.train([(movies[0].frames, movies[0].lineage)])
+
+
+def report(movie, tracker, **options):
+    return evaluate_lineage(movie.lineage, tracker.track(movie.frames, **options).lineage)
+
+
+def test_learns_to_track_another_movie(movies, tracker):
+    found = report(movies[1], tracker)
+    assert found.tra > 0.99 and found.event_loss < 0.05
+    assert tracker.repairs == ()
+    tracked = tracker.track(iter(movies[1].frames))  # a stream, frame by frame
+    assert tracked.lost == 0.0 and len(tracked.lineage) == sum(map(len, movies[1].frames))
+    assert sum(tracked.counts.values()) > 0
+
+
+def test_learns_from_several_movies_and_from_some_links(movies):
+    movie, rng = movies[0], np.random.default_rng(0)
+    some = Lineage(
+        movie.lineage.frame, movie.lineage.id, movie.lineage.edges[rng.random(len(movie.lineage.edges)) < 0.5]
+    )
+    both = [(movie.frames, movie.lineage), (movies[1].frames, movies[1].lineage)]
+    assert report(movies[1], Tracker.train(both)).tra > 0.99
+    partial = Tracker.train([(movie.frames, some)], complete=False, max_distance=25.0)
+    assert report(movies[1], partial).tra > 0.95
+    simple = Tracker.train(both[:1], learner="perceptron", measurements=["area"], random_state=0)
+    assert simple.measurements == ("area",) and report(movies[1], simple).tra > 0.9
+
+
+def test_penalty_chosen_on_runs_of_frames(movies):
+    tracker = Tracker.train([(movies[0].frames, movies[0].lineage)], tune=2, tol=0.1)
+    assert len(tracker.model.cv_scores_) > 1 and report(movies[1], tracker).tra > 0.95
+    held = Tracker.train(
+        [(movies[0].frames, movies[0].lineage)],
+        tune="dev",
+        dev=[(movies[1].frames, movies[1].lineage)],
+        tol=0.1,
+    )
+    assert len(held.model.cv_scores_) > 1
+
+
+def test_windows_bridge_gaps_and_drop_false_detections():
+    made = [make_cells(12, 12, p_miss=0.06, p_false=0.06, bridge=True, random_state=seed) for seed in (3, 4)]
+    train = [(made[0].frames, made[0].lineage)]
+    pairs, whole = Tracker.train(train), Tracker.train(train, window=4)
+    assert {"skip", "false"} <= set(whole.kinds)
+    assert report(made[1], whole).aogm < report(made[1], pairs).aogm
+
+
+def test_windows_share_a_frame():
+    frames = [Detections([[0.0, 0.0]], frame=t) for t in range(5)]
+    assert [[f.frame for f in own] for own in windows(frames, 2)] == [[0, 1], [1, 2], [2, 3], [3, 4]]
+    assert [[f.frame for f in own] for own in windows(frames, 9)] == [[0, 1, 2, 3, 4]]
+    assert [[f.frame for f in own] for own in windows(frames[:1], 2)] == [[0]]
+    with pytest.raises(ValueError, match="frame 0 comes after frame 1"):
+        list(windows([frames[1], frames[0]], 2))
+
+
+def test_pins_hold_and_the_rest_is_solved_around_them(movies, tracker):
+    movie = movies[1]
+    tracked = tracker.track(movie.frames).lineage
+    a, b = next((a, b) for a, b in tracked.edges.tolist() if tracked.n_children[a] == 1)
+    link = tuple((int(tracked.frame[n]), int(tracked.id[n])) for n in (a, b))
+    other = tracker.track(movie.frames, pins=Pins(forbidden=[link])).lineage
+    assert link[1][1] not in [j for i, j in other.links(link[0][0], link[1][0]) if i == link[0][1]]
+    pinned = tracker.track(movie.frames, pins=Pins(links=[link])).lineage
+    assert (link[0][1], link[1][1]) in pinned.links(link[0][0], link[1][0])
+    # a neighbour that is a candidate, and not the best
+    candidates = tracker.candidates(movie.frames[link[0][0] : link[1][0] + 1])
+    near = [
+        e
+        for e in candidates.events
+        if e.kind == "move" and e.before == (link[0][1],) and e.after != (link[1][1],)
+    ]
+    if near:
+        wanted = (link[0], (link[1][0], near[0].after[0]))
+        forced = tracker.track(movie.frames, pins=Pins(links=[wanted])).lineage
+        assert (wanted[0][1], wanted[1][1]) in forced.links(wanted[0][0], wanted[1][0])
+    with pytest.raises(ValueError, match="is no candidate"):
+        tracker.track(movie.frames, pins=Pins(links=[((0, 1), (1, 999))]))
+    with pytest.raises(ValueError, match="joins no frames"):
+        tracker.track(movie.frames, pins=Pins(links=[((70, 1), (71, 1))]))
+    with pytest.raises(ValueError, match="pinned and forbidden"):
+        Pins(links=[link], forbidden=[link])
+
+
+def test_time_limit_returns_a_cover_and_a_bound(movies, tracker, monkeypatch):
+    """Without any time, parts that need a program are covered greedily; the bound holds."""
+    exact = tracker.track(movies[1].frames)
+    monkeypatch.setattr("palmette.structures.tracking.cover.LIMIT", 1)
+    monkeypatch.setattr(SampleCover.__init__, "__defaults__", (0, None))
+    rough = tracker.track(movies[1].frames, time_limit=1e-9)
+    assert rough.score <= exact.score + 1e-6 <= rough.score + rough.lost + 1e-5
+    with pytest.raises(ValueError, match="time_limit must be above 0"):
+        tracker.track(movies[1].frames, time_limit=0.0)
+
+
+def test_greedy_covers_and_bounds():
+    program = programs.Program(
+        np.array([3.0, 1.0, 2.5]), np.array([0, 2, 3, 4]), np.array([0, 1, 0, 1]), 2, 1
+    )
+    assert programs.greedy(program).tolist() == [False, True, True]
+    assert programs.upper_bound(program) == 4.0
+    assert (
+        programs.greedy(program._replace(score=program.score[:1], ptr=np.array([0, 1]), cell=np.array([0])))
+        is None
+    )
+
+
+def test_files_and_the_tracker_of_simulated_cells(movies, tracker, tmp_path):
+    tracker.save(tmp_path / "t.palmette")
+    again = Tracker.load(tmp_path / "t.palmette")
+    assert again.measurements == tracker.measurements
+    assert np.array_equal(
+        again.track(movies[1].frames).lineage.edges, tracker.track(movies[1].frames).lineage.edges
+    )
+    for measured in ({"area", "intensity", "more"}, {"area"}, set()):
+        ready = Tracker.pretrained(measured)
+        assert set(ready.measurements) <= measured and report(movies[1], ready).tra > 0.98
+    tracker.model.save(tmp_path / "plain.palmette")
+    with pytest.raises(ModelFileError, match="is not a tracker"):
+        Tracker.load(tmp_path / "plain.palmette")
+
+
+def test_empty_frames_are_gone_through(movies, tracker):
+    frames = list(movies[1].frames[:6])
+    frames[3] = Detections(np.empty((0, 2)), frame=3, shape=frames[3].shape)
+    tracked = tracker.track(frames)
+    assert not np.any(tracked.lineage.frame == 3)
+    assert tracked.lineage.links(2, 4) == [] and len(tracked.lineage.links(4, 5)) > 0
+    assert len(tracker.track([frames[3]]).lineage) == 0
+
+
+def test_what_is_refused(movies, tracker):
+    movie = movies[0]
+    bare = [Detections(own.position, frame=own.frame) for own in movie.frames]
+    with pytest.raises(ValueError, match=r"frame 0 has no area, .*which the tracker uses"):
+        tracker.track(bare)
+    wrong = Lineage.from_links([(0, 1), (1, 999)], [((0, 1), (1, 999))])
+    with pytest.raises(ValueError, match="links object 999 of frame 1, which has no detection"):
+        Tracker.train([(movie.frames, wrong)])
+    with pytest.raises(ValueError, match="at least two frames"):
+        Tracker.train([(movie.frames[:1], movie.lineage)])
+    with pytest.raises(ValueError, match="no link joins successive frames"):
+        Tracker.train([(movie.frames, Lineage(movie.lineage.frame, movie.lineage.id, np.empty((0, 2))))])
+    with pytest.raises(ValueError, match="has no penalty"):
+        Tracker.train([(movie.frames, movie.lineage)], learner="perceptron", l2=1.0)
+    with pytest.raises(ValueError, match="window must be"):
+        Tracker.train([(movie.frames, movie.lineage)], window=1)
+
+
+def test_a_lineage_that_breaks_the_rules_is_mended_and_named():
+    frames = [
+        Detections([[0.0, 0.0], [50.0, 50.0]], frame=0),
+        Detections([[0.0, 1.0], [1.0, 0.0], [2.0, 2.0], [50.0, 51.0]], frame=1),
+    ]
+    nodes = [(0, 0), (0, 1), *((1, k) for k in range(4))]
+    lineage = Lineage.from_links(nodes, [((0, 0), (1, k)) for k in range(3)] + [((0, 1), (1, 3))])
+    tracker = Tracker.train([(frames, lineage)], tol=0.1)
+    assert [str(own) for own in tracker.repairs] == [
+        "frame 0, object 0: has 3 children; kept are the two nearest, 0 and 1"
+    ]
