@@ -15,6 +15,7 @@ from palmette import (
     CRF,
     SSVM,
     Chain,
+    Detections,
     Graph,
     GraphInput,
     LossOptions,
@@ -23,6 +24,7 @@ from palmette import (
     PlackettLuce,
     Ranking,
     SemiMarkov,
+    Tracking,
 )  # fmt: skip
 from palmette.errors import MissingCapability
 from palmette.solvers.registry import HOME
@@ -49,6 +51,8 @@ def data() -> dict[str, tuple[Any, list[str], Any, Any]]:
     graphs = [GraphInput(x, [(0, 1), (0, 2)]) for x in rows]
     spans = [[(0, 2, "x"), (2, 3, "y")], [(0, 1, "y")], [(1, 3, "x")], [(0, 3, "y")]]
     labelled = ["hamming", "zero_one"]
+    tracking = Tracking(("move", "appear", "disappear"), max_distance=9.0)
+    pairs = [tracking.candidates((Detections(x[:1, :2]), Detections(x[:1, 2:]))) for x in rows]
     return {
         "Multiclass": (Multiclass(), labelled, np.vstack(rows), [t for y in tags for t in y]),
         "Chain": (Chain(), labelled, rows, tags),
@@ -61,6 +65,7 @@ def data() -> dict[str, tuple[Any, list[str], Any, Any]]:
             rows,
             [[2, 0, 1], [0, 1, 0], [1, 0, 0], [0, 2, 1]],
         ),
+        "Tracking": (tracking, labelled, pairs, [[1, 0, 0]] * 4),
     }
 
 

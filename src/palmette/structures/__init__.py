@@ -30,6 +30,7 @@ _HOME = {
     "palmette.structures.tracking.detections": ("Detections",),
     "palmette.structures.tracking.event_kinds": ("EventKind",),
     "palmette.structures.tracking.lineage": ("Lineage", "Track"),
+    "palmette.structures.tracking.losses": ("WeightedEvents",),
     "palmette.structures.tracking.tables": ("EventRestriction", "EventTables"),
     "palmette.structures.tracking.tracking": ("Tracking",),
 }
@@ -78,6 +79,7 @@ if TYPE_CHECKING:
     from palmette.structures.tracking.event_kinds import EventKind as EventKind
     from palmette.structures.tracking.lineage import Lineage as Lineage
     from palmette.structures.tracking.lineage import Track as Track
+    from palmette.structures.tracking.losses import WeightedEvents as WeightedEvents
     from palmette.structures.tracking.tables import EventRestriction as EventRestriction
     from palmette.structures.tracking.tables import EventTables as EventTables
     from palmette.structures.tracking.tracking import Tracking as Tracking

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from palmette import CRF, SSVM, UNKNOWN, Detections, Perceptron, Tracking, load
+from palmette import CRF, SSVM, UNKNOWN, Chain, Detections, Perceptron, Tracking, load
 from palmette.errors import MissingCapability
-from palmette.structures import EventKind, EventTables, Lineage
+from palmette.structures import EventKind, EventTables, Lineage, WeightedEvents
 from palmette.structures.tracking import programs
 from palmette.structures.tracking.cover import SampleCover, best_covers
 from palmette.structures.tracking.tables import Layout
@@ -183,6 +183,34 @@ def test_files(movie):
     assert again.predict(X) == model.predict(X)
     assert again.encoder_.feature_names == model.encoder_.feature_names
     assert "move: distance" in again.encoder_.feature_names
+
+
+def test_weighted_events(movie):
+    """With weight 0 mistakes of a kind are free; weights of 1 are the Hamming loss; values agree with costs."""
+    tracking, X, Y = movie
+    theta = EventTables(np.zeros((len(X[0]), 2)), *X[0].layout)
+    true = np.array(Y[0])
+    other = tracking.best(theta, within=tracking.contradicting(theta, true)).codes
+    plain, heavy = (WeightedEvents(w).bind(tracking, (0, 1)) for w in ({}, {"divide": 5.0, "appear": 0.0}))
+    assert plain.value(tracking, theta, true, other)[0] == np.sum(true != other)
+    weight = np.array([1.0, 5.0, 0.0, 1.0])[theta.kind]
+    assert heavy.value(tracking, theta, true, other)[0] == np.sum(weight * (true != other))
+    for loss in (plain, heavy):
+        cost = loss.cost(theta, true)
+        assert tracking.score(theta, other, cost=cost) == pytest.approx(
+            loss.value(tracking, theta, true, other)
+        )
+        best = loss.augmented_best(tracking, theta, true)
+        assert best.values[0] <= loss.largest(tracking, theta, true)[0]
+    same = [
+        SSVM(tracking, l2=1.0, tol=1e-3, task_loss=loss).fit(X, Y).objective_
+        for loss in ("hamming", WeightedEvents())
+    ]
+    assert same[0] == pytest.approx(same[1], rel=2e-3)
+    with pytest.raises(ValueError, match="no events 'fly'"):
+        SSVM(tracking, task_loss=WeightedEvents({"fly": 1.0})).fit(X, Y)
+    with pytest.raises(MissingCapability, match="WeightedEvents has no augmented maximum on Chain"):
+        SSVM(Chain(), task_loss=WeightedEvents()).fit([[[1.0]]], [["a"]])
 
 
 def test_windows_explain_false_detections_and_missed_ones():

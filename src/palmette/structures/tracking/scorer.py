@@ -26,13 +26,25 @@ class EventScorer(LinearScorer):
 
     def score(self, w: np.ndarray, batch: Any) -> EventTables:  # type: ignore[override]
         """Scores of all events of a batch."""
+        if isinstance(batch.rows, np.ndarray):  # features of a kernel
+            return EventTables(np.stack([np.zeros(len(batch.rows)), batch.rows @ w], axis=1), *batch.layout)
         return EventTables(super().score(w, batch).node, *batch.layout)
 
     def pull_back(self, counts: EventTables, batch: Any, out: np.ndarray) -> None:  # type: ignore[override]
         """Add the adjoint of :meth:`score`, applied to ``counts``, to ``out``."""
+        if isinstance(batch.rows, np.ndarray):
+            out += counts.node[:, 1] @ batch.rows
+            return
         super().pull_back(
             ChainTables(counts.node, np.empty((0, N_CODES, N_CODES)), counts.offsets), batch, out
         )
+
+    def with_columns(self, n_columns: int) -> EventScorer:  # type: ignore[override]
+        """The same layout for rows of another number of columns."""
+        return self.for_columns(n_columns)
+
+    def check_dense(self) -> None:
+        """Dense rows will do: every column has one weight."""
 
     def check(self) -> None:
         """Raise ValueError unless this is one weight per column."""
