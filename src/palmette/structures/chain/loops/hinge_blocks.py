@@ -89,7 +89,7 @@ class PackedBlocks(CompiledLoop):
         other, only whole labelings are changed.
         """
         if self.chains.rules is None:
-            active.path = np.where(active.path == before, after, active.path)
+            np.copyto(active.path, after, where=active.path == before)
         else:
             active.follow(self.chains.offsets, before, after)
 
