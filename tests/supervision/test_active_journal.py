@@ -259,7 +259,7 @@ def test_a_second_writer_is_refused_before_anything_happens(tmp_path):
     question, *_ = first.query()
     before, content = snapshot(second), path.read_bytes()
     with pytest.raises(
-        DataFileError, match=r"another process writes to it\. Nothing was noted\. Make the learner"
+        DataFileError, match=r"another learner writes to it\. Nothing was noted\. Make the learner"
     ):
         second.query()
     assert snapshot(second) == before and path.read_bytes() == content
@@ -267,5 +267,5 @@ def test_a_second_writer_is_refused_before_anything_happens(tmp_path):
     third = make(path)
     assert snapshot(third) == snapshot(first)
     third.query()
-    with pytest.raises(DataFileError, match="one process write"):
+    with pytest.raises(DataFileError, match="one learner write"):
         first.undo()

@@ -72,8 +72,8 @@ class Journal:
         if self.path.exists() and (size := self.path.stat().st_size) != self._size:
             raise DataFileError(
                 f"{self.path}: the journal had {self._size} bytes when this learner last used it and has {size} now: "
-                "another process writes to it. Nothing was noted. Make the learner anew to go on from what is there, "
-                "and let one process write to a journal at a time"
+                "another learner writes to it. Nothing was noted. Make the learner anew to go on from what is there, "
+                "and let one learner write to a journal at a time"
             )
         lines = "".join(
             json.dumps(event, ensure_ascii=False, separators=(",", ":")) + "\n" for event in events
