@@ -42,7 +42,7 @@ from palmette.inference import FactorGraph, JunctionTree, junction_tree
 from palmette.inference.answers import answer
 from palmette.inference.graph_cut import graph_cut
 from palmette.regularizers import Decomposition, GroupLasso
-from palmette.solvers import LBFGS, Stochastic
+from palmette.solvers import CCCP, LBFGS, Stochastic
 from palmette.structures import RankingCost, RankingTables, SegmentTables, grid_graph, tree_graph
 from palmette.structures.positions.tables import ChainTables
 from palmette.structures.tracking.cover import best_covers
@@ -307,6 +307,10 @@ def partial_annotation(k):
         fit(CRF(Chain(), max_iter=2), X, outputs, k).predict(X)
     for features in (None, "all"):
         fit(Perceptron(Chain(), max_iter=1, edge_features=features), X, some, k).predict(X)
+    for inner in ("frank_wolfe", "smo"):
+        solver = CCCP(max_iter=2, inner=inner, inner_iter=2)
+        for inputs in (X, chains(k, "dense")[0]):
+            fit(SSVM(Chain(), loss="bridge", solver=solver), inputs, some, k).predict(inputs)
 
 
 @problem

@@ -143,3 +143,17 @@ def test_explanations_show_marks_as_they_are_written(trained, capsys):
     assert json.loads(capsys.readouterr().out)["sentences"][0]["true"] == ["D", "?", "V"]
     assert main(["inspect", str(model), "--why", f"{data}:1", "--against-truth"]) == 2
     assert "--against-truth needs the true labels of the sentence" in capsys.readouterr().err
+
+
+def test_a_forgotten_mark_is_hinted_at(tmp_path, capsys):
+    data, model = tmp_path / "partial.txt", str(tmp_path / "m.palmette")
+    data.write_text(TEXT)
+    assert main(["train", str(data), "--model", model, "--json"]) == 0
+    hints = [line for line in capsys.readouterr().err.splitlines() if "--unknown '?'" in line]
+    assert len(hints) == 1 and hints[0].startswith("warning: 2 tokens have the label '?'")
+    for text, options in ((TEXT, ["--unknown", "?"]), (TEXT.replace("?", "N"), [])):
+        data.write_text(text)
+        assert main(["train", str(data), "--model", model, "--json", *options]) == 0
+        assert "--unknown" not in capsys.readouterr().err
+    with pytest.warns(UserWarning, match=r"1 token has the label '\?'.*unknown='\?' in Python"):
+        Tagger.train(read("a ?\nb N\n"))

@@ -250,3 +250,22 @@ def test_answers_of_every_structure_survive(kind, tmp_path):
     other = ActiveLearner(pool.model, pool.X, batch_size=4, journal=tmp_path / "journal")
     assert other.answers_ == one.answers_ and len(one.answers_) == 4
     np.testing.assert_array_equal(other.model_.coef_, one.model_.coef_)
+
+
+def test_a_second_writer_is_refused_before_anything_happens(tmp_path):
+    """Two learners that write to one journal do not know of each other's questions."""
+    path = tmp_path / "journal.jsonl"
+    first, second = make(path), make(path)
+    question, *_ = first.query()
+    before, content = snapshot(second), path.read_bytes()
+    with pytest.raises(
+        DataFileError, match=r"another learner writes to it\. Nothing was noted\. Make the learner"
+    ):
+        second.query()
+    assert snapshot(second) == before and path.read_bytes() == content
+    first.tell(question, say(question))  # whoever was first goes on
+    third = make(path)
+    assert snapshot(third) == snapshot(first)
+    third.query()
+    with pytest.raises(DataFileError, match="one learner write"):
+        first.undo()

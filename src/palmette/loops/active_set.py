@@ -36,9 +36,28 @@ class ActiveSet(BlockState):
         self.path = np.concatenate([self.path, self.path])
         self.mass = np.concatenate([self.mass, np.full_like(self.mass, FREE)], axis=1)
 
+    def follow(self, offsets: np.ndarray, before: np.ndarray, after: np.ndarray) -> None:
+        """Give the outputs ``after`` the mass of the outputs ``before``; ``offsets`` are those of codes."""
+        changed = np.concatenate([[0], np.cumsum(before != after)])[offsets]
+        for s in np.flatnonzero(np.diff(changed)):
+            own, mass = slice(offsets[s], offsets[s + 1]), self.mass[s]
+            path = self.path[: np.sum(mass != FREE), own]
+            old, new = (_place(path, codes[own]) for codes in (before, after))
+            if old >= 0 and new >= 0:  # the last active labeling takes the place that is free now
+                mass[new] += mass[old]
+                path[old], mass[old], mass[len(path) - 1] = path[-1], mass[len(path) - 1], FREE
+            elif old >= 0:
+                path[old] = after[own]
+
     def fits(self, problem: SampledProblem) -> bool:
         """Whether these variables belong to the samples of ``problem``."""
         return super().fits(problem) and self.path.shape[1] == len(problem.samples.codes)
+
+
+def _place(path: np.ndarray, codes: np.ndarray) -> int:
+    """Where an output stands among the active ones; -1 if nowhere."""
+    found = np.flatnonzero(np.all(path == codes, axis=1))
+    return int(found[0]) if len(found) else -1
 
 
 def dual_weights(problem: SampledProblem, active: ActiveSet) -> np.ndarray:

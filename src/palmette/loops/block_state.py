@@ -89,6 +89,12 @@ class Blocks(Protocol):
     def refresh(self, state: Any) -> None:
         """Compute weights and losses from the dual variables: what visits added up has rounding errors."""
 
+    def follow(self, state: Any, before: np.ndarray, after: np.ndarray) -> None:
+        """Move the dual variables with a linear term, which preferred the outputs ``before`` and now others.
+
+        Weights and losses are not computed. Any distributions are dual variables: these are a better start.
+        """
+
     def value(self, w: np.ndarray) -> tuple[float, float]:
         """The data term at ``w`` by the maxima found, and what they may add to it."""
 
@@ -103,6 +109,9 @@ class SampleBlocks(Loop):
         """Visit the samples of ``order``."""
         for s in order:
             self._visit(state, int(s))
+
+    def follow(self, state: Any, before: np.ndarray, after: np.ndarray) -> None:
+        """Leave the dual variables as they are."""
 
     def value(self, w: np.ndarray) -> tuple[float, float]:
         """The data term at ``w``, by exact maxima."""

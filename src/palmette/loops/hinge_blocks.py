@@ -26,6 +26,10 @@ class GenericBlocks(SampleBlocks):
         """Compute weights and losses from the masses."""
         active.w, active.loss = dual_weights(self.problem, active), block_losses(self.problem, active)
 
+    def follow(self, active: ActiveSet, before: np.ndarray, after: np.ndarray) -> None:
+        """Give the outputs ``after`` the mass of the outputs ``before``."""
+        active.follow(self.problem.samples.code_offsets, before, after)
+
     def _visit(self, active: ActiveSet, s: int) -> bool:
         problem = self.problem
         structure, scorer, task_loss = problem.structure, problem.scorer, problem.surrogate.task_loss

@@ -92,10 +92,10 @@ class Risk:
         """Whether the data term is convex."""
         return self.surrogate.convex
 
-    def with_surrogate(self, surrogate: Any) -> Risk:
-        """The same samples under another loss."""
+    def with_surrogate(self, surrogate: Any, regularizer: Any = None) -> Risk:
+        """The same samples under another loss, and another penalty if one is given."""
         require(self.structure, surrogate.needs, user=type(surrogate).__name__, remedy="Choose another loss.")
-        return self._with(surrogate=surrogate)
+        return self._with(surrogate=surrogate, regularizer=regularizer or self.regularizer)
 
     def _with(self, **changes: Any) -> Risk:
         other = object.__new__(type(self))

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from palmette.contracts.problem import SampledProblem
-from palmette.contracts.solver import Progress, Result, RunState
+from palmette.contracts.solver import Progress, Result, RunState, Step
 from palmette.errors import MissingCapability
 from palmette.loops.block_state import Blocks, BlockState
 from palmette.loops.placed_blocks import PlacedBlocks
@@ -67,6 +67,7 @@ class Work:
     def __init__(self, problem: SampledProblem, blocks: PlacedBlocks) -> None:
         self.problem, self.blocks = problem, blocks
         self.slope: np.ndarray | None = getattr(problem, "slope", None)
+        self.targets: np.ndarray | None = getattr(problem, "targets", None)  # the outputs that it prefers
 
     def refresh(self, state: BlockState) -> None:
         """Compute weights and losses from the dual variables: what visits added up has rounding errors."""
@@ -132,10 +133,11 @@ class BlockAscent(Seeded):
         return Work(problem, PlacedBlocks(plain(problem), replace(self, callbacks=()).blocks_of))
 
     def begin(self, work: Work, w0: np.ndarray | None) -> Ascent:
-        """All mass on the true labelings: ``w = 0`` without a linear term."""
+        """All mass on the true labelings, or on those that a linear term prefers: ``w = 0`` where its factors are 1."""
         active = work.blocks.begin()
         if work.slope is not None:
-            active.w = work.slope / work.problem.regularizer.l2
+            work.blocks.change("follow", active, work.problem.samples.codes, work.targets)
+            work.refresh(active)
         return Ascent.of(active)
 
     def resumed(self, work: Work, state: Ascent, w0: np.ndarray | None = None) -> Ascent:
@@ -153,6 +155,10 @@ class BlockAscent(Seeded):
         dual, gaps = dual_value(problem, state), float(state.gap.sum())
         promising = gaps <= STALE * self.tol * (dual + gaps)
         early = state.epoch & (state.epoch - 1) == 0  # 1, 2, 4, 8, ...
+        wishes = [callback.ends_at for callback in self.callbacks if hasattr(callback, "ends_at")]
+        if wishes and np.isfinite(run.best.found):  # a look is worth it where it may end the run
+            guess = Step(state.epoch, state.n_oracle, 0.0, dual + gaps, dual)
+            early = any(wish(guess) for wish in wishes)
         if promising or early or state.epoch % self.check_every == 0:
             run.best = work.checked(state, run.best)
         elif state.epoch == last:
@@ -196,8 +202,11 @@ class BlockAscent(Seeded):
             "solver='bundle', or fit from scratch"
         )
 
-    def restart(self, problem: Any, state: Ascent) -> Ascent:
-        """The dual variables of an earlier run as the start of this one; only the penalty may have changed."""
+    def restart(self, problem: Any, state: Ascent, targets: np.ndarray | None = None) -> Ascent:
+        """The dual variables of an earlier run as the start of this one; only penalty and linear term may have changed.
+
+        ``targets`` are the outputs that the linear term of the earlier run preferred.
+        """
         if not state.active.fits(problem):
             raise MissingCapability(
                 f"{self.name} can be warm-started on the same samples only, since its variables belong to them; "
@@ -205,6 +214,8 @@ class BlockAscent(Seeded):
             )
         work = self.prepare(problem)
         active = work.blocks.place(state.active.copy())
+        if targets is not None:
+            work.blocks.change("follow", active, targets, work.targets)
         work.refresh(active)
         active.restart()
         return Ascent.of(work.blocks.collect(active))

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
 from palmette.contracts.solver import Callback, Result, Step
 from palmette.errors import MissingCapability
-from palmette.loops.table import why_not
+from palmette.loops.table import find, why_not
 from palmette.objectives.linearised import Linearised
 from palmette.objectives.problem import bounded_loss, check_needs, first_point
 from palmette.objectives.risk import Tangent
 from palmette.registry import register
-from palmette.solvers.block_ascent import BlockAscent
+from palmette.regularizers.elastic import ElasticNet
+from palmette.solvers.block_ascent import Best, BlockAscent
 from palmette.solvers.bundle import Bundle
 from palmette.solvers.driver import DOUBTFUL, ESTIMATE, Driven, Recorder, conclude, outcome
+from palmette.solvers.frank_wolfe import FrankWolfe
 from palmette.solvers.maxima import INEXACT, silent_inexact
-from palmette.solvers.multiclass_dual import NEEDS, MulticlassDual, suits
+from palmette.solvers.multiclass_dual import FEW_WEIGHTS, NEEDS, MulticlassDual, suits
 from palmette.solvers.perceptron import AveragedPerceptron
 from palmette.solvers.registry import make_solver
 from palmette.surrogates.partial import PartialPerceptronLoss
@@ -94,20 +97,25 @@ class MovedTargets:
 class Restarted:
     """Any other solver, anew in every round: from the present weights, or from the dual variables of the last round.
 
-    Distributions over outputs are dual variables of every round, since only the linear term changes.
+    Distributions over outputs are dual variables of every round, since only the linear term changes. Where it prefers
+    another output than before, that one takes over the mass: the weights change by what other outputs had.
     """
 
     def __init__(self, solver: Any, recycle: bool = True) -> None:
         self.solver, self.recycle = solver, recycle
         self._state: Any = None
+        self._targets = np.zeros(0)
 
     def solve(self, problem: Linearised, w: np.ndarray, value: float | None, callback: Callback) -> Result:
         """Minimise from ``w`` on; a solver that came out worse is overruled."""
         solver = replace(self.solver, callbacks=(*self.solver.callbacks, callback))
         if isinstance(solver, BlockAscent):
             known = self._state is not None and self.recycle
-            result = solver.solve(problem, state=solver.restart(problem, self._state) if known else None)
-            self._state = result.state
+            state = solver.restart(problem, self._state, self._targets) if known else None
+            if state is not None and value is not None:
+                state.best = Best(w.copy(), value, -np.inf)
+            result = solver.solve(problem, state=state)
+            self._state, self._targets = result.state, problem.targets
         else:
             result = solver.solve(problem, w0=w)
         value = objective(problem, w) if value is None else value
@@ -137,8 +145,9 @@ class CCCP(Driven):
     inner : {"auto", "bundle", "dual"}, name of a solver or solver object
         What solves the convex problems: the bundle method, or the dual of the multiclass hinge
         (:class:`~palmette.solvers.MulticlassDual`, whose variables are kept from round to round likewise); "auto" is
-        the dual where it serves and features are scaled. Every other solver of the convex part will do ("frank_wolfe",
-        "n_slack", "smo", "pegasos", ...): those of the dual keep their variables, others go on from the weights.
+        the dual where it serves and features are scaled, and "frank_wolfe" for partial annotation where that has a
+        compiled loop (chains, single labels) and weights are many. Every other solver of the convex part will do
+        ("n_slack", "smo", "pegasos", ...): those of the dual keep their variables, others go on from the weights.
     start : {"auto", "convex", "perceptron", "structure", "zero"} or ndarray of shape (n_params,)
         Where a run without ``w0`` starts: the minimiser of ``A + penalty``, roughly; weights of a few epochs of the
         perceptron that learns from the same annotation, best scaled; weights provided by the structure
@@ -247,10 +256,11 @@ class CCCP(Driven):
             if self.inner == "dual" or (self.inner == "auto" and suits(convex)):
                 solver = MulticlassDual(self.inner_iter, self.tol, random_state=self.random_state)
                 return MovedTargets(solver, self.recycle)
-            if self.inner in ("auto", "bundle"):
+            if self.inner == "bundle" or (self.inner == "auto" and not visits_suit(convex)):
                 return RecycledCuts(Bundle(self.inner_iter, self.tol, self.max_cuts), self.recycle)
+        inner = FrankWolfe.name if isinstance(self.inner, str) and self.inner == "auto" else self.inner
         solver = make_solver(
-            self.inner, tol=self.tol, max_iter=self.inner_iter, random_state=self.random_state, callbacks=()
+            inner, tol=self.tol, max_iter=self.inner_iter, random_state=self.random_state, callbacks=()
         )
         kinds: tuple[tuple[type, Any], ...] = ((Bundle, RecycledCuts), (MulticlassDual, MovedTargets))
         kind = next((way for known, way in kinds if isinstance(solver, known)), Restarted)
@@ -269,17 +279,18 @@ class CCCP(Driven):
         if start == "perceptron":
             # The convex part compares with one output among those that agree, which may be far from the truth.
             first = AveragedPerceptron(FEW_EPOCHS, random_state=self.random_state)
+            none = ElasticNet(*np.zeros((2, problem.n_params)))  # perceptrons have no penalty
             with silent_inexact():
-                return best_scale(
-                    problem, first.solve(problem.with_surrogate(PartialPerceptronLoss())).w
-                ), False
+                found = first.solve(problem.with_surrogate(PartialPerceptronLoss(), none))
+                return best_scale_of_difference(problem, found.w), False
         if start != "structure":
             return np.zeros(problem.n_params), start == "convex"
         if not known:
             raise MissingCapability(
                 f"start='structure': {type(problem.structure).__name__} provides no first weights; use start='convex'"
             )
-        return best_scale(problem, problem.structure.first_weights(problem.scorer, problem.samples)), False
+        found = problem.structure.first_weights(problem.scorer, problem.samples)
+        return best_scale_of_difference(problem, found), False
 
 
 class _Rounds:
@@ -357,6 +368,7 @@ class _Rounds:
             return self.stopped or enough(step)
 
         callback.sees_weights = True  # type: ignore[attr-defined]
+        callback.ends_at = enough  # type: ignore[attr-defined]
         problem = Linearised(self.convex, self.tangent)
         known = (
             None if self._convex_value is None else self._convex_value - float(self.tangent.slope @ self.w)
@@ -371,6 +383,14 @@ class _Rounds:
         self.w, self._convex_value = result.w, result.primal + float(self.tangent.slope @ result.w)
 
 
+def visits_suit(convex: Any) -> bool:
+    """Whether compiled visits of samples solve the rounds of partial annotation before the bundle method does."""
+    if convex.samples.annotation is None or not convex.regularizer.quadratic:
+        return False
+    loop = find(FrankWolfe.name, convex)
+    return loop is not None and loop.compiled and len(convex.regularizer.l2) > FEW_WEIGHTS
+
+
 def objective(problem: Any, w: np.ndarray) -> float:
     """Value of a problem at ``w``, penalty included."""
     value, _, slack = bounded_loss(problem, w)
@@ -381,3 +401,15 @@ def best_scale(problem: Any, direction: np.ndarray) -> np.ndarray:
     """Multiple of ``direction`` with the least objective among powers of two."""
     values = [objective(problem, scale * direction) for scale in SCALES]
     return SCALES[int(np.argmin(values))] * direction
+
+
+def best_scale_of_difference(problem: Any, direction: np.ndarray) -> np.ndarray:
+    """The same for a difference ``A - B`` of maxima over outputs, from a few values."""
+    # B is a maximum of linear functions, so that it is linear along a ray, where A - B + penalty is convex: once it
+    # rises it never falls. Bisection by the sign of neighbours' difference.
+    value = cache(lambda k: objective(problem, SCALES[k] * direction))
+    low, high = 0, len(SCALES) - 1
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if value(middle) <= value(middle + 1) else (middle + 1, high)
+    return SCALES[low] * direction

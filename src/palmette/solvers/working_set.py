@@ -108,6 +108,9 @@ class WorkingSetBlocks:
         self.inverse = 1.0 / problem.regularizer.l2
         self._scratch = np.zeros(problem.n_params)
 
+    def follow(self, state: WorkingSet, before: np.ndarray, after: np.ndarray) -> None:
+        """Leave the masses as they are: constraints are no outputs."""
+
     def visit(self, state: WorkingSet, order: np.ndarray) -> None:
         """Visit the samples of ``order``, and then optimise over all working sets, without the oracle."""
         from palmette._kernels.working_set import optimise

@@ -37,6 +37,7 @@ class Journal:
         self.path = checked_target(path, "the journal")
         self.header = {"palmette journal": FORMAT, **header}
         self.n_lost = 0
+        self._size = 0  # of the file when it was last read or written here
 
     def events(self) -> list[dict[str, Any]]:
         """The complete events in the file; a new file is begun if there is none.
@@ -57,10 +58,23 @@ class Journal:
         read = [_parsed(line) for line in lines if line.strip()]
         self.n_lost = sum(event is None for event in read)
         self._end_line(whole)
+        self._size = self.path.stat().st_size
         return [event for event in read if event is not None]
 
     def append(self, events: Iterable[Mapping[str, Any]]) -> None:
-        """Write events at the end of the file and wait until they are on disk."""
+        """Write events at the end of the file and wait until they are on disk.
+
+        Raises
+        ------
+        DataFileError
+            Another learner has written to the file since; events of two that do not know each other make no sense.
+        """
+        if self.path.exists() and (size := self.path.stat().st_size) != self._size:
+            raise DataFileError(
+                f"{self.path}: the journal had {self._size} bytes when this learner last used it and has {size} now: "
+                "another learner writes to it. Nothing was noted. Make the learner anew to go on from what is there, "
+                "and let one learner write to a journal at a time"
+            )
         lines = "".join(
             json.dumps(event, ensure_ascii=False, separators=(",", ":")) + "\n" for event in events
         )
@@ -68,6 +82,7 @@ class Journal:
             file.write(lines.encode())
             file.flush()
             os.fsync(file.fileno())
+            self._size = file.tell()
 
     def _check(self, line: bytes) -> None:
         found = _parsed(line)

@@ -7,10 +7,12 @@ import pytest
 from m3n_reference import dual_optimum, problem_of
 from problems import make_problem
 
-from palmette import SSVM, Clique, Graph, GraphInput
+from palmette import SSVM, UNKNOWN, Clique, Graph, GraphInput, Linked, OneOf
+from palmette.errors import MissingCapability
 from palmette.loops import find
 from palmette.loops.hinge_blocks import GenericBlocks
 from palmette.losses import Hamming
+from palmette.solvers import CCCP, Bundle
 from palmette.solvers.block_ascent import belongs
 from palmette.solvers.frank_wolfe import FrankWolfe
 from palmette.solvers.smo import SMO
@@ -187,3 +189,29 @@ def test_refusals(rng):
         SSVM(Graph(inference="loopy", oracle="undergenerating"), solver="frank_wolfe").fit(X, Y)
     with pytest.raises(TypeError, match="frank_wolfe needs a task loss that is a sum over positions here"):
         SSVM(Graph(inference="bounded"), solver="frank_wolfe", task_loss="zero_one").fit(X, Y)
+
+
+# ------------------------------------------------------------------------------------------- partial annotation
+
+
+@both_solvers
+@pytest.mark.parametrize("inference", ["auto", "bounded"])
+def test_losses_count_annotated_nodes_only(rng, solver, inference):
+    """The optimum of the convex part of the bridge loss is that of the bundle method."""
+    if isinstance(solver, SMO) and inference == "bounded":
+        pytest.skip("needs exact maxima")
+    X, Y = graphs(rng, SQUARE)
+    some = [[UNKNOWN, y[1], OneOf(y[2], "a"), y[3]] for y in Y]
+    problem = problem_of(SSVM(Graph(inference=inference), loss="bridge", l2=1.0), X, some)
+    convex = problem.with_surrogate(problem.surrogate.convex_part)
+    best = Bundle(tol=1e-7).solve(convex)
+    result = solver.solve(convex)
+    assert result.primal == pytest.approx(best.primal, rel=1e-5)
+    assert result.lower <= best.primal * (1 + 1e-9) and best.lower <= result.primal * (1 + 1e-9)
+
+
+def test_allowed_labels_of_edges_are_left_to_bundles(rng):
+    X, Y = graphs(rng, SQUARE)
+    linked = [Linked([UNKNOWN, *y[1:]], {(0, 1): OneOf(("a", y[1]))}) for y in Y]
+    with pytest.raises(MissingCapability, match=r"says what edges may be.*use inner='bundle'"):
+        SSVM(Graph(), loss="bridge", l2=1.0, solver=CCCP(inner="smo")).fit(X, linked)

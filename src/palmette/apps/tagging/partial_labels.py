@@ -8,7 +8,9 @@ from typing import Any
 
 from palmette.apps.tagging.column_text import ColumnText
 from palmette.data.annotation import UNKNOWN, OneOf
-from palmette.errors import DataFileError
+from palmette.errors import DataFileError, warn_caller
+
+USUAL = "?"  # what most files write where a label is not known
 
 
 @dataclass(frozen=True)
@@ -88,3 +90,14 @@ class Marks:
                 "token: if it is one label, choose another mark (--one-of MARK)"
             )
         return OneOf(*parts)
+
+
+def hint_at_mark(labels: Sequence[Sequence[Any]]) -> None:
+    """Warn if ``?`` is learnt as a label like any other."""
+    n = sum(label == USUAL for y in labels for label in y)
+    if n:
+        warn_caller(
+            f"{n:,} token{' has' if n == 1 else 's have'} the label {USUAL!r}, which is learnt like any other: give "
+            f"--unknown '{USUAL}' (unknown={USUAL!r} in Python) if it says that the label is not known",
+            UserWarning,
+        )

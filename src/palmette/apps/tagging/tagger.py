@@ -15,7 +15,7 @@ from palmette.apps.tagging.column_text import ColumnText, Sentence
 from palmette.apps.tagging.evaluation import Evaluation, evaluate_labels
 from palmette.apps.tagging.held_out import HeldOut
 from palmette.apps.tagging.learners import check_together, make_learner
-from palmette.apps.tagging.partial_labels import Marks
+from palmette.apps.tagging.partial_labels import Marks, hint_at_mark
 from palmette.apps.tagging.span_labels import SpanLabels
 from palmette.apps.tagging.tagger_file import read_parts, write_parts
 from palmette.apps.tagging.training_files import common_columns, default_template_for, word_column
@@ -194,6 +194,8 @@ class Tagger:
             if marks
             else [y for text in texts for y in tagger.labels_for_model(text, invalid or "raise")]
         )
+        if unknown is None:
+            hint_at_mark(labels)
         columns = [tagger.columns(text) for text in texts]
         encoded = learner.encode(ColumnSentences(ColumnTable.concatenated(columns), template))
         numbers = None

@@ -7,6 +7,9 @@ labeling to the best one by exact line searches; the two differ in few positions
 Two kernels take the same steps. ``frank_wolfe_pass`` changes the weights and scores the sample anew after each step.
 ``gram_pass`` serves where every column has a weight for every label: then the inner products of a sample's own rows
 give the change of its scores, a step needs no features, and the weights follow once per visit.
+
+The codes of the chains that these kernels take are rows of the table of costs: true labels, or what is known of a
+position (one of several labels, nothing at all). Where an output is subtracted it is given apart, as ``truth``.
 """
 
 from __future__ import annotations
@@ -366,12 +369,12 @@ def gram_pass(chains, w, inverse, cost, order, path, mass, loss, gap, g, inner, 
 
 
 @kernel()
-def dual_counts(chains, path, mass, cost, g, loss):
-    """Add ``weight`` x (mean counts of each block - true counts) to ``g``, and write the mean losses."""
+def dual_counts(chains, truth, path, mass, cost, g, loss):
+    """Add ``weight`` x (mean counts of each block - counts of ``truth``) to ``g``, and write the mean losses."""
     x, _, offsets, codes, weight, n_labels, width = chains
     longest = longest_sample(offsets)
     share = np.zeros(longest * width)
-    # g += weight (sum_m mass_m counts(path_m) - counts(true)); m = -1 stands for the truth. ``share`` (rows, labels)
+    # g += weight (sum_m mass_m counts(path_m) - counts(truth)); m = -1 stands for the truth. ``share`` (rows, labels)
     # gathers the node part first, so that each feature row is read once per label. O(active n + nnz K) per sample.
     for s in range(len(offsets) - 1):
         lo, hi = offsets[s], offsets[s + 1]
@@ -382,12 +385,12 @@ def dual_counts(chains, path, mass, cost, g, loss):
                 break
             amount = -1.0 if m < 0 else mass[s, m]
             for t in range(n):
-                label = codes[lo + t] if m < 0 else path[m, lo + t]
+                label = truth[lo + t] if m < 0 else path[m, lo + t]
                 share[t * width + label] += amount
                 if m >= 0:
                     loss[s] += amount * cost[codes[lo + t] * width + label]
                 if t > 0:
-                    before = codes[lo + t - 1] if m < 0 else path[m, lo + t - 1]
+                    before = truth[lo + t - 1] if m < 0 else path[m, lo + t - 1]
                     g.edge[before * width + label] += weight[s] * amount
         for t in range(n):
             for k in range(n_labels):
@@ -398,19 +401,19 @@ def dual_counts(chains, path, mass, cost, g, loss):
 
 
 @kernel()
-def hinge_value(chains, w, cost):
+def hinge_value(chains, truth, w, cost):
     """Sum of the hinge losses of all samples."""
     x, base, offsets, codes, weight, n_labels, width = chains
     work = workspace(chains, w.rows)
     node, rival, edge_t = work.node, work.path, work.factor_t
     transpose(w.edge, n_labels, width, edge_t)
     total = 0.0
-    # sum_s weight (max_y [f(y) + cost(y)] - f(true)); O(nnz K + n K^2) per sample, O(longest width) memory.
+    # sum_s weight (max_y [f(y) + cost(y)] - f(truth)); O(nnz K + n K^2) per sample, O(longest width) memory.
     for s in range(len(offsets) - 1):
         lo, hi = offsets[s], offsets[s + 1]
         n = hi - lo
         score_rows(x, w, base, lo, hi, width, node)
-        truth = true_score(node, w.edge, 0 * width, codes, lo, n, width)
+        own = true_score(node, w.edge, 0 * width, truth, lo, n, width)
         add_cost(node, cost, codes, lo, n, width)
-        total += weight[s] * (best_chain(node, n, n_labels, width, w.edge, edge_t, rival) - truth)
+        total += weight[s] * (best_chain(node, n, n_labels, width, w.edge, edge_t, rival) - own)
     return total

@@ -7,8 +7,9 @@ import numpy as np
 from palmette.contracts.problem import SampledProblem
 from palmette.loops.active_set import ActiveSet
 from palmette.loops.table import CompiledLoop, compiled_as
-from palmette.structures.chain.loops.packed import are_even, cost_table, packed, packs_plain
+from palmette.structures.chain.loops.packed import are_even, packed, packs_plain, told_costs
 
+HINGES = ("hinge", "annotated hinge")
 INNER_STEPS = 5  # pairwise steps a visit, where each scores the sample anew
 # with inner products of rows: fewer, since the search for the best labeling costs as much as steps
 INNER_GRAM = 4
@@ -29,18 +30,23 @@ class PackedBlocks(CompiledLoop):
 
     @classmethod
     def accepts(cls, problem: SampledProblem) -> bool:
-        """Chains of order 1 without edge features, under a hinge whose loss is a table of costs."""
-        surrogate = problem.surrogate
+        """Chains of order 1 without edge features, under a hinge whose loss is a table of costs.
+
+        Where annotation is partial it is a table of costs, too, with rows for sets of labels and for nothing.
+        """
+        surrogate, annotation = problem.surrogate, problem.samples.annotation
         return (
             packs_plain(problem)
-            and compiled_as(surrogate) == "hinge"
+            and compiled_as(surrogate) in HINGES
             and compiled_as(surrogate.task_loss) == "parts"
+            and (annotation is None or annotation.pairs is None)
         )
 
     def __init__(self, problem: SampledProblem, gram: bool | None = None) -> None:
         super().__init__(problem)
         chains = self.chains = packed(problem, np.float64)
-        self.data, self.cost = chains.view(problem.samples), cost_table(problem, chains)
+        self.cost, rows = told_costs(problem, chains)
+        self.data, self.truth = chains.view(problem.samples)._replace(codes=rows), problem.samples.codes
         self.inverse = chains.pack(1.0 / problem.regularizer.l2)
         self.scratch = chains.zeros()
         lengths = np.diff(chains.offsets)
@@ -76,16 +82,27 @@ class PackedBlocks(CompiledLoop):
         if crowded:
             active.grow()
 
+    def follow(self, active: ActiveSet, before: np.ndarray, after: np.ndarray) -> None:
+        """Change the labels of active labelings that are those of ``before`` to those of ``after``.
+
+        What blocks lack to their targets then changes little, and the weights with it. Where labels restrict each
+        other, only whole labelings are changed.
+        """
+        if self.chains.rules is None:
+            np.copyto(active.path, after, where=active.path == before)
+        else:
+            active.follow(self.chains.offsets, before, after)
+
     def refresh(self, active: ActiveSet) -> None:
         """Compute weights and losses from the masses: what visits added up has rounding errors."""
         from palmette.structures.chain.kernels.frank_wolfe import dual_counts
 
         counts = self.chains.zeros()
-        dual_counts(self.data, active.path, active.mass, self.cost, counts, active.loss)
+        dual_counts(self.data, self.truth, active.path, active.mass, self.cost, counts, active.loss)
         active.w = -self.chains.unpack(counts) / self.problem.regularizer.l2
 
     def value(self, w: np.ndarray) -> tuple[float, float]:
         """The data term at ``w``, by exact maxima."""
         from palmette.structures.chain.kernels.frank_wolfe import hinge_value
 
-        return float(hinge_value(self.data, self.chains.pack_weights(w), self.cost)), 0.0
+        return float(hinge_value(self.data, self.truth, self.chains.pack_weights(w), self.cost)), 0.0

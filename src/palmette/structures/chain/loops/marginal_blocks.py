@@ -72,7 +72,7 @@ class ChainMarginals(SampleBlocks):
         weight = float(one.weight[0])
         for visit in range(self.inner):
             theta = scorer.score(state.w, one.batch)
-            cost = task_loss.cost(theta, one.codes)
+            cost = task_loss.cost(theta, one.known)
             to, (top,) = structure.best(theta, cost=cost)
             within = Restriction(node=node > 0.0, edge=pair > 0.0 if len(pair) else None)
             fro, (low,) = structure.worst(theta, cost=cost, within=within)
@@ -108,7 +108,7 @@ class ChainMarginals(SampleBlocks):
             counts = ChainTables(node, pair, theta.offsets).summed_like(theta)
             counts = structure.count(theta, some.codes, weight=-some.weight, into=counts)
             scorer.pull_back(counts, some.batch, total)
-            cost = task_loss.cost(theta, some.codes).node
+            cost = task_loss.cost(theta, some.known).node
             state.loss[a:b] = np.add.reduceat(np.sum(cost * mean, axis=1), some.batch.offsets[:-1])
         state.w = -total / problem.regularizer.l2
 

@@ -10,11 +10,11 @@ import numpy as np
 
 from palmette._kernels.constants import NEVER, padded
 from palmette.contracts.problem import SampledProblem
+from palmette.data.annotation import UNKNOWN_CODE, Annotation, confusion_costs
 from palmette.data.batch import Batch, SparseRows
 from palmette.loops.table import compiled_as
 
 if TYPE_CHECKING:
-    from palmette.data.annotation import Annotation
     from palmette.data.span_encodings import Transitions
     from palmette.structures.chain.kernels.packed import Chains, Limits, Weights
     from palmette.structures.positions.linear_scorer import LinearScorer
@@ -69,6 +69,24 @@ def cost_table(problem: SampledProblem, chains: PackedChains) -> np.ndarray:
     if loss is not None:
         out[:, : chains.n_labels] = loss.table
     return out.ravel()
+
+
+def told_costs(problem: SampledProblem, chains: PackedChains) -> tuple[np.ndarray, np.ndarray]:
+    """A cost table with a row for all that may be known of a position, and the row of each position.
+
+    Without annotation these are :func:`cost_table` and the codes; with one, rows of sets of labels and of nothing
+    follow.
+    """
+    table, annotation = cost_table(problem, chains), problem.samples.annotation
+    if annotation is None:
+        return table, problem.samples.codes
+    k = chains.n_labels
+    sets = np.empty((0, k), bool) if annotation.sets is None else annotation.sets
+    every = np.append(np.arange(k + len(sets)), UNKNOWN_CODE)
+    out = np.zeros((len(every), chains.width), chains.dtype)
+    out[:, :k] = confusion_costs(table.reshape(k, -1)[:, :k], Annotation(every, sets))
+    rows = np.where(annotation.codes == UNKNOWN_CODE, len(every) - 1, annotation.codes)
+    return out.ravel(), rows.astype(problem.samples.codes.dtype)
 
 
 class PackedChains:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from palmette.contracts.problem import SampledProblem
+from palmette.data.annotation import pairs_of
 from palmette.errors import MissingCapability
 from palmette.structures.graph.factor_graphs import shape_of
 from palmette.structures.graph.methods import NOT_EXACT
@@ -44,7 +45,11 @@ class OneGraph:
         self.one = problem.samples.slice(s, s + 1)
         self.weight, self.codes = float(self.one.weight[0]), self.one.codes
         self.theta = problem.scorer.score(w, self.one.batch)
-        self.cost = problem.surrogate.task_loss.cost(self.theta, self.codes)
+        if pairs_of(self.one.known) is not None:
+            raise MissingCapability(
+                "the annotation says what edges may be, which costs of single nodes cannot tell: use inner='bundle'"
+            )
+        self.cost = problem.surrogate.task_loss.cost(self.theta, self.one.known)
         self.cost_flat = np.zeros(
             sum(t.size for t in (self.theta.node, self.theta.edge, *self.theta.factors))
         )
