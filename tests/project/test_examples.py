@@ -113,6 +113,13 @@ PRINTS = {
         r"\d\.\d{3} \[0\.\d{3}, \d\.\d{3}\]",
         r"random sentences, \d+% asked: accuracy 0\.\d{3}",
     ],
+    "plot_tracking": [
+        r"\d+ detections, \d+ tracks",
+        r"all links: +TRA (1\.0|0\.99)",
+        r"half of them: TRA (1\.0|0\.99)",
+        r"of our own: +TRA (1\.0|0\.9[89])",
+        r"figure: .*lineage\.png",
+    ],
     "save_and_load": ["same weights: True", "same predictions: True", "refused: .*damaged"],
 }
 

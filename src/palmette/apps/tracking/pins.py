@@ -7,10 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from palmette.structures.tracking.candidates import Candidates
-
-Node = tuple[int, int]  # frame, id
-Link = tuple[Node, Node]
+from palmette.structures.tracking.candidates import Candidates, Link
 
 
 @dataclass(frozen=True)
@@ -47,23 +44,12 @@ class Pins:
         out = [link for link in self.forbidden if link[0][0] in frames and link[1][0] in frames]
         if not own and not out:
             return None
-        linked = [_links(candidates, k) for k in range(len(candidates))]
         mask = np.ones(len(candidates), bool)
         for link in own:
-            if not any(link in links for links in linked):
-                raise ValueError(
-                    f"the pinned link from object {link[0][1]} of frame {link[0][0]} to object {link[1][1]} of frame "
-                    f"{link[1][0]} is no candidate: the objects are not there, or too far apart (max_distance)"
-                )
-            self.used.add(link)
-            for k, links in enumerate(linked):
-                if link not in links and _explains(candidates, k, link):
-                    mask[k] = False
+            mask[candidates.against(link)] = False
         for link in out:
-            self.used.add(link)
-            for k, links in enumerate(linked):
-                if link in links:
-                    mask[k] = False
+            mask[candidates.having(link)] = False
+        self.used.update(own, out)
         return mask
 
     def check_used(self) -> None:
@@ -73,15 +59,3 @@ class Pins:
             raise ValueError(
                 f"the pin {left[0]} joins no frames that are tracked together; give (frame, id) of successive ones"
             )
-
-
-def _links(candidates: Candidates, place: int) -> set[Link]:
-    event, late = candidates.events[place], candidates.late_frame(place)
-    return {((event.frame, a), (late, b)) for a in event.before for b in event.after}
-
-
-def _explains(candidates: Candidates, place: int, link: Link) -> bool:
-    """Whether an event explains the future of the first end, or the past of the second."""
-    event = candidates.events[place]
-    first = event.frame == link[0][0] and link[0][1] in event.before
-    return first or (candidates.late_frame(place) == link[1][0] and link[1][1] in event.after)

@@ -26,6 +26,10 @@ class Event(NamedTuple):
     frame: int = 0  # number of the earlier frame
 
 
+Node = tuple[int, int]  # frame, id
+Link = tuple[Node, Node]
+
+
 class Block(NamedTuple):
     """The candidates of one kind: places of detections in their frames, and features."""
 
@@ -151,6 +155,42 @@ class Candidates:
         known[[self._known(event) for event in events]] = 1
         excluded = conflicting(self.layout, known)
         return [1 if own == 1 else 0 if out else UNKNOWN for own, out in zip(known, excluded)]
+
+    def against(self, link: Link) -> np.ndarray:
+        """Numbers of the events that cannot happen if a link holds.
+
+        They explain the future of its first end without the second, or the past of the second without the first.
+
+        Raises
+        ------
+        ValueError
+            If no candidate has this link.
+        """
+        futures, pasts = self._explaining
+        first, second = set(futures.get(link[0], ())), set(pasts.get(link[1], ()))
+        if not first & second:
+            raise ValueError(
+                f"the link from object {link[0][1]} of frame {link[0][0]} to object {link[1][1]} of frame {link[1][0]} "
+                "is no candidate: the objects are not there, or too far apart (max_distance)"
+            )
+        return np.array(sorted(first ^ second), np.int64)
+
+    def having(self, link: Link) -> np.ndarray:
+        """Numbers of the events that a link is part of."""
+        futures, pasts = self._explaining
+        return np.array(sorted(set(futures.get(link[0], ())) & set(pasts.get(link[1], ()))), np.int64)
+
+    @cached_property
+    def _explaining(self) -> tuple[dict[Node, list[int]], dict[Node, list[int]]]:
+        """The events that explain the future, and the past, of each detection ``(frame, id)``."""
+        futures: dict[Node, list[int]] = {}
+        pasts: dict[Node, list[int]] = {}
+        for k, event in enumerate(self.events):
+            for own in event.before:
+                futures.setdefault((event.frame, own), []).append(k)
+            for own in event.after:
+                pasts.setdefault((self.late_frame(k), own), []).append(k)
+        return futures, pasts
 
     def events_of(self, codes: Sequence[Any]) -> list[Event]:
         """The events that happen."""

@@ -39,7 +39,7 @@ class EventScorer(LinearScorer):
             ChainTables(counts.node, np.empty((0, N_CODES, N_CODES)), counts.offsets), batch, out
         )
 
-    def with_columns(self, n_columns: int) -> EventScorer:  # type: ignore[override]
+    def with_columns(self, n_columns: int) -> EventScorer:
         """The same layout for rows of another number of columns."""
         return self.for_columns(n_columns)
 

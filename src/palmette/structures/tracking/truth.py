@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from palmette.data.annotation import UNKNOWN
 from palmette.structures.tracking.candidates import Candidates, Event
 from palmette.structures.tracking.detections import Detections
 from palmette.structures.tracking.lineage import Lineage
@@ -145,10 +146,22 @@ def true_codes(candidates: Candidates, lineage: Lineage) -> tuple[np.ndarray, li
 
 
 def known_codes(candidates: Candidates, lineage: Lineage) -> list[Any]:
-    """A partial annotation: only what the links say, and what they exclude; all else is UNKNOWN."""
-    events, _ = window_events(candidates.frames, lineage, candidates.kinds)
-    linked = [event for event in events if event.before and event.after and event.kind != "false"]
-    return candidates.annotated([event for event in linked if candidates.place(event) is not None])
+    """A partial annotation by links: 0 for events that contradict one of them, UNKNOWN for all others.
+
+    A link may be a move or half of a division, as long as nothing else is known. Links that are no candidates say
+    nothing.
+    """
+    out = np.zeros(len(candidates), bool)
+    frames = [int(frame.frame) for frame in candidates.frames]
+    for first, second in [
+        *zip(frames, frames[1:]),
+        *(zip(frames, frames[2:]) if "skip" in candidates.kinds else ()),
+    ]:
+        for a, b in lineage.links(first, second):
+            link = (first, a), (second, b)
+            if len(candidates.having(link)):
+                out[candidates.against(link)] = True
+    return [0 if wrong else UNKNOWN for wrong in out.tolist()]
 
 
 def _key(event: Event) -> tuple[int, str, tuple[int, ...], tuple[int, ...]]:
