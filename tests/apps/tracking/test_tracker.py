@@ -7,7 +7,7 @@ import pytest
 
 from palmette import Detections
 from palmette.apps.tracking import Pins, Tracker, evaluate_lineage
-from palmette.apps.tracking.tracker import windows
+from palmette.apps.tracking.movies import windows
 from palmette.datasets import make_cells
 from palmette.errors import ModelFileError
 from palmette.structures import Lineage

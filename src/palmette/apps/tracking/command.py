@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from palmette.apps.tracking.files import FORMATS, read_movie, write_lineage
+from palmette.apps.tracking.movies import BOXES
 from palmette.apps.tracking.pins import Pins
-from palmette.apps.tracking.tracker import BOXES, Tracked, Tracker
+from palmette.apps.tracking.tracker import Tracked, Tracker
 
 _BY_NAME = {".geff": "geff", ".zarr": "geff", ".csv": "csv"}
 

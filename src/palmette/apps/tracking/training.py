@@ -8,7 +8,8 @@ from typing import Any
 from palmette.apps.task import Callback, Options, Training, Watch
 from palmette.apps.tracking.files import read_lineage, read_movie
 from palmette.apps.tracking.measures import TrackingReport, evaluate_lineage
-from palmette.apps.tracking.tracker import Movie, Tracker, check_truth
+from palmette.apps.tracking.movies import Movie, check_truth
+from palmette.apps.tracking.tracker import Tracker
 
 
 def read_annotated(path: str, lineage: str | None, images: str | None) -> Movie:

@@ -1,0 +1,121 @@
+"""Movies with lineages as samples: windows of frames, measurements, candidates and true events."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from palmette.structures.tracking.candidates import Candidates
+from palmette.structures.tracking.detections import Detections
+from palmette.structures.tracking.lineage import Lineage
+from palmette.structures.tracking.tracking import Tracking
+from palmette.structures.tracking.truth import Repair, known_codes, true_codes
+
+BOXES = "boxes"  # named like a measurement: bounding boxes
+Movie = tuple[Sequence[Detections], Lineage]
+
+
+def windows(movie: Iterable[Detections], size: int) -> Iterator[list[Detections]]:
+    """Runs of ``size`` frames, each of which begins with the last frame of the one before; the last may be shorter.
+
+    >>> frames = [Detections([[0.0, 0.0]], frame=t) for t in range(4)]
+    >>> [[frame.frame for frame in own] for own in windows(frames, 3)]
+    [[0, 1, 2], [2, 3]]
+    """
+    own: list[Detections] = []
+    is_new, last = False, None
+    for frame in movie:
+        if last is not None and frame.frame <= last:
+            raise ValueError(
+                f"frame {frame.frame} comes after frame {last}: give frames in the order of time"
+            )
+        last, is_new = frame.frame, True
+        own.append(frame)
+        if len(own) == size:
+            yield own
+            own, is_new = own[-1:], False
+    if is_new:
+        yield own
+
+
+def restricted(frame: Detections, measurements: Sequence[str]) -> Detections:
+    """A frame with these measurements alone; "boxes" are its bounding boxes."""
+    if not len(frame):
+        size = frame.position.shape[1]
+        boxes = np.empty((0, 2 * size)) if BOXES in measurements else None
+        nothing = {name: np.empty(0) for name in measurements if name != BOXES}
+        return Detections(frame.position, nothing, frame.ids, boxes, frame.frame, frame.shape)
+    there = {*frame.features, *([] if frame.boxes is None else [BOXES])}
+    missing = [name for name in measurements if name not in there]
+    if missing:
+        raise ValueError(
+            f"frame {frame.frame} has no {', '.join(missing)}, which the tracker uses ({', '.join(measurements)}): "
+            "measure it, or train a tracker without it (measurements=...)"
+        )
+    kept = {name: frame.features[name] for name in measurements if name != BOXES}
+    boxes = frame.boxes if BOXES in measurements else None
+    return Detections(frame.position, kept, frame.ids, boxes, frame.frame, frame.shape)
+
+
+def check_truth(movies: Sequence[Movie]) -> None:
+    """Raise ValueError for a lineage that names a detection that its movie does not have."""
+    for m, (frames, lineage) in enumerate(movies):
+        there = {(int(frame.frame), int(own)) for frame in frames for own in frame.ids.tolist()}
+        for node in sorted(set(lineage.edges.ravel().tolist())):
+            key = int(lineage.frame[node]), int(lineage.id[node])
+            if key not in there:
+                raise ValueError(
+                    f"movie {m}: the lineage links object {key[1]} of frame {key[0]}, which has no detection; leave "
+                    "the link out, or give the movie that the lineage belongs to"
+                )
+
+
+def longest_link(movies: Sequence[Movie]) -> float:
+    """Length of the longest link between successive frames."""
+    longest = 0.0
+    for frames, lineage in movies:
+        for early, late in zip(frames, frames[1:]):
+            links = lineage.links(early.frame, late.frame)
+            if links:
+                a = early.position[[early.place[i] for i, _ in links]]
+                b = late.position[[late.place[j] for _, j in links]]
+                longest = max(longest, float(np.sqrt(((a - b) ** 2).sum(axis=1)).max()))
+    if longest == 0.0:
+        raise ValueError("no link joins successive frames: give a lineage with links, or max_distance")
+    return longest
+
+
+def training_samples(
+    movies: Sequence[Movie], structure: Tracking, measurements: Sequence[str], window: int, complete: bool
+) -> tuple[list[Candidates], list[Any], list[Repair]]:
+    """Candidates and codes of all windows of all movies, and what could not be expressed."""
+    X: list[Candidates] = []
+    Y: list[Any] = []
+    repairs: list[Repair] = []
+    for frames, lineage in movies:
+        own = [restricted(frame, measurements) for frame in frames]
+        for frames_of_window in windows(own, window):
+            candidates = structure.candidates(frames_of_window)
+            if not len(candidates):
+                continue
+            X.append(candidates)
+            if complete:
+                codes, found = true_codes(candidates, lineage)
+                Y.append(codes.tolist())
+                repairs += found
+            else:
+                Y.append(known_codes(candidates, lineage))
+    return X, Y, repairs
+
+
+def shared_measurements(movies: Sequence[Movie]) -> tuple[str, ...]:
+    """Measurements of every frame that has detections."""
+    names = [
+        {*frame.features, *([] if frame.boxes is None else [BOXES])}
+        for frames, _ in movies
+        for frame in frames
+        if len(frame)
+    ]
+    return tuple(sorted(set.intersection(*names))) if names else ()
