@@ -1,0 +1,118 @@
+"""``palmette track``, and training, prediction and evaluation of trackers: files in, files out, bad input."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from palmette.apps.tracking import read_lineage, write_lineage, write_table
+from palmette.cli import main
+from palmette.datasets import make_cells
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Tables of two movies and their lineages, masks of the first, and a tracker of it."""
+    root = tmp_path_factory.mktemp("cells")
+    for name, seed in (("one", 0), ("two", 1)):
+        movie = make_cells(10, 8, render=True, random_state=seed)
+        write_table(root / f"{name}.csv", movie.frames)
+        write_lineage(root / f"{name}-lineage.csv", "csv", movie.lineage)
+        if name == "one":
+            tifffile = pytest.importorskip("tifffile")
+            (root / "masks").mkdir()
+            for t, labels in enumerate(movie.masks):
+                tifffile.imwrite(root / "masks" / f"mask{t:03d}.tif", labels.astype("uint16"))
+    assert main(
+        ["train", "--task", "tracking", str(root / "one.csv"), "--lineage", str(root / "one-lineage.csv"),
+         "--model", str(root / "m.palmette")]
+    ) == 0  # fmt: skip
+    return root
+
+
+def run(capsys, *arguments):
+    code = main([str(each) for each in arguments])
+    shown = capsys.readouterr()
+    return code, shown.out, shown.err
+
+
+def test_tracks_a_table_with_and_without_a_model(folder, capsys, tmp_path):
+    for number, options in enumerate(([], ["--model", folder / "m.palmette"])):
+        out = tmp_path / f"{number}.csv"
+        code, shown, log = run(capsys, "track", folder / "two.csv", "-o", out, "--json", *options)
+        record = json.loads(shown)
+        assert code == 0 and record["pretrained"] == (not options) and record["lost"] == 0.0
+        assert len(read_lineage(out)) == record["detections"] == sum(1 for _ in open(folder / "two.csv")) - 1
+        assert ("simulated cells" in log) == (not options)
+
+
+def test_tracks_masks_and_writes_every_format(folder, capsys, tmp_path):
+    for name in ("ctc", "geff", "napari", "links", "csv"):
+        if name == "geff":
+            pytest.importorskip("geff")
+        out = tmp_path / f"result.{name}"
+        code, shown, log = run(capsys, "track", folder / "masks", "--format", name, "-o", out)
+        assert code == 0 and out.exists() and f"({name})" in shown, log
+    assert (tmp_path / "result.ctc" / "res_track.txt").exists()
+    code, _, log = run(capsys, "track", folder / "masks", "--format", "ctc", "-o", tmp_path / "result.ctc")
+    assert code == 2 and "--overwrite" in log
+    code, _, _ = run(
+        capsys, "track", folder / "masks", "--format", "ctc", "-o", tmp_path / "result.ctc", "--overwrite"
+    )
+    assert code == 0
+
+
+def test_pictures_and_time_limits(folder, capsys, tmp_path):
+    code, _, _ = run(capsys, "track", folder / "two.csv", "--plot", tmp_path / "tree.png", "--time-limit", 60)
+    assert code == 0 and (tmp_path / "tree.png").stat().st_size > 1000
+    code, _, log = run(capsys, "track", folder / "two.csv", "--time-limit", 0)
+    assert code == 2 and "time_limit must be above 0" in log
+
+
+def test_predict_evaluate_and_inspect(folder, capsys):
+    code, shown, _ = run(capsys, "predict", "-m", folder / "m.palmette", folder / "two.csv")
+    assert code == 0 and shown.startswith("frame,id,track,parent\n")
+    code, shown, _ = run(
+        capsys, "evaluate", folder / "two.csv", "--lineage", folder / "two-lineage.csv", "-m", folder / "m.palmette",
+        "--json",
+    )  # fmt: skip
+    assert code == 0 and json.loads(shown)["tra"] > 0.95
+    code, shown, _ = run(capsys, "inspect", folder / "m.palmette")
+    assert code == 0 and "move: distance" in shown and "divide" in shown
+
+
+def test_pins(folder, capsys, tmp_path):
+    tracked = tmp_path / "all.csv"
+    run(capsys, "track", folder / "two.csv", "-m", folder / "m.palmette", "-o", tracked, "--format", "links")
+    first = tracked.read_text().splitlines()[:2]
+    (tmp_path / "one.csv").write_text("\n".join(first) + "\n")
+    code, _, _ = run(
+        capsys, "track", folder / "two.csv", "-m", folder / "m.palmette", "--forbid", tmp_path / "one.csv", "-o",
+        tmp_path / "less.csv", "--format", "links",
+    )  # fmt: skip
+    assert code == 0 and first[1] not in (tmp_path / "less.csv").read_text().splitlines()
+    code, _, _ = run(capsys, "track", folder / "two.csv", "--pins", tmp_path / "one.csv")
+    assert code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (["track", "{}/nothing"], "No such file"),
+        (["track", "{}/two.csv", "--format", "csv"], "--format csv says how to write --output"),
+        (["track", "{}/two.csv", "-o", "{}/x", "--format", "avi"], "--format must be one of"),
+        (["track", "{}/two.csv", "-o", "{}/x", "--format", "ctc"], "needs masks"),
+        (["track", "{}/m.palmette"], "Understood are"),
+        (["train", "--task", "tracking", "{}/masks", "-m", "{}/x.palmette"], "no track file"),
+        (["train", "--task", "tracking", "{}/one.csv", "-m", "{}/x.palmette"], "track"),
+        (
+            ["train", "--task", "tracking", "{}/one.csv", "--window", "1", "-m", "{}/x.palmette"],
+            "--window must be",
+        ),
+        (["train", "{}/masks", "-m", "{}/x.palmette"], "is a folder"),
+    ],
+)
+def test_bad_input(folder, capsys, arguments, text):
+    code, _, log = run(capsys, *(each.format(folder) for each in arguments))
+    assert code == 2 and text in log, log
