@@ -214,7 +214,7 @@ class Tracker:
                 chosen, own, worse = self._solved(candidates, pins, clock)
                 score, lost = score + own, lost + worse
                 for k in np.flatnonzero(chosen).tolist():
-                    event, late = candidates.events[k], candidates.late_frame(k)
+                    event, late = candidates.event(k), candidates.late_frame(k)
                     counts[event.kind] += 1
                     if late != event.frame:
                         edges += [

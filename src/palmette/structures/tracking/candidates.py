@@ -104,21 +104,27 @@ class Candidates:
     @cached_property
     def events(self) -> list[Event]:
         """All candidates, in the order of codes."""
-        found = []
-        ids, numbers = [frame.ids for frame in self.frames], [int(frame.frame) for frame in self.frames]
-        for block in self.blocks:
-            name, span = block.kind.name, block.kind.span
-            for step, before, after in zip(block.step.tolist(), block.before.tolist(), block.after.tolist()):
-                early = tuple(int(ids[step][k]) for k in before)
-                late = tuple(int(ids[step + span][k]) for k in after)
-                found.append(Event(name, early, late, numbers[step]))
-        return found
+        return [self.event(place) for place in range(len(self))]
+
+    def event(self, place: int) -> Event:
+        """One of the candidates."""
+        block, k = self._at(place)
+        step = int(block.step[k])
+        early, late = self.frames[step], self.frames[step + block.kind.span]
+        before, after = (
+            tuple(own.ids[at].tolist()) for own, at in ((early, block.before[k]), (late, block.after[k]))
+        )
+        return Event(block.kind.name, before, after, int(early.frame))
 
     def late_frame(self, place: int) -> int:
         """The number of the later frame of an event."""
-        block = self.blocks[int(self.layout.kind[place])]
-        step = block.step[place - self._starts[int(self.layout.kind[place])]]
-        return int(self.frames[int(step) + block.kind.span].frame)
+        block, k = self._at(place)
+        return int(self.frames[int(block.step[k]) + block.kind.span].frame)
+
+    def _at(self, place: int) -> tuple[Block, int]:
+        """The block of a candidate, and its place there."""
+        number = int(self.layout.kind[place])
+        return self.blocks[number], place - int(self._starts[number])
 
     @cached_property
     def _starts(self) -> np.ndarray:
@@ -196,7 +202,7 @@ class Candidates:
         """The events that happen."""
         if len(codes) != len(self):
             raise ValueError(f"there are {len(codes)} codes and {len(self)} candidates; give one for each")
-        return [self.events[k] for k, code in enumerate(codes) if code == 1]
+        return [self.event(k) for k, code in enumerate(codes) if code == 1]
 
     def _known(self, event: Sequence[Any]) -> int:
         place = self.place(event)
