@@ -34,6 +34,11 @@ class EventScorer(LinearScorer):
             ChainTables(counts.node, np.empty((0, N_CODES, N_CODES)), counts.offsets), batch, out
         )
 
+    def touched(self, batch: Any) -> np.ndarray:
+        """Positions of the weights that the samples of ``batch`` can change, in ascending order."""
+        lo, hi = batch.rows.indptr[0], batch.rows.indptr[-1]
+        return np.flatnonzero(np.bincount(batch.rows.indices[lo:hi], minlength=self.n_columns))
+
     def check(self) -> None:
         """Raise ValueError unless this is one weight per column."""
         super().check()
