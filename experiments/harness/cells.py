@@ -21,23 +21,28 @@ class Pairs(NamedTuple):
     repairs: list[Any]
 
 
-def tracking(step: int) -> Any:
+EVENTS = ("move", "divide", "appear", "disappear")
+
+
+def tracking(step: int, events: Sequence[str] = EVENTS) -> Any:
     """The structure for frames so far apart."""
     from palmette import Tracking
 
     near = (6, 4) if step == 1 else (8, 5)
-    return Tracking(max_distance=REACH[step], neighbours=near[0], division_neighbours=near[1])
+    return Tracking(events, max_distance=REACH[step], neighbours=near[0], division_neighbours=near[1])
 
 
 @cache
-def pairs(name: str, sequence: str, step: int, detections: str = "truth") -> Pairs:
+def pairs(
+    name: str, sequence: str, step: int, detections: str = "truth", events: tuple[str, ...] = EVENTS
+) -> Pairs:
     """The pairs of frames (t, t + step) of a movie, links composed over the skipped frames."""
     from palmette.datasets import load_fluo
     from palmette.structures.tracking.truth import true_codes, true_events
 
     movie = load_fluo(name, sequence, detections=detections)
     lineage = movie.lineage.skipping(step) if step > 1 else movie.lineage
-    structure = tracking(step)
+    structure = tracking(step, events)
     found = Pairs([], [], [], [])
     for early, late in zip(movie.frames, movie.frames[step:]):
         candidates = structure.candidates((early, late))
@@ -75,4 +80,5 @@ def block_interval(counts: np.ndarray, block: int, draws: int = 2000, seed: int 
     starts = rng.integers(0, max(len(counts) - block + 1, 1), (draws, -(-len(counts) // block)))
     places = (starts[:, :, None] + np.arange(block)).reshape(draws, -1) % len(counts)
     sums = counts[places].sum(axis=1)
-    return tuple(np.percentile(100.0 * sums[:, 0] / sums[:, 1], [2.5, 97.5]).tolist())
+    low, high = np.percentile(100.0 * sums[:, 0] / sums[:, 1], [2.5, 97.5])
+    return float(low), float(high)

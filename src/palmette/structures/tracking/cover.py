@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from palmette.data.ragged import offsets_from_lengths
 from palmette.structures.tracking import programs
 from palmette.structures.tracking.tables import Layout, conflicting
 
@@ -22,14 +23,24 @@ def best_covers(score: np.ndarray, layout: Layout, limit: int = LIMIT) -> tuple[
 
     chosen = np.zeros(len(score), np.uint8)
     status = np.zeros(len(layout.n_cells), np.int64)
-    cover_batch(score, layout.ptr, layout.cell, layout.offsets, layout.n_cells, limit, chosen, status)
+    usable, begins = np.zeros(len(score), np.uint8), offsets_from_lengths(layout.n_cells)
+    part, hard = np.zeros(begins[-1], np.int64), np.zeros(begins[-1], np.uint8)
+    cover_batch(
+        score, layout.ptr, layout.cell, layout.offsets, layout.n_cells, limit, chosen, status, usable, part, hard
+    )  # fmt: skip
     for s in np.flatnonzero(status == HARD).tolist():
-        own = slice(*layout.offsets[s : s + 2])
-        found = SampleCover(score[own], layout.slice(s, s + 1), limit).chosen
-        if found is None:
-            status[s] = IMPOSSIBLE
-        else:
-            chosen[own] = found
+        own, cells, alone = (
+            slice(*layout.offsets[s : s + 2]),
+            slice(*begins[s : s + 2]),
+            layout.slice(s, s + 1),
+        )
+        for number in np.flatnonzero(hard[cells]).tolist():
+            events, program = part_program(score[own], alone, part[cells] == number, usable[own] > 0)
+            solved = programs.solve(program).chosen
+            if solved is None:
+                status[s] = IMPOSSIBLE
+                break
+            chosen[own.start + events[solved]] = 1
     missing = np.flatnonzero(status == IMPOSSIBLE)
     return chosen.astype(bool), int(missing[0]) if len(missing) else None
 
@@ -158,7 +169,7 @@ class SampleCover:
             return None
         found = chosen.astype(bool)
         for number in np.flatnonzero(hard).tolist() if status == HARD else ():
-            events, program = self.program((part == number) & (active > 0), usable > 0)
+            events, program = part_program(self.score, layout, (part == number) & (active > 0), usable > 0)
             left = None if self._end is None else self._end - time.perf_counter()
             solved = programs.solve(program, left)
             own = solved.chosen
@@ -171,27 +182,27 @@ class SampleCover:
             found[events[own]] = True
         return found
 
-    def program(
-        self, cells: np.ndarray, usable: np.ndarray, touch: tuple[np.ndarray, ...] = ()
-    ) -> tuple[np.ndarray, programs.Program]:
-        """Some cells and the usable events on them alone as a program; also the numbers of its events."""
-        layout = self.layout
-        place = np.cumsum(cells) - 1
-        sizes = np.diff(layout.ptr)
-        event = np.repeat(np.arange(len(sizes)), sizes)
-        outside = np.bincount(event[~cells[layout.cell]], minlength=len(sizes)) > 0
-        events = np.flatnonzero(usable & ~outside & (self.score > -np.inf))
-        kept = np.isin(event, events)
-        ptr = np.concatenate([[0], np.cumsum(sizes[events])])
-        n_before = int(cells[: int(layout.n_before[0])].sum())
-        return events, programs.Program(
-            self.score[events],
-            ptr,
-            place[layout.cell[kept]],
-            int(cells.sum()),
-            n_before,
-            tuple(t[events] for t in touch),
-        )
+
+def part_program(
+    score: np.ndarray,
+    layout: Layout,
+    cells: np.ndarray,
+    usable: np.ndarray,
+    touch: tuple[np.ndarray, ...] = (),
+) -> tuple[np.ndarray, programs.Program]:
+    """Some cells of a sample and the usable events on them alone as a program; also the numbers of its events."""
+    place = np.cumsum(cells) - 1
+    inside = np.logical_and.reduceat(cells[layout.cell], layout.ptr[:-1])
+    own = usable & inside & (score > -np.inf)
+    events, sizes = np.flatnonzero(own), np.diff(layout.ptr)
+    return events, programs.Program(
+        score[events],
+        offsets_from_lengths(sizes[events]),
+        place[layout.cell[np.repeat(own, sizes)]],
+        int(cells.sum()),
+        int(cells[: int(layout.n_before[0])].sum()),
+        tuple(t[events] for t in touch),
+    )
 
 
 def cover_touching(
@@ -208,7 +219,7 @@ def cover_touching(
     if cover.n_cells <= limit:
         return _by_sets(score, layout, touch)
     everything = np.ones(cover.n_cells, bool)
-    events, program = cover.program(everything, np.ones(len(score), bool), touch)
+    events, program = part_program(score, layout, everything, np.ones(len(score), bool), touch)
     solved = programs.solve(program).chosen
     if solved is None:
         return None

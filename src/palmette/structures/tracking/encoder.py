@@ -91,7 +91,7 @@ class TrackingEncoder(Encoder):
             spread = values.std(axis=0) if len(values) else np.ones(len(names))
             spread = np.where(spread > 1e-12, spread, 1.0)
             bent = [at for at, name in enumerate(names) if name in BENDS]
-            levels = np.arange(1, self.knots + 1) / (self.knots + 1)
+            levels = quantile_levels(self.knots)
             quantiles = np.empty((len(bent), self.knots))
             if len(values) and bent and self.knots:
                 quantiles = (np.quantile(values[:, bent], levels, axis=0) - middle[bent]).T / spread[bent][
@@ -215,3 +215,12 @@ def _stacked(layouts: list[Layout], offsets: np.ndarray) -> Layout:
         np.concatenate(empty + [own.n_before for own in layouts]),
         np.concatenate(empty + [own.kind for own in layouts]),
     )
+
+
+def quantile_levels(knots: int) -> np.ndarray:
+    """Which quantiles are knots: more of the low ones, since true events are short, near and alike.
+
+    >>> quantile_levels(3)
+    array([0.0625, 0.25  , 0.5625])
+    """
+    return (np.arange(1, knots + 1) / (knots + 1)) ** 2

@@ -2,6 +2,7 @@
 
 ======================  ==================================================================================
 ``distance``            length of a link
+``drift``               distance of its end from where the flow of the neighbours leads
 ``detour forward``      log of the length over that of the shortest link of the earlier detection
 ``detour backward``     the same of the later detection
 ``mutual``              1 if each is the other's nearest
@@ -10,29 +11,41 @@
 ``jump NAME``           its absolute value
 ``border``, ``crowd``   distance to the border of the image, and to the nearest detection of the frame, at most 5
 ``nearest``             of an appearance or disappearance: distance to the nearest detection of the other frame
+``least drift``         the least drift of its links, at most 5
+``inside``              the lesser of ``border`` and ``least drift``: large if neither explains it
+``drift x border``      their product
 ``NAME``                the measurement itself
 ``far``, ``near``       of three detections: the longer and the shorter of the two links
 ``middle``              distance of the single one to the middle of the two
+``middle drift``        of two later ones: distance of their middle from where the flow leads
 ``between``             distance of the two
 ``angle``               cosine of the angle at the single one: -1 if it stands between the two
+``across``              cos 2a of the angle a between the long axis of the single one and the line of the two:
+                        -1 if they stand beside it, as daughters do
+``across x ecc``        the same times the fourth power of the eccentricity: round ones have no axis
+``across of two``       the same of the axes of the two, their mean
+``parallel``            cos 2a of the angle a between the axes of the two
 ``conserved NAME``      log of the sum of the two over the single one (area; mass = area x intensity)
 ``unequal NAME``        absolute difference of the two
 ``NAME of two``         their mean
 ======================  ==================================================================================
 
-Features in ``BENDS`` also count beyond quantiles of their own (hinges), so that their effect need not be linear.
+Axes come from the measurement ``orient`` (radians from the first axis towards the second) of flat images. Features in
+``BENDS`` also count beyond quantiles of their own (hinges), so that their effect need not be linear.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from palmette.structures.tracking.detections import Detections
 from palmette.structures.tracking.pair import Pair
 
 BENDS = frozenset({
-    "distance", "detour forward", "detour backward", "jump area", "jump intensity", "border", "nearest", "crowd", "far",
-    "near", "middle", "between", "angle", "conserved area", "conserved mass", "unequal area", "unequal intensity",
-    "area", "intensity", "change intensity", "change area",
+    "distance", "drift", "detour forward", "detour backward", "jump area", "jump intensity", "change intensity",
+    "change area", "border", "crowd", "nearest", "least drift", "inside", "drift x border", "far", "near", "middle",
+    "middle drift", "between", "angle", "across", "across x ecc", "across of two", "parallel", "conserved area",
+    "conserved mass", "unequal area", "unequal intensity", "area", "intensity",
 })  # fmt: skip
 LITTLE = 1e-3  # added before logarithms of lengths
 
@@ -45,6 +58,7 @@ def of_link(pair: Pair, before: np.ndarray, after: np.ndarray) -> Named:
     forward, backward = pair.nearest_after[before], pair.nearest_before[after]
     out = {
         "distance": distance,
+        "drift": pair.drifted(before, pair.b.position[after]),
         "detour forward": np.log((distance + LITTLE) / (np.minimum(forward, distance) + LITTLE)),
         "detour backward": np.log((distance + LITTLE) / (np.minimum(backward, distance) + LITTLE)),
         "mutual": ((distance <= forward) & (distance <= backward)).astype(float),
@@ -62,10 +76,14 @@ def of_link(pair: Pair, before: np.ndarray, after: np.ndarray) -> Named:
 
 def of_one(pair: Pair, place: np.ndarray, late: bool) -> Named:
     """Features of a detection that stands alone: in the later frame, or in the earlier one."""
+    border, drift = pair.border[late][place], pair.least_drift[late][place]
     out = {
         "nearest": (pair.nearest_before if late else pair.nearest_after)[place],
-        "border": pair.border[late][place],
+        "border": border,
         "crowd": pair.crowd[late][place],
+        "least drift": drift,
+        "inside": np.minimum(border, drift),
+        "drift x border": border * drift,
     }
     for k, name in enumerate(pair.measurements):
         out[name] = pair.measured[late][place, k]
@@ -95,6 +113,10 @@ def of_three(pair: Pair, single: np.ndarray, two: np.ndarray, late: bool) -> Nam
         "border": pair.border[0 if late else 1][single],
         "crowd": pair.crowd[0 if late else 1][single],
     }
+    if late:
+        out["middle drift"] = pair.drifted(single, (p + q) / 2.0)
+    if "orient" in one.features and "orient" in others.features and centre.shape[1] == 2:
+        out |= _axes(one, single, others, two)
     own, other = pair.measured if late else pair.measured[::-1]
     names = pair.measurements
     for k, name in enumerate(names):
@@ -110,4 +132,17 @@ def of_three(pair: Pair, single: np.ndarray, two: np.ndarray, late: bool) -> Nam
             at = names.index("intensity")
             light = np.maximum(own[single, at], LITTLE), np.maximum(other[two, at], LITTLE)
             out["conserved mass"] = np.log((areas[1] * light[1]).sum(axis=1) / (areas[0] * light[0]))
+    return out
+
+
+def _axes(one: Detections, single: np.ndarray, others: Detections, two: np.ndarray) -> Named:
+    """How the long axes of one detection and of two others lie to the line between the two, and to each other."""
+    step = others.position[two[:, 1]] - others.position[two[:, 0]]
+    line = np.arctan2(step[:, 1], step[:, 0])
+    axis, (first, second) = one.features["orient"][single], others.features["orient"][two].T
+    out = {"across": np.cos(2.0 * (line - axis))}
+    if "ecc" in one.features:
+        out["across x ecc"] = out["across"] * one.features["ecc"][single] ** 4
+    out["across of two"] = (np.cos(2.0 * (line - first)) + np.cos(2.0 * (line - second))) / 2.0
+    out["parallel"] = np.cos(2.0 * (first - second))
     return out

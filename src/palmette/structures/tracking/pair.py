@@ -13,6 +13,10 @@ from palmette.structures.tracking.detections import Detections
 
 REACH = 3.0  # units of length: how long links may be where the user says nothing
 FAR = 5.0  # units: beyond, borders and neighbours count as far away
+AROUND = 6  # links that make the flow
+# Orientations go round in circles: they are used as axes alone. Without measures of ragged outlines the event loss at
+# step 8, cross-validated inside each movie of HeLa, fell from 7.2 to 6.9 % (02) and stayed as it was (4.7 %, 01).
+LEFT_OUT = frozenset({"orient", "perim", "extent", "solidity"})
 SPREAD = 5.0  # deviations: measurements further from the median count as this far
 
 
@@ -56,9 +60,12 @@ class Pair:
         n_a, n_b = len(self.a), len(self.b)
         keys = [np.empty(0, np.int64)]
         if n_a and n_b:
-            for own, other, forward in ((self.a, self.b, True), (self.b, self.a, False)):
+            for own, other, tree, forward in (
+                (self.a, self.b, self.trees[1], True),
+                (self.b, self.a, self.trees[0], False),
+            ):
                 near = np.arange(1, min(self.neighbours, len(other)) + 1)
-                distance, place = cKDTree(other.position).query(own.position, near)
+                distance, place = tree.query(own.position, near)
                 here, rank = np.nonzero(distance <= self.max_distance)
                 there = place[here, rank]
                 keys.append(here * n_b + there if forward else there * n_b + here)
@@ -71,6 +78,45 @@ class Pair:
     def apart(self, p: np.ndarray, q: np.ndarray) -> np.ndarray:
         """Distances of points."""
         return np.sqrt(((p - q) ** 2).sum(axis=1)) / self.unit
+
+    @cached_property
+    def trees(self) -> tuple[cKDTree, cKDTree]:
+        """The positions of both frames."""
+        return cKDTree(self.a.position), cKDTree(self.b.position)
+
+    @cached_property
+    def flow(self) -> np.ndarray:
+        """How detections near to each earlier one move, shape (n, d): medians over links of mutually nearest ones.
+
+        A detection's own link is left out. 0 where there are fewer than three others.
+        """
+        mutual = (self.distance <= self.nearest_after[self.before]) & (
+            self.distance <= self.nearest_before[self.after]
+        )
+        before, after = self.before[mutual], self.after[mutual]
+        if len(before) < 4:
+            return np.zeros_like(self.a.position)
+        moved = self.b.position[after] - self.a.position[before]
+        near = np.arange(1, min(AROUND + 1, len(before)) + 1)
+        place = cKDTree(self.a.position[before]).query(self.a.position, near)[1]
+        own = before[place] == np.arange(len(self.a))[:, None]
+        out = np.where(own.any(axis=1), own.argmax(axis=1), place.shape[1] - 1)  # one is left out everywhere
+        others = place[np.arange(place.shape[1]) != out[:, None]].reshape(len(self.a), -1)
+        return np.median(moved[others], axis=1)
+
+    @cached_property
+    def drift(self) -> np.ndarray:
+        """Of each link: how far it ends from where the flow leads."""
+        return self.drifted(self.before, self.b.position[self.after])
+
+    def drifted(self, before: np.ndarray, end: np.ndarray) -> np.ndarray:
+        """Distances of points from where the flow takes earlier detections."""
+        return self.apart(self.a.position[before] + self.flow[before], end)
+
+    @cached_property
+    def least_drift(self) -> tuple[np.ndarray, np.ndarray]:
+        """The least drift of the links of each detection of both frames, at most FAR."""
+        return _least(self.before, self.drift, len(self.a)), _least(self.after, self.drift, len(self.b))
 
     @cached_property
     def nearest_after(self) -> np.ndarray:
@@ -108,7 +154,10 @@ class Pair:
     @cached_property
     def crowd(self) -> tuple[np.ndarray, np.ndarray]:
         """Distances to the nearest detection of the same frame, at most FAR."""
-        return tuple(np.minimum(_nearest_other(own.position) / self.unit, FAR) for own in (self.a, self.b))  # type: ignore[return-value]
+        return tuple(
+            np.minimum(_nearest_other(own.position, tree) / self.unit, FAR)
+            for own, tree in zip((self.a, self.b), self.trees)
+        )  # type: ignore[return-value]
 
     def overlap(self, before: np.ndarray, after: np.ndarray) -> np.ndarray:
         """Intersection over union of bounding boxes."""
@@ -121,9 +170,9 @@ class Pair:
 
 
 def common_names(names: set[str]) -> tuple[str, ...]:
-    """Measurements in a fixed order: area and intensity first. Orientations are left out: they go round in circles."""
+    """Measurements in a fixed order: area and intensity first, without those in LEFT_OUT."""
     first = [name for name in ("area", "intensity") if name in names]
-    return (*first, *sorted(names - {"area", "intensity", "orient"}))
+    return (*first, *sorted(names - {"area", "intensity"} - LEFT_OUT))
 
 
 def comparable(own: Detections, others: object) -> np.ndarray:
@@ -151,10 +200,10 @@ def _least(place: np.ndarray, distance: np.ndarray, n: int) -> np.ndarray:
     return out
 
 
-def _nearest_other(position: np.ndarray) -> np.ndarray:
+def _nearest_other(position: np.ndarray, tree: cKDTree | None = None) -> np.ndarray:
     if len(position) < 2:
         return np.full(len(position), np.inf)
-    return cKDTree(position).query(position, [2])[0][:, 0]
+    return (cKDTree(position) if tree is None else tree).query(position, [2])[0][:, 0]
 
 
 def _border(own: Detections, unit: float) -> np.ndarray:

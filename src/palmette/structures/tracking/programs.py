@@ -49,9 +49,11 @@ def solve(program: Program, time_limit: float | None = None) -> Found:
     if not program.touch:
         if is_assignment(program):
             return _assigned(program)
-        relaxed = _relaxed(program)
+        relaxed, fractional = _relaxed(program)
         if relaxed is not None:
             return relaxed
+        if fractional is not None:
+            return _with_prices(program, *fractional, time_limit)
     return _integer(program, time_limit)
 
 
@@ -133,8 +135,8 @@ def matrix(program: Program) -> Any:
     return sparse.csc_array((np.ones(len(program.cell)), program.cell, program.ptr), shape=shape)
 
 
-def _relaxed(program: Program) -> Found | None:
-    """The linear relaxation where its solution is whole, which then is the best cover; else None."""
+def _relaxed(program: Program) -> tuple[Found | None, tuple[np.ndarray, np.ndarray] | None]:
+    """The best cover where the linear relaxation has a whole solution, else that solution and the prices of cells."""
     from scipy.optimize import linprog
 
     scale = max(1.0, float(np.abs(program.score).max(initial=0.0)))
@@ -143,10 +145,47 @@ def _relaxed(program: Program) -> Found | None:
         -program.score / scale, A_eq=matrix(program), b_eq=ones, bounds=(0, None), method="highs"
     )
     if result.status == 2:
-        return Found(None, -np.inf, True)
-    if result.status != 0 or np.any(np.abs(result.x - np.rint(result.x)) > WHOLE):
-        return None
-    return Found(result.x > 0.5, -float(result.fun) * scale, True)
+        return Found(None, -np.inf, True), None
+    if result.status != 0:
+        return None, None
+    if np.any(np.abs(result.x - np.rint(result.x)) > WHOLE):
+        return None, (result.x, -result.eqlin.marginals * scale)
+    return Found(result.x > 0.5, -float(result.fun) * scale, True), None
+
+
+def _with_prices(program: Program, share: np.ndarray, price: np.ndarray, time_limit: float | None) -> Found:
+    """The integer program without the events that the prices of the linear one rule out.
+
+    A cover scores ``sum_c price[c] - sum_e loss[e]`` over its events, where ``loss[e] = sum_{c in e} price[c] -
+    score[e]`` is at least 0. So an event is in no best cover if its loss alone is more than what some cover lacks. Such
+    a cover takes events by falling share in the linear program, where they fit.
+    """
+    from palmette.structures.tracking.kernels.cover import first_fit
+
+    n, m = program.n_cells, len(program.score)
+    ptr, cell = program.ptr.astype(np.int64), program.cell.astype(np.int64)
+    loss = np.add.reduceat(price[cell], ptr[:-1]) - program.score
+    lower, rank = np.full(1, -np.inf), np.empty(m)
+    rank[np.lexsort((loss, -share))] = np.arange(m)
+    first_fit(
+        program.score, ptr, cell, np.arange(m), rank, np.zeros(n, np.int64), np.ones(n, np.uint8), lower
+    )
+    least = min(0.0, float(loss.min()))  # what the solver's tolerance left below 0
+    lacking = float(price.sum()) - n * least - lower[0] + WHOLE * float(np.abs(price).sum())
+    kept = np.flatnonzero(loss <= lacking)
+    sizes = np.diff(ptr)
+    entries = np.repeat(loss <= lacking, sizes)
+    small = program._replace(
+        score=program.score[kept],
+        ptr=np.concatenate([[0], np.cumsum(sizes[kept])]),
+        cell=cell[entries],
+    )
+    found = _integer(small, time_limit)
+    if found.chosen is None:
+        return found
+    chosen = np.zeros(m, bool)
+    chosen[kept[found.chosen]] = True
+    return Found(chosen, found.bound, found.exact)
 
 
 def _integer(program: Program, time_limit: float | None) -> Found:

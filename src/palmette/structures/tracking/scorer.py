@@ -46,6 +46,13 @@ class EventScorer(LinearScorer):
     def check_dense(self) -> None:
         """Dense rows will do: every column has one weight."""
 
+    def touched(self, batch: Any) -> np.ndarray:
+        """Positions of the weights that the samples of ``batch`` can change, in ascending order."""
+        if isinstance(batch.rows, np.ndarray):
+            return np.arange(self.n_columns)
+        lo, hi = batch.rows.indptr[0], batch.rows.indptr[-1]
+        return np.flatnonzero(np.bincount(batch.rows.indices[lo:hi], minlength=self.n_columns))
+
     def check(self) -> None:
         """Raise ValueError unless this is one weight per column."""
         super().check()

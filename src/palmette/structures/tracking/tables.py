@@ -49,23 +49,25 @@ class Layout(NamedTuple):
         for name, array in self._asdict().items():
             if not isinstance(array, np.ndarray) or array.dtype != np.int64 or array.ndim != 1:
                 raise ValueError(f"{name} must be an array of int64 with one dimension")
+        from palmette.structures.tracking.kernels import layout as faults
+
         n_events, n_samples = len(self.ptr) - 1, len(self.offsets) - 1
-        for name, offsets, end in (("offsets", self.offsets, n_events), ("ptr", self.ptr, len(self.cell))):
-            if not len(offsets) or offsets[0] != 0 or offsets[-1] != end or np.any(np.diff(offsets) < 0):
-                raise ValueError(f"{name} must not fall, from 0 to {end}")
         if len(self.n_cells) != n_samples or len(self.n_before) != n_samples or len(self.kind) != n_events:
             raise ValueError("n_cells and n_before have an entry per sample, kind has one per event")
-        if np.any(np.diff(self.ptr) < 1):
-            raise ValueError(f"event {int(np.argmin(np.diff(self.ptr)))} explains nothing")
+        for name, offsets, end in (("offsets", self.offsets, n_events), ("ptr", self.ptr, len(self.cell))):
+            if not len(offsets) or offsets[0] != 0 or offsets[-1] != end:
+                raise ValueError(f"{name} must not fall, from 0 to {end}")
         if np.any(self.n_before < 0) or np.any(self.n_before > self.n_cells):
             raise ValueError("n_before must be between 0 and n_cells")
-        most = np.repeat(np.repeat(self.n_cells, np.diff(self.offsets)), np.diff(self.ptr))
-        if np.any(self.cell < 0) or np.any(self.cell >= most):
-            raise ValueError("an event names a cell that its sample does not have")
-        inner = np.ones(len(self.cell), bool)
-        inner[self.ptr[:-1]] = False
-        if np.any(np.diff(self.cell, prepend=-1)[inner] <= 0):
-            raise ValueError("the cells of an event must be in ascending order, all different")
+        fault, event = faults.fault_of(self.offsets, self.ptr, self.cell, self.n_cells)
+        if fault == faults.FALLING:
+            raise ValueError(f"offsets and ptr must not fall, to {n_events} and {len(self.cell)}")
+        if fault == faults.EMPTY:
+            raise ValueError(f"event {event} explains nothing")
+        if fault == faults.OUTSIDE:
+            raise ValueError(f"event {event} names a cell that its sample does not have")
+        if fault == faults.UNSORTED:
+            raise ValueError(f"the cells of event {event} must be in ascending order, all different")
 
 
 @dataclass(frozen=True)

@@ -356,13 +356,18 @@ def cover_cells(score, slack, ptr, cell, first, last, n_cells, active, limit, us
 
 
 @kernel()
-def cover_batch(score, ptr, cell, offsets, n_cells, limit, chosen, status):
-    """The best cover of every sample, where its parts are small; ``status[s]`` says how it went."""
+def cover_batch(score, ptr, cell, offsets, n_cells, limit, chosen, status, usable, part, hard):
+    """The best cover of every sample, where its parts are small; ``status[s]`` says how it went.
+
+    ``usable`` has the events, ``part`` and ``hard`` have the cells of all samples, see :func:`cover_cells`.
+    """
+    begin = 0
     for s in range(len(offsets) - 1):
         first, last, n = offsets[s], offsets[s + 1], n_cells[s]
-        slack, usable = np.empty(last - first), np.empty(last - first, np.uint8)
+        slack, active = np.empty(last - first), np.ones(n, np.uint8)
         drop_dominated(score, ptr, cell, first, last, n, slack)
-        part, hard, active = np.empty(n, np.int64), np.zeros(n, np.uint8), np.ones(n, np.uint8)
+        own, parts, larger = usable[first:last], part[begin : begin + n], hard[begin : begin + n]
         status[s] = cover_cells(
-            score, slack, ptr, cell, first, last, n, active, limit, usable, part, chosen, hard
+            score, slack, ptr, cell, first, last, n, active, limit, own, parts, chosen, larger
         )
+        begin += n
