@@ -75,4 +75,20 @@ def block_interval(counts: np.ndarray, block: int, draws: int = 2000, seed: int 
     starts = rng.integers(0, max(len(counts) - block + 1, 1), (draws, -(-len(counts) // block)))
     places = (starts[:, :, None] + np.arange(block)).reshape(draws, -1) % len(counts)
     sums = counts[places].sum(axis=1)
-    return tuple(np.percentile(100.0 * sums[:, 0] / sums[:, 1], [2.5, 97.5]).tolist())  # type: ignore[return-value]
+    return tuple(np.percentile(100.0 * sums[:, 0] / sums[:, 1], [2.5, 97.5]).tolist())
+
+
+def halves(times: Sequence[int], gap: int) -> list[tuple[list[int], list[int]]]:
+    """Two folds of samples by time: learn from one half, test on the other, without training pairs near the cut.
+
+    >>> halves([0, 1, 2, 3, 4, 5], 1)
+    [([0, 1], [3, 4, 5]), ([4, 5], [0, 1, 2])]
+    """
+    cut = float(np.median(times))
+    early = [i for i, time in enumerate(times) if time < cut]
+    late = [i for i, time in enumerate(times) if time >= cut]
+    near = (
+        [i for i in early if times[i] < times[late[0]] - gap],
+        [i for i in late if times[i] > times[early[-1]] + gap],
+    )
+    return [(near[0], late), (near[1], early)]

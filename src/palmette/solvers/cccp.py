@@ -20,8 +20,10 @@ from palmette.solvers.bundle import Bundle
 from palmette.solvers.driver import DOUBTFUL, ESTIMATE, Driven, Recorder, conclude, outcome
 from palmette.solvers.maxima import INEXACT, silent_inexact
 from palmette.solvers.multiclass_dual import NEEDS, MulticlassDual, suits
+from palmette.solvers.n_slack import NSlack
 from palmette.solvers.perceptron import AveragedPerceptron
 from palmette.solvers.registry import make_solver
+from palmette.solvers.sample_cuts import SampleCuts
 from palmette.surrogates.partial import PartialPerceptronLoss
 
 STARTS = ("auto", "convex", "perceptron", "structure", "zero")
@@ -105,8 +107,7 @@ class Restarted:
         """Minimise from ``w`` on; a solver that came out worse is overruled."""
         solver = replace(self.solver, callbacks=(*self.solver.callbacks, callback))
         if isinstance(solver, BlockAscent):
-            known = self._state is not None and self.recycle
-            result = solver.solve(problem, state=solver.restart(problem, self._state) if known else None)
+            result = solver.solve(problem, state=self._begun(solver, problem, w, value))
             self._state = result.state
         else:
             result = solver.solve(problem, w0=w)
@@ -114,6 +115,15 @@ class Restarted:
         if result.primal <= value:
             return result
         return replace(result, w=w, step=result.step._replace(primal=value))
+
+    def _begun(self, solver: BlockAscent, problem: Linearised, w: np.ndarray, value: float | None) -> Any:
+        """Where a round begins; the value of the present weights is known from the round before."""
+        if self._state is None or not self.recycle:
+            return solver.started(problem, w) if isinstance(solver, NSlack) else None
+        run = solver.restart(problem, self._state)
+        if value is not None:
+            run.best = run.best._replace(w=w.copy(), found=value)
+        return run
 
 
 @register("solver")
@@ -134,11 +144,14 @@ class CCCP(Driven):
     tol : float
         The run stops when a round decreases J by less, relatively; also the relative gap of the convex problems. A run
         whose last convex problem has a gap above ``10 tol`` is not converged (``reason="inner solver"``).
-    inner : {"auto", "bundle", "dual"}, name of a solver or solver object
-        What solves the convex problems: the bundle method, or the dual of the multiclass hinge
-        (:class:`~palmette.solvers.MulticlassDual`, whose variables are kept from round to round likewise); "auto" is
-        the dual where it serves and features are scaled. Every other solver of the convex part will do ("frank_wolfe",
-        "n_slack", "smo", "pegasos", ...): those of the dual keep their variables, others go on from the weights.
+    inner : {"auto", "bundle", "sample_cuts", "dual"}, name of a solver or solver object
+        What solves the convex problems: the bundle method; the same with cuts of single samples, which takes fewer
+        maxima and more time between them, for structures whose maximum is expensive; or the dual of the multiclass
+        hinge (:class:`~palmette.solvers.MulticlassDual`). All keep what they know from round to round. "auto" is the
+        dual where it serves and features are scaled, else "sample_cuts" where maxima are exact and the structure says
+        that they are expensive (``costly``, such as ``Tracking``), else the bundle method. Every other solver of the
+        convex part will do ("frank_wolfe", "n_slack", "smo", "pegasos", ...): those of the dual keep their variables,
+        others go on from the weights.
     start : {"auto", "convex", "perceptron", "structure", "zero"} or ndarray of shape (n_params,)
         Where a run without ``w0`` starts: the minimiser of ``A + penalty``, roughly; weights of a few epochs of the
         perceptron that learns from the same annotation, best scaled; weights provided by the structure
@@ -247,6 +260,9 @@ class CCCP(Driven):
             if self.inner == "dual" or (self.inner == "auto" and suits(convex)):
                 solver = MulticlassDual(self.inner_iter, self.tol, random_state=self.random_state)
                 return MovedTargets(solver, self.recycle)
+            few = self.inner == "auto" and convex.structure.costly and convex.structure.exact
+            if few or self.inner == "sample_cuts":
+                return Restarted(SampleCuts(self.inner_iter, self.tol), self.recycle)
             if self.inner in ("auto", "bundle"):
                 return RecycledCuts(Bundle(self.inner_iter, self.tol, self.max_cuts), self.recycle)
         solver = make_solver(
@@ -270,9 +286,8 @@ class CCCP(Driven):
             # The convex part compares with one output among those that agree, which may be far from the truth.
             first = AveragedPerceptron(FEW_EPOCHS, random_state=self.random_state)
             with silent_inexact():
-                return best_scale(
-                    problem, first.solve(problem.with_surrogate(PartialPerceptronLoss())).w
-                ), False
+                w = first.solve(problem.with_surrogate(PartialPerceptronLoss())).w
+                return near_scale(problem, w), False
         if start != "structure":
             return np.zeros(problem.n_params), start == "convex"
         if not known:
@@ -381,3 +396,19 @@ def best_scale(problem: Any, direction: np.ndarray) -> np.ndarray:
     """Multiple of ``direction`` with the least objective among powers of two."""
     values = [objective(problem, scale * direction) for scale in SCALES]
     return SCALES[int(np.argmin(values))] * direction
+
+
+def near_scale(problem: Any, direction: np.ndarray) -> np.ndarray:
+    """Multiple of ``direction`` from which neither half nor twice as much has a lower objective, found from 1 on."""
+    at = int(np.flatnonzero(SCALES == 1.0)[0])
+    values: dict[int, float] = {}
+
+    def value(k: int) -> float:
+        if k not in values:
+            values[k] = objective(problem, SCALES[k] * direction)
+        return values[k]
+
+    for way in (-1, 1):
+        while 0 <= at + way < len(SCALES) and value(at + way) < value(at):
+            at += way
+    return SCALES[at] * direction
