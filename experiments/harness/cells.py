@@ -82,3 +82,19 @@ def block_interval(counts: np.ndarray, block: int, draws: int = 2000, seed: int 
     sums = counts[places].sum(axis=1)
     low, high = np.percentile(100.0 * sums[:, 0] / sums[:, 1], [2.5, 97.5])
     return float(low), float(high)
+
+
+def halves(times: Sequence[int], gap: int) -> list[tuple[list[int], list[int]]]:
+    """Two folds of samples by time: learn from one half, test on the other, without training pairs near the cut.
+
+    >>> halves([0, 1, 2, 3, 4, 5], 1)
+    [([0, 1], [3, 4, 5]), ([4, 5], [0, 1, 2])]
+    """
+    cut = float(np.median(times))
+    early = [i for i, time in enumerate(times) if time < cut]
+    late = [i for i, time in enumerate(times) if time >= cut]
+    near = (
+        [i for i in early if times[i] < times[late[0]] - gap],
+        [i for i in late if times[i] > times[early[-1]] + gap],
+    )
+    return [(near[0], late), (near[1], early)]

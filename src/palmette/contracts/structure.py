@@ -88,6 +88,8 @@ class Structure(BaseEstimator):
     """Whether an output is one label per row, in the order of the rows."""
     exact: ClassVar[bool] = True
     """Whether :meth:`best` always finds the best output."""
+    costly: ClassVar[bool] = False
+    """Whether :meth:`best` takes so long that solvers should ask for as few maxima as they can."""
     removable_edges: ClassVar[bool] = False
     """Whether edges can be dropped one by one and leave labels (``Decomposition``); a subclass says so anew."""
     determined: ClassVar[bool] = True

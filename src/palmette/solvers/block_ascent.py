@@ -81,7 +81,8 @@ class Work:
         # from the masses alone, the objective by full passes; gaps met during visits are estimates and certify nothing.
         self.refresh(state)
         lower = max(best.lower, dual_value(self.problem, state))
-        for w in (state.w.copy(), state.mean()):
+        points = [state.w.copy(), state.mean()]
+        for w in points if state.epoch > 1 else points[:1]:  # after one epoch the mean is the point itself
             best = self.better(w, best)
             state.n_oracle += 1
         return best._replace(lower=lower)

@@ -23,8 +23,10 @@ from palmette.solvers.driver import DOUBTFUL, ESTIMATE, Driven, Recorder, conclu
 from palmette.solvers.frank_wolfe import FrankWolfe
 from palmette.solvers.maxima import INEXACT, silent_inexact
 from palmette.solvers.multiclass_dual import FEW_WEIGHTS, NEEDS, MulticlassDual, suits
+from palmette.solvers.n_slack import NSlack
 from palmette.solvers.perceptron import AveragedPerceptron
 from palmette.solvers.registry import make_solver
+from palmette.solvers.sample_cuts import SampleCuts
 from palmette.surrogates.partial import PartialPerceptronLoss
 
 STARTS = ("auto", "convex", "perceptron", "structure", "zero")
@@ -110,11 +112,7 @@ class Restarted:
         """Minimise from ``w`` on; a solver that came out worse is overruled."""
         solver = replace(self.solver, callbacks=(*self.solver.callbacks, callback))
         if isinstance(solver, BlockAscent):
-            known = self._state is not None and self.recycle
-            state = solver.restart(problem, self._state, self._targets) if known else None
-            if state is not None and value is not None:
-                state.best = Best(w.copy(), value, -np.inf)
-            result = solver.solve(problem, state=state)
+            result = solver.solve(problem, state=self._begun(solver, problem, w, value))
             self._state, self._targets = result.state, problem.targets
         else:
             result = solver.solve(problem, w0=w)
@@ -122,6 +120,15 @@ class Restarted:
         if result.primal <= value:
             return result
         return replace(result, w=w, step=result.step._replace(primal=value))
+
+    def _begun(self, solver: BlockAscent, problem: Linearised, w: np.ndarray, value: float | None) -> Any:
+        """Where a round begins; the value of the present weights is known from the round before."""
+        if self._state is None or not self.recycle:
+            return solver.started(problem, w) if isinstance(solver, NSlack) else None
+        run = solver.restart(problem, self._state, self._targets)
+        if value is not None:
+            run.best = Best(w.copy(), value, -np.inf)
+        return run
 
 
 @register("solver")
@@ -142,12 +149,15 @@ class CCCP(Driven):
     tol : float
         The run stops when a round decreases J by less, relatively; also the relative gap of the convex problems. A run
         whose last convex problem has a gap above ``10 tol`` is not converged (``reason="inner solver"``).
-    inner : {"auto", "bundle", "dual"}, name of a solver or solver object
-        What solves the convex problems: the bundle method, or the dual of the multiclass hinge
-        (:class:`~palmette.solvers.MulticlassDual`, whose variables are kept from round to round likewise); "auto" is
-        the dual where it serves and features are scaled, and "frank_wolfe" for partial annotation where that has a
-        compiled loop (chains, single labels) and weights are many. Every other solver of the convex part will do
-        ("n_slack", "smo", "pegasos", ...): those of the dual keep their variables, others go on from the weights.
+    inner : {"auto", "bundle", "sample_cuts", "dual"}, name of a solver or solver object
+        What solves the convex problems: the bundle method; the same with cuts of single samples, which takes fewer
+        maxima and more time between them, for structures whose maximum is expensive; or the dual of the multiclass
+        hinge (:class:`~palmette.solvers.MulticlassDual`). All keep what they know from round to round. "auto" is the
+        dual where it serves and features are scaled, else "sample_cuts" where maxima are exact and the structure says
+        that they are expensive (``costly``, such as ``Tracking``), else "frank_wolfe" for partial annotation where that
+        has a compiled loop (chains, single labels) and weights are many, else the bundle method. Every other solver of
+        the convex part will do ("n_slack", "smo", "pegasos", ...): those of the dual keep their variables, others go
+        on from the weights.
     start : {"auto", "convex", "perceptron", "structure", "zero"} or ndarray of shape (n_params,)
         Where a run without ``w0`` starts: the minimiser of ``A + penalty``, roughly; weights of a few epochs of the
         perceptron that learns from the same annotation, best scaled; weights provided by the structure
@@ -256,6 +266,9 @@ class CCCP(Driven):
             if self.inner == "dual" or (self.inner == "auto" and suits(convex)):
                 solver = MulticlassDual(self.inner_iter, self.tol, random_state=self.random_state)
                 return MovedTargets(solver, self.recycle)
+            few = convex.structure.costly and convex.structure.exact and convex.regularizer.quadratic
+            if (self.inner == "auto" and few) or self.inner == "sample_cuts":
+                return Restarted(SampleCuts(self.inner_iter, self.tol), self.recycle)
             if self.inner == "bundle" or (self.inner == "auto" and not visits_suit(convex)):
                 return RecycledCuts(Bundle(self.inner_iter, self.tol, self.max_cuts), self.recycle)
         inner = FrankWolfe.name if isinstance(self.inner, str) and self.inner == "auto" else self.inner

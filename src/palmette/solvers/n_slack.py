@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from palmette.contracts.problem import SampledProblem
+from palmette.loops.block_state import BlockState
 from palmette.registry import register
-from palmette.solvers.block_ascent import Ascent, BlockAscent, Work
+from palmette.solvers.block_ascent import Ascent, Best, BlockAscent, Work
 from palmette.solvers.working_set import WorkingSetBlocks
 
 
@@ -58,3 +59,30 @@ class NSlack(BlockAscent):
         run.best = work.better(run.best.w, run.best._replace(lower=0.0))
         run.active.n_oracle = 1.0
         return run
+
+    def restart(self, problem: Any, state: Ascent, targets: np.ndarray | None = None) -> Ascent:
+        """The constraints of an earlier run, with the masses that suit the new penalty or linear term best.
+
+        They say what the losses are at least, which neither changes; to find the masses takes no oracle call.
+        """
+        run = super().restart(problem, state, targets)
+        work = self.prepare(problem)
+        return self._balanced(work, work.blocks.place(run.active))
+
+    def started(self, problem: Any, w: np.ndarray) -> Ascent:
+        """A run that begins with the constraints that are met at ``w``, which takes one pass."""
+        work = self.prepare(problem)
+        active = work.blocks.begin()
+        active.w = w.copy()
+        value = work.blocks.change("meet", active) + problem.regularizer.value(w)
+        work.refresh(active)
+        run = self._balanced(work, active)
+        slope = 0.0 if work.slope is None else float(work.slope @ w)
+        run.best, run.active.n_oracle = Best(w.copy(), value - slope, 0.0), 1.0
+        return run
+
+    def _balanced(self, work: Work, active: BlockState) -> Ascent:
+        """A run with the best masses of the constraints that there are; no sample is visited."""
+        work.blocks.visit(active, np.empty(0, np.int64))
+        active.restart()
+        return Ascent.of(work.blocks.collect(active))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -139,13 +140,27 @@ class WorkingSetBlocks:
         slack, mean = slack_of(s, *state.constraints(), state.mass, state.w)
         state.gap[s] = max(weight * value - mean, 0.0)
         if weight * value - slack > enough + 1e-12 * (1.0 + abs(slack)):
-            problem.scorer.pull_back(counts, inputs, self._scratch)
-            at = problem.scorer.touched(inputs)
-            at = np.unique(at[self._scratch[at] != 0.0])
-            entries = self._scratch[at]
-            self._scratch[at] = 0.0
-            state.add(s, weight * value - float(entries @ state.w[at]), at, entries)
+            self._add(state, s, weight * value, counts, inputs)
         optimise(np.array([s]), *state.constraints(), self.inverse, state.mass, state.w, INNER_STEPS)
+
+    def _add(self, state: WorkingSet, s: int, value: float, counts: Any, inputs: Any) -> None:
+        """The cut of the loss of sample ``s`` at the current weights as a constraint."""
+        scorer = self.problem.scorer
+        scorer.pull_back(counts, inputs, self._scratch)
+        at = scorer.touched(inputs)
+        at = np.unique(at[self._scratch[at] != 0.0])
+        entries = self._scratch[at]
+        self._scratch[at] = 0.0
+        state.add(s, value - float(entries @ state.w[at]), at, entries)
+
+    def meet(self, state: WorkingSet) -> float:
+        """Add the constraint of every sample that is met at the current weights; returns the data term there."""
+        total = 0.0
+        for s, weight in enumerate(self.problem.samples.weight.tolist()):
+            value, counts, inputs = self.problem.sample_loss(s, state.w)
+            self._add(state, s, weight * value, counts, inputs)
+            total += weight * value
+        return total
 
     def _losses(self, state: WorkingSet) -> None:
         n, weight = state.n_constraints, self.problem.samples.weight

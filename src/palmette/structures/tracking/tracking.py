@@ -82,6 +82,7 @@ class Tracking(Structure):
 
     labelled = False
     label_per_row = True
+    costly = True
     default_loss = "hamming"
     words = Words("tracks", "between events", "between events", "")
     lacks = dict.fromkeys(
