@@ -100,14 +100,18 @@ class Candidates:
     @cached_property
     def events(self) -> list[Event]:
         """All candidates, in the order of codes."""
+        return [event for block in self.blocks for event in self._named(block, np.arange(len(block)))]
+
+    def _named(self, block: Block, rows: np.ndarray) -> list[Event]:
+        """Some candidates of one kind."""
         found = []
         ids, numbers = [frame.ids for frame in self.frames], [int(frame.frame) for frame in self.frames]
-        for block in self.blocks:
-            name, span = block.kind.name, block.kind.span
-            for step, before, after in zip(block.step.tolist(), block.before.tolist(), block.after.tolist()):
-                early = tuple(int(ids[step][k]) for k in before)
-                late = tuple(int(ids[step + span][k]) for k in after)
-                found.append(Event(name, early, late, numbers[step]))
+        name, span = block.kind.name, block.kind.span
+        own = (block.step[rows], block.before[rows], block.after[rows])
+        for step, before, after in zip(*(each.tolist() for each in own)):
+            early = tuple(int(ids[step][k]) for k in before)
+            late = tuple(int(ids[step + span][k]) for k in after)
+            found.append(Event(name, early, late, numbers[step]))
         return found
 
     @cached_property
@@ -146,7 +150,14 @@ class Candidates:
         """The events that happen."""
         if len(codes) != len(self):
             raise ValueError(f"there are {len(codes)} codes and {len(self)} candidates; give one for each")
-        return [self.events[k] for k, code in enumerate(codes) if code == 1]
+        happens = np.array([k for k, code in enumerate(codes) if code == 1], np.int64)
+        ends = np.cumsum([len(block) for block in self.blocks])
+        kind = np.searchsorted(ends, happens, side="right")
+        return [
+            event
+            for k, block in enumerate(self.blocks)
+            for event in self._named(block, happens[kind == k] - ends[k] + len(block))
+        ]
 
     def _known(self, event: Sequence[Any]) -> int:
         place = self.place(event)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -100,8 +101,17 @@ class Lineage:
 
     def links(self, first: int, second: int) -> list[tuple[int, int]]:
         """Ids of linked detections of two frames, in their order."""
-        own = (self.frame[self.edges[:, 0]] == first) & (self.frame[self.edges[:, 1]] == second)
-        return sorted(zip(self.id[self.edges[own, 0]].tolist(), self.id[self.edges[own, 1]].tolist()))
+        return list(self._linked.get((first, second), ()))
+
+    @cached_property
+    def _linked(self) -> dict[tuple[int, int], list[tuple[int, int]]]:
+        """Ids of linked detections by their frames."""
+        found: dict[tuple[int, int], list[tuple[int, int]]] = {}
+        frames, ids = self.frame[self.edges], self.id[self.edges]
+        for k in np.lexsort((ids[:, 1], ids[:, 0])).tolist():
+            pair = int(ids[k, 0]), int(ids[k, 1])
+            found.setdefault((int(frames[k, 0]), int(frames[k, 1])), []).append(pair)
+        return found
 
     def skipping(self, step: int) -> Lineage:
         """The same detections; links go from every frame t to t + step, where a path of links leads there."""
