@@ -2,9 +2,9 @@
 
 `track` is HeLa 02 whole: 92 frames of true detections (25,420), frame by frame. palmette proposes candidate events
 between frames, measures and encodes them, and solves each pair exactly with a model learnt on HeLa 01; laptrack links
-positions, then closes divisions over the movie, with the cutoffs that `tracking` chose on HeLa 01. `learn`
-is `SSVM(Tracking(...))` on 90 pairs of HeLa 01 to a relative gap of 1e-2. `long movie` is palmette's alone: 1,441
-simulated frames of about 500 cells, which come one by one; links alone are kept, and the simulation is not timed.
+positions, then closes divisions over the movie, with the cutoffs that the benchmark `tracking` chose on HeLa 01.
+`learn` is `SSVM(Tracking(...))` on 90 pairs of HeLa 01 to a relative gap of 1e-2. `long movie` is palmette's alone:
+1,441 simulated frames of about 500 cells, which come one by one; links alone are kept, and the simulation is not timed.
 Everything in one thread, integer programs by SciPy's HiGHS; kernels are compiled before.
 """
 

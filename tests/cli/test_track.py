@@ -67,7 +67,7 @@ def test_pictures_and_time_limits(folder, capsys, tmp_path):
     code, _, _ = run(capsys, "track", folder / "two.csv", "--plot", tmp_path / "tree.png", "--time-limit", 60)
     assert code == 0 and (tmp_path / "tree.png").stat().st_size > 1000
     code, _, log = run(capsys, "track", folder / "two.csv", "--time-limit", 0)
-    assert code == 2 and "time_limit must be above 0" in log
+    assert code == 2 and "--time-limit must be above 0" in log
 
 
 def test_predict_evaluate_and_inspect(folder, capsys):
@@ -116,3 +116,20 @@ def test_pins(folder, capsys, tmp_path):
 def test_bad_input(folder, capsys, arguments, text):
     code, _, log = run(capsys, *(each.format(folder) for each in arguments))
     assert code == 2 and text in log, log
+
+
+def test_lineages_as_links_and_held_out_movies(folder, capsys, tmp_path):
+    write_lineage(tmp_path / "links.csv", "links", read_lineage(folder / "one-lineage.csv"))
+    code, shown, log = run(
+        capsys, "train", "--task", "tracking", folder / "one.csv", "--lineage", tmp_path / "links.csv", "--dev",
+        folder / "two.csv", "--dev-lineage", folder / "two-lineage.csv", "-m", tmp_path / "m.palmette",
+    )  # fmt: skip
+    assert code == 0 and "TRA" in shown, log
+    code, _, log = run(capsys, "track", folder / "two.csv", "--images", tmp_path)
+    assert code == 2 and "--images gives intensities to CTC masks" in log
+
+
+def test_what_is_read_is_not_replaced(folder, capsys):
+    before = (folder / "two.csv").read_bytes()
+    code, _, log = run(capsys, "track", folder / "two.csv", "-o", folder / "two.csv")
+    assert code == 2 and "would replace" in log and (folder / "two.csv").read_bytes() == before

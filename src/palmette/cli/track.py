@@ -52,9 +52,12 @@ def track(
 
     check_readable([model, pins, forbid])
     check_readable([movie], folders=True)
-    for path in (plot,):
-        if path is not None:
-            writable(path, "the picture")
+    if plot is not None:
+        writable(plot, "the picture")
+        if not plot.lower().endswith((".png", ".svg", ".pdf")):
+            raise ValueError(f"--plot {plot}: pictures are written as .png, .svg or .pdf")
+    if time_limit is not None and not time_limit > 0.0:
+        raise ValueError(f"--time-limit must be above 0 seconds, got {time_limit:g}")
     from palmette.apps.tracking.command import Job
 
     job = Job(movie, model, output, format, images, pins, forbid, overwrite)

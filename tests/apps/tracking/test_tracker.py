@@ -68,7 +68,7 @@ def test_windows_bridge_gaps_and_drop_false_detections():
     train = [(made[0].frames, made[0].lineage)]
     pairs, whole = Tracker.train(train), Tracker.train(train, window=4)
     assert {"skip", "false"} <= set(whole.kinds)
-    assert report(made[1], whole).aogm < report(made[1], pairs).aogm
+    assert report(made[1], whole).links.f1 > report(made[1], pairs).links.f1
 
 
 def test_windows_share_a_frame():
@@ -184,3 +184,24 @@ def test_a_lineage_that_breaks_the_rules_is_mended_and_named():
     assert [str(own) for own in tracker.repairs] == [
         "frame 0, object 0: has 3 children; kept are the two nearest, 0 and 1"
     ]
+
+
+def test_kinds_without_candidates_and_links_over_gaps():
+    """One cell per frame has no division to learn from; links that no event takes up are named."""
+    one = [Detections([[5.0, 5.0 + t]], frame=t) for t in range(4)]
+    lineage = Lineage.from_links([(t, 0) for t in range(4)], [((0, 0), (1, 0)), ((1, 0), (3, 0))])
+    tracker = Tracker.train([(one, lineage)], max_distance=20.0)
+    assert [str(own) for own in tracker.repairs] == [
+        "frame 1, object 0: is linked to object 0 of frame 3 over frames between; learnt as disappear and appear"
+    ]
+    many = [Detections([[5.0, 5.0], [7.0, 7.0], [9.0, 5.0]], frame=t) for t in range(3)]
+    assert len(tracker.track(many).lineage) == 9
+
+
+def test_false_detections_leave_the_lineage():
+    made = make_cells(12, 12, p_false=0.1, random_state=3)
+    tracker = Tracker.train([(made.frames, made.lineage)], window=4)
+    tracked = tracker.track(made.frames)
+    assert len(tracked.false) == tracked.counts["false"] > 0
+    assert len(tracked.lineage) + len(tracked.false) == sum(map(len, made.frames))
+    assert not set(tracked.false) & set(zip(tracked.lineage.frame.tolist(), tracked.lineage.id.tolist()))

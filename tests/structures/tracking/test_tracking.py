@@ -336,3 +336,59 @@ def test_potentials_are_checked():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert Tracking().best(theta).codes.tolist() == [1]
+
+
+@pytest.mark.parametrize("largest", [1e7, 1e9, 1e12])
+def test_scores_of_very_different_size_lose_no_cover(largest):
+    """Half of the events score -largest: what bounds drop must not be what the best cover needs."""
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        score, layout = random_problem(rng, 8, 7)
+        score[rng.random(len(score)) < 0.5] = -largest
+        chosen, missing = best_covers(score, layout, 14)
+        assert missing is None and np.all(
+            np.bincount(layout.cell[np.repeat(chosen, np.diff(layout.ptr))]) == 1
+        )
+
+
+def test_scores_of_any_unit():
+    """Tolerances of programs follow the scores."""
+    for unit in (1e-12, 1e-6, 1e6):
+        for seed in range(5):
+            score, layout = random_problem(np.random.default_rng(seed), 9, 9)
+            plain, scaled = (best_covers(own, layout, 0)[0] for own in (score, unit * score))
+            assert score[plain].sum() == pytest.approx(score[scaled].sum(), abs=1e-5)
+
+
+def test_time_that_is_over_leaves_a_cover():
+    score, layout = random_problem(np.random.default_rng(7), 14, 14)
+    rough = SampleCover(score, layout, 1, time_limit=1e-9)
+    exact = SampleCover(score, layout, 1)
+    assert rough.chosen is not None
+    assert rough.value <= exact.value + 1e-9 <= rough.value + rough.lost + 1e-6
+
+
+def test_splits_are_no_divisions():
+    """Fragments that are one again in the next frame are a split, where there are both kinds."""
+    early, late = Detections([[0.0, 0.0]], frame=0), Detections([[0.0, 1.0], [1.0, 0.0]], frame=1)
+    nodes = [(0, 0), (1, 0), (1, 1), (2, 0)]
+    links = [((0, 0), (1, 0)), ((0, 0), (1, 1)), ((1, 0), (2, 0)), ((1, 1), (2, 0))]
+    tracking = Tracking(("move", "divide", "split", "merge", "appear", "disappear"), max_distance=5.0)
+    candidates = tracking.candidates((early, late))
+    for lineage, kind in (
+        (Lineage.from_links(nodes, links), "split"),
+        (Lineage.from_links(nodes, links[:2]), "divide"),
+    ):
+        codes, _ = true_codes(candidates, lineage)
+        assert [event.kind for event in candidates.events_of(codes)] == [kind]
+
+
+def test_dimensions_and_areas_are_checked():
+    with pytest.raises(ValueError, match="in 2 and in 3 dimensions"):
+        Tracking().candidates((Detections([[0.0, 0.0]]), Detections([[0.0, 0.0, 0.0]])))
+    flat = Tracking().candidates((Detections([[0.0, 0.0, 0.0]]), Detections([])))
+    assert flat.kinds == Tracking().events and len(flat) == 1
+    with pytest.raises(ValueError, match="frame 2, object 0: its area is 0"):
+        Detections([[0.0, 0.0]], {"area": [0.0]}, frame=2)
+    with pytest.raises(ValueError, match="frame must be a whole number"):
+        Detections([[0.0, 0.0]], frame=1.5)

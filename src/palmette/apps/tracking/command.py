@@ -7,10 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from palmette.apps.tracking.files import FORMATS, read_movie, write_lineage
+from palmette.apps.tracking.files import FORMATS, write_lineage
 from palmette.apps.tracking.movies import BOXES
 from palmette.apps.tracking.pins import Pins
 from palmette.apps.tracking.tracker import Tracked, Tracker
+from palmette.apps.tracking.training import opened
 
 _BY_NAME = {".geff": "geff", ".zarr": "geff", ".csv": "csv"}
 
@@ -32,7 +33,7 @@ class Job:
     ) -> None:  # fmt: skip
         self.path, self.output, self.overwrite = movie, output, overwrite
         self.format = _format(output, format)
-        self.movie: Any = read_movie(movie, **({} if images is None else {"images": images}))
+        self.movie: Any = opened(movie, images)
         if (
             self.format is not None
             and FORMATS[self.format].needs == "masks"
@@ -43,6 +44,11 @@ class Job:
             )
         if output is not None and not overwrite and os.path.isdir(output) and os.listdir(output):
             raise ValueError(f"{output} is there already: give another --output, or --overwrite")
+        for path in (movie, model, pins, forbid):
+            if output is not None and path is not None and os.path.realpath(output) == os.path.realpath(path):
+                raise ValueError(
+                    f"--output {output} would replace {path}, which is read: give another --output"
+                )
         self.pins = _pins(pins, forbid)
         self.by_default = model is None
         self.tracker = Tracker.pretrained(self._measured()) if model is None else Tracker.load(model)

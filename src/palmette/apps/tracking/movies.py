@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from palmette.structures.tracking.candidates import Candidates
+from palmette.structures.tracking.candidates import Candidates, Link
 from palmette.structures.tracking.detections import Detections
 from palmette.structures.tracking.lineage import Lineage
+from palmette.structures.tracking.pair import LEFT_OUT
 from palmette.structures.tracking.tracking import Tracking
 from palmette.structures.tracking.truth import Repair, known_codes, true_codes
 
+UNUSED = LEFT_OUT - {"orient"}  # measurements that no feature takes
 BOXES = "boxes"  # named like a measurement: bounding boxes
 Movie = tuple[Sequence[Detections], Lineage]
 
@@ -96,7 +98,10 @@ def training_samples(
     repairs: list[Repair] = []
     for frames, lineage in movies:
         own = [restricted(frame, measurements) for frame in frames]
+        taken: set[Link] = set()
         for frames_of_window in windows(own, window):
+            if len(frames_of_window) < 2:
+                continue
             candidates = structure.candidates(frames_of_window)
             if not len(candidates):
                 continue
@@ -105,9 +110,25 @@ def training_samples(
                 codes, found = true_codes(candidates, lineage)
                 Y.append(codes.tolist())
                 repairs += found
+                for k in np.flatnonzero(codes).tolist():
+                    event, late = candidates.event(k), candidates.late_frame(k)
+                    taken |= {((event.frame, a), (late, b)) for a in event.before for b in event.after}
             else:
                 Y.append(known_codes(candidates, lineage))
+        repairs += _gaps(lineage, own, taken) if complete else []
     return X, Y, repairs
+
+
+def _gaps(lineage: Lineage, frames: Sequence[Detections], taken: set[Link]) -> list[Repair]:
+    """Links over frames that no event takes up."""
+    after = {int(early.frame): int(late.frame) for early, late in zip(frames, frames[1:])}
+    found = []
+    for a, b in lineage.edges.tolist():
+        (first, own), (second, other) = ((int(lineage.frame[n]), int(lineage.id[n])) for n in (a, b))
+        if after.get(first) != second and ((first, own), (second, other)) not in taken:
+            why = f"is linked to object {other} of frame {second} over frames between; learnt as disappear and appear"
+            found.append(Repair(first, own, why))
+    return found
 
 
 def shared_measurements(movies: Sequence[Movie]) -> tuple[str, ...]:
@@ -118,4 +139,4 @@ def shared_measurements(movies: Sequence[Movie]) -> tuple[str, ...]:
         for frame in frames
         if len(frame)
     ]
-    return tuple(sorted(set.intersection(*names))) if names else ()
+    return tuple(sorted(set.intersection(*names) - UNUSED)) if names else ()

@@ -25,8 +25,9 @@ def _window(value: int) -> int:
 
 
 _LINEAGE = Option(
-    "lineage", "File of the true links, where the movie has none; of several movies with commas."
+    "lineage", "Table of true tracks or links, where the movie has none; of several movies with commas."
 )
+_IMAGES = Option("images", "Folder of the raw images, for intensities of CTC masks.")
 _OPTIONS = {
     "train": (
         Option("algorithm", "The learner.", default="ssvm", choices=("ssvm", "perceptron")),
@@ -37,10 +38,12 @@ _OPTIONS = {
                check=_above_zero),
         Option("window", "Frames that are explained together; 2 by default.", int, check=_window),
         Option("partial", "Lineages are not complete: what is not linked is unknown.", bool, False),
-        Option("images", "Folder of the raw images, for intensities of CTC masks."),
+        _IMAGES,
         _LINEAGE,
+        Option("dev_lineage", "File of the true links of --dev, where that has none."),
     ),
-    "evaluate": (_LINEAGE,),
+    "evaluate": (_LINEAGE, _IMAGES),
+    "predict": (_IMAGES,),
 }  # fmt: skip
 
 
@@ -73,10 +76,10 @@ class _Tracking(Task):
 
     def predict(self, application: Tracker, data: str, out: IO[str], options: Options) -> None:
         """Write the lineage as a table."""
-        from palmette.apps.tracking.files import read_movie
         from palmette.apps.tracking.lineage_tables import LINEAGE_COLUMNS, lineage_rows
+        from palmette.apps.tracking.training import opened
 
-        lineage = application.track(read_movie(data)).lineage
+        lineage = application.track(opened(data, options["images"])).lineage
         out.writelines(",".join(map(str, row)) + "\n" for row in (LINEAGE_COLUMNS, *lineage_rows(lineage)))
 
     def evaluate(
@@ -88,7 +91,7 @@ class _Tracking(Task):
 
         if application is None:
             raise ValueError(f"{data}: give the --model that tracks it")
-        frames, lineage = read_annotated(data, options["lineage"], None)
+        frames, lineage = read_annotated(data, options["lineage"], options["images"])
         report = evaluate_lineage(lineage, application.track(frames).lineage)
         return {"task": self.name, **report.to_dict()}, report.format()
 

@@ -51,12 +51,15 @@ class Tracked:
         By how much the score of the best solution may be higher, where a time limit was reached; 0: it is the best.
     score : float
         Of all events.
+    false : tuple of (frame, id)
+        Detections that are no objects ("false" events); the lineage is without them.
     """
 
     lineage: Lineage
     counts: dict[str, int]
     score: float
     lost: float
+    false: tuple[tuple[int, int], ...] = ()
 
     def headline(self) -> str:
         """Detections, tracks and events in a few words."""
@@ -156,7 +159,17 @@ class Tracker:
         if not movies or not any(len(frames) > 1 for frames, _ in movies):
             raise ValueError("there is nothing to learn from: give movies of at least two frames")
         check_truth(movies)
+        if isinstance(measurements, str):
+            raise TypeError(
+                f"measurements must be a list of names, got {measurements!r}: write [{measurements!r}]"
+            )
         kinds = events if events is not None else EVENTS if window == 2 else (*EVENTS, "skip", "false")
+        named = {getattr(kind, "name", kind) for kind in kinds}
+        if not {"appear", "disappear"} <= named:
+            raise ValueError(
+                f"events={list(kinds)}: 'appear' and 'disappear' are needed, since detections without a link must be "
+                "explained, too"
+            )
         known = shared_measurements(movies) if measurements is None else tuple(measurements)
         reach = MARGIN * longest_link(movies) if max_distance is None else max_distance
         structure = Tracking(kinds, max_distance=reach)
@@ -199,8 +212,11 @@ class Tracker:
         frames, edges, counts = [np.empty(0, np.int64)], [], {kind: 0 for kind in self.kinds}
         ids, score, lost, done, n_nodes = [np.empty(0, np.int64)], 0.0, 0.0, 0, 0
         start: dict[int, int] = {}
+        false: list[tuple[int, int]] = []
         places: dict[int, dict[int, int]] = {}
         clock = _Clock(time_limit)
+        if pins is not None:
+            pins.used.clear()
         for window in windows(movie, self.window):
             candidates = self.candidates(window)
             for frame in candidates.frames:
@@ -216,7 +232,9 @@ class Tracker:
                 for k in np.flatnonzero(chosen).tolist():
                     event, late = candidates.event(k), candidates.late_frame(k)
                     counts[event.kind] += 1
-                    if late != event.frame:
+                    if late == event.frame:
+                        false.append((event.frame, event.before[0]))
+                    else:
                         edges += [
                             (start[event.frame] + places[event.frame][a], start[late] + places[late][b])
                             for a in event.before
@@ -230,7 +248,8 @@ class Tracker:
         if pins is not None:
             pins.check_used()
         links = np.array(edges, np.int64).reshape(-1, 2)
-        return Tracked(Lineage(np.concatenate(frames), np.concatenate(ids), links), counts, score, lost)
+        whole = Lineage(np.concatenate(frames), np.concatenate(ids), links)
+        return Tracked(whole.without(false), counts, score, lost, tuple(false))
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -297,11 +316,13 @@ class Tracker:
     def pretrained(cls, measurements: Iterable[str]) -> Tracker:
         """The tracker of simulated cells that fits what is measured: position, area and intensity, or less.
 
+        ``measurements`` are names, such as ``frame.features``.
+
         It serves to begin with: a tracker that is trained on a few links of your own movies is better.
         """
         from palmette.apps.tracking.pretrained import load_pretrained
 
-        return load_pretrained(set(measurements))
+        return load_pretrained({measurements} if isinstance(measurements, str) else set(measurements))
 
 
 class _Clock:

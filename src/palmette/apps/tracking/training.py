@@ -2,20 +2,43 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Any
 
 from palmette.apps.task import Callback, Options, Training, Watch
+from palmette.apps.tracking.ctc import is_ctc_folder
 from palmette.apps.tracking.files import read_lineage, read_movie
+from palmette.apps.tracking.lineage_tables import LINK_COLUMNS, read_links
 from palmette.apps.tracking.measures import TrackingReport, evaluate_lineage
 from palmette.apps.tracking.movies import Movie, check_truth
 from palmette.apps.tracking.tracker import Tracker
+from palmette.io.lines import read_lines
+from palmette.structures.tracking.lineage import Lineage
+
+
+def opened(path: str, images: str | None) -> Any:
+    """A movie; only masks take images."""
+    if images is None:
+        return read_movie(path)
+    if not os.path.isdir(path) or not is_ctc_folder(path):
+        raise ValueError(
+            f"--images gives intensities to CTC masks, and {path} is something else: leave it out"
+        )
+    return read_movie(path, images=images)
 
 
 def read_annotated(path: str, lineage: str | None, images: str | None) -> Movie:
-    """A movie and its lineage: from one folder or file, or the lineage from a file of its own."""
-    options = {} if images is None else {"images": images}
-    return list(read_movie(path, **options)), read_lineage(path if lineage is None else lineage)
+    """A movie and its lineage: from one folder or file, or the lineage from a file of its own.
+
+    That is a table of tracks (``frame,id,track,parent``) or of links (``frame_from,id_from,frame_to,id_to``).
+    """
+    frames = list(opened(path, images))
+    source = path if lineage is None else lineage
+    if os.path.isfile(source) and next(iter(read_lines(source)), "").startswith(LINK_COLUMNS[0]):
+        nodes = [(int(frame.frame), own) for frame in frames for own in frame.ids.tolist()]
+        return frames, Lineage.from_links(nodes, read_links(source))
+    return frames, read_lineage(source)
 
 
 class TrackingTraining(Training):
@@ -24,9 +47,11 @@ class TrackingTraining(Training):
     def __init__(self, options: Options, tune: str | int | None, has_dev: bool) -> None:
         given = dict(options)
         self.algorithm = given.pop("algorithm")
-        self.lineage, self.images = given.pop("lineage"), given.pop("images")
+        self.lineage, self.images, self.dev_lineage = (
+            given.pop(name) for name in ("lineage", "images", "dev_lineage")
+        )
         events = given.pop("events")
-        given["events"] = None if events is None else tuple(events.split(","))
+        given["events"] = None if events is None else tuple(kind.strip() for kind in events.split(","))
         given["complete"] = not given.pop("partial")
         given["window"] = given.pop("window") or 2
         self.options, self.tune = given, tune
@@ -40,7 +65,7 @@ class TrackingTraining(Training):
             )
         self.movies = [read_annotated(path, own, self.images) for path, own in zip(data, lineages)]
         check_truth(self.movies)
-        self.dev = [] if dev is None else [read_annotated(dev, None, None)]
+        self.dev = [] if dev is None else [read_annotated(dev, self.dev_lineage, self.images)]
 
     def size(self) -> str:
         """The numbers of frames, detections and links."""

@@ -228,6 +228,11 @@ def propose(
             raise TypeError(f"frame {k} of the sample is a {type(frame).__name__}, expected Detections")
     if len(frames) < 2:
         raise ValueError(f"a sample needs at least two frames, got {len(frames)}: give (early, late)")
+    sizes = {frame.position.shape[1] for frame in frames if len(frame)}
+    if len(sizes) > 1:
+        raise ValueError("frames of a sample have positions in 2 and in 3 dimensions; give the same to all")
+    size = next(iter(sizes), 2)
+    frames = tuple(frame if len(frame) else _empty(frame, size) for frame in frames)
     unit = unit_of(frames)
     reach = REACH * unit if max_distance is None else float(max_distance)
     pairs: dict[tuple[int, int], Pair] = {}
@@ -242,6 +247,12 @@ def propose(
             found.append(_block(kind, step, pairs[key]))
         blocks.append(_joined(kind, found))
     return Candidates(frames, tuple(blocks))
+
+
+def _empty(frame: Detections, size: int) -> Detections:
+    """A frame without detections, in so many dimensions."""
+    boxes = None if frame.boxes is None else np.empty((0, 2 * size))
+    return Detections(np.empty((0, size)), frame.features, frame.ids, boxes, frame.frame, None)
 
 
 def _block(kind: EventKind, step: int, pair: Pair) -> Block:

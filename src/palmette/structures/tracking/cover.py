@@ -174,6 +174,10 @@ class SampleCover:
             solved = programs.solve(program, left)
             own = solved.chosen
             if own is None and not solved.exact:
+                # Bounds may have dropped what a greedy cover needs.
+                events, program = part_program(
+                    self.score, layout, (part == number) & (active > 0), np.ones(m, bool)
+                )
                 own = programs.greedy(program)
             if own is None:
                 return None

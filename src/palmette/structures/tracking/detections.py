@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Detections:
     """Objects of one frame: where they are and what was measured of them.
 
@@ -19,7 +19,8 @@ class Detections:
         Centres (y, x) or (z, y, x), all in one unit of length.
     features : mapping of str to array of shape (n,), optional
         Measurements such as ``"area"``, ``"intensity"``, ``"eccentricity"``. Those with known names are used in known
-        ways (:mod:`palmette.structures.tracking.event_features`); of all others their differences are features.
+        ways (:mod:`palmette.structures.tracking.event_features`); of all others but
+        those of outlines (``LEFT_OUT`` of :mod:`palmette.structures.tracking.pair`) their differences are features.
     ids : array of int of shape (n,), optional
         Names of the objects within the frame, all different; by default 0, 1, ...
     boxes : array of shape (n, 4) or (n, 6), optional
@@ -61,6 +62,8 @@ class Detections:
                 "(z, y, x) per object"
             )
         n = len(position)
+        if isinstance(self.frame, bool) or not isinstance(self.frame, int | np.integer):
+            raise ValueError(f"frame must be a whole number, got {self.frame!r}")
         ids = np.arange(n) if self.ids is None else np.array(self.ids)
         if ids.shape != (n,) or (n and ids.dtype.kind not in "iu"):
             raise ValueError(f"frame {self.frame}: ids must be {n} whole numbers, one per object")
@@ -76,6 +79,12 @@ class Detections:
             "features", {str(name): self._column(name, values, n) for name, values in self.features.items()}
         )
         self._refuse_not_finite("position", position)
+        flat = np.flatnonzero(self.features.get("area", np.empty(0)) <= 0.0)
+        if len(flat):
+            raise ValueError(
+                f"frame {self.frame}, object {ids[flat[0]]}: its area is {self.features['area'][flat[0]]:g}; areas are "
+                "above 0: leave the object out"
+            )
         if self.boxes is not None:
             boxes = np.array(self.boxes, float).reshape(n, -1) if n else np.empty((0, 2 * position.shape[1]))
             if boxes.shape != (n, 2 * position.shape[1]):

@@ -77,7 +77,8 @@ class TrackingEncoder(Encoder):
         self.names, self.middle, self.spread, self.bends = [], [], [], []
         for k, kind in enumerate(self.kinds):
             blocks = [sample.blocks[k] for sample in X if len(sample.blocks[k])]
-            names = blocks[0].names if blocks else ()
+            empty = (sample.blocks[k].names for sample in X if sample.blocks[k].names)
+            names = blocks[0].names if blocks else next(empty, ())
             for block in blocks:
                 if block.names != names:
                     raise ValueError(
@@ -129,8 +130,8 @@ class TrackingEncoder(Encoder):
                 continue
             if block.names != self.names[k]:
                 raise ValueError(
-                    f"X[{number}]: {self.kinds[k]} has the features {block.names}, but the training data had "
-                    f"{self.names[k]}: measure the same of all frames"
+                    f"X[{number}]: {self.kinds[k]} has the features {block.names}, but the model was trained with "
+                    f"{self.names[k]}: give the same measurements, or train again if the model is of another version"
                 )
             scaled = (block.values - self.middle[k]) / self.spread[k]
             bent = [at for at, name in enumerate(self.names[k]) if name in BENDS]

@@ -92,17 +92,33 @@ def _same(pair: Pair) -> Places:
     return own, own
 
 
+def _parting_features(pair: Pair, before: np.ndarray, after: np.ndarray) -> features.Named:
+    return features.of_three(pair, before[:, 0], after, True)
+
+
+def _joining_features(pair: Pair, before: np.ndarray, after: np.ndarray) -> features.Named:
+    return features.of_three(pair, after[:, 0], before, False)
+
+
+def _late_features(pair: Pair, before: np.ndarray, after: np.ndarray) -> features.Named:
+    return features.of_one(pair, after[:, 0], True)
+
+
+def _early_features(pair: Pair, before: np.ndarray, after: np.ndarray) -> features.Named:
+    return features.of_one(pair, before[:, 0], False)
+
+
 KINDS = {
     kind.name: kind
     for kind in (
         EventKind("move", 1, 1, _links, _link_features),
-        EventKind("divide", 1, 2, _two_after, lambda p, b, a: features.of_three(p, b[:, 0], a, True)),
-        EventKind("appear", 0, 1, _late, lambda p, b, a: features.of_one(p, a[:, 0], True)),
-        EventKind("disappear", 1, 0, _early, lambda p, b, a: features.of_one(p, b[:, 0], False)),
-        EventKind("split", 1, 2, _two_after, lambda p, b, a: features.of_three(p, b[:, 0], a, True)),
-        EventKind("merge", 2, 1, _two_before, lambda p, b, a: features.of_three(p, a[:, 0], b, False)),
+        EventKind("divide", 1, 2, _two_after, _parting_features),
+        EventKind("appear", 0, 1, _late, _late_features),
+        EventKind("disappear", 1, 0, _early, _early_features),
+        EventKind("split", 1, 2, _two_after, _parting_features),
+        EventKind("merge", 2, 1, _two_before, _joining_features),
         EventKind("skip", 1, 1, _links, _link_features, span=2),
-        EventKind("false", 1, 1, _same, lambda p, b, a: features.of_one(p, b[:, 0], False), span=0),
+        EventKind("false", 1, 1, _same, _early_features, span=0),
     )
 }
 """The kinds that are known by name."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +20,7 @@ class Track(NamedTuple):
     nodes: tuple[int, ...]  # in the order of frames
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Lineage:
     """Detections of a movie and the links between them, from earlier to later.
 
@@ -100,8 +101,17 @@ class Lineage:
 
     def links(self, first: int, second: int) -> list[tuple[int, int]]:
         """Ids of linked detections of two frames, in their order."""
-        own = (self.frame[self.edges[:, 0]] == first) & (self.frame[self.edges[:, 1]] == second)
-        return sorted(zip(self.id[self.edges[own, 0]].tolist(), self.id[self.edges[own, 1]].tolist()))
+        return list(self._linked.get((first, second), ()))
+
+    @cached_property
+    def _linked(self) -> dict[tuple[int, int], list[tuple[int, int]]]:
+        """Ids of linked detections by their frames."""
+        found: dict[tuple[int, int], list[tuple[int, int]]] = {}
+        frames, ids = self.frame[self.edges], self.id[self.edges]
+        for k in np.lexsort((ids[:, 1], ids[:, 0])).tolist():
+            pair = int(ids[k, 0]), int(ids[k, 1])
+            found.setdefault((int(frames[k, 0]), int(frames[k, 1])), []).append(pair)
+        return found
 
     def skipping(self, step: int) -> Lineage:
         """The same detections; links go from every frame t to t + step, where a path of links leads there."""
@@ -122,6 +132,16 @@ class Lineage:
             }
         )
         return Lineage(self.frame, self.id, np.array(edges, np.int64).reshape(-1, 2))
+
+    def without(self, nodes: Iterable[tuple[int, int]]) -> Lineage:
+        """The same without some detections ``(frame, id)`` and their links."""
+        gone = set(nodes)
+        if not gone:
+            return self
+        kept = np.array([key not in gone for key in zip(self.frame.tolist(), self.id.tolist())], bool)
+        place = np.cumsum(kept) - 1
+        links = self.edges[kept[self.edges].all(axis=1)]
+        return Lineage(self.frame[kept], self.id[kept], place[links])
 
     def tracks(self) -> list[Track]:
         """Maximal runs without a branch, in the order of their first detections; a gap in time ends none.
@@ -163,14 +183,3 @@ def _listed(pairs: np.ndarray, n: int) -> list[list[int]]:
     for a, b in sorted(map(tuple, pairs.tolist())):
         found[a].append(b)
     return found
-
-
-def joined(parts: Sequence[Lineage]) -> Lineage:
-    """One lineage of several with the same or further detections, such as the links of successive pairs of frames."""
-    nodes = [(int(f), int(i)) for part in parts for f, i in zip(part.frame, part.id)]
-    links = [
-        ((int(p.frame[a]), int(p.id[a])), (int(p.frame[b]), int(p.id[b])))
-        for p in parts
-        for a, b in p.edges.tolist()
-    ]
-    return Lineage.from_links(nodes, links)

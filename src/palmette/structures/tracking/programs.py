@@ -105,7 +105,7 @@ def _assigned(program: Program) -> Found:
     first, last = program.cell[program.ptr[:-1]], program.cell[program.ptr[1:] - 1]
     pair = sizes == 2
     before = ~pair & (first < n_before)
-    row = np.where(pair | before, first, first)  # the row of a copy has the number of its cell
+    row = first  # the row of a copy has the number of its cell
     column = np.where(pair, last - n_before, np.where(before, n_after + first, first - n_before))
     best: dict[tuple[int, int], int] = {}
     for e in np.argsort(-program.score, kind="stable").tolist():
@@ -114,7 +114,7 @@ def _assigned(program: Program) -> Found:
     copies = own[pair[own]]
     rows = np.concatenate([row[own], last[copies]])
     columns = np.concatenate([column[own], n_after + first[copies]])
-    worth = np.concatenate([program.score[own], np.zeros(len(copies))])
+    worth = np.concatenate([program.score[own] / _scale(program), np.zeros(len(copies))])
     shifted = worth.max(initial=0.0) - worth + 1.0  # positive; every full matching has as many entries
     table = sparse.csr_array((shifted, (rows, columns)), shape=(n, n))
     try:
@@ -129,6 +129,11 @@ def _assigned(program: Program) -> Found:
     return Found(chosen, value, True)
 
 
+def _scale(program: Program) -> float:
+    """The largest score, so that tolerances are relative to it."""
+    return float(np.abs(program.score).max(initial=0.0)) or 1.0
+
+
 def matrix(program: Program) -> Any:
     """Cells by events, 1 where an event covers a cell."""
     shape = (program.n_cells, len(program.score))
@@ -139,7 +144,7 @@ def _relaxed(program: Program) -> tuple[Found | None, tuple[np.ndarray, np.ndarr
     """The best cover where the linear relaxation has a whole solution, else that solution and the prices of cells."""
     from scipy.optimize import linprog
 
-    scale = max(1.0, float(np.abs(program.score).max(initial=0.0)))
+    scale = _scale(program)
     ones = np.ones(program.n_cells)
     result = linprog(
         -program.score / scale, A_eq=matrix(program), b_eq=ones, bounds=(0, None), method="highs"
@@ -192,7 +197,7 @@ def _integer(program: Program, time_limit: float | None) -> Found:
     from scipy.optimize import Bounds, LinearConstraint, milp
 
     n = len(program.score)
-    scale = max(1.0, float(np.abs(program.score).max(initial=0.0)))
+    scale = _scale(program)
     constraints = [LinearConstraint(matrix(program), 1.0, 1.0)]
     if program.touch:
         constraints.append(LinearConstraint(np.array(program.touch, float), 1.0, np.inf))

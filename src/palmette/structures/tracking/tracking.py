@@ -191,7 +191,7 @@ class Tracking(Structure):
             raise ValueError(
                 f"y[{sample}]: {batch.cell_name(sample, int(wrong[0] - cells[sample]))} is explained by "
                 f"{sure[wrong[0]]} events ({len(wrong)} such places in all), and must be by exactly one. "
-                "Tracker.fit repairs a lineage, and says what it changed"
+                "Tracker.train repairs a lineage, and says what it changed"
             )
 
     def measure(self, model: Any, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:

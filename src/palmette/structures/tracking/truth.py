@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,7 +25,11 @@ class Repair(NamedTuple):
 
 
 def true_events(
-    links: Sequence[tuple[int, int]], early: Detections, late: Detections, kinds: Sequence[str]
+    links: Sequence[tuple[int, int]],
+    early: Detections,
+    late: Detections,
+    kinds: Sequence[str],
+    splits: Collection[tuple[int, int]] = (),
 ) -> tuple[list[Event], list[Repair]]:
     """Events that explain the links between two frames.
 
@@ -37,6 +41,7 @@ def true_events(
     links : pairs of ids (before, after)
     early, late : Detections
     kinds : names of the kinds of events that there are
+    splits : detections ``(frame, id)`` that are split, and do not divide, where there are both kinds
 
     Examples
     --------
@@ -79,7 +84,8 @@ def true_events(
     for a in early.ids.tolist():
         found = children.get(a, [])
         if len(found) == 2 and two:
-            events.append(Event(two, (a,), tuple(found), frame))
+            own = "split" if "split" in kinds and (frame, a) in splits else two
+            events.append(Event(own, (a,), tuple(found), frame))
         elif not found:
             events.append(Event("disappear", (a,), (), frame))
         elif len(parents[found[0]]) == 1:
@@ -91,6 +97,26 @@ def true_events(
         elif not found:
             events.append(Event("appear", (), (b,), frame))
     return events, repairs
+
+
+def splits_of(lineage: Lineage) -> set[tuple[int, int]]:
+    """Detections ``(frame, id)`` whose two children are fragments: they share a child, or it had two parents itself.
+
+    >>> nodes = [(0, 1), (1, 1), (1, 2), (2, 1)]
+    >>> links = [(nodes[0], nodes[1]), (nodes[0], nodes[2]), (nodes[1], nodes[3]), (nodes[2], nodes[3])]
+    >>> splits_of(Lineage.from_links(nodes, links))
+    {(0, 1)}
+    """
+    children: dict[int, set[int]] = {}
+    for a, b in lineage.edges.tolist():
+        children.setdefault(a, set()).add(b)
+    parents, found = lineage.n_parents, set()
+    for node, own in children.items():
+        if len(own) == 2:
+            first, second = (children.get(child, set()) for child in own)
+            if first & second or parents[node] > 1:
+                found.add((int(lineage.frame[node]), int(lineage.id[node])))
+    return found
 
 
 def window_events(
@@ -110,8 +136,9 @@ def window_events(
                 del events[_key(event)]
             events[_key(come)] = come
 
+    splits = splits_of(lineage) if {"split", "divide"} <= set(kinds) else ()
     for early, late in zip(frames, frames[1:]):
-        found, wrong = true_events(lineage.links(early.frame, late.frame), early, late, kinds)
+        found, wrong = true_events(lineage.links(early.frame, late.frame), early, late, kinds, splits)
         events |= {_key(event): event for event in found}
         repairs += wrong
     if "skip" in kinds:
@@ -159,7 +186,8 @@ def known_codes(candidates: Candidates, lineage: Lineage) -> list[Any]:
     ]:
         for a, b in lineage.links(first, second):
             link = (first, a), (second, b)
-            if len(candidates.having(link)):
+            own = candidates.having(link)
+            if len(own) and not out[own].all():  # a third child would leave nothing
                 out[candidates.against(link)] = True
     return [0 if wrong else UNKNOWN for wrong in out.tolist()]
 

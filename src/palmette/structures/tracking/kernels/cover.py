@@ -13,6 +13,7 @@ from palmette._kernels.jit import kernel
 SOLVED, HARD, IMPOSSIBLE = 0, 1, 2
 SWEEPS, ROUNDS = 5, 12  # sweeps that lower a bound between two looks at it, and how many looks
 NEARLY = 1e-9  # relative: bounds that meet
+ROUNDING = 1e-12  # of the largest score: what sums of shares may lose
 FASTER = 0.9  # a look must bring bounds closer by this factor, or it is the last one
 
 
@@ -180,6 +181,9 @@ def drop_hopeless(score, ptr, cell, first, last, n_cells, part, n_parts, wide, s
             for j in range(lo, hi):
                 share[j - base] += lead / (hi - lo)
     upper, size, lower = np.zeros(n_parts), np.zeros(n_parts), np.full(n_parts, -np.inf)
+    largest = 0.0  # sweeps lose digits of the largest scores, whatever the shares are in the end
+    for k in range(n):
+        largest = max(largest, abs(score[own[k]]))
     loss, top = np.zeros(n), np.full(n_cells, -np.inf)
     for c in range(n_cells):
         if wide[c]:
@@ -193,7 +197,7 @@ def drop_hopeless(score, ptr, cell, first, last, n_cells, part, n_parts, wide, s
     first_fit(score, ptr, cell, own, loss, part, wide, lower)
     for k in range(n):
         p = part[cell[ptr[own[k]]]]
-        if upper[p] - loss[k] < lower[p] - NEARLY * size[p]:
+        if upper[p] - loss[k] < lower[p] - NEARLY * size[p] - ROUNDING * largest:
             usable[own[k] - first] = 0
     apart = 0.0
     for p in range(n_parts):
