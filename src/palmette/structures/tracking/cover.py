@@ -121,6 +121,8 @@ class SampleCover:
         """
         if self.chosen is None or np.any(self.chosen & wanted):
             return self.chosen
+        if np.all(wanted | self.chosen | (self.score == -np.inf)):
+            return self._second()
         top, least, found = self.value, np.inf, None
         own = np.flatnonzero(wanted & (self.score > -np.inf))
         for event in own[np.argsort(self.slack[own], kind="stable")].tolist():
@@ -130,6 +132,12 @@ class SampleCover:
             if cover is not None and top - self.score[cover].sum() < least:
                 least, found = top - self.score[cover].sum(), cover
         return found
+
+    def _second(self) -> np.ndarray | None:
+        """The best cover but the best: it is without some event of the best, and these are few."""
+        covers = [self.without_event(event) for event in np.flatnonzero(self.chosen).tolist()]
+        known = [cover for cover in covers if cover is not None]
+        return max(known, key=lambda cover: float(self.score[cover].sum()), default=None)
 
     def _otherwise(self, cells: np.ndarray, event: int) -> np.ndarray | None:
         """The best cover with ``event``, found by solving the parts of its cells again."""
