@@ -135,7 +135,8 @@ class SampleCover:
 
     def _second(self) -> np.ndarray | None:
         """The best cover but the best: it is without some event of the best, and these are few."""
-        covers = [self.without_event(event) for event in np.flatnonzero(self.chosen).tolist()]
+        best = np.zeros(0, bool) if self.chosen is None else self.chosen
+        covers = [self.without_event(event) for event in np.flatnonzero(best).tolist()]
         known = [cover for cover in covers if cover is not None]
         return max(known, key=lambda cover: float(self.score[cover].sum()), default=None)
 
