@@ -20,6 +20,9 @@ from hypothesis import HealthCheck, settings
 from palmette.errors import DatasetUnavailable
 
 # The first example may compile a kernel, so a deadline per example means nothing here.
+# Run by another Python, which has the libraries that it compares with.
+collect_ignore = ["helpers/traccuracy_oracle.py"]
+
 settings.register_profile("dev", deadline=None, max_examples=25, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("ci", settings.get_profile("dev"), derandomize=True, database=None, print_blob=True)
 settings.load_profile("ci" if os.environ.get("CI") else "dev")

@@ -40,6 +40,7 @@ from palmette.errors import EmptyModelWarning, MissingCapability
 from palmette.regularizers import Decomposition, GroupLasso
 from palmette.solvers import LBFGS
 from palmette.structures import RankingCost, RankingTables
+from palmette.structures.tracking.programs import Program, solve
 from palmette.warmup.answers import ask_all
 from palmette.warmup.graphs import run_graphs
 
@@ -167,6 +168,8 @@ def _track() -> None:
     y = candidates.codes([("move", (0,), (0,)), ("move", (1,), (1,))])
     model = SSVM(tracking, tol=0.1, solver="n_slack", n_jobs=1).fit([candidates], [y])
     model.predict_nbest([candidates], 2)
+    ptr, cell = np.array([0, 2, 4, 6, 7, 8, 9]), np.array([0, 1, 1, 2, 0, 2, 0, 1, 2])
+    solve(Program(np.repeat([1.0, 0.0], 3), ptr, cell, 3, 0))  # whose linear program is fractional
 
 
 def _draw_orders() -> None:

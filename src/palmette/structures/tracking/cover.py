@@ -122,7 +122,7 @@ class SampleCover:
         if self.chosen is None or np.any(self.chosen & wanted):
             return self.chosen
         if np.all(wanted | self.chosen | (self.score == -np.inf)):
-            return self._second()
+            return self._second(self.chosen)
         top, least, found = self.value, np.inf, None
         own = np.flatnonzero(wanted & (self.score > -np.inf))
         for event in own[np.argsort(self.slack[own], kind="stable")].tolist():
@@ -133,9 +133,8 @@ class SampleCover:
                 least, found = top - self.score[cover].sum(), cover
         return found
 
-    def _second(self) -> np.ndarray | None:
+    def _second(self, best: np.ndarray) -> np.ndarray | None:
         """The best cover but the best: it is without some event of the best, and these are few."""
-        best = np.zeros(0, bool) if self.chosen is None else self.chosen
         covers = [self.without_event(event) for event in np.flatnonzero(best).tolist()]
         known = [cover for cover in covers if cover is not None]
         return max(known, key=lambda cover: float(self.score[cover].sum()), default=None)
