@@ -74,7 +74,8 @@ def check_structure(
 
     Each answer is asked without and with a cost, without and with restrictions of every kind, and compared
     with its definition; outputs too, and their order, where all sums are exact. Along the way: inputs stay as
-    they are, a sample gets bitwise the same answer alone and in a batch, an empty batch has an empty answer,
+    they are, a sample gets the same answer alone and in a batch (numbers up to their last bits), an empty batch has
+    an empty answer,
     a restriction that leaves no output is an ``InfeasibleError`` that names the sample, draws repeat for a
     seed and follow the distribution, what :meth:`agreeing` and :meth:`contradicting` make of complete and of
     partial annotations restricts every answer, ``f(y) = <theta, count(y)>``, and at zero potentials the

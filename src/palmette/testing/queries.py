@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from palmette.contracts.structure import Structure
 
 View = Callable[[Problem, Any], list[Any]]
+LAST_BITS = 16 * np.finfo(float).eps  # relative
 NO_OPTIONS: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -56,7 +57,8 @@ class Case:
         """Put a question.
 
         Inputs must stay as they were (but for ``into``, which is there to be added to), and if ``alone``
-        every sample must get bitwise the same answer in a batch of its own. Questions about given outputs
+        every sample must get the same answer in a batch of its own, numbers up to their last bits: compiled loops may
+        add rows of another layout in another order. Questions about given outputs
         have ``outputs``; a ``total`` one has an answer even where nothing is allowed.
         """
         problem = self.problem
@@ -79,7 +81,7 @@ class Case:
                 same = self._view(
                     view, single, answer, self._call(single, answer, given, {**options, **weight})
                 )
-                if same != [found[s]]:
+                if not _alike(same, [found[s]]):
                     problem.fail(answer, s, f"{same} (asked alone)", f"{found[s]} (asked in the batch)")
         return Answer(result, found)
 
@@ -131,3 +133,18 @@ def parts(problem: Problem, result: Any) -> list[dict[Part, float]]:
 def unsplit(problem: Problem, result: Any) -> list[None]:
     """For answers that do not fall apart into samples."""
     return [None] * problem.n_samples
+
+
+def _alike(one: Any, other: Any) -> bool:
+    """Whether two answers are equal, numbers up to a few units in the last place.
+
+    >>> _alike([((0, 1), 0.1 + 0.2)], [((0, 1), 0.3)]), _alike([0.3], [0.30001])
+    (True, False)
+    """
+    if isinstance(one, float) and isinstance(other, float):
+        return one == other or bool(abs(one - other) <= LAST_BITS * max(abs(one), abs(other)))
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(_alike(own, other[key]) for key, own in one.items())
+    if isinstance(one, list | tuple) and type(one) is type(other):
+        return len(one) == len(other) and all(map(_alike, one, other))
+    return bool(one == other)
