@@ -19,7 +19,14 @@ from palmette.features.encoded import EncodedInputs
 from palmette.losses.weighted_maximum import sums_by
 from palmette.registry import register
 from palmette.structures.tracking.candidates import Candidates, propose
-from palmette.structures.tracking.cover import LIMIT, SampleCover, best_covers, cover_touching, ranked_covers
+from palmette.structures.tracking.cover import (
+    LIMIT,
+    SampleCover,
+    best_covers,
+    cover_touching,
+    ranked_covers,
+    touching_covers,
+)
 from palmette.structures.tracking.detections import Detections
 from palmette.structures.tracking.encoder import TrackingEncoder
 from palmette.structures.tracking.event_kinds import EventKind, event_kinds
@@ -228,21 +235,21 @@ class Tracking(Structure):
         return self._extreme(theta, cost, within, -1.0)
 
     def _extreme(self, theta: EventTables, cost: Any, within: Any, sign: float) -> Best:
-        score = self._scores(theta, cost, within, sign)
-        touch = () if within is None else within.touch
-        if not touch:
-            chosen, missing = best_covers(score, theta.layout, self.limit)
-            if missing is not None:
-                raise _infeasible(missing)
-        else:
-            chosen = np.zeros(len(score), bool)
-            for s, own, layout in _samples(theta):
-                found = cover_touching(score[own], layout, tuple(t[own] for t in touch), self.limit)
-                if found is None:
-                    raise _infeasible(s)
-                chosen[own] = found
+        _, chosen = self._covers(theta, self._scores(theta, cost, within, sign), within)
         codes = chosen.astype(np.int32)
         return Best(codes, self.score(theta, codes, cost=cost))
+
+    def _covers(self, theta: EventTables, score: np.ndarray, within: Any) -> tuple[np.ndarray, np.ndarray]:
+        """The best covers whatever they touch, and those that touch what they must, bool (n_events,)."""
+        best, missing = best_covers(score, theta.layout, self.limit)
+        if missing is not None:
+            raise _infeasible(missing)
+        if within is None or not within.touch:
+            return best, best
+        chosen, none = touching_covers(score, theta.layout, within.touch, best, self.limit)
+        if none.any():
+            raise _infeasible(int(np.flatnonzero(none)[0]))
+        return best, chosen
 
     def k_best(
         self, theta: EventTables, k: int, *, cost: Any = None, within: Any = None
@@ -250,18 +257,27 @@ class Tracking(Structure):
         """The k best distinct covers of every sample, best first; fewer where fewer exist."""
         score = self._scores(theta, cost, within, 1.0)
         touch = () if within is None else within.touch
+        best, first = self._covers(theta, score, within)
+        if k < 2:
+            ranked = [[first[own]] for _, own, _ in _samples(theta)]
+        elif k == 2:
+            second, none = touching_covers(score, theta.layout, (*touch, ~first), best, self.limit)
+            ranked = [
+                [y[own] for y in ((first,) if none[s] else (first, second))] for s, own, _ in _samples(theta)
+            ]
+        else:
+            ranked = [
+                list(islice(ranked_covers(score[own], layout, tuple(t[own] for t in touch), self.limit), k))
+                for _, own, layout in _samples(theta)
+            ]
+        node = theta.node if cost is None else theta.node + cost.node
         out = []
-        for s, own, layout in _samples(theta):
-            alone = theta.take(np.array([s]))
-            extra = None if cost is None else cost.take(np.array([s]))
-            found = []
-            covers = ranked_covers(score[own], layout, tuple(t[own] for t in touch), self.limit)
-            for chosen in islice(covers, k):
-                codes = chosen.astype(np.int32)
-                found.append((codes, float(self.score(alone, codes, cost=extra)[0])))
-            if not found:
-                raise _infeasible(s)
-            out.append(found)
+        for (_, own, _), covers in zip(_samples(theta), ranked):
+            codes = [chosen.astype(np.int32) for chosen in covers]
+            valued = [(y, float(node[own][np.arange(len(y)), y].sum())) for y in codes]
+            out.append(
+                sorted(valued, key=lambda pair: -pair[1])
+            )  # bounds that meet may have changed their order
         return out
 
     def max_marginals(self, theta: EventTables, *, cost: Any = None, within: Any = None) -> EventTables:
