@@ -16,7 +16,6 @@ from palmette.structures.tracking.candidates import Candidates
 from palmette.structures.tracking.event_features import BENDS
 from palmette.structures.tracking.tables import Layout
 
-
 # Scores of events bend: between true and near candidates they fall steeply, and are flat beyond. A penalty that is as
 # strong on hinges as on features in deviations prefers straight lines; this factor makes it 16 times stronger on the
 # latter. Event losses cross-validated inside each movie of HeLa fell at all steps, by 12 % in the mean.
