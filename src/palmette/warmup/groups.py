@@ -162,7 +162,7 @@ def _rank() -> None:
 
 
 def _track() -> None:
-    """Covers of a batch, and of one sample with an event that is forced; trackers, whole and partial, pairs and windows."""
+    """Covers of a batch, and of one sample with an event that is forced; trackers of pairs and of windows."""
     pair = Detections([[0.0, 0.0], [1.0, 1.0]]), Detections([[0.0, 0.1], [1.0, 1.1]])
     tracking = Tracking(max_distance=5.0)
     candidates = tracking.candidates(pair)

@@ -12,7 +12,7 @@ from palmette.apps.tracking import Pins, Tracker, evaluate_lineage
 from palmette.apps.tracking.movies import windows
 from palmette.datasets import make_cells
 from palmette.errors import ModelFileError
-from palmette.structures import Lineage
+from palmette.structures import EventKind, Lineage
 from palmette.structures.tracking import programs
 from palmette.structures.tracking.cover import SampleCover
 from palmette.structures.tracking.direct import event_scores, explain
@@ -136,7 +136,9 @@ def test_the_short_way_finds_what_the_model_predicts(movies, tracker, limit, mon
     for pair in zip(movies[1].frames, movies[1].frames[1:]):
         candidates = tracker.candidates(pair)
         score = event_scores(tracker.model, candidates)
-        theta = tracker.model.scorer_.score(tracker.model.coef_, tracker.model.encoder_.transform([candidates]))
+        theta = tracker.model.scorer_.score(
+            tracker.model.coef_, tracker.model.encoder_.transform([candidates])
+        )
         np.testing.assert_allclose(score, theta.node[:, 1], rtol=0, atol=1e-9)
         found = explain(score, candidates.layout, np.zeros(int(candidates.layout.n_cells[0]), bool))
         assert found.chosen.astype(int).tolist() == tracker.model.predict([candidates])[0]
@@ -146,7 +148,9 @@ def test_the_short_way_finds_what_the_model_predicts(movies, tracker, limit, mon
         with_it = np.full(len(score), -1)
         with_it[0] = 1
         forced = np.where(conflicting(candidates.layout, with_it), -np.inf, score)
-        assert score[0] + score[rest.chosen].sum() == pytest.approx(SampleCover(forced, candidates.layout).value)
+        assert score[0] + score[rest.chosen].sum() == pytest.approx(
+            SampleCover(forced, candidates.layout).value
+        )
 
 
 def test_pins_hold_and_the_rest_is_solved_around_them(movies, tracker):
@@ -274,3 +278,24 @@ def test_false_detections_leave_the_lineage():
     assert len(tracked.false) == tracked.counts["false"] > 0
     assert len(tracked.lineage) + len(tracked.false) == sum(map(len, made.frames))
     assert not set(tracked.false) & set(zip(tracked.lineage.frame.tolist(), tracked.lineage.id.tolist()))
+
+
+def test_a_tracker_with_an_own_kind_of_events_is_saved_without_it(movies, tmp_path):
+    def near(pair):
+        return pair.before[:, None], pair.after[:, None]
+
+    def far(pair, before, after):
+        return {"distance": pair.apart(pair.a.position[before[:, 0]], pair.b.position[after[:, 0]])}
+
+    events = ["move", "divide", "appear", "disappear", EventKind("debris", 1, 1, near, far)]
+    path, own = tmp_path / "own", Tracker.train([(movies[0].frames, movies[0].lineage)], events=events)
+    own.save(path)
+    with pytest.raises(
+        ModelFileError, match=r"uses events=\[move, .*, debris\].*hold no code: give it again"
+    ):
+        Tracker.load(path)
+    with pytest.raises(ModelFileError, match="events are move, appear, but the model knows move, divide"):
+        Tracker.load(path, events=["move", "appear"])
+    again = Tracker.load(path, events=events)
+    assert again.kinds == own.kinds
+    assert again.track(movies[1].frames).counts == own.track(movies[1].frames).counts

@@ -83,7 +83,12 @@ class Assembly:
         return mask
 
     def commit(
-        self, candidates: Candidates, first: np.ndarray, chosen: np.ndarray, score: np.ndarray, n_kept: int | None
+        self,
+        candidates: Candidates,
+        first: np.ndarray,
+        chosen: np.ndarray,
+        score: np.ndarray,
+        n_kept: int | None,
     ) -> None:
         """Take the events of a window; of all but its first ``n_kept`` frames (None: all) the next one decides."""
         begins = offsets_from_lengths([len(block) for block in candidates.blocks])
@@ -95,7 +100,9 @@ class Assembly:
             before = first[step][:, None] + block.before[rows]
             after = first[step + span][:, None] + block.after[rows]
             if n_kept is not None:
-                decided = (before.shape[1] > 0) & (step < n_kept) | (after.shape[1] > 0) & (step + span <= n_kept)
+                decided = (before.shape[1] > 0) & (step < n_kept) | (after.shape[1] > 0) & (
+                    step + span <= n_kept
+                )
                 rows, before, after = rows[decided], before[decided], after[decided]
                 next_first = first[n_kept], first[n_kept + 1] if n_kept + 1 < last else self._n
                 futures.append(before[before >= next_first[0]])
@@ -115,6 +122,8 @@ class Assembly:
         """Everything, without the detections that are false."""
         edges = np.concatenate(self._edges)
         whole = Lineage(
-            np.concatenate(self._frames), np.concatenate(self._ids), edges[np.lexsort((edges[:, 1], edges[:, 0]))]
+            np.concatenate(self._frames),
+            np.concatenate(self._ids),
+            edges[np.lexsort((edges[:, 1], edges[:, 0]))],
         )
         return whole.without(self.false)

@@ -221,7 +221,9 @@ class Tracker:
             if len(window) > 1:
                 candidates = self.model.structure.candidates(window)
                 score, found = self._solved(candidates, assembly.taken(window, first), pins, clock)
-                assembly.commit(candidates, first, found.chosen, score, None if is_last else len(window) - shared)
+                assembly.commit(
+                    candidates, first, found.chosen, score, None if is_last else len(window) - shared
+                )
                 lost += found.lost
             if progress is not None:
                 progress(assembly.n_frames)
@@ -264,11 +266,16 @@ class Tracker:
         self.model.save(path, extra={"task": "tracking", **own})
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Tracker:
-        """Read a tracker; other model files are refused (`palmette.load` reads them)."""
+    def load(cls, path: str | os.PathLike[str], *, events: Sequence[Any] | None = None) -> Tracker:
+        """Read a tracker; other model files are refused (`palmette.load` reads them).
+
+        Files hold no code: if one of its kinds of events is an :class:`~palmette.structures.EventKind` of your own,
+        give all `events` again, as in :meth:`train`.
+        """
         from palmette.estimators import load
 
-        return cls.from_model(load(path), os.fspath(path))
+        own = {} if events is None else {"events": events}
+        return cls.from_model(load(path, **own), os.fspath(path))
 
     @classmethod
     def from_model(cls, model: Any, source: str) -> Tracker:

@@ -101,6 +101,13 @@ class Candidates:
             np.array([n_cells]), np.array([n_before]), np.concatenate(kinds),
         )  # fmt: skip
 
+    @property
+    def cell_nodes(self) -> np.ndarray:
+        """Frame and id of the detection of each cell, shape (n_cells, 2)."""
+        sides = (*self.frames[:-1], *self.frames[1:])
+        numbers = [np.full(len(frame), frame.frame, np.int64) for frame in sides]
+        return np.stack([np.concatenate(numbers), np.concatenate([frame.ids for frame in sides])], axis=1)
+
     @cached_property
     def events(self) -> list[Event]:
         """All candidates, in the order of codes."""
@@ -192,7 +199,10 @@ class Candidates:
         for block, start in zip(self.blocks, self._starts.tolist()):
             if block.kind.span == 0:
                 frames = [self.frames[k] for k in block.step.tolist()]
-                own = [(int(f.frame), int(f.ids[k])) in nodes for f, k in zip(frames, block.before[:, 0].tolist())]
+                own = [
+                    (int(f.frame), int(f.ids[k])) in nodes
+                    for f, k in zip(frames, block.before[:, 0].tolist())
+                ]
                 found.append(start + np.flatnonzero(own))
         return np.concatenate(found)
 
@@ -283,7 +293,7 @@ def _block(kind: EventKind, step: int, pair: Pair) -> Block:
     if not wrong:
         for row, values in zip(columns, named.values()):
             row[:] = values
-        wrong = [name for name, fine in zip(named, np.isfinite(columns).all(axis=1)) if not fine]
+        wrong = [name for name, fine in zip(named, np.all(np.isfinite(columns), axis=1).tolist()) if not fine]
     if wrong:
         raise ValueError(
             f"{kind.name}: the feature {wrong[0]!r} must be a finite number for each of the {len(before)} events"

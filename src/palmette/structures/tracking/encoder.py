@@ -127,6 +127,7 @@ class TrackingEncoder(Encoder):
             SparseRows(indptr, indices, values, self.n_columns),
             offsets,
             _stacked([s.layout for s in X], offsets),
+            np.concatenate([np.empty((0, 2), np.int64), *(s.cell_nodes for s in X)]),
         )
 
     def check_names(self, sample: Candidates, number: int) -> None:

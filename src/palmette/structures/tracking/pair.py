@@ -131,11 +131,11 @@ class Pair:
     @cached_property
     def measured(self) -> tuple[np.ndarray, np.ndarray]:
         """Measurements of both frames as columns, shapes (n, q): areas and intensities relative to their frames."""
+        return self._compared(self.a), self._compared(self.b)
+
+    def _compared(self, own: Detections) -> np.ndarray:
         names = self.measurements
-        return tuple(
-            own.remembered(("comparable", names), lambda own=own: comparable(own, names))
-            for own in (self.a, self.b)
-        )  # type: ignore[return-value]
+        return own.remembered(("comparable", names), lambda: comparable(own, names))
 
     @property
     def measurements(self) -> tuple[str, ...]:
@@ -158,9 +158,7 @@ class Pair:
     @cached_property
     def crowd(self) -> tuple[np.ndarray, np.ndarray]:
         """Distances to the nearest detection of the same frame, at most FAR."""
-        return tuple(
-            np.minimum(_nearest_other(own) / self.unit, FAR) for own in (self.a, self.b)
-        )  # type: ignore[return-value]
+        return tuple(np.minimum(_nearest_other(own) / self.unit, FAR) for own in (self.a, self.b))  # type: ignore[return-value]
 
     def overlap(self, before: np.ndarray, after: np.ndarray) -> np.ndarray:
         """Intersection over union of bounding boxes."""

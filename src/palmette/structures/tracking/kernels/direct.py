@@ -11,8 +11,8 @@ from palmette._kernels.jit import kernel
 def add_scores(columns, middle, spread, bent, bends, w, score):
     """``score[e] = w[0] + sum_f w[1 + f] x + sum_k w[h + k] max(0, x - bends[b, k])``, x = (columns[f, e] - m) / s.
 
-    ``bent[f]`` is the row b of ``bends`` of feature f, -1 without hinges; ``h = 1 + n_features + b n_knots``. The order of
-    loops is that of memory: one column after the other, all events of it at once.
+    ``bent[f]`` is the row b of ``bends`` of feature f, -1 without hinges; ``h = 1 + n_features + b n_knots``. The order
+    of loops is that of memory: one column after the other, all events of it at once.
     """
     n_features, n = columns.shape
     n_knots = bends.shape[1]
