@@ -57,6 +57,11 @@ class TrackingEncoder(Encoder):
         return [1 + len(names) + bends.size for names, bends in zip(self.names, self.bends)]
 
     @property
+    def starts(self) -> np.ndarray:
+        """The first column of each kind, and the number of all columns."""
+        return offsets_from_lengths(self._widths())
+
+    @property
     def n_columns(self) -> int:
         """Number of columns of all kinds."""
         return sum(self._widths())
@@ -118,8 +123,10 @@ class TrackingEncoder(Encoder):
         """Encode candidates of known kinds and measurements."""
         lengths = np.array([len(sample) for sample in X], np.int64)
         check_lengths(lengths, allow_empty)
-        starts = offsets_from_lengths(self._widths())
-        rows = [self._rows(sample, i, starts) for i, sample in enumerate(X)]
+        starts = self.starts
+        for i, sample in enumerate(X):
+            self.check_names(sample, i)
+        rows = [self._rows(sample, starts) for sample in X]
         indptr = offsets_from_lengths(np.concatenate([np.empty(0, np.int64), *(own[0] for own in rows)]))
         indices = np.concatenate([np.empty(0, np.int32), *(own[1] for own in rows)])
         values = np.concatenate([np.empty(0), *(own[2] for own in rows)])
@@ -128,19 +135,24 @@ class TrackingEncoder(Encoder):
             SparseRows(indptr, indices, values, self.n_columns),
             offsets,
             _stacked([s.layout for s in X], offsets),
+            np.concatenate([np.empty((0, 2), np.int64), *(s.cell_nodes for s in X)]),
         )
 
-    def _rows(self, sample: Candidates, number: int, starts: np.ndarray) -> tuple[np.ndarray, ...]:
+    def check_names(self, sample: Candidates, number: int) -> None:
+        """Raise ValueError if the features of a sample are not those of the training data."""
+        for kind, block, names in zip(self.kinds, sample.blocks, self.names):
+            if len(block) and block.names != names:
+                raise ValueError(
+                    f"X[{number}]: {kind} has the features {block.names}, but the model was trained with {names}: "
+                    "give the same measurements, or train again if the model is of another version"
+                )
+
+    def _rows(self, sample: Candidates, starts: np.ndarray) -> tuple[np.ndarray, ...]:
         """Entries per row, columns and values of one sample."""
         sizes, columns, entries = [], [], []
         for k, block in enumerate(sample.blocks):
             if not len(block):
                 continue
-            if block.names != self.names[k]:
-                raise ValueError(
-                    f"X[{number}]: {self.kinds[k]} has the features {block.names}, but the model was trained with "
-                    f"{self.names[k]}: give the same measurements, or train again if the model is of another version"
-                )
             scaled = (block.values - self.middle[k]) / self.spread[k]
             bent = [at for at, name in enumerate(self.names[k]) if name in BENDS]
             hinges = np.maximum(scaled[:, bent][:, :, None] - self.bends[k], 0.0).reshape(len(block), -1)
