@@ -43,7 +43,8 @@ def event_scores(model: Any, candidates: Candidates) -> np.ndarray:
             for at, name in enumerate(block.names):
                 if name in BENDS:
                     bent[at], place = place, place + 1
-            weights = np.ascontiguousarray(model.coef_[starts[k] : starts[k + 1]])
+            weights = model.coef_[starts[k] : starts[k + 1]].copy()
+            weights[: 1 + len(block.names)] *= encoder.plain
             columns = np.ascontiguousarray(block.values.T)
             add_scores(columns, encoder.middle[k], encoder.spread[k], bent, encoder.bends[k], weights, score)
         found.append(score)
