@@ -6,11 +6,12 @@ unit="sample")` asks by four measures, 4 % of the patches at a time; the first o
 it trains a perceptron (3 passes). At 17, 20, 30 and 40 % the perceptron (`active`) and a max-margin model of the same
 patches (`combined`) are tested on HeLa 02 (whole pairs of frames, read once per figure; event loss in percent).
 
-The penalty of `combined` and of all patches (`all`) is chosen inside the answered patches for each model, among 0.3,
-1, 3 and 10 per pair of frames (8 patches): learnt from one half of the movie, tested on the other, and the other way
-round, with a gap of 8 frames (every second patch for `all`; `tol = 0.03` there, 1e-2 for the models that are tested). `stop` has one question per query, as
-in the chapter, and says where the rule (1.8) with its usual settings (T = 80, 1e-4, 10-90 %) would stop; it needs 81
-queries. CPU seconds of a round are of training the perceptron, scoring the pool and choosing, one thread.
+The penalty of `combined` and of all patches (`all`) is chosen inside the answered patches for each model, among 0.3, 1,
+3 and 10 per pair of frames (8 patches): learnt from one half of the movie, tested on the other, and the other way
+round, with a gap of 8 frames (every second patch for `all`; `tol = 0.03` there, 1e-2 for the models that are tested).
+`stop` has one question per query, as in the chapter, and says where the rule (1.8) with its usual settings (T = 80,
+1e-4, 10-90 %) would stop; it needs 81 queries. CPU seconds of a round are of training the perceptron, scoring the pool
+and choosing, one thread.
 
 The cut follows true events, so that a patch tells where futures and pasts of its detections are not: this makes the
 pool a little easier than one that is cut without the truth, for all measures alike.

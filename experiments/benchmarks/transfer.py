@@ -7,11 +7,11 @@
 
 All pairs are 8 frames apart. Of the target's training pairs 20, 40 or 100 % are drawn at random. `target` learns from
 them alone, `transfer` (`Transfer(SSVM(...))`) and `union` also from the source. The penalty of `target` and `union` (1,
-3, 10 or 30 per pair of frames) and the penalties of `transfer` (`l2` 3 or 10, `rho` as large or ten times) are chosen on held-out target pairs: learnt from
-one half of the drawn pairs by time (and all of the source), tested on the other, and the other way round, without pairs
-within 8 frames of the cut; `tol = 0.03` there, 1e-2 for the models that are tested. `source` alone has `l2 = 3` per pair, since
-nothing of the target is known then. Event loss in percent with a 95 % block bootstrap interval (blocks of 8 pairs);
-test pairs are read once per figure.
+3, 10 or 30 per pair of frames) and the penalties of `transfer` (`l2` 3 or 10, `rho` as large or ten times) are chosen
+on held-out target pairs: learnt from one half of the drawn pairs by time (and all of the source), tested on the other,
+and the other way round, without pairs within 8 frames of the cut; `tol = 0.03` there, 1e-2 for the models that are
+tested. `source` alone has `l2 = 3` per pair, since nothing of the target is known then. Event loss in percent with a 95
+% block bootstrap interval (blocks of 8 pairs); test pairs are read once per figure.
 
 Targets: with no share is transfer worse than the target alone beyond the interval of the latter; transfer with 20 % of
 the target is as good as the target alone with all of it (not above its interval). Whether the source helps is reported
