@@ -299,3 +299,29 @@ def test_a_tracker_with_an_own_kind_of_events_is_saved_without_it(movies, tmp_pa
     again = Tracker.load(path, events=events)
     assert again.kinds == own.kinds
     assert again.track(movies[1].frames).counts == own.track(movies[1].frames).counts
+
+
+def test_links_that_contradict_each_other_are_named(movies):
+    movie = movies[0]
+    early, late = movie.frames[:2]
+    a, b = movie.lineage.links(0, 1)[0]
+    distance = np.linalg.norm(early.position - late.position[late.place[b]], axis=1)
+    other = next(own for own in early.ids[np.argsort(distance)].tolist() if own != a)
+    nodes = list(zip(movie.lineage.frame.tolist(), movie.lineage.id.tolist()))
+    both = Lineage.from_links(nodes, [((0, a), (1, b)), ((0, other), (1, b))])
+    repairs = Tracker.train([(movie.frames, both)], complete=False, max_distance=60.0).repairs
+    assert [own.id for own in repairs] == [max(a, other)]
+    assert f"its link to object {b} of frame 1 contradicts other links" in str(repairs[0])
+    gap = Lineage.from_links(nodes, [((0, a), (2, int(movie.frames[2].ids[0])))])
+    with pytest.raises(
+        ValueError, match=r"none of the links can be learnt from: frame 0.*over frames between"
+    ):
+        Tracker.train([(movie.frames, gap)], complete=False, max_distance=60.0)
+
+
+def test_frames_without_detections_are_told(movies, tracker):
+    frames = list(movies[1].frames)
+    for t in (0, 5, 6, 11):
+        frames[t] = frames[t].take(np.empty(0, int))
+    assert tracker.track(frames).empty == (5, 6)
+    assert tracker.track(frames[:1]).empty == () and tracker.track([]).empty == ()

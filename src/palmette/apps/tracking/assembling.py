@@ -50,6 +50,7 @@ class Assembly:
         self._first: dict[int, int] = {}  # number of the first detection of each frame of the window
         self._frames, self._ids = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
         self._edges = [np.empty((0, 2), np.int64)]
+        self._numbers: list[int] = []
         self._decided = Decided(np.empty(0, np.int64), np.empty(0, np.int64))
 
     def enter(self, frames: Sequence[Detections]) -> np.ndarray:
@@ -60,6 +61,7 @@ class Assembly:
             if at not in known:
                 known[at] = self._n
                 self._n += len(frame)
+                self._numbers.append(at)
                 self._frames.append(np.full(len(frame), at))
                 self._ids.append(frame.ids)
             self._first[at] = known[at]
@@ -69,6 +71,13 @@ class Assembly:
     def n_frames(self) -> int:
         """Frames that have come."""
         return len(self._frames) - 1
+
+    @property
+    def empty(self) -> tuple[int, ...]:
+        """Frames without detections between the first and the last one that has some."""
+        some = np.flatnonzero([len(own) for own in self._frames[1:]])
+        between = range(int(some[0]), int(some[-1])) if len(some) else ()
+        return tuple(self._numbers[k] for k in between if not len(self._frames[1 + k]))
 
     def taken(self, frames: Sequence[Detections], first: np.ndarray) -> np.ndarray:
         """The cells of a window that events of earlier windows explain, bool (n_cells,)."""

@@ -59,7 +59,7 @@ def restricted(frame: Detections, measurements: Sequence[str]) -> Detections:
     if missing:
         raise ValueError(
             f"frame {frame.frame} has no {', '.join(missing)}, which the tracker uses ({', '.join(measurements)}): "
-            "measure it, or train a tracker without it (measurements=...)"
+            "measure it (intensities of masks need images), or train a tracker without it (measurements)"
         )
     kept = {name: frame.features[name] for name in measurements if name != BOXES}
     boxes = frame.boxes if BOXES in measurements else None
@@ -120,19 +120,24 @@ def training_samples(
                     event, late = candidates.event(k), candidates.late_frame(k)
                     taken |= {((event.frame, a), (late, b)) for a in event.before for b in event.after}
             else:
-                Y.append(known_codes(candidates, lineage))
-        repairs += _gaps(lineage, own, taken) if complete else []
+                known, found = known_codes(candidates, lineage)
+                Y.append(known)
+                repairs += found
+        if complete or "skip" not in [kind.name for kind in structure.kinds]:
+            repairs += _gaps(
+                lineage, own, taken, "learnt as disappear and appear" if complete else "left out"
+            )
     return X, Y, list(dict.fromkeys(repairs))
 
 
-def _gaps(lineage: Lineage, frames: Sequence[Detections], taken: set[Link]) -> list[Repair]:
+def _gaps(lineage: Lineage, frames: Sequence[Detections], taken: set[Link], then: str) -> list[Repair]:
     """Links over frames that no event takes up."""
     after = {int(early.frame): int(late.frame) for early, late in zip(frames, frames[1:])}
     found = []
     for a, b in lineage.edges.tolist():
         (first, own), (second, other) = ((int(lineage.frame[n]), int(lineage.id[n])) for n in (a, b))
         if after.get(first) != second and ((first, own), (second, other)) not in taken:
-            why = f"is linked to object {other} of frame {second} over frames between; learnt as disappear and appear"
+            why = f"is linked to object {other} of frame {second} over frames between; {then}"
             found.append(Repair(first, own, why))
     return found
 

@@ -22,6 +22,7 @@ from palmette.apps.tracking.movies import (
 )
 from palmette.apps.tracking.pins import Pins
 from palmette.apps.tuning import check_folds, check_tuning, fit_tuned
+from palmette.data.annotation import UNKNOWN
 from palmette.data.checks import check_type, check_whole, entry
 from palmette.errors import ModelFileError
 from palmette.estimators.folds import Part
@@ -54,6 +55,8 @@ class Tracked:
         Of all events.
     false : tuple of (frame, id)
         Detections that are no objects ("false" events); the lineage is without them.
+    empty : tuple of int
+        Frames without detections between the first and the last one that has some: pairs of frames link nothing there.
     """
 
     lineage: Lineage
@@ -61,6 +64,7 @@ class Tracked:
     score: float
     lost: float
     false: tuple[tuple[int, int], ...] = ()
+    empty: tuple[int, ...] = ()
 
     def headline(self) -> str:
         """Detections, tracks and events in a few words."""
@@ -175,6 +179,11 @@ class Tracker:
         reach = MARGIN * longest_link(movies) if max_distance is None else max_distance
         structure = Tracking(kinds, max_distance=reach)
         X, Y, repairs = training_samples(movies, structure, known, window, complete)
+        if not complete and all(each is UNKNOWN for codes in Y for each in codes):
+            why = f": {repairs[0]}" if repairs else ""
+            raise ValueError(
+                f"none of the links can be learnt from{why}. Give links between successive frames"
+            )
         model = _learner(structure, learner, complete, l2, l1, tune is not None, options)
         check_tuning(model, tune, bool(dev))
         check_folds(tune, len(X), "pairs of frames" if window == 2 else "windows")
@@ -229,7 +238,9 @@ class Tracker:
                 progress(assembly.n_frames)
         if pins is not None:
             pins.check_used()
-        return Tracked(assembly.lineage(), assembly.counts, assembly.score, lost, tuple(assembly.false))
+        return Tracked(
+            assembly.lineage(), assembly.counts, assembly.score, lost, tuple(assembly.false), assembly.empty
+        )
 
     @property
     def kinds(self) -> tuple[str, ...]:
