@@ -27,8 +27,8 @@ from experiments.harness import Study, StudyTable
 
 STEPS = (1, 4, 8)
 WAYS = {"01 -> 02": ("01", "02"), "02 -> 01": ("02", "01")}
-L2S = (10.0, 3.0, 1.0, 0.3, 0.1, 0.03)  # per pair of frames
-L1S = (0.03, 0.01, 0.003)
+L2S = (30.0, 10.0, 3.0, 1.0, 0.3)  # per pair of frames, the strongest first
+L1S = (0.1, 0.03, 0.01)
 NEAREST, FOREST, LAPTRACK, HAND, OURS = "nearest", "forest", "laptrack", "hand-set", "L2"
 METHODS = (NEAREST, "assignment", "flow", HAND, LAPTRACK, FOREST, "L1 + L2", OURS)
 AUTO = "auto"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import io
 
 import numpy as np
@@ -131,6 +132,17 @@ def test_results_replace_others_only_if_told(tmp_path):
     (results / "mask009.tif").write_bytes(b"of a longer movie")
     write_ctc(results, lineage(), found, overwrite=True)
     assert len(FrameFiles(results)) == 5
+
+
+def test_a_compression_that_needs_another_package_is_named(tmp_path):
+    """Without imagecodecs, tifffile cannot read LZW, the compression of many published masks."""
+    image = pytest.importorskip("PIL.Image")
+    image.fromarray(masks()[0].astype(np.uint16)).save(tmp_path / "mask000.tif", compression="tiff_lzw")
+    if importlib.util.find_spec("imagecodecs") is None:
+        with pytest.raises(DataFileError, match=r"mask000.tif: frame 0 .*LZW.*; pip install imagecodecs"):
+            FrameFiles(tmp_path).image(0)
+    else:
+        assert np.array_equal(FrameFiles(tmp_path).image(0), masks()[0])
 
 
 def test_a_failure_leaves_no_track_file(tmp_path):

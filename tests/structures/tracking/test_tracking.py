@@ -379,10 +379,25 @@ def test_sums_are_refused_with_the_reason(movie):
 
 def test_outputs_that_break_the_rules_are_refused(movie):
     tracking, X, Y = movie
+    frame, own = X[0].cell_nodes[0]
     with pytest.raises(
-        ValueError, match=r"y\[0\]: detection 0 before \(its future\) is explained by 0 events"
+        ValueError, match=rf"y\[0\]: the future of object {own} of frame {frame} is explained by 0"
     ):
         SSVM(tracking).fit(X[:1], [[0] * len(X[0])])
+    # the last event of the second sample left out: its detection is named wherever the sample stands
+    event = X[1].events_of(Y[1])[-1]
+    without = [code if k != X[1].place(event) else 0 for k, code in enumerate(Y[1])]
+    side, node = ("past", event.after) if event.after else ("future", event.before)
+    frame = X[1].frames[1 if event.after else 0].frame
+    for order in ((0, 1), (1, 0)):
+        x, y = [X[:2][k] for k in order], [[Y[0], without][k] for k in order]
+        found = rf"y\[{order.index(1)}\]: the (future|past) of object .* of frame .* by 0 events"
+        with pytest.raises(ValueError, match=found) as error:
+            SSVM(tracking).fit(x, y)
+        assert str(frame) in str(error.value) or str(X[1].frames[0].frame) in str(error.value)
+        encoded = SSVM(tracking).encode(x)
+        names = [encoded.batch.cell_name(order.index(1), c) for c in range(int(X[1].layout.n_cells[0]))]
+        assert f"the {side} of object {node[0]} of frame {frame}" in names
     twice = X[0].annotated([X[0].events_of(Y[0])[0]])
     twice = [1 if label == 0 else label for label in twice]
     with pytest.raises(ValueError, match="explained by"):

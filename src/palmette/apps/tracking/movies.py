@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from palmette.apps.tracking.assembling import shared_frames
 from palmette.structures.tracking.candidates import Candidates, Link
 from palmette.structures.tracking.detections import Detections
 from palmette.structures.tracking.lineage import Lineage
@@ -19,12 +20,16 @@ BOXES = "boxes"  # named like a measurement: bounding boxes
 Movie = tuple[Sequence[Detections], Lineage]
 
 
-def windows(movie: Iterable[Detections], size: int) -> Iterator[list[Detections]]:
-    """Runs of ``size`` frames, each of which begins with the last frame of the one before; the last may be shorter.
+def windows(movie: Iterable[Detections], size: int, shared: int = 1) -> Iterator[list[Detections]]:
+    """Runs of ``size`` frames, each of which begins with the last ``shared`` frames of the one before.
 
-    >>> frames = [Detections([[0.0, 0.0]], frame=t) for t in range(4)]
+    The last one may be shorter, but has a frame of its own.
+
+    >>> frames = [Detections([[0.0, 0.0]], frame=t) for t in range(6)]
     >>> [[frame.frame for frame in own] for own in windows(frames, 3)]
-    [[0, 1, 2], [2, 3]]
+    [[0, 1, 2], [2, 3, 4], [4, 5]]
+    >>> [[frame.frame for frame in own] for own in windows(frames, 4, 2)]
+    [[0, 1, 2, 3], [2, 3, 4, 5]]
     """
     own: list[Detections] = []
     is_new, last = False, None
@@ -37,7 +42,7 @@ def windows(movie: Iterable[Detections], size: int) -> Iterator[list[Detections]
         own.append(frame)
         if len(own) == size:
             yield own
-            own, is_new = own[-1:], False
+            own, is_new = own[-shared:], False
     if is_new:
         yield own
 
@@ -99,7 +104,8 @@ def training_samples(
     for frames, lineage in movies:
         own = [restricted(frame, measurements) for frame in frames]
         taken: set[Link] = set()
-        for frames_of_window in windows(own, window):
+        shared = min(shared_frames(structure.kinds), window - 1)
+        for frames_of_window in windows(own, window, shared):
             if len(frames_of_window) < 2:
                 continue
             candidates = structure.candidates(frames_of_window)
@@ -116,7 +122,7 @@ def training_samples(
             else:
                 Y.append(known_codes(candidates, lineage))
         repairs += _gaps(lineage, own, taken) if complete else []
-    return X, Y, repairs
+    return X, Y, list(dict.fromkeys(repairs))
 
 
 def _gaps(lineage: Lineage, frames: Sequence[Detections], taken: set[Link]) -> list[Repair]:

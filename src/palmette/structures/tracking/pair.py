@@ -30,7 +30,7 @@ def unit_of(frames: tuple[Detections, ...]) -> float:
     if areas:
         unit = float(np.median(np.concatenate(areas))) ** (1.0 / frames[0].position.shape[1])
     else:
-        near = [_nearest_other(own.position) for own in frames if len(own) > 1]
+        near = [_nearest_other(own) for own in frames if len(own) > 1]
         unit = float(np.median(np.concatenate(near))) if near else 1.0
     return unit if unit > 0.0 else 1.0
 
@@ -82,7 +82,7 @@ class Pair:
     @cached_property
     def trees(self) -> tuple[cKDTree, cKDTree]:
         """The positions of both frames."""
-        return cKDTree(self.a.position), cKDTree(self.b.position)
+        return _tree(self.a), _tree(self.b)
 
     @cached_property
     def flow(self) -> np.ndarray:
@@ -131,7 +131,11 @@ class Pair:
     @cached_property
     def measured(self) -> tuple[np.ndarray, np.ndarray]:
         """Measurements of both frames as columns, shapes (n, q): areas and intensities relative to their frames."""
-        return comparable(self.a, self.b.features.keys()), comparable(self.b, self.a.features.keys())
+        return self._compared(self.a), self._compared(self.b)
+
+    def _compared(self, own: Detections) -> np.ndarray:
+        names = self.measurements
+        return own.remembered(("comparable", names), lambda: comparable(own, names))
 
     @property
     def measurements(self) -> tuple[str, ...]:
@@ -154,10 +158,7 @@ class Pair:
     @cached_property
     def crowd(self) -> tuple[np.ndarray, np.ndarray]:
         """Distances to the nearest detection of the same frame, at most FAR."""
-        return tuple(
-            np.minimum(_nearest_other(own.position, tree) / self.unit, FAR)
-            for own, tree in zip((self.a, self.b), self.trees)
-        )  # type: ignore[return-value]
+        return tuple(np.minimum(_nearest_other(own) / self.unit, FAR) for own in (self.a, self.b))  # type: ignore[return-value]
 
     def overlap(self, before: np.ndarray, after: np.ndarray) -> np.ndarray:
         """Intersection over union of bounding boxes."""
@@ -200,10 +201,15 @@ def _least(place: np.ndarray, distance: np.ndarray, n: int) -> np.ndarray:
     return out
 
 
-def _nearest_other(position: np.ndarray, tree: cKDTree | None = None) -> np.ndarray:
-    if len(position) < 2:
-        return np.full(len(position), np.inf)
-    return (cKDTree(position) if tree is None else tree).query(position, [2])[0][:, 0]
+def _tree(own: Detections) -> cKDTree:
+    return own.remembered("tree", lambda: cKDTree(own.position))
+
+
+def _nearest_other(own: Detections) -> np.ndarray:
+    """Distance of each detection to the nearest other one of its frame."""
+    if len(own) < 2:
+        return np.full(len(own), np.inf)
+    return own.remembered("nearest", lambda: _tree(own).query(own.position, [2])[0][:, 0])
 
 
 def _border(own: Detections, unit: float) -> np.ndarray:

@@ -157,6 +157,12 @@ class Tracking(Structure):
         if encoder.of != TrackingEncoder.of:
             raise ValueError(f"X was encoded as {encoder.of}, but Tracking needs pairs of frames")
 
+    def check_model(self, encoder: Any, weights: Any, codec: Any) -> None:
+        """Raise ValueError unless the events are those that the model has features of."""
+        named = tuple(kind.name for kind in self.kinds)
+        if isinstance(encoder, TrackingEncoder) and encoder.kinds != named:
+            raise ValueError(f"events are {', '.join(named)}, but the model knows {', '.join(encoder.kinds)}")
+
     def make_codec(self, y: Any, classes: Any, lengths: np.ndarray) -> LabelCodec:
         """The codec of 0 and 1; there are no labels to declare."""
         if classes is not None:
