@@ -55,8 +55,9 @@ class Tracking(Structure):
     features of the event (:mod:`palmette.structures.tracking.event_features`).
 
     Best outputs are exact covers of highest score. Events that smaller ones dominate are left out, what is left falls
-    into connected parts, and a part is solved by dynamic programming over sets of cells, as a linear assignment, or
-    by a linear and, where its solution is fractional, an integer program (HiGHS).
+    into connected parts, and a part is solved by a search over sets of cells within dual bounds. One that needs too
+    many sets is solved as a linear assignment, or by a linear and, where its solution is fractional, an integer program
+    (HiGHS).
 
     Parameters
     ----------

@@ -24,7 +24,7 @@ from palmette.structures.tracking.kernels.prices import (
 from palmette.structures.tracking.kernels.search import NOTHING, make_room, search_part
 
 SOLVED, HARD, IMPOSSIBLE = 0, 1, 2
-ROUNDS = 6  # how often bounds are looked at, at most
+ROUNDS = 12  # how often bounds are looked at, at most
 SMALL = 8  # cells of a part up to which bounds are not worth their time
 FASTER = 0.9  # a look must bring bounds closer by this factor, or it is the last one
 FIRST_CUT = 1.0 / 64.0  # of what a part may lose: where a search begins

@@ -19,9 +19,9 @@ from palmette.structures.tracking.kernels.prices import (
 )
 from palmette.structures.tracking.kernels.search import NOTHING, make_room, search_part
 
-LOOKS = 2  # times SWEEPS: sweeps that lower the prices
+LOOKS = 3  # times SWEEPS: sweeps that lower the prices
 FEWEST = 8  # events that the first look has beside the best cover
-MORE = 3  # times as many events in the next look
+MORE = 2  # times as many events in the next look
 
 
 @kernel()
