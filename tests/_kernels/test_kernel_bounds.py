@@ -45,7 +45,7 @@ from palmette.regularizers import Decomposition, GroupLasso
 from palmette.solvers import CCCP, LBFGS, Stochastic
 from palmette.structures import RankingCost, RankingTables, SegmentTables, grid_graph, tree_graph
 from palmette.structures.positions.tables import ChainTables
-from palmette.structures.tracking.cover import best_covers
+from palmette.structures.tracking.cover import best_covers, changed_values
 from palmette.structures.tracking.direct import event_scores, explain
 from palmette.testing.kernel_modules import kernel_modules
 from palmette.warmup.answers import ask_all
@@ -393,6 +393,10 @@ def tracks(k):
     y = candidates.codes(candidates.events_of(chosen.astype(int))).tolist()
     model = SSVM(tracking, max_iter=1, n_jobs=1).fit([candidates], [y])
     assert len(model.predict_nbest([candidates], 2)[0]) == 2
+    for limit in (4, 1000):  # the other answer for every event, with an event of a set and of none
+        changed = changed_values(score, candidates.layout, (), chosen, chosen, limit)
+        wanted = changed_values(score, candidates.layout, (~chosen,), chosen, chosen, limit)
+        assert np.all(wanted <= changed + 1e-9) and np.all(changed <= score[chosen].sum() + 1e-9)
     taken = np.arange(int(candidates.layout.n_cells[0])) < 1
     for mask in (taken, ~taken):  # one cell, and all but one
         assert explain(event_scores(model, candidates), candidates.layout, mask) is not None

@@ -14,7 +14,13 @@ from palmette import CRF, SSVM, UNKNOWN, Chain, Detections, Perceptron, Tracking
 from palmette.errors import MissingCapability
 from palmette.structures import EventKind, EventTables, Lineage, WeightedEvents
 from palmette.structures.tracking import programs
-from palmette.structures.tracking.cover import LIMIT, SampleCover, best_covers, touching_covers
+from palmette.structures.tracking.cover import (
+    LIMIT,
+    SampleCover,
+    best_covers,
+    changed_values,
+    touching_covers,
+)
 from palmette.structures.tracking.tables import Layout
 from palmette.structures.tracking.truth import true_codes, true_events
 from palmette.testing import TrackingReference, check_structure
@@ -86,8 +92,7 @@ def test_touching_and_forced_events(seed):
     rng = np.random.default_rng(seed)
     score, layout = random_problem(rng, 6, 6)
     cover = SampleCover(score, layout, limit=40)
-    forced = [cover.with_event(e) for e in range(len(score))]
-    values = np.array([score[own].sum() for own in forced])
+    values = changed_values(score, layout, (), cover.chosen, np.zeros(len(score), bool), limit=40)
     assert values.max() == pytest.approx(cover.value) and np.all(values <= cover.value + 1e-9)
     assert np.all(cover.value - values >= np.minimum(cover.slack, np.inf) - 1e-9)  # the slack bounds the cost
     wanted = rng.random(len(score)) < 0.1
@@ -151,6 +156,13 @@ def test_second_covers_and_wanted_events_agree_with_enumeration(seed, draw, limi
         if fit.any():
             assert score[found].sum() == pytest.approx(values[fit][0], abs=1e-9 + near)
             assert (covers == found).all(axis=1)[fit].any()
+    for touch in ((), (sets[0],)):
+        fit = np.all([(covers & own).any(axis=1) for own in (np.ones(len(score), bool), *touch)], axis=0)
+        given = best if not len(touch) or not fit.any() else covers[fit][0]
+        changed = changed_values(score, layout, touch, best, given, limit)
+        for e, value in enumerate(changed):
+            left = values[fit & (covers[:, e] != given[e])]
+            assert value == (pytest.approx(left[0], abs=1e-9 + near) if len(left) else -np.inf)
 
 
 @given(seed=st.integers(0, 2**32 - 1), spread=st.sampled_from([0.3, 1.0, 4.0]))

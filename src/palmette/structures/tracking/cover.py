@@ -1,4 +1,4 @@
-"""The best covers of a batch: kernels where connected parts are small, programs for the others."""
+"""The best covers of a batch: searches in kernels, and programs for parts that need too many states."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from palmette.structures.tracking.tables import Layout, conflicting
 
 LIMIT = 1 << 15  # states of a search; a part that needs more goes to a program
 MOST_SETS = 12  # of wanted events; more go to a program
+
+Sets = tuple[np.ndarray, ...]
 
 
 def best_covers(score: np.ndarray, layout: Layout, limit: int = LIMIT) -> tuple[np.ndarray, int | None]:
@@ -47,42 +49,80 @@ def best_covers(score: np.ndarray, layout: Layout, limit: int = LIMIT) -> tuple[
 
 
 def touching_covers(
-    score: np.ndarray, layout: Layout, touch: tuple[np.ndarray, ...], best: np.ndarray, limit: int = LIMIT
+    score: np.ndarray, layout: Layout, touch: Sets, best: np.ndarray, limit: int = LIMIT
 ) -> tuple[np.ndarray, np.ndarray]:
     """The best covers with an event of each of the sets ``touch``, bool (n_events,), and which samples have none.
 
     ``best`` are the best covers of all samples. What is said of a sample that has none means nothing.
     """
-    from palmette.structures.tracking.kernels.cover import HARD, IMPOSSIBLE, SOLVED
+    from palmette.structures.tracking.kernels.cover import HARD, IMPOSSIBLE
     from palmette.structures.tracking.kernels.touch import touch_batch
 
     chosen = np.zeros(len(score), np.uint8)
     status = np.full(len(layout.n_cells), HARD)
     if len(touch) <= MOST_SETS:
-        status[:] = SOLVED
-        bits = np.zeros(len(score), np.int64)
-        for k, own in enumerate(touch):
-            bits |= own.astype(np.int64) << k
         touch_batch(
-            score, layout.ptr, layout.cell, layout.offsets, layout.n_cells, best.astype(np.uint8), bits,
+            score, layout.ptr, layout.cell, layout.offsets, layout.n_cells, best.astype(np.uint8), _bits(score, touch),
             (1 << len(touch)) - 1, limit, chosen, status,
         )  # fmt: skip
     for s in np.flatnonzero(status == HARD).tolist():
-        start, stop = layout.offsets[s : s + 2].tolist()
-        cells, own = np.ones(int(layout.n_cells[s]), bool), np.ones(stop - start, bool)
-        sets = tuple(each[start:stop] for each in touch)
-        events, program = part_program(score[start:stop], layout.slice(s, s + 1), cells, own, sets)
-        solved = programs.solve(program).chosen
-        chosen[start:stop] = 0
-        if solved is None:
-            status[s] = IMPOSSIBLE
-        else:
-            chosen[start + events[solved]] = 1
+        own = slice(*layout.offsets[s : s + 2].tolist())
+        found = _touching_by_program(score[own], layout.slice(s, s + 1), tuple(each[own] for each in touch))
+        status[s] = IMPOSSIBLE if found is None else status[s]
+        chosen[own] = 0 if found is None else found
     return chosen.astype(bool), status == IMPOSSIBLE
 
 
+def changed_values(
+    score: np.ndarray, layout: Layout, touch: Sets, best: np.ndarray, given: np.ndarray, limit: int = LIMIT
+) -> np.ndarray:
+    """Scores of the best covers with each event that is not ``given``, without each that is, shape (n_events,).
+
+    They have an event of each of the sets ``touch``; -inf where there is none. ``best`` are the best covers of all
+    samples, ``given`` other ones, or the same.
+    """
+    from palmette.structures.tracking.kernels.cover import HARD
+    from palmette.structures.tracking.kernels.touch import change_batch
+
+    value, status = np.full(len(score), -np.inf), np.full(len(score), HARD)
+    if len(touch) <= MOST_SETS:
+        change_batch(
+            score, layout.ptr, layout.cell, layout.offsets, layout.n_cells, best.astype(np.uint8),
+            given.astype(np.uint8), _bits(score, touch), (1 << len(touch)) - 1, limit, value, status,
+        )  # fmt: skip
+    for e in np.flatnonzero(status == HARD).tolist():
+        s = int(np.searchsorted(layout.offsets, e, side="right")) - 1
+        own, alone = slice(*layout.offsets[s : s + 2].tolist()), layout.slice(s, s + 1)
+        codes = np.full(own.stop - own.start, -1)
+        codes[e - own.start] = 1
+        wanted = conflicting(alone, codes) if given[e] else codes == 1
+        found = _touching_by_program(score[own], alone, (*(each[own] for each in touch), wanted))
+        value[e] = -np.inf if found is None else float(score[own][found].sum())
+    return value
+
+
+def _bits(score: np.ndarray, touch: Sets) -> np.ndarray:
+    """Which of the sets have each event."""
+    bits = np.zeros(len(score), np.int64)
+    for k, own in enumerate(touch):
+        bits |= own.astype(np.int64) << k
+    return bits
+
+
+def _touching_by_program(score: np.ndarray, layout: Layout, touch: Sets) -> np.ndarray | None:
+    """The best cover of one sample with an event of each set, by an integer program."""
+    everything = np.ones(int(layout.n_cells[0]), bool), np.ones(len(score), bool)
+    events, program = part_program(score, layout, *everything, touch)
+    solved = programs.solve(program).chosen
+    if solved is None:
+        return None
+    chosen = np.zeros(len(score), bool)
+    chosen[events[solved]] = True
+    return chosen
+
+
 class SampleCover:
-    """The best cover of one sample, and what it costs to have it otherwise.
+    """The best cover of one sample, as far as the time reaches.
 
     Parameters
     ----------
@@ -118,21 +158,6 @@ class SampleCover:
     def value(self) -> float:
         """Score of the best cover."""
         return -np.inf if self.chosen is None else float(self.score[self.chosen].sum())
-
-    def with_event(self, event: int) -> np.ndarray | None:
-        """The best cover in which an event happens; None if there is none."""
-        wanted = np.zeros(len(self.score), bool)
-        wanted[event] = True
-        return self.touching(wanted)
-
-    def without_event(self, event: int) -> np.ndarray | None:
-        """The best cover in which an event does not happen; None if there is none.
-
-        Events that it dominates may be needed then, so that all events of its cells are looked at.
-        """
-        score = self.score.copy()
-        score[event] = -np.inf
-        return SampleCover(score, self.layout, self.limit).chosen
 
     def touching(self, *wanted: np.ndarray) -> np.ndarray | None:
         """The best cover with an event of each of these sets (bool); None if there is none."""
@@ -176,7 +201,7 @@ def part_program(
     layout: Layout,
     cells: np.ndarray,
     usable: np.ndarray,
-    touch: tuple[np.ndarray, ...] = (),
+    touch: Sets = (),
 ) -> tuple[np.ndarray, programs.Program]:
     """Some cells of a sample and the usable events on them alone as a program; also the numbers of its events."""
     place = np.cumsum(cells) - 1
@@ -193,16 +218,7 @@ def part_program(
     )
 
 
-def cover_touching(
-    score: np.ndarray, layout: Layout, touch: tuple[np.ndarray, ...], limit: int
-) -> np.ndarray | None:
-    """The best cover of one sample with an event of each of the sets ``touch``; None if there is none."""
-    return SampleCover(score, layout, limit).touching(*touch)
-
-
-def ranked_covers(
-    score: np.ndarray, layout: Layout, touch: tuple[np.ndarray, ...], limit: int
-) -> Iterator[np.ndarray]:
+def ranked_covers(score: np.ndarray, layout: Layout, touch: Sets, limit: int) -> Iterator[np.ndarray]:
     """Covers of one sample by falling score.
 
     A set of covers, those within ``score`` that differ from ``other``, is represented by its best one, y. With an event
@@ -214,7 +230,7 @@ def ranked_covers(
 
     def push(scores: np.ndarray, other: np.ndarray | None) -> None:
         sets = touch if other is None else (*touch, ~other)
-        found = cover_touching(scores, layout, sets, limit)
+        found = SampleCover(scores, layout, limit).touching(*sets)
         if found is not None:
             heapq.heappush(order, (-float(scores[found].sum()), next(tie), found, scores, other))
 

@@ -21,9 +21,8 @@ from palmette.registry import register
 from palmette.structures.tracking.candidates import Candidates, propose
 from palmette.structures.tracking.cover import (
     LIMIT,
-    SampleCover,
     best_covers,
-    cover_touching,
+    changed_values,
     ranked_covers,
     touching_covers,
 )
@@ -56,8 +55,9 @@ class Tracking(Structure):
     features of the event (:mod:`palmette.structures.tracking.event_features`).
 
     Best outputs are exact covers of highest score. Events that smaller ones dominate are left out, what is left falls
-    into connected parts, and a part is solved by dynamic programming over sets of cells, as a linear assignment, or
-    by a linear and, where its solution is fractional, an integer program (HiGHS).
+    into connected parts, and a part is solved by a search over sets of cells within dual bounds. One that needs too
+    many sets is solved as a linear assignment, or by a linear and, where its solution is fractional, an integer program
+    (HiGHS).
 
     Parameters
     ----------
@@ -289,22 +289,15 @@ class Tracking(Structure):
     def max_marginals(self, theta: EventTables, *, cost: Any = None, within: Any = None) -> EventTables:
         """The highest score with each event, and without it; -inf where there is no such cover."""
         score = self._scores(theta, cost, within, 1.0)
-        both = theta if cost is None else theta.plus(cost)
-        out = np.full_like(theta.node, -np.inf)
-        for s, own, layout in _samples(theta):
-            base = float(both.node[own, 0].sum())
-            scores = score[own]
-            touch = () if within is None else tuple(t[own] for t in within.touch)
-            cover = SampleCover(scores, layout, self.limit)
-            best = cover_touching(scores, layout, touch, self.limit) if touch else cover.chosen
-            if best is None:
-                raise _infeasible(s)
-            for e in range(len(scores)):
-                happens = bool(best[e])
-                other = _with(cover, e, not happens, touch, self.limit)
-                out[own.start + e, int(happens)] = base + _sum(scores, best)
-                if other is not None:
-                    out[own.start + e, int(not happens)] = base + _sum(scores, other)
+        best, chosen = self._covers(theta, score, within)
+        touch = () if within is None else within.touch
+        other = changed_values(score, theta.layout, touch, best, chosen, self.limit)
+        node = theta.node if cost is None else theta.node + cost.node
+        base = sums_by(node[:, 0], theta.offsets)
+        top = base + sums_by(np.where(chosen, score, 0.0), theta.offsets)
+        sample, happens = np.repeat(np.arange(len(theta)), np.diff(theta.offsets)), chosen.astype(int)
+        out, events = np.empty_like(theta.node), np.arange(len(score))
+        out[events, happens], out[events, 1 - happens] = top[sample], base[sample] + other
         return EventTables(out, *theta.layout)
 
     def score(self, theta: EventTables, codes: Any, *, cost: Any = None, within: Any = None) -> np.ndarray:
@@ -375,26 +368,6 @@ def _samples(theta: EventTables) -> Any:
     """Number, events and layout of each sample."""
     for s in range(len(theta)):
         yield s, slice(int(theta.offsets[s]), int(theta.offsets[s + 1])), theta.layout.slice(s, s + 1)
-
-
-def _with(cover: SampleCover, event: int, happens: bool, touch: tuple[np.ndarray, ...], limit: int) -> Any:
-    """The best cover in which an event happens, or does not."""
-    if not touch:
-        return cover.with_event(event) if happens else cover.without_event(event)
-    score = cover.score.copy()
-    if happens:
-        codes = np.full(len(score), -1)
-        codes[event] = 1
-        if score[event] == -np.inf:
-            return None
-        score[conflicting(cover.layout, codes)] = -np.inf
-    else:
-        score[event] = -np.inf
-    return cover_touching(score, cover.layout, touch, limit)
-
-
-def _sum(scores: np.ndarray, chosen: np.ndarray) -> float:
-    return float(scores[chosen].sum())
 
 
 def _infeasible(sample: int) -> InfeasibleError:

@@ -25,9 +25,9 @@ from palmette.structures.tracking.kernels.search import NOTHING, make_room, sear
 
 SOLVED, HARD, IMPOSSIBLE = 0, 1, 2
 ROUNDS = 12  # how often bounds are looked at, at most
-SMALL = 6  # cells of a part up to which bounds are not worth their time
+SMALL = 8  # cells of a part up to which bounds are not worth their time
 FASTER = 0.9  # a look must bring bounds closer by this factor, or it is the last one
-FIRST_CUT = 1.0 / 32.0  # of what a part may lose: where a search begins
+FIRST_CUT = 1.0 / 64.0  # of what a part may lose: where a search begins
 
 
 @kernel()
@@ -123,7 +123,8 @@ def cover_cells(score, slack, ptr, cell, first, last, n_cells, room, usable, par
         home[k] = part[cell[ptr[own[k]]]]
     event_begins, members = grouped(home, np.ones(len(own), np.uint8), n_parts)
     seen, place, found = np.zeros(n_cells, np.uint8), np.empty(n_cells, np.int64), np.empty(n_cells, np.int64)
-    no_bits = np.empty(0, np.int64)
+    bits = np.empty(0, np.int64)
+    wanted = len(bits)  # none; a literal 0 would be compiled as another type
     status = SOLVED
     for p in range(n_parts):
         theirs, mine = cells[begins[p] : begins[p + 1]], members[event_begins[p] : event_begins[p + 1]]
@@ -138,7 +139,7 @@ def cover_cells(score, slack, ptr, cell, first, last, n_cells, room, usable, par
         spare = NEARLY * size + ROUNDING * largest
         most = min(most, upper - lower[p]) + spare
         n = search_part(
-            theirs, own[mine], loss[mine], score, ptr, cell, first, starts, events, no_bits, 0,
+            theirs, own[mine], loss[mine], score, ptr, cell, first, starts, events, bits, wanted,
             FIRST_CUT * most + spare, most, seen, place, room, found,
         )  # fmt: skip
         if n == NOTHING:

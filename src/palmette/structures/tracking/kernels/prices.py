@@ -53,28 +53,30 @@ def lower_prices(ptr, cell, base, own, starts, entries, share):
     """Sweeps over the events ``own`` that lower the sum of prices.
 
     With ``lead[e, c] = share[e, c] - max_{f != e} share[f, c]`` each cell of e gets the mean of its leads, which raises
-    no sum of maxima.
+    no sum of maxima; where an event is alone, its lead is 0. The shares at a cell are kept side by side.
     """
+    near, where = np.empty(len(entries)), np.empty(len(share), np.int64)
+    for at in range(len(entries)):
+        near[at], where[entries[at] - base] = share[entries[at] - base], at
     for _ in range(SWEEPS):
         for e in own:
             lo, hi = ptr[e], ptr[e + 1]
             lead = 0.0
             for j in range(lo, hi):
-                other = best_other(share, base, entries, starts, cell[j], j)
-                lead += share[j - base] - other
-                share[j - base] = other
+                at, c = where[j - base], cell[j]
+                other = -np.inf
+                for i in range(starts[c], at):
+                    other = max(other, near[i])
+                for i in range(at + 1, starts[c + 1]):
+                    other = max(other, near[i])
+                if other > -np.inf:
+                    lead += near[at] - other
+                    near[at] = other
+            lead /= hi - lo
             for j in range(lo, hi):
-                share[j - base] += lead / (hi - lo)
-
-
-@kernel()
-def best_other(share, base, entries, starts, c, j):
-    """The largest share at cell c but that of entry j; the share of j itself where it is alone."""
-    best = -np.inf
-    for at in range(starts[c], starts[c + 1]):
-        if entries[at] != j and share[entries[at] - base] > best:
-            best = share[entries[at] - base]
-    return best if best > -np.inf else share[j - base]
+                near[where[j - base]] += lead
+    for at in range(len(entries)):
+        share[entries[at] - base] = near[at]
 
 
 @kernel()

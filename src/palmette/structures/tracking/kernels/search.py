@@ -144,7 +144,7 @@ def search_part(
 ):
     """The best cover of ``cells`` by the events ``own``, with an event of each ``wanted`` set (bits of ``bits[e]``).
 
-    Only covers that lose at most ``cut`` are looked at; while there is none, the cut is made four times as large, up to
+    Only covers that lose at most ``cut`` are looked at; while there is none, the cut is doubled, up to
     ``most``. Returns how many events the cover has, which are ``found``, or ``NOTHING`` or ``TOO_MANY``.
     """
     n, m = len(cells), len(own)
@@ -180,7 +180,7 @@ def search_part(
         s = search_states(n, begins, masks, touch, scores, lost, wanted, cut, head, room)
         if s != NOTHING or not cut < most:
             break
-        cut = min(4.0 * cut, most) if cut > 0.0 else most
+        cut = min(2.0 * cut, most) if cut > 0.0 else most
     if s < 0:
         return s
     states, size = room[0], 0

@@ -21,26 +21,12 @@ from palmette.structures.tracking.kernels.search import NOTHING, make_room, sear
 
 LOOKS = 3  # times SWEEPS: sweeps that lower the prices
 FEWEST = 8  # events that the first look has beside the best cover
-MORE = 3  # times as many events in the next look
+MORE = 2  # times as many events in the next look
 
 
 @kernel()
-def touch_sample(score, ptr, cell, first, last, n_cells, best, bits, wanted, room, chosen):
-    """The best cover of one sample with events of all ``wanted`` sets (``bits[e - first]``), given its best cover.
-
-    Let the best cover lose G of the prices. A cover whose score is at most t below the best one loses at most G + t,
-    and so has only events of loss at most G + t; it has no event whose slack is more than t, since others on the same
-    cells would be better by that. These events are kept for some t, which rises until a cover is found that is at most
-    t below the best. They fall into parts, each with its share of the best cover. With one set, all parts but one are
-    as in the best cover, and that one has a wanted event. With several sets, all cells are one part.
-    """
-    touched = 0
-    for e in range(first, last):
-        if best[e]:
-            touched |= bits[e - first]
-            chosen[e] = 1
-    if touched == wanted:
-        return SOLVED
+def lost_by_events(score, ptr, cell, first, last, n_cells, best):
+    """Slack of all events; events that are not forbidden and what they lose; what the best cover loses; rounding."""
     m = last - first
     slack, usable, everywhere = np.empty(m), np.empty(m, np.uint8), np.ones(n_cells, np.uint8)
     drop_dominated(score, ptr, cell, first, last, n_cells, slack)
@@ -58,38 +44,59 @@ def touch_sample(score, ptr, cell, first, last, n_cells, best, bits, wanted, roo
     loss = np.empty(len(own))
     losses(score, ptr, cell, own, price, loss)
     lost, size, largest = 0.0, 0.0, 0.0
-    least = np.full(
-        wanted + 1, np.inf
-    )  # of events of each set: how far below the best their covers are at least
     for c in range(n_cells):
         size += abs(price[c])
     for k in range(len(own)):
-        lost += loss[k] if best[own[k]] else 0.0
-    for k in range(len(own)):
         largest = max(largest, abs(score[own[k]]))
-        below = max(slack[own[k] - first], loss[k] - lost)
-        bit = 1
-        while bit <= wanted:
-            if bits[own[k] - first] & bit:
-                least[bit] = min(least[bit], below)
-            bit *= 2
-    spare = NEARLY * size + ROUNDING * largest
-    floor, bit = 0.0, 1
+        lost += loss[k] if best[own[k]] else 0.0
+    return slack, own, loss, lost, NEARLY * size + ROUNDING * largest
+
+
+@kernel()
+def least_below(slack, own, loss, lost, bits, first, wanted):
+    """How far below the best cover those with an event of each ``wanted`` set are at least; inf if a set has none.
+
+    A cover with event e is below the best by at least its slack, and loses at least what e does.
+    """
+    least, bit = 0.0, 1
     while bit <= wanted:
-        floor = max(floor, least[bit])
+        of_set = np.inf
+        for k in range(len(own)):
+            if bits[own[k] - first] & bit:
+                of_set = min(of_set, max(slack[own[k] - first], loss[k] - lost))
+        least = max(least, of_set)
         bit *= 2
-    if floor == np.inf:
+    return least
+
+
+@kernel()
+def touch_sample(ready, rising, score, ptr, cell, first, last, n_cells, best, bits, wanted, room, chosen):
+    """The best cover of one sample with events of all ``wanted`` sets (``bits[e - first]``), given its best cover.
+
+    Let the best cover lose G of the prices. A cover whose score is at most t below the best one loses at most G + t,
+    and so has only events of loss at most G + t; it has no event whose slack is more than t, since others on the same
+    cells would be better by that. These events are kept for some t, which rises until a cover is found that is at most
+    t below the best. They fall into parts, each with its share of the best cover. With one set, all parts but one are
+    as in the best cover, and that one has a wanted event. With several sets, all cells are one part. ``ready`` are the
+    answers of :func:`lost_by_events`, ``rising`` the losses in order.
+    """
+    slack, own, loss, lost, _ = ready
+    touched = 0
+    for e in range(first, last):
+        chosen[e] = best[e]
+        touched |= bits[e - first] if best[e] else 0
+    if touched == wanted:
+        return SOLVED
+    least = least_below(slack, own, loss, lost, bits, first, wanted)
+    if least == np.inf:
         return IMPOSSIBLE
-    rising = np.sort(loss)
-    seen, place, found = np.empty(n_cells, np.uint8), np.empty(n_cells, np.int64), np.empty(n_cells, np.int64)
     part, better = np.empty(n_cells, np.int64), np.empty(n_cells, np.int64)
     kept = FEWEST
     while True:
-        reach = floor + max(rising[min(kept, len(own) - 1)], 0.0) if kept < len(own) else np.inf
+        reach = least + max(rising[kept], 0.0) if kept < len(own) else np.inf
         n, p = touch_within(
-            reach, lost, spare, score, slack, ptr, cell, first, last, n_cells, best, bits, wanted, own, loss, usable,
-            seen, place, part, found, better, room,
-        )  # fmt: skip
+            reach, ready, score, ptr, cell, first, last, n_cells, best, bits, wanted, part, better, room
+        )
         if n >= 0:
             for e in range(first, last):
                 if chosen[e] and part[cell[ptr[e]]] == p:
@@ -106,13 +113,14 @@ def touch_sample(score, ptr, cell, first, last, n_cells, best, bits, wanted, roo
 
 @kernel()
 def touch_within(
-    reach, lost, spare, score, slack, ptr, cell, first, last, n_cells, best, bits, wanted, own, loss, usable, seen,
-    place, part, found, better, room,
-):  # fmt: skip
+    reach, ready, score, ptr, cell, first, last, n_cells, best, bits, wanted, part, better, room
+):
     """The same among covers at most ``reach`` below the best: the events ``better`` of one part, and the part.
 
     Returns how many they are, or ``NOTHING`` or ``TOO_MANY``.
     """
+    slack, own, loss, lost, spare = ready
+    usable = np.zeros(last - first, np.uint8)
     for k in range(len(own)):
         e = own[k] - first
         usable[e] = best[own[k]] or (loss[k] <= lost + reach + spare and slack[e] <= reach + spare)
@@ -135,7 +143,7 @@ def touch_within(
             useful[home[k]] = 1
     event_begins, members = grouped(home, kept, n_parts)
     size, where, least = NOTHING, 0, np.inf
-    seen[:] = 0
+    seen, place, found = np.zeros(n_cells, np.uint8), np.empty(n_cells, np.int64), np.empty(n_cells, np.int64)
     for p in range(n_parts):
         if useful[p] == 0:
             continue
@@ -162,12 +170,48 @@ def touch_within(
 def touch_batch(score, ptr, cell, offsets, n_cells, best, bits, wanted, limit, chosen, status):
     """The best cover of every sample with events of all ``wanted`` sets; ``status[s]`` says how it went.
 
-    ``bits[e]`` says which sets have event e; ``status[s]`` is not ``SOLVED`` to begin with where ``best`` is missing.
+    ``bits[e]`` says which sets have event e; ``best`` are the best covers.
     """
     room = make_room(limit)
     for s in range(len(offsets) - 1):
-        if status[s] == SOLVED:
-            first, last = offsets[s], offsets[s + 1]
-            status[s] = touch_sample(
-                score, ptr, cell, first, last, n_cells[s], best, bits[first:last], wanted, room, chosen
+        first, last, n = offsets[s], offsets[s + 1], n_cells[s]
+        ready = lost_by_events(score, ptr, cell, first, last, n, best)
+        rising = np.sort(ready[2])
+        status[s] = touch_sample(
+            ready, rising, score, ptr, cell, first, last, n, best, bits[first:last], wanted, room, chosen
+        )
+
+
+@kernel()
+def change_batch(score, ptr, cell, offsets, n_cells, best, given, bits, wanted, limit, value, status):
+    """``value[e]``: score of the best cover with all ``wanted`` sets, without event e if it is ``given``, else with it.
+
+    A cover without an event of another one has some event that shares a cell with it. So both are covers that touch
+    one set more. ``status[e]`` says how it went, ``bits`` are as in :func:`touch_batch`.
+    """
+    room = make_room(limit)
+    chosen = np.empty(len(score), np.uint8)
+    for s in range(len(offsets) - 1):
+        first, last, n = offsets[s], offsets[s + 1], n_cells[s]
+        ready = lost_by_events(score, ptr, cell, first, last, n, best)
+        rising, more = np.sort(ready[2]), np.empty(last - first, np.int64)
+        taken = np.zeros(n, np.uint8)
+        for e in range(first, last):
+            more[:] = bits[first:last]
+            if given[e]:
+                for j in range(ptr[e], ptr[e + 1]):
+                    taken[cell[j]] = 1
+                for f in range(first, last):
+                    for j in range(ptr[f], ptr[f + 1]):
+                        if taken[cell[j]] and f != e:
+                            more[f - first] |= wanted + 1
+                for j in range(ptr[e], ptr[e + 1]):
+                    taken[cell[j]] = 0
+            else:
+                more[e - first] |= wanted + 1
+            status[e] = touch_sample(
+                ready, rising, score, ptr, cell, first, last, n, best, more, 2 * wanted + 1, room, chosen
             )
+            value[e] = 0.0 if status[e] == SOLVED else -np.inf
+            for f in range(first, last):
+                value[e] += score[f] if status[e] == SOLVED and chosen[f] else 0.0
