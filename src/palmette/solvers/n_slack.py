@@ -75,11 +75,26 @@ class NSlack(BlockAscent):
         active = work.blocks.begin()
         active.w = w.copy()
         value = work.blocks.change("meet", active) + problem.regularizer.value(w)
+        if work.slope is not None:
+            work.follow(active, problem.samples.codes)
         work.refresh(active)
         run = self._balanced(work, active)
         slope = 0.0 if work.slope is None else float(work.slope @ w)
         run.best, run.active.n_oracle = Best(w.copy(), value - slope, 0.0), 1.0
         return run
+
+    def visited(self, problem: Any, concave: Any, order: np.ndarray) -> tuple[Ascent, np.ndarray]:
+        """A run that begins with a visit of each sample, at which the tangent of a concave part is taken for it.
+
+        Tangents are taken at different weights: at first at zero, where they say little. So the mean of the weights is
+        the best point. Also returns the outputs that the tangents prefer. It takes two passes.
+        """
+        work = self.prepare(problem)
+        active = work.blocks.begin()
+        mean, outputs = work.blocks.change("meet_tangents", active, concave, order, problem.samples.codes)
+        run = Ascent.of(work.blocks.collect(active))
+        run.best = run.best._replace(w=mean)
+        return run, outputs
 
     def _balanced(self, work: Work, active: BlockState) -> Ascent:
         """A run with the best masses of the constraints that there are; no sample is visited."""
