@@ -75,8 +75,6 @@ class NSlack(BlockAscent):
         active = work.blocks.begin()
         active.w = w.copy()
         value = work.blocks.change("meet", active) + problem.regularizer.value(w)
-        if work.slope is not None:
-            work.follow(active, problem.samples.codes)
         work.refresh(active)
         run = self._balanced(work, active)
         slope = 0.0 if work.slope is None else float(work.slope @ w)
