@@ -1,8 +1,8 @@
 """Dot-bracket notation: strings of one character per position, and the pairs (i, j), i < j, that they mean.
 
 Positions count from 0. ``()``, ``[]``, ``{}``, ``<>`` and letters (``A`` opens, ``a`` closes) are pairs, each kind with
-a stack of its own; ``. , : _ - ~`` are unpaired positions. Pairs of two kinds may cross: such structures are pseudoknots,
-which :func:`nested` takes apart.
+a stack of its own; ``. , : _ - ~`` are unpaired positions. Pairs of two kinds may cross: such structures are
+pseudoknots, which :func:`nested` takes apart.
 """
 
 from __future__ import annotations

@@ -3,15 +3,15 @@
 Scores of spans i..j, in vectors over j, rows from the last i to the first:
 
 * ``C`` (i pairs with j): the best of a hairpin, a stacked pair, an interior loop, and ``M2(i+1, j-1)`` closed;
-* interior loops are a constant convolution, ``max over l1, l2 of B(i+1+l1, j-1-l2) + shapes[l1, l2]``, where ``B`` is C with
-  the junction of the inner pair;
+* interior loops are a constant convolution, ``max over l1, l2 of B(i+1+l1, j-1-l2) + shapes[l1, l2]``, where ``B`` is C
+  with the junction of the inner pair;
 * ``P`` is C as a branch, ``R`` a branch at i and unpaired positions up to j;
 * ``Q(i, j) = max over k of P(i, k) + M(k+1, j)``: two or more branches, the first one at i;
 * ``M2 = max(Q, unpaired + M2(i+1, j))``, ``M = max(R, Q, unpaired + M(i+1, j))``: one branch or more;
 * ``F(i) = max(unpaired + F(i+1), max over j of C(i, j) as an external branch + F(j+1))``.
 
-Only those k are tried in Q where P(i, k) is better than every other way to fill i..k with branches: otherwise that other
-way and M(k+1, j) are at least as good, and counted elsewhere. No choice is stored: ``fast_trace`` finds them again.
+Only those k are tried in Q where P(i, k) is better than every other way to fill i..k with branches: otherwise that
+other way and M(k+1, j) are at least as good, and counted elsewhere. No choice is stored: ``fast_trace`` finds them again.
 """
 
 from __future__ import annotations
@@ -28,21 +28,22 @@ from palmette.structures.folding.kernels.fast_rows import (
     CLOSE,
     CLOSE_MULTI,
     INNER,
+    MARGIN,
     ONE,
     STACK,
     WIDTH,
     extra_scores,
+    shapes_within,
 )
 
 RING = 64  # rows of B that are kept: the last 32, twice, so that 31 in a row are neighbours
-MARGIN = 64  # before the first and after the last position of a row
 
 
 @kernel()
-def interior_max(i, n, first, shapes, limited, free, ring, pitch, out):
+def interior_max(i, n, first, shapes, most, limited, free, ring, pitch, out):
     """``out[j]``: the best interior loop inside (i, j), without the junction of (i, j), for j from ``first`` on."""
-    # 496 shapes for each j. Four sums run side by side, so that additions do not wait for each other: over four vectors
-    # of j, or, where fewer are left, over four lengths l1. B is NEVER outside of its triangle; shapes are NEVER beyond 30.
+    # 496 shapes for each j. Four maxima run side by side, so that they do not wait for each other: over four vectors of
+    # j, or, where fewer are left, over lengths l1. B is NEVER outside of its triangle, shapes are NEVER beyond 30.
     lanes = simd.lanes_wide(out)
     never = simd.splat_wide(out, NEVER)
     corner = ((i + 1) & 31) * pitch + MARGIN - 1
@@ -50,7 +51,7 @@ def interior_max(i, n, first, shapes, limited, free, ring, pitch, out):
     while j < n:
         if j + 3 * lanes < n:
             a0, a1, a2, a3 = never, never, never, never
-            longest = min(30, j + 4 * lanes - 3 - first)
+            longest = min(most, j + 4 * lanes - 3 - first)
             for l2 in range(longest + 1):
                 b0, b1, b2, b3 = never, never, never, never
                 at = corner + j - l2
@@ -76,7 +77,7 @@ def interior_max(i, n, first, shapes, limited, free, ring, pitch, out):
             j += 4 * lanes
         elif j + lanes < n:
             a0, a1 = never, never
-            longest = min(30, j + 2 * lanes - 3 - first)
+            longest = min(most, j + 2 * lanes - 3 - first)
             for l2 in range(longest + 1):
                 b0, b1, b2, b3 = never, never, never, never
                 at = corner + j - l2
@@ -99,7 +100,7 @@ def interior_max(i, n, first, shapes, limited, free, ring, pitch, out):
             j += 2 * lanes
         else:
             a0 = never
-            longest = min(30, j + lanes - 3 - first)
+            longest = min(most, j + lanes - 3 - first)
             for l2 in range(longest + 1):
                 b0, b1, b2, b3 = never, never, never, never
                 at = corner + j - l2
@@ -147,26 +148,24 @@ def push_branch(value, m, at, q, first, n):
 
 
 @kernel()
-def pairs_max(
-    i, first, n, letters, rows, pitch, hairpin, bulge_left, free_left, free_right, limited, ramp, extra, interior, m2, more,
-    after, ring, width, base, c, p,
-):  # fmt: skip
+def pairs_max(i, first, n, loops, extra, interior, m2, after, ring, width, ramp, base, c, p):
     """C, B and P of row i, in vectors; returns the best external branch at i with all that follows it."""
     lanes = simd.lanes_wide(c)
     never = simd.splat_wide(c, NEVER)
+    letters, rows, pitch, hairpin = loops.letters, loops.rows, loops.pitch, loops.hairpin
     here, before = letters[i], letters[i - 1] if i > 0 else BEYOND
     inside, outside = (6 * here + letters[i + 1]) * pitch, (6 * here + before) * pitch
     one = (ONE + letters[i + 1]) * pitch
-    left_bulge = simd.splat_wide(c, bulge_left[letters[i + 1]])
-    no_left = simd.splat_wide(c, NEVER if free_right[i] == 0 else 0.0)
+    left_bulge = simd.splat_wide(c, loops.bulge_left[letters[i + 1]])
+    no_left = simd.splat_wide(c, NEVER if loops.free_right[i] < 1 else 0.0)
     next1, next2 = ((i + 1) & 31) * width + MARGIN, ((i + 2) & 31) * width + MARGIN
-    mine = (i & 31) * width + MARGIN
+    mine, next_c = (i & 31) * width + MARGIN, base[i + 1] - 1
     best = never
     for j in range(first, n, lanes):
         loop = simd.load_wide(hairpin, j - i)
-        if limited:
+        if loops.limited:
             loop = simd.where_at_least(
-                simd.load_wide(free_left, j), simd.load_wide(ramp, j - i - 1), loop, never
+                simd.load_wide(loops.free_left, j), simd.load_wide(ramp, j - i - 1), loop, never
             )
         left = simd.add(left_bulge, simd.load_wide(ring, next2 + j - 1))
         both = simd.add(simd.load_wide(rows, one + j), simd.load_wide(ring, next2 + j - 2))
@@ -174,9 +173,7 @@ def pairs_max(
         right = simd.add(simd.load_wide(rows, BULGE * pitch + j), simd.load_wide(ring, next1 + j - 2))
         loop = simd.larger(simd.larger(loop, right), simd.load_wide(interior, j))
         score = simd.add(simd.load_wide(rows, CLOSE * pitch + inside + j), loop)
-        stack = simd.add(
-            simd.load_wide(rows, STACK * pitch + inside + j), simd.load_wide(c, base[i + 1] + j - 1)
-        )
+        stack = simd.add(simd.load_wide(rows, STACK * pitch + inside + j), simd.load_wide(c, next_c + j))
         multi = simd.add(
             simd.load_wide(rows, CLOSE_MULTI * pitch + inside + j), simd.load_wide(m2, MARGIN + j - 1)
         )
@@ -193,27 +190,21 @@ def pairs_max(
 
 
 @kernel()
-def fill_max(
-    letters, min_hairpin, rows, pitch, shapes, hairpin, bulge_left, multi_paired, multi, external, more, free_left,
-    free_right, limited, side, starts, columns, values, dense, may_pair, base, c, m, f, chosen,
-):  # fmt: skip
-    """Fill C and M (triangles with row starts ``base``) and F; ``chosen[i]`` is the end of the external branch at i, or -1.
-
-    ``multi`` and ``external`` are the scores of unpaired positions in these loops, ``more`` that of an external branch less
-    that of a branch of a multiloop.
-    """
+def fill_max(loops, pairs, base, c, m, f, chosen):
+    """Fill C and M (triangles with row starts ``base``) and F; ``chosen[i]``: end of the external branch at i, or -1."""
+    letters, min_hairpin, multi = loops.letters, loops.min_hairpin, loops.multi
     n, dtype = len(letters), c.dtype.type
     lanes, nothing = simd.lanes_wide(c), dtype(NEVER)
     width = n + 3 * MARGIN
     ring = np.full(RING * width, nothing)
     interior, extra = np.full(width, nothing), np.full(width, nothing)
     p, q, m2 = np.full(width, nothing), np.full(width, nothing), np.full(width, nothing)
-    after = np.full(width, nothing)  # F(j + 1), with what an external branch has more
+    after = np.full(width, nothing)  # F(j + 1) and what an external branch scores
     ramp = np.arange(width).astype(c.dtype)
-    own_shapes = shapes.copy()
+    own_shapes = loops.shapes.copy()
     never = simd.splat_wide(c, NEVER)
     f[n] = 0.0
-    after[n - 1] = more
+    after[n - 1] = loops.external_paired
     for i in range(n - 1, -1, -1):
         first = i + min_hairpin + 1
         for j in range(i - 1, min(first, n)):
@@ -222,18 +213,15 @@ def fill_max(
         simd.store(c, base[i] + n, never)
         best = nothing
         if first < n:
-            here = shapes
-            if free_right[i] < 30 and limited:
-                own_shapes[:] = shapes
-                for l2 in range(31):
-                    own_shapes[WIDTH * l2 + free_right[i] + 1 : WIDTH * (l2 + 1)] = nothing
-                here = own_shapes
-            interior_max(i, n, first, here, limited, free_left, ring, width, interior)
-            extra_scores(i, n, side, starts, columns, values, dense, may_pair, extra)
-            best = pairs_max(
-                i, first, n, letters, rows, pitch, hairpin, bulge_left, free_left, free_right, limited, ramp, extra,
-                interior, m2, more, after, ring, width, base, c, p,
-            )  # fmt: skip
+            shapes = loops.shapes
+            if loops.free_right[i] < 30 and loops.limited:
+                shapes_within(loops.shapes, int(loops.free_right[i]), nothing, own_shapes)
+                shapes = own_shapes
+            interior_max(
+                i, n, first, shapes, loops.longest, loops.limited, loops.free_left, ring, width, interior
+            )
+            extra_scores(i, n, pairs, extra)
+            best = pairs_max(i, first, n, loops, extra, interior, m2, after, ring, width, ramp, base, c, p)
             # One k after the other: Q(i, k) is complete when all branches that end before k have been pushed.
             for j in range(first, n, lanes):
                 simd.store(q, j, never)
@@ -241,16 +229,16 @@ def fill_max(
             for k in range(first, n):
                 run = max(run + multi[k], nothing)
                 other = max(max(m[next_row + k] + multi[i], run), q[k])
-                branch = p[k] + multi_paired
+                branch = p[k] + loops.multi_paired
                 if branch > other:
-                    if branch > 0.5 * nothing:
-                        push_branch(branch, m, base[k + 1] if k + 1 < n else 0, q, k + min_hairpin + 2, n)
+                    if branch > 0.5 * nothing and k + min_hairpin + 2 < n:
+                        push_branch(branch, m, base[k + 1], q, k + min_hairpin + 2, n)
                     other = branch
                 run = max(run, branch)
                 m[mine + k] = max(other, nothing)
                 m2[MARGIN + k] = max(max(m2[MARGIN + k] + multi[i], q[k]), nothing)
         chosen[i] = -1
-        f[i] = f[i + 1] + external[i]
+        f[i] = f[i + 1] + loops.external[i]
         if best > max(f[i], 0.5 * nothing):
             f[i] = best
             j = first
@@ -259,4 +247,4 @@ def fill_max(
             chosen[i] = j
         f[i] = max(f[i], nothing)
         if i > 0:
-            after[i - 1] = f[i] + more
+            after[i - 1] = f[i] + loops.external_paired

@@ -1,11 +1,13 @@
 """What a sequence looks like to the fast kernels: rows of numbers over the right end of a pair.
 
-For a pair (i, j) everything that depends on letters is a table entry of (s[i], its neighbour, s[j], its neighbour). With
-i fixed it is one row over j, contiguous, one for each of the 30 codes ``6 * letter + neighbour`` of the left end; the
-neighbour ``BEYOND`` stands for the end of the sequence. Rows hold scores (for maxima) or factors (for sums).
+For a pair (i, j) everything that depends on letters is a table entry of (s[i], its neighbour, s[j], its neighbour).
+With i fixed it is one row over j, contiguous, one for each of the 30 codes ``6 * letter + neighbour`` of the left end;
+the neighbour ``BEYOND`` stands for the end of the sequence. Rows hold scores (for maxima) or factors (for sums).
 """
 
 from __future__ import annotations
+
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,6 +20,7 @@ from palmette.structures.folding.layout import (
     DANGLE_LEFT,
     DANGLE_RIGHT,
     EXTERNAL_PAIRED,
+    EXTERNAL_UNPAIRED,
     HAIRPIN_LENGTH,
     HELIX_CLOSING,
     HELIX_STACKING,
@@ -25,6 +28,7 @@ from palmette.structures.folding.layout import (
     INTERNAL_1X1,
     MULTI_BASE,
     MULTI_PAIRED,
+    MULTI_UNPAIRED,
     TERMINAL_MISMATCH,
 )
 
@@ -38,12 +42,46 @@ N_CODED = 5 * CODES * CODES
 SMALL = 36  # ONE: 6 x 6 letters inside a 1x1 loop; then BULGE: 6 letters
 N_LETTER_TABLES = N_CODED + SMALL + 12  # a multiple of 16
 WIDTH = 32  # of a row of the table of interior loops
-N_SHAPES = 31 * WIDTH + 4
+N_SHAPES = 32 * WIDTH
+MARGIN = 64  # numbers before the first and after the last position of a row: at least four vectors
+
+
+class Loops(NamedTuple):
+    """What loops of one sequence score, in the precision of the kernels; factors instead of scores for sums."""
+
+    letters: Any  # int64 (n,)
+    min_hairpin: Any
+    longest: Any  # most unpaired positions in an interior loop
+    rows: Any  # N_ROWS rows over j
+    pitch: Any  # numbers in a row
+    shapes: Any  # 32 * l2 + l1 of an interior loop
+    hairpin: Any  # by j - i
+    bulge_left: Any  # by letter
+    multi: Any  # unpaired position in a multiloop, (n,)
+    external: Any  # unpaired position in the external loop, (n,)
+    multi_paired: Any
+    external_paired: Any
+    free_left: Any  # how many positions just left of j may all stay unpaired, (n + MARGIN,)
+    free_right: Any  # the same on the right of i
+    limited: Any  # whether some position must pair
+
+
+class Pairs(NamedTuple):
+    """What is added to pairs of one sequence from outside, and which may not be."""
+
+    plain: Any  # whether there is nothing of it
+    side: Any  # float (n + MARGIN,): added for both positions of a pair
+    starts: Any  # sparse rows: place of the first entry, (n + 1,)
+    columns: Any
+    values: Any
+    dense: Any  # n * n scores, or none
+    mask: Any  # n * n, false for a pair that may not be, or none
+    partner: Any  # code of each position that is known, -1 of the others, or none
 
 
 @kernel()
 def letter_tables(tables, allowed, out):
-    """Scores of pairs by letters: ``base_pair`` is in all that close a loop, and NEVER where the letters may not pair."""
+    """Scores of pairs by letters: ``base_pair`` is in all that close a loop. NEVER where letters may not pair."""
     out[:] = NEVER
     for a in range(5):
         for b in range(5):
@@ -114,13 +152,21 @@ def combined(nothing, a, b):
 
 
 @kernel()
-def shapes_of_interior_loops(tables, shapes):
-    """``shapes[32 * l2 + l1]`` of a loop with l1 and l2 unpaired positions; NEVER for those whose letters count, too."""
+def shapes_of_interior_loops(tables, longest, shapes):
+    """``shapes[32 * l2 + l1]`` of a loop with l1 and l2 unpaired positions; NEVER for those where letters count."""
     shapes[:] = NEVER
-    for l2 in range(31):
-        for l1 in range(31 - l2):
+    for l2 in range(longest + 1):
+        for l1 in range(longest + 1 - l2):
             if l1 + l2 > 1 and (l1 != 1 or l2 != 1):
                 shapes[WIDTH * l2 + l1] = tables[INTERIOR + 31 * l1 + l2]
+
+
+@kernel()
+def shapes_within(shapes, most, nothing, out):
+    """The shapes with at most so many positions on the left, ``nothing`` for the others."""
+    out[:] = shapes
+    for l2 in range(31):
+        out[WIDTH * l2 + most + 1 : WIDTH * (l2 + 1)] = nothing
 
 
 @kernel()
@@ -132,36 +178,37 @@ def hairpins(tables, min_hairpin, out):
 
 @kernel()
 def free_runs(must_pair, left, right):
-    """How many positions just left of j, and from i + 1 on to the right, may all stay unpaired."""
+    """How many positions just left of j, and just right of i, may all stay unpaired."""
     n = len(must_pair)
-    left[0] = 0
+    left[0], right[n - 1] = 0, 0
     for j in range(1, n):
         left[j] = 0 if must_pair[j - 1] else left[j - 1] + 1
-    left[n:] = 0
-    right[n - 1] = 0
     for i in range(n - 2, -1, -1):
         right[i] = 0 if must_pair[i + 1] else right[i + 1] + 1
+    left[n:], right[n:] = 0, 0
 
 
 @kernel()
-def extra_scores(i, n, side, starts, columns, values, dense, may_pair, out):
-    """``out[j]``: what is added to the pair (i, j) from outside; NEVER where it is forbidden.
-
-    ``side`` counts at both ends. ``starts, columns, values`` are sparse rows; ``dense`` and ``may_pair`` have n * n entries
-    or none.
-    """
+def extra_scores(i, n, pairs, out):
+    """``out[j]``: what is added to the pair (i, j) from outside; NEVER where it is forbidden."""
     lanes = simd.lanes_wide(out)
-    mine = simd.spread_wide(side, i)
+    mine = simd.spread_wide(pairs.side, i)
     for j in range(i + 1, n, lanes):
-        simd.store(out, j, simd.add(mine, simd.load_wide(side, j)))
-    if len(dense):
+        simd.store(out, j, simd.add(mine, simd.load_wide(pairs.side, j)))
+    if len(pairs.dense):
         for j in range(i + 1, n):
-            out[j] += dense[i * n + j]
-    for at in range(starts[i], starts[i + 1]):
-        out[columns[at]] += values[at]
-    if len(may_pair):
+            out[j] += pairs.dense[i * n + j]
+    for at in range(pairs.starts[i], pairs.starts[i + 1]):
+        out[pairs.columns[at]] += pairs.values[at]
+    if len(pairs.mask):
         for j in range(i + 1, n):
-            if not may_pair[i * n + j]:
+            if not pairs.mask[i * n + j]:
+                out[j] = NEVER
+    if len(pairs.partner):
+        known = pairs.partner[i]
+        for j in range(i + 1, n):
+            other = pairs.partner[j]
+            if (known >= 0 and known != j + 1) or (other >= 0 and other != i + 1):
                 out[j] = NEVER
 
 
@@ -176,6 +223,31 @@ def row_starts(n, left, right, starts):
 
 
 @kernel()
-def external_over_multi(tables):
-    """What a branch scores more in the external loop than in a multiloop."""
-    return tables[EXTERNAL_PAIRED] - tables[MULTI_PAIRED]
+def scores_of_loops(tables, by_letters, sequence, must_pair, min_hairpin, longest, like):
+    """The ``Loops`` of a sequence, for maxima."""
+    letters, n = sequence.astype(np.int64), len(sequence)
+    dtype = like.dtype.type
+    nothing, pitch = dtype(NEVER), n + MARGIN
+    rows, shapes = np.empty(N_ROWS * pitch, like.dtype), np.empty(N_SHAPES, like.dtype)
+    bulge_right = dtype(tables[INTERIOR + 1]) if longest > 0 else nothing
+    letter_rows(letters, must_pair, by_letters.astype(like.dtype), nothing, bulge_right, pitch, rows)
+    if longest < 2:
+        rows[ONE * pitch : BULGE * pitch] = nothing
+    shapes_of_interior_loops(tables, longest, shapes)
+    hairpin, bulge_left = np.empty(pitch, like.dtype), np.full(6, nothing)
+    hairpins(tables, min_hairpin, hairpin)
+    for a in range(5):
+        if longest > 0:
+            bulge_left[a] = tables[INTERIOR + 31] + tables[BULGE_NUCLEOTIDE + a]
+    multi, external, limited = np.full(n, nothing), np.full(n, nothing), False
+    for t in range(n):
+        if must_pair[t]:
+            limited = True
+        else:
+            multi[t], external[t] = tables[MULTI_UNPAIRED], tables[EXTERNAL_UNPAIRED]
+    free_left, free_right = np.empty(pitch, like.dtype), np.empty(pitch, like.dtype)
+    free_runs(must_pair, free_left, free_right)
+    return Loops(
+        letters, min_hairpin, longest, rows, pitch, shapes, hairpin, bulge_left, multi, external,
+        dtype(tables[MULTI_PAIRED]), dtype(tables[EXTERNAL_PAIRED]), free_left, free_right, limited,
+    )  # fmt: skip

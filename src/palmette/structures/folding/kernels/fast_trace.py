@@ -15,6 +15,7 @@ from palmette.structures.folding.kernels.fast_rows import (
     BULGE,
     CLOSE,
     INNER,
+    MARGIN,
     ONE,
     STACK,
     WIDTH,
@@ -25,64 +26,41 @@ HAIRPIN, INSIDE, MULTILOOP = 0, 1, 2
 
 
 @kernel()
-def inner_score(p, q, letters, rows, pitch, base, c):
-    """B(p, q): C with the junction that looks outward."""
-    return c[base[p] + q] + rows[(INNER + 6 * letters[p] + letters[p - 1]) * pitch + q]
-
-
-@kernel()
-def loop_of(
-    i, j, min_hairpin, letters, rows, pitch, shapes, hairpin, bulge_left, free_left, free_right, extra, base, c,
-):  # fmt: skip
+def loop_of(i, j, loops, extra, base, c):
     """What (i, j) closes: a hairpin, a loop with one pair (p, q) inside, or a multiloop, as (kind, p, q)."""
+    letters, rows, pitch, min_hairpin = loops.letters, loops.rows, loops.pitch, loops.min_hairpin
     inside = 6 * letters[i] + letters[i + 1]
     close, target = rows[(CLOSE + inside) * pitch + j], c[base[i] + j]
-    best, kind, p_best, q_best = c.dtype.type(NEVER), MULTILOOP, 0, 0
-    if free_left[j] >= j - i - 1:
-        score = close + hairpin[j - i] + extra[j]
-        if score >= target:
-            return HAIRPIN, 0, 0
-        if score > best:
-            best, kind = score, HAIRPIN
-    if j - i - 3 < min_hairpin:
-        return kind, p_best, q_best
-    score = rows[(STACK + inside) * pitch + j] + c[base[i + 1] + j - 1] + extra[j]
-    if score >= target:
+    if loops.free_left[j] >= j - i - 1 and close + loops.hairpin[j - i] + extra >= target:
+        return HAIRPIN, 0, 0
+    longest = min(loops.longest, j - i - 3 - min_hairpin)
+    if longest < 0:
+        return HAIRPIN, 0, 0  # the only one there is room for
+    if rows[(STACK + inside) * pitch + j] + c[base[i + 1] + j - 1] + extra >= target:
         return INSIDE, i + 1, j - 1
-    if score > best:
-        best, kind, p_best, q_best = score, INSIDE, i + 1, j - 1
-    longest = min(30, j - i - 3 - min_hairpin)
-    for l1 in range(min(longest, free_right[i]) + 1):
+    for l1 in range(min(longest, int(loops.free_right[i])) + 1):
         p = i + 1 + l1
-        junction = rows[(INNER + 6 * letters[p] + letters[p - 1]) * pitch :]
-        row = c[base[p] :]
-        for l2 in range(longest - l1 + 1):
-            if l2 > free_left[j]:
-                break
+        junction, row = (INNER + 6 * letters[p] + letters[p - 1]) * pitch, base[p]
+        for l2 in range(min(longest - l1, int(loops.free_left[j])) + 1):
             q = j - 1 - l2
-            inner = row[q] + junction[q]
-            if l1 + l2 == 0:
-                continue
+            inner = c[row + q] + rows[junction + q]
             if l1 == 1 and l2 == 0:
-                score = bulge_left[letters[i + 1]] + inner
+                score = loops.bulge_left[letters[i + 1]] + inner
             elif l1 == 0 and l2 == 1:
                 score = rows[BULGE * pitch + j] + inner
             elif l1 == 1 and l2 == 1:
                 score = rows[(ONE + letters[i + 1]) * pitch + j] + inner
             else:
-                score = inner + shapes[WIDTH * l2 + l1]
-            score = (close + score) + extra[j]
-            if score >= target:
+                score = inner + loops.shapes[WIDTH * l2 + l1]
+            if (close + score) + extra >= target:
                 return INSIDE, p, q
-            if score > best:
-                best, kind, p_best, q_best = score, INSIDE, p, q
-    return MULTILOOP, p_best, q_best
+    return MULTILOOP, 0, 0
 
 
 @kernel()
 def split_of(i, j, base, m):
     """The k at which ``M(i, k) + M(k+1, j)`` is best, and this score."""
-    best, at = m.dtype.type(NEVER), -1
+    best, at = m.dtype.type(NEVER), i
     for k in range(i, j):
         score = m[base[i] + k] + m[base[k + 1] + j]
         if score > best:
@@ -91,60 +69,61 @@ def split_of(i, j, base, m):
 
 
 @kernel()
-def trace(
-    letters, min_hairpin, rows, pitch, shapes, hairpin, bulge_left, multi_paired, multi, free_left, free_right, side,
-    starts, columns, values, dense, may_pair, base, c, m, chosen, codes,
-):  # fmt: skip
+def put(todo, at, paired, i, j):
+    todo[at, 0], todo[at, 1], todo[at, 2] = paired, i, j
+
+
+@kernel()
+def trace(loops, pairs, base, c, m, chosen, codes):
     """Write the best structure: 0 where unpaired, j + 1 where paired with j."""
-    n = len(letters)
+    letters, n = loops.letters, len(loops.letters)
     codes[:] = 0
-    extra = np.empty(n + 64, c.dtype)
-    todo = np.empty(
-        (n + 2, 3), np.int64
-    )  # whether the span is closed by a pair, its first and its last position
+    extra = np.empty(n + MARGIN, c.dtype)
+    todo = np.empty((n + 2, 3), np.int64)  # spans: whether closed by a pair, first and last position
     waiting, i = 0, 0
     while i < n:
         if chosen[i] >= 0:
-            todo[waiting, 0], todo[waiting, 1], todo[waiting, 2] = 1, i, chosen[i]
+            put(todo, waiting, 1, i, chosen[i])
             waiting += 1
             i = chosen[i]
         i += 1
     while waiting > 0:
         waiting -= 1
-        paired, i, j = todo[waiting]
+        paired, i, j = todo[waiting, 0], todo[waiting, 1], todo[waiting, 2]
         if paired:
             codes[i], codes[j] = j + 1, i + 1
-            extra_scores(i, n, side, starts, columns, values, dense, may_pair, extra)
-            kind, p, q = loop_of(
-                i, j, min_hairpin, letters, rows, pitch, shapes, hairpin, bulge_left, free_left, free_right, extra, base,
-                c,
-            )  # fmt: skip
+            extra_scores(i, n, pairs, extra)
+            kind, p, q = loop_of(i, j, loops, extra[j], base, c)
             if kind == INSIDE:
-                todo[waiting, 0], todo[waiting, 1], todo[waiting, 2] = 1, p, q
+                put(todo, waiting, 1, p, q)
                 waiting += 1
             elif kind == MULTILOOP:
                 k, _ = split_of(i + 1, j - 1, base, m)
-                todo[waiting, 0], todo[waiting, 1], todo[waiting, 2] = 0, i + 1, k
-                todo[waiting + 1, 0], todo[waiting + 1, 1], todo[waiting + 1, 2] = 0, k + 1, j - 1
+                put(todo, waiting, 0, i + 1, k)
+                put(todo, waiting + 1, 0, k + 1, j - 1)
                 waiting += 2
             continue
-        # M(i, j): skip a position at either end, or one branch spans it, or two parts.
-        target = m[base[i] + j]
+        # M(i, j): a position at either end is unpaired, or one branch spans it all, or there are two parts.
         before = letters[i - 1] if i > 0 else BEYOND
-        left, right = m[base[i + 1] + j] + multi[i], m[base[i] + j - 1] + multi[j]
-        branch = c[base[i] + j] + rows[(BRANCH + 6 * letters[i] + before) * pitch + j] + multi_paired
-        top = max(max(left, right), branch)
-        if top < target:
+        left, right = m[base[i + 1] + j] + loops.multi[i], m[base[i] + j - 1] + loops.multi[j]
+        branch = c[base[i] + j] + rows_at(loops, BRANCH + 6 * letters[i] + before, j) + loops.multi_paired
+        best = max(max(left, right), branch)
+        if best < m[base[i] + j]:
             k, score = split_of(i, j, base, m)
-            if score > top:
-                todo[waiting, 0], todo[waiting, 1], todo[waiting, 2] = 0, i, k
-                todo[waiting + 1, 0], todo[waiting + 1, 1], todo[waiting + 1, 2] = 0, k + 1, j
+            if score > best:
+                put(todo, waiting, 0, i, k)
+                put(todo, waiting + 1, 0, k + 1, j)
                 waiting += 2
                 continue
-        todo[waiting, 0], todo[waiting, 1], todo[waiting, 2] = top == branch, i, j
-        if top != branch:
-            if top == left:
-                todo[waiting, 1] = i + 1
-            else:
-                todo[waiting, 2] = j - 1
+        if best == branch:
+            put(todo, waiting, 1, i, j)
+        elif best == left:
+            put(todo, waiting, 0, i + 1, j)
+        else:
+            put(todo, waiting, 0, i, j - 1)
         waiting += 1
+
+
+@kernel()
+def rows_at(loops, row, j):
+    return loops.rows[row * loops.pitch + j]

@@ -1,0 +1,238 @@
+"""Sums over all structures: the recursion of :mod:`palmette.structures.folding.kernels.best` on logarithms.
+
+Expected counts come from the derivative of ``log Z = F(0)`` (reverse mode): the derivative of log Z by ``C(i, j)`` is
+the probability of the pair (i, j), and a term t of a sum A hands on the share ``exp(t - A)`` of what A has.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from palmette._kernels.jit import kernel
+from palmette.structures.folding.kernels.loops import (
+    add_branch,
+    add_closing,
+    add_hairpin,
+    add_interior,
+    branch,
+    closing,
+    hairpin,
+    interior,
+)
+from palmette.structures.folding.kernels.parts import free_runs, pair_scores, sums_before
+from palmette.structures.folding.layout import (
+    BASE_PAIR,
+    EXTERNAL_PAIRED,
+    EXTERNAL_UNPAIRED,
+    MULTI_PAIRED,
+    MULTI_UNPAIRED,
+    N_LETTERS,
+)
+
+
+@kernel()
+def plus(a, b):
+    """``log(exp(a) + exp(b))``."""
+    high, low = max(a, b), min(a, b)
+    return high if low == -np.inf else high + np.log1p(np.exp(low - high))
+
+
+@kernel()
+def log_inside(tables, x, unpaired, pair, min_hairpin, max_interior):
+    """The tables C, B, S, M, M2 and F of one sample, as logarithms of sums; shapes as in ``best_inside``."""
+    n = len(x)
+    C, B = np.full((n + 1, n + 1), -np.inf), np.full((n + 1, n + 1), -np.inf)
+    S, M, M2 = (
+        np.full((n + 1, n + 1), -np.inf),
+        np.full((n + 1, n + 1), -np.inf),
+        np.full((n + 1, n + 1), -np.inf),
+    )
+    before = sums_before(unpaired)
+    ahead, back = free_runs(unpaired)
+    # Terms of one sum, added together once their maximum is known.
+    terms = np.empty(max(n, (max_interior + 1) * (max_interior + 1)) + 2)
+    for i in range(n - 1, -1, -1):
+        loose = tables[MULTI_UNPAIRED] + unpaired[i]
+        for j in range(i + 1, n):
+            if pair[i, j] > -np.inf:
+                m = 0
+                if ahead[i + 1] >= j - i - 1:
+                    terms[m] = hairpin(tables, x, i, j) + (before[j] - before[i + 1])
+                    m += 1
+                for p in range(i + 1, min(i + 1 + min(max_interior, ahead[i + 1]), j - 2 - min_hairpin) + 1):
+                    rest = max_interior - (p - i - 1)
+                    for q in range(max(j - 1 - min(rest, back[j]), p + 1 + min_hairpin), j):
+                        if C[p, q] > -np.inf:
+                            free = (before[p] - before[i + 1]) + (before[j] - before[q + 1])
+                            terms[m] = C[p, q] + interior(tables, x, i, j, p, q) + free
+                            m += 1
+                if M2[i + 1, j - 1] > -np.inf:
+                    terms[m] = M2[i + 1, j - 1] + closing(tables, x, i, j)
+                    m += 1
+                C[i, j] = pair[i, j] + log_sum(terms, m)
+                B[i, j] = C[i, j] + branch(tables, x, i, j) + tables[MULTI_PAIRED]
+            B[i, j] = plus(B[i, j], B[i, j - 1] + tables[MULTI_UNPAIRED] + unpaired[j])
+        for j in range(i + 3, n):
+            m = 0
+            for k in range(i + 1, j - 1):
+                if C[i, k] > -np.inf and M[k + 1, j] > -np.inf:
+                    terms[m] = C[i, k] + branch(tables, x, i, k) + tables[MULTI_PAIRED] + M[k + 1, j]
+                    m += 1
+            S[i, j] = log_sum(terms, m)
+        for j in range(i + 1, n):
+            M2[i, j] = plus(loose + M2[i + 1, j], S[i, j])
+            M[i, j] = plus(loose + M[i + 1, j], plus(S[i, j], B[i, j]))
+    F = np.zeros(n + 1)
+    for i in range(n - 1, -1, -1):
+        terms[0] = tables[EXTERNAL_UNPAIRED] + unpaired[i] + F[i + 1]
+        m = 1
+        for j in range(i + 1, n):
+            if C[i, j] > -np.inf:
+                terms[m] = C[i, j] + branch(tables, x, i, j) + tables[EXTERNAL_PAIRED] + F[j + 1]
+                m += 1
+        F[i] = log_sum(terms, m)
+    return C, B, S, M, M2, F
+
+
+@kernel()
+def log_sum(terms, m):
+    """``log sum exp`` of the first m terms."""
+    top = -np.inf
+    for k in range(m):
+        top = max(top, terms[k])
+    if top == -np.inf:
+        return top
+    total = 0.0
+    for k in range(m):
+        total += np.exp(terms[k] - top)
+    return top + np.log(total)
+
+
+@kernel()
+def reverse(tables, x, unpaired, pair, min_hairpin, max_interior, C, B, S, M, M2, F, weight, counts, chance):
+    """Add ``weight`` x expected counts of the tables to ``counts``, and of the pairs i < j to ``chance`` (n, n)."""
+    # Invariant: when row i begins, the derivatives of F(i), M(i, .), M2(i, .) are complete, since they come from rows
+    # below i; so are those that C(i, .) has from interior loops, to which row i adds those of its branches.
+    n = len(x)
+    before = sums_before(unpaired)
+    ahead, back = free_runs(unpaired)
+    dM, dM2 = np.zeros((n + 1, n + 1)), np.zeros((n + 1, n + 1))
+    dF, dB, dS = np.zeros(n + 1), np.zeros(n + 1), np.zeros(n + 1)
+    dF[0] = weight
+    for i in range(n):
+        if dF[i] != 0.0:
+            share = dF[i] * np.exp(tables[EXTERNAL_UNPAIRED] + unpaired[i] + F[i + 1] - F[i])
+            counts[EXTERNAL_UNPAIRED] += share
+            dF[i + 1] += share
+            for j in range(i + 1, n):
+                if C[i, j] > -np.inf:
+                    own = C[i, j] + branch(tables, x, i, j) + tables[EXTERNAL_PAIRED] + F[j + 1]
+                    share = dF[i] * np.exp(own - F[i])
+                    dF[j + 1] += share
+                    chance[i, j] += share
+                    add_branch(counts, x, i, j, True, share)
+        loose = tables[MULTI_UNPAIRED] + unpaired[i]
+        for j in range(i + 1, n):
+            dS[j], dB[j] = 0.0, 0.0
+            if dM[i, j] != 0.0:
+                share = dM[i, j] * np.exp(loose + M[i + 1, j] - M[i, j])
+                counts[MULTI_UNPAIRED] += share
+                dM[i + 1, j] += share
+                dS[j] += dM[i, j] * np.exp(S[i, j] - M[i, j])
+                dB[j] = dM[i, j] * np.exp(B[i, j] - M[i, j])
+            if dM2[i, j] != 0.0:
+                share = dM2[i, j] * np.exp(loose + M2[i + 1, j] - M2[i, j])
+                counts[MULTI_UNPAIRED] += share
+                dM2[i + 1, j] += share
+                dS[j] += dM2[i, j] * np.exp(S[i, j] - M2[i, j])
+        for j in range(n - 1, i, -1):
+            if dB[j] != 0.0:
+                share = dB[j] * np.exp(B[i, j - 1] + tables[MULTI_UNPAIRED] + unpaired[j] - B[i, j])
+                counts[MULTI_UNPAIRED] += share
+                dB[j - 1] += share
+            if C[i, j] == -np.inf:
+                continue
+            own = C[i, j] + branch(tables, x, i, j) + tables[MULTI_PAIRED]
+            found = 0.0 if dB[j] == 0.0 else dB[j] * np.exp(own - B[i, j])
+            for k in range(j + 2, n):
+                if dS[k] != 0.0 and M[j + 1, k] > -np.inf:
+                    share = dS[k] * np.exp(own + M[j + 1, k] - S[i, k])
+                    dM[j + 1, k] += share
+                    found += share
+            if found != 0.0:
+                chance[i, j] += found
+                add_branch(counts, x, i, j, False, found)
+        for j in range(i + 1, n):
+            if chance[i, j] == 0.0 or C[i, j] == -np.inf:
+                continue
+            mine, total = chance[i, j], C[i, j] - pair[i, j]
+            counts[BASE_PAIR + x[i] * N_LETTERS + x[j]] += mine
+            if ahead[i + 1] >= j - i - 1:
+                own = hairpin(tables, x, i, j) + (before[j] - before[i + 1])
+                add_hairpin(counts, x, i, j, mine * np.exp(own - total))
+            for p in range(i + 1, min(i + 1 + min(max_interior, ahead[i + 1]), j - 2 - min_hairpin) + 1):
+                rest = max_interior - (p - i - 1)
+                for q in range(max(j - 1 - min(rest, back[j]), p + 1 + min_hairpin), j):
+                    if C[p, q] > -np.inf:
+                        free = (before[p] - before[i + 1]) + (before[j] - before[q + 1])
+                        own = C[p, q] + interior(tables, x, i, j, p, q) + free
+                        share = mine * np.exp(own - total)
+                        chance[p, q] += share
+                        add_interior(counts, x, i, j, p, q, share)
+            if M2[i + 1, j - 1] > -np.inf:
+                share = mine * np.exp(M2[i + 1, j - 1] + closing(tables, x, i, j) - total)
+                dM2[i + 1, j - 1] += share
+                add_closing(counts, x, i, j, share)
+
+
+@kernel()
+def log_partitions(
+    tables, letters, offsets, unpaired, uniform, entry_ptr, entry, value, dense, mask, partner, squares, can_pair,
+    min_hairpin, max_interior, log_z,
+):  # fmt: skip
+    """Log-partition of every sample; -inf where there is no structure."""
+    for s in range(len(offsets) - 1):
+        lo, hi = offsets[s], offsets[s + 1]
+        pair = pair_scores(
+            tables, letters, offsets, uniform, entry_ptr, entry, value, dense, mask, partner, squares, can_pair,
+            min_hairpin, s,
+        )  # fmt: skip
+        x = letters[lo:hi].astype(np.int64)
+        F = log_inside(tables, x, unpaired[lo:hi], pair, min_hairpin, max_interior)[5]
+        log_z[s] = F[0]
+
+
+@kernel()
+def expectations(
+    tables, letters, offsets, unpaired, uniform, entry_ptr, entry, value, dense, mask, partner, squares, can_pair,
+    min_hairpin, max_interior, weight, log_z, counts, free, pairs,
+):  # fmt: skip
+    """Log-partitions, and ``weight`` x expected counts added to the tables, the unpaired positions and the pairs.
+
+    ``pairs`` has a square for each sample, or is empty.
+    """
+    for s in range(len(offsets) - 1):
+        lo, hi = offsets[s], offsets[s + 1]
+        n = hi - lo
+        pair = pair_scores(
+            tables, letters, offsets, uniform, entry_ptr, entry, value, dense, mask, partner, squares, can_pair,
+            min_hairpin, s,
+        )  # fmt: skip
+        x, chance = letters[lo:hi].astype(np.int64), np.zeros((n, n))
+        C, B, S, M, M2, F = log_inside(tables, x, unpaired[lo:hi], pair, min_hairpin, max_interior)
+        log_z[s] = F[0]
+        if weight[s] == 0.0 or F[0] == -np.inf:
+            continue
+        reverse(
+            tables, x, unpaired[lo:hi], pair, min_hairpin, max_interior, C, B, S, M, M2, F, weight[s], counts, chance
+        )  # fmt: skip
+        for i in range(n):
+            left = weight[s]
+            for j in range(n):
+                left -= chance[min(i, j), max(i, j)]
+            # What pairs leave of 1 may be off by rounding: nothing is less likely than impossible.
+            sure = unpaired[lo + i] == -np.inf or left * weight[s] < 0.0
+            free[lo + i] += 0.0 if sure else left
+            if len(pairs):
+                for j in range(i + 1, n):
+                    pairs[squares[s] + i * n + j] += chance[i, j]
