@@ -11,7 +11,8 @@ Scores of spans i..j, in vectors over j, rows from the last i to the first:
 * ``F(i) = max(unpaired + F(i+1), max over j of C(i, j) as an external branch + F(j+1))``.
 
 Only those k are tried in Q where P(i, k) is better than every other way to fill i..k with branches: otherwise that
-other way and M(k+1, j) are at least as good, and counted elsewhere. No choice is stored: ``fast_trace`` finds them again.
+other way and M(k+1, j) are at least as good, and counted elsewhere. No choice is stored:
+``fast_trace`` finds them again.
 """
 
 from __future__ import annotations
@@ -191,7 +192,7 @@ def pairs_max(i, first, n, loops, extra, interior, m2, after, ring, width, ramp,
 
 @kernel()
 def fill_max(loops, pairs, base, c, m, f, chosen):
-    """Fill C and M (triangles with row starts ``base``) and F; ``chosen[i]``: end of the external branch at i, or -1."""
+    """Fill C and M (triangles with row starts ``base``) and F; ``chosen[i]``: end of an external branch at i, or -1."""
     letters, min_hairpin, multi = loops.letters, loops.min_hairpin, loops.multi
     n, dtype = len(letters), c.dtype.type
     lanes, nothing = simd.lanes_wide(c), dtype(NEVER)

@@ -70,13 +70,15 @@ def split_of(i, j, base, m):
 
 @kernel()
 def put(todo, at, paired, i, j):
+    """Note a span that is still to be taken apart."""
     todo[at, 0], todo[at, 1], todo[at, 2] = paired, i, j
 
 
 @kernel()
 def trace(loops, pairs, base, c, m, chosen, codes):
     """Write the best structure: 0 where unpaired, j + 1 where paired with j."""
-    letters, n = loops.letters, len(loops.letters)
+    letters, rows, pitch = loops.letters, loops.rows, loops.pitch
+    n = len(letters)
     codes[:] = 0
     extra = np.empty(n + MARGIN, c.dtype)
     todo = np.empty((n + 2, 3), np.int64)  # spans: whether closed by a pair, first and last position
@@ -106,7 +108,7 @@ def trace(loops, pairs, base, c, m, chosen, codes):
         # M(i, j): a position at either end is unpaired, or one branch spans it all, or there are two parts.
         before = letters[i - 1] if i > 0 else BEYOND
         left, right = m[base[i + 1] + j] + loops.multi[i], m[base[i] + j - 1] + loops.multi[j]
-        branch = c[base[i] + j] + rows_at(loops, BRANCH + 6 * letters[i] + before, j) + loops.multi_paired
+        branch = c[base[i] + j] + rows[(BRANCH + 6 * letters[i] + before) * pitch + j] + loops.multi_paired
         best = max(max(left, right), branch)
         if best < m[base[i] + j]:
             k, score = split_of(i, j, base, m)
@@ -122,8 +124,3 @@ def trace(loops, pairs, base, c, m, chosen, codes):
         else:
             put(todo, waiting, 0, i, j - 1)
         waiting += 1
-
-
-@kernel()
-def rows_at(loops, row, j):
-    return loops.rows[row * loops.pitch + j]
