@@ -48,9 +48,7 @@ def features(sequence: str, structure: str | Sequence[Pair]) -> Counter[str]:
     >>> print(*(name for name in sorted(found) if "at_least" not in name))
     base_pair_CG external_paired helix_closing_CG helix_closing_GC terminal_mismatch_GCAA
     """
-    pairs = (
-        parse_brackets(structure) if isinstance(structure, str) else check_pairs(structure, len(sequence))
-    )
+    pairs = parse_brackets(structure) if isinstance(structure, str) else check_pairs(structure, len(sequence))
     if isinstance(structure, str) and len(structure) != len(sequence):
         raise ValueError(f"{len(structure)} characters of structure for {len(sequence)} letters")
     if crossing(pairs) is not None:
@@ -137,8 +135,8 @@ class _Counted:
             return
         if left + right > LOOP_MOST:
             raise ValueError(
-                f"the loop between pairs ({i}, {j}) and ({p}, {q}) has {left + right} unpaired positions; the model has "
-                f"at most {LOOP_MOST}"
+                f"the loop between pairs ({i}, {j}) and ({p}, {q}) has {left + right} unpaired positions; the model "
+                f"has at most {LOOP_MOST}"
             )
         self.junction_b(i, j, i + 1, j - 1)
         self.junction_b(q, p, q + 1, p - 1)
