@@ -149,7 +149,7 @@ def push_branch(value, m, at, q, first, n):
 
 
 @kernel()
-def pairs_max(i, first, n, loops, extra, interior, m2, after, ring, width, ramp, base, c, p):
+def pairs_max(i, first, n, loops, extra, interior, m2, after, ring, width, base, c, p):
     """C, B and P of row i, in vectors; returns the best external branch at i with all that follows it."""
     lanes = simd.lanes_wide(c)
     never = simd.splat_wide(c, NEVER)
@@ -166,7 +166,7 @@ def pairs_max(i, first, n, loops, extra, interior, m2, after, ring, width, ramp,
         loop = simd.load_wide(hairpin, j - i)
         if loops.limited:
             loop = simd.where_at_least(
-                simd.load_wide(loops.free_left, j), simd.load_wide(ramp, j - i - 1), loop, never
+                simd.load_wide(loops.free_left, j), simd.load_wide(loops.ramp, j - i - 1), loop, never
             )
         left = simd.add(left_bulge, simd.load_wide(ring, next2 + j - 1))
         both = simd.add(simd.load_wide(rows, one + j), simd.load_wide(ring, next2 + j - 2))
@@ -201,7 +201,6 @@ def fill_max(loops, pairs, base, c, m, f, chosen):
     interior, extra = np.full(width, nothing), np.full(width, nothing)
     p, q, m2 = np.full(width, nothing), np.full(width, nothing), np.full(width, nothing)
     after = np.full(width, nothing)  # F(j + 1) and what an external branch scores
-    ramp = np.arange(width).astype(c.dtype)
     own_shapes = loops.shapes.copy()
     never = simd.splat_wide(c, NEVER)
     f[n] = 0.0
@@ -222,7 +221,7 @@ def fill_max(loops, pairs, base, c, m, f, chosen):
                 i, n, first, shapes, loops.longest, loops.limited, loops.free_left, ring, width, interior
             )
             extra_scores(i, n, pairs, extra)
-            best = pairs_max(i, first, n, loops, extra, interior, m2, after, ring, width, ramp, base, c, p)
+            best = pairs_max(i, first, n, loops, extra, interior, m2, after, ring, width, base, c, p)
             # One k after the other: Q(i, k) is complete when all branches that end before k have been pushed.
             for j in range(first, n, lanes):
                 simd.store(q, j, never)

@@ -40,7 +40,7 @@ STACK, CLOSE, CLOSE_MULTI, INNER, BRANCH, ONE, BULGE = 0, 30, 60, 90, 120, 150, 
 N_ROWS = 157
 N_CODED = 5 * CODES * CODES
 SMALL = 36  # ONE: 6 x 6 letters inside a 1x1 loop; then BULGE: 6 letters
-N_LETTER_TABLES = N_CODED + SMALL + 12  # a multiple of 16
+N_LETTER_TABLES = N_CODED + SMALL + 24  # a multiple of 16
 WIDTH = 32  # of a row of the table of interior loops
 N_SHAPES = 32 * WIDTH
 MARGIN = 64  # numbers before the first and after the last position of a row: at least four vectors
@@ -64,6 +64,7 @@ class Loops(NamedTuple):
     free_left: Any  # how many positions just left of j may all stay unpaired, (n + MARGIN,)
     free_right: Any  # the same on the right of i
     limited: Any  # whether some position must pair
+    ramp: Any  # 0, 1, 2, ...: lengths as numbers of this precision
 
 
 class Pairs(NamedTuple):
@@ -250,4 +251,5 @@ def scores_of_loops(tables, by_letters, sequence, must_pair, min_hairpin, longes
     return Loops(
         letters, min_hairpin, longest, rows, pitch, shapes, hairpin, bulge_left, multi, external,
         dtype(tables[MULTI_PAIRED]), dtype(tables[EXTERNAL_PAIRED]), free_left, free_right, limited,
+        np.arange(pitch).astype(like.dtype),
     )  # fmt: skip

@@ -1,0 +1,296 @@
+"""Sums over all structures of a sequence, a row of pairs at a time: the recursion of ``fast_max``, summed.
+
+Each structure has one derivation there, since a multiloop is split at its first paired position; no k is left out here.
+Sums are scaled by a factor per position (``fast_factors``). All sums over the rest of the sequence, F, must stay near
+1: then every span is in range, and so are the sums outside of it.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from palmette._kernels import simd
+from palmette._kernels.jit import kernel
+from palmette.structures.folding.kernels.fast_factors import extra_factors
+from palmette.structures.folding.kernels.fast_max import RING
+from palmette.structures.folding.kernels.fast_rows import (
+    BEYOND,
+    BRANCH,
+    BULGE,
+    CLOSE,
+    CLOSE_MULTI,
+    INNER,
+    MARGIN,
+    ONE,
+    STACK,
+    WIDTH,
+    shapes_within,
+)
+
+
+@kernel()
+def interior_sum(
+    n, first, most_left, most_right, total, shapes, limited, free, ring, corner, column, row, out
+):
+    """``out[j] = sum over l1, l2 of shapes[l1, l2] ring[corner + j + column l2 + row l1]`` for j from ``first`` on.
+
+    With column -1 and rows below it is the inside of (i, j), with column 1 and rows above the outside.
+    """
+    # As in interior_max: four sums side by side. What is read beyond ``total`` or beyond the triangle is 0.
+    lanes = simd.lanes_wide(out)
+    zero = simd.splat_wide(out, 0.0)
+    j = first
+    while j < n:
+        if j + 3 * lanes < n:
+            a0, a1, a2, a3 = zero, zero, zero, zero
+            longest = min(total, j + 4 * lanes - 3 - first) if column < 0 else total
+            right = longest if column < 0 else min(longest, most_right - j)
+            for l2 in range(right + 1):
+                b0, b1, b2, b3 = zero, zero, zero, zero
+                at = corner + j + column * l2
+                for l1 in range(min(longest - l2, most_left) + 1):
+                    shape = simd.spread_wide(shapes, WIDTH * l2 + l1)
+                    b0 = simd.fma(shape, simd.load_wide(ring, at), b0)
+                    b1 = simd.fma(shape, simd.load_wide(ring, at + lanes), b1)
+                    b2 = simd.fma(shape, simd.load_wide(ring, at + 2 * lanes), b2)
+                    b3 = simd.fma(shape, simd.load_wide(ring, at + 3 * lanes), b3)
+                    at += row
+                if limited:
+                    length = simd.splat_wide(out, l2)
+                    b0 = simd.where_at_least(simd.load_wide(free, j), length, b0, zero)
+                    b1 = simd.where_at_least(simd.load_wide(free, j + lanes), length, b1, zero)
+                    b2 = simd.where_at_least(simd.load_wide(free, j + 2 * lanes), length, b2, zero)
+                    b3 = simd.where_at_least(simd.load_wide(free, j + 3 * lanes), length, b3, zero)
+                a0, a1, a2, a3 = simd.add(b0, a0), simd.add(b1, a1), simd.add(b2, a2), simd.add(b3, a3)
+            simd.store(out, j, a0)
+            simd.store(out, j + lanes, a1)
+            simd.store(out, j + 2 * lanes, a2)
+            simd.store(out, j + 3 * lanes, a3)
+            j += 4 * lanes
+        elif j + lanes < n:
+            a0, a1 = zero, zero
+            longest = min(total, j + 2 * lanes - 3 - first) if column < 0 else total
+            right = longest if column < 0 else min(longest, most_right - j)
+            for l2 in range(right + 1):
+                b0, b1, b2, b3 = zero, zero, zero, zero
+                at = corner + j + column * l2
+                for l1 in range(0, min(longest - l2, most_left) + 1, 2):
+                    shape = simd.spread_wide(shapes, WIDTH * l2 + l1)
+                    b0 = simd.fma(shape, simd.load_wide(ring, at), b0)
+                    b1 = simd.fma(shape, simd.load_wide(ring, at + lanes), b1)
+                    shape = simd.spread_wide(shapes, WIDTH * l2 + l1 + 1)
+                    b2 = simd.fma(shape, simd.load_wide(ring, at + row), b2)
+                    b3 = simd.fma(shape, simd.load_wide(ring, at + row + lanes), b3)
+                    at += 2 * row
+                b0, b1 = simd.add(b0, b2), simd.add(b1, b3)
+                if limited:
+                    length = simd.splat_wide(out, l2)
+                    b0 = simd.where_at_least(simd.load_wide(free, j), length, b0, zero)
+                    b1 = simd.where_at_least(simd.load_wide(free, j + lanes), length, b1, zero)
+                a0, a1 = simd.add(b0, a0), simd.add(b1, a1)
+            simd.store(out, j, a0)
+            simd.store(out, j + lanes, a1)
+            j += 2 * lanes
+        else:
+            a0 = zero
+            longest = min(total, j + lanes - 3 - first) if column < 0 else total
+            right = longest if column < 0 else min(longest, most_right - j)
+            for l2 in range(right + 1):
+                b0, b1, b2, b3 = zero, zero, zero, zero
+                at = corner + j + column * l2
+                for l1 in range(0, min(longest - l2, most_left) + 1, 4):
+                    where = WIDTH * l2 + l1
+                    b0 = simd.fma(simd.spread_wide(shapes, where), simd.load_wide(ring, at), b0)
+                    b1 = simd.fma(simd.spread_wide(shapes, where + 1), simd.load_wide(ring, at + row), b1)
+                    b2 = simd.fma(simd.spread_wide(shapes, where + 2), simd.load_wide(ring, at + 2 * row), b2)
+                    b3 = simd.fma(simd.spread_wide(shapes, where + 3), simd.load_wide(ring, at + 3 * row), b3)
+                    at += 4 * row
+                b0 = simd.add(simd.add(b0, b1), simd.add(b2, b3))
+                if limited:
+                    b0 = simd.where_at_least(simd.load_wide(free, j), simd.splat_wide(out, l2), b0, zero)
+                a0 = simd.add(b0, a0)
+            simd.store(out, j, a0)
+            j += lanes
+
+
+@kernel()
+def weighted_rows(n, first, gap, count, which, weight, base, m, out):
+    """``out[j] = sum over t of weight[t] m[base[which[t]] + j]`` for j from ``first`` on.
+
+    Rows are in rising order, and row r of ``m`` is 0 for j < r + gap, so that a block of j ends with the rows it meets.
+    """
+    lanes = simd.lanes_wide(out)
+    zero = simd.splat_wide(out, 0.0)
+    j = first
+    while j < n:
+        if j + 3 * lanes < n:
+            end = count
+            while end > 0 and which[end - 1] + gap > j + 4 * lanes - 1:
+                end -= 1
+            a0, a1, a2, a3 = zero, zero, zero, zero
+            b0, b1, b2, b3 = zero, zero, zero, zero
+            t = 0
+            while t + 1 < end:
+                w, at = simd.spread_wide(weight, t), base[which[t]] + j
+                a0 = simd.fma(w, simd.load_wide(m, at), a0)
+                a1 = simd.fma(w, simd.load_wide(m, at + lanes), a1)
+                a2 = simd.fma(w, simd.load_wide(m, at + 2 * lanes), a2)
+                a3 = simd.fma(w, simd.load_wide(m, at + 3 * lanes), a3)
+                w, at = simd.spread_wide(weight, t + 1), base[which[t + 1]] + j
+                b0 = simd.fma(w, simd.load_wide(m, at), b0)
+                b1 = simd.fma(w, simd.load_wide(m, at + lanes), b1)
+                b2 = simd.fma(w, simd.load_wide(m, at + 2 * lanes), b2)
+                b3 = simd.fma(w, simd.load_wide(m, at + 3 * lanes), b3)
+                t += 2
+            if t < end:
+                w, at = simd.spread_wide(weight, t), base[which[t]] + j
+                a0 = simd.fma(w, simd.load_wide(m, at), a0)
+                a1 = simd.fma(w, simd.load_wide(m, at + lanes), a1)
+                a2 = simd.fma(w, simd.load_wide(m, at + 2 * lanes), a2)
+                a3 = simd.fma(w, simd.load_wide(m, at + 3 * lanes), a3)
+            simd.store(out, j, simd.add(a0, b0))
+            simd.store(out, j + lanes, simd.add(a1, b1))
+            simd.store(out, j + 2 * lanes, simd.add(a2, b2))
+            simd.store(out, j + 3 * lanes, simd.add(a3, b3))
+            j += 4 * lanes
+        else:
+            end = count
+            while end > 0 and which[end - 1] + gap > j + lanes - 1:
+                end -= 1
+            a0, a1, a2, a3 = zero, zero, zero, zero
+            t = 0
+            while t + 3 < end:
+                a0 = simd.fma(simd.spread_wide(weight, t), simd.load_wide(m, base[which[t]] + j), a0)
+                a1 = simd.fma(simd.spread_wide(weight, t + 1), simd.load_wide(m, base[which[t + 1]] + j), a1)
+                a2 = simd.fma(simd.spread_wide(weight, t + 2), simd.load_wide(m, base[which[t + 2]] + j), a2)
+                a3 = simd.fma(simd.spread_wide(weight, t + 3), simd.load_wide(m, base[which[t + 3]] + j), a3)
+                t += 4
+            while t < end:
+                a0 = simd.fma(simd.spread_wide(weight, t), simd.load_wide(m, base[which[t]] + j), a0)
+                t += 1
+            simd.store(out, j, simd.add(simd.add(a0, a1), simd.add(a2, a3)))
+            j += lanes
+
+
+@kernel()
+def pairs_sum(i, first, n, loops, extra, interior, m2, after, ring, width, base, c, p):
+    """C, B and P of row i, in vectors; returns the sum over external branches at i with all that follows them."""
+    lanes = simd.lanes_wide(c)
+    zero = simd.splat_wide(c, 0.0)
+    letters, rows, pitch, hairpin = loops.letters, loops.rows, loops.pitch, loops.hairpin
+    here, before = letters[i], letters[i - 1] if i > 0 else BEYOND
+    inside, outside = (6 * here + letters[i + 1]) * pitch, (6 * here + before) * pitch
+    one = (ONE + letters[i + 1]) * pitch
+    left_bulge = simd.splat_wide(c, loops.bulge_left[letters[i + 1]])
+    free = simd.splat_wide(c, 0.0 if loops.free_right[i] < 1 else 1.0)
+    next1, next2 = ((i + 1) & 31) * width + MARGIN, ((i + 2) & 31) * width + MARGIN
+    mine, next_c = (i & 31) * width + MARGIN, base[i + 1] - 1
+    total = zero
+    for j in range(first, n, lanes):
+        loop = simd.load_wide(hairpin, j - i)
+        if loops.limited:
+            loop = simd.where_at_least(
+                simd.load_wide(loops.free_left, j), simd.load_wide(loops.ramp, j - i - 1), loop, zero
+            )
+        left = simd.mul(left_bulge, simd.load_wide(ring, next2 + j - 1))
+        left = simd.fma(simd.load_wide(rows, one + j), simd.load_wide(ring, next2 + j - 2), left)
+        loop = simd.fma(left, free, loop)
+        loop = simd.fma(simd.load_wide(rows, BULGE * pitch + j), simd.load_wide(ring, next1 + j - 2), loop)
+        loop = simd.add(loop, simd.load_wide(interior, j))
+        score = simd.mul(simd.load_wide(rows, CLOSE * pitch + inside + j), loop)
+        score = simd.fma(
+            simd.load_wide(rows, STACK * pitch + inside + j), simd.load_wide(c, next_c + j), score
+        )
+        score = simd.fma(
+            simd.load_wide(rows, CLOSE_MULTI * pitch + inside + j), simd.load_wide(m2, MARGIN + j - 1), score
+        )
+        score = simd.mul(score, simd.load_wide(extra, j))
+        simd.store(c, base[i] + j, score)
+        b = simd.mul(score, simd.load_wide(rows, INNER * pitch + outside + j))
+        simd.store(ring, mine + j, b)
+        simd.store(ring, mine + 32 * width + j, b)
+        branch = simd.mul(score, simd.load_wide(rows, BRANCH * pitch + outside + j))
+        simd.store(p, j, branch)
+        total = simd.fma(branch, simd.load_wide(after, j), total)
+    return simd.total(total)
+
+
+@kernel()
+def fill_sum(loops, pairs, base, c, m, m2s, f, column_start, column_count, column_row, column_weight):
+    """Fill C and M (triangles with row starts ``base``) and F, and for each k the list of the P(i, k) above 0.
+
+    ``m2s`` is a triangle for M2 or empty. Returns the row at which sums left their range, or -1.
+    """
+    letters, min_hairpin, multi = loops.letters, loops.min_hairpin, loops.multi
+    n, dtype = len(letters), c.dtype.type
+    lanes, nothing = simd.lanes_wide(c), dtype(0.0)
+    width = n + 3 * MARGIN
+    ring = np.zeros(RING * width, c.dtype)
+    interior, extra, r = np.zeros(width, c.dtype), np.ones(width, c.dtype), np.zeros(width, c.dtype)
+    p, q, m2 = np.zeros(width, c.dtype), np.zeros(width, c.dtype), np.zeros(width, c.dtype)
+    after = np.zeros(width, c.dtype)  # F(j + 1) and the factor of an external branch
+    own_shapes = loops.shapes.copy()
+    which, weight = np.empty(n, np.int32), np.empty(n, c.dtype)
+    zero = simd.splat_wide(c, 0.0)
+    largest = dtype(math.exp(40.0 if lanes == 16 else 300.0))
+    column_count[:] = 0
+    f[n] = 1.0
+    after[n - 1] = loops.external_paired
+    for i in range(n - 1, -1, -1):
+        first = i + min_hairpin + 1
+        for j in range(i - MARGIN, min(first, n)):
+            m[base[i] + j] = nothing
+        for j in range(i - 1, min(first, n)):
+            c[base[i] + j] = nothing
+        simd.store(c, base[i] + n, zero)
+        simd.store(m, base[i] + n, zero)
+        if len(m2s):
+            for j in range(i - 1, min(first, n)):
+                m2s[base[i] + j] = nothing
+            simd.store(m2s, base[i] + n, zero)
+        total = nothing
+        if first < n:
+            shapes = loops.shapes
+            if loops.free_right[i] < 30 and loops.limited:
+                shapes_within(loops.shapes, int(loops.free_right[i]), nothing, own_shapes)
+                shapes = own_shapes
+            corner = ((i + 1) & 31) * width + MARGIN - 1
+            interior_sum(
+                n, first, 30, 30, loops.longest, shapes, loops.limited, loops.free_left, ring, corner, -1, width,
+                interior,
+            )  # fmt: skip
+            if not pairs.plain and not extra_factors(i, n, pairs, extra):
+                return i
+            total = pairs_sum(i, first, n, loops, extra, interior, m2, after, ring, width, base, c, p)
+            count, run = 0, nothing
+            for k in range(first, n):
+                run *= multi[k]
+                if p[k] > nothing:
+                    branch = p[k] * loops.multi_paired
+                    run += branch
+                    place = column_start[k] + column_count[k]
+                    column_row[place], column_weight[place] = i, branch
+                    column_count[k] += 1
+                    if k + 1 < n:
+                        which[count], weight[count] = k + 1, branch
+                        count += 1
+                r[k] = run
+            weighted_rows(n, first, min_hairpin + 1, count, which, weight, base, m, q)
+            unpaired = simd.spread_wide(multi, i)
+            mine, next_row = base[i], base[i + 1]
+            for j in range(first, n, lanes):
+                split = simd.load_wide(q, j)
+                two = simd.fma(unpaired, simd.load_wide(m2, MARGIN + j), split)
+                simd.store(m2, MARGIN + j, two)
+                one = simd.add(split, simd.load_wide(r, j))
+                simd.store(m, mine + j, simd.fma(unpaired, simd.load_wide(m, next_row + j), one))
+                if len(m2s):
+                    simd.store(m2s, mine + j, two)
+        f[i] = f[i + 1] * loops.external[i] + total
+        if not 1.0 / largest < f[i] < largest and (f[i] != nothing or not loops.limited):
+            return i
+        if i > 0:
+            after[i - 1] = f[i] * loops.external_paired
+    return -1
