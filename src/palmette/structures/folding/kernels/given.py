@@ -74,7 +74,7 @@ def first_flaw(letters, offsets, can_pair, min_hairpin, max_interior, codes):
                 return CLOSE, s, t
         for t in range(n):
             if own[t] > t + 1:
-                branches, p, q, unpaired = loop_of(own, t, own[t] - 1)
+                branches, _, _, unpaired = loop_of(own, t, own[t] - 1)
                 if branches == 1 and unpaired > max_interior:
                     return LONG, s, t
     return FINE, -1, -1
