@@ -25,96 +25,116 @@ from palmette.structures.folding.kernels.fast_rows import (
 
 
 @kernel()
-def interior_counting(
-    n, first, most_left, most_right, total, shapes, limited, free, ring, corner, width, b, out, gathered,
-):  # fmt: skip
-    """As ``interior_sum`` outside of pairs; also ``gathered[shape] += sum over j of D(i-1-l1, j+1+l2) B(i, j)``.
+def inner_pairs(i, first, n, loops, c, base, out):
+    """B(i, j): C with the junction of the pair that looks outward."""
+    before = loops.letters[i - 1] if i > 0 else BEYOND
+    row = (INNER + 6 * loops.letters[i] + before) * loops.pitch
+    for j in range(first, n, simd.lanes_wide(c)):
+        simd.store(out, j, simd.mul(simd.load_wide(c, base[i] + j), simd.load_wide(loops.rows, row + j)))
 
-    One vector of ``gathered`` for each shape; its lanes and the shapes' factors are multiplied in ``add_shapes``.
+
+@kernel()
+def interior_two_counting(
+    n, first, most_left, most_right, total, shapes, more_shapes, limited, free, ring, corner, width, b, later_b, out,
+    more, gathered,
+):  # fmt: skip
+    """As ``interior_two_sum`` outside of pairs; also ``gathered[l1, l2] += sum over j of D(i-1-l1, j+1+l2) B(i, j)``.
+
+    One vector of ``gathered`` for each shape, which counts for both rows; ``add_shapes`` multiplies by the factors. So
+    B must be 0 where no shape is possible, and ``most_left`` bounds those that are.
     """
     lanes = simd.lanes_wide(out)
     zero = simd.splat_wide(out, 0.0)
     j = first
     while j < n:
-        if j + 3 * lanes < n:
-            a0, a1, a2, a3 = zero, zero, zero, zero
+        if j + lanes < n:
+            a0, a1, b0, b1 = zero, zero, zero, zero
             v0, v1 = simd.load_wide(b, j), simd.load_wide(b, j + lanes)
-            v2, v3 = simd.load_wide(b, j + 2 * lanes), simd.load_wide(b, j + 3 * lanes)
+            w0, w1 = simd.load_wide(later_b, j), simd.load_wide(later_b, j + lanes)
             for l2 in range(min(total, most_right - j) + 1):
-                b0, b1, b2, b3 = zero, zero, zero, zero
+                c0, c1, d0, d1 = zero, zero, zero, zero
                 if limited:
                     length = simd.splat_wide(out, l2)
-                    v0 = simd.where_at_least(simd.load_wide(free, j), length, v0, zero)
-                    v1 = simd.where_at_least(simd.load_wide(free, j + lanes), length, v1, zero)
-                    v2 = simd.where_at_least(simd.load_wide(free, j + 2 * lanes), length, v2, zero)
-                    v3 = simd.where_at_least(simd.load_wide(free, j + 3 * lanes), length, v3, zero)
-                at, place = corner + j + l2, WIDTH * l2 * lanes
+                    free0, free1 = simd.load_wide(free, j), simd.load_wide(free, j + lanes)
+                    v0, v1 = (
+                        simd.where_at_least(free0, length, v0, zero),
+                        simd.where_at_least(free1, length, v1, zero),
+                    )
+                    w0, w1 = (
+                        simd.where_at_least(free0, length, w0, zero),
+                        simd.where_at_least(free1, length, w1, zero),
+                    )
+                at, shape = corner + j + l2, WIDTH * l2
+                g = simd.load_wide(gathered, shape * lanes)
                 for l1 in range(min(total - l2, most_left) + 1):
-                    shape = simd.spread_wide(shapes, WIDTH * l2 + l1)
-                    d0, d1 = simd.load_wide(ring, at), simd.load_wide(ring, at + lanes)
-                    d2, d3 = simd.load_wide(ring, at + 2 * lanes), simd.load_wide(ring, at + 3 * lanes)
-                    b0, b1 = simd.fma(shape, d0, b0), simd.fma(shape, d1, b1)
-                    b2, b3 = simd.fma(shape, d2, b2), simd.fma(shape, d3, b3)
-                    g = simd.fma(d0, v0, simd.load_wide(gathered, place))
-                    h = simd.fma(d1, v1, simd.mul(d2, v2))
-                    simd.store(gathered, place, simd.add(simd.fma(d3, v3, g), h))
+                    s, t = simd.spread_wide(shapes, shape + l1), simd.spread_wide(more_shapes, shape + l1 + 1)
+                    x, y = simd.load_wide(ring, at), simd.load_wide(ring, at + lanes)
+                    c0, c1 = simd.fma(s, x, c0), simd.fma(s, y, c1)
+                    d0, d1 = simd.fma(t, x, d0), simd.fma(t, y, d1)
+                    h = simd.add(simd.fma(x, v0, g), simd.mul(y, v1))
+                    g = simd.fma(x, w0, simd.load_wide(gathered, (shape + l1 + 1) * lanes))
+                    g = simd.fma(y, w1, g)
+                    simd.store(gathered, (shape + l1) * lanes, h)
+                    simd.store(gathered, (shape + l1 + 1) * lanes, g)
                     at -= width
-                    place += lanes
                 if limited:
-                    b0 = simd.where_at_least(simd.load_wide(free, j), length, b0, zero)
-                    b1 = simd.where_at_least(simd.load_wide(free, j + lanes), length, b1, zero)
-                    b2 = simd.where_at_least(simd.load_wide(free, j + 2 * lanes), length, b2, zero)
-                    b3 = simd.where_at_least(simd.load_wide(free, j + 3 * lanes), length, b3, zero)
-                a0, a1, a2, a3 = simd.add(b0, a0), simd.add(b1, a1), simd.add(b2, a2), simd.add(b3, a3)
+                    c0, c1 = (
+                        simd.where_at_least(free0, length, c0, zero),
+                        simd.where_at_least(free1, length, c1, zero),
+                    )
+                    d0, d1 = (
+                        simd.where_at_least(free0, length, d0, zero),
+                        simd.where_at_least(free1, length, d1, zero),
+                    )
+                a0, a1, b0, b1 = simd.add(a0, c0), simd.add(a1, c1), simd.add(b0, d0), simd.add(b1, d1)
             simd.store(out, j, a0)
             simd.store(out, j + lanes, a1)
-            simd.store(out, j + 2 * lanes, a2)
-            simd.store(out, j + 3 * lanes, a3)
-            j += 4 * lanes
-        elif j + lanes < n:
-            a0, a1 = zero, zero
-            v0, v1 = simd.load_wide(b, j), simd.load_wide(b, j + lanes)
-            for l2 in range(min(total, most_right - j) + 1):
-                b0, b1 = zero, zero
-                if limited:
-                    length = simd.splat_wide(out, l2)
-                    v0 = simd.where_at_least(simd.load_wide(free, j), length, v0, zero)
-                    v1 = simd.where_at_least(simd.load_wide(free, j + lanes), length, v1, zero)
-                at, place = corner + j + l2, WIDTH * l2 * lanes
-                for l1 in range(min(total - l2, most_left) + 1):
-                    shape = simd.spread_wide(shapes, WIDTH * l2 + l1)
-                    d0, d1 = simd.load_wide(ring, at), simd.load_wide(ring, at + lanes)
-                    b0, b1 = simd.fma(shape, d0, b0), simd.fma(shape, d1, b1)
-                    g = simd.fma(d0, v0, simd.load_wide(gathered, place))
-                    simd.store(gathered, place, simd.fma(d1, v1, g))
-                    at -= width
-                    place += lanes
-                if limited:
-                    b0 = simd.where_at_least(simd.load_wide(free, j), length, b0, zero)
-                    b1 = simd.where_at_least(simd.load_wide(free, j + lanes), length, b1, zero)
-                a0, a1 = simd.add(b0, a0), simd.add(b1, a1)
-            simd.store(out, j, a0)
-            simd.store(out, j + lanes, a1)
+            simd.store(more, j, b0)
+            simd.store(more, j + lanes, b1)
             j += 2 * lanes
         else:
-            a0, v0 = zero, simd.load_wide(b, j)
+            a0, b0 = zero, zero
+            v0, w0 = simd.load_wide(b, j), simd.load_wide(later_b, j)
             for l2 in range(min(total, most_right - j) + 1):
-                b0 = zero
+                c0, d0 = zero, zero
                 if limited:
                     length = simd.splat_wide(out, l2)
-                    v0 = simd.where_at_least(simd.load_wide(free, j), length, v0, zero)
-                at, place = corner + j + l2, WIDTH * l2 * lanes
+                    free0 = simd.load_wide(free, j)
+                    v0 = simd.where_at_least(free0, length, v0, zero)
+                    w0 = simd.where_at_least(free0, length, w0, zero)
+                at, shape = corner + j + l2, WIDTH * l2
+                g = simd.load_wide(gathered, shape * lanes)
                 for l1 in range(min(total - l2, most_left) + 1):
-                    d0 = simd.load_wide(ring, at)
-                    b0 = simd.fma(simd.spread_wide(shapes, WIDTH * l2 + l1), d0, b0)
-                    simd.store(gathered, place, simd.fma(d0, v0, simd.load_wide(gathered, place)))
+                    x = simd.load_wide(ring, at)
+                    c0 = simd.fma(simd.spread_wide(shapes, shape + l1), x, c0)
+                    d0 = simd.fma(simd.spread_wide(more_shapes, shape + l1 + 1), x, d0)
+                    simd.store(gathered, (shape + l1) * lanes, simd.fma(x, v0, g))
+                    g = simd.fma(x, w0, simd.load_wide(gathered, (shape + l1 + 1) * lanes))
+                    simd.store(gathered, (shape + l1 + 1) * lanes, g)
                     at -= width
-                    place += lanes
                 if limited:
-                    b0 = simd.where_at_least(simd.load_wide(free, j), length, b0, zero)
-                a0 = simd.add(b0, a0)
+                    c0 = simd.where_at_least(free0, length, c0, zero)
+                    d0 = simd.where_at_least(free0, length, d0, zero)
+                a0, b0 = simd.add(a0, c0), simd.add(b0, d0)
             simd.store(out, j, a0)
+            simd.store(more, j, b0)
             j += lanes
+
+
+@kernel()
+def interior_rest_counting(n, first, total, shapes, limited, free, ring, corner, b, out, gathered):
+    """As ``interior_rest_sum`` outside of pairs, gathering, too."""
+    lanes = simd.lanes_wide(out)
+    zero = simd.splat_wide(out, 0.0)
+    for j in range(first, n, lanes):
+        a, v = simd.load_wide(out, j), simd.load_wide(b, j)
+        for l2 in range(total + 1):
+            x, place = simd.load_wide(ring, corner + j + l2), WIDTH * l2 * lanes
+            if limited:
+                x = simd.where_at_least(simd.load_wide(free, j), simd.splat_wide(out, l2), x, zero)
+            a = simd.fma(simd.spread_wide(shapes, WIDTH * l2), x, a)
+            simd.store(gathered, place, simd.fma(x, v, simd.load_wide(gathered, place)))
+        simd.store(out, j, a)
 
 
 @kernel()

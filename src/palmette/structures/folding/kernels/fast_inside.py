@@ -31,88 +31,136 @@ from palmette.structures.folding.kernels.fast_rows import (
 
 
 @kernel()
-def interior_sum(
-    n, first, most_left, most_right, total, shapes, limited, free, ring, corner, column, row, out
-):
+def interior_two_sum(
+    n, first, most_left, most_right, total, shapes, more_shapes, limited, free, ring, corner, column, row, out, more,
+):  # fmt: skip
     """``out[j] = sum over l1, l2 of shapes[l1, l2] ring[corner + j + column l2 + row l1]`` for j from ``first`` on.
 
-    With column -1 and rows below it is the inside of (i, j), with column 1 and rows above the outside.
+    ``more`` is the same for the next row, with ``more_shapes[l1 + 1, l2]``; ``interior_rest_sum`` adds l1 = 0.
+    With column -1 and rows below it is the inside of pairs, with column 1 and rows above the outside.
     """
-    # As in interior_max: four sums side by side. What is read beyond ``total`` or beyond the triangle is 0.
+    # As in interior_two_max. What is read beyond ``total`` or beyond the triangle is 0.
     lanes = simd.lanes_wide(out)
-    zero = simd.splat_wide(out, 0.0)
+    nothing = simd.splat_wide(out, 0.0)
     j = first
     while j < n:
         if j + 3 * lanes < n:
-            a0, a1, a2, a3 = zero, zero, zero, zero
             longest = min(total, j + 4 * lanes - 3 - first) if column < 0 else total
             right = longest if column < 0 else min(longest, most_right - j)
+            a0, a1, a2, a3, b0, b1, b2, b3 = (
+                nothing,
+                nothing,
+                nothing,
+                nothing,
+                nothing,
+                nothing,
+                nothing,
+                nothing,
+            )
             for l2 in range(right + 1):
-                b0, b1, b2, b3 = zero, zero, zero, zero
-                at = corner + j + column * l2
+                c0, c1, c2, c3, d0, d1, d2, d3 = (
+                    nothing,
+                    nothing,
+                    nothing,
+                    nothing,
+                    nothing,
+                    nothing,
+                    nothing,
+                    nothing,
+                )
+                at, shape = corner + j + column * l2, WIDTH * l2
                 for l1 in range(min(longest - l2, most_left) + 1):
-                    shape = simd.spread_wide(shapes, WIDTH * l2 + l1)
-                    b0 = simd.fma(shape, simd.load_wide(ring, at), b0)
-                    b1 = simd.fma(shape, simd.load_wide(ring, at + lanes), b1)
-                    b2 = simd.fma(shape, simd.load_wide(ring, at + 2 * lanes), b2)
-                    b3 = simd.fma(shape, simd.load_wide(ring, at + 3 * lanes), b3)
+                    s, t = simd.spread_wide(shapes, shape + l1), simd.spread_wide(more_shapes, shape + l1 + 1)
+                    v = simd.load_wide(ring, at)
+                    c0, d0 = simd.fma(s, v, c0), simd.fma(t, v, d0)
+                    v = simd.load_wide(ring, at + lanes)
+                    c1, d1 = simd.fma(s, v, c1), simd.fma(t, v, d1)
+                    v = simd.load_wide(ring, at + 2 * lanes)
+                    c2, d2 = simd.fma(s, v, c2), simd.fma(t, v, d2)
+                    v = simd.load_wide(ring, at + 3 * lanes)
+                    c3, d3 = simd.fma(s, v, c3), simd.fma(t, v, d3)
                     at += row
                 if limited:
                     length = simd.splat_wide(out, l2)
-                    b0 = simd.where_at_least(simd.load_wide(free, j), length, b0, zero)
-                    b1 = simd.where_at_least(simd.load_wide(free, j + lanes), length, b1, zero)
-                    b2 = simd.where_at_least(simd.load_wide(free, j + 2 * lanes), length, b2, zero)
-                    b3 = simd.where_at_least(simd.load_wide(free, j + 3 * lanes), length, b3, zero)
-                a0, a1, a2, a3 = simd.add(b0, a0), simd.add(b1, a1), simd.add(b2, a2), simd.add(b3, a3)
+                    here = simd.load_wide(free, j)
+                    c0 = simd.where_at_least(here, length, c0, nothing)
+                    d0 = simd.where_at_least(here, length, d0, nothing)
+                    here = simd.load_wide(free, j + lanes)
+                    c1 = simd.where_at_least(here, length, c1, nothing)
+                    d1 = simd.where_at_least(here, length, d1, nothing)
+                    here = simd.load_wide(free, j + 2 * lanes)
+                    c2 = simd.where_at_least(here, length, c2, nothing)
+                    d2 = simd.where_at_least(here, length, d2, nothing)
+                    here = simd.load_wide(free, j + 3 * lanes)
+                    c3 = simd.where_at_least(here, length, c3, nothing)
+                    d3 = simd.where_at_least(here, length, d3, nothing)
+                a0, b0 = simd.add(a0, c0), simd.add(b0, d0)
+                a1, b1 = simd.add(a1, c1), simd.add(b1, d1)
+                a2, b2 = simd.add(a2, c2), simd.add(b2, d2)
+                a3, b3 = simd.add(a3, c3), simd.add(b3, d3)
             simd.store(out, j, a0)
+            simd.store(more, j, b0)
             simd.store(out, j + lanes, a1)
+            simd.store(more, j + lanes, b1)
             simd.store(out, j + 2 * lanes, a2)
+            simd.store(more, j + 2 * lanes, b2)
             simd.store(out, j + 3 * lanes, a3)
+            simd.store(more, j + 3 * lanes, b3)
             j += 4 * lanes
-        elif j + lanes < n:
-            a0, a1 = zero, zero
-            longest = min(total, j + 2 * lanes - 3 - first) if column < 0 else total
-            right = longest if column < 0 else min(longest, most_right - j)
-            for l2 in range(right + 1):
-                b0, b1, b2, b3 = zero, zero, zero, zero
-                at = corner + j + column * l2
-                for l1 in range(0, min(longest - l2, most_left) + 1, 2):
-                    shape = simd.spread_wide(shapes, WIDTH * l2 + l1)
-                    b0 = simd.fma(shape, simd.load_wide(ring, at), b0)
-                    b1 = simd.fma(shape, simd.load_wide(ring, at + lanes), b1)
-                    shape = simd.spread_wide(shapes, WIDTH * l2 + l1 + 1)
-                    b2 = simd.fma(shape, simd.load_wide(ring, at + row), b2)
-                    b3 = simd.fma(shape, simd.load_wide(ring, at + row + lanes), b3)
-                    at += 2 * row
-                b0, b1 = simd.add(b0, b2), simd.add(b1, b3)
-                if limited:
-                    length = simd.splat_wide(out, l2)
-                    b0 = simd.where_at_least(simd.load_wide(free, j), length, b0, zero)
-                    b1 = simd.where_at_least(simd.load_wide(free, j + lanes), length, b1, zero)
-                a0, a1 = simd.add(b0, a0), simd.add(b1, a1)
-            simd.store(out, j, a0)
-            simd.store(out, j + lanes, a1)
-            j += 2 * lanes
         else:
-            a0 = zero
             longest = min(total, j + lanes - 3 - first) if column < 0 else total
             right = longest if column < 0 else min(longest, most_right - j)
+            a0, b0 = nothing, nothing
             for l2 in range(right + 1):
-                b0, b1, b2, b3 = zero, zero, zero, zero
-                at = corner + j + column * l2
-                for l1 in range(0, min(longest - l2, most_left) + 1, 4):
-                    where = WIDTH * l2 + l1
-                    b0 = simd.fma(simd.spread_wide(shapes, where), simd.load_wide(ring, at), b0)
-                    b1 = simd.fma(simd.spread_wide(shapes, where + 1), simd.load_wide(ring, at + row), b1)
-                    b2 = simd.fma(simd.spread_wide(shapes, where + 2), simd.load_wide(ring, at + 2 * row), b2)
-                    b3 = simd.fma(simd.spread_wide(shapes, where + 3), simd.load_wide(ring, at + 3 * row), b3)
-                    at += 4 * row
-                b0 = simd.add(simd.add(b0, b1), simd.add(b2, b3))
+                c0, c1, d0, d1 = nothing, nothing, nothing, nothing
+                at, shape = corner + j + column * l2, WIDTH * l2
+                for l1 in range(0, min(longest - l2, most_left) + 1, 2):
+                    s, t = simd.spread_wide(shapes, shape + l1), simd.spread_wide(more_shapes, shape + l1 + 1)
+                    v = simd.load_wide(ring, at)
+                    c0, d0 = simd.fma(s, v, c0), simd.fma(t, v, d0)
+                    s, t = (
+                        simd.spread_wide(shapes, shape + l1 + 1),
+                        simd.spread_wide(more_shapes, shape + l1 + 2),
+                    )
+                    v = simd.load_wide(ring, at + row)
+                    c1, d1 = simd.fma(s, v, c1), simd.fma(t, v, d1)
+                    at += 2 * row
+                c0, d0 = simd.add(c0, c1), simd.add(d0, d1)
                 if limited:
-                    b0 = simd.where_at_least(simd.load_wide(free, j), simd.splat_wide(out, l2), b0, zero)
-                a0 = simd.add(b0, a0)
+                    length, here = simd.splat_wide(out, l2), simd.load_wide(free, j)
+                    c0 = simd.where_at_least(here, length, c0, nothing)
+                    d0 = simd.where_at_least(here, length, d0, nothing)
+                a0, b0 = simd.add(a0, c0), simd.add(b0, d0)
             simd.store(out, j, a0)
+            simd.store(more, j, b0)
             j += lanes
+
+
+@kernel()
+def interior_rest_sum(n, first, total, shapes, limited, free, ring, corner, column, out):
+    """``out[j] += sum over l2 of shapes[0, l2] ring[corner + j + column l2]``."""
+    lanes = simd.lanes_wide(out)
+    nothing = simd.splat_wide(out, 0.0)
+    for j in range(first, n, lanes):
+        a, b, c, d = simd.load_wide(out, j), nothing, nothing, nothing
+        if limited:
+            here = simd.load_wide(free, j)
+            for l2 in range(total + 1):
+                v = simd.where_at_least(
+                    here, simd.splat_wide(out, l2), simd.load_wide(ring, corner + j + column * (l2)), nothing
+                )
+                a = simd.fma(simd.spread_wide(shapes, WIDTH * l2), v, a)
+        else:
+            for l2 in range(0, total + 1, 4):
+                v = simd.load_wide(ring, corner + j + column * l2)
+                a = simd.fma(simd.spread_wide(shapes, WIDTH * l2), v, a)
+                v = simd.load_wide(ring, corner + j + column * (l2 + 1))
+                b = simd.fma(simd.spread_wide(shapes, WIDTH * (l2 + 1)), v, b)
+                v = simd.load_wide(ring, corner + j + column * (l2 + 2))
+                c = simd.fma(simd.spread_wide(shapes, WIDTH * (l2 + 2)), v, c)
+                v = simd.load_wide(ring, corner + j + column * (l2 + 3))
+                d = simd.fma(simd.spread_wide(shapes, WIDTH * (l2 + 3)), v, d)
+        simd.store(out, j, simd.add(simd.add(a, b), simd.add(c, d)))
 
 
 @kernel()
@@ -231,7 +279,8 @@ def fill_sum(loops, pairs, base, c, m, m2s, f, column_start, column_count, colum
     interior, extra, r = np.zeros(width, c.dtype), np.ones(width, c.dtype), np.zeros(width, c.dtype)
     p, q, m2 = np.zeros(width, c.dtype), np.zeros(width, c.dtype), np.zeros(width, c.dtype)
     after = np.zeros(width, c.dtype)  # F(j + 1) and the factor of an external branch
-    own_shapes = loops.shapes.copy()
+    own_shapes, next_shapes = loops.shapes.copy(), loops.shapes.copy()
+    later_interior, both = np.zeros(width, c.dtype), True  # whether row i begins a pair of rows
     which, weight = np.empty(n, np.int32), np.empty(n, c.dtype)
     zero = simd.splat_wide(c, 0.0)
     largest = dtype(math.exp(40.0 if lanes == 16 else 300.0))
@@ -252,15 +301,31 @@ def fill_sum(loops, pairs, base, c, m, m2s, f, column_start, column_count, colum
             simd.store(m2s, base[i] + n, zero)
         total = nothing
         if first < n:
-            shapes = loops.shapes
-            if loops.free_right[i] < 30 and loops.limited:
-                shapes_within(loops.shapes, int(loops.free_right[i]), nothing, own_shapes)
-                shapes = own_shapes
             corner = ((i + 1) & 31) * width + MARGIN - 1
-            interior_sum(
-                n, first, 30, 30, loops.longest, shapes, loops.limited, loops.free_left, ring, corner, -1, width,
-                interior,
-            )  # fmt: skip
+            interior, later_interior = later_interior, interior
+            if both:
+                shapes = shapes_within(loops, loops.free_right[i], nothing, own_shapes)
+                later = loops.free_right[i - 1] if i > 0 else loops.free_right[i]
+                more_shapes = shapes_within(loops, later, nothing, next_shapes)
+                interior_two_sum(
+                    n, first, 30, 30, loops.longest, shapes, more_shapes, loops.limited, loops.free_left, ring, corner,
+                    -1, width, interior, later_interior,
+                )  # fmt: skip
+                later_interior[first - 1] = nothing
+            else:
+                interior_rest_sum(
+                    n,
+                    first,
+                    loops.longest,
+                    next_shapes,
+                    loops.limited,
+                    loops.free_left,
+                    ring,
+                    corner,
+                    -1,
+                    interior,
+                )
+            both = not both
             if not pairs.plain and not extra_factors(i, n, pairs, extra):
                 return i
             total = pairs_sum(i, first, n, loops, extra, interior, m2, after, ring, width, base, c, p)

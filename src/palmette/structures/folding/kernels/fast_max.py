@@ -41,92 +41,133 @@ RING = 64  # rows of B that are kept: the last 32, twice, so that 31 in a row ar
 
 
 @kernel()
-def interior_max(i, n, first, shapes, most, limited, free, ring, pitch, out):
-    """``out[j]``: the best interior loop inside (i, j), without the junction of (i, j), for j from ``first`` on."""
-    # 496 shapes for each j. Four maxima run side by side, so that they do not wait for each other: over four vectors of
-    # j, or, where fewer are left, over lengths l1. B is NEVER outside of its triangle, shapes are NEVER beyond 30.
+def interior_two_max(n, first, total, shapes, more_shapes, limited, free, ring, corner, width, out, more):
+    """The best interior loops inside (i, j), and those inside (i-1, j) that begin after i, for j from ``first`` on.
+
+    Without the junctions of these pairs. ``corner`` is the place of B(i+1, -1). What is left of row i-1 are the loops
+    with the inner pair at i (``interior_rest_max``).
+    """
+    # 496 shapes for each j. Every vector of B is read once for both rows, for shapes l1 of the one and l1 + 1 of the
+    # other. B is NEVER outside of its triangle, shapes are NEVER beyond ``total``.
     lanes = simd.lanes_wide(out)
-    never = simd.splat_wide(out, NEVER)
-    corner = ((i + 1) & 31) * pitch + MARGIN - 1
+    nothing = simd.splat_wide(out, NEVER)
     j = first
     while j < n:
         if j + 3 * lanes < n:
-            a0, a1, a2, a3 = never, never, never, never
-            longest = min(most, j + 4 * lanes - 3 - first)
+            longest = min(total, j + 4 * lanes - 3 - first)
+            a0, a1, a2, a3, b0, b1, b2, b3 = (
+                nothing,
+                nothing,
+                nothing,
+                nothing,
+                nothing,
+                nothing,
+                nothing,
+                nothing,
+            )
             for l2 in range(longest + 1):
-                b0, b1, b2, b3 = never, never, never, never
-                at = corner + j - l2
+                c0, c1, c2, c3, d0, d1, d2, d3 = (
+                    nothing,
+                    nothing,
+                    nothing,
+                    nothing,
+                    nothing,
+                    nothing,
+                    nothing,
+                    nothing,
+                )
+                at, shape = corner + j - l2, WIDTH * l2
                 for l1 in range(longest - l2 + 1):
-                    shape = simd.spread_wide(shapes, WIDTH * l2 + l1)
-                    b0 = simd.larger(simd.add(shape, simd.load_wide(ring, at)), b0)
-                    b1 = simd.larger(simd.add(shape, simd.load_wide(ring, at + lanes)), b1)
-                    b2 = simd.larger(simd.add(shape, simd.load_wide(ring, at + 2 * lanes)), b2)
-                    b3 = simd.larger(simd.add(shape, simd.load_wide(ring, at + 3 * lanes)), b3)
-                    at += pitch
+                    s, t = simd.spread_wide(shapes, shape + l1), simd.spread_wide(more_shapes, shape + l1 + 1)
+                    v = simd.load_wide(ring, at)
+                    c0, d0 = simd.larger(simd.add(s, v), c0), simd.larger(simd.add(t, v), d0)
+                    v = simd.load_wide(ring, at + lanes)
+                    c1, d1 = simd.larger(simd.add(s, v), c1), simd.larger(simd.add(t, v), d1)
+                    v = simd.load_wide(ring, at + 2 * lanes)
+                    c2, d2 = simd.larger(simd.add(s, v), c2), simd.larger(simd.add(t, v), d2)
+                    v = simd.load_wide(ring, at + 3 * lanes)
+                    c3, d3 = simd.larger(simd.add(s, v), c3), simd.larger(simd.add(t, v), d3)
+                    at += width
                 if limited:
                     length = simd.splat_wide(out, l2)
-                    b0 = simd.where_at_least(simd.load_wide(free, j), length, b0, never)
-                    b1 = simd.where_at_least(simd.load_wide(free, j + lanes), length, b1, never)
-                    b2 = simd.where_at_least(simd.load_wide(free, j + 2 * lanes), length, b2, never)
-                    b3 = simd.where_at_least(simd.load_wide(free, j + 3 * lanes), length, b3, never)
-                a0, a1 = simd.larger(b0, a0), simd.larger(b1, a1)
-                a2, a3 = simd.larger(b2, a2), simd.larger(b3, a3)
+                    here = simd.load_wide(free, j)
+                    c0 = simd.where_at_least(here, length, c0, nothing)
+                    d0 = simd.where_at_least(here, length, d0, nothing)
+                    here = simd.load_wide(free, j + lanes)
+                    c1 = simd.where_at_least(here, length, c1, nothing)
+                    d1 = simd.where_at_least(here, length, d1, nothing)
+                    here = simd.load_wide(free, j + 2 * lanes)
+                    c2 = simd.where_at_least(here, length, c2, nothing)
+                    d2 = simd.where_at_least(here, length, d2, nothing)
+                    here = simd.load_wide(free, j + 3 * lanes)
+                    c3 = simd.where_at_least(here, length, c3, nothing)
+                    d3 = simd.where_at_least(here, length, d3, nothing)
+                a0, b0 = simd.larger(a0, c0), simd.larger(b0, d0)
+                a1, b1 = simd.larger(a1, c1), simd.larger(b1, d1)
+                a2, b2 = simd.larger(a2, c2), simd.larger(b2, d2)
+                a3, b3 = simd.larger(a3, c3), simd.larger(b3, d3)
             simd.store(out, j, a0)
+            simd.store(more, j, b0)
             simd.store(out, j + lanes, a1)
+            simd.store(more, j + lanes, b1)
             simd.store(out, j + 2 * lanes, a2)
+            simd.store(more, j + 2 * lanes, b2)
             simd.store(out, j + 3 * lanes, a3)
+            simd.store(more, j + 3 * lanes, b3)
             j += 4 * lanes
-        elif j + lanes < n:
-            a0, a1 = never, never
-            longest = min(most, j + 2 * lanes - 3 - first)
-            for l2 in range(longest + 1):
-                b0, b1, b2, b3 = never, never, never, never
-                at = corner + j - l2
-                for l1 in range(0, longest - l2 + 1, 2):
-                    shape = simd.spread_wide(shapes, WIDTH * l2 + l1)
-                    b0 = simd.larger(simd.add(shape, simd.load_wide(ring, at)), b0)
-                    b1 = simd.larger(simd.add(shape, simd.load_wide(ring, at + lanes)), b1)
-                    shape = simd.spread_wide(shapes, WIDTH * l2 + l1 + 1)
-                    b2 = simd.larger(simd.add(shape, simd.load_wide(ring, at + pitch)), b2)
-                    b3 = simd.larger(simd.add(shape, simd.load_wide(ring, at + pitch + lanes)), b3)
-                    at += 2 * pitch
-                b0, b1 = simd.larger(b0, b2), simd.larger(b1, b3)
-                if limited:
-                    length = simd.splat_wide(out, l2)
-                    b0 = simd.where_at_least(simd.load_wide(free, j), length, b0, never)
-                    b1 = simd.where_at_least(simd.load_wide(free, j + lanes), length, b1, never)
-                a0, a1 = simd.larger(b0, a0), simd.larger(b1, a1)
-            simd.store(out, j, a0)
-            simd.store(out, j + lanes, a1)
-            j += 2 * lanes
         else:
-            a0 = never
-            longest = min(most, j + lanes - 3 - first)
+            longest = min(total, j + lanes - 3 - first)
+            a0, b0 = nothing, nothing
             for l2 in range(longest + 1):
-                b0, b1, b2, b3 = never, never, never, never
-                at = corner + j - l2
-                for l1 in range(0, longest - l2 + 1, 4):
-                    where = WIDTH * l2 + l1
-                    b0 = simd.larger(simd.add(simd.spread_wide(shapes, where), simd.load_wide(ring, at)), b0)
-                    at += pitch
-                    b1 = simd.larger(
-                        simd.add(simd.spread_wide(shapes, where + 1), simd.load_wide(ring, at)), b1
+                c0, c1, d0, d1 = nothing, nothing, nothing, nothing
+                at, shape = corner + j - l2, WIDTH * l2
+                for l1 in range(0, longest - l2 + 1, 2):
+                    s, t = simd.spread_wide(shapes, shape + l1), simd.spread_wide(more_shapes, shape + l1 + 1)
+                    v = simd.load_wide(ring, at)
+                    c0, d0 = simd.larger(simd.add(s, v), c0), simd.larger(simd.add(t, v), d0)
+                    s, t = (
+                        simd.spread_wide(shapes, shape + l1 + 1),
+                        simd.spread_wide(more_shapes, shape + l1 + 2),
                     )
-                    at += pitch
-                    b2 = simd.larger(
-                        simd.add(simd.spread_wide(shapes, where + 2), simd.load_wide(ring, at)), b2
-                    )
-                    at += pitch
-                    b3 = simd.larger(
-                        simd.add(simd.spread_wide(shapes, where + 3), simd.load_wide(ring, at)), b3
-                    )
-                    at += pitch
-                b0 = simd.larger(simd.larger(b0, b1), simd.larger(b2, b3))
+                    v = simd.load_wide(ring, at + width)
+                    c1, d1 = simd.larger(simd.add(s, v), c1), simd.larger(simd.add(t, v), d1)
+                    at += 2 * width
+                c0, d0 = simd.larger(c0, c1), simd.larger(d0, d1)
                 if limited:
-                    b0 = simd.where_at_least(simd.load_wide(free, j), simd.splat_wide(out, l2), b0, never)
-                a0 = simd.larger(b0, a0)
+                    length, here = simd.splat_wide(out, l2), simd.load_wide(free, j)
+                    c0 = simd.where_at_least(here, length, c0, nothing)
+                    d0 = simd.where_at_least(here, length, d0, nothing)
+                a0, b0 = simd.larger(a0, c0), simd.larger(b0, d0)
             simd.store(out, j, a0)
+            simd.store(more, j, b0)
             j += lanes
+
+
+@kernel()
+def interior_rest_max(n, first, total, shapes, limited, free, ring, corner, out):
+    """``out[j]``: the better of itself and the bulges on the right alone, with B(i+1, .) at ``corner + 1``."""
+    lanes = simd.lanes_wide(out)
+    nothing = simd.splat_wide(out, NEVER)
+    for j in range(first, n, lanes):
+        a, b, c, d = simd.load_wide(out, j), nothing, nothing, nothing
+        if limited:
+            here = simd.load_wide(free, j)
+            for l2 in range(total + 1):
+                v = simd.where_at_least(
+                    here, simd.splat_wide(out, l2), simd.load_wide(ring, corner + j - l2), nothing
+                )
+                a = simd.larger(simd.add(simd.spread_wide(shapes, WIDTH * l2), v), a)
+        else:
+            for l2 in range(0, total + 1, 4):
+                v = simd.load_wide(ring, corner + j - l2)
+                a = simd.larger(simd.add(simd.spread_wide(shapes, WIDTH * l2), v), a)
+                v = simd.load_wide(ring, corner + j - l2 - 1)
+                b = simd.larger(simd.add(simd.spread_wide(shapes, WIDTH * (l2 + 1)), v), b)
+                v = simd.load_wide(ring, corner + j - l2 - 2)
+                c = simd.larger(simd.add(simd.spread_wide(shapes, WIDTH * (l2 + 2)), v), c)
+                v = simd.load_wide(ring, corner + j - l2 - 3)
+                d = simd.larger(simd.add(simd.spread_wide(shapes, WIDTH * (l2 + 3)), v), d)
+        simd.store(out, j, simd.larger(simd.larger(a, b), simd.larger(c, d)))
 
 
 @kernel()
@@ -201,7 +242,8 @@ def fill_max(loops, pairs, base, c, m, f, chosen):
     interior, extra = np.full(width, nothing), np.full(width, nothing)
     p, q, m2 = np.full(width, nothing), np.full(width, nothing), np.full(width, nothing)
     after = np.full(width, nothing)  # F(j + 1) and what an external branch scores
-    own_shapes = loops.shapes.copy()
+    own_shapes, next_shapes = loops.shapes.copy(), loops.shapes.copy()
+    later_interior, both = np.full(width, nothing), True  # whether row i begins a pair of rows
     never = simd.splat_wide(c, NEVER)
     f[n] = 0.0
     after[n - 1] = loops.external_paired
@@ -213,13 +255,30 @@ def fill_max(loops, pairs, base, c, m, f, chosen):
         simd.store(c, base[i] + n, never)
         best = nothing
         if first < n:
-            shapes = loops.shapes
-            if loops.free_right[i] < 30 and loops.limited:
-                shapes_within(loops.shapes, int(loops.free_right[i]), nothing, own_shapes)
-                shapes = own_shapes
-            interior_max(
-                i, n, first, shapes, loops.longest, loops.limited, loops.free_left, ring, width, interior
-            )
+            corner = ((i + 1) & 31) * width + MARGIN - 1
+            interior, later_interior = later_interior, interior
+            if both:
+                shapes = shapes_within(loops, loops.free_right[i], nothing, own_shapes)
+                later = loops.free_right[i - 1] if i > 0 else loops.free_right[i]
+                more_shapes = shapes_within(loops, later, nothing, next_shapes)
+                interior_two_max(
+                    n, first, loops.longest, shapes, more_shapes, loops.limited, loops.free_left, ring, corner, width,
+                    interior, later_interior,
+                )  # fmt: skip
+                later_interior[first - 1] = nothing
+            else:
+                interior_rest_max(
+                    n,
+                    first,
+                    loops.longest,
+                    next_shapes,
+                    loops.limited,
+                    loops.free_left,
+                    ring,
+                    corner,
+                    interior,
+                )
+            both = not both
             extra_scores(i, n, pairs, extra)
             best = pairs_max(i, first, n, loops, extra, interior, m2, after, ring, width, base, c, p)
             # One k after the other: Q(i, k) is complete when all branches that end before k have been pushed.

@@ -22,10 +22,12 @@ from palmette.structures.folding.kernels.fast_counting import (
     add_shapes,
     count_inner_loops,
     count_row,
-    interior_counting,
+    inner_pairs,
+    interior_rest_counting,
+    interior_two_counting,
 )
 from palmette.structures.folding.kernels.fast_factors import extra_factors
-from palmette.structures.folding.kernels.fast_inside import interior_sum, weighted_rows
+from palmette.structures.folding.kernels.fast_inside import interior_rest_sum, interior_two_sum, weighted_rows
 from palmette.structures.folding.kernels.fast_max import RING
 from palmette.structures.folding.kernels.fast_rows import (
     BEYOND,
@@ -100,8 +102,10 @@ def fill_outside(
         np.zeros(width, c.dtype),
         np.zeros(width, c.dtype),
     )  # C'(i-1, j) stacking, C'(i-1, j) closing
-    own_shapes = loops.shapes.copy()
+    own_shapes, next_shapes = loops.shapes.copy(), loops.shapes.copy()
+    later_inner, later_b, both = np.zeros(width, c.dtype), np.zeros(width, c.dtype), True
     f_bar, after = np.zeros(width, c.dtype), np.zeros(width, c.dtype)
+    none = np.zeros(width, c.dtype)
     gathered = np.zeros(len(loops.shapes) * lanes if counting else 0, c.dtype)
     for j in range(n):
         after[j] = f[j + 1] * loops.external_paired
@@ -147,30 +151,58 @@ def fill_outside(
             extra_factors(i, n, pairs, extra)
         here, before = letters[i], letters[i - 1] if i > 0 else BEYOND
         inside, outside = (6 * here + letters[i + 1]) * pitch, (6 * here + before) * pitch
-        if counting:
-            for j in range(first, n, lanes):
-                v = simd.mul(simd.load_wide(c, mine + j), simd.load_wide(rows, INNER * pitch + outside + j))
-                simd.store(b, j, v)
-        shapes, most_left = loops.shapes, i - 1
-        if i > 0:
-            if loops.free_left[i] < 30 and loops.limited:
-                shapes_within(loops.shapes, int(loops.free_left[i]), nothing, own_shapes)
-                shapes, most_left = own_shapes, min(i - 1, int(loops.free_left[i]))
+        inner, later_inner = later_inner, inner
+        b, later_b = later_b, b
+        if both:
+            if counting:
+                inner_pairs(i, first, n, loops, c, base, b)
+                if i + 1 < n:
+                    inner_pairs(i + 1, first + 1, n, loops, c, base, later_b)
+                later_b[first] = nothing
+            # For i = 0 all rows above are 0, the last ones of the ring.
+            shapes = shapes_within(loops, loops.free_left[i], nothing, own_shapes)
+            more_shapes = shapes_within(loops, loops.free_left[i + 1], nothing, next_shapes)
             corner = (((i - 1) & 31) + 32) * width + MARGIN + 1
             if counting:
-                interior_counting(
-                    n, first, most_left, n - 2, loops.longest, shapes, loops.limited, loops.free_right, ring, corner,
-                    width, b, inner, gathered,
+                # Row i + 1 has one more free position on its left than row i, unless i must pair: then none.
+                most_left = min(i - 1, int(loops.free_left[i])) if loops.limited else i - 1
+                alone = loops.limited and loops.free_left[i + 1] < 1
+                interior_two_counting(
+                    n, first, most_left, n - 2, loops.longest, shapes, more_shapes, loops.limited, loops.free_right,
+                    ring, corner, width, b, none if alone else later_b, inner, later_inner, gathered,
                 )  # fmt: skip
-                if (i & 63) == 63:
-                    add_shapes(gathered, loops.shapes, shape_counts)
-                count_inner_loops(i, first, n, loops, ring, width, b, around, bulges)
             else:
-                interior_sum(
-                    n, first, most_left, n - 2, loops.longest, shapes, loops.limited, loops.free_right, ring, corner, 1,
-                    -width, inner,
+                interior_two_sum(
+                    n, first, i - 1, n - 2, loops.longest, shapes, more_shapes, loops.limited, loops.free_right, ring,
+                    corner, 1, -width, inner, later_inner,
                 )  # fmt: skip
+        else:
+            corner = ((i - 1) & 31) * width + MARGIN + 1
+            if counting:
+                interior_rest_counting(
+                    n, first, loops.longest, next_shapes, loops.limited, loops.free_right, ring, corner, b, inner,
+                    gathered,
+                )  # fmt: skip
+            else:
+                interior_rest_sum(
+                    n,
+                    first,
+                    loops.longest,
+                    next_shapes,
+                    loops.limited,
+                    loops.free_right,
+                    ring,
+                    corner,
+                    1,
+                    inner,
+                )
+        if i > 0:
+            if counting:
+                count_inner_loops(i, first, n, loops, ring, width, b, around, bulges)
             loops_around(i, first, n, loops, ring, width, inner)
+        if counting and (i & 63) == 63:
+            add_shapes(gathered, loops.shapes, shape_counts)
+        both = not both
         slot = (i & 31) * width + MARGIN
         f_here = simd.spread_wide(f_bar, i)
         f_branch = simd.mul(f_here, external_paired)

@@ -163,11 +163,15 @@ def shapes_of_interior_loops(tables, longest, shapes):
 
 
 @kernel()
-def shapes_within(shapes, most, nothing, out):
-    """The shapes with at most so many positions on the left, ``nothing`` for the others."""
-    out[:] = shapes
-    for l2 in range(31):
-        out[WIDTH * l2 + most + 1 : WIDTH * (l2 + 1)] = nothing
+def shapes_within(loops, free, nothing, out):
+    """The shapes with at most ``free`` positions on the left, ``nothing`` for the others; written where need be."""
+    if not loops.limited:
+        return loops.shapes
+    out[:] = loops.shapes
+    if free < 30:
+        for l2 in range(31):
+            out[WIDTH * l2 + int(free) + 1 : WIDTH * (l2 + 1)] = nothing
+    return out
 
 
 @kernel()
