@@ -294,21 +294,25 @@ class FoldingInference(Structure):
 
     def entropy(self, theta: FoldingTables, *, cost: Any = None, within: Any = None) -> np.ndarray:
         """Entropy (nats) of every sample's distribution ``p(y) ~ exp(f(y) + cost(y))``."""
+        if within is None or within.contradicts is None:
+            log_z, out = self._entropy(theta, cost, within)
+            _check_feasible(log_z, theta)
+            return np.maximum(out, 0.0)
         out = np.empty(len(theta))
-        for s in range(len(theta)):
-            alone, price, limit = _one(theta, cost, within, s)
-            try:
-                log_z, tables, free, pairs = self._expected(alone, price, limit, np.ones(1), True)
-            except InfeasibleError:
-                raise _infeasible(s, theta) from None
-            assert pairs is not None
-            mean = alone.tables @ tables + alone.unpaired @ free
-            if alone.pair_scores is not None:
-                mean += alone.pair_scores @ pairs
-            if price is not None:
-                mean += price.constant[0] + price.unpaired @ free + price.dense_squares(alone.offsets) @ pairs
-            out[s] = log_z[0] - mean
+        for s, *own in self._pieces(theta, cost, within):
+            log_z, each = self._entropy(*own)
+            if log_z.max() == -np.inf:
+                raise _infeasible(s, theta)
+            log_share = (log_z - np.logaddexp.reduce(log_z))[log_z > -np.inf]
+            out[s] = np.exp(log_share) @ (each[log_z > -np.inf] - log_share)
         return np.maximum(out, 0.0)
+
+    def _entropy(self, theta: FoldingTables, cost: Any, within: Any) -> tuple[np.ndarray, np.ndarray]:
+        from palmette.structures.folding.kernels.inside import entropies
+
+        log_z, out = np.empty(len(theta)), np.empty(len(theta))
+        entropies(*self._ask(theta, cost, within, tables=TABLES_SUMS), log_z, out)
+        return log_z, out
 
     def sample(
         self,

@@ -109,8 +109,19 @@ def log_sum(terms, m):
 
 
 @kernel()
+def handed_on(amount, log_share):
+    """What a term gets of an amount, and what the choice of it adds to the entropy."""
+    own = amount * np.exp(log_share)
+    return own, 0.0 if own == 0.0 else -own * log_share
+
+
+@kernel()
 def reverse(tables, x, unpaired, pair, min_hairpin, max_interior, C, B, S, M, M2, F, weight, counts, chance):
-    """Add ``weight`` x expected counts of the tables to ``counts``, and of the pairs i < j to ``chance`` (n, n)."""
+    """Add ``weight`` x expected counts of the tables to ``counts``, and of the pairs i < j to ``chance`` (n, n).
+
+    Returns ``weight`` x entropy: each sum is a choice among its terms, so the entropy is that of the choices, each times
+    the probability that it is made. No two large numbers are subtracted.
+    """
     # Invariant: when row i begins, the derivatives of F(i), M(i, .), M2(i, .) are complete, since they come from rows
     # below i; so are those that C(i, .) has from interior loops, to which row i adds those of its branches.
     n = len(x)
@@ -119,15 +130,18 @@ def reverse(tables, x, unpaired, pair, min_hairpin, max_interior, C, B, S, M, M2
     dM, dM2 = np.zeros((n + 1, n + 1)), np.zeros((n + 1, n + 1))
     dF, dB, dS = np.zeros(n + 1), np.zeros(n + 1), np.zeros(n + 1)
     dF[0] = weight
+    entropy = 0.0
     for i in range(n):
         if dF[i] != 0.0:
-            share = dF[i] * np.exp(tables[EXTERNAL_UNPAIRED] + unpaired[i] + F[i + 1] - F[i])
+            share, part = handed_on(dF[i], tables[EXTERNAL_UNPAIRED] + unpaired[i] + F[i + 1] - F[i])
+            entropy += part
             counts[EXTERNAL_UNPAIRED] += share
             dF[i + 1] += share
             for j in range(i + 1, n):
                 if C[i, j] > -np.inf:
                     own = C[i, j] + branch(tables, x, i, j) + tables[EXTERNAL_PAIRED] + F[j + 1]
-                    share = dF[i] * np.exp(own - F[i])
+                    share, part = handed_on(dF[i], own - F[i])
+                    entropy += part
                     dF[j + 1] += share
                     chance[i, j] += share
                     add_branch(counts, x, i, j, True, share)
@@ -135,28 +149,40 @@ def reverse(tables, x, unpaired, pair, min_hairpin, max_interior, C, B, S, M, M2
         for j in range(i + 1, n):
             dS[j], dB[j] = 0.0, 0.0
             if dM[i, j] != 0.0:
-                share = dM[i, j] * np.exp(loose + M[i + 1, j] - M[i, j])
+                share, part = handed_on(dM[i, j], loose + M[i + 1, j] - M[i, j])
+                entropy += part
                 counts[MULTI_UNPAIRED] += share
                 dM[i + 1, j] += share
-                dS[j] += dM[i, j] * np.exp(S[i, j] - M[i, j])
-                dB[j] = dM[i, j] * np.exp(B[i, j] - M[i, j])
+                share, part = handed_on(dM[i, j], S[i, j] - M[i, j])
+                entropy += part
+                dS[j] += share
+                dB[j], part = handed_on(dM[i, j], B[i, j] - M[i, j])
+                entropy += part
             if dM2[i, j] != 0.0:
-                share = dM2[i, j] * np.exp(loose + M2[i + 1, j] - M2[i, j])
+                share, part = handed_on(dM2[i, j], loose + M2[i + 1, j] - M2[i, j])
+                entropy += part
                 counts[MULTI_UNPAIRED] += share
                 dM2[i + 1, j] += share
-                dS[j] += dM2[i, j] * np.exp(S[i, j] - M2[i, j])
+                share, part = handed_on(dM2[i, j], S[i, j] - M2[i, j])
+                entropy += part
+                dS[j] += share
         for j in range(n - 1, i, -1):
             if dB[j] != 0.0:
-                share = dB[j] * np.exp(B[i, j - 1] + tables[MULTI_UNPAIRED] + unpaired[j] - B[i, j])
+                share, part = handed_on(dB[j], B[i, j - 1] + tables[MULTI_UNPAIRED] + unpaired[j] - B[i, j])
+                entropy += part
                 counts[MULTI_UNPAIRED] += share
                 dB[j - 1] += share
             if C[i, j] == -np.inf:
                 continue
             own = C[i, j] + branch(tables, x, i, j) + tables[MULTI_PAIRED]
-            found = 0.0 if dB[j] == 0.0 else dB[j] * np.exp(own - B[i, j])
+            found = 0.0
+            if dB[j] != 0.0:
+                found, part = handed_on(dB[j], own - B[i, j])
+                entropy += part
             for k in range(j + 2, n):
                 if dS[k] != 0.0 and M[j + 1, k] > -np.inf:
-                    share = dS[k] * np.exp(own + M[j + 1, k] - S[i, k])
+                    share, part = handed_on(dS[k], own + M[j + 1, k] - S[i, k])
+                    entropy += part
                     dM[j + 1, k] += share
                     found += share
             if found != 0.0:
@@ -169,20 +195,25 @@ def reverse(tables, x, unpaired, pair, min_hairpin, max_interior, C, B, S, M, M2
             counts[BASE_PAIR + x[i] * N_LETTERS + x[j]] += mine
             if ahead[i + 1] >= j - i - 1:
                 own = hairpin(tables, x, i, j) + (before[j] - before[i + 1])
-                add_hairpin(counts, x, i, j, mine * np.exp(own - total))
+                share, part = handed_on(mine, own - total)
+                entropy += part
+                add_hairpin(counts, x, i, j, share)
             for p in range(i + 1, min(i + 1 + min(max_interior, ahead[i + 1]), j - 2 - min_hairpin) + 1):
                 rest = max_interior - (p - i - 1)
                 for q in range(max(j - 1 - min(rest, back[j]), p + 1 + min_hairpin), j):
                     if C[p, q] > -np.inf:
                         free = (before[p] - before[i + 1]) + (before[j] - before[q + 1])
                         own = C[p, q] + interior(tables, x, i, j, p, q) + free
-                        share = mine * np.exp(own - total)
+                        share, part = handed_on(mine, own - total)
+                        entropy += part
                         chance[p, q] += share
                         add_interior(counts, x, i, j, p, q, share)
             if M2[i + 1, j - 1] > -np.inf:
-                share = mine * np.exp(M2[i + 1, j - 1] + closing(tables, x, i, j) - total)
+                share, part = handed_on(mine, M2[i + 1, j - 1] + closing(tables, x, i, j) - total)
+                entropy += part
                 dM2[i + 1, j - 1] += share
                 add_closing(counts, x, i, j, share)
+    return entropy
 
 
 @kernel()
@@ -236,3 +267,26 @@ def expectations(
             if len(pairs):
                 for j in range(i + 1, n):
                     pairs[squares[s] + i * n + j] += chance[i, j]
+
+
+@kernel()
+def entropies(
+    tables, letters, offsets, unpaired, uniform, entry_ptr, entry, value, dense, mask, partner, squares, can_pair,
+    min_hairpin, max_interior, log_z, out,
+):  # fmt: skip
+    """Log-partition and entropy of every sample; the entropy is 0 where there is no structure."""
+    for s in range(len(offsets) - 1):
+        lo, hi = offsets[s], offsets[s + 1]
+        n = hi - lo
+        pair = pair_scores(
+            tables, letters, offsets, uniform, entry_ptr, entry, value, dense, mask, partner, squares, can_pair,
+            min_hairpin, s,
+        )  # fmt: skip
+        x, free = letters[lo:hi].astype(np.int64), unpaired[lo:hi]
+        counts, chance = np.zeros(len(tables)), np.zeros((n, n))
+        C, B, S, M, M2, F = log_inside(tables, x, free, pair, min_hairpin, max_interior)
+        log_z[s], out[s] = F[0], 0.0
+        if F[0] > -np.inf:
+            out[s] = reverse(
+                tables, x, free, pair, min_hairpin, max_interior, C, B, S, M, M2, F, 1.0, counts, chance
+            )  # fmt: skip
