@@ -111,6 +111,6 @@ class DotPlotDisplay:
         return self
 
 
-def _squares(x: np.ndarray, y: np.ndarray, side: np.ndarray) -> np.ndarray:
+def _squares(x: np.ndarray, y: np.ndarray, side: np.ndarray) -> list[np.ndarray]:
     corners = np.array([(-0.5, -0.5), (0.5, -0.5), (0.5, 0.5), (-0.5, 0.5)])
-    return np.stack([x, y], axis=1)[:, None, :] + side[:, None, None] * corners
+    return list(np.stack([x, y], axis=1)[:, None, :] + side[:, None, None] * corners)

@@ -23,7 +23,7 @@ def read_fasta(path: str | os.PathLike[str], *, stream: IO[Any] | None = None) -
     >>> [(r.name, r.sequence) for r in read_fasta("-", stream=io.StringIO(">a first\\nGGAA\\nACC\\n>b\\nAU\\n"))]
     [('a', 'GGAAACC'), ('b', 'AU')]
     """
-    for name, source, lines in _entries(path, stream, headed=True):
+    for name, source, lines in entries(path, stream, headed=True):
         sequence = "".join(text for _, text in lines)
         for number, text in lines:
             check_sequence(text, f"{source_name(path)}:{number}")
@@ -46,7 +46,7 @@ def read_dot_bracket(
     [('a', '((...))')]
     """
     check_policy(pseudoknots)
-    for name, source, lines in _entries(path, stream, headed=False):
+    for name, source, lines in entries(path, stream, headed=False):
         letters, brackets, first = "", "", 0
         for number, text in lines:
             where = f"{source_name(path)}:{number}"
@@ -86,19 +86,19 @@ def format_dot_bracket(records: Iterable[RNARecord]) -> Iterator[str]:
         yield f">{record.name}\n{record.sequence}\n" + ("" if structure is None else f"{structure}\n")
 
 
-def _entries(
+def entries(
     path: str | os.PathLike[str], stream: IO[Any] | None, headed: bool
 ) -> Iterator[tuple[str, str, list[tuple[int, str]]]]:
     """Name, place and numbered lines of each entry; blank lines and comments are left out."""
     file = source_name(path)
-    name, source, lines, entries = None, "", [], 0
+    name, source = None, ""
+    lines: list[tuple[int, str]] = []
     number = 0
     for number, raw in enumerate(read_lines(path, stream), 1):
         text = raw.strip().lstrip("\ufeff")
         if text.startswith(">"):
             if name is not None:
                 yield name, source, lines
-            entries += 1
             name, source, lines = (
                 text[1:].split(None, 1)[0] if text[1:].strip() else "",
                 f"{file}:{number}",

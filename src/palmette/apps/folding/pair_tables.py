@@ -126,7 +126,7 @@ def read_bpseq(
             if table is not None:
                 yield table.record()
             table, name = _Table(name or _stem(path), where, pseudoknots), ""
-        table.add(*columns, where)
+        table.add(columns[0], columns[1], columns[2], where)
     if table is None:
         raise DataFileError(f"{file}:{max(number, 1)}: there is no structure in the file")
     yield table.record()

@@ -61,7 +61,8 @@ class Alignment:
         shared = None if self.consensus is None else parsed(self.consensus, f"{self.source} (SS_cons)")
         for name, row in self.rows.items():
             where = f"{self.source} ({name})"
-            place, sequence = {}, []
+            place: dict[int, int] = {}
+            sequence: list[str] = []
             for column, letter in enumerate(row):
                 if letter not in GAPS:
                     place[column] = len(sequence)
