@@ -139,6 +139,21 @@ def pairs_of(codes: np.ndarray) -> list[tuple[int, int]]:
     return list(zip(left.tolist(), (codes[left] - 1).tolist()))
 
 
+def both_ends(codes: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    """Codes in which a pair that is known at one end is known at the other one, too.
+
+    >>> both_ends(np.array([4, -1, 0, -1]), np.array([0, 4]))
+    array([ 4, -1,  0,  1])
+    """
+    start = np.repeat(offsets[:-1], np.diff(offsets))
+    out = codes.copy()
+    known = np.flatnonzero(codes > 0)
+    other = start[known] + codes[known] - 1
+    open_ = codes[other] == UNKNOWN_CODE
+    out[other[open_]] = (known - start[known] + 1)[open_]
+    return out
+
+
 def structures(Y: Any, where: str) -> list[Any]:
     """Structures one by one, arrays as lists."""
     if isinstance(Y, str | bytes) or not isinstance(Y, Iterable):
@@ -207,9 +222,7 @@ def _from_partners(items: list[Any], n: int, where: str) -> list[Any]:
         if isinstance(code, frozenset) or code < 1:
             continue
         back = codes[code - 1]
-        if back == UNKNOWN_CODE:
-            codes[code - 1] = t + 1  # a known pair is known from both ends
-        elif back != t + 1 and not (isinstance(back, frozenset) and t + 1 in back):
+        if back not in (UNKNOWN_CODE, t + 1) and not (isinstance(back, frozenset) and t + 1 in back):
             raise ValueError(
                 f"{where}[{t}] pairs position {t} with {code - 1}, but {where}[{code - 1}] says "
                 f"{_partner(back)}; give the partner at both positions"

@@ -16,7 +16,7 @@ from palmette.errors import warn_caller
 from palmette.features.encoded import EncodedInputs
 from palmette.registry import register
 from palmette.structures.folding.alphabet import reading
-from palmette.structures.folding.codec import CLASSES, FoldingCodec, structures
+from palmette.structures.folding.codec import CLASSES, FoldingCodec, both_ends, structures
 from palmette.structures.folding.encoder import RNA, FoldingEncoder
 from palmette.structures.folding.inference import FoldingInference
 from palmette.structures.folding.layout import LETTERS, MAX_INTERIOR, N_LETTERS
@@ -257,7 +257,7 @@ class Folding(FoldingInference):
         if len(found) != len(y):
             raise ValueError(f"X has {len(found)} sequences, but y has {len(y)} structures")
         mine = model.codec_.encode_annotation(found, lengths).known
-        true = model.codec_.encode_annotation(y, lengths).known
+        true = both_ends(model.codec_.encode_annotation(y, lengths).known, encoded.batch.offsets)
         at = np.arange(len(mine)) - np.repeat(encoded.batch.offsets[:-1], lengths)
         sample = np.repeat(np.arange(len(lengths)), lengths)
         known = true != UNKNOWN_CODE

@@ -188,7 +188,7 @@ class FoldingInference(Structure):
                 free + np.repeat(cost.constant, lengths),
                 pairs + np.repeat(cost.constant, lengths**2),
             )
-        return FoldingParts(free, pairs, theta.offsets)
+        return FoldingParts(free, pairs, theta.offsets, additive=False)
 
     def _max_marginals(
         self, theta: FoldingTables, cost: Any, within: Any, sign: float

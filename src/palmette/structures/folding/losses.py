@@ -14,6 +14,7 @@ from palmette.data.ragged import offsets_from_lengths
 from palmette.losses.base import no_way
 from palmette.losses.weighted_maximum import per_sample, sums_by
 from palmette.registry import register
+from palmette.structures.folding.codec import both_ends
 from palmette.structures.folding.restrictions import possible_parts
 from palmette.structures.folding.tables import FoldingTables, PairCost
 
@@ -69,8 +70,8 @@ class BoundPairLoss:
 
     def cost(self, theta: FoldingTables, true: Known) -> PairCost:
         """The loss as a cost: of every pair ``false``, of a true one 0, and a constant less ``missed`` for each."""
-        codes = true.known if isinstance(true, Annotation) else np.asarray(true)
         offsets = theta.offsets
+        codes = _known(true, offsets)
         left, sample, each = self._true_pairs(offsets, codes)
         n = np.diff(offsets)[sample]
         at = left - offsets[sample]
@@ -102,7 +103,7 @@ class BoundPairLoss:
 
     def value(self, structure: Structure, theta: FoldingTables, true: Known, codes: np.ndarray) -> np.ndarray:
         """Loss of each sample."""
-        known = true.known if isinstance(true, Annotation) else np.asarray(true)
+        known = _known(true, theta.offsets)
         left, sample, each = self._true_pairs(theta.offsets, known)
         missed = np.bincount(sample, (codes[left] != known[left]).astype(float), len(theta))
         out = self.missed * missed * each
@@ -135,7 +136,12 @@ class BoundPairLoss:
 
     def largest(self, structure: Structure, theta: FoldingTables, true: np.ndarray) -> np.ndarray:
         """Upper bound on the loss of any output of each sample."""
-        known = true.known if isinstance(true, Annotation) else np.asarray(true)
+        known = _known(true, theta.offsets)
         _, sample, each = self._true_pairs(theta.offsets, known)
         size = np.bincount(sample, minlength=len(theta))
         return each * (self.missed * size + self.false * (np.diff(theta.offsets) // 2))
+
+
+def _known(true: Known, offsets: np.ndarray) -> np.ndarray:
+    """The codes that are known, -1 for others."""
+    return both_ends(true.known if isinstance(true, Annotation) else np.asarray(true), offsets)

@@ -13,6 +13,7 @@ import numpy as np
 
 from palmette.data.annotation import UNKNOWN_CODE, Annotation
 from palmette.data.samples import Samples
+from palmette.structures.folding.codec import both_ends
 from palmette.structures.folding.layout import TABLE_SIZE
 from palmette.structures.folding.restrictions import FoldingRestriction
 from palmette.structures.folding.tables import FoldingTables, PairCost
@@ -46,11 +47,10 @@ def project(structure: Any, samples: Samples) -> tuple[Samples, Projection]:
     """Samples with references that the structure has, and what was dropped."""
     batch: Any = samples.batch
     theta = batch.potentials(np.zeros(TABLE_SIZE))
-    codes = samples.codes.copy()
+    codes = both_ends(samples.codes, theta.offsets)
     at = np.arange(len(codes)) - np.repeat(theta.offsets[:-1], np.diff(theta.offsets))
     left = np.flatnonzero(codes - 1 > at)
     right = left + codes[left] - 1 - at[left]
-    sample = np.searchsorted(theta.offsets, left, side="right") - 1
     may = structure.can_pair()[theta.letters[left], theta.letters[right]]
     near = codes[left] - 1 - at[left] - 1 < structure.min_hairpin
     bad = ~may | near
@@ -68,13 +68,14 @@ def project(structure: Any, samples: Samples) -> tuple[Samples, Projection]:
             dropped[span] |= lost
     touched = np.unique(np.searchsorted(theta.offsets, np.flatnonzero(dropped), side="right") - 1)
     report = Projection(touched, len(theta), int((~may).sum()), int((may & near).sum()), others, len(left))
-    del sample
     # What was a pair is unpaired in a reference that is known as a whole, and not known in others.
     partial = np.zeros(len(theta), bool)
     if samples.annotation is not None:
-        unknown = np.flatnonzero(codes == UNKNOWN_CODE)
+        unknown = np.flatnonzero(samples.codes == UNKNOWN_CODE)
         partial[np.searchsorted(theta.offsets, unknown, side="right") - 1] = True
     instead = np.where(np.repeat(partial, np.diff(theta.offsets)), UNKNOWN_CODE, 0)
+    codes = samples.codes.copy()
+    dropped &= codes != UNKNOWN_CODE
     codes[dropped] = instead[dropped]
     annotation = samples.annotation
     if annotation is not None:

@@ -278,11 +278,14 @@ class FoldingParts:
     pairs : ndarray of float64, shape (sum of n^2,)
         A symmetric square for each sample.
     offsets : ndarray of int64, shape (n_samples + 1,)
+    additive : bool
+        Whether the number of a position that is paired anyhow is the sum over its partners, or the highest.
     """
 
     unpaired: np.ndarray
     pairs: np.ndarray
     offsets: np.ndarray
+    additive: bool = True
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -295,5 +298,6 @@ class FoldingParts:
     @property
     def node(self) -> np.ndarray:
         """For every position what it has unpaired and paired, shape (n_positions, 2)."""
-        paired = [self.of(s).sum(axis=1) for s in range(len(self))]
+        over = np.sum if self.additive else np.max
+        paired = [over(self.of(s), axis=1) for s in range(len(self))]
         return np.stack([self.unpaired, np.concatenate([np.empty(0), *paired])], axis=1)
