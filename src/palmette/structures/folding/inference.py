@@ -31,6 +31,9 @@ class FoldingInference(Structure):
     min_hairpin: int
     max_interior: int
     memory_limit: Any
+    precision: str
+    fast_from = 24
+    """Sequences of at least so many positions are folded by the fast kernels, shorter ones by the plain ones."""
 
     def can_pair(self) -> np.ndarray:
         """Which letters may pair, bool (5, 5)."""
@@ -84,11 +87,16 @@ class FoldingInference(Structure):
     def _best(
         self, theta: FoldingTables, cost: Any, within: Any, sign: float
     ) -> tuple[np.ndarray, np.ndarray]:
-        from palmette.structures.folding.kernels.best import best_structures
+        from palmette.structures.folding.kernels.fast_batch import best_structures
 
         codes, values = np.zeros(len(theta.letters), np.int32), np.zeros(len(theta))
-        best_structures(*self._ask(theta, cost, within, sign), codes, values)
+        question = self._ask(theta, cost, within, sign)
+        best_structures(*question, self.fast_from, self._like(), codes, values)
         return codes, values
+
+    def _like(self) -> np.ndarray:
+        """An array of the precision of the fast kernels."""
+        return np.empty(0, np.float32 if self.precision == "single" else np.float64)
 
     def _best_contradicting(
         self, theta: FoldingTables, cost: Any, within: FoldingRestriction, annotation: Known, sign: float
@@ -228,11 +236,7 @@ class FoldingInference(Structure):
         return log_z
 
     def _log_partition(self, theta: FoldingTables, cost: Any, within: Any) -> np.ndarray:
-        from palmette.structures.folding.kernels.inside import log_partitions
-
-        log_z = np.empty(len(theta))
-        log_partitions(*self._ask(theta, cost, within), log_z)
-        return log_z if cost is None else log_z + cost.constant
+        return self._plain_expected(theta, cost, within, np.zeros(len(theta)), False)[0]
 
     def expectation(
         self, theta: FoldingTables, *, cost: Any = None, within: Any = None, weight: Any = None
@@ -270,14 +274,15 @@ class FoldingInference(Structure):
     def _plain_expected(
         self, theta: FoldingTables, cost: Any, within: Any, weight: np.ndarray, with_pairs: bool
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]:
-        from palmette.structures.folding.kernels.inside import expectations
+        from palmette.structures.folding.kernels.fast_batch import expectations
 
-        question = self._ask(theta, cost, within, tables=TABLES_SUMS)
-        if with_pairs:
-            question = question._replace(squares=theta.squares)
+        counting = bool(np.any(weight))
+        question = self._ask(theta, cost, within, tables=TABLES_SUMS if counting else TABLES_BEST)
         log_z, tables, free = np.empty(len(theta)), np.zeros_like(theta.tables), np.zeros(len(theta.letters))
-        pairs = np.zeros(int(theta.squares[-1]) if with_pairs else 0)
-        expectations(*question, weight, log_z, tables, free, pairs)
+        starts = theta.squares
+        pairs = np.zeros(int(starts[-1]) if with_pairs else 0)
+        counts = tables if counting else tables[:0]
+        expectations(*question, self.fast_from, self._like(), weight, log_z, counts, free, starts, pairs)
         log_z = log_z if cost is None else log_z + cost.constant
         return log_z, tables, free, pairs if with_pairs else None
 

@@ -129,18 +129,11 @@ def ranked_structures(question: Question, lowest: float = -np.inf) -> Iterator[t
         first, rest = left[0], left[1:]
         others = sum(map(own.best, rest))
         for more, items in own.options(first):
-            known, at = list(codes), 0
-            for at, item in enumerate((*items, *rest)):  # what is certain is written down at once
-                if item[0] == "zeros":
-                    known += [0] * (item[2] - item[1])
-                elif item[0] == "code":
-                    known.append(item[1])
-                else:
-                    break
-            else:
-                at += 1
+            known, todo = list(codes), [*items, *rest]
+            while todo and todo[0][0] in ("zeros", "code"):  # what is certain is written down at once
+                kind, *ends = todo.pop(0)
+                known += [0] * (ends[1] - ends[0]) if kind == "zeros" else ends
             total = score + more
             best = total + sum(map(own.best, items)) + others
             if best > -np.inf and best >= lowest:
-                todo = (*items, *rest)[at:]
-                heapq.heappush(heap, (-best, tuple(known), next(number), total, todo))
+                heapq.heappush(heap, (-best, tuple(known), next(number), total, tuple(todo)))

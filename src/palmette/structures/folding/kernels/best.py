@@ -20,7 +20,7 @@ import numpy as np
 
 from palmette._kernels.jit import kernel
 from palmette.structures.folding.kernels.loops import branch, closing, hairpin, interior
-from palmette.structures.folding.kernels.parts import free_runs, pair_scores, sums_before
+from palmette.structures.folding.kernels.parts import free_runs, sums_before
 from palmette.structures.folding.layout import (
     EXTERNAL_PAIRED,
     EXTERNAL_UNPAIRED,
@@ -180,22 +180,3 @@ def walk_back(tables, x, unpaired, min_hairpin, max_interior, C, B, S, M, M2, F,
                 top += 1
             stack[top, 0], stack[top, 1], stack[top, 2] = PAIR, i, at
             top += 1
-
-
-@kernel()
-def best_structures(
-    tables, letters, offsets, unpaired, uniform, entry_ptr, entry, value, dense, mask, partner, squares, can_pair,
-    min_hairpin, max_interior, codes, values,
-):  # fmt: skip
-    """Codes and values of the best structures; a value is -inf where there is none."""
-    for s in range(len(offsets) - 1):
-        lo, hi = offsets[s], offsets[s + 1]
-        pair = pair_scores(
-            tables, letters, offsets, uniform, entry_ptr, entry, value, dense, mask, partner, squares, can_pair,
-            min_hairpin, s,
-        )  # fmt: skip
-        x, free = letters[lo:hi].astype(np.int64), unpaired[lo:hi]
-        C, B, S, M, M2, F = best_inside(tables, x, free, pair, min_hairpin, max_interior)
-        values[s] = F[0]
-        if F[0] > -np.inf:
-            walk_back(tables, x, free, min_hairpin, max_interior, C, B, S, M, M2, F, codes[lo:hi])

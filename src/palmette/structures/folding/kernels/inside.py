@@ -119,8 +119,8 @@ def handed_on(amount, log_share):
 def reverse(tables, x, unpaired, pair, min_hairpin, max_interior, C, B, S, M, M2, F, weight, counts, chance):
     """Add ``weight`` x expected counts of the tables to ``counts``, and of the pairs i < j to ``chance`` (n, n).
 
-    Returns ``weight`` x entropy: each sum is a choice among its terms, so the entropy is that of the choices, each times
-    the probability that it is made. No two large numbers are subtracted.
+    Returns ``weight`` x entropy: each sum is a choice among its terms, so the entropy is that of the choices, each
+    times the probability that it is made. No two large numbers are subtracted.
     """
     # Invariant: when row i begins, the derivatives of F(i), M(i, .), M2(i, .) are complete, since they come from rows
     # below i; so are those that C(i, .) has from interior loops, to which row i adds those of its branches.
@@ -217,56 +217,33 @@ def reverse(tables, x, unpaired, pair, min_hairpin, max_interior, C, B, S, M, M2
 
 
 @kernel()
-def log_partitions(
-    tables, letters, offsets, unpaired, uniform, entry_ptr, entry, value, dense, mask, partner, squares, can_pair,
-    min_hairpin, max_interior, log_z,
+def expect(
+    tables, letters, unpaired, pair, min_hairpin, max_interior, weight, counts, free, start, squares_of_pairs
 ):  # fmt: skip
-    """Log-partition of every sample; -inf where there is no structure."""
-    for s in range(len(offsets) - 1):
-        lo, hi = offsets[s], offsets[s + 1]
-        pair = pair_scores(
-            tables, letters, offsets, uniform, entry_ptr, entry, value, dense, mask, partner, squares, can_pair,
-            min_hairpin, s,
-        )  # fmt: skip
-        x = letters[lo:hi].astype(np.int64)
-        F = log_inside(tables, x, unpaired[lo:hi], pair, min_hairpin, max_interior)[5]
-        log_z[s] = F[0]
+    """Log-partition of one sample; ``weight`` x expected counts are added to what is not empty.
 
-
-@kernel()
-def expectations(
-    tables, letters, offsets, unpaired, uniform, entry_ptr, entry, value, dense, mask, partner, squares, can_pair,
-    min_hairpin, max_interior, weight, log_z, counts, free, pairs,
-):  # fmt: skip
-    """Log-partitions, and ``weight`` x expected counts added to the tables, the unpaired positions and the pairs.
-
-    ``pairs`` has a square for each sample, or is empty.
+    ``free`` are the unpaired positions; the square of the sample begins at ``start``.
     """
-    for s in range(len(offsets) - 1):
-        lo, hi = offsets[s], offsets[s + 1]
-        n = hi - lo
-        pair = pair_scores(
-            tables, letters, offsets, uniform, entry_ptr, entry, value, dense, mask, partner, squares, can_pair,
-            min_hairpin, s,
-        )  # fmt: skip
-        x, chance = letters[lo:hi].astype(np.int64), np.zeros((n, n))
-        C, B, S, M, M2, F = log_inside(tables, x, unpaired[lo:hi], pair, min_hairpin, max_interior)
-        log_z[s] = F[0]
-        if weight[s] == 0.0 or F[0] == -np.inf:
-            continue
-        reverse(
-            tables, x, unpaired[lo:hi], pair, min_hairpin, max_interior, C, B, S, M, M2, F, weight[s], counts, chance
-        )  # fmt: skip
-        for i in range(n):
-            left = weight[s]
-            for j in range(n):
-                left -= chance[min(i, j), max(i, j)]
-            # What pairs leave of 1 may be off by rounding: nothing is less likely than impossible.
-            sure = unpaired[lo + i] == -np.inf or left * weight[s] < 0.0
-            free[lo + i] += 0.0 if sure else left
-            if len(pairs):
-                for j in range(i + 1, n):
-                    pairs[squares[s] + i * n + j] += chance[i, j]
+    x = letters.astype(np.int64)
+    C, B, S, M, M2, F = log_inside(tables, x, unpaired, pair, min_hairpin, max_interior)
+    if len(counts) == 0 or weight == 0.0 or F[0] == -np.inf:
+        return F[0]
+    n = len(x)
+    chance = np.zeros((n, n))
+    reverse(
+        tables, x, unpaired, pair, min_hairpin, max_interior, C, B, S, M, M2, F, weight, counts, chance
+    )  # fmt: skip
+    for i in range(n):
+        left = weight
+        for j in range(n):
+            left -= chance[min(i, j), max(i, j)]
+        # What pairs leave of 1 may be off by rounding: nothing is less likely than impossible.
+        impossible = unpaired[i] == -np.inf or left * weight < 0.0
+        free[i] += 0.0 if impossible else left
+        if len(squares_of_pairs):
+            for j in range(i + 1, n):
+                squares_of_pairs[start + i * n + j] += chance[i, j]
+    return F[0]
 
 
 @kernel()
