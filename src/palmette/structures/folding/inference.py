@@ -395,7 +395,7 @@ class FoldingInference(Structure):
             gain = PairCost.none(theta.offsets, dense=(gamma + 1.0) * pairs - 1.0)
         nothing = replace(theta.zeros(), pair_scores=None)
         found = self.best(nothing, cost=gain, within=within)
-        return Best(found.codes, most - found.values)
+        return Best(found.codes, np.maximum(most - found.values, 0.0))
 
     # -- given --------------------------------------------------------------------------------------------------
 

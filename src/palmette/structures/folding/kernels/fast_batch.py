@@ -100,7 +100,6 @@ def expectations(
     """
     by_letters = np.empty(N_LETTER_TABLES)
     letter_tables(tables, can_pair.ravel(), by_letters)
-    rate = 0.0  # the log-partition by positions of the sequence before, as a guess for the next one
     for s in range(len(offsets) - 1):
         lo, hi = offsets[s], offsets[s + 1]
         n = hi - lo
@@ -112,11 +111,11 @@ def expectations(
                 unpaired, uniform, entry_ptr, entry, value, dense, mask, partner, squares, offsets, s, must_pair, like
             )  # fmt: skip
             found = sum_structures(
-                tables, by_letters, letters[lo:hi], must_pair, min_hairpin, max_interior, pairs, rate, weight[s],
+                tables, by_letters, letters[lo:hi], must_pair, min_hairpin, max_interior, pairs, 0.0, weight[s],
                 paired, square, counts if counting else counts[:0],
             )  # fmt: skip
             if found == found:
-                rate, log_z[s] = found / n, found + constant
+                log_z[s] = found + constant
                 if counting:
                     for t in range(n):
                         free[lo + t] += 0.0 if must_pair[t] else weight[s] * max(1.0 - paired[t], 0.0)
