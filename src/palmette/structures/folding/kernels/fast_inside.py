@@ -266,13 +266,34 @@ def pairs_sum(i, first, n, loops, extra, interior, m2, after, ring, width, base,
 
 
 @kernel()
+def branches_sum(
+    i, first, n, loops, p, r, which, weight, column_start, column_count, column_row, column_weight
+):  # fmt: skip
+    """R of row i, and the rows of M that follow its branches with the branches' weights; how many they are."""
+    count, nothing = 0, p.dtype.type(0.0)
+    run = nothing
+    for k in range(first, n):
+        run *= loops.multi[k]
+        if p[k] > nothing:
+            branch = p[k] * loops.multi_paired
+            run += branch
+            place = column_start[k] + column_count[k]
+            column_row[place], column_weight[place] = i, branch
+            column_count[k] += 1
+            if k + 1 < n:
+                which[count], weight[count] = k + 1, branch
+                count += 1
+        r[k] = run
+    return count
+
+
+@kernel()
 def fill_sum(loops, pairs, base, c, m, m2s, f, column_start, column_count, column_row, column_weight):
     """Fill C and M (triangles with row starts ``base``) and F, and for each k the list of the P(i, k) above 0.
 
     ``m2s`` is a triangle for M2 or empty. Returns the row at which sums left their range, or -1.
     """
-    letters, min_hairpin, multi = loops.letters, loops.min_hairpin, loops.multi
-    n, dtype = len(letters), c.dtype.type
+    n, min_hairpin, multi, dtype = len(loops.letters), loops.min_hairpin, loops.multi, c.dtype.type
     lanes, nothing = simd.lanes_wide(c), dtype(0.0)
     width = n + 3 * MARGIN
     ring = np.zeros(RING * width, c.dtype)
@@ -329,19 +350,9 @@ def fill_sum(loops, pairs, base, c, m, m2s, f, column_start, column_count, colum
             if not pairs.plain and not extra_factors(i, n, pairs, extra):
                 return i
             total = pairs_sum(i, first, n, loops, extra, interior, m2, after, ring, width, base, c, p)
-            count, run = 0, nothing
-            for k in range(first, n):
-                run *= multi[k]
-                if p[k] > nothing:
-                    branch = p[k] * loops.multi_paired
-                    run += branch
-                    place = column_start[k] + column_count[k]
-                    column_row[place], column_weight[place] = i, branch
-                    column_count[k] += 1
-                    if k + 1 < n:
-                        which[count], weight[count] = k + 1, branch
-                        count += 1
-                r[k] = run
+            count = branches_sum(
+                i, first, n, loops, p, r, which, weight, column_start, column_count, column_row, column_weight
+            )
             weighted_rows(n, first, min_hairpin + 1, count, which, weight, base, m, q)
             unpaired = simd.spread_wide(multi, i)
             mine, next_row = base[i], base[i + 1]

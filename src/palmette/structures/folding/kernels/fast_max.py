@@ -232,11 +232,44 @@ def pairs_max(i, first, n, loops, extra, interior, m2, after, ring, width, base,
 
 
 @kernel()
+def multiloops_max(i, first, n, loops, base, m, m2, p, q):
+    """M and M2 of row i from the branches P(i, .); ``q`` is room for Q."""
+    # One k after the other: Q(i, k) is complete when all branches that end before k have been pushed.
+    lanes, nothing = simd.lanes_wide(q), q.dtype.type(NEVER)
+    never, unpaired = simd.splat_wide(q, NEVER), simd.spread_wide(loops.multi, i)
+    mine, next_row, gap = base[i], base[i + 1], loops.min_hairpin + 2
+    for j in range(first, n, lanes):
+        simd.store(q, j, never)
+        simd.store(m, mine + j, simd.larger(simd.add(simd.load_wide(m, next_row + j), unpaired), never))
+    run = nothing
+    for k in range(first, n):
+        run += loops.multi[k]
+        other = max(max(m[mine + k], q[k]), run)
+        branch = p[k] + loops.multi_paired
+        if branch > other:
+            if branch > 0.5 * nothing and k + gap < n:
+                push_branch(branch, m, base[k + 1], q, k + gap, n)
+            run, other = branch, branch
+        run = max(run, branch)
+        m[mine + k] = other
+    for j in range(first, n, lanes):
+        two = simd.larger(simd.add(simd.load_wide(m2, MARGIN + j), unpaired), simd.load_wide(q, j))
+        simd.store(m2, MARGIN + j, simd.larger(two, never))
+
+
+@kernel()
+def first_that_has(a, b, first, total):
+    """The first j with ``a[j] + b[j] = total``; there is one."""
+    j = first
+    while a[j] + b[j] != total:
+        j += 1
+    return j
+
+
+@kernel()
 def fill_max(loops, pairs, base, c, m, f, chosen):
     """Fill C and M (triangles with row starts ``base``) and F; ``chosen[i]``: end of an external branch at i, or -1."""
-    letters, min_hairpin, multi = loops.letters, loops.min_hairpin, loops.multi
-    n, dtype = len(letters), c.dtype.type
-    lanes, nothing = simd.lanes_wide(c), dtype(NEVER)
+    n, min_hairpin, nothing = len(loops.letters), loops.min_hairpin, c.dtype.type(NEVER)
     width = n + 3 * MARGIN
     ring = np.full(RING * width, nothing)
     interior, extra = np.full(width, nothing), np.full(width, nothing)
@@ -253,6 +286,7 @@ def fill_max(loops, pairs, base, c, m, f, chosen):
             c[base[i] + j] = nothing
             m[base[i] + j] = nothing
         simd.store(c, base[i] + n, never)
+        simd.store(m, base[i] + n, never)
         best = nothing
         if first < n:
             corner = ((i + 1) & 31) * width + MARGIN - 1
@@ -281,29 +315,12 @@ def fill_max(loops, pairs, base, c, m, f, chosen):
             both = not both
             extra_scores(i, n, pairs, extra)
             best = pairs_max(i, first, n, loops, extra, interior, m2, after, ring, width, base, c, p)
-            # One k after the other: Q(i, k) is complete when all branches that end before k have been pushed.
-            for j in range(first, n, lanes):
-                simd.store(q, j, never)
-            mine, next_row, run = base[i], base[i + 1], nothing
-            for k in range(first, n):
-                run = max(run + multi[k], nothing)
-                other = max(max(m[next_row + k] + multi[i], run), q[k])
-                branch = p[k] + loops.multi_paired
-                if branch > other:
-                    if branch > 0.5 * nothing and k + min_hairpin + 2 < n:
-                        push_branch(branch, m, base[k + 1], q, k + min_hairpin + 2, n)
-                    other = branch
-                run = max(run, branch)
-                m[mine + k] = max(other, nothing)
-                m2[MARGIN + k] = max(max(m2[MARGIN + k] + multi[i], q[k]), nothing)
+            multiloops_max(i, first, n, loops, base, m, m2, p, q)
         chosen[i] = -1
         f[i] = f[i + 1] + loops.external[i]
         if best > max(f[i], 0.5 * nothing):
             f[i] = best
-            j = first
-            while p[j] + after[j] != best:
-                j += 1
-            chosen[i] = j
+            chosen[i] = first_that_has(p, after, first, best)
         f[i] = max(f[i], nothing)
         if i > 0:
             after[i - 1] = f[i] + loops.external_paired

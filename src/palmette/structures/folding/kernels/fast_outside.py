@@ -63,6 +63,23 @@ def product_of_rows(a, at, b, to, first, n):
 
 
 @kernel()
+def branches_outside(first, n, min_hairpin, multi, base, mine, c, m, m_bar, r_bar, p_bar):
+    """R' of a row, and P' where P is not 0."""
+    nothing = c.dtype.type(0.0)
+    run = nothing
+    for k in range(n - 1, first - 1, -1):
+        run = m_bar[k] + run
+        r_bar[k] = run
+        run *= multi[k]
+    for k in range(first, n):
+        p_bar[k] = nothing
+        if c[mine + k] > nothing:
+            p_bar[k] = r_bar[k]
+            if k + min_hairpin + 2 < n:
+                p_bar[k] += product_of_rows(m, mine, m, base[k + 1], k + min_hairpin + 2, n)
+
+
+@kernel()
 def loops_around(i, first, n, loops, ring, width, inner):
     """Add to B'(i, j) the bulges of one and 1x1 loops around (i, j), whose factors depend on letters."""
     lanes, rows, pitch = simd.lanes_wide(ring), loops.rows, loops.pitch
@@ -136,17 +153,7 @@ def fill_outside(
         else:
             for j in range(first, n, lanes):
                 simd.store(m, mine + j, simd.splat_wide(c, 0.0))
-        run = nothing
-        for k in range(n - 1, first - 1, -1):
-            run = m_bar[k] + run
-            r_bar[k] = run
-            run *= multi[k]
-        for k in range(first, n):
-            p_bar[k] = nothing
-            if c[mine + k] > nothing:
-                p_bar[k] = r_bar[k]
-                if k + min_hairpin + 2 < n:
-                    p_bar[k] += product_of_rows(m, mine, m, base[k + 1], k + min_hairpin + 2, n)
+        branches_outside(first, n, min_hairpin, multi, base, mine, c, m, m_bar, r_bar, p_bar)
         if not pairs.plain:
             extra_factors(i, n, pairs, extra)
         here, before = letters[i], letters[i - 1] if i > 0 else BEYOND
