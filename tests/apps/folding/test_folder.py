@@ -310,3 +310,23 @@ def test_measures():
         evaluate_folds([[]], [[], []])
     with pytest.raises(ValueError, match="there is nothing to compare"):
         evaluate_folds([], [])
+
+
+def test_the_folder_of_the_package():
+    folder = Folder.pretrained()
+    assert folder.model.extra_["about"]["licence"] == "CC0 (Rfam)" and folder.decode == "mea"
+    trna = "GCGGAUUUAGCUCAGUUGGGAGAGCGCCAGACUGAAGAUCUGGAGGUCCUGUGUUCGAUCCACAGAAUUCGCACCA"
+    known = "(((((((..((((........)))).((((.........)))).....(((((.......))))))))))))...."
+    found = folder.fold(trna, decode="viterbi")
+    assert evaluate_folds([parse_brackets(known)], [found.pairs]).f1 > 0.8
+
+
+def test_it_can_be_trained_anew(tmp_path, monkeypatch):
+    from sklearn.utils import Bunch
+
+    from palmette.apps.folding import pretrained
+
+    few = Bunch(names=["a", "b"], data=["GGGGAAAACCCC", "AAAAAAAA"], target=["((((....))))", "........"])
+    monkeypatch.setattr("palmette.datasets.load_rna", lambda name: few, raising=False)
+    folder = pretrained.train_pretrained(str(tmp_path / "own.palmette"))
+    assert Folder.load(tmp_path / "own.palmette").weights == folder.weights
