@@ -79,9 +79,9 @@ if TYPE_CHECKING:
     from palmette.regularizers import Decomposition, GroupLasso
     from palmette.structures import (
         Chain,
-        Folding,
         Clique,
         Detections,
+        Folding,
         Graph,
         GraphInput,
         Multiclass,

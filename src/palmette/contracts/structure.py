@@ -155,7 +155,8 @@ class Structure(BaseEstimator):
     def learnable(self, samples: Samples) -> Samples:
         """Training samples with true outputs that the structure has; here as given, since :meth:`check_outputs` judges.
 
-        A structure whose references are often outside of its family may answer with the nearest ones inside, and say so.
+        A structure whose references are often outside of its family may answer with the nearest ones inside, and say
+        so.
         """
         return samples
 

@@ -146,9 +146,9 @@ class FoldingReference(Reference):
         """All scores 0."""
         return theta.zeros()
 
-    def invalid(self, rng: np.random.Generator) -> Iterator[tuple[Instance, list[Output]]]:
+    def invalid(self, rng: np.random.Generator) -> Iterator[tuple[Instance, list[Any]]]:
         """Scores that are not finite, letters out of range, arrays of other sizes."""
-        good, outputs = FoldingTables.of(["GAAAC"]), [(0,) * 5]
+        good, outputs = FoldingTables.of(["GAAAC"]), [(0, 0, 0, 0, 0)]
         for name, field, value in (
             ("NaN", "tables", np.full(TABLE_SIZE, np.nan)),
             ("infinite evidence", "unpaired", np.full(5, np.inf)),
@@ -175,7 +175,9 @@ class FoldingReference(Reference):
             square, n = tables.of(s), int(theta.offsets[s + 1] - theta.offsets[s])
             if not np.array_equal(square, square.T):
                 raise AssertionError("the numbers of pairs are not symmetric")
-            own = {("unpaired", t): float(tables.unpaired[theta.offsets[s] + t]) for t in range(n)}
+            own: dict[Any, float] = {
+                ("unpaired", t): float(tables.unpaired[theta.offsets[s] + t]) for t in range(n)
+            }
             own |= {("pair", i, j): float(square[i, j]) for i in range(n) for j in range(i + 1, n)}
             found.append(own)
         return found
@@ -183,9 +185,10 @@ class FoldingReference(Reference):
     def draw_cost(self, rng: np.random.Generator, theta: FoldingTables, whole: bool) -> Cost:
         """A cost of unpaired positions, of all pairs alike, of single pairs, and of every pair."""
         kind = int(rng.integers(3))
-        shape = np.round if whole else np.asarray
+        shape: Any = np.round if whole else np.asarray
         unpaired, uniform = shape(rng.normal(size=len(theta.letters))), shape(rng.normal(size=len(theta)))
-        entry, ptr = [], [0]
+        entry: list[int] = []
+        ptr = [0]
         for n in np.diff(theta.offsets).tolist():
             places = [i * n + j for i in range(n) for j in range(i + 1, n)]
             chosen = rng.permutation(places)[: int(rng.integers(4))].tolist() if kind else []
@@ -199,7 +202,7 @@ class FoldingReference(Reference):
         )  # fmt: skip
         parts = []
         for s, n in enumerate(np.diff(theta.offsets).tolist()):
-            own = {("unpaired", t): float(unpaired[theta.offsets[s] + t]) for t in range(n)}
+            own: dict[Any, float] = {("unpaired", t): float(unpaired[theta.offsets[s] + t]) for t in range(n)}
             for i in range(n):
                 for j in range(i + 1, n):
                     number = float(uniform[s])

@@ -20,6 +20,7 @@ from palmette import (
     UNKNOWN,
     Chain,
     Detections,
+    Folding,
     LossOptions,
     Multiclass,
     OneOf,
@@ -66,6 +67,7 @@ def groups() -> dict[str, Callable[[], None]]:
         "graphs": run_graphs,
         "rankings": _rank,
         "tracking": _track,
+        "folding": _fold,
         "plackett_luce": _draw_orders,
         "predictions": _predict_all,
         "inference": _infer_all,
@@ -170,6 +172,20 @@ def _track() -> None:
     model.predict_nbest([candidates], 2)
     ptr, cell = np.array([0, 2, 4, 6, 7, 8, 9]), np.array([0, 1, 1, 2, 0, 2, 0, 1, 2])
     solve(Program(np.repeat([1.0, 0.0], 3), ptr, cell, 3, 0))  # whose linear program is fractional
+
+
+def _fold() -> None:
+    """Every answer about a short and a longer sequence, and learners of both precisions."""
+    X, y = ["GGAAAACC", "GGCGAAAGCCAAAGGCGAAAGCCAAA"], ["((....))", "(((....)))...(((....)))..."]
+    folding = Folding()
+    for precision in ("double", "single"):
+        CRF(Folding(precision=precision), max_iter=1, n_jobs=1).fit(X, y)
+        _fitted(SSVM(Folding(precision=precision), max_iter=1, n_jobs=1), X, y)
+    model = _fitted(Perceptron(folding, max_iter=1), X, y)
+    theta = model.scorer_.score(model.coef_, model.encoder_.transform(X))
+    codes = folding.best(theta).codes
+    folding.worst(theta), folding.k_best(theta, 2), folding.max_marginals(theta), folding.entropy(theta)
+    folding.sample(theta, random_state=0), folding.min_risk(theta), folding.log_proba(theta, codes)
 
 
 def _draw_orders() -> None:

@@ -128,7 +128,8 @@ class Folding(FoldingInference):
 
     def bind(self, classes: Sequence[Any]) -> Folding:
         """This structure, its settings checked."""
-        self._whole("min_hairpin", 0, None), self._whole("max_interior", 0, MAX_INTERIOR)
+        self._whole("min_hairpin", 0, None)
+        self._whole("max_interior", 0, MAX_INTERIOR)
         if self.beam is not None:
             self._whole("beam", 1, None)
         if self.outside not in ("project", "error"):

@@ -18,11 +18,13 @@ from palmette.structures.folding.contradiction import contradicting_parts, force
 from palmette.structures.folding.question import Question, ask
 from palmette.structures.folding.ranked import ranked_structures
 from palmette.structures.folding.restrictions import FoldingRestriction, agreeing
+from palmette.structures.folding.room import room
 from palmette.structures.folding.tables import FoldingParts, FoldingTables, PairCost, squares_of
 
 TIED = 64
 """How many equally good contradicting parts are tried for the structure with the lowest codes."""
-TABLES_BEST, TABLES_SUMS = 6, 9  # tables of n^2 doubles that an answer holds at once
+TABLES_BEST, TABLES_SUMS = 6.0, 9.0  # squares of doubles that the plain kernels hold at once
+FAST_BEST, FAST_SUMS = 1.1, 2.4  # the same of the fast kernels
 
 
 class FoldingInference(Structure):
@@ -40,11 +42,11 @@ class FoldingInference(Structure):
         raise NotImplementedError
 
     def _ask(
-        self, theta: FoldingTables, cost: Any, within: Any, sign: float = 1.0, tables: int = TABLES_BEST
+        self, theta: FoldingTables, cost: Any, within: Any, sign: float = 1.0, tables: float = TABLES_BEST
     ) -> Question:
         question = ask(theta, cost, within, self.can_pair(), self.min_hairpin, self.max_interior, sign)
-        n = int(np.diff(theta.offsets).max(initial=0))
-        needed = 8 * tables * (n + 1) ** 2
+        n = _longest(theta)
+        needed = int(8 * tables * (n + 1) ** 2)
         limit = memory_limit() if self.memory_limit is None else self.memory_limit
         if needed > limit:
             raise TooLarge(
@@ -74,12 +76,12 @@ class FoldingInference(Structure):
             codes, values = self._best(theta, cost, plain, sign)
             _check_feasible(values, theta)
             agree = ~self.contradicts(theta, annotation, codes)
-            for s in np.flatnonzero(agree):
+            for s in np.flatnonzero(agree).tolist():
                 own = slice(int(theta.offsets[s]), int(theta.offsets[s + 1]))
                 alone, price, limit = _one(theta, cost, plain, s)
                 found = self._best_contradicting(alone, price, limit, annotation[own], sign)
                 if found is None:
-                    raise _infeasible(int(s), theta)
+                    raise _infeasible(s, theta)
                 codes[own], values[s] = found
         values = sign * values
         return Best(codes, values if cost is None else values + cost.constant)
@@ -90,8 +92,9 @@ class FoldingInference(Structure):
         from palmette.structures.folding.kernels.fast_batch import best_structures
 
         codes, values = np.zeros(len(theta.letters), np.int32), np.zeros(len(theta))
-        question = self._ask(theta, cost, within, sign)
-        best_structures(*question, self.fast_from, self._like(), codes, values)
+        like = self._like()
+        question = self._ask(theta, cost, within, sign, FAST_BEST * like.itemsize / 8)
+        best_structures(*question, self.fast_from, room(_longest(theta), 2, like), codes, values)
         return codes, values
 
     def _like(self) -> np.ndarray:
@@ -249,11 +252,17 @@ class FoldingInference(Structure):
         return Expectation(log_z, counts)
 
     def _expected(
-        self, theta: FoldingTables, cost: Any, within: Any, weight: np.ndarray, with_pairs: bool
+        self,
+        theta: FoldingTables,
+        cost: Any,
+        within: Any,
+        weight: np.ndarray,
+        with_pairs: bool,
+        with_tables: bool = True,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]:
         """Log-partitions, expected tables, unpaired positions and pairs (upper triangles), times weights."""
         if within is None or within.contradicts is None:
-            found = self._plain_expected(theta, cost, within, weight, with_pairs)
+            found = self._plain_expected(theta, cost, within, weight, with_pairs, with_tables)
             _check_feasible(found[0], theta)
             return found
         log_z, tables = np.empty(len(theta)), np.zeros_like(theta.tables)
@@ -272,23 +281,31 @@ class FoldingInference(Structure):
         return log_z, tables, free, pairs if with_pairs else None
 
     def _plain_expected(
-        self, theta: FoldingTables, cost: Any, within: Any, weight: np.ndarray, with_pairs: bool
+        self,
+        theta: FoldingTables,
+        cost: Any,
+        within: Any,
+        weight: np.ndarray,
+        with_pairs: bool,
+        with_tables: bool = True,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]:
         from palmette.structures.folding.kernels.fast_batch import expectations
 
-        counting = bool(np.any(weight))
-        question = self._ask(theta, cost, within, tables=TABLES_SUMS if counting else TABLES_BEST)
+        counting, like = bool(np.any(weight)), self._like()
+        question = self._ask(theta, cost, within, tables=FAST_SUMS * like.itemsize / 8)
         log_z, tables, free = np.empty(len(theta)), np.zeros_like(theta.tables), np.zeros(len(theta.letters))
         starts = theta.squares
         pairs = np.zeros(int(starts[-1]) if with_pairs else 0)
-        counts = tables if counting else tables[:0]
-        expectations(*question, self.fast_from, self._like(), weight, log_z, counts, free, starts, pairs)
+        own = room(_longest(theta), 4, like)
+        double = room(_longest(theta), 4, np.empty(0)) if like.itemsize < 8 else np.empty(0)
+        counts, loose = tables[: len(tables) * (counting and with_tables)], free[: len(free) * counting]
+        expectations(*question, self.fast_from, own, double, weight, log_z, counts, loose, starts, pairs)
         log_z = log_z if cost is None else log_z + cost.constant
         return log_z, tables, free, pairs if with_pairs else None
 
     def marginals(self, theta: FoldingTables, *, cost: Any = None, within: Any = None) -> FoldingParts:
         """Probability of every position to be unpaired, and of every pair: symmetric squares."""
-        _, _, free, pairs = self._expected(theta, cost, within, np.ones(len(theta)), True)
+        _, _, free, pairs = self._expected(theta, cost, within, np.ones(len(theta)), True, False)
         assert pairs is not None
         return FoldingParts(free, _symmetric(pairs, theta.offsets), theta.offsets)
 
@@ -382,7 +399,7 @@ class FoldingInference(Structure):
             raise ValueError(f"gamma must be a number of at least 0, got {gamma!r}")
         if kind not in ("mea", "centroid"):
             raise ValueError(f"kind must be 'mea' or 'centroid', got {kind!r}")
-        _, _, free, pairs = self._expected(theta, cost, within, np.ones(len(theta)), True)
+        _, _, free, pairs = self._expected(theta, cost, within, np.ones(len(theta)), True, False)
         assert pairs is not None
         lengths = np.diff(theta.offsets)
         sample = np.repeat(np.arange(len(theta)), lengths)
@@ -489,6 +506,10 @@ class FoldingInference(Structure):
         if kind == given.CLOSE:
             return f"the pair {pair} has fewer than min_hairpin={self.min_hairpin} positions between its ends"
         return f"the interior loop inside of {pair} has more than max_interior={self.max_interior} unpaired positions"
+
+
+def _longest(theta: FoldingTables) -> int:
+    return int(np.diff(theta.offsets).max(initial=0))
 
 
 def _one(theta: FoldingTables, cost: Any, within: Any, s: int) -> tuple[FoldingTables, Any, Any]:

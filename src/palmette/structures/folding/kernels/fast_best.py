@@ -13,8 +13,8 @@ from palmette.structures.folding.kernels.fast_trace import trace
 
 
 @kernel()
-def best_structure(tables, by_letters, sequence, must_pair, min_hairpin, longest, pairs, codes):
-    """Write the codes of the best structure, in the precision of ``pairs.side``.
+def best_structure(tables, by_letters, sequence, must_pair, min_hairpin, longest, pairs, room, codes):
+    """Write the codes of the best structure, in the precision of ``pairs.side``; two triangles of room.
 
     Returns its score, at most ``NEVER / 2`` if there is none.
     """
@@ -22,7 +22,7 @@ def best_structure(tables, by_letters, sequence, must_pair, min_hairpin, longest
     loops = scores_of_loops(tables, by_letters, sequence, must_pair, min_hairpin, longest, like)
     base = np.empty(n, np.int64)
     size = row_starts(n, 8, 2 * simd.lanes_wide(like), base)
-    c, m = np.empty(size, like.dtype), np.empty(size, like.dtype)
+    c, m = room[:size], room[size : 2 * size]
     f, chosen = np.empty(n + 1, like.dtype), np.empty(n, np.int64)
     fill_max(loops, pairs, base, c, m, f, chosen)
     codes[:] = 0

@@ -144,10 +144,11 @@ def read_pairs(n, min_hairpin, base, c, paired, square):
 
 @kernel()
 def sum_structures(
-    tables, by_letters, sequence, must_pair, min_hairpin, longest, pairs, rate, weight, paired, square, counts,
+    tables, by_letters, sequence, must_pair, min_hairpin, longest, pairs, rate, weight, room, paired, square, counts,
 ):  # fmt: skip
     """Log-partition of a sequence in the precision of ``pairs.side``; NaN if sums left the range of these numbers.
 
+    ``room`` is four triangles. ``rate`` is a guess at the log-partition per position.
     Writes probabilities to ``paired`` (n,) and ``square`` (n * n or none), unless ``paired`` is empty, and adds
     ``weight`` times the expected counts to those of the tables, unless these are empty.
     """
@@ -155,14 +156,14 @@ def sum_structures(
     before = simd.flush_denormals()
     base = np.empty(n, np.int64)
     size = row_starts(n, MARGIN, 2 * simd.lanes_wide(like), base)
-    c, m = np.empty(size, like.dtype), np.empty(size, like.dtype)
-    m2s = np.empty(size if len(counts) else 0, like.dtype)
+    c, m = room[:size], room[size : 2 * size]
+    m2s = room[2 * size : 3 * size] if len(counts) else room[:0]
     f = np.empty(n + 1, like.dtype)
     column_start, column_count = np.empty(n, np.int64), np.empty(n, np.int64)
     for k in range(n):
         column_start[k] = k * (k - 1) // 2
     column_row = np.empty(n * (n - 1) // 2, np.int32)
-    column_weight = np.empty(n * (n - 1) // 2, like.dtype)
+    column_weight = room[3 * size : 3 * size + n * (n - 1) // 2]
     log_z = math.nan
     loops, fits = factors_of_loops(tables, by_letters, sequence, must_pair, min_hairpin, longest, rate, like)
     for _ in range(MOST_TRIALS):

@@ -86,7 +86,7 @@ def max_marginals(
     tables, letters, offsets, unpaired, uniform, entry_ptr, entry, value, dense, mask, partner, squares, can_pair,
     min_hairpin, max_interior, starts, values, free, pairs,
 ):  # fmt: skip
-    """Best scores in all, with each position unpaired, and with each pair: symmetric squares that begin at ``starts``."""
+    """Best scores in all, with each position unpaired, and with each pair: symmetric squares from ``starts`` on."""
     for s in range(len(offsets) - 1):
         lo, hi = offsets[s], offsets[s + 1]
         n = hi - lo
