@@ -18,11 +18,11 @@ from palmette.registry import register
 from palmette.structures.folding.alphabet import reading
 from palmette.structures.folding.codec import CLASSES, FoldingCodec, both_ends, structures
 from palmette.structures.folding.encoder import RNA, FoldingEncoder
-from palmette.structures.folding.inference import FoldingInference
 from palmette.structures.folding.layout import LETTERS, MAX_INTERIOR, N_LETTERS
 from palmette.structures.folding.losses import PairLoss
 from palmette.structures.folding.projection import Projection, project
 from palmette.structures.folding.scorer import FoldingScorer
+from palmette.structures.folding.sum_answers import SumAnswers
 
 CANONICAL = ("AU", "CG", "GU")
 
@@ -32,7 +32,7 @@ class OutsideModelWarning(UserWarning):
 
 
 @register("structure")
-class Folding(FoldingInference):
+class Folding(SumAnswers):
     """The nested base pairs of an RNA sequence, scored by their loops.
 
     A structure is a set of pairs (i, j) of which no two cross or share a position. Its score is a sum over loops:
