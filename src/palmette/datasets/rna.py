@@ -6,7 +6,7 @@ import csv
 import io
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 from sklearn.utils import Bunch
@@ -22,6 +22,14 @@ _PLACES = {
     "s-processed": ("rna-sprocessed-tes", "table"),
 }
 PARAMETERS = ("contrafold", "contrafold-noncomplementary", "eternafold")
+
+
+@overload
+def load_rna(name: str = ..., *, return_X_y: Literal[False] = ...) -> Bunch: ...
+
+
+@overload
+def load_rna(name: str = ..., *, return_X_y: Literal[True]) -> tuple[list[str], list[str]]: ...
 
 
 def load_rna(name: str = "bench1359", *, return_X_y: bool = False) -> Bunch | tuple[list[str], list[str]]:

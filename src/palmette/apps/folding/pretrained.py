@@ -27,7 +27,7 @@ def train_pretrained(path: str, **options: Any) -> Any:
     from palmette.datasets import load_rna
     from palmette.structures.folding.brackets import parse_brackets
 
-    rna: Any = load_rna("bench1359")
+    rna = load_rna("bench1359")
     records = [
         RNARecord(str(name), x, tuple(parse_brackets(y)))
         for name, x, y in zip(rna.names, rna.data, rna.target)
