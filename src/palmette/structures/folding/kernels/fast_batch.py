@@ -111,8 +111,8 @@ def sums_in_range(
                 break
             rate = best / n
         found = sum_structures(
-            tables, by_letters, letters, must_pair, min_hairpin, max_interior, pairs, rate, weight, room, paired, square,
-            counts,
+            tables, by_letters, letters, must_pair, min_hairpin, max_interior, pairs, rate, weight, room, paired,
+            square, counts,
         )  # fmt: skip
         if found == found:
             return found
@@ -126,8 +126,8 @@ def expectations(
 ):  # fmt: skip
     """Log-partitions, and ``weight`` x expected counts added to the tables, the unpaired positions and the pairs.
 
-    Without ``free`` there are log-partitions alone, without ``counts`` no tables. ``squares_of_pairs`` is empty, or has a square from ``starts[s]``
-    on for each sample, of which the entries i < j are added to.
+    Without ``free`` there are log-partitions alone, without ``counts`` no tables. ``squares_of_pairs`` is empty, or has
+    a square from ``starts[s]`` on for each sample, of which the entries i < j are added to.
     """
     by_letters = np.empty(N_LETTER_TABLES)
     letter_tables(tables, can_pair.ravel(), by_letters)
@@ -143,8 +143,8 @@ def expectations(
                 unpaired, uniform, entry_ptr, entry, value, dense, mask, partner, squares, offsets, s, must_pair, room
             )  # fmt: skip
             found = sums_in_range(
-                tables, by_letters, letters[lo:hi], must_pair, min_hairpin, max_interior, pairs, weight[s], room, paired,
-                square, own_counts,
+                tables, by_letters, letters[lo:hi], must_pair, min_hairpin, max_interior, pairs, weight[s], room,
+                paired, square, own_counts,
             )  # fmt: skip
             if found != found and len(double_room):
                 in_double, constant = added_to_pairs(
