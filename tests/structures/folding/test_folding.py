@@ -231,7 +231,7 @@ def test_structures_are_returned_in_the_form_they_were_given(y, expected):
 @pytest.mark.parametrize(
     ("y", "message"),
     [
-        ("((...)", r"y\[0\]: position 0: '\(' is never closed"),
+        ("((....)", r"y\[0\]: position 0: '\(' is never closed"),
         ("(...)))", r"y\[0\]: position 5: '\)' closes nothing"),
         ("(...)", r"y\[0\] has 5 characters, but its sequence has 7 letters"),
         ([(0, 9)], r"y\[0\]: pair \(0, 9\) is outside of 0 to 6"),
@@ -291,7 +291,7 @@ def test_wrong_parameters_are_refused(parameters, message):
 
 
 def test_a_sequence_beyond_memory_is_refused_with_the_remedy():
-    with pytest.raises(TooLarge, match=r"a sequence of 300 positions takes at least .* beam="):
+    with pytest.raises(TooLarge, match=r"a sequence of 300 positions takes at least .*\(beam="):
         Folding(memory_limit=1e5).best(scored(["A" * 300]))
 
 
@@ -311,7 +311,7 @@ def test_constraints_as_text_and_as_lists():
     text = "....|......x.....<....>."
     codes = Folding().best(theta, within=FoldingRestriction.from_text([text])).codes
     assert codes[4] > 0 and codes[11] == 0 and codes[17] > 18 and 0 < codes[22] <= 22
-    some = [(i, c - 1) for i, c in enumerate(codes.tolist()) if c - 1 > i][0]
+    some = next((i, c - 1) for i, c in enumerate(codes.tolist()) if c - 1 > i)
     without = Folding().best(theta, within=FoldingRestriction.of([24], forbidden=[[some]])).codes
     assert without[some[0]] != some[1] + 1
     forced = Folding().best(theta, within=FoldingRestriction.of([24], forced=[[some]])).codes
@@ -319,7 +319,9 @@ def test_constraints_as_text_and_as_lists():
 
 
 def test_constraints_that_contradict_each_other_are_refused():
-    with pytest.raises(ValueError, match=r"contradict each other at position 3 .*paired with 9 and .*unpaired|unpaired and"):
+    with pytest.raises(
+        ValueError, match=r"contradict each other at position 3 .*: unpaired and paired with 9"
+    ):
         FoldingRestriction.of([12], forced=[[(3, 9)]], unpaired=[[3]])
     with pytest.raises(ValueError, match=r"constraint 0, position 4 \(0-based\): '\)' closes no '\('"):
         FoldingRestriction.from_text(["....)"])
@@ -346,13 +348,13 @@ def test_soft_evidence_moves_the_structure():
 
 def test_references_outside_are_projected_for_training_and_count_in_scores():
     sequence = "GGAGAAAACUCC"
-    outside = ["(((((..)))))", "((([....)))]"]  # a hairpin of two positions; a pair that crosses three
-    with pytest.warns(OutsideModelWarning, match="2 of 6 references have pairs outside of the model, 2 of "):
+    outside = ["(((((..)))))", "((([....)))]"]  # A with A and A with C; a pair that crosses two others
+    with pytest.warns(OutsideModelWarning, match="2 of 6 references have pairs outside of the model, 3 of "):
         model = CRF(Folding(), l2=0.01).fit([*X, sequence, sequence], [*Y, *outside])
     report = Folding().projected([sequence] * 2, outside)
-    assert (report.letters, report.close, report.others, report.dropped) == (1, 0, 1, 2)
+    assert (report.letters, report.close, report.others, report.dropped) == (2, 0, 1, 3)
     (predicted,) = model.predict([sequence])
-    right, total = model.structure.measure(model, [sequence], outside[:1])
+    _, total = model.structure.measure(model, [sequence], outside[:1])
     n_pairs = predicted.count("(")
     assert total.tolist() == [n_pairs + 5]
     with pytest.raises(ValueError, match=r"y\[4\] is no structure of the model, and so are 1 others"):
@@ -372,7 +374,7 @@ def test_partly_known_references_are_projected_too():
     sequence = "GGAGAAAACUCC"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", OutsideModelWarning)
-        model = CRF(Folding(), l2=0.1).fit([*X, sequence], [*Y, "??(?((.))?)?".replace("((.))", "(...)")])
+        model = CRF(Folding(), l2=0.1).fit([*X, sequence], [*Y, "??(?(...)?)?"])
     assert model.score(X, Y) == 1.0
 
 
@@ -380,7 +382,9 @@ def test_partly_known_references_are_projected_too():
 
 
 @pytest.mark.parametrize(
-    "loss", [PairLoss(), PairLoss(0.5, 2.0), PairLoss(1.0, 1.0, relative=False)], ids=["recall", "both", "hamming"]
+    "loss",
+    [PairLoss(), PairLoss(0.5, 2.0), PairLoss(1.0, 1.0, relative=False)],
+    ids=["recall", "both", "hamming"],
 )
 def test_a_loss_is_its_cost_and_its_definition(loss):
     rng = np.random.default_rng(9)
@@ -435,15 +439,14 @@ def test_every_learner_learns_hairpins(model, tmp_path):
     assert model.predict(["AGGGAAAACCCA", ""]) == [".(((....))).", ""]
     model.save(tmp_path / "model")
     again = palmette.load(tmp_path / "model")
-    assert again.predict(X) == Y and again.structure == model.structure or again.predict(X) == Y
+    assert again.predict(X) == Y and again.structure.get_params() == model.structure.get_params()
     assert np.array_equal(again.coef_, model.coef_)
 
 
 def test_threads_give_the_same_weights():
     rng = np.random.default_rng(10)
     sequences = drawn(rng, *rng.integers(20, 60, 30))
-    structure, theta = Folding(), scored(drawn(rng, 1))
-    del theta
+    structure = Folding()
     y = [FoldingCodec().decode(structure.best(scored([x], scale=2.0)).codes) for x in sequences]
     one, two = (CRF(structure, l2=1.0, max_iter=3, n_jobs=n, tol=1e-9) for n in (1, 2))
     with warnings.catch_warnings():
@@ -453,13 +456,10 @@ def test_threads_give_the_same_weights():
 
 
 def test_partial_structures_teach_what_they_say():
-    known = ["(((????)))", UNKNOWN_HALF, "??????????", "((((....))))"]
+    known = ["(((????)))", "(((????)))??", "??????????", "((((....))))"]
     model = CRF(Folding(), l2=0.01).fit(X, known)
     assert model.predict(X[:1]) == ["(((....)))"]
     assert model.annotation_.unknown == 4 + 6 + 10
-
-
-UNKNOWN_HALF = "(((?????????"[:6] + "?)))..".replace("?)))..", "??????")
 
 
 def test_partners_may_be_one_of_several():

@@ -141,7 +141,7 @@ class BestAnswers(GivenAnswers):
         empty = True
         for value, codes in heapq.merge(*streams, key=lambda found: (-found[0], found[1].tolist())):
             value = float(self.score(alone, codes, cost=price)[0])
-            if value >= lowest:
+            if value >= lowest - slack:
                 yield codes, value
             empty = False
         if empty and lowest == -np.inf:
