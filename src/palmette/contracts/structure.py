@@ -103,7 +103,7 @@ class Structure(BaseEstimator):
     usual_share: ClassVar[float | None] = None
     """The usual penalty of array columns as a share of their spread; None: that of the learner."""
     lacks: ClassVar[Mapping[str, str]] = MappingProxyType({})
-    """Why answers are missing and what to use instead, by the name of the answer."""
+    """Why answers are missing and what to use instead, by the name of the answer; "kernel": why there is none."""
     words: ClassVar[Words] = Words()
     functions: ClassVar[tuple[str, ...]] = ()
     """Parameters that may be functions. Files hold no code, so they are given again on loading."""

@@ -417,6 +417,12 @@ def test_a_loss_of_labels_is_refused_with_the_remedy():
         SSVM(palmette.Chain(), task_loss=PairLoss()).fit([[["a"]]], [["b"]])
 
 
+def test_a_kernel_is_refused():
+    for learner in (CRF, SSVM, Perceptron):
+        with pytest.raises(palmette.errors.MissingCapability, match="its weights belong to loops"):
+            learner(Folding(), kernel="rbf").fit(X, Y)
+
+
 # -- learners ---------------------------------------------------------------------------------------------------
 
 

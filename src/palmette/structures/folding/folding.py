@@ -81,6 +81,9 @@ class Folding(SumAnswers):
     labelled = False
     folds = True
     default_loss = PairLoss()
+    lacks = MappingProxyType(
+        {"kernel": "its weights belong to loops, not to features of positions, which a kernel could replace"}
+    )
     words = Words("structures", "between letters", "between letters", "")
     part_kinds = MappingProxyType({"codec": ("pairs",), "encoder": ("letters",), "scorer": ("loops",)})
 
@@ -240,7 +243,7 @@ class Folding(SumAnswers):
         Examples
         --------
         >>> score, counts = Folding().evaluate("GGGAAAACCC", "(((....)))", {"base_pair_CG": 1.5})
-        >>> score, counts["base_pair_CG"], counts["helix_stacking_CCGG"]
+        >>> score, counts["base_pair_CG"], counts["helix_stacking_CGCG"]
         (4.5, 3.0, 2.0)
         """
         self.bind(CLASSES)

@@ -114,7 +114,7 @@ def factors_of_loops(tables, by_letters, sequence, must_pair, min_hairpin, longe
     free_left, free_right = np.empty(pitch, like.dtype), np.empty(pitch, like.dtype)
     free_runs(must_pair, free_left, free_right)
     loops = Loops(
-        letters, min_hairpin, longest, rows, pitch, shapes, hairpin, bulge_left, multi, external,
+        letters, min_hairpin, longest, rows, pitch, shapes, hairpin, bulge_left, bulge_right, multi, external,
         dtype(math.exp(tables[MULTI_PAIRED])), dtype(math.exp(tables[EXTERNAL_PAIRED])), free_left, free_right, limited,
         np.arange(pitch).astype(like.dtype),
     )  # fmt: skip

@@ -57,6 +57,7 @@ class Loops(NamedTuple):
     shapes: Any  # 32 * l2 + l1 of an interior loop
     hairpin: Any  # by j - i
     bulge_left: Any  # by letter
+    bulge_right: Any  # without its letter
     multi: Any  # unpaired position in a multiloop, (n,)
     external: Any  # unpaired position in the external loop, (n,)
     multi_paired: Any
@@ -253,7 +254,7 @@ def scores_of_loops(tables, by_letters, sequence, must_pair, min_hairpin, longes
     free_left, free_right = np.empty(pitch, like.dtype), np.empty(pitch, like.dtype)
     free_runs(must_pair, free_left, free_right)
     return Loops(
-        letters, min_hairpin, longest, rows, pitch, shapes, hairpin, bulge_left, multi, external,
+        letters, min_hairpin, longest, rows, pitch, shapes, hairpin, bulge_left, bulge_right, multi, external,
         dtype(tables[MULTI_PAIRED]), dtype(tables[EXTERNAL_PAIRED]), free_left, free_right, limited,
         np.arange(pitch).astype(like.dtype),
     )  # fmt: skip
