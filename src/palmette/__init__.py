@@ -28,6 +28,7 @@ _HOME = {
     "LossOptions": "palmette.estimators",
     "load": "palmette.estimators",
     "Chain": "palmette.structures",
+    "Folding": "palmette.structures",
     "Graph": "palmette.structures",
     "Multiclass": "palmette.structures",
     "Ranking": "palmette.structures",
@@ -55,7 +56,7 @@ _PACKAGES = (
 
 __all__ = [
     "CRF", "CRFCV", "SSVM", "SSVMCV", "UNKNOWN", "ActiveLearner", "Chain", "Clique", "CombinedDecoder", "Decomposition",
-    "Detections", "Encoding", "Graph", "GraphInput", "GroupLasso", "KernelOptions", "Linked", "LossOptions",
+    "Detections", "Encoding", "Folding", "Graph", "GraphInput", "GroupLasso", "KernelOptions", "Linked", "LossOptions",
     "Multiclass", "OneOf", "Perceptron", "PlackettLuce", "PlackettLuceCV", "Ranking", "SemiMarkov", "Tracking",
     "Transfer", "as_sequences", "compare_transfer", "load", "register",
 ]  # fmt: skip
@@ -80,6 +81,7 @@ if TYPE_CHECKING:
         Chain,
         Clique,
         Detections,
+        Folding,
         Graph,
         GraphInput,
         Multiclass,

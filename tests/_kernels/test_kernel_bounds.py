@@ -22,6 +22,7 @@ from palmette import (
     Chain,
     Detections,
     Encoding,
+    Folding,
     Graph,
     LossOptions,
     Multiclass,
@@ -43,7 +44,16 @@ from palmette.inference.answers import answer
 from palmette.inference.graph_cut import graph_cut
 from palmette.regularizers import Decomposition, GroupLasso
 from palmette.solvers import CCCP, LBFGS, Stochastic
-from palmette.structures import RankingCost, RankingTables, SegmentTables, grid_graph, tree_graph
+from palmette.structures import (
+    RNA,
+    FoldingRestriction,
+    PairLoss,
+    RankingCost,
+    RankingTables,
+    SegmentTables,
+    grid_graph,
+    tree_graph,
+)
 from palmette.structures.positions.tables import ChainTables
 from palmette.structures.tracking.cover import best_covers, changed_values
 from palmette.structures.tracking.direct import event_scores, explain
@@ -400,6 +410,30 @@ def tracks(k):
     taken = np.arange(int(candidates.layout.n_cells[0])) < 1
     for mask in (taken, ~taken):  # one cell, and all but one
         assert explain(event_scores(model, candidates), candidates.layout, mask) is not None
+
+
+@problem
+def folds(k):
+    """Sequences to fold: short and long enough for the fast kernels, every answer, costs and restrictions."""
+    rng = np.random.default_rng(k)
+    X = ["".join(rng.choice(list("ACGU"), n)) for n in (k, 7, 9 + k)]
+    folding = Folding(min_hairpin=k % 4, max_interior=3 * k)
+    folding.fast_from = 8
+    y = [[] for _ in X]
+    model = CRF(folding, max_iter=1, n_jobs=1).fit(X, y)
+    SSVM(folding, max_iter=1, n_jobs=1, task_loss=PairLoss(1.0, 0.5)).fit(X, y)
+    evidence = RNA(X[2], unpaired=rng.normal(size=len(X[2])), pairs={(0, len(X[2]) - 1): 1.0})
+    theta = model.scorer_.score(rng.normal(size=708), model.encoder_.transform([*X[:2], evidence]))
+    codes = folding.best(theta).codes
+    limit = FoldingRestriction(partner=np.where(rng.random(len(codes)) < 0.3, codes, -1).astype(np.int32))
+    for within in (None, limit):
+        folding.worst(theta, within=within), folding.k_best(theta, 2, within=within)
+        folding.max_marginals(theta, within=within), folding.entropy(theta, within=within)
+        folding.sample(theta, 2, random_state=0, within=within), folding.min_risk(theta, within=within)
+        folding.log_proba(theta, codes, within=within)
+    for precision in ("single", "double"):
+        folding.precision = precision
+        assert np.isfinite(folding.expectation(theta).log_z).all()
 
 
 @problem

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import platform
+
 import numpy as np
 import pytest
+from numba import config
 
 from palmette._kernels import constants, lanes, simd
 from palmette._kernels.jit import kernel
@@ -31,6 +34,24 @@ def elementwise(a, b, out):
 
 
 @kernel()
+def wide(a, b, out):
+    x, y, w = simd.load_wide(a, 0), simd.load_wide(b, 0), simd.lanes_wide(a)
+    simd.store(out, 0, simd.fma(x, y, simd.spread_wide(a, 3)))
+    simd.store(out, w, simd.larger(x, simd.splat_wide(out, 0.5)))
+    simd.store(out, 2 * w, simd.where_at_least(x, y, simd.add(x, y), simd.mul(x, y)))
+    simd.store(out, 3 * w, simd.exp(x))
+    return simd.total(x), simd.largest(y), w
+
+
+@kernel()
+def halve_with_denormals_as_zero(a, n):
+    before = simd.flush_denormals()
+    for _ in range(n):
+        simd.store(a, 0, simd.mul(simd.load(a, 0), simd.splat(a, 0.5)))
+    simd.restore_denormals(before)
+
+
+@kernel()
 def exponentials(a, out):
     for i in range(0, len(a), 8):
         simd.store(out, i, simd.exp(simd.load(a, i)))
@@ -54,6 +75,28 @@ def test_operations(rng, dtype):
         out, np.concatenate(expected), rtol=1e-6 if dtype == np.float32 else 1e-14, atol=1e-7
     )
     assert total == pytest.approx(float(a.sum()), abs=1e-5) and largest == b.max()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_wide_operations(rng, dtype):
+    lanes = 64 // np.dtype(dtype).itemsize
+    a, b = rng.normal(size=(2, lanes)).astype(dtype)
+    out = np.empty(4 * lanes, dtype)
+    total, largest, found = wide(a, b, out)
+    expected = [a * b + a[3], np.maximum(a, dtype(0.5)), np.where(a >= b, a + b, a * b), np.exp(a)]
+    near = 1e-6 if dtype == np.float32 else 1e-14
+    np.testing.assert_allclose(out, np.concatenate(expected), rtol=near, atol=near)
+    assert found == lanes and largest == b.max()
+    assert total == pytest.approx(float(a.sum()), abs=1e-5)
+
+
+def test_denormals_count_as_zero_inside_only():
+    tiny = np.finfo(np.float32).tiny
+    a = np.full(8, tiny, np.float32)
+    halve_with_denormals_as_zero(a, 1)
+    if not config.DISABLE_JIT and platform.machine().lower() in ("x86_64", "amd64", "aarch64", "arm64"):
+        assert not a.any()
+    assert (np.full(8, tiny, np.float32) * np.float32(0.5)).all()
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

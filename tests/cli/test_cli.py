@@ -323,7 +323,8 @@ def test_inspect(run):
     assert set(record) == {
         "class", "structure", "settings", "cut_size", "labels", "feature_kind", "n_features", "n_weights",
         "n_nonzero_weights", "objective", "gap", "iterations", "converged", "reason", "task", "n_columns",
-        "label_column", "separator", "template", "scale", "reading", "measurements", "window", "events",
+        "label_column", "separator", "template", "scale", "reading", "measurements", "window", "events", "decode",
+        "gamma", "min_hairpin", "pairs_allowed", "about",
         "weights", "transitions", "edge_features",
     }  # fmt: skip
     assert (record["class"], record["labels"], record["template"]) == ("CRF", ["B-NP", "I-NP"], TEMPLATE)

@@ -124,8 +124,8 @@ def test_a_shell_completes_the_options_of_the_task():
         (["train", "letor.txt", "-m", "x", "--task", "ranking", "--order", 1], "it belongs to --task tagging"),
         (["train", "letor.txt", "-m", "x", "--task=ranking", "--prune"], "--prune is not an option of --task ranking"),
         (["train", "columns.txt", "-m", "x", "--algorithm", "ramp"], "'ramp' is not one of crf, ssvm, perceptron"),
-        (["train", "columns.txt", "-m", "x", "--algorithm", "ramp"], "or use --task ranking"),
-        (["train", "columns.txt", "-m", "x", "--task", "folding"], "'folding' is not a task; there are: ranking"),
+        (["train", "columns.txt", "-m", "x", "--algorithm", "ramp"], "or use --task folding or ranking"),
+        (["train", "columns.txt", "-m", "x", "--task", "weaving"], "'weaving' is not a task; there are: folding"),
         (["train", "columns.txt", "-m", "x", "--raduis", 4], "No such option: --raduis"),
         (["predict", "-m", "ranker", "letor.txt", "--nbest", 2], "it belongs to --task tagging"),
         (["predict", "-m", "tagger", "columns.txt", "--orders"], "it belongs to --task ranking"),
@@ -133,20 +133,20 @@ def test_a_shell_completes_the_options_of_the_task():
         (["evaluate", "-m", "ranker", "letor.txt", "--report", "r.html"], "it belongs to --task tagging"),
         (["evaluate", "--task", "ranking", "letor.txt"], "letor.txt: files of documents hold no predictions"),
         (["inspect", "ranker", "--why", "letor.txt"], "it belongs to --task tagging"),
-        (["predict", "-m", "unknown", "columns.txt"], "unknown: a model of task 'folding', which is not registered"),
+        (["predict", "-m", "unknown", "columns.txt"], "unknown: a model of task 'weaving', which is not registered"),
     ],
 )  # fmt: skip
 def test_what_belongs_to_another_task_is_refused(run, folder, arguments, message):
-    palmette.load(folder / "tagger").save(folder / "unknown", extra={"task": "folding"})
+    palmette.load(folder / "tagger").save(folder / "unknown", extra={"task": "weaving"})
     code, out, err = run(*arguments)
     assert (code, out) == (2, "") and message in err
     assert not (folder / "x").exists()
 
 
 def test_a_model_of_an_unknown_task_can_be_inspected(run, folder):
-    palmette.load(folder / "tagger").save(folder / "unknown", extra={"task": "folding"})
+    palmette.load(folder / "tagger").save(folder / "unknown", extra={"task": "weaving"})
     code, out, _ = run("inspect", "unknown", "--json")
-    assert code == 0 and json.loads(out)["task"] == "folding" and json.loads(out)["template"] is None
+    assert code == 0 and json.loads(out)["task"] == "weaving" and json.loads(out)["template"] is None
 
 
 # ------------------------------------------------------------------------------------ a task from outside

@@ -16,6 +16,7 @@ from palmette import (
     SSVM,
     Chain,
     Detections,
+    Folding,
     Graph,
     GraphInput,
     LossOptions,
@@ -64,6 +65,12 @@ def data() -> dict[str, tuple[Any, list[str], Any, Any]]:
             ["ndcg", "pairwise", "zero_one"],
             rows,
             [[2, 0, 1], [0, 1, 0], [1, 0, 0], [0, 2, 1]],
+        ),
+        "Folding": (
+            Folding(),
+            ["missed_pairs", "zero_one"],
+            ["GGAAAACC", "GAAAAC", "AAAAAA", "GCAAAAGC"],
+            ["((....))", "(....)", "......", "((....))"],
         ),
         "Tracking": (tracking, labelled, pairs, [[1, 0, 0]] * 4),
     }

@@ -120,6 +120,14 @@ PRINTS = {
         r"of our own: +TRA (1\.0|0\.9[89])",
         r"figure: .*lineage\.png",
     ],
+    "plot_folding": [
+        r"highest score +[().]{76} +score +-?\d+\.\d+ +F1 (0\.[89]|1\.0)",
+        r"\d+ structures within 1 of the best",
+        r"acceptor stem open +\.{7}",
+        r"with SHAPE reactivities .* F1 (0\.9|1\.0)",
+        r"learnt from three hairpins: \.\.\(+\.{4}\)+\.\.",
+        r"figure: .*folding\.png",
+    ],
     "save_and_load": ["same weights: True", "same predictions: True", "refused: .*damaged"],
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 LANES = 8  # numbers in a vector: rows are padded to a multiple of this
+WIDE_BITS = 512  # of a wide vector: sixteen floats or eight doubles
 NEVER = -1e30  # score of a padded or forbidden label
 FREE = -1.0  # mass of an unused place in a list of active labelings
 TIE = 1e-10  # an exact step makes two labelings equally good; rounding must not choose between them

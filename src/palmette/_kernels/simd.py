@@ -1,12 +1,15 @@
-"""Eight numbers at once: a small vector type for kernels whose inner loops run over labels.
+"""Eight or sixteen numbers at once: a small vector type for kernels whose inner loops run over labels or positions.
 
 Loops over a number of labels that is known only at run time vectorise badly, so the rows of labels are padded to a
 multiple of ``LANES`` and read eight at a time. A ``Vector`` holds eight floats or eight doubles, as the array it was
-loaded from; LLVM splits it on machines with narrower registers. All functions work on flat (1-D, contiguous) arrays.
+loaded from; a wide one (``load_wide`` and the like) fills 64 bytes: sixteen floats or eight doubles. LLVM splits it on
+machines with narrower registers. All functions work on flat (1-D, contiguous) arrays.
 With ``NUMBA_DISABLE_JIT`` the same names are the NumPy functions of ``palmette._kernels.simd_python``.
 """
 
 from __future__ import annotations
+
+import platform
 
 import numpy as np
 from llvmlite import ir
@@ -15,43 +18,44 @@ from numba.core import cgutils
 from numba.core.datamodel import models, register_default
 from numba.extending import intrinsic
 
-from palmette._kernels.constants import LANES
+from palmette._kernels.constants import LANES, WIDE_BITS
 
 
 class VectorType(types.Type):
-    """Eight values of one floating point type."""
+    """Eight values of one floating point type, or as many as fill 64 bytes."""
 
-    def __init__(self, scalar: types.Float) -> None:
+    def __init__(self, scalar: types.Float, wide: bool = False) -> None:
         self.scalar = scalar
-        super().__init__(name=f"Vector({scalar})")
+        self.lanes = WIDE_BITS // scalar.bitwidth if wide else LANES
+        super().__init__(name=f"Vector({scalar}, {self.lanes})")
 
 
 @register_default(VectorType)
 class _VectorModel(models.PrimitiveModel):
     def __init__(self, dmm, fe_type):
         lane = ir.FloatType() if fe_type.scalar.bitwidth == 32 else ir.DoubleType()
-        super().__init__(dmm, fe_type, ir.VectorType(lane, LANES))
+        super().__init__(dmm, fe_type, ir.VectorType(lane, fe_type.lanes))
 
 
 def _llvm(context, vector):
     return context.get_value_type(vector)
 
 
-def _splat(builder, scalar):
-    kind = ir.VectorType(scalar.type, LANES)
+def _splat(builder, scalar, lanes=LANES):
+    kind = ir.VectorType(scalar.type, lanes)
     one = builder.insert_element(ir.Constant(kind, ir.Undefined), scalar, ir.Constant(ir.IntType(32), 0))
-    zeros = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
+    zeros = ir.Constant(ir.VectorType(ir.IntType(32), lanes), [0] * lanes)
     return builder.shuffle_vector(one, ir.Constant(kind, ir.Undefined), zeros)
 
 
 def _constant(kind, value):
-    return ir.Constant(kind, [value] * LANES)
+    return ir.Constant(kind, [value] * kind.count)
 
 
 def _intrinsic_call(builder, name, kind, *arguments):
     width = 32 if isinstance(kind.element, ir.FloatType) else 64
     function = cgutils.get_or_insert_function(
-        builder.module, ir.FunctionType(kind, [kind] * len(arguments)), f"llvm.{name}.v{LANES}f{width}"
+        builder.module, ir.FunctionType(kind, [kind] * len(arguments)), f"llvm.{name}.v{kind.count}f{width}"
     )
     return builder.call(function, arguments)
 
@@ -61,52 +65,82 @@ def _address(context, builder, array_type, array, index, kind):
     return builder.bitcast(builder.gep(data, [index]), kind.as_pointer())
 
 
-@intrinsic
-def load(typing_context, array, index):
-    """``array[index : index + 8]`` of a flat array."""
-    vector = VectorType(array.dtype)
+def _loading(name, text, wide):
+    def typed(typing_context, array, index):
+        vector = VectorType(array.dtype, wide)
 
-    def build(context, builder, signature, arguments):
-        kind = _llvm(context, vector)
-        address = _address(context, builder, signature.args[0], arguments[0], arguments[1], kind)
-        return builder.load(address, align=vector.scalar.bitwidth // 8)
+        def build(context, builder, signature, arguments):
+            kind = _llvm(context, vector)
+            address = _address(context, builder, signature.args[0], arguments[0], arguments[1], kind)
+            return builder.load(address, align=vector.scalar.bitwidth // 8)
 
-    return vector(array, types.intp), build
+        return vector(array, types.intp), build
+
+    return _named(typed, name, text)
+
+
+def _named(typed, name, text):
+    typed.__name__ = name
+    typed.__doc__ = text
+    return intrinsic(typed)
+
+
+load = _loading("load", "``array[index : index + 8]`` of a flat array.", False)
+load_wide = _loading("load_wide", "The 64 bytes of a flat array from ``array[index]`` on.", True)
 
 
 @intrinsic
 def store(typing_context, array, index, value):
-    """``array[index : index + 8] = value``."""
+    """``array[index : index + 8] = value``; as many numbers as the value has."""
 
     def build(context, builder, signature, arguments):
         kind = _llvm(context, signature.args[2])
         address = _address(context, builder, signature.args[0], arguments[0], arguments[1], kind)
         builder.store(arguments[2], address, align=signature.args[2].scalar.bitwidth // 8)
 
-    return types.void(array, types.intp, VectorType(array.dtype)), build
+    return types.void(array, types.intp, value), build
+
+
+def _splatting(name, text, wide):
+    def typed(typing_context, array, value):
+        vector = VectorType(array.dtype, wide)
+
+        def build(context, builder, signature, arguments):
+            return _splat(builder, arguments[1], vector.lanes)
+
+        return vector(array, vector.scalar), build
+
+    return _named(typed, name, text)
+
+
+def _spreading(name, text, wide):
+    def typed(typing_context, array, index):
+        vector = VectorType(array.dtype, wide)
+
+        def build(context, builder, signature, arguments):
+            data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+            return _splat(builder, builder.load(builder.gep(data, [arguments[1]])), vector.lanes)
+
+        return vector(array, types.intp), build
+
+    return _named(typed, name, text)
+
+
+splat = _splatting("splat", "``value`` in every lane, in the precision of ``array``.", False)
+splat_wide = _splatting("splat_wide", "``value`` in every lane of a wide vector.", True)
+spread = _spreading("spread", "``array[index]`` in every lane.", False)
+spread_wide = _spreading("spread_wide", "``array[index]`` in every lane of a wide vector.", True)
 
 
 @intrinsic
-def splat(typing_context, array, value):
-    """``value`` in every lane, in the precision of ``array``."""
-    vector = VectorType(array.dtype)
+def lanes_wide(typing_context, array):
+    """How many numbers of ``array`` a wide vector holds: 16 floats, 8 doubles."""
+    lanes = VectorType(array.dtype, True).lanes
 
     def build(context, builder, signature, arguments):
-        return _splat(builder, arguments[1])
+        return ir.Constant(ir.IntType(types.intp.bitwidth), lanes)
 
-    return vector(array, vector.scalar), build
-
-
-@intrinsic
-def spread(typing_context, array, index):
-    """``array[index]`` in every lane."""
-    vector = VectorType(array.dtype)
-
-    def build(context, builder, signature, arguments):
-        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
-        return _splat(builder, builder.load(builder.gep(data, [arguments[1]])))
-
-    return vector(array, types.intp), build
+    return types.intp(array), build
 
 
 def _binary(name, text, emit):
@@ -116,9 +150,7 @@ def _binary(name, text, emit):
 
         return a(a, a), build
 
-    typed.__name__ = name
-    typed.__doc__ = text
-    return intrinsic(typed)
+    return _named(typed, name, text)
 
 
 add = _binary("add", "``a + b``.", lambda builder, a, b: builder.fadd(a, b, flags=("contract",)))
@@ -170,6 +202,17 @@ def where_positive(typing_context, test, a):
 
 
 @intrinsic
+def where_at_least(typing_context, test, limit, a, b):
+    """``a`` in the lanes where ``test >= limit``, ``b`` in the others."""
+
+    def build(context, builder, signature, arguments):
+        test, limit, yes, no = arguments
+        return builder.select(builder.fcmp_ordered(">=", test, limit), yes, no)
+
+    return a(a, a, a, a), build
+
+
+@intrinsic
 def total(typing_context, a):
     """Sum over the lanes."""
 
@@ -195,8 +238,10 @@ def _fold(builder, vector, combine):
     """Halve the vector until one lane is left: always the same order of operations."""
     undefined = ir.Constant(vector.type, ir.Undefined)
     index = ir.IntType(32)
-    for half in (4, 2, 1):
-        order = ir.Constant(ir.VectorType(index, LANES), [(k + half) % LANES for k in range(LANES)])
+    lanes = half = vector.type.count
+    while half > 1:
+        half //= 2
+        order = ir.Constant(ir.VectorType(index, lanes), [(k + half) % lanes for k in range(lanes)])
         vector = combine(vector, builder.shuffle_vector(vector, undefined, order))
     return builder.extract_element(vector, ir.Constant(index, 0))
 
@@ -232,7 +277,7 @@ def exp(typing_context, a):
         x = arguments[0]
         kind, width = x.type, a.scalar.bitwidth
         magic, high, low, terms, shift, floor, ceiling = _EXP[width]
-        whole = ir.VectorType(ir.IntType(width), LANES)
+        whole = ir.VectorType(ir.IntType(width), kind.count)
 
         def f(value):
             return _constant(kind, value)
@@ -249,7 +294,7 @@ def exp(typing_context, a):
         value = f(1.0 / _factorial(terms))
         for k in range(terms - 1, -1, -1):
             value = fused(value, r, f(1.0 / _factorial(k)))
-        exponent = builder.shl(builder.bitcast(shifted, whole), ir.Constant(whole, [shift] * LANES))
+        exponent = builder.shl(builder.bitcast(shifted, whole), _constant(whole, shift))
         scaled = builder.bitcast(builder.add(builder.bitcast(value, whole), exponent), kind)
         return builder.select(tiny, f(0.0), scaled)
 
@@ -258,6 +303,64 @@ def exp(typing_context, a):
 
 def _factorial(n: int) -> float:
     return float(np.prod(np.arange(1, n + 1, dtype=float)))
+
+
+# Numbers too small for a normal exponent ("denormals") cost many times as much as others. Between ``flush_denormals``
+# and ``restore_denormals`` they count as 0, in this thread. Both do nothing on processors other than these two kinds.
+_FLUSH_X86, _FLUSH_ARM = 0x8040, 1 << 24
+
+
+def _control_x86(context, builder, value=None):
+    """Read the control register of vectors, or write it."""
+    place = cgutils.alloca_once(builder, ir.IntType(32))
+    name = "llvm.x86.sse.stmxcsr" if value is None else "llvm.x86.sse.ldmxcsr"
+    if value is not None:
+        builder.store(builder.trunc(value, ir.IntType(32)), place)
+    pointer = builder.bitcast(place, ir.IntType(8).as_pointer())
+    kind = ir.FunctionType(ir.VoidType(), [pointer.type])
+    builder.call(cgutils.get_or_insert_function(builder.module, kind, name), [pointer])
+    return builder.zext(builder.load(place), ir.IntType(64))
+
+
+def _control_arm(context, builder, value=None):
+    if value is None:
+        return builder.asm(ir.FunctionType(ir.IntType(64), []), "mrs $0, fpcr", "=r", [], True)
+    return builder.asm(ir.FunctionType(ir.VoidType(), [ir.IntType(64)]), "msr fpcr, $0", "r", [value], True)
+
+
+def _control():
+    machine = platform.machine().lower()
+    if machine in ("x86_64", "amd64"):
+        return _control_x86, _FLUSH_X86
+    return (_control_arm, _FLUSH_ARM) if machine in ("aarch64", "arm64") else (None, 0)
+
+
+@intrinsic
+def flush_denormals(typing_context):
+    """Count denormal numbers as 0 from here on; returns what ``restore_denormals`` takes."""
+
+    def build(context, builder, signature, arguments):
+        control, bits = _control()
+        if control is None:
+            return ir.Constant(ir.IntType(64), 0)
+        before = control(context, builder)
+        control(context, builder, builder.or_(before, ir.Constant(ir.IntType(64), bits)))
+        return before
+
+    return types.int64(), build
+
+
+@intrinsic
+def restore_denormals(typing_context, before):
+    """Denormal numbers are what they were before ``flush_denormals``."""
+
+    def build(context, builder, signature, arguments):
+        control, _ = _control()
+        if control is not None:
+            control(context, builder, arguments[0])
+        return context.get_dummy_value()
+
+    return types.void(types.int64), build
 
 
 if getattr(config, "DISABLE_JIT", False):

@@ -9,35 +9,63 @@ import operator
 
 import numpy as np
 
-from palmette._kernels.constants import LANES
+from palmette._kernels.constants import LANES, WIDE_BITS
 
 
-def load(array, index):
-    check_vector(array, index)
-    return np.asarray(array)[index : index + LANES].copy()
+def load(array, index, lanes=LANES):
+    check_vector(array, index, lanes)
+    return np.asarray(array)[index : index + lanes].copy()
+
+
+def load_wide(array, index):
+    return load(array, index, lanes_wide(array))
 
 
 def store(array, index, value):
-    check_vector(array, index)
-    np.asarray(array)[index : index + LANES] = value
+    check_vector(array, index, len(value))
+    np.asarray(array)[index : index + len(value)] = value
 
 
-def check_vector(array, index):
+def check_vector(array, index, lanes=LANES):
     """Raise IndexError unless all lanes lie inside a flat, contiguous array."""
     if array.ndim != 1 or not array.flags.c_contiguous:
         raise IndexError(f"vectors are read from flat arrays, not from one of shape {array.shape}")
-    if not 0 <= index <= len(array) - LANES:
-        raise IndexError(f"vector at {index}:{index + LANES} of an array of length {len(array)}")
+    if not 0 <= index <= len(array) - lanes:
+        raise IndexError(f"vector at {index}:{index + lanes} of an array of length {len(array)}")
 
 
-def splat(array, value):
-    return np.full(LANES, value, array.dtype)
+def lanes_wide(array):
+    return WIDE_BITS // (8 * array.itemsize)
 
 
-def spread(array, index):
+def splat(array, value, lanes=LANES):
+    return np.full(lanes, value, array.dtype)
+
+
+def splat_wide(array, value):
+    return splat(array, value, lanes_wide(array))
+
+
+def spread(array, index, lanes=LANES):
     if not 0 <= index < len(array):
         raise IndexError(f"number at {index} of an array of length {len(array)}")
-    return np.full(LANES, array[index], array.dtype)
+    return np.full(lanes, array[index], array.dtype)
+
+
+def spread_wide(array, index):
+    return spread(array, index, lanes_wide(array))
+
+
+def where_at_least(test, limit, a, b):
+    return np.where(test >= limit, a, b)
+
+
+def flush_denormals():
+    return 0
+
+
+def restore_denormals(before):
+    pass
 
 
 def fma(a, b, c):

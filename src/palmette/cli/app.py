@@ -6,7 +6,20 @@ from typing import Annotated
 
 import typer
 
-from palmette.cli import bench, data, demo, evaluate, infer, inspect, predict, recipe, track, train, warmup
+from palmette.cli import (
+    bench,
+    data,
+    demo,
+    evaluate,
+    fold,
+    infer,
+    inspect,
+    predict,
+    recipe,
+    track,
+    train,
+    warmup,
+)
 from palmette.cli.tasks import Commands, add_task_command
 
 app = typer.Typer(
@@ -44,6 +57,6 @@ def palmette(
 
 for function in (train.train, predict.predict, evaluate.evaluate, inspect.inspect):
     add_task_command(app, function)
-for plain in (track.track, infer.infer, bench.bench, recipe.recipe, demo.demo, warmup.warmup):
+for plain in (track.track, fold.fold, infer.infer, bench.bench, recipe.recipe, demo.demo, warmup.warmup):
     app.command()(plain)
 app.add_typer(data.app, name="data")

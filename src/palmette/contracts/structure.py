@@ -103,7 +103,7 @@ class Structure(BaseEstimator):
     usual_share: ClassVar[float | None] = None
     """The usual penalty of array columns as a share of their spread; None: that of the learner."""
     lacks: ClassVar[Mapping[str, str]] = MappingProxyType({})
-    """Why answers are missing and what to use instead, by the name of the answer."""
+    """Why answers are missing and what to use instead, by the name of the answer; "kernel": why there is none."""
     words: ClassVar[Words] = Words()
     functions: ClassVar[tuple[str, ...]] = ()
     """Parameters that may be functions. Files hold no code, so they are given again on loading."""
@@ -151,6 +151,14 @@ class Structure(BaseEstimator):
 
     def check_outputs(self, codes: np.ndarray, offsets: np.ndarray, batch: Any = None) -> None:
         """Raise ValueError at the first true output that is forbidden; ``batch`` has the inputs, if at hand."""
+
+    def learnable(self, samples: Samples) -> Samples:
+        """Training samples with true outputs that the structure has; here as given, since :meth:`check_outputs` judges.
+
+        A structure whose references are often outside of its family may answer with the nearest ones inside, and say
+        so.
+        """
+        return samples
 
     def restore_encoder(self, encoder: Any) -> None:
         """Give an encoder from a file what files cannot hold."""
@@ -246,6 +254,11 @@ class Structure(BaseEstimator):
     def contradicts(self, theta: Any, annotation: Known, codes: np.ndarray) -> np.ndarray:
         """Whether each of the given outputs contradicts its annotation, bool (n_samples,)."""
         return np.isneginf(self.score(theta, codes, within=self.agreeing(theta, annotation)))
+
+    def position_marginals(self, theta: Any, *, within: Any = None) -> np.ndarray:
+        """Probability of every label at every row, shape (n_rows, n_labels), of structures with sums over outputs."""
+        answers: Any = self
+        return answers.expectation(theta, within=within).counts.node
 
     def best_agreeing(self, theta: Any, codes: Known) -> Best:
         """Highest-scoring output that agrees with an annotation."""

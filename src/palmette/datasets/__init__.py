@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from palmette.datasets.linqs import load_webkb_linqs
     from palmette.datasets.ocr import load_ocr_letters
     from palmette.datasets.registry import Dataset, Source, get_dataset, list_datasets
+    from palmette.datasets.rna import load_rna, load_rna_parameters
     from palmette.datasets.segmentation import load_cws_pd199801, load_cws_udc
     from palmette.datasets.simulate import make_chains, make_tagging
     from palmette.datasets.snakes import load_snakes
@@ -41,6 +42,8 @@ __all__ = [
     "load_masc",
     "load_ocr_letters",
     "load_ptb_sample",
+    "load_rna",
+    "load_rna_parameters",
     "load_snakes",
     "load_statlog",
     "load_uai2014",
@@ -64,6 +67,7 @@ _NAMES_OF = {
     "linqs": "load_webkb_linqs",
     "ocr": "load_ocr_letters",
     "registry": "Dataset Source get_dataset list_datasets",
+    "rna": "load_rna load_rna_parameters",
     "segmentation": "load_cws_pd199801 load_cws_udc",
     "simulate": "make_chains make_tagging",
     "snakes": "load_snakes",

@@ -13,7 +13,8 @@ stored in (plain, ``.gz``, ``.xz``, a member of a zip, ...):
   :mod:`palmette.datasets.snakes_format`; ``webkb-linqs``: the texts as published;
 * ``statlog``: the canonical bytes of :mod:`palmette.datasets.statlog_format`;
 * ``uai2014``: the canonical bytes of :mod:`palmette.datasets.uai_format`;
-* ``fluo-n2dl-hela``, ``fluo-n2dh-sim``: the tables uncompressed, the other files as they are.
+* ``fluo-n2dl-hela``, ``fluo-n2dh-sim``: the tables uncompressed, the other files as they are;
+* ``rna-*``, ``anchors-params``: the tables and parameter files, uncompressed.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from palmette.datasets import (
     known_multiclass,
     known_networks,
     known_ranking,
+    known_rna,
     known_segmentation,
     known_signals,
     known_tagging,
@@ -35,7 +37,7 @@ __all__ = ["REGISTRY", "Dataset", "File", "Source", "Url", "get_dataset", "list_
 
 _MODULES = (
     known_letters, known_tagging, known_segmentation, known_signals, known_graphs, known_networks, known_multiclass,
-    known_ranking, known_tracking,
+    known_ranking, known_tracking, known_rna,
 )  # fmt: skip
 
 REGISTRY: dict[str, Dataset] = {

@@ -87,7 +87,7 @@ def k_best(structure: Structure, theta: Any, n: int) -> list[Any]:
 
 def marginals(structure: Structure, theta: Any) -> np.ndarray:
     """Probabilities of labels at positions."""
-    return structure.expectation(theta).counts.node
+    return structure.position_marginals(theta)
 
 
 def node_scores(structure: Structure, theta: Any) -> np.ndarray:

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from palmette.contracts.solver import Solver
 from palmette.contracts.structure import Structure
 from palmette.contracts.training import Encoded
+from palmette.errors import MissingCapability
 from palmette.estimators.base import StructuredEstimator
 from palmette.estimators.kernel_features import Keep, kept, mapped
 from palmette.estimators.kernel_fit import check_kernel_settings, fit_kernel
@@ -69,6 +70,11 @@ class KernelEstimator(StructuredEstimator):
         self
         """
         check_kernel_settings(self)
+        if self.kernel is not None and "kernel" in getattr(self.structure, "lacks", {}):
+            reason = self.structure.lacks["kernel"]
+            raise MissingCapability(
+                f"kernel={self.kernel!r} does not go with {type(self.structure).__name__}: {reason}"
+            )
         if self.kernel is not None and self._in_kernel_dual():
             return fit_kernel(self, X, y, sample_weight)
         return super().fit(X, y, sample_weight)

@@ -49,7 +49,10 @@ def encode_training(
 def encode_samples(
     structure: Structure, codec: LabelCodec, batch: Batch, y: Any, sample_weight: Any
 ) -> Samples:
-    """Samples of encoded inputs and outputs; codes are -1 where annotation leaves more than one."""
+    """Samples of encoded inputs and outputs; codes are -1 where annotation leaves more than one.
+
+    A structure may replace outputs that it does not have (``learnable``).
+    """
     offsets = structure.output_offsets(batch)
     annotation = codec.encode_annotation(y, np.diff(offsets), structure.layout)
     if annotation.pairs is not None:
@@ -63,7 +66,8 @@ def encode_samples(
         )
     own = None if offsets is batch.offsets else offsets
     weight = checked_weights(sample_weight, len(batch))
-    return Samples(batch, codes, weight, own, annotation if partial else None)
+    samples = Samples(batch, codes, weight, own, annotation if partial else None)
+    return structure.bind(codec.classes_).learnable(samples)
 
 
 def completed(data: Encoded, scorer: Any) -> Encoded:

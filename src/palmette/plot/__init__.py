@@ -5,11 +5,17 @@ from palmette.plot.convergence import ConvergenceDisplay
 from palmette.plot.lineages import LineageDisplay, plot_lineage
 from palmette.plot.marginals import MarginalsDisplay
 from palmette.plot.overlays import OverlayDisplay, plot_overlay
+from palmette.plot.rna_arcs import ArcDisplay
+from palmette.plot.rna_dots import DotPlotDisplay
+from palmette.plot.rna_folds import FoldDisplay
 from palmette.plot.transitions import TransitionsDisplay
 
 __all__ = [
+    "ArcDisplay",
     "BoundDisplay",
     "ConvergenceDisplay",
+    "DotPlotDisplay",
+    "FoldDisplay",
     "LineageDisplay",
     "MarginalsDisplay",
     "OverlayDisplay",

@@ -14,6 +14,11 @@ _HOME = {
     "palmette.contracts.structure": ("Best", "Expectation", "Structure", "require"),
     "palmette.structures.chain.chain": ("Chain",),
     "palmette.structures.chain.multiclass": ("Multiclass",),
+    "palmette.structures.folding.encoder": ("RNA",),
+    "palmette.structures.folding.folding": ("Folding",),
+    "palmette.structures.folding.losses": ("PairLoss",),
+    "palmette.structures.folding.restrictions": ("FoldingRestriction",),
+    "palmette.structures.folding.tables": ("FoldingTables", "PairCost"),
     "palmette.structures.graph.batch": ("GraphBatch", "GraphLayout"),
     "palmette.structures.graph.cliques": ("Agreement", "AtMostOne", "Clique", "Parity"),
     "palmette.structures.graph.graph": ("Graph",),
@@ -45,6 +50,12 @@ if TYPE_CHECKING:
     from palmette.contracts.structure import require as require
     from palmette.structures.chain.chain import Chain as Chain
     from palmette.structures.chain.multiclass import Multiclass as Multiclass
+    from palmette.structures.folding.encoder import RNA as RNA
+    from palmette.structures.folding.folding import Folding as Folding
+    from palmette.structures.folding.losses import PairLoss as PairLoss
+    from palmette.structures.folding.restrictions import FoldingRestriction as FoldingRestriction
+    from palmette.structures.folding.tables import FoldingTables as FoldingTables
+    from palmette.structures.folding.tables import PairCost as PairCost
     from palmette.structures.graph.batch import GraphBatch as GraphBatch
     from palmette.structures.graph.batch import GraphLayout as GraphLayout
     from palmette.structures.graph.cliques import Agreement as Agreement

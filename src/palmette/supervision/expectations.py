@@ -159,7 +159,7 @@ class ExpectedPredictionChange(Strategy):
 
 
 def _marginals(structure: Structure, theta: Any, known: Any) -> np.ndarray:
-    return structure.expectation(theta, within=within(structure, theta, known)).counts.node
+    return structure.position_marginals(theta, within=within(structure, theta, known))
 
 
 def _means(values: np.ndarray, offsets: np.ndarray) -> np.ndarray:

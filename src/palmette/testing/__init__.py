@@ -4,6 +4,7 @@ from palmette.testing.chain_reference import ChainReference, MulticlassReference
 from palmette.testing.check_estimator import check_structured_estimator
 from palmette.testing.check_structure import CHECKS, StructureReport, check_structure
 from palmette.testing.check_supervision import SupervisionReport, check_supervision
+from palmette.testing.folding_reference import FoldingReference
 from palmette.testing.graph_reference import GraphReference
 from palmette.testing.ranking_reference import RankingReference
 from palmette.testing.reference import Cost, Instance, Limit, Reference, reference_for, register_reference
@@ -14,6 +15,7 @@ __all__ = [
     "CHECKS",
     "ChainReference",
     "Cost",
+    "FoldingReference",
     "GraphReference",
     "Instance",
     "Limit",

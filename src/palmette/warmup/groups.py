@@ -20,6 +20,7 @@ from palmette import (
     UNKNOWN,
     Chain,
     Detections,
+    Folding,
     LossOptions,
     Multiclass,
     OneOf,
@@ -67,6 +68,7 @@ def groups() -> dict[str, Callable[[], None]]:
         "graphs": run_graphs,
         "rankings": _rank,
         "tracking": _track,
+        "folding": _fold,
         "plackett_luce": _draw_orders,
         "predictions": _predict_all,
         "inference": _infer_all,
@@ -175,6 +177,20 @@ def _track() -> None:
     movie = make_cells(n_cells=6, n_frames=5, random_state=0)
     for options in ({}, {"window": 3}, {"complete": False}):
         Tracker.train([(movie.frames, movie.lineage)], tol=0.1, n_jobs=1, **options).track(movie.frames)
+
+
+def _fold() -> None:
+    """Every answer about a short and a longer sequence, and learners of both precisions."""
+    X, y = ["GGAAAACC", "GGCGAAAGCCAAAGGCGAAAGCCAAA"], ["((....))", "(((....)))...(((....)))..."]
+    folding = Folding()
+    for precision in ("double", "single"):
+        CRF(Folding(precision=precision), max_iter=1, n_jobs=1).fit(X, y)
+        _fitted(SSVM(Folding(precision=precision), max_iter=1, n_jobs=1), X, y)
+    model = _fitted(Perceptron(folding, max_iter=1), X, y)
+    theta = model.scorer_.score(model.coef_, model.encoder_.transform(X))
+    codes = folding.best(theta).codes
+    folding.worst(theta), folding.k_best(theta, 2), folding.max_marginals(theta), folding.entropy(theta)
+    folding.sample(theta, random_state=0), folding.min_risk(theta), folding.log_proba(theta, codes)
 
 
 def _draw_orders() -> None:

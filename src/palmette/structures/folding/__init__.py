@@ -1,0 +1,1 @@
+"""RNA secondary structures: nested base pairs scored by their loops."""
