@@ -58,9 +58,13 @@ class BestAnswers(GivenAnswers):
     def _best(
         self, theta: FoldingTables, cost: Any, within: Any, sign: float
     ) -> tuple[np.ndarray, np.ndarray]:
-        from palmette.structures.folding.kernels.fast_batch import best_structures
+        from palmette.structures.folding.kernels.fast_batch import beam_structures, best_structures
 
         codes, values = np.zeros(len(theta.letters), np.int32), np.zeros(len(theta))
+        if self.beam is not None:
+            question = self._ask(theta, cost, within, sign, 0.0)
+            beam_structures(*question, self.beam, codes, values)
+            return codes, values
         like = self._like()
         question = self._ask(theta, cost, within, sign, FAST_BEST * like.itemsize / 8)
         best_structures(*question, self.fast_from, room(longest(theta), 2, like), codes, values)

@@ -27,6 +27,7 @@ class GivenAnswers(Structure):
     max_interior: int
     memory_limit: Any
     precision: str
+    beam: int | None
     fast_from = 24
     """Sequences of at least so many positions are folded by the fast kernels, shorter ones by the plain ones."""
 

@@ -13,9 +13,16 @@ import numpy as np
 from palmette._kernels.constants import NEVER
 from palmette._kernels.jit import kernel
 from palmette.structures.folding.kernels.best import best_inside, walk_back
+from palmette.structures.folding.kernels.fast_beam import beam_structure
 from palmette.structures.folding.kernels.fast_best import best_structure
 from palmette.structures.folding.kernels.fast_gradient import sum_structures
-from palmette.structures.folding.kernels.fast_rows import MARGIN, N_LETTER_TABLES, Pairs, letter_tables
+from palmette.structures.folding.kernels.fast_rows import (
+    MARGIN,
+    N_LETTER_TABLES,
+    Pairs,
+    letter_tables,
+    scores_of_loops,
+)
 from palmette.structures.folding.kernels.inside import expect
 from palmette.structures.folding.kernels.parts import pair_scores
 from palmette.structures.folding.layout import EXTERNAL_UNPAIRED
@@ -88,6 +95,31 @@ def best_structures(
         values[s] = F[0]
         if F[0] > -np.inf:
             walk_back(tables, x, free, min_hairpin, max_interior, C, B, S, M, M2, F, codes[lo:hi])
+
+
+@kernel()
+def beam_structures(
+    tables, letters, offsets, unpaired, uniform, entry_ptr, entry, value, dense, mask, partner, squares, can_pair,
+    min_hairpin, max_interior, beam, codes, values,
+):  # fmt: skip
+    """Codes and values of good structures, by beam search; a value is -inf where none was found."""
+    by_letters, like = np.empty(N_LETTER_TABLES), np.empty(0)
+    letter_tables(tables, can_pair.ravel(), by_letters)
+    for s in range(len(offsets) - 1):
+        lo, hi = offsets[s], offsets[s + 1]
+        values[s] = 0.0
+        if hi > lo:
+            must_pair = np.empty(hi - lo, np.bool_)
+            pairs, constant = added_to_pairs(
+                unpaired, uniform, entry_ptr, entry, value, dense, mask, partner, squares, offsets, s, must_pair, like
+            )  # fmt: skip
+            loops = scores_of_loops(
+                tables, by_letters, letters[lo:hi], must_pair, min_hairpin, max_interior, pairs.side
+            )
+            found = beam_structure(
+                by_letters, loops, pairs, can_pair.ravel(), min(beam, hi - lo), codes[lo:hi]
+            )
+            values[s] = found + constant if found > 0.5 * NEVER else -np.inf
 
 
 @kernel()
