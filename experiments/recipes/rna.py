@@ -6,9 +6,10 @@ chooses them inside the training fold. Structures are decoded by CYK, as in Tabl
 Tighter bounds for structured estimation, NIPS 2008; the last row decodes by maximum expected accuracy. The loss is
 1 - recall, times 30 where steps are those of AdaGrad.
 
-The figures are those of the paper's Figure 2: convex bound, ramp bound and true loss on short sequences whose structures
-the model has, along the minimisation of the ramp bound by subgradient steps of Polyak's length, linearised again after
-every 1,000 of them, at l2 = 2^-6 and 2^7; and at the end against l2. Penalties are those of the sum of the losses.
+The figures are those of the paper's Figure 2: convex bound, ramp bound and true loss on short sequences whose
+structures the model has, along the minimisation of the ramp bound by subgradient steps of Polyak's length, linearised
+again after every 1,000 of them, at l2 = 2^-6 and 2^7; and at the end against l2. Penalties are those of the sum of the
+losses.
 
 The quick run takes every eighth sequence of at most 120 letters and 50 steps a round.
 """
