@@ -54,7 +54,7 @@ def seconds_of(folding, scores, inputs):
     from palmette.structures import FoldingTables, PairLoss
     from palmette.structures.folding.codec import FoldingCodec
 
-    codec, loss = FoldingCodec(), PairLoss(1.0, 0.5)
+    codec, loss = FoldingCodec(), PairLoss(1.0, 0.5).bind(folding, ())
 
     def theta(x):
         return FoldingTables.of([x], scores)

@@ -75,10 +75,10 @@ def contrafold151(fold: int) -> Sequences:
     return sequences(bunch).take(folds == fold)
 
 
-def held_out(own: Sequences) -> tuple[Sequences, Sequences]:
-    """Two thirds to learn from and one to choose by: of the groups, the largest first, every third is held out."""
+def held_out(own: Sequences, first: int = 1) -> tuple[Sequences, Sequences]:
+    """Two thirds to learn from and one to choose by: of the groups, the largest first, every third from `first` on."""
     by_size = sorted(Counter(own.groups.tolist()).items(), key=lambda item: (-item[1], item[0]))
-    chosen = {group for group, _ in by_size[1::3]}
+    chosen = {group for group, _ in by_size[first::3]}
     held = np.array([group in chosen for group in own.groups.tolist()])
     return own.take(~held), own.take(held)
 

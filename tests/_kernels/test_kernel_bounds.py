@@ -47,6 +47,7 @@ from palmette.solvers import CCCP, LBFGS, Stochastic
 from palmette.structures import (
     RNA,
     FoldingRestriction,
+    FoldingTables,
     PairLoss,
     RankingCost,
     RankingTables,
@@ -54,6 +55,7 @@ from palmette.structures import (
     grid_graph,
     tree_graph,
 )
+from palmette.structures.folding.layout import TABLE_SIZE
 from palmette.structures.positions.tables import ChainTables
 from palmette.structures.tracking.cover import best_covers, changed_values
 from palmette.structures.tracking.direct import event_scores, explain
@@ -434,6 +436,28 @@ def folds(k):
     for precision in ("single", "double"):
         folding.precision = precision
         assert np.isfinite(folding.expectation(theta).log_z).all()
+    for within in (None, limit):
+        folding.beam = 30
+        folding.best(theta, within=within)
+        folding.beam = k
+        folding.best(theta)
+
+
+@problem
+def longer_folds(k):
+    """Rows of four vectors and more; once is enough."""
+    if k != 1:
+        return
+    rng = np.random.default_rng(k)
+    theta = FoldingTables.of(["".join(rng.choice(list("ACGU"), 76))], rng.normal(scale=0.3, size=TABLE_SIZE))
+    for precision in ("single", "double"):
+        folding = Folding(precision=precision)
+        codes = folding.best(theta).codes
+        paired = FoldingRestriction(unpaired=(codes == 0) | (np.arange(76) % 3 > 0))
+        assert folding.best(theta, within=paired).values == pytest.approx(folding.best(theta).values, rel=1e-5)
+        assert folding.expectation(theta, within=paired).log_z <= folding.log_partition(theta) + 1e-3
+    folding = Folding(beam=20)
+    folding.best(theta), folding.best(theta, within=paired)
 
 
 @problem

@@ -189,6 +189,7 @@ def _fold() -> None:
     model = _fitted(Perceptron(folding, max_iter=1), X, y)
     theta = model.scorer_.score(model.coef_, model.encoder_.transform(X))
     codes = folding.best(theta).codes
+    Folding(beam=5).best(theta)
     folding.worst(theta), folding.k_best(theta, 2), folding.max_marginals(theta), folding.entropy(theta)
     folding.sample(theta, random_state=0), folding.min_risk(theta), folding.log_proba(theta, codes)
 

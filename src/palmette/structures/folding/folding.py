@@ -107,6 +107,11 @@ class Folding(SumAnswers):
         self.alphabet = alphabet
         self.precision = precision
 
+    @property
+    def exact(self) -> bool:  # type: ignore[override]
+        """Whether :meth:`best` always finds the best structure: not with a beam."""
+        return self.beam is None
+
     # -- the door: what users give and get ----------------------------------------------------------------------
 
     def can_pair(self) -> np.ndarray:
