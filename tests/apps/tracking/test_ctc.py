@@ -260,7 +260,9 @@ def test_gaps_are_refused_or_linked(tmp_path):
 def test_the_track_file_may_be_elsewhere(tmp_path):
     truth(tmp_path / "a")
     (tmp_path / "a" / "man_track.txt").rename(tmp_path / "tracks.txt")
-    with pytest.raises(DataFileError, match=r"no track file man_track.txt beside the masks.*tracks="):
+    with pytest.raises(
+        DataFileError, match=r"no track file man_track.txt beside the masks.*tracks, --lineage"
+    ):
         read_ctc_lineage(tmp_path / "a")
     assert len(read_ctc_lineage(tmp_path / "a", tmp_path / "tracks.txt")) == 5
 
