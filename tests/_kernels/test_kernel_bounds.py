@@ -55,7 +55,7 @@ from palmette.structures import (
     grid_graph,
     tree_graph,
 )
-from palmette.structures.folding.layout import TABLE_SIZE
+from palmette.structures.folding.layout import MULTI_BASE, TABLE_SIZE
 from palmette.structures.positions.tables import ChainTables
 from palmette.structures.tracking.cover import best_covers, changed_values
 from palmette.structures.tracking.direct import event_scores, explain
@@ -460,6 +460,10 @@ def longer_folds(k):
         assert folding.expectation(theta, within=paired).log_z <= folding.log_partition(theta) + 1e-3
     folding = Folding(beam=20)
     folding.best(theta), folding.best(theta, within=paired)
+    scores = np.zeros(TABLE_SIZE)
+    scores[MULTI_BASE] = 9.0  # a loop with two branches pays, and short sequences are traced back by the plain kernels
+    branched = Folding(min_hairpin=0).best(FoldingTables.of(["GGCGCC"], scores)).codes
+    assert branched.tolist() == [6, 3, 2, 5, 4, 1]
 
 
 @problem
