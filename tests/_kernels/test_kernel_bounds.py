@@ -461,7 +461,7 @@ def longer_folds(k):
     folding = Folding(beam=20)
     folding.best(theta), folding.best(theta, within=paired)
     scores = np.zeros(TABLE_SIZE)
-    scores[MULTI_BASE] = 9.0  # a loop with two branches pays, and short sequences are traced back by the plain kernels
+    scores[MULTI_BASE] = 9.0  # a loop with two branches; short sequences are traced back by the plain kernels
     branched = Folding(min_hairpin=0).best(FoldingTables.of(["GGCGCC"], scores)).codes
     assert branched.tolist() == [6, 3, 2, 5, 4, 1]
 
