@@ -251,9 +251,11 @@ def summarise(records):
         ]
         if rows:
             tables.append(StudyTable(name, header, rows))
-    return [*tables, *bands(records), chosen(records), StudyTable("Targets", ["", "bound", "reached", ""], [
+    targets = [
         [what, bound, reached, "met" if met else "MISSED"] for what, bound, reached, met in judged(records)
-    ])]  # fmt: skip
+    ]
+    tables += [*bands(records), *against_published(records), chosen(records)]
+    return [*tables, StudyTable("Targets", ["", "bound", "reached", ""], targets)]
 
 
 def bands(records):
@@ -275,6 +277,23 @@ def bands(records):
         rows.append(["all" if high == 10**9 else f"{low + 1}-{high}", str(int(here.sum())), *cells])
     header = ["length", "sequences", *each, "convex - CRF", "ramp - convex"]
     return [StudyTable("Sensitivity by CYK, bands of length, bench1359", header, rows)]
+
+
+def against_published(records):
+    """F1 of `best F1` against the published weights, paired."""
+    from experiments.harness.rna import paired_bootstrap
+
+    rows = []
+    for name in ("bench1359", "contrafold151"):
+        own = pooled(records, BEST, name)
+        for other in PUBLISHED:
+            if own and (found := pooled(records, other, name)):
+                difference = own[0].each_f1 - found[0].each_f1
+                low, high = paired_bootstrap(difference)
+                rows.append(
+                    [f"{name}, {BEST} - {other}", f"{difference.mean():+.4f}", f"{low:+.4f} to {high:+.4f}"]
+                )
+    return [StudyTable("Mean F1 against published weights", ["", "difference", "95 %"], rows)] if rows else []
 
 
 def chosen(records):
