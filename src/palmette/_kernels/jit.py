@@ -8,7 +8,13 @@ from __future__ import annotations
 import warnings
 
 from numba import config, njit
+from numba.core import event
 from numba.core.caching import FunctionCache
+
+from palmette.compiling import CompileClock
+
+event.Listener.register(CompileClock)
+event.register("numba:compile", CompileClock())
 
 # Reductions may be reordered so that they vectorise; infinities keep their meaning ("ninf" is never given).
 SUMS = {"reassoc", "contract", "nsz", "arcp"}

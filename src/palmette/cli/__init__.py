@@ -10,6 +10,8 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
+from palmette.compiling import when_compiling
+
 OK, MISSED, BAD_INPUT, BROKEN_PIPE = 0, 1, 2, 141
 
 
@@ -39,6 +41,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     0
     """
     given = list(sys.argv[1:] if arguments is None else arguments) or ["--help"]
+    if arguments is None:
+        when_compiling(_say_compiling)
     settings = {"debug": os.environ.get("PALMETTE_DEBUG", "") not in ("", "0")}
     with warnings.catch_warnings():
         warnings.showwarning = _show_warning
@@ -73,6 +77,15 @@ def _run(arguments: list[str], settings: dict[str, bool]) -> int:
     except typer.Exit as end:
         return end.exit_code
     return OK
+
+
+def _say_compiling() -> None:
+    print(
+        "compiling for the first use, which may take a minute; later runs find the result cached "
+        "('palmette warmup' compiles all at once)",
+        file=sys.stderr,
+        flush=True,
+    )
 
 
 def _message(error: Exception) -> str | None:

@@ -51,7 +51,7 @@ def infer(
     observed = {} if evid is None else read_evidence(evid, cards)
     limit = None if memory is None else memory * 2**30
     size = f"{len(cards):,} variables, {graph.topology.n_factors:,} tables of several"
-    log(f"{model}: {size}; the first use compiles, which takes a quarter of a minute once")
+    log(f"{model}: {size}")
     found = answer(
         graph.conditioned(observed), task, method=method, memory_limit=limit, time_limit=time_limit
     )

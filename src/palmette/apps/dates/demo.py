@@ -58,7 +58,7 @@ def run_demo(
     folder.mkdir(parents=True, exist_ok=True)
     parts = make_dates(tuple(SIZES.values()), shares=SHARES, seed=seed)
     log("composed " + ", ".join(f"{n} {part} dates" for part, n in SIZES.items()))
-    log("training; the first use compiles, which takes about half a minute once")
+    log("training")
     readings = read_with_all(parts, seed=seed, log=log)
     figure, note = None, f"no figure: {MISSING}"
     if has_matplotlib():

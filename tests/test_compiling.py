@@ -1,0 +1,38 @@
+"""A process that compiles for longer than a moment tells it, once."""
+
+import subprocess
+import sys
+import time
+from types import SimpleNamespace
+
+from palmette import compiling
+
+START, END = SimpleNamespace(is_start=True), SimpleNamespace(is_start=False)
+
+
+def test_tells_once_while_a_kernel_is_compiled():
+    told = []
+    compiling.when_compiling(lambda: told.append(1))
+    clock = compiling.CompileClock(patience=0.02)
+    for _ in range(2):
+        for event in (START, START, END):
+            clock.notify(event)
+        deadline = time.monotonic() + 10.0
+        while not told and time.monotonic() < deadline:
+            time.sleep(0.01)
+        clock.notify(END)
+    assert told == [1]
+
+
+def test_a_short_compilation_is_not_told():
+    told = []
+    compiling.when_compiling(lambda: told.append(1))
+    clock = compiling.CompileClock(patience=1000.0)
+    clock.notify(START), clock.notify(END)
+    assert not told and clock.timer.finished.is_set() and clock.left < 1000.0
+    compiling.when_compiling(lambda: None)
+
+
+def test_listening_imports_no_numba():
+    code = "import sys, palmette.compiling; sys.exit('numba' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
