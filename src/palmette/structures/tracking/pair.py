@@ -79,8 +79,8 @@ class Pair:
         from palmette.structures.tracking.kernels.measuring import Side
 
         names = self.measurements
-        tables = own.remembered(("tables", names), lambda: _tables(own, names))
-        border, crowd = (np.minimum(far / self.unit, FAR) for far in (_border(own), _nearest_other(own)))
+        *tables, border, crowd = own.remembered(("tables", names), lambda: _tables(own, names))
+        border, crowd = np.minimum(border / self.unit, FAR), np.minimum(crowd / self.unit, FAR)
         return Side(own.position, *tables, border, crowd, nearest, drift)
 
     def apart(self, p: np.ndarray, q: np.ndarray) -> np.ndarray:
@@ -95,19 +95,15 @@ class Pair:
 
     def pairs_after(self) -> tuple[np.ndarray, np.ndarray]:
         """Each earlier detection with two near later ones: (n,) and (n, 2)."""
-        return self._with_two(self.before, self.after, len(self.a))
+        from palmette.structures.tracking.kernels.near import pairs_of_near
+
+        return pairs_of_near(self.before, self.after, self.distance, len(self.a), self.few)
 
     def pairs_before(self) -> tuple[np.ndarray, np.ndarray]:
         """Each later detection with two near earlier ones: (n,) and (n, 2)."""
-        return self._with_two(self.after, self.before, len(self.b))
-
-    def _with_two(self, one: np.ndarray, other: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
         from palmette.structures.tracking.kernels.near import pairs_of_near
 
-        links = np.argsort(one, kind="stable")
-        return pairs_of_near(
-            np.searchsorted(one[links], np.arange(n + 1)), links, other, self.distance, self.few
-        )
+        return pairs_of_near(self.after, self.before, self.distance, len(self.b), self.few)
 
 
 def common_names(names: set[str]) -> tuple[str, ...]:
@@ -142,7 +138,7 @@ def has_axes(own: Detections) -> bool:
 
 
 def _tables(own: Detections, names: tuple[str, ...]) -> tuple[np.ndarray, ...]:
-    """Boxes, comparable measurements, masses and axes of a frame, see ``Side``; without rows what it does not have."""
+    """What ``Side`` has of a frame alone, up to distances to border and crowd; without rows what there is not."""
     boxes = np.empty((0, 2 * own.position.shape[1])) if own.boxes is None else own.boxes
     measured, axes = comparable(own, names), np.empty((0, 2))
     mass = np.exp(measured[:, : names[:1] == ("area",)])
@@ -153,7 +149,7 @@ def _tables(own: Detections, names: tuple[str, ...]) -> tuple[np.ndarray, ...]:
         columns = [np.cos(double), np.sin(double)]
         columns += [own.features["ecc"] ** 4] if "ecc" in own.features else []
         axes = np.stack(columns, axis=1)
-    return boxes, measured, mass, axes
+    return boxes, measured, mass, axes, _border(own), _nearest_other(own)
 
 
 def _median(values: np.ndarray) -> np.ndarray:

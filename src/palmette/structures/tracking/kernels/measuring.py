@@ -150,7 +150,9 @@ def measure_three(one, others, single, two, flow, unit, out):
 def first_not_finite(columns):
     """The first row with a number that is not finite, -1 if there is none."""
     for f in range(len(columns)):
-        for e in range(columns.shape[1]):
-            if not np.isfinite(columns[f, e]):
-                return f
+        wrong = 0
+        for e in range(columns.shape[1]):  # without a branch, so that it vectorises
+            wrong += not np.isfinite(columns[f, e])
+        if wrong:
+            return f
     return -1

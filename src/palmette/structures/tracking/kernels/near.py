@@ -250,35 +250,31 @@ def link_frames(early_grid, late_grid, early, late, k, reach, unit, most):
 
 
 @kernel()
-def pairs_of_near(begins, links, other, distance, few):
-    """Each detection with two of the ``few`` nearest at the other ends of its links.
+def pairs_of_near(one, other, distance, n, few):
+    """Each of the n detections that links have as ``one`` end with two of the ``few`` nearest at the ``other`` ends.
 
-    Its links are ``links[begins[k]:begins[k + 1]]``. Returns the detections, and the two, in ascending order.
+    Returns the detections, and the two, in ascending order. ``near[k, :some[k]]`` are the shortest links of detection
+    k; of equally long ones that to the lower number is first.
     """
-    n = len(begins) - 1
-    total = 0
+    near, some, total = np.empty((n, few + 1), np.int64), np.zeros(n, np.int64), 0
+    for j in range(len(one)):
+        own, at = near[one[j]], some[one[j]]
+        while at > 0 and (
+            distance[j] < distance[own[at - 1]]
+            or (distance[j] == distance[own[at - 1]] and other[j] < other[own[at - 1]])
+        ):
+            own[at] = own[at - 1]
+            at -= 1
+        own[at] = j
+        some[one[j]] = min(some[one[j]] + 1, few)
     for k in range(n):
-        some = min(few, begins[k + 1] - begins[k])
-        total += some * (some - 1) // 2
+        total += some[k] * (some[k] - 1) // 2
     single, two = np.empty(total, np.int64), np.empty((total, 2), np.int64)
-    near = np.empty(few + 1, np.int64)
     total = 0
     for k in range(n):
-        some = 0
-        for i in range(begins[k], begins[k + 1]):
-            j, at = links[i], some
-            while at > 0 and (
-                distance[j] < distance[near[at - 1]]
-                or (distance[j] == distance[near[at - 1]] and other[j] < other[near[at - 1]])
-            ):
-                near[at] = near[at - 1]
-                at -= 1
-            near[at] = j
-            some = min(some + 1, few)
-        for p in range(some):
-            for q in range(p + 1, some):
-                single[total] = k
-                two[total, 0] = min(other[near[p]], other[near[q]])
-                two[total, 1] = max(other[near[p]], other[near[q]])
+        for p in range(some[k]):
+            for q in range(p + 1, some[k]):
+                a, b = other[near[k, p]], other[near[k, q]]
+                single[total], two[total, 0], two[total, 1] = k, min(a, b), max(a, b)
                 total += 1
     return single, two
