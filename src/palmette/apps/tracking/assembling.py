@@ -108,7 +108,9 @@ class Assembly:
         events, links, false, *decided = decided_events(
             chosen, layout.ptr, layout.cell, int(layout.n_before[0]), first[0], first[1], *ends
         )
-        for name, n in zip(candidates.kinds, np.bincount(layout.kind[events], minlength=len(self.counts)).tolist()):
+        for name, n in zip(
+            candidates.kinds, np.bincount(layout.kind[events], minlength=len(self.counts)).tolist()
+        ):
             self.counts[name] += n
         self.score += float(score[events].sum())
         self._edges.append(links)

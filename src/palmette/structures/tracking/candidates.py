@@ -95,7 +95,12 @@ class Candidates:
             own = block.step, block.before, block.after, block.kind.span
             at = add_cells(*own, future, past, cell, at)
         return Layout(
-            np.array([0, len(self)]), ptr, cell, np.array([n_cells]), np.array([n_before]), np.repeat(np.arange(len(many)), many)
+            np.array([0, len(self)]),
+            ptr,
+            cell,
+            np.array([n_cells]),
+            np.array([n_before]),
+            np.repeat(np.arange(len(many)), many),
         )
 
     @property

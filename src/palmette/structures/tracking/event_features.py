@@ -129,7 +129,17 @@ def single_names(measurements: tuple[str, ...]) -> tuple[str, ...]:
 @lru_cache
 def three_names(measurements: tuple[str, ...], drift: bool, axes: bool, firm: bool) -> tuple[str, ...]:
     """Names of the features of three detections, in the order of the kernel."""
-    names = ["far", "near", "middle", "between", "angle", "detour forward", "detour backward", "border", "crowd"]
+    names = [
+        "far",
+        "near",
+        "middle",
+        "between",
+        "angle",
+        "detour forward",
+        "detour backward",
+        "border",
+        "crowd",
+    ]
     names += ["middle drift"] if drift else []
     names += ["across", *(["across x ecc"] if firm else []), "across of two", "parallel"] if axes else []
     for name in measurements:

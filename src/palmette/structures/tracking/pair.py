@@ -35,7 +35,7 @@ def unit_of(frames: tuple[Detections, ...]) -> float:
     else:
         near = [_nearest_other(own) for own in frames if len(own) > 1]
         unit = float(_median(np.concatenate(near))[0]) if near else 1.0
-    return unit if unit > 0.0 else 1.0
+    return unit if 0.0 < unit < np.inf else 1.0
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class Pair:
         from palmette.structures.tracking.kernels.measuring import Side
 
         names = self.measurements
-        *tables, border, crowd = own.remembered(("tables", names), lambda: _tables(own, names))
+        tables, border, crowd = own.remembered(("tables", names), lambda: _tables(own, names))
         border, crowd = np.minimum(border / self.unit, FAR), np.minimum(crowd / self.unit, FAR)
         return Side(own.position, *tables, border, crowd, nearest, drift)
 
@@ -137,8 +137,11 @@ def has_axes(own: Detections) -> bool:
     return "orient" in own.features and own.position.shape[1] == 2
 
 
-def _tables(own: Detections, names: tuple[str, ...]) -> tuple[np.ndarray, ...]:
-    """What ``Side`` has of a frame alone, up to distances to border and crowd; without rows what there is not."""
+Tables = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+
+
+def _tables(own: Detections, names: tuple[str, ...]) -> tuple[Tables, np.ndarray, np.ndarray]:
+    """What ``Side`` has of a frame alone, without rows where there is nothing, and distances to border and crowd."""
     boxes = np.empty((0, 2 * own.position.shape[1])) if own.boxes is None else own.boxes
     measured, axes = comparable(own, names), np.empty((0, 2))
     mass = np.exp(measured[:, : names[:1] == ("area",)])
@@ -149,7 +152,7 @@ def _tables(own: Detections, names: tuple[str, ...]) -> tuple[np.ndarray, ...]:
         columns = [np.cos(double), np.sin(double)]
         columns += [own.features["ecc"] ** 4] if "ecc" in own.features else []
         axes = np.stack(columns, axis=1)
-    return boxes, measured, mass, axes, _border(own), _nearest_other(own)
+    return (boxes, measured, mass, axes), _border(own), _nearest_other(own)
 
 
 def _median(values: np.ndarray) -> np.ndarray:

@@ -140,7 +140,11 @@ def measure_three(one, others, single, two, flow, unit, out):
             f += 2
         for k in range(one.measured.shape[1]):
             left, right = others.measured[p, k], others.measured[q, k]
-            out[f, e], out[f + 1, e], out[f + 2, e] = one.measured[s, k], (left + right) / 2.0, abs(left - right)
+            out[f, e], out[f + 1, e], out[f + 2, e] = (
+                one.measured[s, k],
+                (left + right) / 2.0,
+                abs(left - right),
+            )
             f += 3
         for k in range(one.mass.shape[1]):
             out[f + k, e] = np.log((others.mass[p, k] + others.mass[q, k]) / one.mass[s, k])

@@ -38,14 +38,14 @@ def bucket_along(value, low, side, n):
 
 @kernel()
 def make_grid(points, number):
-    """A grid of at most half as many buckets as there are points. Points whose extent is not finite share one."""
+    """A grid of half as many buckets as there are points at most, or of one. Without a finite extent it has one."""
     n = len(points)
     low, extent, shape = np.zeros(3), np.zeros(3), np.ones(3, np.int64)
     for d in range(3):
         if n:
             low[d] = points[:, d].min()
             extent[d] = points[:, d].max() - low[d]
-    side = extent.max()
+    side = 2.0 * extent.max()  # one bucket to begin with
     if not 0.0 < side < np.inf:
         side = np.inf
     while side < np.inf:
@@ -66,7 +66,7 @@ def make_grid(points, number):
         starts[bucket[i] + 1] += 1
     for b in range(len(starts) - 1):
         starts[b + 1] += starts[b]
-    fill, own, numbers = starts[:-1].copy(), np.empty((n, 3)), np.empty(n, np.int64)
+    fill, own, numbers = starts[: len(starts) - 1].copy(), np.empty((n, 3)), np.empty(n, np.int64)
     for i in range(n):
         at = fill[bucket[i]]
         fill[bucket[i]] += 1
@@ -80,10 +80,10 @@ def make_grid(points, number):
 def nearest_few(grid, point, most, reach, own, place, far):
     """The nearest points within ``reach`` that are not ``own``, at most ``most``; returns how many there are.
 
-    ``place[:n]`` are places in the grid, ``far[:n]`` distances, by rising distance; of equally far ones the lower number
-    is first. Both have room for one more than all points. Whatever is not in the buckets up to ``around`` is at least
-    ``around * side`` away, so that points up to this ``bound`` are found in rising order, ring by ring. They are noted
-    without a branch, since none could be foretold, and then sorted as far as needed.
+    ``place[:n]`` are places in the grid, ``far[:n]`` distances, by rising distance; of equally far ones the lower
+    number is first. Both have room for one more than all points. Whatever is not in the buckets up to ``around`` is at
+    least ``around * side`` away, so that all points up to this ``bound`` are known. They are noted without a branch,
+    which no processor could foretell, and then sorted as far as needed.
     """
     points, number, starts, low, shape, side = grid
     z, y, x = point[0], point[1], point[2]
@@ -109,7 +109,9 @@ def nearest_few(grid, point, most, reach, own, place, far):
         around *= 2
     for q in range(n):
         p, apart, at = place[q], far[q], min(q, most)
-        while at > 0 and (apart < far[at - 1] or (apart == far[at - 1] and number[p] < number[place[at - 1]])):
+        while at > 0 and (
+            apart < far[at - 1] or (apart == far[at - 1] and number[p] < number[place[at - 1]])
+        ):
             if at < most:
                 far[at], place[at] = far[at - 1], place[at - 1]
             at -= 1
@@ -124,10 +126,10 @@ def nearest_few(grid, point, most, reach, own, place, far):
 @kernel()
 def nearest_others(grid, far):
     """``far[k]``: the distance of detection k to the nearest other one; it stays as it is where there is none."""
-    n = len(grid.points)
+    n, one = len(grid.points), np.int64(1)  # a literal would be compiled as another type
     place, found = np.empty(n + 1, np.int64), np.empty(n + 1)
     for i in range(n):
-        if nearest_few(grid, grid.points[i], 1, np.inf, grid.number[i], place, found):
+        if nearest_few(grid, grid.points[i], one, np.inf, grid.number[i], place, found):
             far[grid.number[i]] = found[0]
 
 
@@ -138,15 +140,19 @@ def near_links(early, late, k, reach):
     Returns ``begins``, ``after`` and ``length``: the links of the earlier detection a are ``begins[a]:begins[a + 1]``,
     ascending. Links that were found from both ends stand beside each other once they are sorted, and count once.
     """
-    n, m = len(early.points), len(late.points)
+    n, m, nobody = len(early.points), len(late.points), np.int64(-1)
     place, far = np.empty(max(n, m) + 1, np.int64), np.empty(max(n, m) + 1)
-    before, after, length = np.empty((n + m) * k, np.int64), np.empty((n + m) * k, np.int64), np.empty((n + m) * k)
+    before, after, length = (
+        np.empty((n + m) * k, np.int64),
+        np.empty((n + m) * k, np.int64),
+        np.empty((n + m) * k),
+    )
     found, starts = 0, np.zeros(n + 1, np.int64)
     for i in range(n + m):
         if i < n:
-            some = nearest_few(late, early.points[i], k, reach, -1, place, far)
+            some = nearest_few(late, early.points[i], k, reach, nobody, place, far)
         else:
-            some = nearest_few(early, late.points[i - n], k, reach, -1, place, far)
+            some = nearest_few(early, late.points[i - n], k, reach, nobody, place, far)
         for j in range(some):
             if i < n:
                 before[found], after[found] = early.number[i], late.number[place[j]]
@@ -204,11 +210,11 @@ def neighbour_flow(grid, begins, after, distance, forward, backward, early, late
     if n < 4:
         return
     links = make_grid(points[:n], np.arange(n))
-    k = min(AROUND + 1, n)
+    k, nobody = min(AROUND + 1, n), np.int64(-1)
     place, far, steps = np.empty(n + 1, np.int64), np.empty(n + 1), np.empty(k)
     for i in range(len(grid.number)):
         a, some = grid.number[i], 0
-        found = nearest_few(links, grid.points[i], k, np.inf, -1, place, far)
+        found = nearest_few(links, grid.points[i], k, np.inf, nobody, place, far)
         for p in range(found):
             place[some] = links.number[place[p]]
             some += some < k - 1 and number[place[some]] != a
