@@ -79,6 +79,7 @@ class Pair:
         from palmette.structures.tracking.kernels.measuring import Side
 
         names = self.measurements
+        tables: Tables
         tables, border, crowd = own.remembered(("tables", names), lambda: _tables(own, names))
         border, crowd = np.minimum(border / self.unit, FAR), np.minimum(crowd / self.unit, FAR)
         return Side(own.position, *tables, border, crowd, nearest, drift)
