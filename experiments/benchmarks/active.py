@@ -102,6 +102,18 @@ def run(point):
         return stopping(point["seed"]) if point["way"] == STOP else asked(**point)
 
 
+def compiled(way):
+    """Ask twice for some of a few patches, so that no round that is timed compiles."""
+    from palmette import ActiveLearner
+
+    X, Y, _ = pool()
+    active = ActiveLearner(learner(10.0), X[:12], way, passes=3, random_state=0)
+    for _ in range(2):
+        active.tell_all(questions := active.query(3), [Y[q.sample] for q in questions])
+    active.query(3)
+    active.should_stop()
+
+
 def asked(way, seed, share):
     """Models of what was asked for."""
     import time
@@ -109,6 +121,7 @@ def asked(way, seed, share):
     from palmette import ActiveLearner
 
     X, Y, _ = pool()
+    compiled(way)
     active = ActiveLearner(learner(10.0), X, way, passes=3, random_state=seed)
     batch, rounds = round(0.04 * len(X)), []
     while (left := round(share * len(X)) - len(active.answers_)) > 0:
@@ -131,6 +144,7 @@ def stopping(seed):
     from palmette import ActiveLearner
 
     X, Y, _ = pool()
+    compiled(OURS)
     active = ActiveLearner(learner(10.0), X, OURS, passes=3, random_state=seed)
     active.tell_all(first := active.query(round(0.02 * len(X))), [Y[q.sample] for q in first])
     start, n_queries = time.process_time(), 0

@@ -110,6 +110,7 @@ def run(point):
     l2, losses = (0.0, []) if way == PERCEPTRON else chosen_l2(point["share"])
     Y = own.Y if way == ALL else annotation(own, point["share"], point["seed"])
     model = learner(way, l2)
+    fitted(learner(way, l2), own.X[:3], Y[:3])  # compiles
     inputs = model.encode(own.X)
     start = time.process_time()
     fitted(model, inputs, Y)
@@ -147,7 +148,8 @@ def cost_of(point):
         tol=TOL, max_iter=point["rounds"], **WAYS[point["way"]]
     )
     model = SSVM(Counted(**tracking(STEP).get_params()), l2=l2, loss="bridge", solver=solver, n_jobs=1)
-    inputs = model.encode(own.X)
+    fitted(model, own.X[:3], Y[:3])  # compiles
+    inputs, Counted.calls = model.encode(own.X), 0
     start = time.process_time()
     result = fitted(model, inputs, Y).result_
     curve = [[result.history[k].n_oracle, result.history[k].primal] for k in result.rounds]

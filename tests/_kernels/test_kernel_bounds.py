@@ -39,6 +39,7 @@ from palmette._kernels.jit import kernel
 from palmette.apps.tagging.columns import read_columns
 from palmette.apps.tagging.tagger import Tagger
 from palmette.apps.tagging.templates import Template
+from palmette.apps.tracking import Tracker
 from palmette.inference import FactorGraph, JunctionTree, junction_tree
 from palmette.inference.answers import answer
 from palmette.inference.graph_cut import graph_cut
@@ -392,9 +393,18 @@ def rankings(k):
 def tracks(k):
     """So many detections before, moves, divisions and merges between all; parts that are small, wide, and hard."""
     rng = np.random.default_rng(k)
-    pair = Detections(rng.random((k, 2))), Detections(rng.random((3, 2)))
     tracking = Tracking(("move", "divide", "merge", "appear", "disappear"), max_distance=5.0)
-    candidates = tracking.candidates(pair)
+    for n_axes in (3, 2):
+        pair = [
+            Detections(
+                position := rng.random((n, n_axes)),
+                {name: rng.random(n) + 0.1 for name in ("area", "intensity", "ecc", "orient")[: k % 5]},
+                boxes=np.concatenate([position - 0.1, position + 0.1], axis=1) if k % 2 else None,
+                frame=frame,
+            )
+            for frame, n in enumerate((k, 3))
+        ]
+        candidates = tracking.candidates(pair)
     score = rng.normal(size=len(candidates))
     values = set()
     for limit in (0, 4, 1000):
@@ -412,6 +422,8 @@ def tracks(k):
     taken = np.arange(int(candidates.layout.n_cells[0])) < 1
     for mask in (taken, ~taken):  # one cell, and all but one
         assert explain(event_scores(model, candidates), candidates.layout, mask) is not None
+    tracker = Tracker(model, (*pair[0].features, *(["boxes"] if k % 2 else [])))
+    assert len(tracker.track(pair).lineage) == k + 3
 
 
 @problem

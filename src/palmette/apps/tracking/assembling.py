@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
-from palmette.data.ragged import offsets_from_lengths
 from palmette.structures.tracking.candidates import Candidates
 from palmette.structures.tracking.detections import Detections
 from palmette.structures.tracking.event_kinds import EventKind
@@ -46,7 +46,7 @@ class Assembly:
     def __init__(self, kinds: Sequence[EventKind]) -> None:
         self.counts = {kind.name: 0 for kind in kinds}
         self.score, self._n = 0.0, 0
-        self.false: list[tuple[int, int]] = []
+        self._false = [np.empty(0, np.int64)]
         self._first: dict[int, int] = {}  # number of the first detection of each frame of the window
         self._frames, self._ids = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
         self._edges = [np.empty((0, 2), np.int64)]
@@ -100,32 +100,29 @@ class Assembly:
         n_kept: int | None,
     ) -> None:
         """Take the events of a window; of all but its first ``n_kept`` frames (None: all) the next one decides."""
-        begins = offsets_from_lengths([len(block) for block in candidates.blocks])
-        last = len(candidates.frames)
-        futures, pasts = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
-        for block, begin in zip(candidates.blocks, begins):
-            rows = np.flatnonzero(chosen[begin : begin + len(block)])
-            step, span = block.step[rows], block.kind.span
-            before = first[step][:, None] + block.before[rows]
-            after = first[step + span][:, None] + block.after[rows]
-            if n_kept is not None:
-                decided = (before.shape[1] > 0) & (step < n_kept) | (after.shape[1] > 0) & (
-                    step + span <= n_kept
-                )
-                rows, before, after = rows[decided], before[decided], after[decided]
-                next_first = first[n_kept], first[n_kept + 1] if n_kept + 1 < last else self._n
-                futures.append(before[before >= next_first[0]])
-                pasts.append(after[after >= next_first[1]])
-            self.counts[block.kind.name] += len(rows)
-            self.score += float(score[begin + rows].sum())
-            if span == 0:
-                frames = [candidates.frames[k] for k in block.step[rows].tolist()]
-                places = block.before[rows, 0].tolist()
-                self.false += [(int(own.frame), int(own.ids[k])) for own, k in zip(frames, places)]
-            elif before.shape[1] and after.shape[1]:
-                pairs = np.broadcast_arrays(before[:, :, None], after[:, None, :])
-                self._edges.append(np.stack([side.ravel() for side in pairs], axis=1))
-        self._decided = Decided(np.concatenate(futures), np.concatenate(pasts))
+        from palmette.structures.tracking.kernels.layout import decided_events
+
+        layout, ends = candidates.layout, (self._n, self._n)
+        if n_kept is not None:
+            ends = first[n_kept], first[n_kept + 1] if n_kept + 1 < len(first) else self._n
+        events, links, false, *decided = decided_events(
+            chosen, layout.ptr, layout.cell, int(layout.n_before[0]), first[0], first[1], *ends
+        )
+        for name, n in zip(
+            candidates.kinds, np.bincount(layout.kind[events], minlength=len(self.counts)).tolist()
+        ):
+            self.counts[name] += n
+        self.score += float(score[events].sum())
+        self._edges.append(links)
+        self._false.append(false)
+        self._decided = Decided(*decided)
+
+    @cached_property
+    def false(self) -> tuple[tuple[int, int], ...]:
+        """Frame and id of the detections that are called false; for when all windows have come."""
+        nodes = np.concatenate(self._false)
+        own = (np.concatenate(each)[nodes].tolist() for each in (self._frames, self._ids))
+        return tuple(zip(*own))
 
     def lineage(self) -> Lineage:
         """Everything, without the detections that are false."""

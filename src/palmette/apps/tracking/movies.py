@@ -61,9 +61,7 @@ def restricted(frame: Detections, measurements: Sequence[str]) -> Detections:
             f"frame {frame.frame} has no {', '.join(missing)}, which the tracker uses ({', '.join(measurements)}): "
             "measure it (intensities of masks need images), or train a tracker without it (measurements)"
         )
-    kept = {name: frame.features[name] for name in measurements if name != BOXES}
-    boxes = frame.boxes if BOXES in measurements else None
-    return Detections(frame.position, kept, frame.ids, boxes, frame.frame, frame.shape)
+    return frame.keeping([name for name in measurements if name != BOXES], BOXES in measurements)
 
 
 def check_truth(movies: Sequence[Movie]) -> None:

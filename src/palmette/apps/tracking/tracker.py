@@ -239,7 +239,7 @@ class Tracker:
         if pins is not None:
             pins.check_used()
         return Tracked(
-            assembly.lineage(), assembly.counts, assembly.score, lost, tuple(assembly.false), assembly.empty
+            assembly.lineage(), assembly.counts, assembly.score, lost, assembly.false, assembly.empty
         )
 
     @property

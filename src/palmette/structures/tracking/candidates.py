@@ -12,6 +12,7 @@ import numpy as np
 from palmette.data.annotation import UNKNOWN
 from palmette.data.ragged import offsets_from_lengths
 from palmette.structures.tracking.detections import Detections
+from palmette.structures.tracking.event_features import Columns
 from palmette.structures.tracking.event_kinds import EventKind
 from palmette.structures.tracking.pair import REACH, Pair, unit_of
 from palmette.structures.tracking.tables import Layout, conflicting
@@ -84,22 +85,23 @@ class Candidates:
         n_before, n_cells = sum(sizes[:-1]), sum(sizes[:-1]) + sum(sizes[1:])
         future = offsets_from_lengths(sizes)
         past = n_before + future - sizes[0]
-        cells, lengths, kinds = [np.empty(0, np.int64)], [np.empty(0, np.int64)], [np.empty(0, np.int64)]
-        for number, block in enumerate(self.blocks):
-            own = np.concatenate(
-                [
-                    future[block.step][:, None] + block.before,
-                    past[block.step + block.kind.span][:, None] + block.after,
-                ],
-                axis=1,
-            )
-            cells.append(np.sort(own, axis=1).ravel())
-            lengths.append(np.full(len(block), own.shape[1]))
-            kinds.append(np.full(len(block), number))
+        from palmette.structures.tracking.kernels.layout import add_cells
+
+        many = [len(block) for block in self.blocks]
+        sizes = [block.kind.n_before + block.kind.n_after for block in self.blocks]
+        ptr = offsets_from_lengths(np.repeat(sizes, many))
+        cell, at = np.empty(ptr[-1], np.int64), 0
+        for block in self.blocks:
+            own = block.step, block.before, block.after, block.kind.span
+            at = add_cells(*own, future, past, cell, at)
         return Layout(
-            np.array([0, len(self)]), offsets_from_lengths(np.concatenate(lengths)), np.concatenate(cells),
-            np.array([n_cells]), np.array([n_before]), np.concatenate(kinds),
-        )  # fmt: skip
+            np.array([0, len(self)]),
+            ptr,
+            cell,
+            np.array([n_cells]),
+            np.array([n_before]),
+            np.repeat(np.arange(len(many)), many),
+        )
 
     @property
     def cell_nodes(self) -> np.ndarray:
@@ -276,29 +278,22 @@ def _empty(frame: Detections, size: int) -> Detections:
 
 
 def _block(kind: EventKind, step: int, pair: Pair) -> Block:
-    before, after = (np.asarray(each, np.int64) for each in kind.propose(pair))
+    from palmette.structures.tracking.kernels.layout import OUTSIDE, TWICE, fault_of_places
+
+    before, after = (np.ascontiguousarray(each, np.int64) for each in kind.propose(pair))
     if before.shape != (len(after), kind.n_before) or after.shape != (len(before), kind.n_after):
         raise ValueError(
             f"{kind.name}: propose returned shapes {before.shape} and {after.shape}, expected (n, {kind.n_before}) and "
             f"(n, {kind.n_after})"
         )
     for places, frame in ((before, pair.a), (after, pair.b)):
-        if places.size and (places.min() < 0 or places.max() >= len(frame)):
+        fault = fault_of_places(places, len(frame))
+        if fault == OUTSIDE:
             raise ValueError(f"{kind.name}: propose names detections that frame {frame.frame} does not have")
-        if places.shape[1] > 1 and np.any(np.diff(np.sort(places, axis=1), axis=1) == 0):
+        if fault == TWICE:
             raise ValueError(f"{kind.name}: propose names one detection twice in one event")
-    named = kind.measure(pair, before, after)
-    wrong = [name for name, values in named.items() if np.shape(values) != (len(before),)]
-    columns = np.empty((len(named), len(before)))
-    if not wrong:
-        for row, values in zip(columns, named.values()):
-            row[:] = values
-        wrong = [name for name, fine in zip(named, np.all(np.isfinite(columns), axis=1).tolist()) if not fine]
-    if wrong:
-        raise ValueError(
-            f"{kind.name}: the feature {wrong[0]!r} must be a finite number for each of the {len(before)} events"
-        )
-    return Block(kind, np.full(len(before), step), before, after, tuple(named), columns.T)
+    named = Columns.of(kind.measure(pair, before, after), len(before), kind.name)
+    return Block(kind, np.full(len(before), step), before, after, named.names, named.values.T)
 
 
 def _joined(kind: EventKind, found: list[Block]) -> Block:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import threading
 import time
 from collections.abc import Iterator
 from itertools import count
@@ -168,13 +169,12 @@ class SampleCover:
 
     def _solved(self) -> np.ndarray | None:
         from palmette.structures.tracking.kernels.cover import HARD, IMPOSSIBLE, cover_cells
-        from palmette.structures.tracking.kernels.search import make_room
 
         layout, n, m = self.layout, self.n_cells, len(self.score)
         chosen, usable = np.zeros(m, np.uint8), np.zeros(m, np.uint8)
         hard, part = np.zeros(n, np.uint8), np.zeros(n, np.int64)
         status = cover_cells(
-            self.score, self.slack, layout.ptr, layout.cell, 0, m, n, make_room(self.limit), usable, part, chosen, hard
+            self.score, self.slack, layout.ptr, layout.cell, 0, m, n, _room(self.limit), usable, part, chosen, hard
         )  # fmt: skip
         if status == IMPOSSIBLE:
             return None
@@ -194,6 +194,18 @@ class SampleCover:
                 self.lost += solved.bound - float(program.score[own].sum())
             found[events[own]] = True
         return found
+
+
+_rooms = threading.local()
+
+
+def _room(limit: int) -> Any:
+    """Memory for searches, that of the last search of this thread if it has the same limit."""
+    from palmette.structures.tracking.kernels.search import make_room
+
+    if getattr(_rooms, "limit", None) != limit:
+        _rooms.own, _rooms.limit = make_room(limit), limit
+    return _rooms.own
 
 
 def part_program(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -125,6 +125,15 @@ class Detections:
             self.frame,
             self.shape,
         )
+
+    def keeping(self, features: Iterable[str], boxes: bool) -> Detections:
+        """The same objects with some of their features, and with boxes or without; they were checked before."""
+        own = object.__new__(Detections)
+        own.__dict__.update(self.__dict__, features={name: self.features[name] for name in features})
+        own.__dict__.pop("_remembered", None)
+        if not boxes:
+            own._set("boxes", None)
+        return own
 
     def _set(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)

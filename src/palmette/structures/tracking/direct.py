@@ -6,11 +6,11 @@ down a row of features for each of thousands of candidates.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from palmette.data.ragged import gather, offsets_from_lengths
 from palmette.structures.tracking.candidates import Candidates
 from palmette.structures.tracking.cover import SampleCover
 from palmette.structures.tracking.encoder import TrackingEncoder
@@ -39,16 +39,20 @@ def event_scores(model: Any, candidates: Candidates) -> np.ndarray:
     for k, block in enumerate(candidates.blocks):
         score = np.empty(len(block))
         if len(block):
-            bent, place = np.full(len(block.names), -1), 0
-            for at, name in enumerate(block.names):
-                if name in BENDS:
-                    bent[at], place = place, place + 1
+            bent = bent_rows(block.names)
             weights = model.coef_[starts[k] : starts[k + 1]].copy()
             weights[: 1 + len(block.names)] *= encoder.plain
             columns = np.ascontiguousarray(block.values.T)
             add_scores(columns, encoder.middle[k], encoder.spread[k], bent, encoder.bends[k], weights, score)
         found.append(score)
     return np.concatenate(found)
+
+
+@lru_cache
+def bent_rows(names: tuple[str, ...]) -> np.ndarray:
+    """Which row of hinges each feature has, -1 if it has none."""
+    bent = np.array([name in BENDS for name in names], bool)
+    return np.where(bent, np.cumsum(bent) - 1, -1)
 
 
 def explain(
@@ -60,20 +64,10 @@ def explain(
     """
     from palmette.structures.tracking.kernels.direct import needed_events
 
-    kept = np.zeros(len(score), np.uint8)
-    needed_events(score, layout.ptr, layout.cell, taken.astype(np.uint8), kept)
-    events = np.flatnonzero(kept)
-    entries, ptr = gather(layout.ptr, events)
-    cells = np.flatnonzero(taken)
-    small = Layout(
-        np.array([0, len(events) + len(cells)]),
-        offsets_from_lengths(np.concatenate([np.diff(ptr), np.ones(len(cells), np.int64)])),
-        np.concatenate([layout.cell[entries], cells]),
-        layout.n_cells,
-        layout.n_before,
-        np.concatenate([layout.kind[events], np.zeros(len(cells), np.int64)]),
-    )
-    cover = SampleCover(np.concatenate([score[events], np.zeros(len(cells))]), small, time_limit=time_limit)
+    events, needed, ptr, cell = needed_events(score, layout.ptr, layout.cell, taken.view(np.uint8))
+    kind = np.zeros(len(needed), np.int64)  # which no cover asks for
+    small = Layout(np.array([0, len(needed)]), ptr, cell, layout.n_cells, layout.n_before, kind)
+    cover = SampleCover(needed, small, time_limit=time_limit)
     if cover.chosen is None:
         return None
     chosen = np.zeros(len(score), bool)

@@ -36,10 +36,13 @@ Axes come from the measurement ``orient`` (radians from the first axis towards t
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import NamedTuple
+
 import numpy as np
 
-from palmette.structures.tracking.detections import Detections
-from palmette.structures.tracking.pair import Pair
+from palmette.structures.tracking.pair import Pair, has_axes
 
 BENDS = frozenset({
     "distance", "drift", "detour forward", "detour backward", "jump area", "jump intensity", "change intensity",
@@ -47,102 +50,100 @@ BENDS = frozenset({
     "middle drift", "between", "angle", "across", "across x ecc", "across of two", "parallel", "conserved area",
     "conserved mass", "unequal area", "unequal intensity", "area", "intensity",
 })  # fmt: skip
-LITTLE = 1e-3  # added before logarithms of lengths
-
-Named = dict[str, np.ndarray]
 
 
-def of_link(pair: Pair, before: np.ndarray, after: np.ndarray) -> Named:
+class Columns(NamedTuple):
+    """Names of features, and their values, shape (n_features, n_events)."""
+
+    names: tuple[str, ...]
+    values: np.ndarray
+
+    @classmethod
+    def of(cls, named: Columns | Mapping[str, np.ndarray], n_events: int, kind: str) -> Columns:
+        """Features by name as columns; raises ValueError unless each has a finite number for every event."""
+        from palmette.structures.tracking.kernels.measuring import first_not_finite
+
+        if not isinstance(named, Columns):
+            names = tuple(named)
+            wrong = [name for name in names if np.shape(named[name]) != (n_events,)]
+            columns = [np.asarray(named[name], float) for name in names if not wrong]
+            named = cls((*wrong, *names), np.stack(columns) if columns else np.empty((0, n_events)))
+            bad = 0 if wrong else first_not_finite(named.values)
+        else:
+            bad = first_not_finite(named.values)
+        if bad >= 0:
+            raise ValueError(
+                f"{kind}: the feature {named.names[bad]!r} must be a finite number for each of the {n_events} events"
+            )
+        return named
+
+
+def of_link(pair: Pair, before: np.ndarray, after: np.ndarray) -> Columns:
     """Features of a link between one detection and another."""
-    distance = pair.apart(pair.a.position[before], pair.b.position[after])
-    forward, backward = pair.nearest_after[before], pair.nearest_before[after]
-    out = {
-        "distance": distance,
-        "drift": pair.drifted(before, pair.b.position[after]),
-        "detour forward": np.log((distance + LITTLE) / (np.minimum(forward, distance) + LITTLE)),
-        "detour backward": np.log((distance + LITTLE) / (np.minimum(backward, distance) + LITTLE)),
-        "mutual": ((distance <= forward) & (distance <= backward)).astype(float),
-        "border": pair.border[0][before],
-        "crowd": pair.crowd[0][before],
-    }
-    if pair.a.boxes is not None and pair.b.boxes is not None:
-        out["overlap"] = pair.overlap(before, after)
-    early, late = pair.measured
-    for k, name in enumerate(pair.measurements):
-        change = late[after, k] - early[before, k]
-        out[f"change {name}"], out[f"jump {name}"] = change, np.abs(change)
+    from palmette.structures.tracking.kernels.measuring import measure_links
+
+    boxes = pair.a.boxes is not None and pair.b.boxes is not None
+    out = _columns(link_names(pair.measurements, boxes), len(before))
+    measure_links(*pair.sides, before, after, pair.flow, pair.unit, out.values)
     return out
 
 
-def of_one(pair: Pair, place: np.ndarray, late: bool) -> Named:
+def of_one(pair: Pair, place: np.ndarray, late: bool) -> Columns:
     """Features of a detection that stands alone: in the later frame, or in the earlier one."""
-    border, drift = pair.border[late][place], pair.least_drift[late][place]
-    out = {
-        "nearest": (pair.nearest_before if late else pair.nearest_after)[place],
-        "border": border,
-        "crowd": pair.crowd[late][place],
-        "least drift": drift,
-        "inside": np.minimum(border, drift),
-        "drift x border": border * drift,
-    }
-    for k, name in enumerate(pair.measurements):
-        out[name] = pair.measured[late][place, k]
+    from palmette.structures.tracking.kernels.measuring import measure_single
+
+    out = _columns(single_names(pair.measurements), len(place))
+    measure_single(pair.sides[late], place, out.values)
     return out
 
 
-def of_three(pair: Pair, single: np.ndarray, two: np.ndarray, late: bool) -> Named:
+def of_three(pair: Pair, single: np.ndarray, two: np.ndarray, late: bool) -> Columns:
     """Features of one detection and two of the other frame; ``late``: the two are in the later frame."""
-    one, others = (pair.a, pair.b) if late else (pair.b, pair.a)
-    nearest = pair.nearest_before if late else pair.nearest_after
-    centre, p, q = one.position[single], others.position[two[:, 0]], others.position[two[:, 1]]
-    first, second = pair.apart(centre, p), pair.apart(centre, q)
-    near, far = np.minimum(first, second), np.maximum(first, second)
-    cosine = ((p - centre) * (q - centre)).sum(axis=1) / pair.unit**2 / np.maximum(first * second, LITTLE)
-    detours = [
-        np.log((d + LITTLE) / (np.minimum(nearest[two[:, k]], d) + LITTLE))
-        for k, d in enumerate((first, second))
+    from palmette.structures.tracking.kernels.measuring import measure_three
+
+    axes, one = has_axes(pair.a) and has_axes(pair.b), pair.a if late else pair.b
+    out = _columns(three_names(pair.measurements, late, axes, axes and "ecc" in one.features), len(single))
+    flow = pair.flow if late else pair.flow[:0]
+    measure_three(pair.sides[not late], pair.sides[late], single, two, flow, pair.unit, out.values)
+    return out
+
+
+def _columns(names: tuple[str, ...], n: int) -> Columns:
+    return Columns(names, np.empty((len(names), n)))
+
+
+@lru_cache
+def link_names(measurements: tuple[str, ...], boxes: bool) -> tuple[str, ...]:
+    """Names of the features of links, in the order of the kernel."""
+    names = ["distance", "drift", "detour forward", "detour backward", "mutual", "border", "crowd"]
+    names += ["overlap"] if boxes else []
+    return (*names, *(f"{what} {name}" for name in measurements for what in ("change", "jump")))
+
+
+@lru_cache
+def single_names(measurements: tuple[str, ...]) -> tuple[str, ...]:
+    """Names of the features of single detections, in the order of the kernel."""
+    return ("nearest", "border", "crowd", "least drift", "inside", "drift x border", *measurements)
+
+
+@lru_cache
+def three_names(measurements: tuple[str, ...], drift: bool, axes: bool, firm: bool) -> tuple[str, ...]:
+    """Names of the features of three detections, in the order of the kernel."""
+    names = [
+        "far",
+        "near",
+        "middle",
+        "between",
+        "angle",
+        "detour forward",
+        "detour backward",
+        "border",
+        "crowd",
     ]
-    out = {
-        "far": far,
-        "near": near,
-        "middle": pair.apart(centre, (p + q) / 2.0),
-        "between": pair.apart(p, q),
-        "angle": np.clip(cosine, -1.0, 1.0),
-        "detour forward": np.maximum(*detours),
-        "detour backward": np.minimum(*detours),
-        "border": pair.border[0 if late else 1][single],
-        "crowd": pair.crowd[0 if late else 1][single],
-    }
-    if late:
-        out["middle drift"] = pair.drifted(single, (p + q) / 2.0)
-    if "orient" in one.features and "orient" in others.features and centre.shape[1] == 2:
-        out |= _axes(one, single, others, two)
-    own, other = pair.measured if late else pair.measured[::-1]
-    names = pair.measurements
-    for k, name in enumerate(names):
-        left, right = other[two[:, 0], k], other[two[:, 1], k]
-        out[name] = own[single, k]
-        out[f"{name} of two"] = (left + right) / 2.0
-        out[f"unequal {name}"] = np.abs(left - right)
-    if "area" in names:
-        k = names.index("area")
-        areas = np.exp(own[single, k]), np.exp(other[two, k])
-        out["conserved area"] = np.log(areas[1].sum(axis=1) / areas[0])
-        if "intensity" in names:
-            at = names.index("intensity")
-            light = np.maximum(own[single, at], LITTLE), np.maximum(other[two, at], LITTLE)
-            out["conserved mass"] = np.log((areas[1] * light[1]).sum(axis=1) / (areas[0] * light[0]))
-    return out
-
-
-def _axes(one: Detections, single: np.ndarray, others: Detections, two: np.ndarray) -> Named:
-    """How the long axes of one detection and of two others lie to the line between the two, and to each other."""
-    step = others.position[two[:, 1]] - others.position[two[:, 0]]
-    line = np.arctan2(step[:, 1], step[:, 0])
-    axis, (first, second) = one.features["orient"][single], others.features["orient"][two].T
-    out = {"across": np.cos(2.0 * (line - axis))}
-    if "ecc" in one.features:
-        out["across x ecc"] = out["across"] * one.features["ecc"][single] ** 4
-    out["across of two"] = (np.cos(2.0 * (line - first)) + np.cos(2.0 * (line - second))) / 2.0
-    out["parallel"] = np.cos(2.0 * (first - second))
-    return out
+    names += ["middle drift"] if drift else []
+    names += ["across", *(["across x ecc"] if firm else []), "across of two", "parallel"] if axes else []
+    for name in measurements:
+        names += [name, f"{name} of two", f"unequal {name}"]
+    if "area" in measurements:
+        names += ["conserved area", *(["conserved mass"] if "intensity" in measurements else [])]
+    return tuple(names)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,7 +46,7 @@ class EventKind:
     n_before: int
     n_after: int
     propose: Callable[[Pair], Places]
-    measure: Callable[[Pair, np.ndarray, np.ndarray], features.Named]
+    measure: Callable[[Pair, np.ndarray, np.ndarray], features.Columns | Mapping[str, np.ndarray]]
     span: int = 1
 
     savable = False  # it is made of functions, and model files hold no code
@@ -67,7 +67,7 @@ def _links(pair: Pair) -> Places:
     return pair.before[:, None], pair.after[:, None]
 
 
-def _link_features(pair: Pair, before: np.ndarray, after: np.ndarray) -> features.Named:
+def _link_features(pair: Pair, before: np.ndarray, after: np.ndarray) -> features.Columns:
     return features.of_link(pair, before[:, 0], after[:, 0])
 
 
@@ -94,19 +94,19 @@ def _same(pair: Pair) -> Places:
     return own, own
 
 
-def _parting_features(pair: Pair, before: np.ndarray, after: np.ndarray) -> features.Named:
+def _parting_features(pair: Pair, before: np.ndarray, after: np.ndarray) -> features.Columns:
     return features.of_three(pair, before[:, 0], after, True)
 
 
-def _joining_features(pair: Pair, before: np.ndarray, after: np.ndarray) -> features.Named:
+def _joining_features(pair: Pair, before: np.ndarray, after: np.ndarray) -> features.Columns:
     return features.of_three(pair, after[:, 0], before, False)
 
 
-def _late_features(pair: Pair, before: np.ndarray, after: np.ndarray) -> features.Named:
+def _late_features(pair: Pair, before: np.ndarray, after: np.ndarray) -> features.Columns:
     return features.of_one(pair, after[:, 0], True)
 
 
-def _early_features(pair: Pair, before: np.ndarray, after: np.ndarray) -> features.Named:
+def _early_features(pair: Pair, before: np.ndarray, after: np.ndarray) -> features.Columns:
     return features.of_one(pair, before[:, 0], False)
 
 

@@ -51,10 +51,11 @@ class Lineage:
         for name in ("frame", "id"):
             object.__setattr__(self, name, np.asarray(getattr(self, name), np.int64))
         object.__setattr__(self, "edges", np.asarray(self.edges, np.int64).reshape(-1, 2))
-        keys = np.stack([self.frame, self.id], axis=1)
-        known, counts = np.unique(keys, axis=0, return_counts=True)
-        if len(known) < len(keys):
-            frame, own = known[counts > 1][0].tolist()
+        keys = np.stack([self.frame, self.id])
+        order = np.lexsort(keys[::-1]) if np.any(_steps(keys) <= 0) else slice(None)
+        twice = np.flatnonzero(_steps(keys[:, order]) == 0)
+        if len(twice):
+            frame, own = keys[:, order][:, twice[0]].tolist()
             raise ValueError(
                 f"frame {frame}: the detection {own} occurs twice; ids must differ within a frame"
             )
@@ -179,6 +180,12 @@ class Lineage:
 
     def _parents(self) -> Neighbours:
         return Neighbours(self.edges[:, ::-1], len(self))
+
+
+def _steps(keys: np.ndarray) -> np.ndarray:
+    """Signs of the steps between successive pairs (frame, id): 1 if the next one is higher, 0 if it is the same."""
+    frame, own = np.sign(np.diff(keys))
+    return np.where(frame == 0, own, frame)
 
 
 class Neighbours:

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import combinations
+from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.spatial import cKDTree
 
 from palmette.structures.tracking.detections import Detections
 
+if TYPE_CHECKING:
+    from palmette.structures.tracking.kernels.measuring import Side
+    from palmette.structures.tracking.kernels.near import Grid
+
 REACH = 3.0  # units of length: how long links may be where the user says nothing
 FAR = 5.0  # units: beyond, borders and neighbours count as far away
-AROUND = 6  # links that make the flow
 # Orientations go round in circles: they are used as axes alone. Without measures of ragged outlines the event loss at
 # step 8, cross-validated inside each movie of HeLa, fell from 7.2 to 6.9 % (02) and stayed as it was (4.7 %, 01).
 LEFT_OUT = frozenset({"orient", "perim", "extent", "solidity"})
 SPREAD = 5.0  # deviations: measurements further from the median count as this far
+LITTLE = 1e-3  # the least intensity of a mass
 
 
 def unit_of(frames: tuple[Detections, ...]) -> float:
@@ -28,11 +31,11 @@ def unit_of(frames: tuple[Detections, ...]) -> float:
     """
     areas = [own.features["area"] for own in frames if "area" in own.features and len(own)]
     if areas:
-        unit = float(_median(np.concatenate(areas))) ** (1.0 / frames[0].position.shape[1])
+        unit = float(_median(np.concatenate(areas))[0]) ** (1.0 / frames[0].position.shape[1])
     else:
         near = [_nearest_other(own) for own in frames if len(own) > 1]
-        unit = float(_median(np.concatenate(near))) if near else 1.0
-    return unit if unit > 0.0 else 1.0
+        unit = float(_median(np.concatenate(near))[0]) if near else 1.0
+    return unit if 0.0 < unit < np.inf else 1.0
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,9 @@ class Pair:
     before, after : ndarrays of int, shape (n_links,)
         Detections near to each other, in the order of ``before``, then of ``after``.
     distance : ndarray of float, shape (n_links,)
+    flow : ndarray of float, shape (n, d)
+        How detections near to each earlier one move, in the unit of positions: medians over links of mutually nearest
+        ones, without its own. 0 where there are fewer than three others.
     """
 
     a: Detections
@@ -55,27 +61,28 @@ class Pair:
     before: np.ndarray = field(init=False)
     after: np.ndarray = field(init=False)
     distance: np.ndarray = field(init=False)
+    flow: np.ndarray = field(init=False)
+    sides: tuple[Side, Side] = field(init=False)
 
     def __post_init__(self) -> None:
-        n_a, n_b = len(self.a), len(self.b)
-        keys = [np.empty(0, np.int64)]
-        beyond = np.nextafter(self.max_distance, np.inf)  # a bound that itself is not reached
-        if n_a and n_b:
-            for own, other, tree, forward in (
-                (self.a, self.b, self.trees[1], True),
-                (self.b, self.a, self.trees[0], False),
-            ):
-                near = np.arange(1, min(self.neighbours, len(other)) + 1)
-                distance, place = tree.query(own.position, near, distance_upper_bound=beyond)
-                here, rank = np.nonzero(distance <= self.max_distance)
-                there = place[here, rank]
-                keys.append(here * n_b + there if forward else there * n_b + here)
-        key = np.sort(np.concatenate(keys))
-        key = key[np.append(True, key[1:] != key[:-1])[: len(key)]]
-        before, after = np.divmod(key, max(n_b, 1))
-        object.__setattr__(self, "before", before)
-        object.__setattr__(self, "after", after)
-        object.__setattr__(self, "distance", self.apart(self.a.position[before], self.b.position[after]))
+        from palmette.structures.tracking.kernels.near import link_frames
+
+        both, limits = (self.a, self.b), (self.neighbours, self.max_distance, self.unit, FAR)
+        grids, positions = map(_grid, both), (own.position for own in both)
+        before, after, distance, flow, *near = link_frames(*grids, *positions, *limits)
+        sides = tuple(self._side(*each) for each in zip(both, *near))
+        own = {"before": before, "after": after, "distance": distance, "flow": flow, "sides": sides}
+        self.__dict__.update(own)
+
+    def _side(self, own: Detections, nearest: np.ndarray, drift: np.ndarray) -> Side:
+        """What features need of a frame."""
+        from palmette.structures.tracking.kernels.measuring import Side
+
+        names = self.measurements
+        tables: Tables
+        tables, border, crowd = own.remembered(("tables", names), lambda: _tables(own, names))
+        border, crowd = np.minimum(border / self.unit, FAR), np.minimum(crowd / self.unit, FAR)
+        return Side(own.position, *tables, border, crowd, nearest, drift)
 
     def apart(self, p: np.ndarray, q: np.ndarray) -> np.ndarray:
         """Distances of points."""
@@ -83,94 +90,21 @@ class Pair:
         return np.sqrt(np.einsum("ij,ij->i", step, step)) / self.unit
 
     @cached_property
-    def trees(self) -> tuple[cKDTree, cKDTree]:
-        """The positions of both frames."""
-        return _tree(self.a), _tree(self.b)
-
-    @cached_property
-    def flow(self) -> np.ndarray:
-        """How detections near to each earlier one move, shape (n, d): medians over links of mutually nearest ones.
-
-        A detection's own link is left out. 0 where there are fewer than three others.
-        """
-        mutual = (self.distance <= self.nearest_after[self.before]) & (
-            self.distance <= self.nearest_before[self.after]
-        )
-        before, after = self.before[mutual], self.after[mutual]
-        if len(before) < 4:
-            return np.zeros_like(self.a.position)
-        moved = self.b.position[after] - self.a.position[before]
-        near = np.arange(1, min(AROUND + 1, len(before)) + 1)
-        place = cKDTree(self.a.position[before]).query(self.a.position, near)[1]
-        own = before[place] == np.arange(len(self.a))[:, None]
-        out = np.where(own.any(axis=1), own.argmax(axis=1), place.shape[1] - 1)  # one is left out everywhere
-        others = place[np.arange(place.shape[1]) != out[:, None]].reshape(len(self.a), -1)
-        return _median(moved[others], axis=1)
-
-    @cached_property
-    def drift(self) -> np.ndarray:
-        """Of each link: how far it ends from where the flow leads."""
-        return self.drifted(self.before, self.b.position[self.after])
-
-    def drifted(self, before: np.ndarray, end: np.ndarray) -> np.ndarray:
-        """Distances of points from where the flow takes earlier detections."""
-        return self.apart(self.a.position[before] + self.flow[before], end)
-
-    @cached_property
-    def least_drift(self) -> tuple[np.ndarray, np.ndarray]:
-        """The least drift of the links of each detection of both frames, at most FAR."""
-        return _least(self.before, self.drift, len(self.a)), _least(self.after, self.drift, len(self.b))
-
-    @cached_property
-    def nearest_after(self) -> np.ndarray:
-        """Distance of each earlier detection to the nearest later one, at most FAR."""
-        return _least(self.before, self.distance, len(self.a))
-
-    @cached_property
-    def nearest_before(self) -> np.ndarray:
-        """Distance of each later detection to the nearest earlier one, at most FAR."""
-        return _least(self.after, self.distance, len(self.b))
-
-    @cached_property
-    def measured(self) -> tuple[np.ndarray, np.ndarray]:
-        """Measurements of both frames as columns, shapes (n, q): areas and intensities relative to their frames."""
-        return self._compared(self.a), self._compared(self.b)
-
-    def _compared(self, own: Detections) -> np.ndarray:
-        names = self.measurements
-        return own.remembered(("comparable", names), lambda: comparable(own, names))
-
-    @property
     def measurements(self) -> tuple[str, ...]:
-        """Names of the columns of ``measured``, those of both frames."""
+        """Names of measurements of both frames."""
         return common_names(self.a.features.keys() & self.b.features.keys())
 
     def pairs_after(self) -> tuple[np.ndarray, np.ndarray]:
         """Each earlier detection with two near later ones: (n,) and (n, 2)."""
-        return _with_two(self.before, self.after, self.distance, len(self.a), self.few)
+        from palmette.structures.tracking.kernels.near import pairs_of_near
+
+        return pairs_of_near(self.before, self.after, self.distance, len(self.a), self.few)
 
     def pairs_before(self) -> tuple[np.ndarray, np.ndarray]:
         """Each later detection with two near earlier ones: (n,) and (n, 2)."""
-        return _with_two(self.after, self.before, self.distance, len(self.b), self.few)
+        from palmette.structures.tracking.kernels.near import pairs_of_near
 
-    @cached_property
-    def border(self) -> tuple[np.ndarray, np.ndarray]:
-        """Distances to the border of the image, at most FAR; FAR where the size of the image is not known."""
-        return _border(self.a, self.unit), _border(self.b, self.unit)
-
-    @cached_property
-    def crowd(self) -> tuple[np.ndarray, np.ndarray]:
-        """Distances to the nearest detection of the same frame, at most FAR."""
-        return tuple(np.minimum(_nearest_other(own) / self.unit, FAR) for own in (self.a, self.b))  # type: ignore[return-value]
-
-    def overlap(self, before: np.ndarray, after: np.ndarray) -> np.ndarray:
-        """Intersection over union of bounding boxes."""
-        a, b = self.a.boxes[before], self.b.boxes[after]
-        d = a.shape[1] // 2
-        sides = np.minimum(a[:, d:], b[:, d:]) - np.maximum(a[:, :d], b[:, :d])
-        both = np.prod(np.maximum(sides, 0.0), axis=1)
-        sizes = np.prod(a[:, d:] - a[:, :d], axis=1) + np.prod(b[:, d:] - b[:, :d], axis=1)
-        return both / np.maximum(sizes - both, 1e-12)
+        return pairs_of_near(self.after, self.before, self.distance, len(self.b), self.few)
 
 
 def common_names(names: set[str]) -> tuple[str, ...]:
@@ -179,69 +113,83 @@ def common_names(names: set[str]) -> tuple[str, ...]:
     return (*first, *sorted(names - {"area", "intensity"} - LEFT_OUT))
 
 
-def comparable(own: Detections, others: object) -> np.ndarray:
+def comparable(own: Detections, names: tuple[str, ...]) -> np.ndarray:
     """Measurements that can be compared between frames: log areas and intensities relative to the frame's median.
 
     All others are in deviations from the median of the frame, at most SPREAD.
     """
-    columns = []
-    for name in common_names(set(own.features) & set(others)):  # type: ignore[call-overload]
-        values = own.features[name]
-        middle = float(_median(values)) if len(values) else 0.0
-        if name == "area" and np.all(values > 0.0):
-            columns.append(np.log(values / middle) if len(values) else values)
-        elif name == "intensity" and middle > 0.0:
-            columns.append(np.clip(values / middle, -SPREAD, SPREAD))
-        else:
-            spread = 1.4826 * float(_median(np.abs(values - middle))) if len(values) else 1.0
-            columns.append(np.clip((values - middle) / (spread if spread > 0.0 else 1.0), -SPREAD, SPREAD))
-    return np.stack(columns, axis=1) if columns else np.empty((len(own), 0))
+    if not len(own) or not names:
+        return np.empty((len(own), len(names)))
+    values = np.stack([own.features[name] for name in names])
+    middle = _median(values)
+    apart = values - middle
+    spread = 1.4826 * _median(np.abs(apart))
+    out = np.clip(apart / np.where(spread > 0.0, spread, 1.0), -SPREAD, SPREAD)
+    for k, name in enumerate(names[:2]):
+        if name == "area":
+            out[k] = np.log(values[k] / middle[k])
+        elif name == "intensity" and middle[k] > 0.0:
+            out[k] = np.clip(values[k] / middle[k], -SPREAD, SPREAD)
+    return np.ascontiguousarray(out.T)
 
 
-def _median(values: np.ndarray, axis: int = 0) -> np.ndarray:
-    """Medians along an axis; of few numbers faster than NumPy's, which look for NaN."""
-    order, n = np.sort(values, axis=axis), values.shape[axis]
-    return (order.take((n - 1) // 2, axis) + order.take(n // 2, axis)) / 2.0
+def has_axes(own: Detections) -> bool:
+    """Whether the detections of a flat image have long axes."""
+    return "orient" in own.features and own.position.shape[1] == 2
 
 
-def _least(place: np.ndarray, distance: np.ndarray, n: int) -> np.ndarray:
-    out = np.full(n, FAR)
-    np.minimum.at(out, place, distance)
-    return out
+Tables = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 
-def _tree(own: Detections) -> cKDTree:
-    return own.remembered("tree", lambda: cKDTree(own.position))
+def _tables(own: Detections, names: tuple[str, ...]) -> tuple[Tables, np.ndarray, np.ndarray]:
+    """What ``Side`` has of a frame alone, without rows where there is nothing, and distances to border and crowd."""
+    boxes = np.empty((0, 2 * own.position.shape[1])) if own.boxes is None else own.boxes
+    measured, axes = comparable(own, names), np.empty((0, 2))
+    mass = np.exp(measured[:, : names[:1] == ("area",)])
+    if names[:2] == ("area", "intensity"):
+        mass = np.concatenate([mass, mass * np.maximum(measured[:, 1:2], LITTLE)], axis=1)
+    if has_axes(own):
+        double = 2.0 * own.features["orient"]
+        columns = [np.cos(double), np.sin(double)]
+        columns += [own.features["ecc"] ** 4] if "ecc" in own.features else []
+        axes = np.stack(columns, axis=1)
+    return (boxes, measured, mass, axes), _border(own), _nearest_other(own)
+
+
+def _median(values: np.ndarray) -> np.ndarray:
+    """Medians of rows, shape (..., 1); of few numbers faster than NumPy's, which look for NaN."""
+    order, n = np.sort(values), values.shape[-1]
+    return (order[..., (n - 1) // 2, None] + order[..., n // 2, None]) / 2.0
+
+
+def _grid(own: Detections) -> Grid:
+    """The detections by place."""
+    from palmette.structures.tracking.kernels.near import make_grid
+
+    def make() -> Grid:
+        points = np.zeros((len(own), 3))
+        points[:, 3 - own.position.shape[1] :] = own.position
+        return make_grid(points, np.arange(len(own)))
+
+    return own.remembered("grid", make)
 
 
 def _nearest_other(own: Detections) -> np.ndarray:
-    """Distance of each detection to the nearest other one of its frame."""
-    if len(own) < 2:
-        return np.full(len(own), np.inf)
-    return own.remembered("nearest", lambda: _tree(own).query(own.position, [2])[0][:, 0])
+    """Distance of each detection to the nearest other one of its frame; inf if there is none."""
+    from palmette.structures.tracking.kernels.near import nearest_others
+
+    def make() -> np.ndarray:
+        far = np.full(len(own), np.inf)
+        nearest_others(_grid(own), far)
+        return far
+
+    return own.remembered("nearest", make)
 
 
-def _border(own: Detections, unit: float) -> np.ndarray:
+def _border(own: Detections) -> np.ndarray:
+    """Distances to the border of the image, at least 0; inf where its size is not known."""
     if own.shape is None:
-        return np.full(len(own), FAR)
+        return np.full(len(own), np.inf)
     low = own.position.min(axis=1, initial=np.inf)
     high = (np.array(own.shape) - own.position).min(axis=1, initial=np.inf)
-    return np.clip(np.minimum(low, high) / unit, 0.0, FAR)
-
-
-def _with_two(
-    one: np.ndarray, other: np.ndarray, distance: np.ndarray, n: int, few: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Each of ``one`` with two of its ``few`` nearest others, in ascending order."""
-    order = np.lexsort((other, distance, one))
-    one, other = one[order], other[order]
-    first = np.searchsorted(one, np.arange(n))
-    rank = np.arange(len(one)) - first[one] if len(one) else np.empty(0, np.int64)
-    kept = rank < few
-    table = np.full((n, few), -1)
-    table[one[kept], rank[kept]] = other[kept]
-    places = np.array(list(combinations(range(few), 2)), np.int64).reshape(-1, 2)
-    two = np.sort(table[:, places], axis=2).reshape(-1, 2)
-    who = np.repeat(np.arange(n), len(places))
-    there = two[:, 0] >= 0
-    return who[there], two[there]
+    return np.maximum(np.minimum(low, high), 0.0)

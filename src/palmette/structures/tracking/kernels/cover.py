@@ -129,6 +129,9 @@ def cover_cells(score, slack, ptr, cell, first, last, n_cells, room, usable, par
     for p in range(n_parts):
         theirs, mine = cells[begins[p] : begins[p + 1]], members[event_begins[p] : event_begins[p + 1]]
         hard[p] = 0
+        if len(mine) == 1:  # the part has the cells of this event
+            chosen[own[mine[0]]] = 1
+            continue
         upper, size, largest, most = 0.0, 0.0, 0.0, 0.0
         for c in theirs:
             upper += price[c]

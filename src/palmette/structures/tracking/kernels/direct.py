@@ -15,43 +15,60 @@ def add_scores(columns, middle, spread, bent, bends, w, score):
     of loops is that of memory: one column after the other, all events of it at once.
     """
     n_features, n = columns.shape
-    n_knots = bends.shape[1]
+    n_knots, x = bends.shape[1], np.empty(n)
     for e in range(n):
         score[e] = w[0]
     for f in range(n_features):
-        slope, m, s = w[1 + f], middle[f], spread[f]
+        slope = w[1 + f]
         for e in range(n):
-            score[e] += slope * ((columns[f, e] - m) / s)
+            x[e] = (columns[f, e] - middle[f]) / spread[f]
+            score[e] += slope * x[e]
         if bent[f] >= 0:
             for k in range(n_knots):
                 slope, knot = w[1 + n_features + bent[f] * n_knots + k], bends[bent[f], k]
                 if slope != 0.0:
                     for e in range(n):
-                        score[e] += slope * max((columns[f, e] - m) / s - knot, 0.0)
+                        score[e] += slope * max(x[e] - knot, 0.0)
 
 
 @kernel()
-def needed_events(score, ptr, cell, taken, kept):
-    """Marks the events that a best cover of the cells that are not ``taken`` may need; returns their number.
+def needed_events(score, ptr, cell, taken):
+    """The events that a best cover of the cells that are not ``taken`` may need, as a sample of its own.
 
     Left out are events on taken cells, forbidden ones (-inf), and those that events on single cells explain as well:
-    ``score[e] <= sum_{c in e} s(c)``, where s(c) is that of the best event on c alone, the first of the best.
+    ``score[e] <= sum_{c in e} s(c)``, where s(c) is that of the best event on c alone, the first of the best. At the
+    end, each taken cell has an event of its own, of score 0. Returns the numbers of the events, without these last
+    ones, and ``score``, ``ptr`` and ``cell`` of all.
     """
-    n_cells = len(taken)
+    n_cells, n_events = len(taken), len(score)
     single, owner = np.full(n_cells, -np.inf), np.full(n_cells, -1)
-    for e in range(len(score)):
+    for e in range(n_events):
         c = cell[ptr[e]]
         if ptr[e + 1] - ptr[e] == 1 and score[e] > single[c]:
             single[c], owner[c] = score[e], e
-    n = 0
-    for e in range(len(score)):
+    events, scores = np.empty(n_events, np.int64), np.empty(n_events + n_cells)
+    begins, cells = np.zeros(n_events + n_cells + 1, np.int64), np.empty(len(cell) + n_cells, np.int64)
+    n, at = 0, 0
+    for e in range(n_events):
         alone, free = 0.0, score[e] > -np.inf
         for j in range(ptr[e], ptr[e + 1]):
             alone += single[cell[j]]
             free = free and not taken[cell[j]]
         if ptr[e + 1] - ptr[e] == 1:
-            kept[e] = free and owner[cell[ptr[e]]] == e
+            free = free and owner[cell[ptr[e]]] == e
         else:
-            kept[e] = free and score[e] > alone
-        n += kept[e]
-    return n
+            free = free and score[e] > alone
+        if free:
+            events[n], scores[n] = e, score[e]
+            for j in range(ptr[e], ptr[e + 1]):
+                cells[at] = cell[j]
+                at += 1
+            n += 1
+            begins[n] = at
+    last = n
+    for c in range(n_cells):
+        if taken[c]:
+            scores[last], cells[at] = 0.0, c
+            at, last = at + 1, last + 1
+            begins[last] = at
+    return events[:n], scores[:last], begins[: last + 1], cells[:at]

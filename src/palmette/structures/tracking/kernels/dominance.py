@@ -12,16 +12,11 @@ from palmette._kernels.jit import kernel
 
 
 @kernel()
-def best_pair(keys, values, key):
-    """The value of ``key`` among the ascending ``keys``, -inf if it is not there. By bisection."""
-    lo, hi = 0, len(keys)
-    while lo < hi:
-        middle = (lo + hi) // 2
-        if keys[middle] < key:
-            lo = middle + 1
-        else:
-            hi = middle
-    return values[lo] if lo < len(keys) and keys[lo] == key else -np.inf
+def find_pair(second, start, end, wanted):
+    """The place of ``wanted`` in ``second[start:end]``, ``end`` if it is not there; there are few."""
+    while start < end and second[start] != wanted:
+        start += 1
+    return start
 
 
 @kernel()
@@ -32,36 +27,30 @@ def drop_dominated(score, ptr, cell, first, last, n_cells, slack):
     ``s(a)`` of the best event on a alone, ``s(a) + s(b)`` with an event on a and b, and with one on a, b, c (or more)
     the sums ``s(a) + s(b) + s(c) + ...`` and ``s(a, b) + s(c) + ...``, in which every pair takes its turn. Of several
     events on the same one or two cells the first of the best is not dominated. Dominating events are smaller, or
-    earlier or better on the same cells, so that no two dominate each other. O(m log m) time for m events.
+    earlier or better on the same cells, so that no two dominate each other.
     """
     single = np.full(n_cells, -np.inf)
     owner = np.full(n_cells, -1)
-    n_pairs = 0
+    starts = np.zeros(n_cells + 1, np.int64)  # events on two cells by the first of these
     for e in range(first, last):
-        size = ptr[e + 1] - ptr[e]
-        c = cell[ptr[e]]
+        size, c = ptr[e + 1] - ptr[e], cell[ptr[e]]
         if size == 1 and score[e] > single[c]:
             single[c], owner[c] = score[e], e
-        n_pairs += size == 2
-    keys, values = np.empty(n_pairs, np.int64), np.empty(n_pairs)
-    owners = np.empty(n_pairs, np.int64)
-    k = 0
+        starts[c + 1] += size == 2
+    for c in range(n_cells):
+        starts[c + 1] += starts[c]
+    n_pairs = starts[n_cells]
+    second, values, owners = np.empty(n_pairs, np.int64), np.empty(n_pairs), np.empty(n_pairs, np.int64)
+    ends = starts[:n_cells].copy()
     for e in range(first, last):
         if ptr[e + 1] - ptr[e] == 2:
-            keys[k] = cell[ptr[e]] * n_cells + cell[ptr[e] + 1]
-            values[k], owners[k] = score[e], e
-            k += 1
-    order = np.argsort(keys, kind="mergesort")  # stable: events on the same cells stay in their order
-    keys, values, owners = keys[order], values[order], owners[order]
-    n = 0
-    for k in range(n_pairs):  # one entry per pair of cells: the first of the best events
-        if n and keys[n - 1] == keys[k]:
-            if values[k] > values[n - 1]:
-                values[n - 1], owners[n - 1] = values[k], owners[k]
-        else:
-            keys[n], values[n], owners[n] = keys[k], values[k], owners[k]
-            n += 1
-    keys, values = keys[:n], values[:n]
+            a, b = cell[ptr[e]], cell[ptr[e] + 1]
+            at = find_pair(second, starts[a], ends[a], b)
+            if at == ends[a]:
+                second[at], values[at], owners[at] = b, score[e], e
+                ends[a] += 1
+            elif score[e] > values[at]:  # one entry per pair of cells: the first of the best events
+                values[at], owners[at] = score[e], e
     for e in range(first, last):
         lo, hi = ptr[e], ptr[e + 1]
         if score[e] == -np.inf:
@@ -73,17 +62,18 @@ def drop_dominated(score, ptr, cell, first, last, n_cells, slack):
         if hi - lo == 1:
             others = -np.inf if owner[cell[lo]] == e else single[cell[lo]]
         elif hi - lo == 2:
-            key = cell[lo] * n_cells + cell[lo + 1]
-            at = np.searchsorted(keys, key)
+            at = find_pair(second, starts[cell[lo]], ends[cell[lo]], cell[lo + 1])
             others = alone if owners[at] == e else max(alone, values[at])
         else:
             others = alone
             for i in range(lo, hi):
                 for j in range(i + 1, hi):
+                    at = find_pair(second, starts[cell[i]], ends[cell[i]], cell[j])
+                    if at == ends[cell[i]]:
+                        continue
                     rest = 0.0
                     for l in range(lo, hi):
                         if l != i and l != j:
                             rest += single[cell[l]]
-                    if rest > -np.inf:
-                        others = max(others, best_pair(keys, values, cell[i] * n_cells + cell[j]) + rest)
+                    others = max(others, values[at] + rest)
         slack[e - first] = others - score[e]

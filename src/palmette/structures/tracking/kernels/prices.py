@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from palmette._kernels.jit import kernel
+from palmette._kernels.jit import MAXIMA, kernel
 
-SWEEPS = 5  # between two looks at the bound
+SWEEPS = 2  # between two looks at the bound
 NEARLY = 1e-9  # relative: bounds that meet
 ROUNDING = 1e-12  # of the largest score: what sums of shares may lose
 
@@ -48,7 +48,7 @@ def by_cells(usable, ptr, cell, first, last, n_cells):
     return starts, events, entries
 
 
-@kernel()
+@kernel(MAXIMA)
 def lower_prices(ptr, cell, base, own, starts, entries, share):
     """Sweeps over the events ``own`` that lower the sum of prices.
 
@@ -64,14 +64,14 @@ def lower_prices(ptr, cell, base, own, starts, entries, share):
             lead = 0.0
             for j in range(lo, hi):
                 at, c = where[j - base], cell[j]
-                other = -np.inf
-                for i in range(starts[c], at):
+                own_share, other = near[at], -np.inf
+                near[at] = -np.inf
+                for i in range(starts[c], starts[c + 1]):
                     other = max(other, near[i])
-                for i in range(at + 1, starts[c + 1]):
-                    other = max(other, near[i])
-                if other > -np.inf:
-                    lead += near[at] - other
-                    near[at] = other
+                if other == -np.inf:
+                    other = own_share
+                lead += own_share - other
+                near[at] = other
             lead /= hi - lo
             for j in range(lo, hi):
                 near[where[j - base]] += lead
@@ -147,24 +147,41 @@ def of_cells(usable, ptr, cell, first, last, wide):
 
 
 @kernel()
+def take_if_free(e, score, ptr, cell, part, taken, value, left):
+    """Take event e if none of its cells is taken."""
+    for j in range(ptr[e], ptr[e + 1]):
+        if taken[cell[j]]:
+            return
+    value[part[cell[ptr[e]]]] += score[e]
+    for j in range(ptr[e], ptr[e + 1]):
+        taken[cell[j]] = 1
+        left[part[cell[j]]] -= 1
+
+
+@kernel()
 def first_fit(score, ptr, cell, own, loss, part, wide, lower):
-    """Take events by rising loss where they fit; ``lower[p]`` is raised to their score where that covers part p."""
+    """Take events by rising loss where they fit; ``lower[p]`` is raised to their score where that covers part p.
+
+    Events that lose nothing come first, as they are: most of the others do not fit then, and need not be sorted.
+    """
     value, left = np.zeros(len(lower)), np.zeros(len(lower), np.int64)
     taken = np.empty(len(wide), np.uint8)
     for c in range(len(wide)):
         taken[c] = not wide[c]
         left[part[c]] += wide[c]
-    order = np.argsort(loss, kind="mergesort")
-    for k in order:
-        e = own[k]
-        fits = True
-        for j in range(ptr[e], ptr[e + 1]):
-            fits = fits and not taken[cell[j]]
-        if fits:
-            value[part[cell[ptr[e]]]] += score[e]
-            for j in range(ptr[e], ptr[e + 1]):
-                taken[cell[j]] = 1
-                left[part[cell[j]]] -= 1
+    for k in range(len(own)):
+        if loss[k] <= NEARLY * abs(score[own[k]]):
+            take_if_free(own[k], score, ptr, cell, part, taken, value, left)
+    rest, n = np.empty(len(own), np.int64), 0
+    for k in range(len(own)):
+        free = True
+        for j in range(ptr[own[k]], ptr[own[k] + 1]):
+            free = free and not taken[cell[j]]
+        if free:
+            rest[n] = k
+            n += 1
+    for k in np.argsort(loss[rest[:n]], kind="mergesort"):
+        take_if_free(own[rest[k]], score, ptr, cell, part, taken, value, left)
     for p in range(len(lower)):
         if left[p] == 0:
             lower[p] = max(lower[p], value[p])
