@@ -446,7 +446,9 @@ def longer_folds(k):
         folding = Folding(precision=precision)
         codes = folding.best(theta).codes
         paired = FoldingRestriction(unpaired=(codes == 0) | (np.arange(76) % 3 > 0))
-        assert folding.best(theta, within=paired).values == pytest.approx(folding.best(theta).values, rel=1e-5)
+        assert folding.best(theta, within=paired).values == pytest.approx(
+            folding.best(theta).values, rel=1e-5
+        )
         assert folding.expectation(theta, within=paired).log_z <= folding.log_partition(theta) + 1e-3
     folding = Folding(beam=20)
     folding.best(theta), folding.best(theta, within=paired)

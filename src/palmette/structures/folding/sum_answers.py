@@ -10,8 +10,8 @@ import numpy as np
 from palmette.contracts.structure import Best, Expectation
 from palmette.structures.folding.best_answers import BestAnswers
 from palmette.structures.folding.given_answers import FAST_SUMS, TABLES_SUMS
-from palmette.structures.folding.room import room
-from palmette.structures.folding.samples import check_feasible, infeasible, longest, weights_of
+from palmette.structures.folding.samples import check_feasible, infeasible, weights_of
+from palmette.structures.folding.sums import add_expectations
 from palmette.structures.folding.tables import FoldingParts, FoldingTables, PairCost, squares_of
 
 
@@ -80,17 +80,12 @@ class SumAnswers(BestAnswers):
         with_pairs: bool,
         with_tables: bool = True,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]:
-        from palmette.structures.folding.kernels.fast_batch import expectations
-
         counting, like = bool(np.any(weight)), self._like()
         question = self._ask(theta, cost, within, tables=FAST_SUMS * like.itemsize / 8)
-        log_z, tables, free = np.empty(len(theta)), np.zeros_like(theta.tables), np.zeros(len(theta.letters))
-        starts = theta.squares
+        tables, free, starts = np.zeros_like(theta.tables), np.zeros(len(theta.letters)), theta.squares
         pairs = np.zeros(int(starts[-1]) if with_pairs else 0)
-        own = room(longest(theta), 4, like)
-        double = room(longest(theta), 4, np.empty(0)) if like.itemsize < 8 else np.empty(0)
         counts, loose = tables[: len(tables) * (counting and with_tables)], free[: len(free) * counting]
-        expectations(*question, self.fast_from, own, double, weight, log_z, counts, loose, starts, pairs)
+        log_z = add_expectations(question, self.fast_from, like, weight, counts, loose, starts, pairs)
         log_z = log_z if cost is None else log_z + cost.constant
         return log_z, tables, free, pairs if with_pairs else None
 
