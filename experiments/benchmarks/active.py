@@ -6,11 +6,12 @@ unit="sample")` asks by four measures, 4 % of the patches at a time; the first o
 it trains a perceptron (3 passes). At 17, 20, 30 and 40 % the perceptron (`active`) and a max-margin model of the same
 patches (`combined`) are tested on HeLa 02 (whole pairs of frames, read once per figure; event loss in percent).
 
-The penalty of `combined` and of all patches (`all`) is chosen inside the answered patches for each model, among 3, 10
-and 30: learnt from one half of the movie, tested on the other, and the other way round, with a gap of 8 frames (every
-second patch for `all`; `tol = 0.03` there, 1e-2 for the models that are tested). `stop` has one question per query, as
-in the chapter, and says where the rule (1.8) with its usual settings (T = 80, 1e-4, 10-90 %) would stop; it needs 81
-queries. CPU seconds of a round are of training the perceptron, scoring the pool and choosing, one thread.
+The penalty of `combined` and of all patches (`all`) is chosen inside the answered patches for each model, among 0.3, 1,
+3 and 10 per pair of frames (8 patches): learnt from one half of the movie, tested on the other, and the other way
+round, with a gap of 8 frames (every second patch for `all`; `tol = 0.03` there, 1e-2 for the models that are tested).
+`stop` has one question per query, as in the chapter, and says where the rule (1.8) with its usual settings (T = 80,
+1e-4, 10-90 %) would stop; it needs 81 queries. CPU seconds of a round are of training the perceptron, scoring the pool
+and choosing, one thread.
 
 The cut follows true events, so that a patch tells where futures and pasts of its detections are not: this makes the
 pool a little easier than one that is cut without the truth, for all measures alike.
@@ -24,7 +25,8 @@ STEP, GAP, SEEDS = 8, 8, (0, 1, 2, 3, 4)
 SHARES = (0.17, 0.2, 0.3, 0.4)
 MEASURES = ("best_vs_second", "random", "best_vs_worst", "scoring")
 OURS, RANDOM, ALL, STOP = "best_vs_second", "random", "all", "stop"
-L2S = (3.0, 10.0, 30.0)
+L2S = (0.3, 1.0, 3.0, 10.0)  # per pair of frames, which is 8 patches
+PATCHES = 8
 TOL = 1e-2
 
 
@@ -77,13 +79,16 @@ def tuned(samples, share):
             train, held = [samples[i] for i in train], [samples[i] for i in held]
             if share == 1.0:
                 train, held = train[::2], held[::2]
-            model = learner(l2, 3 * TOL).fit([X[i] for i in train], [Y[i] for i in train])
+            model = learner(l2 * len(train) / PATCHES, 3 * TOL).fit(
+                [X[i] for i in train], [Y[i] for i in train]
+            )
             for i, found in zip(held, model.predict([X[i] for i in held])):
                 wrong += int(np.sum(np.array(found) != np.array(Y[i])))
                 total += sum(found) + sum(Y[i])
         losses.append(wrong / total)
     l2 = L2S[int(np.argmin(losses))]
-    return learner(l2).fit([X[i] for i in samples], [Y[i] for i in samples]), l2
+    model = learner(l2 * len(samples) / PATCHES)
+    return model.fit([X[i] for i in samples], [Y[i] for i in samples]), l2
 
 
 def run(point):

@@ -16,8 +16,8 @@ event from one to two detections, so that `divide` stands for divisions and for 
 * `L2`, `L1 + L2`: `SSVM(Tracking(...))`.
 
 The sizes of leaves and the penalties are chosen inside the training movie: three runs of successive pairs are held out
-in turn, `step` frames apart from training pairs, and the setting of the least held-out loss is taken. There, one of
-`step / 2` successive pairs trains, since they have much in common; penalties are per pair. The reach of links was fixed
+in turn, `step` frames apart from training pairs, and the setting of the least held-out loss is taken (one of `step / 4`
+successive held-out pairs counts, since they have much in common); penalties are per pair. The reach of links was fixed
 once from the movies' own links. One set of features serves `forest`, `L2` and `L1 + L2` in all rows. It was chosen by
 cross-validation inside movie 01 and inside movie 02, so that the test movie had a say in the features, though in no
 weight and in no penalty.
@@ -27,8 +27,8 @@ from experiments.harness import Study, StudyTable
 
 STEPS = (1, 4, 8)
 WAYS = {"01 -> 02": ("01", "02"), "02 -> 01": ("02", "01")}
-L2S = (10.0, 3.0, 1.0, 0.3, 0.1, 0.03)  # per pair of frames
-L1S = (0.03, 0.01, 0.003)
+L2S = (10.0, 3.0, 1.0, 0.3, 0.1)  # per pair of frames, the strongest first
+L1S = (0.1, 0.03, 0.01)
 NEAREST, FOREST, LAPTRACK, HAND, OURS = "nearest", "forest", "laptrack", "hand-set", "L2"
 METHODS = (NEAREST, "assignment", "flow", HAND, LAPTRACK, FOREST, "L1 + L2", OURS)
 AUTO = "auto"

@@ -47,14 +47,14 @@ def counts_of(own: Pairs, found: Sequence[set[Any]]) -> np.ndarray:
 def choose(train: Pairs, step: int, settings: Sequence[Any], learn: Callable[[Pairs, Any], Predict]) -> Any:
     """The setting of the least held-out event loss, the first of several. All are tried: their losses go up and down.
 
-    Pairs that are a few frames apart have much in common: of every ``step // 2`` successive ones, one trains here.
+    Held-out pairs that are a few frames apart have much in common: of every ``step // 4`` successive ones, one counts.
     """
 
     def loss(setting: Any) -> float:
         counts = []
         for own, out in folds(len(train.X), step):
             held = part(train, out[:: max(step // 4, 1)])
-            counts.append(counts_of(held, learn(part(train, own[:: max(step // 2, 1)]), setting)(held)))
+            counts.append(counts_of(held, learn(part(train, own), setting)(held)))
         return event_loss(np.concatenate(counts))
 
     return min(settings, key=loss)

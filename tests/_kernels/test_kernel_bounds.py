@@ -55,9 +55,10 @@ from palmette.structures import (
     grid_graph,
     tree_graph,
 )
-from palmette.structures.folding.layout import TABLE_SIZE
+from palmette.structures.folding.layout import MULTI_BASE, TABLE_SIZE
 from palmette.structures.positions.tables import ChainTables
-from palmette.structures.tracking.cover import best_covers
+from palmette.structures.tracking.cover import best_covers, changed_values
+from palmette.structures.tracking.direct import event_scores, explain
 from palmette.testing.kernel_modules import kernel_modules
 from palmette.warmup.answers import ask_all
 from palmette.warmup.graphs import run_graphs
@@ -396,7 +397,7 @@ def tracks(k):
     candidates = tracking.candidates(pair)
     score = rng.normal(size=len(candidates))
     values = set()
-    for limit in (1, 4, 14):
+    for limit in (0, 4, 1000):
         chosen, missing = best_covers(score, candidates.layout, limit)
         assert missing is None
         values.add(round(float(score[chosen].sum()), 9))
@@ -404,6 +405,13 @@ def tracks(k):
     y = candidates.codes(candidates.events_of(chosen.astype(int))).tolist()
     model = SSVM(tracking, max_iter=1, n_jobs=1).fit([candidates], [y])
     assert len(model.predict_nbest([candidates], 2)[0]) == 2
+    for limit in (4, 1000):  # the other answer for every event, with an event of a set and of none
+        changed = changed_values(score, candidates.layout, (), chosen, chosen, limit)
+        wanted = changed_values(score, candidates.layout, (~chosen,), chosen, chosen, limit)
+        assert np.all(wanted <= changed + 1e-9) and np.all(changed <= score[chosen].sum() + 1e-9)
+    taken = np.arange(int(candidates.layout.n_cells[0])) < 1
+    for mask in (taken, ~taken):  # one cell, and all but one
+        assert explain(event_scores(model, candidates), candidates.layout, mask) is not None
 
 
 @problem
@@ -452,6 +460,10 @@ def longer_folds(k):
         assert folding.expectation(theta, within=paired).log_z <= folding.log_partition(theta) + 1e-3
     folding = Folding(beam=20)
     folding.best(theta), folding.best(theta, within=paired)
+    scores = np.zeros(TABLE_SIZE)
+    scores[MULTI_BASE] = 9.0  # a loop with two branches; short sequences are traced back by the plain kernels
+    branched = Folding(min_hairpin=0).best(FoldingTables.of(["GGCGCC"], scores)).codes
+    assert branched.tolist() == [6, 3, 2, 5, 4, 1]
 
 
 @problem

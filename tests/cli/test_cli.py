@@ -463,8 +463,9 @@ from pathlib import Path
 import palmette
 from numba.core import event
 from palmette import CRF, Chain
+from palmette.apps.tracking import Tracker
 from palmette.cli import main
-from palmette.datasets import make_tagging
+from palmette.datasets import make_cells, make_tagging
 
 assert main(["warmup", "--json"]) == 0
 used = set()
@@ -479,6 +480,9 @@ with event.install_recorder("numba:compile") as recorder:
     X, Y = make_tagging(200, 10, 500, random_state=0)
     model = CRF(Chain(), tol=0.1, n_jobs=1).fit(X, Y)
     model.predict(X)
+    movies = [make_cells(20, 10, p_miss=0.05, random_state=seed) for seed in (0, 1)]
+    Tracker.train([(movies[0].frames, movies[0].lineage)], window=3, n_jobs=1).track(movies[1].frames)
+    Tracker.pretrained(["area"]).track(movies[1].frames)
 print(json.dumps({"cold": cold, "compiled": len(recorder.buffer), "weights": len(model.coef_), "used": len(used)}))
 """
 

@@ -133,3 +133,29 @@ def test_what_is_read_is_not_replaced(folder, capsys):
     before = (folder / "two.csv").read_bytes()
     code, _, log = run(capsys, "track", folder / "two.csv", "-o", folder / "two.csv")
     assert code == 2 and "would replace" in log and (folder / "two.csv").read_bytes() == before
+
+
+def test_training_on_some_measurements_and_with_a_track_file(folder, capsys, tmp_path):
+    tracked, model = tmp_path / "tracked", tmp_path / "m"
+    assert run(capsys, "track", folder / "masks", "--format", "ctc", "-o", tracked)[0] == 0
+    (tracked / "res_track.txt").rename(tmp_path / "tracks.txt")
+    arguments = ["train", "--task", "tracking", tracked, "--model", model, "--measurements", "area,boxes"]
+    code, _, log = run(capsys, *arguments)
+    assert code == 2 and "name it (tracks, --lineage)" in log
+    code, shown, log = run(capsys, *arguments, "--lineage", tmp_path / "tracks.txt")
+    assert code == 0 and "uses        area, boxes" in shown and "1 movie of 8 frames" in shown, log
+    code, _, log = run(capsys, "track", folder / "masks", "--model", folder / "m.palmette")
+    assert code == 2 and "frame 0 has no int_std, intensity" in log and "need images" in log
+    code, _, log = run(capsys, *arguments[:3], folder / "one.csv", "--model", model)
+    assert code == 2 and "no column 'track'" in log and "--lineage" in log
+
+
+def test_what_is_odd_in_a_movie_is_told(folder, capsys, tmp_path):
+    lines = (folder / "two.csv").read_text().splitlines()
+    (tmp_path / "gap.csv").write_text("\n".join(line for line in lines if not line.startswith("4,")) + "\n")
+    code, shown, log = run(capsys, "track", tmp_path / "gap.csv", "--model", folder / "m.palmette", "--json")
+    assert code == 0 and json.loads(shown)["empty"] == [4] and "no detections in frame 4" in log
+    (tmp_path / "links.csv").write_text("frame_from,id_from,frame_to,id_to\n3,1,4,999\n")
+    arguments = ["train", "--task", "tracking", folder / "one.csv", "--model", tmp_path / "m"]
+    code, _, log = run(capsys, *arguments, "--lineage", tmp_path / "links.csv")
+    assert code == 2 and "links.csv: a link names detection 999 of frame 4" in log

@@ -468,7 +468,7 @@ def test_cccp_refuses_convex_losses():
         (
             {"start": "random"},
             ValueError,
-            "start must be one of auto, convex, perceptron, structure, zero, got",
+            "start must be one of auto, convex, perceptron, structure, visits, zero, got",
         ),
         ({"inner": "magic"}, ValueError, "solver='magic' is unknown"),
         ({"inner": Bundle}, TypeError, "solver must be .* or an object with solve"),

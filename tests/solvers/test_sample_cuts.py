@@ -7,6 +7,7 @@ import pytest
 
 from palmette import SSVM, UNKNOWN, Chain, Detections, Tracking
 from palmette.datasets import make_chains
+from palmette.errors import MissingCapability
 from palmette.objectives.linearised import Linearised
 from palmette.solvers import CCCP, NSlack
 from palmette.solvers.cccp import objective
@@ -102,6 +103,81 @@ def test_a_run_can_begin_with_the_constraints_met_at_given_weights():
     run = NSlack().started(second, w)
     assert run.best.primal == pytest.approx(objective(second, w), rel=1e-9)
     assert run.active.n_constraints == second.n_samples
+
+
+def visited(data, seed=0):
+    """The convex problem of rounds, and a run that begins with visits of its samples."""
+    _, problem = solved(data(), inner="bundle", max_iter=1)
+    convex, concave = (
+        problem.with_surrogate(part)
+        for part in (problem.surrogate.convex_part, problem.surrogate.concave_part)
+    )
+    order = np.random.default_rng(seed).permutation(problem.n_samples)
+    return convex, concave, SampleCuts().visited(convex, concave.surrogate, order)
+
+
+def slope_of(problem, outputs):
+    """Of the linear term that prefers these outputs."""
+    samples, slope = problem.samples, np.zeros(problem.n_params)
+    theta = problem.scorer.score(slope, samples.batch)
+    counts = problem.structure.count(theta, outputs, weight=samples.weight)
+    counts = problem.structure.count(theta, samples.codes, weight=-samples.weight, into=counts)
+    problem.scorer.pull_back(counts, samples.batch, slope)
+    return slope
+
+
+@pytest.mark.parametrize("data", [chains, frames])
+def test_visits_keep_weights_and_masses_together_and_find_constraints_below_the_losses(data):
+    convex, _, (run, outputs) = visited(data)
+    state = run.active
+    counts = [np.zeros(convex.n_params) for _ in range(state.n_constraints)]
+    for k, own in enumerate(counts):
+        at = slice(*state.start[k : k + 2])
+        own[state.index[at]] = state.value[at]
+    implied = slope_of(convex, outputs) - sum(m * own for m, own in zip(state.mass, counts))
+    np.testing.assert_allclose(state.w, implied / convex.regularizer.l2, atol=1e-10)
+    mass = np.bincount(state.sample[: len(counts)], state.mass[: len(counts)])
+    assert np.all(state.mass >= 0.0) and np.all(mass <= 1.0 + 1e-12)
+    rng = np.random.default_rng(2)
+    for w in rng.normal(size=(5, convex.n_params)):
+        for k, own in enumerate(counts):
+            s = int(state.sample[k])
+            assert state.offset[k] + own @ w <= convex.samples.weight[s] * convex.sample_loss(s, w)[0] + 1e-9
+
+
+@pytest.mark.parametrize("data", [chains, frames])
+def test_the_next_round_keeps_the_weights_as_far_as_the_mass_of_the_preferred_outputs_goes(data):
+    convex, concave, (run, outputs) = visited(data)
+    solver = SampleCuts()
+    work = solver.prepare(Linearised(convex, concave.tangent(run.best.w)))
+    state = work.blocks.place(run.active.copy())
+    work.follow(state, outputs)
+    state = work.blocks.collect(state)
+    own = [int(k) for k in state.preferred]
+    assert [int(state.sample[k]) for k in own] == list(range(convex.n_samples))
+    before = run.active.mass[run.active.preferred]
+    np.testing.assert_array_equal(
+        state.mass[own], before
+    )  # moved where the output is another one, else as it was
+    assert state.mass[: state.n_constraints].sum() == pytest.approx(run.active.mass.sum())
+
+
+@pytest.mark.parametrize("data", [chains, frames])
+def test_a_start_by_visits_ends_as_low_as_one_by_perceptrons_and_counts_its_passes(data):
+    by_visits, _ = solved(data(), inner="sample_cuts")
+    other, _ = solved(data(), inner="sample_cuts", start="perceptron")
+    assert by_visits.primal <= 1.02 * other.primal
+    stopped, _ = solved(data(), inner="sample_cuts", callbacks=(lambda step: True,))
+    assert stopped.history[0].n_oracle == 2 + 1 + 1 + 1  # visits, two tangents and the pass between them
+    again, _ = solved(data(), inner="sample_cuts")
+    np.testing.assert_array_equal(again.w, by_visits.w)
+
+
+def test_visits_need_cuts_of_samples():
+    with pytest.raises(MissingCapability, match=r"start='visits'.*inner='sample_cuts'"):
+        solved(chains(), inner="bundle", start="visits")
+    with pytest.raises(MissingCapability, match="recycle=True"):
+        solved(chains(), inner="sample_cuts", start="visits", recycle=False)
 
 
 def test_structures_with_costly_maxima_get_sample_cuts():

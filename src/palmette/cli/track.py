@@ -72,6 +72,6 @@ def track(
         if plot is not None:
             job.draw(tracked, plot)
     record: dict[str, Any] = job.facts(tracked)
-    if tracked.lost > 0.0:
-        log(f"warning: time ran out; a better solution could score at most {tracked.lost:.4g} more")
+    for warning in job.warnings(tracked):
+        log(f"warning: {warning}")
     print_result(json, record, job.summary(tracked))

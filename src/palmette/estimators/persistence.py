@@ -97,7 +97,8 @@ def load(path: Any, **functions: Any) -> Any:
     **functions
         Functions that were parameters of the model, by name: model files hold no code, so they have to be given
         again. ``segment_features`` of a ``SemiMarkov`` model, ``kernel`` and ``edge_kernel`` of an ``SSVM`` whose
-        kernels are functions (``Custom``, ``Transformed``).
+        kernels are functions (``Custom``, ``Transformed``), all ``events`` of a ``Tracking`` model with an
+        ``EventKind`` of your own.
 
     A structure, learner, loss or kernel of your own must have been registered (:func:`palmette.register`) by importing
     its module before.
@@ -164,6 +165,8 @@ def _check_given(path: Any, params: Any, functions: dict[str, Any]) -> None:
     for name, called in missing.items():
         given = functions.get(name)
         alike = type(given).__name__ == called if called == "Nystroem" else callable(given)
+        if called.startswith("["):
+            alike = isinstance(given, list | tuple)
         if not alike:
             raise ModelFileError(
                 f"{path}: the model uses {name}={called}, a function or made of one, and model files hold no code: "

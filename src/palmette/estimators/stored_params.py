@@ -47,7 +47,7 @@ def _stored(name: str, value: Any, may_be_code: bool) -> Any:
     if name == "classes":
         return {"labels": LabelCodec(value).state()}
     if may_be_code and _holds_code(value):
-        return {"function": getattr(value, "__qualname__", type(value).__name__)}
+        return {"function": _called(value)}
     if is_registered(value):
         return {"object": kind_of(value), "group": group_of(value), "options": stored_params(value)}
     if isinstance(value, np.ndarray):
@@ -66,11 +66,20 @@ def _stored(name: str, value: Any, may_be_code: bool) -> Any:
 
 
 def _holds_code(value: Any) -> bool:
-    """Whether a value is a function of the user's, or made of one."""
-    from palmette.kernels import Kernel, Nystroem
+    """Whether a value is a function of the user's, made of one, or a list with one (``savable`` says it)."""
+    from palmette.kernels import Nystroem
 
+    if isinstance(value, list | tuple):
+        return any(map(_holds_code, value))
     inner = value.kernel if isinstance(value, Nystroem) else value
-    return not inner.savable if isinstance(inner, Kernel) else callable(inner)
+    return not inner.savable if hasattr(inner, "savable") else callable(inner)
+
+
+def _called(value: Any) -> str:
+    """What a function, or what is made of one, is called in messages."""
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(str(getattr(each, 'name', each)) for each in value)}]"
+    return str(getattr(value, "__qualname__", type(value).__name__))
 
 
 def missing_functions(params: Any) -> dict[str, str]:

@@ -89,10 +89,11 @@ class Blocks(Protocol):
     def refresh(self, state: Any) -> None:
         """Compute weights and losses from the dual variables: what visits added up has rounding errors."""
 
-    def follow(self, state: Any, before: np.ndarray, after: np.ndarray) -> None:
+    def follow(self, state: Any, before: np.ndarray, after: np.ndarray, factor: np.ndarray) -> None:
         """Move the dual variables with a linear term, which preferred the outputs ``before`` and now others.
 
-        Weights and losses are not computed. Any distributions are dual variables: these are a better start.
+        The term of sample i is ``factor_i (f(after_i) - f(true_i))``, and no more than its loss. Weights and losses are
+        not computed. Any distributions are dual variables: these are a better start.
         """
 
     def value(self, w: np.ndarray) -> tuple[float, float]:
@@ -110,7 +111,7 @@ class SampleBlocks(Loop):
         for s in order:
             self._visit(state, int(s))
 
-    def follow(self, state: Any, before: np.ndarray, after: np.ndarray) -> None:
+    def follow(self, state: Any, before: np.ndarray, after: np.ndarray, factor: np.ndarray) -> None:
         """Leave the dual variables as they are."""
 
     def value(self, w: np.ndarray) -> tuple[float, float]:

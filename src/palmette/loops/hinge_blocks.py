@@ -26,7 +26,7 @@ class GenericBlocks(SampleBlocks):
         """Compute weights and losses from the masses."""
         active.w, active.loss = dual_weights(self.problem, active), block_losses(self.problem, active)
 
-    def follow(self, active: ActiveSet, before: np.ndarray, after: np.ndarray) -> None:
+    def follow(self, active: ActiveSet, before: np.ndarray, after: np.ndarray, factor: np.ndarray) -> None:
         """Give the outputs ``after`` the mass of the outputs ``before``."""
         active.follow(self.problem.samples.code_offsets, before, after)
 

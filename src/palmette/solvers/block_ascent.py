@@ -69,6 +69,10 @@ class Work:
         self.slope: np.ndarray | None = getattr(problem, "slope", None)
         self.targets: np.ndarray | None = getattr(problem, "targets", None)  # the outputs that it prefers
 
+    def follow(self, state: BlockState, before: np.ndarray) -> None:
+        """Move the dual variables with the linear term, which preferred the outputs ``before`` until now."""
+        self.blocks.change("follow", state, before, self.targets, self.problem.factor)  # type: ignore[attr-defined]
+
     def refresh(self, state: BlockState) -> None:
         """Compute weights and losses from the dual variables: what visits added up has rounding errors."""
         self.blocks.refresh(state)
@@ -137,7 +141,7 @@ class BlockAscent(Seeded):
         """All mass on the true labelings, or on those that a linear term prefers: ``w = 0`` where its factors are 1."""
         active = work.blocks.begin()
         if work.slope is not None:
-            work.blocks.change("follow", active, work.problem.samples.codes, work.targets)
+            work.follow(active, work.problem.samples.codes)
             work.refresh(active)
         return Ascent.of(active)
 
@@ -216,7 +220,7 @@ class BlockAscent(Seeded):
         work = self.prepare(problem)
         active = work.blocks.place(state.active.copy())
         if targets is not None:
-            work.blocks.change("follow", active, targets, work.targets)
+            work.follow(active, targets)
         work.refresh(active)
         active.restart()
         return Ascent.of(work.blocks.collect(active))

@@ -3,132 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import cache
-from typing import Any, ClassVar, Protocol
+from dataclasses import dataclass
+from functools import cache, partial
+from typing import Any, ClassVar
 
 import numpy as np
 
-from palmette.contracts.solver import Callback, Result, Step
+from palmette.contracts.solver import Result, Step
 from palmette.errors import MissingCapability
 from palmette.loops.table import find, why_not
 from palmette.objectives.linearised import Linearised
-from palmette.objectives.problem import bounded_loss, check_needs, first_point
+from palmette.objectives.problem import check_needs, first_point
 from palmette.objectives.risk import Tangent
 from palmette.registry import register
 from palmette.regularizers.elastic import ElasticNet
-from palmette.solvers.block_ascent import Best, BlockAscent
 from palmette.solvers.bundle import Bundle
 from palmette.solvers.driver import DOUBTFUL, ESTIMATE, Driven, Recorder, conclude, outcome
 from palmette.solvers.frank_wolfe import FrankWolfe
+from palmette.solvers.inner_solvers import Inner, MovedTargets, RecycledCuts, Restarted, objective
 from palmette.solvers.maxima import INEXACT, silent_inexact
 from palmette.solvers.multiclass_dual import FEW_WEIGHTS, NEEDS, MulticlassDual, suits
-from palmette.solvers.n_slack import NSlack
 from palmette.solvers.perceptron import AveragedPerceptron
 from palmette.solvers.registry import make_solver
 from palmette.solvers.sample_cuts import SampleCuts
 from palmette.surrogates.partial import PartialPerceptronLoss
 
-STARTS = ("auto", "convex", "perceptron", "structure", "zero")
+STARTS = ("auto", "convex", "perceptron", "structure", "visits", "zero")
 PRECISIONS = ("auto", "gain", "geometric", "fixed")
 FEW_EPOCHS = 5  # of the perceptron that finds a start
 ROUGHLY = 0.03  # relative gap to which the convex problem of the start is solved
-GAIN = 0.1  # a round ends when it has gained this share of what its convex problem may still gain
+GAIN = 0.1  # a round ends when it has gained this share of what its convex problem may still gain ...
+GAIN_BY_SAMPLES = 0.5  # ... where a pass finds a cut of every sample, and so gains more
 LEFT = (
     3.0  # times the tolerance: a round that gained little and may gain more is followed by one that is solved
 )
 UNSOLVED = "inner solver"  # a round gained little, and its convex problem had more to give
 NOTHING = 1e-9  # share of the first objective that counts as 0, which a relative decrease never reaches
 SCALES = 2.0 ** np.arange(-6, 11)  # tried on a start of which only the direction is known
-
-
-class Inner(Protocol):
-    """Minimises convex problems that differ in a linear term only, one after the other."""
-
-    def solve(self, problem: Linearised, w: np.ndarray, value: float | None, callback: Callback) -> Result:
-        """The minimiser of ``problem``, started at ``w``, where its objective is ``value`` (None: unknown), and never
-        worse than that. A true answer of ``callback`` to a step ends the run early."""
-
-
-class RecycledCuts:
-    """The bundle method on all rounds: every cut of A that was ever taken serves in the later ones.
-
-    Parameters
-    ----------
-    bundle : Bundle
-    recycle : bool
-        False forgets the cuts after each round, to see what they are worth.
-    """
-
-    def __init__(self, bundle: Bundle, recycle: bool = True) -> None:
-        self.bundle, self.recycle = bundle, recycle
-        self._state: Any = None
-        self._slope = np.zeros(0)
-
-    def solve(self, problem: Linearised, w: np.ndarray, value: float | None, callback: Callback) -> Result:
-        """Minimise from ``w`` on."""
-        bundle = self.bundle.told(callback)
-        if self._state is None or value is None or not self.recycle:
-            result = bundle.solve(problem, w0=w)
-        else:
-            state = bundle.moved(problem, self._state, problem.slope - self._slope, w, value)
-            result = bundle.solve(problem, state=state)
-        self._state, self._slope = result.state, problem.slope
-        return result
-
-
-class MovedTargets:
-    """The dual of the multiclass hinge on all rounds: samples whose best label stays keep their dual variables.
-
-    The tangent of ``max_k f_k - f(y)`` at the current weights is ``f(best label there) - f(y)``, so that the convex
-    problem is a hinge which subtracts the score of that label.
-    """
-
-    def __init__(self, solver: MulticlassDual, recycle: bool = True) -> None:
-        self.solver, self.recycle = solver, recycle
-        self._state: Any = None
-
-    def solve(self, problem: Linearised, w: np.ndarray, value: float | None, callback: Callback) -> Result:
-        """Minimise from ``w`` on."""
-        solver = replace(self.solver, callbacks=(*self.solver.callbacks, callback))
-        result = solver.solve(problem, w0=w, state=self._state if self.recycle else None)
-        self._state = result.state
-        return result
-
-
-class Restarted:
-    """Any other solver, anew in every round: from the present weights, or from the dual variables of the last round.
-
-    Distributions over outputs are dual variables of every round, since only the linear term changes. Where it prefers
-    another output than before, that one takes over the mass: the weights change by what other outputs had.
-    """
-
-    def __init__(self, solver: Any, recycle: bool = True) -> None:
-        self.solver, self.recycle = solver, recycle
-        self._state: Any = None
-        self._targets = np.zeros(0)
-
-    def solve(self, problem: Linearised, w: np.ndarray, value: float | None, callback: Callback) -> Result:
-        """Minimise from ``w`` on; a solver that came out worse is overruled."""
-        solver = replace(self.solver, callbacks=(*self.solver.callbacks, callback))
-        if isinstance(solver, BlockAscent):
-            result = solver.solve(problem, state=self._begun(solver, problem, w, value))
-            self._state, self._targets = result.state, problem.targets
-        else:
-            result = solver.solve(problem, w0=w)
-        value = objective(problem, w) if value is None else value
-        if result.primal <= value:
-            return result
-        return replace(result, w=w, step=result.step._replace(primal=value))
-
-    def _begun(self, solver: BlockAscent, problem: Linearised, w: np.ndarray, value: float | None) -> Any:
-        """Where a round begins; the value of the present weights is known from the round before."""
-        if self._state is None or not self.recycle:
-            return solver.started(problem, w) if isinstance(solver, NSlack) else None
-        run = solver.restart(problem, self._state, self._targets)
-        if value is not None:
-            run.best = Best(w.copy(), value, -np.inf)
-        return run
 
 
 @register("solver")
@@ -158,17 +69,21 @@ class CCCP(Driven):
         has a compiled loop (chains, single labels) and weights are many, else the bundle method. Every other solver of
         the convex part will do ("n_slack", "smo", "pegasos", ...): those of the dual keep their variables, others go
         on from the weights.
-    start : {"auto", "convex", "perceptron", "structure", "zero"} or ndarray of shape (n_params,)
+    start : {"auto", "convex", "perceptron", "structure", "visits", "zero"} or ndarray of shape (n_params,)
         Where a run without ``w0`` starts: the minimiser of ``A + penalty``, roughly; weights of a few epochs of the
         perceptron that learns from the same annotation, best scaled; weights provided by the structure
-        (``first_weights``: ``Ranking``, whose convex solution is 0), best scaled; zero; or the given weights. "auto" is
-        "perceptron" for partial annotation, else "structure" where there is one, else "convex".
+        (``first_weights``: ``Ranking``, whose convex solution is 0), best scaled; the mean of the weights after visits
+        of all samples, each of which takes a tangent and a cut of its own (two passes; for "sample_cuts" and
+        "n_slack"); zero; or the given weights. "auto" is "visits" for partial annotation where cuts are those of
+        samples and are kept, "perceptron" for other partial annotation, else "structure" where there is one, else
+        "convex".
     recycle : bool
         Whether cuts (or dual variables) of earlier rounds are kept.
     precision : {"auto", "gain", "geometric", "fixed"}
         When a round ends before its problem is solved to the relative gap ``tol``: when it has gained 0.1 of what its
-        problem may still gain; at the relative gap ``max(first_gap * shrink^t, tol)`` of round t (Algorithm 1.1 of Lou
-        and others); or never. "auto" is "gain" where cuts are kept, else "fixed", the procedure as usually written.
+        problem may still gain (0.5 where cuts are those of samples); at the relative gap
+        ``max(first_gap * shrink^t, tol)`` of round t (Algorithm 1.1 of Lou and others); or never. "auto" is "gain"
+        where cuts are kept, else "fixed", the procedure as usually written.
     first_gap, shrink : float
         Of ``precision="geometric"``.
     max_cuts : int
@@ -215,11 +130,13 @@ class CCCP(Driven):
             check_needs(problem, self.name, ("l2",))
         convex = problem.with_surrogate(problem.surrogate.convex_part)
         concave = problem.with_surrogate(problem.surrogate.concave_part)
-        rounds = _Rounds(convex, concave, self._inner(convex), Recorder(self.callbacks), self._enough)
+        inner = self._inner(convex)
+        enough = partial(self._enough, GAIN_BY_SAMPLES if has_sample_cuts(inner) else GAIN)
+        rounds = _Rounds(convex, concave, inner, Recorder(self.callbacks), enough)
         n_rounds, least = 0, 0.0
         last = False  # whether the next round is solved to tol, since the last one gained little
         try:
-            rounds.begin(*self._first(problem, w0 if state is None else state))
+            rounds.begin(*self._first(problem, w0 if state is None else state, inner))
             reason = "callback" if rounds.stopped else ""
             while not reason:
                 before = rounds.value
@@ -245,11 +162,11 @@ class CCCP(Driven):
         ends = tuple(rounds.ends)
         return conclude(self, problem, rounds.w, rounds.recorder, reason, rounds.w, ends, n_rounds)
 
-    def _enough(self, n_rounds: int, first: float, step: Step) -> bool:
+    def _enough(self, gain: float, n_rounds: int, first: float, step: Step) -> bool:
         """Whether a round that began at the value ``first`` may end."""
         precision = self.precision if self.precision != "auto" else "gain" if self.recycle else "fixed"
         if precision == "gain":
-            return first - step.primal >= GAIN * (step.primal - step.lower)
+            return first - step.primal >= gain * (step.primal - step.lower)
         gap = max(self.first_gap * self.shrink**n_rounds, self.tol)
         return precision == "geometric" and step.gap <= gap * abs(step.primal)
 
@@ -279,16 +196,27 @@ class CCCP(Driven):
         kind = next((way for known, way in kinds if isinstance(solver, known)), Restarted)
         return kind(solver, self.recycle)
 
-    def _first(self, problem: Any, w0: np.ndarray | None) -> tuple[np.ndarray, bool]:
-        """Where to start, and whether the convex problem is solved from there before the first tangent."""
+    def _first(
+        self, problem: Any, w0: np.ndarray | None, inner: Inner
+    ) -> tuple[np.ndarray, bool] | tuple[np.ndarray, bool, float]:
+        """Where to start, whether the convex problem is solved from there before the first tangent, and the passes that
+        were a part of the work of the rounds."""
         w0 = self.start if w0 is None and isinstance(self.start, np.ndarray) else w0
         if w0 is not None:
             return first_point(problem, w0), False
         known = problem.structure.can("first_weights")
-        start = self.start
+        start, visits = self.start, self.recycle and has_sample_cuts(inner)
         if start == "auto":
-            partial = problem.samples.annotation is not None
-            start = "perceptron" if partial else "structure" if known else "convex"
+            partly = problem.samples.annotation is not None
+            start = ("visits" if visits else "perceptron") if partly else "structure" if known else "convex"
+        if start == "visits":
+            if not visits:
+                raise MissingCapability(
+                    "cccp: start='visits' finds cuts of samples: use inner='sample_cuts' and recycle=True"
+                )
+            order = np.random.default_rng(self.random_state).permutation(problem.n_samples)
+            convex, concave = problem.surrogate.convex_part, problem.surrogate.concave_part
+            return inner.visit(problem.with_surrogate(convex), concave, order), False, 2.0  # type: ignore[attr-defined]
         if start == "perceptron":
             # The convex part compares with one output among those that agree, which may be far from the truth.
             first = AveragedPerceptron(FEW_EPOCHS, random_state=self.random_state)
@@ -334,9 +262,9 @@ class _Rounds:
         self.value, self.left = np.inf, np.nan
         self._convex_value: float | None = None  # of A + penalty at the current weights
 
-    def begin(self, w: np.ndarray, solve_convex: bool) -> None:
+    def begin(self, w: np.ndarray, solve_convex: bool, n_oracle: float = 0.0) -> None:
         """Start at ``w``, or at the minimiser of the convex problem that is found from there."""
-        self.w = w
+        self.w, self.n_oracle = w, n_oracle
         if solve_convex:
             self._minimise(lambda step: step.gap <= ROUGHLY * abs(step.primal))
         self._tangent()
@@ -396,18 +324,17 @@ class _Rounds:
         self.w, self._convex_value = result.w, result.primal + float(self.tangent.slope @ result.w)
 
 
+def has_sample_cuts(inner: Inner) -> bool:
+    """Whether rounds are solved by cuts of single samples."""
+    return isinstance(inner, Restarted) and inner.has_cuts
+
+
 def visits_suit(convex: Any) -> bool:
     """Whether compiled visits of samples solve the rounds of partial annotation before the bundle method does."""
     if convex.samples.annotation is None or not convex.regularizer.quadratic:
         return False
     loop = find(FrankWolfe.name, convex)
     return loop is not None and loop.compiled and len(convex.regularizer.l2) > FEW_WEIGHTS
-
-
-def objective(problem: Any, w: np.ndarray) -> float:
-    """Value of a problem at ``w``, penalty included."""
-    value, _, slack = bounded_loss(problem, w)
-    return float(value + slack + problem.regularizer.value(w))
 
 
 def best_scale(problem: Any, direction: np.ndarray) -> np.ndarray:

@@ -81,6 +81,19 @@ class NSlack(BlockAscent):
         run.best, run.active.n_oracle = Best(w.copy(), value - slope, 0.0), 1.0
         return run
 
+    def visited(self, problem: Any, concave: Any, order: np.ndarray) -> tuple[Ascent, np.ndarray]:
+        """A run that begins with a visit of each sample, at which the tangent of a concave part is taken for it.
+
+        Tangents are taken at different weights: at first at zero, where they say little. So the mean of the weights is
+        the best point. Also returns the outputs that the tangents prefer. It takes two passes.
+        """
+        work = self.prepare(problem)
+        active = work.blocks.begin()
+        mean, outputs = work.blocks.change("meet_tangents", active, concave, order, problem.samples.codes)
+        run = Ascent.of(work.blocks.collect(active))
+        run.best = run.best._replace(w=mean)
+        return run, outputs
+
     def _balanced(self, work: Work, active: BlockState) -> Ascent:
         """A run with the best masses of the constraints that there are; no sample is visited."""
         work.blocks.visit(active, np.empty(0, np.int64))

@@ -28,6 +28,7 @@ class WorkingSet(BlockState):
     """
 
     head: np.ndarray  # (samples,): first constraint of each
+    preferred: np.ndarray  # (samples,): the constraint of the output that a linear term prefers
     n_constraints: int = 0
     following: np.ndarray
     offset: np.ndarray
@@ -45,8 +46,9 @@ class WorkingSet(BlockState):
         """No constraint but ``slack >= 0``: ``w = 0``."""
         none = np.zeros(0, np.int64)
         return cls(
-            head=np.full(problem.n_samples, NONE), following=none, offset=np.zeros(0), mass=np.zeros(0), used=none,
-            sample=none, start=np.zeros(1, np.int64), index=none, value=np.zeros(0), **cls.at_zero(problem),
+            head=np.full(problem.n_samples, NONE), preferred=np.full(problem.n_samples, NONE), following=none,
+            offset=np.zeros(0), mass=np.zeros(0), used=none, sample=none, start=np.zeros(1, np.int64), index=none,
+            value=np.zeros(0), **cls.at_zero(problem),
         )  # fmt: skip
 
     def add(self, s: int, offset: float, index: np.ndarray, value: np.ndarray) -> None:
@@ -66,6 +68,7 @@ class WorkingSet(BlockState):
         """Forget the constraints that have had no mass for long, once they are many."""
         n = self.n_constraints
         self.used[:n][self.mass[:n] > 0.0] = self.epoch
+        self.used[self.preferred[self.preferred != NONE]] = self.epoch
         kept = self.used[:n] > self.epoch - IDLE_EPOCHS
         if kept.sum() > 0.8 * n:
             return
@@ -77,6 +80,7 @@ class WorkingSet(BlockState):
         for name in ("offset", "mass", "used", "sample"):
             setattr(self, name, getattr(self, name)[:n][kept])
         self.n_constraints = int(kept.sum())
+        self.preferred = np.append(np.cumsum(kept) - 1, NONE)[self.preferred]  # NONE is the last place
         self.following = np.full(self.n_constraints, NONE)
         self.head[:] = NONE
         for k, s in enumerate(self.sample):
@@ -109,8 +113,57 @@ class WorkingSetBlocks:
         self.inverse = 1.0 / problem.regularizer.l2
         self._scratch = np.zeros(problem.n_params)
 
-    def follow(self, state: WorkingSet, before: np.ndarray, after: np.ndarray) -> None:
-        """Leave the masses as they are: constraints are no outputs."""
+    def follow(self, state: WorkingSet, before: np.ndarray, after: np.ndarray, factor: np.ndarray) -> None:
+        """Give every sample the constraint that its loss is not below the linear term, without an oracle call.
+
+        It takes over the mass of the constraint of the output ``before`` (at first all mass that is left): as far as
+        that mass goes, the weights stay where they were.
+        """
+        samples = self.problem.samples
+        for s in range(self.problem.n_samples):
+            own = slice(*samples.code_offsets[s : s + 2])
+            if state.preferred[s] == NONE or not np.array_equal(before[own], after[own]):
+                self._prefer(state, s, samples.slice(s, s + 1), after[own], factor[s : s + 1])
+
+    def _prefer(self, state: WorkingSet, s: int, one: Any, output: np.ndarray, factor: np.ndarray) -> float:
+        """The same for one sample; returns the mass that moves."""
+        problem, last, k = self.problem, int(state.preferred[s]), state.n_constraints
+        theta = problem.scorer.score(state.w, one.batch)
+        counts = problem.structure.count(theta, output, weight=factor * one.weight)
+        counts = problem.structure.count(theta, one.codes, weight=-factor * one.weight, into=counts)
+        left = 1.0 - float(state.mass[:k][state.sample[:k] == s].sum())
+        state.add(s, 0.0, *self._entries(counts, one.batch))
+        mass = left if last == NONE else float(state.mass[last])
+        if last != NONE:
+            state.mass[last] = 0.0
+        state.mass[k], state.preferred[s] = mass, k
+        return mass
+
+    def meet_tangents(
+        self, state: WorkingSet, concave: Any, order: np.ndarray, outputs: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Visit samples with a linear term that moves: that of a sample is the tangent of ``concave`` where it is met.
+
+        Two oracle calls for each sample of ``order``. Returns the mean of the weights after each visit, and the outputs
+        that the term prefers in the end, of which those before are given.
+        """
+        problem, outputs, total = self.problem, outputs.copy(), np.zeros_like(state.w)
+        for s in order.tolist():
+            one, own = problem.samples.slice(s, s + 1), slice(*problem.samples.code_offsets[s : s + 2])
+            theta = problem.scorer.score(state.w, one.batch)
+            found = concave.rivals(problem.structure, theta, one.truth)
+            last = int(state.preferred[s])
+            if last == NONE or not np.array_equal(outputs[own], found.codes):
+                # The term moves the weights by all of its change, the mass that follows it takes a share of that back.
+                share = 1.0 - self._prefer(state, s, one, found.codes, found.factor)
+                outputs[own] = found.codes
+                for k, sign in ((int(state.preferred[s]), 1.0), (last, -1.0)):
+                    at = slice(*state.start[k : k + 2]) if k != NONE else slice(0)
+                    state.w[state.index[at]] += sign * share * state.value[at] * self.inverse[state.index[at]]
+            self._visit(state, s, 0.0)
+            total += state.w
+        self.visit(state, np.empty(0, np.int64))
+        return total / len(order), outputs
 
     def visit(self, state: WorkingSet, order: np.ndarray) -> None:
         """Visit the samples of ``order``, and then optimise over all working sets, without the oracle."""
@@ -145,13 +198,18 @@ class WorkingSetBlocks:
 
     def _add(self, state: WorkingSet, s: int, value: float, counts: Any, inputs: Any) -> None:
         """The cut of the loss of sample ``s`` at the current weights as a constraint."""
+        at, entries = self._entries(counts, inputs)
+        state.add(s, value - float(entries @ state.w[at]), at, entries)
+
+    def _entries(self, counts: Any, inputs: Any) -> tuple[np.ndarray, np.ndarray]:
+        """The gradient in the weights that belongs to counts of one sample: places by rising number, and values."""
         scorer = self.problem.scorer
         scorer.pull_back(counts, inputs, self._scratch)
         at = scorer.touched(inputs)
         at = np.unique(at[self._scratch[at] != 0.0])
         entries = self._scratch[at]
         self._scratch[at] = 0.0
-        state.add(s, value - float(entries @ state.w[at]), at, entries)
+        return at, entries
 
     def meet(self, state: WorkingSet) -> float:
         """Add the constraint of every sample that is met at the current weights; returns the data term there."""

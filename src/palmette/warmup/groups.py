@@ -36,11 +36,12 @@ from palmette.apps.tagging.columns import read_columns
 from palmette.apps.tagging.learners import SOLVERS
 from palmette.apps.tagging.tagger import Tagger
 from palmette.apps.tagging.templates import Template
-from palmette.datasets import make_chains, make_tagging
+from palmette.apps.tracking.tracker import Tracker
+from palmette.datasets import make_cells, make_chains, make_tagging
 from palmette.errors import EmptyModelWarning, MissingCapability
 from palmette.regularizers import Decomposition, GroupLasso
 from palmette.solvers import LBFGS
-from palmette.structures import RankingCost, RankingTables
+from palmette.structures import EventTables, RankingCost, RankingTables
 from palmette.structures.tracking.programs import Program, solve
 from palmette.warmup.answers import ask_all
 from palmette.warmup.graphs import run_graphs
@@ -163,15 +164,19 @@ def _rank() -> None:
 
 
 def _track() -> None:
-    """Covers of a batch, and of one sample with an event that is forced."""
+    """Covers of a batch, the second best, and those with each event or without; trackers of pairs and of windows."""
     pair = Detections([[0.0, 0.0], [1.0, 1.0]]), Detections([[0.0, 0.1], [1.0, 1.1]])
     tracking = Tracking(max_distance=5.0)
     candidates = tracking.candidates(pair)
     y = candidates.codes([("move", (0,), (0,)), ("move", (1,), (1,))])
     model = SSVM(tracking, tol=0.1, solver="n_slack", n_jobs=1).fit([candidates], [y])
     model.predict_nbest([candidates], 2)
+    tracking.max_marginals(EventTables(np.zeros((len(candidates), 2)), *candidates.layout))
     ptr, cell = np.array([0, 2, 4, 6, 7, 8, 9]), np.array([0, 1, 1, 2, 0, 2, 0, 1, 2])
     solve(Program(np.repeat([1.0, 0.0], 3), ptr, cell, 3, 0))  # whose linear program is fractional
+    movie = make_cells(n_cells=6, n_frames=5, random_state=0)
+    for options in ({}, {"window": 3}, {"complete": False}):
+        Tracker.train([(movie.frames, movie.lineage)], tol=0.1, n_jobs=1, **options).track(movie.frames)
 
 
 def _fold() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import io
 
 import numpy as np
@@ -133,6 +134,17 @@ def test_results_replace_others_only_if_told(tmp_path):
     assert len(FrameFiles(results)) == 5
 
 
+def test_a_compression_that_needs_another_package_is_named(tmp_path):
+    """Without imagecodecs, tifffile cannot read LZW, the compression of many published masks."""
+    image = pytest.importorskip("PIL.Image")
+    image.fromarray(masks()[0].astype(np.uint16)).save(tmp_path / "mask000.tif", compression="tiff_lzw")
+    if importlib.util.find_spec("imagecodecs") is None:
+        with pytest.raises(DataFileError, match=r"mask000.tif: frame 0 .*LZW.*; pip install imagecodecs"):
+            FrameFiles(tmp_path).image(0)
+    else:
+        assert np.array_equal(FrameFiles(tmp_path).image(0), masks()[0])
+
+
 def test_a_failure_leaves_no_track_file(tmp_path):
     found, results = save(tmp_path / "found", masks()), tmp_path / "results"
     write_ctc(results, lineage(), found)
@@ -248,7 +260,9 @@ def test_gaps_are_refused_or_linked(tmp_path):
 def test_the_track_file_may_be_elsewhere(tmp_path):
     truth(tmp_path / "a")
     (tmp_path / "a" / "man_track.txt").rename(tmp_path / "tracks.txt")
-    with pytest.raises(DataFileError, match=r"no track file man_track.txt beside the masks.*tracks="):
+    with pytest.raises(
+        DataFileError, match=r"no track file man_track.txt beside the masks.*tracks, --lineage"
+    ):
         read_ctc_lineage(tmp_path / "a")
     assert len(read_ctc_lineage(tmp_path / "a", tmp_path / "tracks.txt")) == 5
 

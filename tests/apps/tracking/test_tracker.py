@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -10,9 +12,11 @@ from palmette.apps.tracking import Pins, Tracker, evaluate_lineage
 from palmette.apps.tracking.movies import windows
 from palmette.datasets import make_cells
 from palmette.errors import ModelFileError
-from palmette.structures import Lineage
+from palmette.structures import EventKind, Lineage
 from palmette.structures.tracking import programs
 from palmette.structures.tracking.cover import SampleCover
+from palmette.structures.tracking.direct import event_scores, explain
+from palmette.structures.tracking.tables import conflicting
 
 
 @pytest.fixture(scope="module")
@@ -71,13 +75,82 @@ def test_windows_bridge_gaps_and_drop_false_detections():
     assert report(made[1], whole).links.f1 > report(made[1], pairs).links.f1
 
 
-def test_windows_share_a_frame():
+@pytest.mark.parametrize("window", [3, 4, 5])
+def test_gaps_and_false_detections_are_found_in_every_frame(window):
+    """Wherever windows meet, an object that is missed once is linked over the gap, and debris is called false."""
+    made = make_cells(10, 12, p_miss=0.06, p_false=0.06, bridge=True, random_state=3)
+    way = [Detections([[50.0, 40.0 + 2 * t], [20.0, 20.0]], ids=[1, 2], frame=t) for t in range(9)]
+    tracker = Tracker.train([(made.frames, made.lineage)], window=window, measurements=[])
+    for t in range(1, 8):
+        seen = [frame.take(np.array([1])) if frame.frame == t else frame for frame in way]
+        assert (1, 1) in tracker.track(seen).lineage.links(t - 1, t + 1), t
+        debris = [
+            Detections([*frame.position, [90.0, 90.0]], {}, [1, 2, 3], frame=t) if frame.frame == t else frame
+            for frame in way
+        ]
+        tracked = tracker.track(debris)
+        assert tracked.false == ((t, 3),) and len(tracked.lineage) == 18, t
+
+
+@pytest.mark.parametrize("window", [3, 4, 6])
+def test_windows_explain_everything_once_and_score_no_more_than_the_whole(window):
+    made = make_cells(10, 14, p_miss=0.08, p_false=0.08, bridge=True, random_state=3)
+    tracker = Tracker.train([(made.frames, made.lineage)], window=window)
+    tracked, whole = (replace(tracker, window=w).track(made.frames) for w in (window, 14))
+    sizes = {kind.name: (kind.n_before, kind.n_after) for kind in tracker.model.structure.kinds}
+    n = [len(frame) for frame in made.frames]
+    for side, cells in enumerate((sum(n[:-1]), sum(n[1:]))):
+        assert sum(sizes[kind][side] * count for kind, count in tracked.counts.items()) == cells
+    assert tracked.score <= whole.score + 1e-9
+    assert evaluate_lineage(whole.lineage, tracked.lineage).links.f1 > 0.98
+
+
+def test_pinned_ends_are_not_called_false():
+    """A pin may join a frame of a window with one behind it."""
+    made = make_cells(10, 12, p_miss=0.06, p_false=0.06, bridge=True, random_state=3)
+    tracker = Tracker.train([(made.frames, made.lineage)], window=4, measurements=[], max_distance=40.0)
+    way = [Detections([[20.0, 20.0]], frame=t) for t in range(9)]
+    for t in range(1, 6):
+        spots = {t: [30.0, 50.0], t + 2: [32.0, 52.0]}
+        seen = [
+            Detections([*f.position, spots[f.frame]], frame=f.frame) if f.frame in spots else f for f in way
+        ]
+        tracked = tracker.track(seen, pins=Pins(links=[((t, 1), (t + 2, 1))]))
+        assert (1, 1) in tracked.lineage.links(t, t + 2) and not tracked.false
+
+
+def test_windows_share_frames():
     frames = [Detections([[0.0, 0.0]], frame=t) for t in range(5)]
     assert [[f.frame for f in own] for own in windows(frames, 2)] == [[0, 1], [1, 2], [2, 3], [3, 4]]
     assert [[f.frame for f in own] for own in windows(frames, 9)] == [[0, 1, 2, 3, 4]]
     assert [[f.frame for f in own] for own in windows(frames[:1], 2)] == [[0]]
+    assert [[f.frame for f in own] for own in windows(frames, 3, 2)] == [[0, 1, 2], [1, 2, 3], [2, 3, 4]]
+    assert [[f.frame for f in own] for own in windows(frames, 4, 2)] == [[0, 1, 2, 3], [2, 3, 4]]
     with pytest.raises(ValueError, match="frame 0 comes after frame 1"):
         list(windows([frames[1], frames[0]], 2))
+
+
+@pytest.mark.parametrize("limit", [1, 14])
+def test_the_short_way_finds_what_the_model_predicts(movies, tracker, limit, monkeypatch):
+    monkeypatch.setattr(SampleCover.__init__, "__defaults__", (limit, None))
+    for pair in zip(movies[1].frames, movies[1].frames[1:]):
+        candidates = tracker.candidates(pair)
+        score = event_scores(tracker.model, candidates)
+        theta = tracker.model.scorer_.score(
+            tracker.model.coef_, tracker.model.encoder_.transform([candidates])
+        )
+        np.testing.assert_allclose(score, theta.node[:, 1], rtol=0, atol=1e-9)
+        found = explain(score, candidates.layout, np.zeros(int(candidates.layout.n_cells[0]), bool))
+        assert found.chosen.astype(int).tolist() == tracker.model.predict([candidates])[0]
+        one = candidates.layout.cell[: candidates.layout.ptr[1]]  # the cells of the first event
+        taken = np.isin(np.arange(int(candidates.layout.n_cells[0])), one)
+        rest = explain(score, candidates.layout, taken)
+        with_it = np.full(len(score), -1)
+        with_it[0] = 1
+        forced = np.where(conflicting(candidates.layout, with_it), -np.inf, score)
+        assert score[0] + score[rest.chosen].sum() == pytest.approx(
+            SampleCover(forced, candidates.layout).value
+        )
 
 
 def test_pins_hold_and_the_rest_is_solved_around_them(movies, tracker):
@@ -205,3 +278,50 @@ def test_false_detections_leave_the_lineage():
     assert len(tracked.false) == tracked.counts["false"] > 0
     assert len(tracked.lineage) + len(tracked.false) == sum(map(len, made.frames))
     assert not set(tracked.false) & set(zip(tracked.lineage.frame.tolist(), tracked.lineage.id.tolist()))
+
+
+def test_a_tracker_with_an_own_kind_of_events_is_saved_without_it(movies, tmp_path):
+    def near(pair):
+        return pair.before[:, None], pair.after[:, None]
+
+    def far(pair, before, after):
+        return {"distance": pair.apart(pair.a.position[before[:, 0]], pair.b.position[after[:, 0]])}
+
+    events = ["move", "divide", "appear", "disappear", EventKind("debris", 1, 1, near, far)]
+    path, own = tmp_path / "own", Tracker.train([(movies[0].frames, movies[0].lineage)], events=events)
+    own.save(path)
+    with pytest.raises(
+        ModelFileError, match=r"uses events=\[move, .*, debris\].*hold no code: give it again"
+    ):
+        Tracker.load(path)
+    with pytest.raises(ModelFileError, match="events are move, appear, but the model knows move, divide"):
+        Tracker.load(path, events=["move", "appear"])
+    again = Tracker.load(path, events=events)
+    assert again.kinds == own.kinds
+    assert again.track(movies[1].frames).counts == own.track(movies[1].frames).counts
+
+
+def test_links_that_contradict_each_other_are_named(movies):
+    movie = movies[0]
+    early, late = movie.frames[:2]
+    a, b = movie.lineage.links(0, 1)[0]
+    distance = np.linalg.norm(early.position - late.position[late.place[b]], axis=1)
+    other = next(own for own in early.ids[np.argsort(distance)].tolist() if own != a)
+    nodes = list(zip(movie.lineage.frame.tolist(), movie.lineage.id.tolist()))
+    both = Lineage.from_links(nodes, [((0, a), (1, b)), ((0, other), (1, b))])
+    repairs = Tracker.train([(movie.frames, both)], complete=False, max_distance=60.0).repairs
+    assert [own.id for own in repairs] == [max(a, other)]
+    assert f"its link to object {b} of frame 1 contradicts other links" in str(repairs[0])
+    gap = Lineage.from_links(nodes, [((0, a), (2, int(movie.frames[2].ids[0])))])
+    with pytest.raises(
+        ValueError, match=r"none of the links can be learnt from: frame 0.*over frames between"
+    ):
+        Tracker.train([(movie.frames, gap)], complete=False, max_distance=60.0)
+
+
+def test_frames_without_detections_are_told(movies, tracker):
+    frames = list(movies[1].frames)
+    for t in (0, 5, 6, 11):
+        frames[t] = frames[t].take(np.empty(0, int))
+    assert tracker.track(frames).empty == (5, 6)
+    assert tracker.track(frames[:1]).empty == () and tracker.track([]).empty == ()

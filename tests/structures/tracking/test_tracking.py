@@ -14,14 +14,20 @@ from palmette import CRF, SSVM, UNKNOWN, Chain, Detections, Perceptron, Tracking
 from palmette.errors import MissingCapability
 from palmette.structures import EventKind, EventTables, Lineage, WeightedEvents
 from palmette.structures.tracking import programs
-from palmette.structures.tracking.cover import SampleCover, best_covers
+from palmette.structures.tracking.cover import (
+    LIMIT,
+    SampleCover,
+    best_covers,
+    changed_values,
+    touching_covers,
+)
 from palmette.structures.tracking.tables import Layout
 from palmette.structures.tracking.truth import true_codes, true_events
 from palmette.testing import TrackingReference, check_structure
 
 
 class Small(Tracking):
-    """All parts go to programs, or those of more than three cells."""
+    """All parts go to programs."""
 
     limit = 0
 
@@ -72,7 +78,7 @@ def test_bounds_and_parts_lose_nothing(seed, n, spread):
     whole = programs._integer(
         programs.Program(score, layout.ptr, layout.cell, int(layout.n_cells[0]), n), time_limit=None
     )
-    for limit in (3, 14):
+    for limit in (0, 9, LIMIT):
         chosen, missing = best_covers(score, layout, limit)
         assert missing is None
         assert np.all(np.bincount(layout.cell[np.repeat(chosen, np.diff(layout.ptr))]) == 1)
@@ -85,14 +91,122 @@ def test_touching_and_forced_events(seed):
     """The best cover with some event of a set is the best of those with each of them."""
     rng = np.random.default_rng(seed)
     score, layout = random_problem(rng, 6, 6)
-    cover = SampleCover(score, layout, limit=4)
-    forced = [cover.with_event(e) for e in range(len(score))]
-    values = np.array([score[own].sum() for own in forced])
+    cover = SampleCover(score, layout, limit=40)
+    values = changed_values(score, layout, (), cover.chosen, np.zeros(len(score), bool), limit=40)
     assert values.max() == pytest.approx(cover.value) and np.all(values <= cover.value + 1e-9)
     assert np.all(cover.value - values >= np.minimum(cover.slack, np.inf) - 1e-9)  # the slack bounds the cost
     wanted = rng.random(len(score)) < 0.1
     if wanted.any():
         assert score[cover.touching(wanted)].sum() == pytest.approx(values[wanted].max())
+
+
+def all_covers(score, layout):
+    """Every cover of one sample, by the events at the first cell that is free; best first."""
+    cells = [set(layout.cell[a:b].tolist()) for a, b in zip(layout.ptr[:-1], layout.ptr[1:])]
+    found, n = [], int(layout.n_cells[0])
+
+    def extend(covered, events):
+        if len(covered) == n:
+            found.append(events)
+            return
+        free = min(set(range(n)) - covered)
+        for e, own in enumerate(cells):
+            if free in own and not own & covered and score[e] > -np.inf:
+                extend(covered | own, [*events, e])
+
+    extend(set(), [])
+    chosen = np.zeros((len(found), len(cells)), bool)
+    for row, events in zip(chosen, found):
+        row[events] = True
+    values = np.array([score[row].sum() for row in chosen])
+    order = np.argsort(-values, kind="stable")
+    return chosen[order], values[order]
+
+
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    draw=st.sampled_from(["plain", "ties", "zeros", "wide", "forbidden"]),
+    limit=st.sampled_from([0, 12, LIMIT]),
+)
+@settings(max_examples=60)
+def test_second_covers_and_wanted_events_agree_with_enumeration(seed, draw, limit):
+    """Also events that others dominate: they are in no best cover, but may be in the second best."""
+    rng = np.random.default_rng(seed)
+    score, layout = random_problem(rng, int(rng.integers(1, 5)), int(rng.integers(1, 5)))
+    if draw == "ties":
+        score = rng.integers(-1, 2, len(score)).astype(float)
+    elif draw == "zeros":
+        score = np.zeros(len(score))
+    elif draw == "wide":
+        score *= 10.0 ** rng.integers(-3, 4, len(score))
+    elif draw == "forbidden":
+        score[rng.random(len(score)) < 0.4] = -np.inf
+    covers, values = all_covers(score, layout)
+    best, missing = best_covers(score, layout, limit)
+    assert (missing is None) == bool(len(covers))
+    if missing is not None:
+        return
+    near = 1e-9 * max(1.0, np.abs(score[score > -np.inf]).max())  # the tolerance of linear programs
+    assert score[best].sum() == pytest.approx(values[0], abs=near)
+    sets = rng.random((3, len(score))) < rng.choice([0.05, 0.3])
+    for touch in ((~best,), (sets[0],), (sets[0], ~best), tuple(sets)):
+        fit = np.all([(covers & own).any(axis=1) for own in touch], axis=0)
+        found, none = touching_covers(score, layout, touch, best, limit)
+        assert none[0] == (not fit.any())
+        if fit.any():
+            assert score[found].sum() == pytest.approx(values[fit][0], abs=1e-9 + near)
+            assert (covers == found).all(axis=1)[fit].any()
+    for touch in ((), (sets[0],)):
+        fit = np.all([(covers & own).any(axis=1) for own in (np.ones(len(score), bool), *touch)], axis=0)
+        given = best if not len(touch) or not fit.any() else covers[fit][0]
+        changed = changed_values(score, layout, touch, best, given, limit)
+        for e, value in enumerate(changed):
+            left = values[fit & (covers[:, e] != given[e])]
+            assert value == (pytest.approx(left[0], abs=1e-9 + near) if len(left) else -np.inf)
+
+
+@given(seed=st.integers(0, 2**32 - 1), spread=st.sampled_from([0.3, 1.0, 4.0]))
+@settings(max_examples=15)
+def test_searches_agree_with_programs(seed, spread):
+    """Second covers and wanted events where there are many cells, several samples at once."""
+    rng = np.random.default_rng(seed)
+    drawn = [
+        random_problem(rng, int(rng.integers(1, 16)), int(rng.integers(1, 16)), spread) for _ in range(3)
+    ]
+    score, layout = np.concatenate([own for own, _ in drawn]), joined([own for _, own in drawn])
+    best, missing = best_covers(score, layout)
+    assert missing is None
+    wanted = rng.random(len(score)) < 0.05
+    for touch in ((~best,), (wanted,), (wanted, ~best)):
+        fast, none = touching_covers(score, layout, touch, best)
+        slow, never = touching_covers(score, layout, touch, best, limit=0)
+        assert none.tolist() == never.tolist()
+        for s in np.flatnonzero(~none):
+            own = slice(*layout.offsets[s : s + 2])
+            assert score[own][fast[own]].sum() == pytest.approx(score[own][slow[own]].sum(), abs=1e-6)
+
+
+def joined(layouts):
+    """Layouts of single samples as one of a batch."""
+    events = np.cumsum([0, *(len(own.kind) for own in layouts)])
+    entries = np.cumsum([0, *(len(own.cell) for own in layouts)])
+    ptr = np.concatenate([[0], *(own.ptr[1:] + at for own, at in zip(layouts, entries))])
+    each = (np.concatenate([getattr(own, name) for own in layouts]) for name in Layout._fields[2:])
+    return Layout(events, ptr, *each)
+
+
+def test_a_cell_with_very_many_events_goes_to_a_program():
+    """The cells of an event may be too far apart for the masks of a search, however they are ordered."""
+    rng, n = np.random.default_rng(0), 150
+    ptr = np.concatenate([np.arange(n + 1), n + 3 * np.arange(1, n - 1)])
+    triples = np.stack([np.zeros(n - 2, int), np.arange(1, n - 1), np.arange(2, n)], axis=1)
+    cell = np.concatenate([np.arange(n), triples.ravel()])
+    whole = np.array([0, len(ptr) - 1]), ptr, cell, np.array([n]), np.array([1]), np.zeros(len(ptr) - 1, int)
+    score, layout = np.concatenate([np.full(n, -9.0), rng.random(n - 2)]), Layout(*whole)
+    best, missing = best_covers(score, layout)
+    assert missing is None and score[best].sum() == pytest.approx(score[n:].max() - 9.0 * (n - 3))
+    second, none = touching_covers(score, layout, (~best,), best)
+    assert not none[0] and score[second].sum() == pytest.approx(np.sort(score[n:])[-2] - 9.0 * (n - 3))
 
 
 def test_assignment_is_found_and_right():
@@ -277,10 +391,25 @@ def test_sums_are_refused_with_the_reason(movie):
 
 def test_outputs_that_break_the_rules_are_refused(movie):
     tracking, X, Y = movie
+    frame, own = X[0].cell_nodes[0]
     with pytest.raises(
-        ValueError, match=r"y\[0\]: detection 0 before \(its future\) is explained by 0 events"
+        ValueError, match=rf"y\[0\]: the future of object {own} of frame {frame} is explained by 0"
     ):
         SSVM(tracking).fit(X[:1], [[0] * len(X[0])])
+    # the last event of the second sample left out: its detection is named wherever the sample stands
+    event = X[1].events_of(Y[1])[-1]
+    without = [code if k != X[1].place(event) else 0 for k, code in enumerate(Y[1])]
+    side, node = ("past", event.after) if event.after else ("future", event.before)
+    frame = X[1].frames[1 if event.after else 0].frame
+    for order in ((0, 1), (1, 0)):
+        x, y = [X[:2][k] for k in order], [[Y[0], without][k] for k in order]
+        found = rf"y\[{order.index(1)}\]: the (future|past) of object .* of frame .* by 0 events"
+        with pytest.raises(ValueError, match=found) as error:
+            SSVM(tracking).fit(x, y)
+        assert str(frame) in str(error.value) or str(X[1].frames[0].frame) in str(error.value)
+        encoded = SSVM(tracking).encode(x)
+        names = [encoded.batch.cell_name(order.index(1), c) for c in range(int(X[1].layout.n_cells[0]))]
+        assert f"the {side} of object {node[0]} of frame {frame}" in names
     twice = X[0].annotated([X[0].events_of(Y[0])[0]])
     twice = [1 if label == 0 else label for label in twice]
     with pytest.raises(ValueError, match="explained by"):
@@ -345,7 +474,7 @@ def test_scores_of_very_different_size_lose_no_cover(largest):
         rng = np.random.default_rng(seed)
         score, layout = random_problem(rng, 8, 7)
         score[rng.random(len(score)) < 0.5] = -largest
-        chosen, missing = best_covers(score, layout, 14)
+        chosen, missing = best_covers(score, layout)
         assert missing is None and np.all(
             np.bincount(layout.cell[np.repeat(chosen, np.diff(layout.ptr))]) == 1
         )

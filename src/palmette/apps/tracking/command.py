@@ -86,12 +86,27 @@ class Job:
             "movie": self.path, "output": self.output, "format": self.format, "detections": len(tracked.lineage),
             "links": len(tracked.lineage.edges), "tracks": len(tracks), "events": tracked.counts,
             "score": tracked.score, "lost": tracked.lost, "pretrained": self.by_default,
-            "measurements": list(self.tracker.measurements),
+            "measurements": list(self.tracker.measurements), "false": list(map(list, tracked.false)),
+            "empty": list(tracked.empty),
         }  # fmt: skip
+
+    def warnings(self, tracked: Tracked) -> list[str]:
+        """What the user should know of the movie and of the search."""
+        found = []
+        if tracked.empty:
+            shown = ", ".join(map(str, tracked.empty[:5])) + (", ..." if len(tracked.empty) > 5 else "")
+            over = ": tracks end there; a tracker trained with --window links over single frames"
+            found.append(f"no detections in frame {shown}{'' if 'skip' in self.tracker.kinds else over}")
+        if tracked.lost > 0.0:
+            found.append(f"time ran out; a better solution could score at most {tracked.lost:.4g} more")
+        return found
 
     def summary(self, tracked: Tracked) -> str:
         """The same in words."""
         lines = [tracked.headline()]
+        if tracked.false:
+            named = ", ".join(f"{own} of frame {frame}" for frame, own in tracked.false[:5])
+            lines.append(f"called false and left out: {named}{', ...' if len(tracked.false) > 5 else ''}")
         if self.output is not None:
             lines.append(f"written: {self.output} ({self.format})")
         return "\n".join(lines)

@@ -268,7 +268,7 @@ def _track_file(masks: FrameFiles) -> Path:
         if (masks.folder / name).is_file():
             return masks.folder / name
     raise DataFileError(
-        f"{masks.folder}: no track file {' or '.join(names)} beside the masks; add it, or name it with tracks="
+        f"{masks.folder}: no track file {' or '.join(names)} beside the masks; add it, or name it (tracks, --lineage)"
     )
 
 

@@ -106,9 +106,12 @@ def correct_links(true: Lineage, predicted: Lineage, matching: NodeMatching) -> 
     """For each predicted link the number of the true one, -1 if it is wrong; and whether both ends find one cell."""
     ends = matching.alone[predicted.edges]
     judged = (ends != NONE).all(axis=1)
-    place = {link: k for k, link in enumerate(map(tuple, true.edges.tolist()))}
-    number = [place.get(link, NONE) for link in map(tuple, ends.tolist())]
-    return np.where(judged, np.array(number, np.int64), NONE), judged
+    key, wanted = true.edges @ [len(true), 1], ends @ [len(true), 1]
+    order = np.argsort(key, kind="stable")
+    place = np.searchsorted(key, wanted, sorter=order)
+    number = np.append(order, NONE)[place]
+    right = judged & (np.append(key, NONE)[number] == wanted)
+    return np.where(right, number, NONE), judged
 
 
 def is_branch(lineage: Lineage) -> np.ndarray:

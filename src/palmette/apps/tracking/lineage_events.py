@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from palmette.structures.tracking.lineage import Lineage
+from palmette.structures.tracking.lineage import Lineage, Neighbours
 
 KINDS = ("move", "divide", "appear", "disappear", "split", "merge")
 REJOIN = 2
@@ -55,34 +55,73 @@ def events_of(
     Event(kind='divide', frame=0, parents=(2,), children=(1, 2))
     Event(kind='disappear', frame=0, parents=(1,), children=())
     """
-    if step < 1:
-        raise ValueError(f"step must be at least 1, got step={step}")
     if not len(lineage):
+        _check_step(step)
         return []
     first, last = int(lineage.frame.min()), int(lineage.frame.max())
-    wanted = set(range(first, last - step + 1) if frames is None else frames)
-    own = lineage.frame[lineage.edges[:, 1]] - lineage.frame[lineage.edges[:, 0]] == step
-    family = Family(len(lineage), lineage.edges[own], rejoin)
-    ids, at = lineage.id.tolist(), lineage.frame.tolist()
-    events = []
-
-    def add(kind: str, frame: int, before: list[int], after: list[int]) -> None:
-        if frame in wanted:
-            parents, children = (tuple(sorted(ids[k] for k in nodes)) for nodes in (before, after))
-            events.append(Event(kind, frame, parents, children))
-
-    for k, (before, after) in enumerate(zip(family.parents, family.children)):
-        if not after:
-            add("disappear", at[k], [k], [])
-        elif len(after) > 1:
-            add("divide" if family.divides(k) else "split", at[k], [k], after)
-        elif len(family.parents[after[0]]) == 1:
-            add("move", at[k], [k], after)
-        if not before:
-            add("appear", at[k] - step, [], [k])
-        elif len(before) > 1:
-            add("merge", at[k] - step, before, [k])
+    found = event_nodes(
+        lineage, step, range(first, last - step + 1) if frames is None else frames, rejoin=rejoin
+    )
+    ids, events = lineage.id.tolist(), []
+    for kind, (at, before, after) in found.items():
+        for frame, *sides in zip(at, before, after):
+            parents, children = (tuple(sorted(ids[k] for k in nodes)) for nodes in sides)
+            events.append(Event(kind, int(frame), parents, children))
     return sorted(events, key=lambda e: (e.frame, KINDS.index(e.kind), e.parents, e.children))
+
+
+class EventNodes(NamedTuple):
+    """Events of one kind: their frames, and the numbers of their detections.
+
+    ``before`` and ``after`` have a row per event: arrays where all have the same size, else lists.
+    """
+
+    frame: np.ndarray
+    before: Any
+    after: Any
+
+
+def event_nodes(
+    lineage: Lineage, step: int, frames: Iterable[int], *, rejoin: int = REJOIN
+) -> dict[str, EventNodes]:
+    """The events of :func:`events_of` by kind, as numbers of detections."""
+    _check_step(step)
+    own = lineage.frame[lineage.edges[:, 1]] - lineage.frame[lineage.edges[:, 0]] == step
+    links = lineage.edges[own]
+    family = Family(len(lineage), links, rejoin)
+    n_before, n_after = family.parents.n, family.children.n
+    moves = links[(n_after[links[:, 0]] == 1) & (n_before[links[:, 1]] == 1)]
+    gone, come = np.flatnonzero(n_after == 0), np.flatnonzero(n_before == 0)
+    parts, merged = np.flatnonzero(n_after > 1), np.flatnonzero(n_before > 1)
+    divides = np.array([family.divides(k) for k in parts.tolist()], bool)
+    at = lineage.frame
+    found = {
+        "move": EventNodes(at[moves[:, 0]], moves[:, :1], moves[:, 1:]),
+        "appear": EventNodes(at[come] - step, np.empty((len(come), 0), np.int64), come[:, None]),
+        "disappear": EventNodes(at[gone], gone[:, None], np.empty((len(gone), 0), np.int64)),
+        "merge": EventNodes(
+            at[merged] - step, [family.parents[k] for k in merged.tolist()], merged[:, None].tolist()
+        ),
+    }
+    for kind, which in (("divide", parts[divides]), ("split", parts[~divides])):
+        found[kind] = EventNodes(
+            at[which], which[:, None].tolist(), [family.children[k] for k in which.tolist()]
+        )
+    wanted = np.array(sorted(set(frames)), np.int64)
+    return {kind: _of_frames(found[kind], wanted) for kind in KINDS}
+
+
+def _of_frames(events: EventNodes, frames: np.ndarray) -> EventNodes:
+    kept = np.isin(events.frame, frames)
+    if isinstance(events.before, list):
+        places = np.flatnonzero(kept).tolist()
+        return EventNodes(events.frame[kept], *([side[k] for k in places] for side in events[1:]))
+    return EventNodes(events.frame[kept], events.before[kept], events.after[kept])
+
+
+def _check_step(step: int) -> None:
+    if step < 1:
+        raise ValueError(f"step must be at least 1, got step={step}")
 
 
 class Family:
@@ -99,27 +138,26 @@ class Family:
     """
 
     def __init__(self, n: int, links: Iterable[tuple[int, int]] | np.ndarray, rejoin: int = REJOIN) -> None:
-        self.parents: list[list[int]] = [[] for _ in range(n)]
-        self.children: list[list[int]] = [[] for _ in range(n)]
-        for a, b in np.asarray(links, np.int64).reshape(-1, 2).tolist():
-            self.children[a].append(b)
-            self.parents[b].append(a)
-        self.fragments_of: dict[
-            int, int
-        ] = {}  # from where fragments are one again to where they were one before
+        pairs = np.asarray(links, np.int64).reshape(-1, 2)
+        self.children, self.parents = Neighbours(pairs, n), Neighbours(pairs[:, ::-1], n)
+        # from where fragments are one again to where they were one before
+        self.fragments_of: dict[int, int] = {}
         self._in_fragments: set[int] = set()
-        for node, after in enumerate(self.children):
-            if len(after) > 1:
-                ends = {self._next_branch(child, rejoin - 1) for child in after}
-                end = ends.pop()
-                if not ends and end is not None:
-                    self._in_fragments.add(node)
-                    if len(self.parents[end]) == len(after):  # no other cell came in
-                        self.fragments_of[end] = node
+        for node in self._branches():
+            after = self.children[node]
+            ends = {self._next_branch(child, rejoin - 1) for child in after}
+            end = ends.pop()
+            if not ends and end is not None:
+                self._in_fragments.add(node)
+                if len(self.parents[end]) == len(after):  # no other cell came in
+                    self.fragments_of[end] = node
+
+    def _branches(self) -> list[int]:
+        return np.flatnonzero(self.children.n > 1).tolist()
 
     def divisions(self) -> list[int]:
         """Detections that divide."""
-        return [k for k, after in enumerate(self.children) if len(after) > 1 and self.divides(k)]
+        return [node for node in self._branches() if self.divides(node)]
 
     def divides(self, node: int) -> bool:
         """Whether a detection with several children is neither in fragments next nor several cells in one."""

@@ -84,11 +84,12 @@ def same_detections(true: Lineage, predicted: Lineage) -> np.ndarray:
     >>> same_detections(a, b).tolist()
     [[1, 0], [2, 1]]
     """
-    place = {node: k for k, node in enumerate(zip(predicted.frame.tolist(), predicted.id.tolist()))}
-    pairs = [
-        (k, place[node]) for k, node in enumerate(zip(true.frame.tolist(), true.id.tolist())) if node in place
-    ]
-    return np.array(pairs, np.int64).reshape(-1, 2)
+    frame, own = np.concatenate([true.frame, predicted.frame]), np.concatenate([true.id, predicted.id])
+    order = np.lexsort((own, frame))  # stable: of two equal ones the true one comes first
+    first, second = order[:-1], order[1:]
+    same = (frame[first] == frame[second]) & (own[first] == own[second])
+    pairs = np.stack([first[same], second[same] - len(true)], axis=1)
+    return pairs[np.argsort(pairs[:, 0], kind="stable")]
 
 
 def match_labels(true: Any, predicted: Any) -> np.ndarray:

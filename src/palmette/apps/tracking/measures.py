@@ -10,7 +10,7 @@ import numpy as np
 
 from palmette.apps.tracking.division_scores import DivisionCounts
 from palmette.apps.tracking.graph_errors import GraphErrors, correct_links, count_graph_errors
-from palmette.apps.tracking.lineage_events import KINDS, events_of
+from palmette.apps.tracking.lineage_events import KINDS, event_nodes
 from palmette.apps.tracking.matching import NONE, NodeMatching
 from palmette.structures.tracking.lineage import Lineage
 
@@ -255,18 +255,33 @@ def _tracks(true: Lineage, predicted: Lineage, matching: NodeMatching) -> Hits:
 
 
 def _events(true: Lineage, predicted: Lineage, matching: NodeMatching, step: int) -> dict[str, Hits]:
-    """Compare events by the ids of the truth; predicted detections that find no single cell are like no other."""
-    strange = min(0, int(true.id.min(initial=0))) - 1 - np.arange(len(predicted))
-    ids = np.where(matching.alone == NONE, strange, np.append(true.id, 0)[matching.alone])
-    renamed = Lineage(predicted.frame, ids, predicted.edges)
+    """Compare events by detections of the truth; predicted ones that find no single cell are like no other."""
+    numbers = np.where(matching.alone == NONE, len(true) + np.arange(len(predicted)), matching.alone)
     at = np.concatenate([true.frame, predicted.frame])
     frames = range(int(at.min()), int(at.max()) - step + 1) if len(at) else range(0)
-    y, z = (set(events_of(lineage, step, frames)) for lineage in (true, renamed))
+    wanted, given = (event_nodes(lineage, step, frames) for lineage in (true, predicted))
     hits = {}
     for kind in KINDS:
-        of_true, of_predicted = ({event for event in each if event.kind == kind} for each in (y, z))
-        hits[kind] = Hits(len(of_true & of_predicted), len(of_true), len(of_predicted))
+        y, z = wanted[kind], given[kind]
+        if isinstance(y.before, list):
+            keys = {(frozenset(a), frozenset(b)) for a, b in zip(y.before, y.after)}
+            found = (
+                (frozenset(numbers[a].tolist()), frozenset(numbers[b].tolist()))
+                for a, b in zip(z.before, z.after)
+            )
+            correct = sum(key in keys for key in found)
+        else:
+            n = len(numbers) + len(true)
+            own, other = _keys(y.before, y.after, n), _keys(numbers[z.before], numbers[z.after], n)
+            correct = len(np.intersect1d(own, other, assume_unique=True))
+        hits[kind] = Hits(correct, len(y.frame), len(z.frame))
     return hits
+
+
+def _keys(before: np.ndarray, after: np.ndarray, n: int) -> np.ndarray:
+    """One number for each event of one or two detections, which are numbers below n."""
+    nodes = np.concatenate([before, after], axis=1)
+    return nodes[:, 0] if nodes.shape[1] == 1 else nodes[:, 0] * n + nodes[:, 1]
 
 
 def _cell(value: float) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from palmette.apps.tracking.assembling import shared_frames
 from palmette.structures.tracking.candidates import Candidates, Link
 from palmette.structures.tracking.detections import Detections
 from palmette.structures.tracking.lineage import Lineage
@@ -19,12 +20,16 @@ BOXES = "boxes"  # named like a measurement: bounding boxes
 Movie = tuple[Sequence[Detections], Lineage]
 
 
-def windows(movie: Iterable[Detections], size: int) -> Iterator[list[Detections]]:
-    """Runs of ``size`` frames, each of which begins with the last frame of the one before; the last may be shorter.
+def windows(movie: Iterable[Detections], size: int, shared: int = 1) -> Iterator[list[Detections]]:
+    """Runs of ``size`` frames, each of which begins with the last ``shared`` frames of the one before.
 
-    >>> frames = [Detections([[0.0, 0.0]], frame=t) for t in range(4)]
+    The last one may be shorter, but has a frame of its own.
+
+    >>> frames = [Detections([[0.0, 0.0]], frame=t) for t in range(6)]
     >>> [[frame.frame for frame in own] for own in windows(frames, 3)]
-    [[0, 1, 2], [2, 3]]
+    [[0, 1, 2], [2, 3, 4], [4, 5]]
+    >>> [[frame.frame for frame in own] for own in windows(frames, 4, 2)]
+    [[0, 1, 2, 3], [2, 3, 4, 5]]
     """
     own: list[Detections] = []
     is_new, last = False, None
@@ -37,7 +42,7 @@ def windows(movie: Iterable[Detections], size: int) -> Iterator[list[Detections]
         own.append(frame)
         if len(own) == size:
             yield own
-            own, is_new = own[-1:], False
+            own, is_new = own[-shared:], False
     if is_new:
         yield own
 
@@ -54,7 +59,7 @@ def restricted(frame: Detections, measurements: Sequence[str]) -> Detections:
     if missing:
         raise ValueError(
             f"frame {frame.frame} has no {', '.join(missing)}, which the tracker uses ({', '.join(measurements)}): "
-            "measure it, or train a tracker without it (measurements=...)"
+            "measure it (intensities of masks need images), or train a tracker without it (measurements)"
         )
     kept = {name: frame.features[name] for name in measurements if name != BOXES}
     boxes = frame.boxes if BOXES in measurements else None
@@ -99,7 +104,8 @@ def training_samples(
     for frames, lineage in movies:
         own = [restricted(frame, measurements) for frame in frames]
         taken: set[Link] = set()
-        for frames_of_window in windows(own, window):
+        shared = min(shared_frames(structure.kinds), window - 1)
+        for frames_of_window in windows(own, window, shared):
             if len(frames_of_window) < 2:
                 continue
             candidates = structure.candidates(frames_of_window)
@@ -114,19 +120,24 @@ def training_samples(
                     event, late = candidates.event(k), candidates.late_frame(k)
                     taken |= {((event.frame, a), (late, b)) for a in event.before for b in event.after}
             else:
-                Y.append(known_codes(candidates, lineage))
-        repairs += _gaps(lineage, own, taken) if complete else []
-    return X, Y, repairs
+                known, found = known_codes(candidates, lineage)
+                Y.append(known)
+                repairs += found
+        if complete or "skip" not in [kind.name for kind in structure.kinds]:
+            repairs += _gaps(
+                lineage, own, taken, "learnt as disappear and appear" if complete else "left out"
+            )
+    return X, Y, list(dict.fromkeys(repairs))
 
 
-def _gaps(lineage: Lineage, frames: Sequence[Detections], taken: set[Link]) -> list[Repair]:
+def _gaps(lineage: Lineage, frames: Sequence[Detections], taken: set[Link], then: str) -> list[Repair]:
     """Links over frames that no event takes up."""
     after = {int(early.frame): int(late.frame) for early, late in zip(frames, frames[1:])}
     found = []
     for a, b in lineage.edges.tolist():
         (first, own), (second, other) = ((int(lineage.frame[n]), int(lineage.id[n])) for n in (a, b))
         if after.get(first) != second and ((first, own), (second, other)) not in taken:
-            why = f"is linked to object {other} of frame {second} over frames between; learnt as disappear and appear"
+            why = f"is linked to object {other} of frame {second} over frames between; {then}"
             found.append(Repair(first, own, why))
     return found
 

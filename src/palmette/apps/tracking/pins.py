@@ -42,9 +42,11 @@ class Pins:
         frames = [int(frame.frame) for frame in candidates.frames]
         own = [link for link in self.links if link[0][0] in frames[:-1] and link[1][0] in frames[1:]]
         out = [link for link in self.forbidden if link[0][0] in frames and link[1][0] in frames]
-        if not own and not out:
+        real = {node for link in self.links for node in link if node[0] in frames}
+        if not own and not out and not real:
             return None
         mask = np.ones(len(candidates), bool)
+        mask[candidates.calling_false(real)] = False  # its other end may be in the next window
         for link in own:
             mask[candidates.against(link)] = False
         for link in out:

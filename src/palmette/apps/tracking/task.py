@@ -36,6 +36,8 @@ _OPTIONS = {
         Option("events", "Kinds of events with commas; move,divide,appear,disappear by default.", metavar="KINDS"),
         Option("max_distance", "No link is longer; 1.25 times the longest true one by default.", float,
                check=_above_zero),
+        Option("measurements", "Measurements to use, with commas; all that every frame has by default.",
+               metavar="NAMES"),
         Option("window", "Frames that are explained together; 2 by default.", int, check=_window),
         Option("partial", "Lineages are not complete: what is not linked is unknown.", bool, False),
         _IMAGES,

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from palmette.apps.interrupted import handing_over
+from palmette.apps.tracking.assembling import Assembly, shared_frames
 from palmette.apps.tracking.movies import (
     Movie,
     check_truth,
@@ -21,13 +22,14 @@ from palmette.apps.tracking.movies import (
 )
 from palmette.apps.tracking.pins import Pins
 from palmette.apps.tuning import check_folds, check_tuning, fit_tuned
+from palmette.data.annotation import UNKNOWN
 from palmette.data.checks import check_type, check_whole, entry
 from palmette.errors import ModelFileError
 from palmette.estimators.folds import Part
 from palmette.features.encoded import EncodedInputs
 from palmette.structures.tracking.candidates import Candidates
-from palmette.structures.tracking.cover import SampleCover
 from palmette.structures.tracking.detections import Detections
+from palmette.structures.tracking.direct import Explanation, event_scores, explain
 from palmette.structures.tracking.lineage import Lineage
 from palmette.structures.tracking.tracking import Tracking
 from palmette.structures.tracking.truth import Repair
@@ -53,6 +55,8 @@ class Tracked:
         Of all events.
     false : tuple of (frame, id)
         Detections that are no objects ("false" events); the lineage is without them.
+    empty : tuple of int
+        Frames without detections between the first and the last one that has some: pairs of frames link nothing there.
     """
 
     lineage: Lineage
@@ -60,6 +64,7 @@ class Tracked:
     score: float
     lost: float
     false: tuple[tuple[int, int], ...] = ()
+    empty: tuple[int, ...] = ()
 
     def headline(self) -> str:
         """Detections, tracks and events in a few words."""
@@ -174,6 +179,11 @@ class Tracker:
         reach = MARGIN * longest_link(movies) if max_distance is None else max_distance
         structure = Tracking(kinds, max_distance=reach)
         X, Y, repairs = training_samples(movies, structure, known, window, complete)
+        if not complete and all(each is UNKNOWN for codes in Y for each in codes):
+            why = f": {repairs[0]}" if repairs else ""
+            raise ValueError(
+                f"none of the links can be learnt from{why}. Give links between successive frames"
+            )
         model = _learner(structure, learner, complete, l2, l1, tune is not None, options)
         check_tuning(model, tune, bool(dev))
         check_folds(tune, len(X), "pairs of frames" if window == 2 else "windows")
@@ -195,7 +205,7 @@ class Tracker:
         time_limit: float | None = None,
         progress: Callable[[int], object] | None = None,
     ) -> Tracked:
-        """The lineage of a movie. Only the frames of a window are in memory at a time.
+        """The lineage of a movie. Only the frames of two windows are in memory at a time.
 
         Parameters
         ----------
@@ -209,47 +219,28 @@ class Tracker:
         progress : function, optional
             Called with the number of frames that are done.
         """
-        frames, edges, counts = [np.empty(0, np.int64)], [], {kind: 0 for kind in self.kinds}
-        ids, score, lost, done, n_nodes = [np.empty(0, np.int64)], 0.0, 0.0, 0, 0
-        start: dict[int, int] = {}
-        false: list[tuple[int, int]] = []
-        places: dict[int, dict[int, int]] = {}
-        clock = _Clock(time_limit)
+        kinds = self.model.structure.kinds
+        shared = min(shared_frames(kinds), self.window - 1)
+        assembly, clock, lost = Assembly(kinds), _Clock(time_limit), 0.0
         if pins is not None:
             pins.used.clear()
-        for window in windows(movie, self.window):
-            candidates = self.candidates(window)
-            for frame in candidates.frames:
-                if int(frame.frame) not in start:
-                    start[int(frame.frame)] = n_nodes
-                    n_nodes += len(frame)
-                    places[int(frame.frame)] = frame.place
-                    frames.append(np.full(len(frame), frame.frame))
-                    ids.append(frame.ids)
+        own = (restricted(frame, self.measurements) for frame in movie)
+        for window, is_last in _with_last(windows(own, self.window, shared)):
+            first = assembly.enter(window)
             if len(window) > 1:
-                chosen, own, worse = self._solved(candidates, pins, clock)
-                score, lost = score + own, lost + worse
-                for k in np.flatnonzero(chosen).tolist():
-                    event, late = candidates.event(k), candidates.late_frame(k)
-                    counts[event.kind] += 1
-                    if late == event.frame:
-                        false.append((event.frame, event.before[0]))
-                    else:
-                        edges += [
-                            (start[event.frame] + places[event.frame][a], start[late] + places[late][b])
-                            for a in event.before
-                            for b in event.after
-                        ]
-            for old in sorted(places)[: -self.window]:
-                del places[old]
-            done += len(window) - 1
+                candidates = self.model.structure.candidates(window)
+                score, found = self._solved(candidates, assembly.taken(window, first), pins, clock)
+                assembly.commit(
+                    candidates, first, found.chosen, score, None if is_last else len(window) - shared
+                )
+                lost += found.lost
             if progress is not None:
-                progress(done + 1)
+                progress(assembly.n_frames)
         if pins is not None:
             pins.check_used()
-        links = np.array(edges, np.int64).reshape(-1, 2)
-        whole = Lineage(np.concatenate(frames), np.concatenate(ids), links)
-        return Tracked(whole.without(false), counts, score, lost, tuple(false))
+        return Tracked(
+            assembly.lineage(), assembly.counts, assembly.score, lost, tuple(assembly.false), assembly.empty
+        )
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -262,23 +253,21 @@ class Tracker:
         return self.model.structure.candidates(own) if len(own) > 1 else Candidates(tuple(own), ())
 
     def _solved(
-        self, candidates: Candidates, pins: Pins | None, clock: _Clock
-    ) -> tuple[np.ndarray, float, float]:
-        """Which events happen, their score, and by how much it may be below the best."""
-        batch = self.model.encoder_.transform([candidates])
-        theta = self.model.scorer_.score(self.model.coef_, batch)
-        score = theta.node[:, 1].copy()
+        self, candidates: Candidates, taken: np.ndarray, pins: Pins | None, clock: _Clock
+    ) -> tuple[np.ndarray, Explanation]:
+        """Scores of events, and which of them happen on the cells that are not taken."""
+        score = event_scores(self.model, candidates)
         allowed = None if pins is None else pins.allowed(candidates)
         if allowed is not None:
             score[~allowed] = -np.inf
-        cover = SampleCover(score, candidates.layout, time_limit=clock.left())
-        if cover.chosen is None:
+        found = explain(score, candidates.layout, taken, clock.left())
+        if found is None:
             numbers = [int(frame.frame) for frame in candidates.frames]
             raise ValueError(
                 f"frames {numbers[0]} to {numbers[-1]}: no events explain every detection; pins may contradict each "
                 "other, or 'appear' and 'disappear' are missing from the kinds of events"
             )
-        return cover.chosen, cover.value, cover.lost
+        return score, found
 
     # -- files --------------------------------------------------------------------------------------------------
 
@@ -288,11 +277,16 @@ class Tracker:
         self.model.save(path, extra={"task": "tracking", **own})
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Tracker:
-        """Read a tracker; other model files are refused (`palmette.load` reads them)."""
+    def load(cls, path: str | os.PathLike[str], *, events: Sequence[Any] | None = None) -> Tracker:
+        """Read a tracker; other model files are refused (`palmette.load` reads them).
+
+        Files hold no code: if one of its kinds of events is an :class:`~palmette.structures.EventKind` of your own,
+        give all `events` again, as in :meth:`train`.
+        """
         from palmette.estimators import load
 
-        return cls.from_model(load(path), os.fspath(path))
+        own = {} if events is None else {"events": events}
+        return cls.from_model(load(path, **own), os.fspath(path))
 
     @classmethod
     def from_model(cls, model: Any, source: str) -> Tracker:
@@ -323,6 +317,16 @@ class Tracker:
         from palmette.apps.tracking.pretrained import load_pretrained
 
         return load_pretrained({measurements} if isinstance(measurements, str) else set(measurements))
+
+
+def _with_last(items: Iterable[Any]) -> Iterator[tuple[Any, bool]]:
+    """Each item, and whether it is the last."""
+    own = iter(items)
+    for item in own:
+        for later in own:
+            yield item, False
+            item = later
+        yield item, True
 
 
 class _Clock:

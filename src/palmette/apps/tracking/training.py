@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from palmette.apps.task import Callback, Options, Training, Watch
-from palmette.apps.tracking.ctc import is_ctc_folder
+from palmette.apps.tracking.ctc import is_ctc_folder, read_ctc_lineage
 from palmette.apps.tracking.files import read_lineage, read_movie
 from palmette.apps.tracking.lineage_tables import LINK_COLUMNS, read_links
 from palmette.apps.tracking.measures import TrackingReport, evaluate_lineage
 from palmette.apps.tracking.movies import Movie, check_truth
 from palmette.apps.tracking.tracker import Tracker
+from palmette.errors import DataFileError
 from palmette.io.lines import read_lines
 from palmette.structures.tracking.lineage import Lineage
 
@@ -31,14 +32,28 @@ def opened(path: str, images: str | None) -> Any:
 def read_annotated(path: str, lineage: str | None, images: str | None) -> Movie:
     """A movie and its lineage: from one folder or file, or the lineage from a file of its own.
 
-    That is a table of tracks (``frame,id,track,parent``) or of links (``frame_from,id_from,frame_to,id_to``).
+    That is a table of tracks (``frame,id,track,parent``), of links (``frame_from,id_from,frame_to,id_to``), or the
+    track file of masks (``man_track.txt``).
     """
     frames = list(opened(path, images))
     source = path if lineage is None else lineage
     if os.path.isfile(source) and next(iter(read_lines(source)), "").startswith(LINK_COLUMNS[0]):
         nodes = [(int(frame.frame), own) for frame in frames for own in frame.ids.tolist()]
-        return frames, Lineage.from_links(nodes, read_links(source))
-    return frames, read_lineage(source)
+        links = read_links(source)
+        try:
+            return frames, Lineage.from_links(nodes, links)
+        except ValueError as error:
+            raise ValueError(
+                f"{source}: {error}: leave the link out, or add the detection to {path}"
+            ) from None
+    if lineage is not None and os.path.isfile(lineage) and lineage.endswith(".txt") and is_ctc_folder(path):
+        return frames, read_ctc_lineage(path, tracks=lineage)
+    try:
+        return frames, read_lineage(source)
+    except DataFileError as error:
+        if lineage is None and "no column 'track'" in str(error):
+            raise DataFileError(f"{error}; or give the true links with --lineage") from None
+        raise
 
 
 class TrackingTraining(Training):
@@ -50,7 +65,8 @@ class TrackingTraining(Training):
         self.lineage, self.images, self.dev_lineage = (
             given.pop(name) for name in ("lineage", "images", "dev_lineage")
         )
-        events = given.pop("events")
+        events, used = given.pop("events"), given.pop("measurements")
+        given["measurements"] = None if used is None else tuple(filter(None, map(str.strip, used.split(","))))
         given["events"] = None if events is None else tuple(kind.strip() for kind in events.split(","))
         given["complete"] = not given.pop("partial")
         given["window"] = given.pop("window") or 2
@@ -72,7 +88,8 @@ class TrackingTraining(Training):
         frames = sum(len(frames) for frames, _ in self.movies)
         cells = sum(len(frame) for frames, _ in self.movies for frame in frames)
         links = sum(len(lineage.edges) for _, lineage in self.movies)
-        return f"{len(self.movies)} movies of {frames:,} frames, {cells:,} detections, {links:,} links"
+        movies = "1 movie" if len(self.movies) == 1 else f"{len(self.movies)} movies"
+        return f"{movies} of {frames:,} frames, {cells:,} detections, {links:,} links"
 
     def fit(self, callbacks: Sequence[Callback], watch: Watch) -> Tracker:
         """Learn a tracker."""
@@ -93,7 +110,8 @@ class TrackingTraining(Training):
             return None
         shown = "; ".join(str(own) for own in repairs[:3])
         more = f"; and {len(repairs) - 3} more" if len(repairs) > 3 else ""
-        return f"{len(repairs)} places of the lineages cannot be explained by the events and were mended: {shown}{more}"
+        places = "1 place" if len(repairs) == 1 else f"{len(repairs)} places"
+        return f"{places} of the lineages cannot be explained by the events; mended: {shown}{more}"
 
     def evaluate(self, application: Tracker) -> TrackingReport:
         """Track the held-out movie and compare."""

@@ -65,8 +65,8 @@ class Folding(SumAnswers):
         What further letters are read as (A, C, G, U or N for unknown), in addition to
         :data:`~palmette.structures.folding.alphabet.ALPHABET`: T is U, and IUPAC's ambiguity codes pair with nothing.
     precision : {"double", "single"}, default="double"
-        Of the tables. Single precision is about twice as fast; scores and probabilities then have about six digits, and
-        of structures that differ by less any may be the best.
+        Of the tables. Single precision is faster for long sequences; scores and probabilities then have about six
+        digits, and of structures that differ by less any may be the best.
 
     Examples
     --------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -38,7 +38,7 @@ class Block(NamedTuple):
     before: np.ndarray  # (n, n_before)
     after: np.ndarray  # (n, n_after)
     names: tuple[str, ...]
-    values: np.ndarray  # (n, n_features)
+    values: np.ndarray  # (n, n_features), one column after the other in memory
 
     def __len__(self) -> int:
         return len(self.step)
@@ -100,6 +100,13 @@ class Candidates:
             np.array([0, len(self)]), offsets_from_lengths(np.concatenate(lengths)), np.concatenate(cells),
             np.array([n_cells]), np.array([n_before]), np.concatenate(kinds),
         )  # fmt: skip
+
+    @property
+    def cell_nodes(self) -> np.ndarray:
+        """Frame and id of the detection of each cell, shape (n_cells, 2)."""
+        sides = (*self.frames[:-1], *self.frames[1:])
+        numbers = [np.full(len(frame), frame.frame, np.int64) for frame in sides]
+        return np.stack([np.concatenate(numbers), np.concatenate([frame.ids for frame in sides])], axis=1)
 
     @cached_property
     def events(self) -> list[Event]:
@@ -186,6 +193,19 @@ class Candidates:
         futures, pasts = self._explaining
         return np.array(sorted(set(futures.get(link[0], ())) & set(pasts.get(link[1], ()))), np.int64)
 
+    def calling_false(self, nodes: Collection[Node]) -> np.ndarray:
+        """Numbers of the events within one frame that explain one of these detections away."""
+        found = [np.empty(0, np.int64)]
+        for block, start in zip(self.blocks, self._starts.tolist()):
+            if block.kind.span == 0:
+                frames = [self.frames[k] for k in block.step.tolist()]
+                own = [
+                    (int(f.frame), int(f.ids[k])) in nodes
+                    for f, k in zip(frames, block.before[:, 0].tolist())
+                ]
+                found.append(start + np.flatnonzero(own))
+        return np.concatenate(found)
+
     @cached_property
     def _explaining(self) -> tuple[dict[Node, list[int]], dict[Node, list[int]]]:
         """The events that explain the future, and the past, of each detection ``(frame, id)``."""
@@ -268,13 +288,17 @@ def _block(kind: EventKind, step: int, pair: Pair) -> Block:
         if places.shape[1] > 1 and np.any(np.diff(np.sort(places, axis=1), axis=1) == 0):
             raise ValueError(f"{kind.name}: propose names one detection twice in one event")
     named = kind.measure(pair, before, after)
-    for name, values in named.items():
-        if np.shape(values) != (len(before),) or not np.all(np.isfinite(values)):
-            raise ValueError(
-                f"{kind.name}: the feature {name!r} must be a finite number for each of the {len(before)} events"
-            )
-    values = np.stack(list(named.values()), axis=1) if named else np.empty((len(before), 0))
-    return Block(kind, np.full(len(before), step), before, after, tuple(named), values)
+    wrong = [name for name, values in named.items() if np.shape(values) != (len(before),)]
+    columns = np.empty((len(named), len(before)))
+    if not wrong:
+        for row, values in zip(columns, named.values()):
+            row[:] = values
+        wrong = [name for name, fine in zip(named, np.all(np.isfinite(columns), axis=1).tolist()) if not fine]
+    if wrong:
+        raise ValueError(
+            f"{kind.name}: the feature {wrong[0]!r} must be a finite number for each of the {len(before)} events"
+        )
+    return Block(kind, np.full(len(before), step), before, after, tuple(named), columns.T)
 
 
 def _joined(kind: EventKind, found: list[Block]) -> Block:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -107,6 +107,13 @@ class Detections:
     def place(self) -> dict[int, int]:
         """From ids to places in the arrays."""
         return {own: k for k, own in enumerate(self.ids.tolist())}
+
+    def remembered(self, name: Hashable, make: Callable[[], Any]) -> Any:
+        """What is made of the detections alone, made once: each frame is part of several pairs."""
+        known = self.__dict__.setdefault("_remembered", {})
+        if name not in known:
+            known[name] = make()
+        return known[name]
 
     def take(self, places: np.ndarray) -> Detections:
         """Some of the objects."""

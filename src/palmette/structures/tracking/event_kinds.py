@@ -49,6 +49,8 @@ class EventKind:
     measure: Callable[[Pair, np.ndarray, np.ndarray], features.Named]
     span: int = 1
 
+    savable = False  # it is made of functions, and model files hold no code
+
     def __post_init__(self) -> None:
         if self.n_before < 0 or self.n_after < 0 or self.n_before + self.n_after < 1 or self.span < 0:
             raise ValueError(

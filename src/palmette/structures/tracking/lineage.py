@@ -150,36 +150,49 @@ class Lineage:
         begins with several parents is the first of them.
         """
         children, parents = self._children(), self._parents()
-        starts = [
-            node
-            for node in np.lexsort((self.id, self.frame)).tolist()
-            if len(parents[node]) != 1 or len(children[parents[node][0]]) != 1
-        ]
-        label_of: dict[int, int] = {}
-        runs: list[list[int]] = []
-        for label, start in enumerate(starts, 1):
+        single = np.flatnonzero(
+            children.n == 1
+        )  # whose child, if it has no other parent, goes on with its run
+        child = children.values[children.begin[single]]
+        goes_on = parents.n[child] == 1
+        later = np.full(len(self), -1)
+        later[single[goes_on]] = child[goes_on]
+        begins = np.ones(len(self), bool)
+        begins[child[goes_on]] = False
+        order = np.lexsort((self.id, self.frame))
+        label_of, follow = np.zeros(len(self), np.int64), later.tolist()
+        found: list[Track] = []
+        for label, start in enumerate(order[begins[order]].tolist(), 1):
             run = [start]
-            while len(children[run[-1]]) == 1 and len(parents[children[run[-1]][0]]) == 1:
-                run.append(children[run[-1]][0])
-            label_of.update(dict.fromkeys(run, label))
-            runs.append(run)
-        return [
-            Track(
-                label, int(self.frame[run[0]]), int(self.frame[run[-1]]),
-                label_of[parents[run[0]][0]] if parents[run[0]] else 0, tuple(run),
-            )
-            for label, run in enumerate(runs, 1)
-        ]  # fmt: skip
+            while follow[run[-1]] >= 0:
+                run.append(follow[run[-1]])
+            label_of[run] = label
+            found.append(Track(label, int(self.frame[start]), int(self.frame[run[-1]]), 0, tuple(run)))
+        for k, own in enumerate(found):
+            before = parents[own.nodes[0]]
+            if before:
+                found[k] = own._replace(parent=int(label_of[before[0]]))
+        return found
 
-    def _children(self) -> list[list[int]]:
-        return _listed(self.edges, len(self))
+    def _children(self) -> Neighbours:
+        return Neighbours(self.edges, len(self))
 
-    def _parents(self) -> list[list[int]]:
-        return _listed(self.edges[:, ::-1], len(self))
+    def _parents(self) -> Neighbours:
+        return Neighbours(self.edges[:, ::-1], len(self))
 
 
-def _listed(pairs: np.ndarray, n: int) -> list[list[int]]:
-    found: list[list[int]] = [[] for _ in range(n)]
-    for a, b in sorted(map(tuple, pairs.tolist())):
-        found[a].append(b)
-    return found
+class Neighbours:
+    """The detections that each detection is linked to, in ascending order, in little memory.
+
+    >>> own = Neighbours(np.array([[0, 2], [0, 1], [3, 1]]), 4)
+    >>> own[0], own[1], own.n.tolist()
+    ([1, 2], [], [2, 0, 0, 1])
+    """
+
+    def __init__(self, pairs: np.ndarray, n: int) -> None:
+        self.values = pairs[np.lexsort((pairs[:, 1], pairs[:, 0])), 1]
+        self.n = np.bincount(pairs[:, 0], minlength=n)
+        self.begin = np.cumsum(self.n) - self.n
+
+    def __getitem__(self, node: int) -> list[int]:
+        return self.values[self.begin[node] : self.begin[node] + self.n[node]].tolist()

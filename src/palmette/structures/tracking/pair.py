@@ -28,10 +28,10 @@ def unit_of(frames: tuple[Detections, ...]) -> float:
     """
     areas = [own.features["area"] for own in frames if "area" in own.features and len(own)]
     if areas:
-        unit = float(np.median(np.concatenate(areas))) ** (1.0 / frames[0].position.shape[1])
+        unit = float(_median(np.concatenate(areas))) ** (1.0 / frames[0].position.shape[1])
     else:
-        near = [_nearest_other(own.position) for own in frames if len(own) > 1]
-        unit = float(np.median(np.concatenate(near))) if near else 1.0
+        near = [_nearest_other(own) for own in frames if len(own) > 1]
+        unit = float(_median(np.concatenate(near))) if near else 1.0
     return unit if unit > 0.0 else 1.0
 
 
@@ -59,17 +59,19 @@ class Pair:
     def __post_init__(self) -> None:
         n_a, n_b = len(self.a), len(self.b)
         keys = [np.empty(0, np.int64)]
+        beyond = np.nextafter(self.max_distance, np.inf)  # a bound that itself is not reached
         if n_a and n_b:
             for own, other, tree, forward in (
                 (self.a, self.b, self.trees[1], True),
                 (self.b, self.a, self.trees[0], False),
             ):
                 near = np.arange(1, min(self.neighbours, len(other)) + 1)
-                distance, place = tree.query(own.position, near)
+                distance, place = tree.query(own.position, near, distance_upper_bound=beyond)
                 here, rank = np.nonzero(distance <= self.max_distance)
                 there = place[here, rank]
                 keys.append(here * n_b + there if forward else there * n_b + here)
-        key = np.unique(np.concatenate(keys))
+        key = np.sort(np.concatenate(keys))
+        key = key[np.append(True, key[1:] != key[:-1])[: len(key)]]
         before, after = np.divmod(key, max(n_b, 1))
         object.__setattr__(self, "before", before)
         object.__setattr__(self, "after", after)
@@ -77,12 +79,13 @@ class Pair:
 
     def apart(self, p: np.ndarray, q: np.ndarray) -> np.ndarray:
         """Distances of points."""
-        return np.sqrt(((p - q) ** 2).sum(axis=1)) / self.unit
+        step = p - q
+        return np.sqrt(np.einsum("ij,ij->i", step, step)) / self.unit
 
     @cached_property
     def trees(self) -> tuple[cKDTree, cKDTree]:
         """The positions of both frames."""
-        return cKDTree(self.a.position), cKDTree(self.b.position)
+        return _tree(self.a), _tree(self.b)
 
     @cached_property
     def flow(self) -> np.ndarray:
@@ -102,7 +105,7 @@ class Pair:
         own = before[place] == np.arange(len(self.a))[:, None]
         out = np.where(own.any(axis=1), own.argmax(axis=1), place.shape[1] - 1)  # one is left out everywhere
         others = place[np.arange(place.shape[1]) != out[:, None]].reshape(len(self.a), -1)
-        return np.median(moved[others], axis=1)
+        return _median(moved[others], axis=1)
 
     @cached_property
     def drift(self) -> np.ndarray:
@@ -131,7 +134,11 @@ class Pair:
     @cached_property
     def measured(self) -> tuple[np.ndarray, np.ndarray]:
         """Measurements of both frames as columns, shapes (n, q): areas and intensities relative to their frames."""
-        return comparable(self.a, self.b.features.keys()), comparable(self.b, self.a.features.keys())
+        return self._compared(self.a), self._compared(self.b)
+
+    def _compared(self, own: Detections) -> np.ndarray:
+        names = self.measurements
+        return own.remembered(("comparable", names), lambda: comparable(own, names))
 
     @property
     def measurements(self) -> tuple[str, ...]:
@@ -154,10 +161,7 @@ class Pair:
     @cached_property
     def crowd(self) -> tuple[np.ndarray, np.ndarray]:
         """Distances to the nearest detection of the same frame, at most FAR."""
-        return tuple(
-            np.minimum(_nearest_other(own.position, tree) / self.unit, FAR)
-            for own, tree in zip((self.a, self.b), self.trees)
-        )  # type: ignore[return-value]
+        return tuple(np.minimum(_nearest_other(own) / self.unit, FAR) for own in (self.a, self.b))  # type: ignore[return-value]
 
     def overlap(self, before: np.ndarray, after: np.ndarray) -> np.ndarray:
         """Intersection over union of bounding boxes."""
@@ -183,15 +187,21 @@ def comparable(own: Detections, others: object) -> np.ndarray:
     columns = []
     for name in common_names(set(own.features) & set(others)):  # type: ignore[call-overload]
         values = own.features[name]
-        middle = float(np.median(values)) if len(values) else 0.0
+        middle = float(_median(values)) if len(values) else 0.0
         if name == "area" and np.all(values > 0.0):
             columns.append(np.log(values / middle) if len(values) else values)
         elif name == "intensity" and middle > 0.0:
             columns.append(np.clip(values / middle, -SPREAD, SPREAD))
         else:
-            spread = 1.4826 * float(np.median(np.abs(values - middle))) if len(values) else 1.0
+            spread = 1.4826 * float(_median(np.abs(values - middle))) if len(values) else 1.0
             columns.append(np.clip((values - middle) / (spread if spread > 0.0 else 1.0), -SPREAD, SPREAD))
     return np.stack(columns, axis=1) if columns else np.empty((len(own), 0))
+
+
+def _median(values: np.ndarray, axis: int = 0) -> np.ndarray:
+    """Medians along an axis; of few numbers faster than NumPy's, which look for NaN."""
+    order, n = np.sort(values, axis=axis), values.shape[axis]
+    return (order.take((n - 1) // 2, axis) + order.take(n // 2, axis)) / 2.0
 
 
 def _least(place: np.ndarray, distance: np.ndarray, n: int) -> np.ndarray:
@@ -200,10 +210,15 @@ def _least(place: np.ndarray, distance: np.ndarray, n: int) -> np.ndarray:
     return out
 
 
-def _nearest_other(position: np.ndarray, tree: cKDTree | None = None) -> np.ndarray:
-    if len(position) < 2:
-        return np.full(len(position), np.inf)
-    return (cKDTree(position) if tree is None else tree).query(position, [2])[0][:, 0]
+def _tree(own: Detections) -> cKDTree:
+    return own.remembered("tree", lambda: cKDTree(own.position))
+
+
+def _nearest_other(own: Detections) -> np.ndarray:
+    """Distance of each detection to the nearest other one of its frame."""
+    if len(own) < 2:
+        return np.full(len(own), np.inf)
+    return own.remembered("nearest", lambda: _tree(own).query(own.position, [2])[0][:, 0])
 
 
 def _border(own: Detections, unit: float) -> np.ndarray:

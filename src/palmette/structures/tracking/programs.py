@@ -165,7 +165,7 @@ def _with_prices(program: Program, share: np.ndarray, price: np.ndarray, time_li
     score[e]`` is at least 0. So an event is in no best cover if its loss alone is more than what some cover lacks. Such
     a cover takes events by falling share in the linear program, where they fit.
     """
-    from palmette.structures.tracking.kernels.cover import first_fit
+    from palmette.structures.tracking.kernels.prices import first_fit
 
     n, m = program.n_cells, len(program.score)
     ptr, cell = program.ptr.astype(np.int64), program.cell.astype(np.int64)

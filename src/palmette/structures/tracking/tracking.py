@@ -19,7 +19,13 @@ from palmette.features.encoded import EncodedInputs
 from palmette.losses.weighted_maximum import sums_by
 from palmette.registry import register
 from palmette.structures.tracking.candidates import Candidates, propose
-from palmette.structures.tracking.cover import LIMIT, SampleCover, best_covers, cover_touching, ranked_covers
+from palmette.structures.tracking.cover import (
+    LIMIT,
+    best_covers,
+    changed_values,
+    ranked_covers,
+    touching_covers,
+)
 from palmette.structures.tracking.detections import Detections
 from palmette.structures.tracking.encoder import TrackingEncoder
 from palmette.structures.tracking.event_kinds import EventKind, event_kinds
@@ -49,8 +55,9 @@ class Tracking(Structure):
     features of the event (:mod:`palmette.structures.tracking.event_features`).
 
     Best outputs are exact covers of highest score. Events that smaller ones dominate are left out, what is left falls
-    into connected parts, and a part is solved by dynamic programming over sets of cells, as a linear assignment, or
-    by a linear and, where its solution is fractional, an integer program (HiGHS).
+    into connected parts, and a part is solved by a search over sets of cells within dual bounds. One that needs too
+    many sets is solved as a linear assignment, or by a linear and, where its solution is fractional, an integer program
+    (HiGHS).
 
     Parameters
     ----------
@@ -150,6 +157,12 @@ class Tracking(Structure):
         if encoder.of != TrackingEncoder.of:
             raise ValueError(f"X was encoded as {encoder.of}, but Tracking needs pairs of frames")
 
+    def check_model(self, encoder: Any, weights: Any, codec: Any) -> None:
+        """Raise ValueError unless the events are those that the model has features of."""
+        named = tuple(kind.name for kind in self.kinds)
+        if isinstance(encoder, TrackingEncoder) and encoder.kinds != named:
+            raise ValueError(f"events are {', '.join(named)}, but the model knows {', '.join(encoder.kinds)}")
+
     def make_codec(self, y: Any, classes: Any, lengths: np.ndarray) -> LabelCodec:
         """The codec of 0 and 1; there are no labels to declare."""
         if classes is not None:
@@ -228,21 +241,21 @@ class Tracking(Structure):
         return self._extreme(theta, cost, within, -1.0)
 
     def _extreme(self, theta: EventTables, cost: Any, within: Any, sign: float) -> Best:
-        score = self._scores(theta, cost, within, sign)
-        touch = () if within is None else within.touch
-        if not touch:
-            chosen, missing = best_covers(score, theta.layout, self.limit)
-            if missing is not None:
-                raise _infeasible(missing)
-        else:
-            chosen = np.zeros(len(score), bool)
-            for s, own, layout in _samples(theta):
-                found = cover_touching(score[own], layout, tuple(t[own] for t in touch), self.limit)
-                if found is None:
-                    raise _infeasible(s)
-                chosen[own] = found
+        _, chosen = self._covers(theta, self._scores(theta, cost, within, sign), within)
         codes = chosen.astype(np.int32)
         return Best(codes, self.score(theta, codes, cost=cost))
+
+    def _covers(self, theta: EventTables, score: np.ndarray, within: Any) -> tuple[np.ndarray, np.ndarray]:
+        """The best covers whatever they touch, and those that touch what they must, bool (n_events,)."""
+        best, missing = best_covers(score, theta.layout, self.limit)
+        if missing is not None:
+            raise _infeasible(missing)
+        if within is None or not within.touch:
+            return best, best
+        chosen, none = touching_covers(score, theta.layout, within.touch, best, self.limit)
+        if none.any():
+            raise _infeasible(int(np.flatnonzero(none)[0]))
+        return best, chosen
 
     def k_best(
         self, theta: EventTables, k: int, *, cost: Any = None, within: Any = None
@@ -250,39 +263,41 @@ class Tracking(Structure):
         """The k best distinct covers of every sample, best first; fewer where fewer exist."""
         score = self._scores(theta, cost, within, 1.0)
         touch = () if within is None else within.touch
+        best, first = self._covers(theta, score, within)
+        if k < 2:
+            ranked = [[first[own]] for _, own, _ in _samples(theta)]
+        elif k == 2:
+            second, none = touching_covers(score, theta.layout, (*touch, ~first), best, self.limit)
+            ranked = [
+                [y[own] for y in ((first,) if none[s] else (first, second))] for s, own, _ in _samples(theta)
+            ]
+        else:
+            ranked = [
+                list(islice(ranked_covers(score[own], layout, tuple(t[own] for t in touch), self.limit), k))
+                for _, own, layout in _samples(theta)
+            ]
+        node = theta.node if cost is None else theta.node + cost.node
         out = []
-        for s, own, layout in _samples(theta):
-            alone = theta.take(np.array([s]))
-            extra = None if cost is None else cost.take(np.array([s]))
-            found = []
-            covers = ranked_covers(score[own], layout, tuple(t[own] for t in touch), self.limit)
-            for chosen in islice(covers, k):
-                codes = chosen.astype(np.int32)
-                found.append((codes, float(self.score(alone, codes, cost=extra)[0])))
-            if not found:
-                raise _infeasible(s)
-            out.append(found)
+        for (_, own, _), covers in zip(_samples(theta), ranked):
+            codes = [chosen.astype(np.int32) for chosen in covers]
+            valued = [(y, float(node[own][np.arange(len(y)), y].sum())) for y in codes]
+            out.append(
+                sorted(valued, key=lambda pair: -pair[1])
+            )  # bounds that meet may have changed their order
         return out
 
     def max_marginals(self, theta: EventTables, *, cost: Any = None, within: Any = None) -> EventTables:
         """The highest score with each event, and without it; -inf where there is no such cover."""
         score = self._scores(theta, cost, within, 1.0)
-        both = theta if cost is None else theta.plus(cost)
-        out = np.full_like(theta.node, -np.inf)
-        for s, own, layout in _samples(theta):
-            base = float(both.node[own, 0].sum())
-            scores = score[own]
-            touch = () if within is None else tuple(t[own] for t in within.touch)
-            cover = SampleCover(scores, layout, self.limit)
-            best = cover_touching(scores, layout, touch, self.limit) if touch else cover.chosen
-            if best is None:
-                raise _infeasible(s)
-            for e in range(len(scores)):
-                happens = bool(best[e])
-                other = _with(cover, e, not happens, touch, self.limit)
-                out[own.start + e, int(happens)] = base + _sum(scores, best)
-                if other is not None:
-                    out[own.start + e, int(not happens)] = base + _sum(scores, other)
+        best, chosen = self._covers(theta, score, within)
+        touch = () if within is None else within.touch
+        other = changed_values(score, theta.layout, touch, best, chosen, self.limit)
+        node = theta.node if cost is None else theta.node + cost.node
+        base = sums_by(node[:, 0], theta.offsets)
+        top = base + sums_by(np.where(chosen, score, 0.0), theta.offsets)
+        sample, happens = np.repeat(np.arange(len(theta)), np.diff(theta.offsets)), chosen.astype(int)
+        out, events = np.empty_like(theta.node), np.arange(len(score))
+        out[events, happens], out[events, 1 - happens] = top[sample], base[sample] + other
         return EventTables(out, *theta.layout)
 
     def score(self, theta: EventTables, codes: Any, *, cost: Any = None, within: Any = None) -> np.ndarray:
@@ -353,26 +368,6 @@ def _samples(theta: EventTables) -> Any:
     """Number, events and layout of each sample."""
     for s in range(len(theta)):
         yield s, slice(int(theta.offsets[s]), int(theta.offsets[s + 1])), theta.layout.slice(s, s + 1)
-
-
-def _with(cover: SampleCover, event: int, happens: bool, touch: tuple[np.ndarray, ...], limit: int) -> Any:
-    """The best cover in which an event happens, or does not."""
-    if not touch:
-        return cover.with_event(event) if happens else cover.without_event(event)
-    score = cover.score.copy()
-    if happens:
-        codes = np.full(len(score), -1)
-        codes[event] = 1
-        if score[event] == -np.inf:
-            return None
-        score[conflicting(cover.layout, codes)] = -np.inf
-    else:
-        score[event] = -np.inf
-    return cover_touching(score, cover.layout, touch, limit)
-
-
-def _sum(scores: np.ndarray, chosen: np.ndarray) -> float:
-    return float(scores[chosen].sum())
 
 
 def _infeasible(sample: int) -> InfeasibleError:

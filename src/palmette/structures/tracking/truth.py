@@ -172,13 +172,13 @@ def true_codes(candidates: Candidates, lineage: Lineage) -> tuple[np.ndarray, li
     return candidates.codes(kept), repairs
 
 
-def known_codes(candidates: Candidates, lineage: Lineage) -> list[Any]:
+def known_codes(candidates: Candidates, lineage: Lineage) -> tuple[list[Any], list[Repair]]:
     """A partial annotation by links: 0 for events that contradict one of them, UNKNOWN for all others.
 
-    A link may be a move or half of a division, as long as nothing else is known. Links that are no candidates say
-    nothing.
+    A link may be a move or half of a division, as long as nothing else is known. Links that are no candidates, and
+    those that no event can express together with the links before them, say nothing; they are named.
     """
-    out = np.zeros(len(candidates), bool)
+    out, repairs = np.zeros(len(candidates), bool), []
     frames = [int(frame.frame) for frame in candidates.frames]
     for first, second in [
         *zip(frames, frames[1:]),
@@ -187,9 +187,15 @@ def known_codes(candidates: Candidates, lineage: Lineage) -> list[Any]:
         for a, b in lineage.links(first, second):
             link = (first, a), (second, b)
             own = candidates.having(link)
-            if len(own) and not out[own].all():  # a third child would leave nothing
+            if not len(own):
+                why = "is no candidate: it is too far (max_distance), or others are nearer (neighbours)"
+            elif out[own].all():  # a third child would leave nothing
+                why = "contradicts other links: no event has them together"
+            else:
                 out[candidates.against(link)] = True
-    return [0 if wrong else UNKNOWN for wrong in out.tolist()]
+                continue
+            repairs.append(Repair(first, a, f"its link to object {b} of frame {second} {why}; left out"))
+    return [0 if wrong else UNKNOWN for wrong in out.tolist()], repairs
 
 
 def _key(event: Event) -> tuple[int, str, tuple[int, ...], tuple[int, ...]]:

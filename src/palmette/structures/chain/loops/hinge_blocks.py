@@ -82,7 +82,7 @@ class PackedBlocks(CompiledLoop):
         if crowded:
             active.grow()
 
-    def follow(self, active: ActiveSet, before: np.ndarray, after: np.ndarray) -> None:
+    def follow(self, active: ActiveSet, before: np.ndarray, after: np.ndarray, factor: np.ndarray) -> None:
         """Change the labels of active labelings that are those of ``before`` to those of ``after``.
 
         What blocks lack to their targets then changes little, and the weights with it. Where labels restrict each
