@@ -9,7 +9,7 @@ data set, so a comparison of orders only.
 
 Decoded by CYK, as in the paper:
 
-* `CRF`: maximum likelihood by L-BFGS;
+* `CRF`: maximum likelihood, by L-BFGS or a few passes of averaged AdaGrad;
 * `convex`: `SSVM(Folding(), task_loss=PairLoss(30))`, the hinge of 1 - recall times 30, by averaged AdaGrad;
 * `ramp`: the same loss as a ramp by the concave-convex procedure, from the convex solution and with its penalty;
 * `perceptron`: averaged, 10 epochs;
@@ -40,16 +40,15 @@ from experiments.harness import Study, StudyTable
 FOLDS = (0, 1)
 MISSED, MISSED_SOFTLY = 30.0, 10.0
 EPOCHS, OF_MANY = 10, 6  # up to 1,000 sequences, and beyond
-SETTINGS = {  # penalty, whether clans count alike, whether it starts from a CRF
-    "CRF": ((30.0, False, False), (10.0, False, False), (30.0, True, False), (10.0, True, False)),
-    "convex": (
-        (3.0, False, False),
-        (1.0, False, False),
-        (1.0, True, False),
-        (3.0, False, True),
-        (3.0, True, True),
+SETTINGS = {  # learner, penalty, whether clans count alike
+    "CRF": (
+        ("CRF", 30.0, False), ("CRF", 10.0, True), ("CRF, AdaGrad", 10.0, False), ("CRF, AdaGrad", 10.0, True)
     ),
-}
+    "convex": (
+        ("convex", 3.0, False), ("convex", 1.0, False), ("convex", 1.0, True), ("convex from CRF", 3.0, False),
+        ("convex from CRF", 3.0, True),
+    ),
+}  # fmt: skip
 ROWS = ("CRF", "convex", "ramp", "perceptron", "convex by Polyak")
 BEST, PUBLISHED = "best F1", ("EternaFold", "CONTRAfold")
 L2 = 10.0
@@ -121,26 +120,25 @@ def fit(learner, own, l2, start=None, alike=False):
 
 
 @cache
-def chosen_setting(learner, fold):
+def chosen_setting(row, fold):
     """The setting with the highest sensitivity on the thirds that are held out, and all of them."""
     from experiments.harness.rna import benchmark, held_out, measured
 
-    found = {setting: [] for setting in SETTINGS[learner]}
+    found = {setting: [] for setting in SETTINGS[row]}
     for third in range(3):
         inner, held = held_out(benchmark(fold)[0], third)
-        for (l2, alike, from_crf), each in found.items():
-            model = fit(learner + " from CRF" * from_crf, inner, l2, alike=alike)
-            each.extend(recall(measured(model, held)))
+        for (learner, l2, alike), each in found.items():
+            each.extend(recall(measured(fit(learner, inner, l2, alike=alike), held)).tolist())
     means = {setting: sum(each) / len(each) for setting, each in found.items()}
     return max(means, key=means.get), means
 
 
 @cache
-def convex(fold, l2, alike, from_crf):
-    """The convex solution of a training fold, where the ramp starts from."""
+def learnt_as(fold, learner, l2, alike):
+    """The model of a training fold; the ramp starts from the convex one."""
     from experiments.harness.rna import benchmark
 
-    return fit("convex" + " from CRF" * from_crf, benchmark(fold)[0], l2, alike=alike)
+    return fit(learner, benchmark(fold)[0], l2, alike=alike)
 
 
 def committee(learners, added, own, held=None, known=None):
@@ -187,16 +185,15 @@ def learnt(point):
     if learner == "perceptron":
         return fit(learner, train, None), (None,), {}
     setting, found = chosen_setting("CRF" if learner == "CRF" else "convex", point["fold"])
-    l2, alike, from_crf = setting
     shown = {
-        f"{l2:g}{', clans alike' * alike}{', from CRF' * from_crf}": round(mean, 4)
-        for (l2, alike, from_crf), mean in found.items()
+        f"{name}, {l2:g}{', clans alike' * alike}": round(mean, 4)
+        for (name, l2, alike), mean in found.items()
     }
-    settings = {"l2": l2, "clans alike": alike, "from CRF": from_crf, "held out": shown}
-    if learner == "convex":
-        return convex(point["fold"], *setting), (None,), settings
-    start = convex(point["fold"], *setting).coef_ if learner == "ramp" else None
-    return fit(learner, train, l2, start, alike), (None,), settings
+    settings = {"learner": setting[0], "l2": setting[1], "clans alike": setting[2], "held out": shown}
+    if learner in SETTINGS:
+        return learnt_as(point["fold"], *setting), (None,), settings
+    start = learnt_as(point["fold"], *setting).coef_ if learner == "ramp" else None
+    return fit(learner, train, setting[1], start, setting[2]), (None,), settings
 
 
 def run(point):
