@@ -511,7 +511,9 @@ def test_decoding_of_given_probabilities(kind):
         folding.min_risk_of(one, parts, 2.0, kind=kind).codes, folding.min_risk(one, 2.0, kind=kind).codes
     )
     again = folding.marginals(other)
-    mean = replace(parts, unpaired=(parts.unpaired + again.unpaired) / 2, pairs=(parts.pairs + again.pairs) / 2)
+    mean = replace(
+        parts, unpaired=(parts.unpaired + again.unpaired) / 2, pairs=(parts.pairs + again.pairs) / 2
+    )
     found = folding.min_risk_of(one, mean, 2.0, kind=kind)
     assert np.array_equal(found.codes, folding.min_risk_of(other, mean, 2.0, kind=kind).codes)
     with pytest.raises(ValueError, match="probabilities are of other sequences than theta"):
