@@ -178,7 +178,8 @@ class Subgradient(Descent):
             elif run.misses == PATIENCE:
                 in_vain = proves and not run.best < run.mark
                 run.wish, run.misses, run.mark = (VAIN if in_vain else LESS) * run.wish, 0, run.best
-                astray = value - run.best > ASTRAY * run.wish
+                # Steps to a level that exists lead towards it, whatever the objective does on the way.
+                astray = not proves and value - run.best > ASTRAY * run.wish
         if proves:  # the gap ends the run: the hope stays above what it asks for
             run.wish = max(run.wish, self.tol * abs(run.best))
         return float(np.fmax(run.best - run.wish, run.lower)), astray
