@@ -9,21 +9,24 @@ data set, so a comparison of orders only.
 
 Decoded by CYK, as in the paper:
 
-* `CRF`: maximum likelihood by L-BFGS;
-* `convex`: `SSVM(Folding(), task_loss=PairLoss(30))`, the hinge of 1 - recall times 30, by averaged AdaGrad;
+* `CRF`: maximum likelihood, by L-BFGS or a few passes of averaged AdaGrad;
+* `convex`: `SSVM(Folding(), task_loss=PairLoss(30))`, the hinge of 1 - recall times 30, by averaged AdaGrad or Polyak's
+  steps;
 * `ramp`: the same loss as a ramp by the concave-convex procedure, from the convex solution and with its penalty;
 * `perceptron`: averaged, 10 epochs;
 * `convex by Polyak`: the convex bound by subgradient steps of Polyak's length, as the paper's inner solver takes them.
 
 The scale of a loss and its penalty are one setting for hinge and ramp (weights times c, penalty divided by c, decode
-alike), so only the penalty is chosen. A third of the training fold, by clan, is held out for that: the penalty with
-the highest sensitivity by CYK there is taken, and the whole training fold is learnt from again.
+alike), so only the penalty is chosen, and whether clans, else families, count alike (a sequence by 1 / sequences of
+its clan) or sequences do: those of the test are of other clans. The convex bound may also start from a CRF that was
+learnt from the same sequences, with smaller steps. Each third of the training fold, by clan, is held out in turn for
+that: the setting with the highest sensitivity by CYK there is taken, and the whole training fold is learnt from again.
 
-* `best F1`: learner, penalty, decoding and its gamma with the highest mean F1 on the training fold, each third of it
-  held out in turn, from the settings of `CANDIDATES`, by AdaGrad. A weighted CRF counts a sequence by 1 / pairs, since
-  mean F1 counts all sequences alike and likelihood long ones more. Training may add the best sequence of each family of
-  Rfam 14.2 that bench1359 lacks, clans and families of the test fold (and families of contrafold151) left out. Pair
-  probabilities of the hinge are those of its weights times 8.
+* `best F1`: learners, added sequences, decoding and its gamma with the highest mean F1 on the training fold, each third
+  of it held out in turn, from the settings of `CANDIDATES`, by AdaGrad with l2 10. Of two learners pair probabilities
+  are averaged. Training may add sequences of Rfam 14.2 of the families that are learnt from, up to 10 of each with a
+  published structure, of the same quality as those of bench1359; clans then count alike. The soft hinge is that of
+  1 - recall times 10: `log sum exp` instead of the maximum. Its pair probabilities are those of its weights times 4.
 * `EternaFold`, `CONTRAfold`: their published weights, MEA with the gamma that is best on the test sequences themselves,
   which favours them; both may have seen some of the sequences in training.
 
@@ -35,17 +38,26 @@ from functools import cache
 from experiments.harness import Study, StudyTable
 
 FOLDS = (0, 1)
-MISSED = 30.0
+MISSED, MISSED_SOFTLY = 30.0, 10.0
 EPOCHS, OF_MANY = 10, 6  # up to 1,000 sequences, and beyond
-FEW_PAIRS = 5  # sequences with fewer pairs weigh no more than with so many
-L2S = {"CRF": (30.0, 10.0), "convex": (3.0, 1.0, 0.3)}
+SETTINGS = {  # learner, penalty, whether clans count alike
+    "CRF": (
+        ("CRF", 30.0, False), ("CRF", 10.0, True), ("CRF, AdaGrad", 10.0, False), ("CRF, AdaGrad", 10.0, True)
+    ),
+    "convex": (
+        ("convex", 3.0, False), ("convex", 1.0, True), ("convex from CRF", 3.0, False), ("convex from CRF", 3.0, True),
+        ("convex by Polyak", 1.0, False),
+    ),
+}  # fmt: skip
 ROWS = ("CRF", "convex", "ramp", "perceptron", "convex by Polyak")
 BEST, PUBLISHED = "best F1", ("EternaFold", "CONTRAfold")
-CANDIDATES = {  # learner, l2, whether sequences of other families are added: factor of the weights, gammas (None: CYK)
-    ("CRF, AdaGrad", 3.0, False): (1.0, (2.0, 3.0, 4.0, 6.0)),
-    ("CRF, AdaGrad", 10.0, False): (1.0, (2.0, 3.0, 4.0, 6.0)),
-    ("weighted CRF", 3.0, False): (1.0, (3.0, 4.0, 6.0, 8.0)),
-    ("convex", 1.0, True): (8.0, (None, 1.0, 1.5, 2.0)),
+L2 = 10.0
+FACTORS = {"CRF, AdaGrad": 1.0, "soft hinge": 4.0}  # of the weights
+CANDIDATES = {  # learners, relatives added of each family: gammas (None: CYK)
+    (("CRF, AdaGrad",), 0): (3.0, 4.0, 6.0),
+    (("CRF, AdaGrad",), 10): (3.0, 4.0, 5.0, 6.0),
+    (("soft hinge",), 10): (None, 0.7, 1.0, 1.5),
+    (("CRF, AdaGrad", "soft hinge"), 10): (1.0, 1.5, 2.0, 3.0),
 }
 ANCHOR_GAMMAS = (1.5, 2.0, 3.0, 4.0, 6.0)
 BANDS = ((0, 60), (60, 100), (100, 150), (150, 250), (250, 500))
@@ -63,16 +75,24 @@ def structure():
     return Folding(precision="single")
 
 
-def fit(learner, own, l2, start=None):
-    """A model that has learnt from sequences; `start` is needed by the ramp."""
+def by_clan(own):
+    """Weights of sequences that make clans, else families, count alike; their mean is 1."""
     import numpy as np
 
+    _, clan, size = np.unique(own.groups, return_inverse=True, return_counts=True)
+    weight = 1.0 / size[clan]
+    return weight / weight.mean()
+
+
+def fit(learner, own, l2, start=None, alike=False):
+    """A model that has learnt from sequences, clans counting `alike` or not; `start` is needed by the ramp."""
     from palmette import CRF, SSVM, Perceptron
+    from palmette.apps.folding.learners import make_learner
     from palmette.solvers import CCCP, LBFGS, Stochastic, Subgradient
     from palmette.structures.folding.losses import PairLoss
 
-    def steps(epochs):
-        return Stochastic(rate=0.1, max_iter=epochs, check_every=epochs)
+    def steps(epochs, rate=0.1):
+        return Stochastic(rate=rate, max_iter=epochs, check_every=epochs)
 
     usual = EPOCHS if len(own.X) <= 1000 else OF_MANY
     hinge = {"task_loss": PairLoss(MISSED), "l2": l2, "n_jobs": 1}
@@ -80,78 +100,100 @@ def fit(learner, own, l2, start=None):
         model = CRF(structure(), l2=l2, solver=LBFGS(max_iter=50, tol=2e-3), n_jobs=1)
     elif learner == "CRF, AdaGrad":
         model = CRF(structure(), l2=l2, solver=steps(usual), n_jobs=1)
-    elif learner == "weighted CRF":
-        model = CRF(structure(), l2=l2, solver=steps(usual), n_jobs=1)
-        weight = 1.0 / np.maximum([y.count("(") for y in own.Y], FEW_PAIRS)
-        return model.fit(own.X, own.Y, sample_weight=weight / weight.mean())
+    elif learner == "soft hinge":
+        hinge["task_loss"] = PairLoss(MISSED_SOFTLY)
+        model = SSVM(structure(), loss="soft_hinge", solver=steps(usual), **hinge)
     elif learner == "convex":
         model = SSVM(structure(), solver=steps(usual), **hinge)
+    elif learner == "convex from CRF":
+        first = fit("CRF, AdaGrad", own, L2, alike=alike)
+        named = first.scorer_.named(first.coef_)
+        own_steps = steps(usual // 2 + 1, 0.03)
+        model = make_learner("ssvm", structure(), named, missed=MISSED, l2=l2, solver=own_steps, n_jobs=1)
     elif learner == "convex by Polyak":
         model = SSVM(structure(), solver=Subgradient(max_iter=150, tol=1e-2), **hinge)
     elif learner == "ramp":
         model = SSVM(structure(), loss="ramp", solver=CCCP(max_iter=6, inner=steps(3), start=start), **hinge)
     else:
         model = Perceptron(structure(), max_iter=10, n_jobs=1)
-    return model.fit(own.X, own.Y)
+    return model.fit(own.X, own.Y, **({"sample_weight": by_clan(own)} if alike else {}))
 
 
 @cache
-def chosen_l2(learner, fold):
-    """The penalty with the highest sensitivity on the third that is held out, and all of them."""
+def chosen_setting(row, fold):
+    """The setting with the highest sensitivity on the thirds that are held out, and all of them."""
     from experiments.harness.rna import benchmark, held_out, measured
 
-    inner, held = held_out(benchmark(fold)[0])
-    found = {l2: measured(fit(learner, inner, l2), held).sensitivity for l2 in L2S[learner]}
-    return max(found, key=found.get), found
+    found = {setting: [] for setting in SETTINGS[row]}
+    for third in range(3):
+        inner, held = held_out(benchmark(fold)[0], third)
+        for (learner, l2, alike), each in found.items():
+            each.extend(recall(measured(fit(learner, inner, l2, alike=alike), held)).tolist())
+    means = {setting: sum(each) / len(each) for setting, each in found.items()}
+    return max(means, key=means.get), means
 
 
 @cache
-def convex(fold, l2):
-    """The convex solution of a training fold, where the ramp starts from."""
+def learnt_as(fold, learner, l2, alike):
+    """The model of a training fold; the ramp starts from the convex one."""
     from experiments.harness.rna import benchmark
 
-    return fit("convex", benchmark(fold)[0], l2)
+    return fit(learner, benchmark(fold)[0], l2, alike=alike)
+
+
+def committee(learners, added, own, held=None, known=None):
+    """The models of a candidate for the best F1 that have learnt from sequences; `known` are models by learner."""
+    from experiments.harness.rna import relatives
+
+    known = {} if known is None else known
+    for learner in learners:
+        if (learner, added) not in known:
+            train = own.and_also(relatives(own, added, held)) if added else own
+            model = known[learner, added] = fit(learner, train, L2, alike=added > 0)
+            model.coef_ = FACTORS[learner] * model.coef_
+    return tuple(known[learner, added] for learner in learners)
 
 
 def chosen_best(fold):
-    """Learner, penalty, added sequences and gamma (None: CYK) with the highest F1 there, and all of them."""
-    from experiments.harness.rna import benchmark, held_out, measured, more
+    """Learners, added sequences and gamma (None: CYK) with the highest F1 there, and all of them."""
+    from experiments.harness.rna import benchmark, held_out, measured
 
     found = {}
     for third in range(3):
         inner, held = held_out(benchmark(fold)[0], third)
-        extra = more(fold)
-        extra = extra.take([group not in set(held.groups) for group in extra.groups])
-        for (learner, l2, adds), (factor, gammas) in CANDIDATES.items():
-            model = fit(learner, inner.and_also(extra) if adds else inner, l2)
-            model.coef_ = factor * model.coef_
+        known = {}
+        for (learners, added), gammas in CANDIDATES.items():
+            models = committee(learners, added, inner, held, known)
             for gamma in gammas:
-                found.setdefault((learner, l2, adds, gamma), []).extend(measured(model, held, gamma).each_f1)
+                found.setdefault((learners, added, gamma), []).extend(measured(models, held, gamma).each_f1)
     means = {key: sum(each) / len(each) for key, each in found.items()}
     return max(means, key=means.get), means
 
 
 def learnt(point):
-    """The model of a run, how it decodes, and its settings."""
-    from experiments.harness.rna import benchmark, more, published
+    """The model or models of a run, how they decode, and their settings."""
+    from experiments.harness.rna import benchmark, published
 
     learner, train = point["learner"], benchmark(point["fold"])[0]
     if learner in PUBLISHED:
         return published(learner.lower(), precision="single"), ANCHOR_GAMMAS, {}
     if learner == BEST:
-        (name, l2, adds, gamma), found = chosen_best(point["fold"])
-        model = fit(name, train.and_also(more(point["fold"])) if adds else train, l2)
-        model.coef_ = CANDIDATES[name, l2, adds][0] * model.coef_
-        shown = {", ".join(map(str, key)): round(f1, 4) for key, f1 in found.items()}
-        return model, (gamma,), {"learner": name, "l2": l2, "adds": adds, "gamma": gamma, "held out": shown}
+        (learners, added, gamma), found = chosen_best(point["fold"])
+        shown = {f"{' and '.join(names)}, {n}, {g}": round(f1, 4) for (names, n, g), f1 in found.items()}
+        settings = {"learner": " and ".join(learners), "added": added, "gamma": gamma, "held out": shown}
+        return committee(learners, added, train), (gamma,), settings
     if learner == "perceptron":
         return fit(learner, train, None), (None,), {}
-    l2, found = chosen_l2("CRF" if learner == "CRF" else "convex", point["fold"])
-    settings = {"l2": l2, "held out": {str(k): round(v, 4) for k, v in found.items()}}
-    if learner == "convex":
-        return convex(point["fold"], l2), (None,), settings
-    start = convex(point["fold"], l2).coef_ if learner == "ramp" else None
-    return fit(learner, train, l2, start), (None,), settings
+    setting, found = chosen_setting("CRF" if learner == "CRF" else "convex", point["fold"])
+    shown = {
+        f"{name}, {l2:g}{', clans alike' * alike}": round(mean, 4)
+        for (name, l2, alike), mean in found.items()
+    }
+    settings = {"learner": setting[0], "l2": setting[1], "clans alike": setting[2], "held out": shown}
+    if learner in SETTINGS:
+        return learnt_as(point["fold"], *setting), (None,), settings
+    start = learnt_as(point["fold"], *setting).coef_ if learner == "ramp" else None
+    return fit(learner, train, setting[1], start, setting[2]), (None,), settings
 
 
 def run(point):
@@ -165,7 +207,7 @@ def run(point):
         warnings.simplefilter("ignore")  # pairs outside of the model; runs that end by their number of passes
         model, decoders, settings = learnt(point)
     seconds = time.process_time() - start
-    result = model.result_
+    result = (model[0] if isinstance(model, tuple) else model).result_
     out = {
         "settings": settings,
         "seconds": seconds,

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from functools import cache
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +15,7 @@ from palmette.datasets import load_rna, load_rna_parameters
 from palmette.structures.folding.brackets import parse_brackets
 from palmette.structures.folding.codec import pairs_of
 
+CANONICAL = ("AU", "UA", "CG", "GC", "GU", "UG")
 CHUNK = 50  # sequences decoded at once: tables of pair probabilities are large
 
 
@@ -46,20 +49,31 @@ def benchmark(fold: int) -> tuple[Sequences, Sequences]:
     return own.take(bunch.folds != fold), own.take(bunch.folds == fold)
 
 
-@cache
-def more(fold: int) -> Sequences:
-    """The best sequence of each family of Rfam 14.2 that bench1359 lacks, clans of the test part left out.
+def relatives(own: Sequences, k: int, held: Sequences | None = None, seed: int = 0) -> Sequences:
+    """Up to k further sequences of Rfam 14.2 of each family with a published structure whose group is in ``own``.
 
-    So are the families of contrafold151, since those models are tested on it, and what has fewer than 3 pairs: such
-    families have no known structure.
+    As bench1359 has them: letters A, C, G and U, at least 5 pairs, at most a tenth of them non-canonical, and four
+    fifths of the pairs that any sequence of the family has. None of them is in ``held``.
     """
-    bunch, bench, small = (load_rna(name) for name in ("rfam14.2", "bench1359", "contrafold151"))
-    known = set(bench.families) | set(small.families) | set(benchmark(fold)[1].groups)
-    new = [
-        f not in known and g not in known and y.count("(") >= 3
-        for f, g, y in zip(bunch.families, bunch.groups, bunch.target)
-    ]
-    return sequences(bunch).take(bunch.best & np.array(new))
+    bunch, groups = load_rna("rfam14.2"), set(own.groups.tolist())
+    known = {*own.X, *(held.X if held is not None else ())}
+    rows: dict[str, list[int]] = {}
+    for i, (group, x, family) in enumerate(zip(bunch.groups.tolist(), bunch.data, bunch.families.tolist())):
+        if group in groups and bunch.published[i] and x not in known and set(x) <= set("ACGU"):
+            rows.setdefault(family, []).append(i)
+    chosen: list[int] = []
+    rng = np.random.default_rng(seed)
+    for family in sorted(rows):
+        most = max(bunch.target[i].count("(") for i in rows[family])
+        fit = (i for i in rng.permutation(rows[family]).tolist() if _like_bench(bunch, i, most))
+        chosen += islice(fit, k)
+    return sequences(bunch).take(np.isin(np.arange(len(bunch.data)), chosen))
+
+
+def _like_bench(bunch: Any, i: int, most: int) -> bool:
+    x, pairs = bunch.data[i], parse_brackets(bunch.target[i])
+    odd = sum(x[a] + x[b] not in CANONICAL for a, b in pairs)
+    return len(pairs) >= max(5, 0.8 * most) and odd <= 0.1 * len(pairs)
 
 
 @cache
@@ -83,20 +97,33 @@ def held_out(own: Sequences, first: int = 1) -> tuple[Sequences, Sequences]:
     return own.take(~held), own.take(held)
 
 
-def decoded(model: Any, X: list[str], gamma: float | None = None) -> list[list[tuple[int, int]]]:
-    """Pairs of each sequence: of the best structure (CYK), or of that of maximum expected accuracy for a gamma."""
-    found = []
+def decoded(models: Any, X: list[str], gamma: float | None = None) -> list[list[tuple[int, int]]]:
+    """Pairs of each sequence: of the best structure (CYK), or of that of maximum expected accuracy for a gamma.
+
+    ``models`` is one, or a tuple of several whose pair probabilities are averaged.
+    """
+    several = models if isinstance(models, tuple) else (models,)
+    structure, found = several[0].structure_, []
     for start in range(0, len(X), CHUNK):
-        batch = model.encoder_.transform(X[start : start + CHUNK])
-        theta = model.scorer_.score(model.coef_, batch)
-        answer = model.structure_.best(theta) if gamma is None else model.structure_.min_risk(theta, gamma)
+        batch = several[0].encoder_.transform(X[start : start + CHUNK])
+        thetas = [model.scorer_.score(model.coef_, batch) for model in several]
+        if gamma is None:
+            answer = structure.best(thetas[0])
+        elif len(several) == 1:
+            answer = structure.min_risk(thetas[0], gamma)
+        else:
+            each = [structure.marginals(theta) for theta in thetas]
+            free, pairs = (
+                np.mean([getattr(one, kind) for one in each], axis=0) for kind in ("unpaired", "pairs")
+            )
+            answer = structure.min_risk_of(thetas[0], replace(each[0], unpaired=free, pairs=pairs), gamma)
         found += [pairs_of(answer.codes[a:b]) for a, b in zip(batch.offsets[:-1], batch.offsets[1:])]
     return found
 
 
-def measured(model: Any, own: Sequences, gamma: float | None = None) -> FoldingReport:
-    """How well a model folds sequences."""
-    return evaluate_folds([parse_brackets(y) for y in own.Y], decoded(model, own.X, gamma))
+def measured(models: Any, own: Sequences, gamma: float | None = None) -> FoldingReport:
+    """How well a model, or several together, fold sequences."""
+    return evaluate_folds([parse_brackets(y) for y in own.Y], decoded(models, own.X, gamma))
 
 
 def published(name: str, **settings: Any) -> Any:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from palmette import CRF, SSVM, Chain, LossOptions, Multiclass, Perceptron
+from palmette import CRF, SSVM, Chain, Folding, LossOptions, Multiclass, Perceptron
 from palmette.datasets import make_chains
 from palmette.inspection import bound_values
 from palmette.kernels import RBF, Nystroem
 from palmette.plot import BoundDisplay
 from palmette.plot import bounds as plot_bounds
 from palmette.solvers import CCCP
+from palmette.structures.folding.folding import OutsideModelWarning
 
 X, Y = make_chains(20, n_classes=3, n_features=4, random_state=0)
 ROWS, LABELS = np.concatenate(X), np.concatenate(Y)
@@ -157,3 +158,18 @@ def test_numbers_of_ones_own(ax):
         BoundDisplay([1.0, 2.0], [3.0], [2.0, 1.5], [1.0, 1.0])
     with pytest.raises(ValueError, match="as many numbers each"):
         BoundDisplay([], [], [], [])
+
+
+def test_references_outside_of_the_model_are_those_of_training(ax):
+    sequences, full = (
+        ["GGGAAAACCCA", "GCGCAAAAGCGC", "GGAGAAAACACC"],
+        ["(((....))).", "((((....))))", "((((....))))"],
+    )
+    inside = [*full[:2], "((.(....).))"]  # A and A do not pair
+    estimator = SSVM(Folding(), l2=0.1)
+    with pytest.warns(OutsideModelWarning, match="1 of 3 references"):
+        display = BoundDisplay.from_estimator(estimator, sequences, full, ax=ax)
+        model = estimator.fit(sequences, full)
+        values = bound_values(model, sequences, full)
+    assert in_order(display) and np.all(values.convex < 10.0)
+    assert np.array_equal(values, bound_values(model, sequences, inside))

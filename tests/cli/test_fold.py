@@ -126,6 +126,24 @@ def test_train_fold_predict_evaluate(files, capsys):
     assert facts["decode"] == "viterbi" and facts["min_hairpin"] == 2
 
 
+def test_a_beam_says_that_it_is_approximate(files, capsys):
+    exact = fold(capsys, "one.fa", "--decode", "viterbi")
+    text = fold(capsys, "one.fa", "--beam", "11")
+    assert text.splitlines()[:3] == exact.splitlines()[:3]
+    assert "# approximate: beam 11" in text and "approximate" not in exact
+    found = json.loads(fold(capsys, "one.fa", "--beam", "11", "--json"))
+    assert found["beam"] == 11 and found["decode"] == "viterbi" and found["sequences"][0]["approximate"]
+    fold(capsys, "one.fa", "--beam", "11", "--plot", "arc.svg", "--plot-kind", "arc")
+
+
+def test_tune(files, capsys):
+    given = ("train", "--task", "folding", "train.dbn", "-m", "m.palmette", "--tune", "--json")
+    record = json.loads(run(capsys, *given, "--dev", "train.dbn"))["tuning"]
+    assert record["l2"] in [each["l2"] for each in record["curve"]]
+    assert "--folds 4 needs at least 4 sequences" in run(capsys, *given, "--folds", "4", code=2)
+    assert "exclude each other" in run(capsys, *given, "--l2", "1", code=2)
+
+
 def test_what_references_have_beyond_the_model_is_said(files, capsys):
     write_records("odd.dbn", [RNARecord("a", "AAAAAAGA", ((0, 7),)), RNARecord("b", A, ((0, 9),))])
     assert main(["train", "--task", "folding", "odd.dbn", "-m", "m.palmette", "--l2", "1"]) == 0
@@ -153,6 +171,9 @@ def test_what_references_have_beyond_the_model_is_said(files, capsys):
         ),
         (["one.fa", "--constraint", "(.........)"], "are G and A, which may not pair"),
         (["one.fa", "--constraint", "xxxxxxxxxx|"], "no structure satisfies the constraint"),
+        (["seqs.fa", "--beam", "0"], "--beam must be at least 1"),
+        (["seqs.fa", "--beam", "9", "--decode", "mea"], "--decode mea needs all structures, and --beam 9"),
+        (["seqs.fa", "--beam", "9", "--suboptimal", "1"], "--suboptimal needs all structures"),
         (["seqs.fa", "--jobs", "0"], "--jobs must be at least 1"),
         (["seqs.fa", "--gamma", "-1"], "gamma must be a number of at least 0"),
         (["odd.fa"], "odd.fa:1: x: X[0], position 2 (0-based): 'J' is no letter of the alphabet"),

@@ -17,6 +17,7 @@ from problems import KINDS, make_problem
 from sklearn.exceptions import ConvergenceWarning
 
 from palmette import SSVM, Chain, Graph, GraphInput, Multiclass, SemiMarkov
+from palmette.datasets import make_chains
 from palmette.errors import MissingCapability
 from palmette.loops import find
 from palmette.loops.pegasos_epoch import run_epoch
@@ -316,6 +317,21 @@ def test_direct_descent_goes_on_where_it_stopped(rng, solver):
         resumed = quietly(replace(solver, max_iter=11, tol=0.0), direct, state=first.state)
         straight = quietly(replace(solver, max_iter=20, tol=0.0), direct)
         np.testing.assert_array_equal(resumed.w, straight.w)
+
+
+def test_polyak_steps_descend_where_the_bound_is_far_below_the_optimum():
+    X, Y = make_chains(20, n_classes=3, n_features=4, random_state=0)
+
+    def objective(solver):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            result = SSVM(Chain(), l2=1e-4, solver=solver).fit(X, Y).result_
+        return result.primal, result.step.lower
+
+    best, _ = objective(Bundle(max_iter=300))
+    reached, lower = objective(Subgradient(max_iter=60))
+    assert lower < 0.1 * best
+    assert reached < 1.1 * best, "the bound alone as the target stays at 1.2 times the optimum"
 
 
 @pytest.mark.parametrize("inner", [OneSlack(tol=1e-3), Subgradient(tol=1e-2)], ids=lambda s: type(s).__name__)

@@ -42,6 +42,10 @@ def fold(
         float | None, typer.Option(help="Also all structures whose score is at most so much below the best.")
     ] = None,
     most: Annotated[int | None, typer.Option(help="So many of these at most; 1000 by default.")] = None,
+    beam: Annotated[
+        int | None,
+        typer.Option(help="For long sequences: an approximate search that keeps so many spans a position."),
+    ] = None,
     evidence: Annotated[
         str | None, typer.Option(help="File of 'position value' lines from 1, such as SHAPE reactivities.")
     ] = None,
@@ -87,8 +91,8 @@ def fold(
     own = {
         "decode": decode, "gamma": gamma, "constraint": constraint, "suboptimal": suboptimal, "most": most,
         "evidence": evidence, "evidence_kind": evidence_kind, "slope": slope, "intercept": intercept,
-        "probabilities": probabilities or json, "output": output, "format": format, "plot": plot,
-        "plot_kind": plot_kind, "jobs": jobs,
+        "probabilities": probabilities or (json and beam is None), "output": output, "format": format, "plot": plot,
+        "plot_kind": plot_kind, "jobs": jobs, "beam": beam,
     }  # fmt: skip
     job = Job(data, model, params, own)
     folded = []

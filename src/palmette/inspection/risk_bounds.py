@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from palmette.data.samples import Samples
 from palmette.estimators.blocks import with_codes
 from palmette.estimators.settings import settings_of
 from palmette.losses.base import resolve_loss
@@ -34,7 +35,8 @@ def bound_values(model: Any, X: Any, y: Any, *, task_loss: Any = None, rescaling
     * loss: ``D(y, y*)`` of the prediction ``y* = argmax f``.
 
     ``convex >= ramp >= loss`` (lemmas 1 and 2 of Do, Le, Teo, Chapelle and Smola, 2008). Where maxima are not exact,
-    both bounds are proven from above, so that the order holds all the same.
+    both bounds are proven from above, so that the order holds all the same. Outputs that the structure does not have
+    (base pairs outside of a folding model) are those that training puts in their place.
 
     Parameters
     ----------
@@ -78,7 +80,12 @@ class Measured:
         rescaling = settings_of(model, "loss_options").rescaling if rescaling is None else rescaling
         bound = resolve_loss(task_loss, model.structure_, tuple(model.codec_.classes_))
         self.ramp = ramp_loss(bound, rescaling)
-        self._batch, self._codes, self._keep = model._with_outputs(X, y)
+        self._batch, codes, self._keep = model._with_outputs(X, y)
+        structure = model.structure_
+        offsets = structure.output_offsets(self._batch)
+        own = None if offsets is self._batch.offsets else offsets
+        samples = Samples(self._batch, codes, np.ones(len(self._batch)), own, None)
+        self._codes = structure.learnable(samples).codes
 
     def __call__(self, model: Any) -> BoundValues:
         """The bounds at the weights of ``model``; 0 for samples without positions."""

@@ -1,4 +1,4 @@
-"""Subgradient method with Polyak's step: the lower bound as its target, or an adaptive one where there is none."""
+"""Subgradient method with Polyak's step: its target is adaptive, and never below the lower bound."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ PATIENCE = 10  # steps without, after which less is hoped for ...
 ASTRAY = 3.0
 ROUNDING = 1e-28  # share of a squared gradient along a sphere that may be rounding
 MORE, LESS = 1.5, 0.7  # factors of the hope after it came true, and after it did not
+VAIN = 0.25  # the latter where a bound made the first hope, and nothing of it came true
 
 
 @dataclass(kw_only=True)
@@ -39,12 +40,13 @@ class SubgradientState(DescentState):
 class Subgradient(Descent):
     """Minimise ``J(w) = loss(w) + sum_j (l2_j / 2) w_j^2`` by steps against whole subgradients, of Polyak's length.
 
-    With a subgradient ``g`` of the objective, ``w <- w - (J(w) - target) / |g|^2 g``. The target is the lower bound
-    that the cuts met on the way prove (:class:`~palmette.objectives.certificate.CutPool`), so nothing is tuned and the
-    gap is certified. Where there is no such bound (a loss that is not convex) or it need not be tight (a ``radius``),
-    the target is that of Nedic and Bertsekas (2001): the best objective met minus a decrease hoped for, which grows
-    when half of it comes true and shrinks when it does not in 10 steps; a point that is much worse is then left for
-    the best one. Steps are taken in the metric of the penalty, ``g_j / l2_j``, unless a ``radius`` is given.
+    With a subgradient ``g`` of the objective, ``w <- w - (J(w) - target) / |g|^2 g``. The target is that of Nedic and
+    Bertsekas (2001): the best objective met minus a decrease hoped for, which grows when half of it comes true and
+    shrinks when it does not in 10 steps; a point that is much worse is then left for the best one. It is never below
+    the lower bound that the cuts met on the way prove (:class:`~palmette.objectives.certificate.CutPool`), and that is
+    what is hoped for in the beginning, so that nothing is tuned and the gap is certified. (The bound alone as the
+    target leads nowhere where it is far below the optimum.) Steps are taken in the metric of the penalty,
+    ``g_j / l2_j``, unless a ``radius`` is given.
 
     The result is the best point met: among the iterates, and among averages of the iterates since the last power of
     two, one of which is tried every ``check_every`` iterations. It is never worse than the start.
@@ -54,8 +56,9 @@ class Subgradient(Descent):
     max_iter : int
         Iterations of one call, each one pass over the data (and one more for every average tried).
     tol : float
-        Relative gap at which the run stops (``reason="gap"``). Where the target is an adaptive one, the run stops when
-        the decrease hoped for is below ``tol`` times the objective (``"decrease hoped for"``): an estimate.
+        Relative gap at which the run stops (``reason="gap"``). Where there is no bound (a loss that is not convex), or
+        it need not be tight (a ``radius``), the run stops when the decrease hoped for is below ``tol`` times the
+        objective (``"decrease hoped for"``): an estimate.
     radius : float, optional
         Points are projected to ``|w| <= radius``.
     sphere : bool
@@ -107,7 +110,8 @@ class Subgradient(Descent):
     def step(self, problem: Problem, run: SubgradientState, last: int) -> Progress:
         """One step, and now and then a look at the average."""
         stationary = self._iterate(problem, run)
-        hoped = "decrease hoped for" if run.wish <= self.tol * abs(run.best) else ""
+        little = run.wish <= self.tol * abs(run.best) and not self._proves(run)
+        hoped = "decrease hoped for" if little else ""
         return run.progress._replace(estimate="stationary point" if stationary else hoped)
 
     def begin(self, problem: Problem, w0: np.ndarray | None) -> SubgradientState:
@@ -157,11 +161,13 @@ class Subgradient(Descent):
         if run.n_iter % self.check_every == 0:
             run.look(problem, self._projected(run.mean))
 
+    def _proves(self, run: SubgradientState) -> bool:
+        """Whether cuts prove a bound that becomes tight."""
+        return run.pool is not None and self.radius is None
+
     def _target(self, run: SubgradientState, value: float) -> tuple[float, bool]:
         """Objective that the step shall lead to, and whether the run had better go back to the best point."""
-        if run.pool is not None and self.radius is None:
-            return run.pool.best, False
-        astray = False
+        astray, proves = False, self._proves(run)
         if np.isnan(run.wish):
             bounded = np.isfinite(run.lower)
             run.wish, run.mark = value - run.lower if bounded else FIRST_WISH * abs(value), value
@@ -170,6 +176,10 @@ class Subgradient(Descent):
             if run.best <= run.mark - SHARE * run.wish:
                 run.wish, run.misses, run.mark = MORE * run.wish, 0, run.best
             elif run.misses == PATIENCE:
-                run.wish, run.misses, run.mark = LESS * run.wish, 0, run.best
-                astray = value - run.best > ASTRAY * run.wish
+                in_vain = proves and not run.best < run.mark
+                run.wish, run.misses, run.mark = (VAIN if in_vain else LESS) * run.wish, 0, run.best
+                # Steps to a level that exists lead towards it, whatever the objective does on the way.
+                astray = not proves and value - run.best > ASTRAY * run.wish
+        if proves:  # the gap ends the run: the hope stays above what it asks for
+            run.wish = max(run.wish, self.tol * abs(run.best))
         return float(np.fmax(run.best - run.wish, run.lower)), astray

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -18,6 +20,7 @@ from palmette.apps.folding import (
     shape_scores,
 )
 from palmette.apps.folding.constraints import read_constraints
+from palmette.apps.folding.decoding import families
 from palmette.apps.folding.parameter_files import read_parameters
 from palmette.errors import DataFileError, InfeasibleError, ModelFileError, TooLarge
 from palmette.structures.folding.brackets import parse_brackets
@@ -219,6 +222,17 @@ def test_a_sequence_beyond_memory():
     folder = Folder.from_parameters(WEIGHTS, memory_limit=1e4)
     with pytest.raises(TooLarge, match="a sequence of 500 positions takes at least"):
         folder.fold("A" * 500)
+    folded = folder.fold(SEQUENCE * 30, beam=100)
+    assert folded.beam == 100 and folded.to_dict()["approximate"] and folded.probabilities is None
+    assert folded.score == pytest.approx(evaluate(SEQUENCE * 30, folded.structure, WEIGHTS))
+
+
+def test_a_beam_of_all_spans_finds_the_best_structure(folder):
+    exact = folder.fold(SEQUENCE, decode="viterbi")
+    found = folder.fold(SEQUENCE, beam=len(SEQUENCE))
+    assert (found.structure, found.score) == (exact.structure, pytest.approx(exact.score))
+    assert exact.beam is None and not exact.to_dict()["approximate"]
+    assert folder.model.structure_.exact, "the folder searches exactly as before"
 
 
 @pytest.mark.parametrize(
@@ -228,6 +242,10 @@ def test_a_sequence_beyond_memory():
         ({"gamma": -1.0}, "gamma must be a number of at least 0"),
         ({"suboptimal": -1.0}, "suboptimal must be at least 0"),
         ({"suboptimal": 1.0, "most": 0}, "most must be a number of structures of at least 1"),
+        ({"beam": 0}, "beam must be a whole number of at least 1"),
+        ({"beam": 9, "probabilities": True}, "beam=9 searches for one structure"),
+        ({"beam": 9, "suboptimal": 1.0}, "beam=9 searches for one structure"),
+        ({"beam": 9, "decode": "mea"}, "beam=9 searches for one structure"),
     ],
 )
 def test_bad_settings(options, message, folder):
@@ -270,6 +288,30 @@ def test_training_goes_on_from_given_weights(tmp_path):
     folder.save(tmp_path / "f.palmette")
     assert Folder.load(tmp_path / "f.palmette").weights == start
     assert Folder.from_parameters(tmp_path / "own.params").weights == start
+
+
+def test_the_penalty_is_chosen_by_f1_as_the_folder_decodes():
+    with pytest.warns(UserWarning, match="the held-out score is 1 with each of 6 penalties"):
+        model = Folder.train(RECORDS, tune="dev", dev=RECORDS[:2]).model
+    assert model.l2_ in model.l2s_ and model.best_score_ == model.cv_scores_.max()
+    same = Folder.train(RECORDS, l2=model.l2_)
+    found = [same.fold(record).pairs for record in RECORDS[:2]]
+    assert evaluate_folds([each.pairs for each in RECORDS[:2]], found).f1 == pytest.approx(model.best_score_)
+    named = [replace(record, group=f"family {k % 2}") for k, record in enumerate(RECORDS)]
+    assert Folder.train(named, tune=2).model.cv_scores_.shape[1] == 2
+    with pytest.raises(ValueError, match="tune=3 needs at least 3 families, and the data has 2"):
+        Folder.train(named, tune=3)
+    with pytest.raises(ValueError, match="tune=5 needs at least 5 sequences, and the data has 4"):
+        Folder.train(RECORDS, tune=5)
+    with pytest.raises(ValueError, match="tune chooses l2, and this Perceptron has none"):
+        Folder.train(RECORDS, algorithm="perceptron", tune=2)
+
+
+def test_relatives_are_held_out_together():
+    named = [replace(record, group=group) for record, group in zip(RECORDS, ("x", "", "x", ""))]
+    numbers = families(named)
+    assert numbers[0] == numbers[2] and len(set(numbers.tolist())) == 3
+    assert families(RECORDS) is None
 
 
 def test_bad_trainings():

@@ -501,6 +501,25 @@ def test_decoding_by_expected_accuracy_pairs_more_the_larger_gamma_is():
         Folding().min_risk(theta, kind="best")
 
 
+@pytest.mark.parametrize("kind", ["mea", "centroid"])
+def test_decoding_of_given_probabilities(kind):
+    rng = np.random.default_rng(3)
+    folding, sequences = Folding(), ["GGGAAAACCCAGC", "GCGCUUCGGCGCAA"]
+    one, other = (FoldingTables.of(sequences, rng.normal(size=TABLE_SIZE)) for _ in range(2))
+    parts = folding.marginals(one)
+    assert np.array_equal(
+        folding.min_risk_of(one, parts, 2.0, kind=kind).codes, folding.min_risk(one, 2.0, kind=kind).codes
+    )
+    again = folding.marginals(other)
+    mean = replace(
+        parts, unpaired=(parts.unpaired + again.unpaired) / 2, pairs=(parts.pairs + again.pairs) / 2
+    )
+    found = folding.min_risk_of(one, mean, 2.0, kind=kind)
+    assert np.array_equal(found.codes, folding.min_risk_of(other, mean, 2.0, kind=kind).codes)
+    with pytest.raises(ValueError, match="probabilities are of other sequences than theta"):
+        folding.min_risk_of(FoldingTables.of(sequences[:1], one.tables), mean)
+
+
 def test_wrong_codes_are_refused_with_what_is_wrong():
     theta = FoldingTables.of(["GGGAAAACCCA"])
     for codes, message in (

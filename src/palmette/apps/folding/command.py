@@ -28,7 +28,7 @@ class Job:
         A folder, or a parameter file of CONTRAfold; the folder that comes with the package if neither is given.
     options : dict
         The others of the command line: decode, gamma, constraint, suboptimal, most, evidence, evidence_kind, slope,
-        intercept, output, format, plot, plot_kind, jobs.
+        intercept, output, format, plot, plot_kind, jobs, probabilities, beam.
     """
 
     def __init__(self, data: str, model: str | None, params: str | None, options: dict[str, Any]) -> None:
@@ -49,6 +49,8 @@ class Job:
                 raise ValueError(f"--output {out} would replace {path}, which is read: give another --output")
         if options["evidence"] is None and (options["slope"] is not None or options["intercept"] is not None):
             raise ValueError("--slope and --intercept say what --evidence means; give that, too")
+        if options["beam"] is not None:
+            _check_beam(options)
         self.folder = _folder(model, params)
         self.by_default = model is None and params is None
         self.records = read_records(data, pseudoknots="keep")
@@ -63,7 +65,9 @@ class Job:
             {} if options["constraint"] is None else read_constraints(options["constraint"], self.records)
         )
         self.scores = {} if options["evidence"] is None else self._scores(options)
-        self.wants_probabilities = options["plot"] is not None or options["probabilities"]
+        self.wants_probabilities = (options["plot"] is not None and options["beam"] is None) or options[
+            "probabilities"
+        ]
 
     def _scores(self, options: dict[str, Any]) -> dict[str, Any]:
         values = read_evidence(options["evidence"], self.records)
@@ -87,7 +91,7 @@ class Job:
     def _fold(self, record: RNARecord) -> Folded:
         from dataclasses import replace
 
-        own = {name: self.options[name] for name in ("decode", "gamma", "suboptimal")}
+        own = {name: self.options[name] for name in ("decode", "gamma", "suboptimal", "beam")}
         given: Any = record.sequence
         if record.name in self.scores:
             given = RNA(record.sequence, unpaired=self.scores[record.name])
@@ -119,7 +123,8 @@ class Job:
     def facts(self, folded: list[Folded]) -> dict[str, Any]:
         """What JSON tells."""
         return {
-            "data": self.data, "pretrained": self.by_default, "decode": self.options["decode"] or self.folder.decode,
+            "data": self.data, "pretrained": self.by_default, "beam": self.options["beam"],
+            "decode": self.options["decode"] or ("viterbi" if self.options["beam"] else self.folder.decode),
             "gamma": self.folder.gamma if self.options["gamma"] is None else self.options["gamma"],
             "output": self.options["output"], "sequences": [each.to_dict() for each in folded],
         }  # fmt: skip
@@ -128,6 +133,8 @@ class Job:
 def text(folded: Folded) -> str:
     """Dot-bracket with the score, and what else was asked for."""
     lines = [f">{folded.name}", folded.sequence, f"{folded.structure} ({folded.score:.3f})"]
+    if folded.beam is not None:
+        lines.append(f"# approximate: beam {folded.beam}")
     lines += [f"{structure} ({score:.3f})" for structure, score in folded.alternatives]
     if folded.probabilities is not None:
         lines.append(
@@ -135,6 +142,22 @@ def text(folded: Folded) -> str:
         )
         lines += [f"# {i} {j} {p:.4f}" for i, j, p in folded.to_dict(0.01)["pair_probabilities"]]
     return "\n".join(lines)
+
+
+def _check_beam(options: dict[str, Any]) -> None:
+    """Refuse a beam of no spans, and what a beam cannot do."""
+    if options["beam"] < 1:
+        raise ValueError(f"--beam must be at least 1, got {options['beam']}")
+    for name, asked in (
+        ("--suboptimal", options["suboptimal"] is not None),
+        ("--probabilities", options["probabilities"]),
+        (f"--decode {options['decode']}", options["decode"] not in (None, "viterbi")),
+        ("--plot-kind dots", options["plot"] is not None and options["plot_kind"] == "dots"),
+    ):
+        if asked:
+            raise ValueError(
+                f"{name} needs all structures, and --beam {options['beam']} finds a single one: leave one out"
+            )
 
 
 def _folder(model: str | None, params: str | None) -> Folder:

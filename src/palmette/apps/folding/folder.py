@@ -10,18 +10,27 @@ from typing import Any
 import numpy as np
 
 from palmette.apps.folding.constraints import make_restriction
+from palmette.apps.folding.decoding import (
+    DECODERS,
+    GAMMA,
+    check_decoding,
+    check_tuned_folds,
+    decoded,
+    fit_by_f1,
+)
 from palmette.apps.folding.learners import given_weights, make_learner
 from palmette.apps.folding.parameter_files import read_parameters, write_parameters
 from palmette.apps.folding.records import RNARecord
 from palmette.apps.interrupted import handing_over
+from palmette.apps.tuning import check_tuning
 from palmette.errors import InfeasibleError, ModelFileError
 from palmette.structures.folding.brackets import Pair, format_brackets, parse_brackets
 from palmette.structures.folding.codec import pairs_of
 from palmette.structures.folding.encoder import RNA
 from palmette.structures.folding.folding import Folding
 
-DECODERS = ("viterbi", "mea", "centroid")
-GAMMA = 4.0
+__all__ = ["DECODERS", "Folded", "Folder"]
+
 MOST = 1000
 """Suboptimal structures at most."""
 
@@ -44,6 +53,8 @@ class Folded:
         The logarithm of the sum of ``exp(score)`` of all structures.
     alternatives : tuple of (str, float)
         Suboptimal structures and their scores, best first.
+    beam : int, optional
+        That of the search, which is approximate then: there may be structures with a higher score.
     """
 
     sequence: str
@@ -53,6 +64,7 @@ class Folded:
     probabilities: np.ndarray | None = None
     log_partition: float | None = None
     alternatives: tuple[tuple[str, float], ...] = ()
+    beam: int | None = None
 
     @property
     def pairs(self) -> list[Pair]:
@@ -72,6 +84,7 @@ class Folded:
         """For JSON; of the pair probabilities those of at least `least` as (i, j, p), i < j, from 0."""
         found: dict[str, Any] = {
             "name": self.name, "sequence": self.sequence, "structure": self.structure, "score": self.score,
+            "approximate": self.beam is not None,
         }  # fmt: skip
         if self.probabilities is not None:
             upper = np.triu(self.probabilities, 1)
@@ -116,7 +129,7 @@ class Folder:
     seconds: dict[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        _check_decoding(self.decode, self.gamma)
+        check_decoding(self.decode, self.gamma)
 
     # -- making one ---------------------------------------------------------------------------------------------
 
@@ -155,6 +168,8 @@ class Folder:
         start: Mapping[str, float] | None = None,
         decode: str | None = None,
         gamma: float = GAMMA,
+        tune: str | int | None = None,
+        dev: Sequence[RNARecord] = (),
         **options: Any,
     ) -> Folder:
         """Learn from sequences with structures.
@@ -170,6 +185,11 @@ class Folder:
         decode : str, optional
             How the folder decodes; by default "mea" for a CRF, whose probabilities are meant, else "viterbi".
         gamma : float
+        tune : "dev" or int, optional
+            Choose ``l2`` by the mean F1 of pairs, decoded as the folder does, on the records of `dev`, or on so many
+            folds of the records: of whole families where the files name them (Stockholm), since relatives fold alike.
+            ``model.cv_scores_`` has the curve.
+        dev : list of RNARecord
         **options
             Of the learner: ``l2``, ``missed`` and ``false`` (what wrong pairs cost, for "ssvm" and "ramp"), ``solver``,
             ``tol``, ``max_iter``, ``n_jobs``, ``random_state``, ``callbacks``.
@@ -181,15 +201,20 @@ class Folder:
         """
         if not records:
             raise ValueError("there is nothing to learn from: give sequences with structures")
-        for record in records:
+        for record in (*records, *dev):
             if record.pairs is None:
                 raise ValueError(
                     f"{record.source or record.name}: {record.name!r} has no structure to learn from"
                 )
         model = make_learner(algorithm, structure or Folding(), start, **options)
+        check_tuning(model, tune, bool(dev))
+        check_tuned_folds(records, tune)
         folder = cls(model, decode or ("mea" if algorithm == "crf" else "viterbi"), gamma)
         with handing_over(folder):
-            model.fit([each.sequence for each in records], [each.structure for each in records])
+            if tune is None:
+                model.fit([each.sequence for each in records], [each.structure for each in records])
+            else:
+                fit_by_f1(model, records, tune, dev, folder.decode, gamma)
         return replace(folder, seconds=dict(model.fit_seconds_))
 
     # -- folding ------------------------------------------------------------------------------------------------
@@ -201,9 +226,10 @@ class Folder:
         decode: str | None = None,
         gamma: float | None = None,
         constraint: str | None = None,
-        probabilities: bool = True,
+        probabilities: bool | None = None,
         suboptimal: float | None = None,
         most: int = MOST,
+        beam: int | None = None,
     ) -> Folded:
         """Fold one sequence.
 
@@ -215,12 +241,16 @@ class Folder:
             Those of the folder by default.
         constraint : str, optional
             A character for each position, see :func:`palmette.apps.folding.constraints.make_restriction`.
-        probabilities : bool, default=True
-            Whether to compute the probabilities of pairs.
+        probabilities : bool, optional
+            Whether to compute the probabilities of pairs; by default unless there is a beam.
         suboptimal : float, optional
             Also list the structures whose score is at most so much below the best one.
         most : int
             So many of these at most.
+        beam : int, optional
+            Search approximately, in time and memory linear in the length, with so many spans kept at each position:
+            for sequences that are too long for the exact search. The structure is that of a high score ("viterbi");
+            there are no probabilities and no suboptimal structures.
 
         Returns
         -------
@@ -233,8 +263,14 @@ class Folder:
         TooLarge
             The tables of the sequence do not fit into memory.
         """
-        decode, gamma = decode or self.decode, self.gamma if gamma is None else gamma
-        _check_decoding(decode, gamma)
+        if beam is not None and (probabilities or suboptimal is not None or decode not in (None, "viterbi")):
+            raise ValueError(
+                f"beam={beam} searches for one structure of a high score: use decode='viterbi', and neither "
+                "probabilities nor suboptimal, or leave beam out"
+            )
+        decode = decode or (self.decode if beam is None else "viterbi")
+        gamma = self.gamma if gamma is None else gamma
+        check_decoding(decode, gamma)
         if suboptimal is not None and not suboptimal >= 0.0:
             raise ValueError(f"suboptimal must be at least 0, got {suboptimal!r}")
         if isinstance(most, bool) or not isinstance(most, int) or most < 1:
@@ -245,18 +281,20 @@ class Folder:
         if not letters:
             raise ValueError(f"{name or 'the sequence'} is empty: give at least one letter")
         structure: Any = self.model.structure_
+        if beam is not None:
+            structure = structure.beamed(beam)
         batch = self.model.encoder_.transform([given])
         theta = self.model.scorer_.score(self.model.coef_, batch)
         within = None if constraint is None else make_restriction(constraint, letters, structure)
         try:
-            codes = self._decoded(structure, theta, within, decode, gamma)
+            codes = decoded(structure, theta, within, decode, gamma)
         except InfeasibleError:
             raise InfeasibleError(
                 f"{name or 'the sequence'}: no structure satisfies the constraint {constraint!r:.60}; its pairs leave "
                 "no partner for positions that must be paired, or a loop that is too long; relax it"
             ) from None
         table = log_z = None
-        if probabilities:
+        if probabilities or (probabilities is None and structure.exact):
             parts = structure.marginals(theta, within=within)
             table = np.clip(parts.pairs.reshape(len(letters), len(letters)), 0.0, 1.0)
             log_z = float(structure.log_partition(theta, within=within)[0])
@@ -265,13 +303,7 @@ class Folder:
             found = structure.suboptimal(theta, suboptimal, most=most, within=within)[0]
             others = tuple((_text(each), float(value)) for each, value in found)
         score = float(structure.score(theta, codes)[0])
-        return Folded(letters, _text(codes), score, name, table, log_z, others)
-
-    @staticmethod
-    def _decoded(structure: Any, theta: Any, within: Any, decode: str, gamma: float) -> np.ndarray:
-        if decode == "viterbi":
-            return structure.best(theta, within=within).codes
-        return structure.min_risk(theta, gamma, kind=decode, within=within).codes
+        return Folded(letters, _text(codes), score, name, table, log_z, others, structure.beam)
 
     def fold_all(
         self, sequences: Iterable[str | RNA | RNARecord], *, n_jobs: int | None = None, **options: Any
@@ -328,10 +360,3 @@ class Folder:
 
 def _text(codes: np.ndarray) -> str:
     return format_brackets(pairs_of(codes), len(codes))
-
-
-def _check_decoding(decode: Any, gamma: Any) -> None:
-    if decode not in DECODERS:
-        raise ValueError(f"decode must be one of {', '.join(map(repr, DECODERS))}, got {decode!r}")
-    if isinstance(gamma, bool) or not isinstance(gamma, int | float) or not 0.0 <= gamma < np.inf:
-        raise ValueError(f"gamma must be a number of at least 0, got {gamma!r}")

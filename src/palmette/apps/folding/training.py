@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from palmette.apps.folding.decoding import check_tuned_folds
 from palmette.apps.folding.evaluation import FoldingReport, evaluate_folds
 from palmette.apps.folding.files import read_records
 from palmette.apps.folding.folder import Folder
@@ -12,6 +13,7 @@ from palmette.apps.folding.learners import make_learner
 from palmette.apps.folding.parameter_files import read_parameters
 from palmette.apps.folding.records import RNARecord
 from palmette.apps.task import Callback, Options, Training, Watch
+from palmette.apps.tuning import check_tuning
 from palmette.errors import DataFileError
 from palmette.structures.folding.folding import Folding
 
@@ -38,8 +40,6 @@ class FoldingTraining(Training):
 
     def __init__(self, options: Options, tune: str | int | None, has_dev: bool) -> None:
         given = dict(options)
-        if tune is not None:
-            raise ValueError("--tune does not choose penalties of folding; give --l2, and compare by --dev")
         self.algorithm = given.pop("algorithm")
         self.pseudoknots = given.pop("pseudoknots")
         self.decode, self.gamma = given.pop("decode"), given.pop("gamma")
@@ -53,12 +53,15 @@ class FoldingTraining(Training):
         params = given.pop("params")
         self.start = None if params is None else read_parameters(params)
         self.options = given
-        make_learner(self.algorithm, self.structure, self.start, **given)  # refuses bad settings
+        self.tune = tune
+        learner = make_learner(self.algorithm, self.structure, self.start, **given)  # refuses bad settings
+        check_tuning(learner, tune, has_dev)
 
     def read(self, data: Sequence[str], dev: str | None) -> None:
         """Read the structures."""
         self.records = [record for path in data for record in read_structures(path, self.pseudoknots)]
         self.dev = [] if dev is None else read_structures(dev)
+        check_tuned_folds(self.records, self.tune, "--folds")
 
     def size(self) -> str:
         """The numbers of sequences, letters and pairs."""
@@ -77,7 +80,7 @@ class FoldingTraining(Training):
             warnings.simplefilter("always")
             folder = Folder.train(
                 self.records, algorithm=self.algorithm, structure=self.structure, start=self.start, decode=self.decode,
-                callbacks=list(callbacks), **own, **self.options,
+                tune=self.tune, dev=self.dev, callbacks=list(callbacks), **own, **self.options,
             )  # fmt: skip
         self.outside = next(
             (str(each.message) for each in caught if each.category is OutsideModelWarning), None

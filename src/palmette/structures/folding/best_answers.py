@@ -67,7 +67,8 @@ class BestAnswers(GivenAnswers):
             return codes, values
         like = self._like()
         question = self._ask(theta, cost, within, sign, FAST_BEST * like.itemsize / 8)
-        best_structures(*question, self.fast_from, room(longest(theta), 2, like), codes, values)
+        own, everyone = room(longest(theta), 2, like), np.ones(len(theta), bool)
+        best_structures(*question, self.fast_from, own, everyone, codes, values)
         return codes, values
 
     def _like(self) -> np.ndarray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from types import MappingProxyType
 from typing import Any
 
@@ -111,6 +112,12 @@ class Folding(SumAnswers):
     def exact(self) -> bool:  # type: ignore[override]
         """Whether :meth:`best` always finds the best structure: not with a beam."""
         return self.beam is None
+
+    def beamed(self, beam: int) -> Folding:
+        """The same with a beam, its width checked."""
+        found = copy(self)
+        found.beam = beam
+        return found.bind(CLASSES)
 
     # -- the door: what users give and get ----------------------------------------------------------------------
 

@@ -45,7 +45,8 @@ class GivenAnswers(Structure):
         if needed > limit:
             raise TooLarge(
                 f"a sequence of {n:,} positions takes at least {in_words(needed)}, and the limit is {in_words(limit)}: "
-                "raise memory_limit, fold shorter pieces, or search approximately with Folding(beam=200)",
+                "raise memory_limit, fold shorter pieces, or search approximately: Folding(beam=200), "
+                "palmette fold --beam 200",
                 needed,
             )
         return question

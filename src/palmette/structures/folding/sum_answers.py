@@ -10,8 +10,8 @@ import numpy as np
 from palmette.contracts.structure import Best, Expectation
 from palmette.structures.folding.best_answers import BestAnswers
 from palmette.structures.folding.given_answers import FAST_SUMS, TABLES_SUMS
-from palmette.structures.folding.room import room
-from palmette.structures.folding.samples import check_feasible, infeasible, longest, weights_of
+from palmette.structures.folding.samples import check_feasible, infeasible, weights_of
+from palmette.structures.folding.sums import add_expectations
 from palmette.structures.folding.tables import FoldingParts, FoldingTables, PairCost, squares_of
 
 
@@ -80,17 +80,12 @@ class SumAnswers(BestAnswers):
         with_pairs: bool,
         with_tables: bool = True,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]:
-        from palmette.structures.folding.kernels.fast_batch import expectations
-
         counting, like = bool(np.any(weight)), self._like()
         question = self._ask(theta, cost, within, tables=FAST_SUMS * like.itemsize / 8)
-        log_z, tables, free = np.empty(len(theta)), np.zeros_like(theta.tables), np.zeros(len(theta.letters))
-        starts = theta.squares
+        tables, free, starts = np.zeros_like(theta.tables), np.zeros(len(theta.letters)), theta.squares
         pairs = np.zeros(int(starts[-1]) if with_pairs else 0)
-        own = room(longest(theta), 4, like)
-        double = room(longest(theta), 4, np.empty(0)) if like.itemsize < 8 else np.empty(0)
         counts, loose = tables[: len(tables) * (counting and with_tables)], free[: len(free) * counting]
-        expectations(*question, self.fast_from, own, double, weight, log_z, counts, loose, starts, pairs)
+        log_z = add_expectations(question, self.fast_from, like, weight, counts, loose, starts, pairs)
         log_z = log_z if cost is None else log_z + cost.constant
         return log_z, tables, free, pairs if with_pairs else None
 
@@ -186,12 +181,36 @@ class SumAnswers(BestAnswers):
             without its true partner costs ``gamma``; with ``gamma=1`` this is the Hamming loss of positions.
             "centroid" (gamma-centroid): a false pair costs 1, a missed one ``gamma``.
         """
-        if not (isinstance(gamma, int | float | np.number) and 0.0 <= gamma < np.inf):
-            raise ValueError(f"gamma must be a number of at least 0, got {gamma!r}")
-        if kind not in ("mea", "centroid"):
-            raise ValueError(f"kind must be 'mea' or 'centroid', got {kind!r}")
+        _check_risk(gamma, kind)
         _, _, free, pairs = self._expected(theta, cost, within, np.ones(len(theta)), True, False)
         assert pairs is not None
+        return self._least_risk(theta, free, pairs, gamma, kind, within)
+
+    def min_risk_of(
+        self,
+        theta: FoldingTables,
+        probabilities: FoldingParts,
+        gamma: float = 1.0,
+        *,
+        kind: str = "mea",
+        within: Any = None,
+    ) -> Best:
+        """As :meth:`min_risk`, with given probabilities of parts instead of those of ``theta``, which says the letters.
+
+        Means of what :meth:`marginals` of several models says are such probabilities.
+        """
+        _check_risk(gamma, kind)
+        same = np.array_equal(probabilities.offsets, theta.offsets)
+        if not same or len(probabilities.pairs) != theta.squares[-1]:
+            raise ValueError(
+                "the probabilities are of other sequences than theta: give those of the same batch"
+            )
+        return self._least_risk(theta, probabilities.unpaired, probabilities.pairs, gamma, kind, within)
+
+    def _least_risk(
+        self, theta: FoldingTables, free: np.ndarray, pairs: np.ndarray, gamma: float, kind: str, within: Any
+    ) -> Best:
+        """The structure of least expected loss; of ``pairs`` the entries i < j count."""
         lengths = np.diff(theta.offsets)
         sample = np.repeat(np.arange(len(theta)), lengths)
         if kind == "mea":
@@ -204,6 +223,13 @@ class SumAnswers(BestAnswers):
         nothing = replace(theta.zeros(), pair_scores=None)
         found = self.best(nothing, cost=gain, within=within)
         return Best(found.codes, np.maximum(most - found.values, 0.0))
+
+
+def _check_risk(gamma: Any, kind: Any) -> None:
+    if not (isinstance(gamma, int | float | np.number) and 0.0 <= gamma < np.inf):
+        raise ValueError(f"gamma must be a number of at least 0, got {gamma!r}")
+    if kind not in ("mea", "centroid"):
+        raise ValueError(f"kind must be 'mea' or 'centroid', got {kind!r}")
 
 
 def _symmetric(pairs: np.ndarray, offsets: np.ndarray) -> np.ndarray:

@@ -1,9 +1,7 @@
 """Whole batches by the fast kernels: a question in, codes, log-partitions and expected counts out.
 
 Scores of unpaired positions telescope: ``sum over unpaired t of u(t) = sum of all u(t) - sum over paired t of u(t)``,
-so they become a constant and a score of both ends of each pair. The precision is that of ``room``. A sequence whose
-sums leave the range of these numbers is summed in double precision, and if need be by the plain kernels, on logarithms;
-as are those that are too short to gain anything.
+so they become a constant and a score of both ends of each pair. The precision is that of ``room``.
 """
 
 from __future__ import annotations
@@ -23,9 +21,7 @@ from palmette.structures.folding.kernels.fast_rows import (
     letter_tables,
     scores_of_loops,
 )
-from palmette.structures.folding.kernels.inside import expect
 from palmette.structures.folding.kernels.parts import pair_scores
-from palmette.structures.folding.layout import EXTERNAL_UNPAIRED
 
 
 @kernel()
@@ -69,13 +65,15 @@ def added_to_pairs(
 @kernel()
 def best_structures(
     tables, letters, offsets, unpaired, uniform, entry_ptr, entry, value, dense, mask, partner, squares, can_pair,
-    min_hairpin, max_interior, fast_from, room, codes, values,
+    min_hairpin, max_interior, fast_from, room, asked, codes, values,
 ):  # fmt: skip
-    """Codes and values of the best structures; a value is -inf where there is none."""
+    """Codes and values of the best structures that are asked for; a value is -inf where there is none."""
     by_letters = np.empty(N_LETTER_TABLES)
     letter_tables(tables, can_pair.ravel(), by_letters)
     for s in range(len(offsets) - 1):
         lo, hi = offsets[s], offsets[s + 1]
+        if not asked[s]:
+            continue
         if hi - lo >= fast_from:
             must_pair = np.empty(hi - lo, np.bool_)
             pairs, constant = added_to_pairs(
@@ -123,84 +121,36 @@ def beam_structures(
 
 
 @kernel()
-def sums_in_range(
-    tables, by_letters, letters, must_pair, min_hairpin, max_interior, pairs, weight, room, paired, square, counts
-):  # fmt: skip
-    """``sum_structures``, with a second guess at the rate, the best score per position; -inf if there is no structure.
-
-    NaN if sums leave the range of these numbers.
-    """
-    rate, n = max(tables[EXTERNAL_UNPAIRED], 0.0), len(letters)
-    for trial in range(2):
-        # Where positions must pair, sums over the rest of the sequence say little: the best score comes first.
-        if trial == 1 or must_pair.any():
-            best = best_structure(
-                tables, by_letters, letters, must_pair, min_hairpin, max_interior, pairs, room, np.empty(n, np.int32)
-            )  # fmt: skip
-            if best <= 0.5 * NEVER:
-                return -np.inf
-            if trial == 1 and rate == best / n:
-                break
-            rate = best / n
-        found = sum_structures(
-            tables, by_letters, letters, must_pair, min_hairpin, max_interior, pairs, rate, weight, room, paired,
-            square, counts,
-        )  # fmt: skip
-        if found == found:
-            return found
-    return np.nan
-
-
-@kernel()
 def expectations(
     tables, letters, offsets, unpaired, uniform, entry_ptr, entry, value, dense, mask, partner, squares, can_pair,
-    min_hairpin, max_interior, fast_from, room, double_room, weight, log_z, counts, free, starts, squares_of_pairs,
+    min_hairpin, max_interior, room, rates, asked, weight, log_z, counts, free, starts, squares_of_pairs,
 ):  # fmt: skip
     """Log-partitions, and ``weight`` x expected counts added to the tables, the unpaired positions and the pairs.
 
-    Without ``free`` there are log-partitions alone, without ``counts`` no tables. ``squares_of_pairs`` is empty, or has
-    a square from ``starts[s]`` on for each sample, of which the entries i < j are added to.
+    Of the samples that are ``asked`` for, with guesses at the log-partition per position (less the constant of the
+    unpaired positions); NaN where sums leave the range of these numbers. Without ``free`` there are log-partitions
+    alone, without ``counts`` no tables. ``squares_of_pairs`` is empty, or has a square from ``starts[s]`` on for each
+    sample, of which the entries i < j are added to.
     """
     by_letters = np.empty(N_LETTER_TABLES)
     letter_tables(tables, can_pair.ravel(), by_letters)
     for s in range(len(offsets) - 1):
         lo, hi = offsets[s], offsets[s + 1]
         n = hi - lo
-        if n >= fast_from:
-            counting = len(free) > 0 and weight[s] != 0.0
-            square = np.zeros(n * n if counting and len(squares_of_pairs) else 0)
-            must_pair, paired = np.empty(n, np.bool_), np.zeros(n if counting else 0)
-            own_counts = counts if counting else counts[:0]
-            pairs, constant = added_to_pairs(
-                unpaired, uniform, entry_ptr, entry, value, dense, mask, partner, squares, offsets, s, must_pair, room
-            )  # fmt: skip
-            found = sums_in_range(
-                tables, by_letters, letters[lo:hi], must_pair, min_hairpin, max_interior, pairs, weight[s], room,
-                paired, square, own_counts,
-            )  # fmt: skip
-            if found != found and len(double_room):
-                in_double, constant = added_to_pairs(
-                    unpaired, uniform, entry_ptr, entry, value, dense, mask, partner, squares, offsets, s, must_pair,
-                    double_room,
-                )  # fmt: skip
-                found = sums_in_range(
-                    tables, by_letters, letters[lo:hi], must_pair, min_hairpin, max_interior, in_double, weight[s],
-                    double_room, paired, square, own_counts,
-                )  # fmt: skip
-            if found == found:
-                log_z[s] = found + constant
-                if counting and found > -np.inf:
-                    for t in range(n):
-                        free[lo + t] += 0.0 if must_pair[t] else weight[s] * max(1.0 - paired[t], 0.0)
-                    for e in range(len(square)):
-                        squares_of_pairs[starts[s] + e] += weight[s] * square[e]
-                continue
-        pair = pair_scores(
-            tables, letters, offsets, uniform, entry_ptr, entry, value, dense, mask, partner, squares, can_pair,
-            min_hairpin, s,
+        if not asked[s]:
+            continue
+        counting = len(free) > 0 and weight[s] != 0.0
+        square = np.zeros(n * n if counting and len(squares_of_pairs) else 0)
+        must_pair, paired = np.empty(n, np.bool_), np.zeros(n if counting else 0)
+        pairs, constant = added_to_pairs(
+            unpaired, uniform, entry_ptr, entry, value, dense, mask, partner, squares, offsets, s, must_pair, room
         )  # fmt: skip
-        own_counts = np.zeros(len(tables)) if len(free) > len(counts) == 0 else counts
-        log_z[s] = expect(
-            tables, letters[lo:hi], unpaired[lo:hi], pair, min_hairpin, max_interior, weight[s], own_counts,
-            free[lo:hi] if len(free) else free, starts[s], squares_of_pairs,
+        log_z[s] = constant + sum_structures(
+            tables, by_letters, letters[lo:hi], must_pair, min_hairpin, max_interior, pairs, rates[s], weight[s], room,
+            paired, square, counts if counting else counts[:0],
         )  # fmt: skip
+        if counting and log_z[s] == log_z[s]:
+            for t in range(n):
+                free[lo + t] += 0.0 if must_pair[t] else weight[s] * max(1.0 - paired[t], 0.0)
+            for e in range(len(square)):
+                squares_of_pairs[starts[s] + e] += weight[s] * square[e]

@@ -5,7 +5,10 @@ kept of each kind, compared by their score and the best score E(i) of what is le
 
 * ``C`` (i pairs with j), ``M`` (one branch of a multiloop or more, the first one at i), ``M2`` (two or more);
 * pairs whose i is open, around unpaired positions or around an M2. All those of one i wait at the next j that can pair
-  with i, so that there is one of each kind for each i.
+  with i, so that there is one of each kind for each i; they are cheap, and ``OPEN`` times as many are kept.
+
+A pair is worth what can still stack around it, too. Without, the innermost pair of a long helix, which pays for its
+loop, looks no better than the many pairs that end there; most of the best structure was lost so.
 
 A kept C(i, j) is added to all interior loops around it at once: in the columns of the next 31 right ends, vectors over
 the left end p. Multiloops have at most 30 unpaired positions before their first branch. Nothing else is approximate.
@@ -33,6 +36,8 @@ from palmette.structures.folding.kernels.fast_rows import (
 
 HAIRPIN, INSIDE, MULTILOOP = 0, 1, 2
 LEFT, PAIRED, TWO = 0, 1, 2  # where an M comes from: M(i, j-1), C(i, j), M2(i, j)
+OPEN = 4
+AHEAD = 30  # pairs around a pair that are looked at
 BLOCK = 32  # left ends that are noted together
 PAD = 64  # before the first left end of a column
 
@@ -68,12 +73,12 @@ def next_partners(letters, allowed, out):
 
 
 @kernel()
-def kept(count, which, score, left, beam, values):
-    """Move the ``beam`` best of ``which`` (by score and E) to the front; how many there are."""
+def kept(count, which, score, left, ahead, beam, values):
+    """Move the ``beam`` best of ``which`` (by score, E and what is ahead) to the front; how many there are."""
     if count <= beam:
         return count
     for t in range(count):
-        values[t] = score[which[t]] + left[which[t]]
+        values[t] = score[which[t]] + left[which[t]] + ahead[which[t]]
     least = np.partition(values[:count], count - beam)[count - beam]
     n = 0
     ties = beam
@@ -201,6 +206,7 @@ def beam_structure(by_letters, loops, pairs, allowed, beam, codes):
     width = n_blocks * BLOCK + PAD
     columns, touched = np.full(32 * width, NEVER), np.zeros(32 * n_blocks, np.bool_)
     blocks, n_touched = np.empty(32 * n_blocks, np.int64), np.zeros(32, np.int64)
+    ahead, nothing = np.zeros(n), np.zeros(n)
     left, from_pair = np.zeros(n + 1), np.full(n + 1, -1)  # E(i): best score of the positions before i
     for j in range(n):
         right = 6 * letters[j] + (letters[j - 1] if j > 0 else BEYOND)
@@ -236,9 +242,10 @@ def beam_structure(by_letters, loops, pairs, allowed, beam, codes):
             close = by_letters[(CLOSE + inside_code(letters, i)) * CODES + right]
             values[i] = close + loops.hairpin[j - i]
             m_which[waiting], m_best[i] = i, values[i]
+            ahead[i] = helix_around(i, j, n, letters, by_letters, pairs)
             waiting += 1
             i = hairpin_link[i]
-        n_open = kept(waiting, m_which, m_best, left, beam, two_best)
+        n_open = kept(waiting, m_which, m_best, left, ahead, OPEN * beam, two_best)
         for e in range(waiting):
             i = m_which[e]
             value, two_best[e] = m_best[i], NEVER
@@ -251,7 +258,7 @@ def beam_structure(by_letters, loops, pairs, allowed, beam, codes):
             m_which[waiting] = i
             waiting += 1
             i = multi_link[i]
-        n_open = kept(waiting, m_which, multi_score, left, beam, two_best)
+        n_open = kept(waiting, m_which, multi_score, left, nothing, OPEN * beam, two_best)
         for e in range(waiting):
             i, two_best[e] = m_which[e], NEVER
             if e < n_open:
@@ -268,7 +275,8 @@ def beam_structure(by_letters, loops, pairs, allowed, beam, codes):
         for e in range(count):
             i = which[e]
             score[i] = max(score[i] + pair_extra(i, j, n, pairs), NEVER)
-        n_c = kept(count, which, score, left, beam, values)
+            ahead[i] = helix_around(i, j, n, letters, by_letters, pairs)
+        n_c = kept(count, which, score, left, ahead, beam, values)
         start, placed = j * beam, 0
         n_m, n_two = 0, 0
         left[j + 1], from_pair[j + 1] = left[j] + loops.external[j], -1
@@ -310,7 +318,7 @@ def beam_structure(by_letters, loops, pairs, allowed, beam, codes):
         for e in range(count):
             score[which[e]] = NEVER
         # -- M2: as an M, and inside a pair that is open now -------------------------------------------------------
-        n_kept = kept(n_two, two_which, two_best, left, beam, values)
+        n_kept = kept(n_two, two_which, two_best, left, nothing, beam, values)
         two_n[j] = n_kept
         for e in range(n_kept):
             i, value = two_which[e], two_best[two_which[e]]
@@ -347,7 +355,7 @@ def beam_structure(by_letters, loops, pairs, allowed, beam, codes):
                     m_firsts,
                     m_lasts,
                 )
-        n_kept = kept(n_m, m_which, m_best, left, beam, values)
+        n_kept = kept(n_m, m_which, m_best, left, nothing, beam, values)
         m_n[j] = n_kept
         for e in range(n_kept):
             i = m_which[e]
@@ -364,6 +372,20 @@ def beam_structure(by_letters, loops, pairs, allowed, beam, codes):
             two_n, two_split, from_pair, codes,
         )  # fmt: skip
     return left[n]
+
+
+@kernel()
+def helix_around(i, j, n, letters, by_letters, pairs):
+    """What the best helix adds that stacks on (i, j) from outside, without a loop; 0 if none adds anything."""
+    best, total = 0.0, 0.0
+    for k in range(1, min(AHEAD, min(i, n - 1 - j)) + 1):
+        p, q = i - k, j + k
+        stack = by_letters[(STACK + inside_code(letters, p)) * CODES + 6 * letters[q] + letters[q - 1]]
+        total += stack + pair_extra(p, q, n, pairs)
+        if total <= 0.5 * NEVER:
+            break
+        best = max(best, total)
+    return best
 
 
 @kernel()

@@ -247,6 +247,27 @@ def expect(
 
 
 @kernel()
+def expectations(
+    tables, letters, offsets, unpaired, uniform, entry_ptr, entry, value, dense, mask, partner, squares, can_pair,
+    min_hairpin, max_interior, asked, weight, log_z, counts, free, starts, squares_of_pairs,
+):  # fmt: skip
+    """As :func:`palmette.structures.folding.kernels.fast_batch.expectations`, for sums of any size."""
+    for s in range(len(offsets) - 1):
+        lo, hi = offsets[s], offsets[s + 1]
+        if not asked[s]:
+            continue
+        pair = pair_scores(
+            tables, letters, offsets, uniform, entry_ptr, entry, value, dense, mask, partner, squares, can_pair,
+            min_hairpin, s,
+        )  # fmt: skip
+        own_counts = np.zeros(len(tables)) if len(free) > len(counts) == 0 else counts
+        log_z[s] = expect(
+            tables, letters[lo:hi], unpaired[lo:hi], pair, min_hairpin, max_interior, weight[s], own_counts,
+            free[lo:hi] if len(free) else free, starts[s], squares_of_pairs,
+        )  # fmt: skip
+
+
+@kernel()
 def entropies(
     tables, letters, offsets, unpaired, uniform, entry_ptr, entry, value, dense, mask, partner, squares, can_pair,
     min_hairpin, max_interior, log_z, out,
