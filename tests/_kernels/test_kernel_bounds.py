@@ -59,7 +59,7 @@ from palmette.structures import (
 from palmette.structures.folding.layout import MULTI_BASE, TABLE_SIZE
 from palmette.structures.positions.tables import ChainTables
 from palmette.structures.tracking.cover import best_covers, changed_values
-from palmette.structures.tracking.direct import event_scores, explain
+from palmette.structures.tracking.direct import EventScores, explain
 from palmette.testing.kernel_modules import kernel_modules
 from palmette.warmup.answers import ask_all
 from palmette.warmup.graphs import run_graphs
@@ -421,7 +421,7 @@ def tracks(k):
         assert np.all(wanted <= changed + 1e-9) and np.all(changed <= score[chosen].sum() + 1e-9)
     taken = np.arange(int(candidates.layout.n_cells[0])) < 1
     for mask in (taken, ~taken):  # one cell, and all but one
-        assert explain(event_scores(model, candidates), candidates.layout, mask) is not None
+        assert explain(EventScores(model)(candidates), candidates.layout, mask) is not None
     tracker = Tracker(model, (*pair[0].features, *(["boxes"] if k % 2 else [])))
     assert len(tracker.track(pair).lineage) == k + 3
 

@@ -15,7 +15,7 @@ from palmette.errors import ModelFileError
 from palmette.structures import EventKind, Lineage
 from palmette.structures.tracking import programs
 from palmette.structures.tracking.cover import SampleCover
-from palmette.structures.tracking.direct import event_scores, explain
+from palmette.structures.tracking.direct import EventScores, explain
 from palmette.structures.tracking.tables import conflicting
 
 
@@ -135,7 +135,7 @@ def test_the_short_way_finds_what_the_model_predicts(movies, tracker, limit, mon
     monkeypatch.setattr(SampleCover.__init__, "__defaults__", (limit, None))
     for pair in zip(movies[1].frames, movies[1].frames[1:]):
         candidates = tracker.candidates(pair)
-        score = event_scores(tracker.model, candidates)
+        score = EventScores(tracker.model)(candidates)
         theta = tracker.model.scorer_.score(
             tracker.model.coef_, tracker.model.encoder_.transform([candidates])
         )

@@ -29,7 +29,7 @@ from palmette.estimators.folds import Part
 from palmette.features.encoded import EncodedInputs
 from palmette.structures.tracking.candidates import Candidates
 from palmette.structures.tracking.detections import Detections
-from palmette.structures.tracking.direct import Explanation, event_scores, explain
+from palmette.structures.tracking.direct import EventScores, Explanation, explain
 from palmette.structures.tracking.lineage import Lineage
 from palmette.structures.tracking.tracking import Tracking
 from palmette.structures.tracking.truth import Repair
@@ -221,7 +221,7 @@ class Tracker:
         """
         kinds = self.model.structure.kinds
         shared = min(shared_frames(kinds), self.window - 1)
-        assembly, clock, lost = Assembly(kinds), _Clock(time_limit), 0.0
+        assembly, clock, lost, scores = Assembly(kinds), _Clock(time_limit), 0.0, EventScores(self.model)
         if pins is not None:
             pins.used.clear()
         own = (restricted(frame, self.measurements) for frame in movie)
@@ -229,7 +229,8 @@ class Tracker:
             first = assembly.enter(window)
             if len(window) > 1:
                 candidates = self.model.structure.candidates(window)
-                score, found = self._solved(candidates, assembly.taken(window, first), pins, clock)
+                score = scores(candidates)
+                found = _solved(score, candidates, assembly.taken(window, first), pins, clock)
                 assembly.commit(
                     candidates, first, found.chosen, score, None if is_last else len(window) - shared
                 )
@@ -251,23 +252,6 @@ class Tracker:
         """Candidate events of a window of frames."""
         own = [restricted(frame, self.measurements) for frame in frames]
         return self.model.structure.candidates(own) if len(own) > 1 else Candidates(tuple(own), ())
-
-    def _solved(
-        self, candidates: Candidates, taken: np.ndarray, pins: Pins | None, clock: _Clock
-    ) -> tuple[np.ndarray, Explanation]:
-        """Scores of events, and which of them happen on the cells that are not taken."""
-        score = event_scores(self.model, candidates)
-        allowed = None if pins is None else pins.allowed(candidates)
-        if allowed is not None:
-            score[~allowed] = -np.inf
-        found = explain(score, candidates.layout, taken, clock.left())
-        if found is None:
-            numbers = [int(frame.frame) for frame in candidates.frames]
-            raise ValueError(
-                f"frames {numbers[0]} to {numbers[-1]}: no events explain every detection; pins may contradict each "
-                "other, or 'appear' and 'disappear' are missing from the kinds of events"
-            )
-        return score, found
 
     # -- files --------------------------------------------------------------------------------------------------
 
@@ -317,6 +301,23 @@ class Tracker:
         from palmette.apps.tracking.pretrained import load_pretrained
 
         return load_pretrained({measurements} if isinstance(measurements, str) else set(measurements))
+
+
+def _solved(
+    score: np.ndarray, candidates: Candidates, taken: np.ndarray, pins: Pins | None, clock: _Clock
+) -> Explanation:
+    """Which events happen on the cells that are not taken; ``score`` becomes -inf where pins forbid an event."""
+    allowed = None if pins is None else pins.allowed(candidates)
+    if allowed is not None:
+        score[~allowed] = -np.inf
+    found = explain(score, candidates.layout, taken, clock.left())
+    if found is None:
+        numbers = [int(frame.frame) for frame in candidates.frames]
+        raise ValueError(
+            f"frames {numbers[0]} to {numbers[-1]}: no events explain every detection; pins may contradict each "
+            "other, or 'appear' and 'disappear' are missing from the kinds of events"
+        )
+    return found
 
 
 def _with_last(items: Iterable[Any]) -> Iterator[tuple[Any, bool]]:

@@ -6,7 +6,6 @@ down a row of features for each of thousands of candidates.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,34 +24,40 @@ class Explanation(NamedTuple):
     lost: float
 
 
-def event_scores(model: Any, candidates: Candidates) -> np.ndarray:
-    """Scores of all candidates of a sample under a fitted model, shape (n_events,)."""
-    encoder = model.encoder_
-    if not isinstance(encoder, TrackingEncoder) or model.scorer_.n_columns != encoder.n_columns:
-        batch = encoder.transform([candidates])  # features of a kernel
-        return model.scorer_.score(model.coef_, batch).node[:, 1].copy()
-    from palmette.structures.tracking.kernels.direct import add_scores
+class EventScores:
+    """Scores of candidates under a fitted model, ``scores(candidates)`` of shape (n_events,)."""
 
-    encoder.check_names(candidates, 0)
-    starts = encoder.starts
-    found = [np.empty(0)]
-    for k, block in enumerate(candidates.blocks):
-        score = np.empty(len(block))
-        if len(block):
-            bent = bent_rows(block.names)
-            weights = model.coef_[starts[k] : starts[k + 1]].copy()
-            weights[: 1 + len(block.names)] *= encoder.plain
-            columns = np.ascontiguousarray(block.values.T)
-            add_scores(columns, encoder.middle[k], encoder.spread[k], bent, encoder.bends[k], weights, score)
-        found.append(score)
-    return np.concatenate(found)
+    def __init__(self, model: Any) -> None:
+        self.model, self.encoder = model, model.encoder_
+        self.plain = (
+            isinstance(self.encoder, TrackingEncoder) and model.scorer_.n_columns == self.encoder.n_columns
+        )
+        self._terms = []
+        if self.plain:  # of each kind: all that the kernel needs but the features
+            own = zip(self.encoder.names, self.encoder.middle, self.encoder.spread, self.encoder.bends)
+            starts = self.encoder.starts
+            for k, (names, middle, spread, bends) in enumerate(own):
+                weights = model.coef_[starts[k] : starts[k + 1]].copy()
+                weights[: 1 + len(names)] *= self.encoder.plain
+                bent = np.array([name in BENDS for name in names], bool)
+                rows = np.where(bent, np.cumsum(bent) - 1, -1)
+                self._terms.append((middle, spread, rows, bends, weights))
 
+    def __call__(self, candidates: Candidates) -> np.ndarray:
+        """Scores of all candidates of a sample."""
+        if not self.plain:  # features of a kernel
+            batch = self.encoder.transform([candidates])
+            return self.model.scorer_.score(self.model.coef_, batch).node[:, 1].copy()
+        from palmette.structures.tracking.kernels.direct import add_scores
 
-@lru_cache
-def bent_rows(names: tuple[str, ...]) -> np.ndarray:
-    """Which row of hinges each feature has, -1 if it has none."""
-    bent = np.array([name in BENDS for name in names], bool)
-    return np.where(bent, np.cumsum(bent) - 1, -1)
+        self.encoder.check_names(candidates, 0)
+        scores, start = np.empty(len(candidates)), 0
+        for block, terms in zip(candidates.blocks, self._terms):
+            if len(block):
+                own = scores[start : start + len(block)]
+                add_scores(np.ascontiguousarray(block.values.T), *terms, own)
+            start += len(block)
+        return scores
 
 
 def explain(
