@@ -6,8 +6,9 @@ from palmette.datasets.entry import Dataset, Source, text_source
 
 _BY_HAND = (
     "The files have no public address and are to be put there by hand (plain, .gz or .xz): {name}.pairs.afa, two\n"
-    "FASTA entries of one line for each pair, '>pair|name|A' and '>pair|name|B', gaps '-', core columns in upper case; and\n"
-    "{name}.index.tsv, tab-separated with a header line, columns pair, group, nameA, nameB, pid_core and others."
+    "FASTA entries of one line for each pair, '>pair|name|A' and '>pair|name|B', gaps '-', core columns in upper\n"
+    "case; and {name}.index.tsv, tab-separated with a header line, columns pair, group, nameA, nameB,\n"
+    "pid_core and others."
 )
 _EDGAR = "R. C. Edgar's bench1.0, which says that only columns of two upper-case letters are meant for assessment.\n"
 
