@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import combinations, product
 from typing import Any
 
@@ -63,9 +64,9 @@ class AlignmentReference(Reference):
         for i, j in (*_matches(y, n), (n, m)):
             skipped = [(0, t) for t in range(before[0] + 1, i)], [(n, t) for t in range(before[1] + 1, j)]
             places = first + n + 1 + before[1] + 1, first + i
-            for run, place, other in zip(skipped, places, (m, n)):
+            for run, place in zip(skipped, places):
                 for number, (lead, t) in enumerate(run):
-                    kind = int(y[lead + t] == other + 1)
+                    kind = int(y[lead + t] > 0)
                     found.append(("unit", kind, lo + lead + t))
                     found.append(("extend" if number else "open", kind, place))
             if skipped[0] and skipped[1]:
@@ -151,8 +152,7 @@ class AlignmentReference(Reference):
     def parts(self, theta: AlignmentTables, s: int, y: Output) -> list[tuple[Any, ...]]:
         """Positions against gaps and matches."""
         n, m = _lengths(theta, s)
-        others = [m] * n + [n] * m
-        gaps = [("gap", 0 if c == 0 else 1, t) for t, c in enumerate(y) if c in (0, others[t] + 1)]
+        gaps = [("gap", 0 if c == 0 else 1, t) for t, c in enumerate(y) if c in (0, n + m + 1)]
         return [*gaps, *(("match", i, j) for i, j in _matches(y, n))]
 
     def read_parts(self, theta: AlignmentTables, tables: AlignmentParts) -> list[dict[Any, float]]:
@@ -227,19 +227,19 @@ class AlignmentReference(Reference):
         nothing[:, rows_of(theta, [len(theta) - 1])] = False
         none = np.zeros(int(theta.starts[-1]), bool)
         full = np.array([code for y in other for code in y], np.int32)
-        partial = np.where(rng.random(size) < 0.4, full, -1).astype(np.int32)
+        some = np.where(rng.random(size) < 0.4, full, -1).astype(np.int32)
         for name, within in (
             ("nothing allowed", AlignmentRestriction(nothing, none)),
             ("known codes", AlignmentRestriction(codes=forced)),
             ("allowed gaps", AlignmentRestriction(gaps)),
             ("allowed gaps and matches", AlignmentRestriction(gaps, matches)),
             ("contradiction", AlignmentRestriction(contradicts=full)),
-            ("allowed matches, contradiction", AlignmentRestriction(matches=matches, contradicts=partial)),
+            ("allowed matches, contradiction", AlignmentRestriction(matches=matches, contradicts=some)),
             (
                 "both of two",
                 AlignmentRestriction(gaps, None, forced) & AlignmentRestriction(None, matches, forced),
             ),
-            ("everything", AlignmentRestriction(gaps, matches, forced, partial)),
+            ("everything", AlignmentRestriction(gaps, matches, forced, some)),
         ):
             allowed = self._allows(theta, within)
             yield Limit(f"within {name}", within, allowed, contradicting=within.contradicts is not None)
@@ -272,10 +272,10 @@ class AlignmentReference(Reference):
         """A full annotation, one with open positions, and one with positions that have one of several codes."""
         full = self._drawn(rng, theta)
         yield full
-        partial = [tuple(code if rng.random() < 0.5 else -1 for code in y) for y in full]
-        yield partial
-        sizes = [min(_lengths(theta, s)) + theta.n_kinds for s in range(len(theta))]
-        yield [with_sets(rng, y, size) for y, size in zip(partial, sizes)]
+        some = [tuple(code if rng.random() < 0.5 else -1 for code in y) for y in full]
+        yield some
+        sizes = [min(_lengths(theta, s)) + 1 for s in range(len(theta))]
+        yield [with_sets(rng, y, size) for y, size in zip(some, sizes)]
 
     def contradicts(self, y: Output, annotation: Sequence[Any]) -> bool:
         """Whether a known position has another code."""
@@ -285,14 +285,8 @@ class AlignmentReference(Reference):
         self, rng: np.random.Generator, theta: AlignmentTables
     ) -> Iterator[tuple[dict[str, Any], Any]]:
         """Missed matches, and wrong positions with a weight of gaps."""
-        yield {"gamma": 1.0}, lambda true, y: float(sum(a != b for a, b in zip(true, y)))
-        if self.structure.long_gaps:
-            return  # codes alone do not tell which positions are against a gap
-        yield {}, lambda true, y: float(sum(a != b for a, b in zip(true, y) if a))
-        yield (
-            {"gamma": 0.3},
-            lambda true, y: sum((1.0 if a else 0.3) for a, b in zip(true, y) if a != b),
-        )
+        for options, gamma in (({}, 0.0), ({"gamma": 1.0}, 1.0), ({"gamma": 0.3}, 0.3)):
+            yield options, partial(_wrong_positions, gamma)
 
     def draw_samples(self, rng: np.random.Generator) -> tuple[Any, Any]:
         """Pairs of which the second has lost a piece of the first, with partners of all positions."""
@@ -318,23 +312,29 @@ def _matches(y: Output, n: int) -> Matches:
 
 def _with_kinds(matches: Matches, n: int, m: int, kinds: int) -> list[Output]:
     """The codes of a set of matches, with every choice of a kind for each run of gaps."""
-    runs: list[tuple[list[int], int]] = []
+    runs: list[list[int]] = []
     before = (-1, -1)
     for i, j in (*matches, (n, m)):
-        runs.append((list(range(before[0] + 1, i)), m + 1))
-        runs.append(([n + t for t in range(before[1] + 1, j)], n + 1))
+        runs.append(list(range(before[0] + 1, i)))
+        runs.append([n + t for t in range(before[1] + 1, j)])
         before = i, j
-    runs = [(positions, long) for positions, long in runs if positions]
+    runs = [positions for positions in runs if positions]
     found = []
     for chosen in product(range(kinds), repeat=len(runs)):
         codes = [0] * (n + m)
         for i, j in matches:
             codes[i], codes[n + j] = j + 1, i + 1
-        for kind, (positions, long) in zip(chosen, runs):
+        for kind, positions in zip(chosen, runs):
             for t in positions:
-                codes[t] = long if kind else 0
+                codes[t] = n + m + 1 if kind else 0
         found.append(tuple(codes))
     return found
+
+
+def _wrong_positions(gamma: float, true: Output, y: Output) -> float:
+    """1 for each matched position with another code, gamma for each one against a gap."""
+    gaps = (0, len(true) + 1)
+    return float(sum((gamma if a in gaps else 1.0) for a, b in zip(true, y) if a != b))
 
 
 register_reference(Alignment, AlignmentReference())

@@ -118,8 +118,7 @@ def _flaw_words(kind: int, theta: AlignmentTables, codes: np.ndarray, s: int, t:
     which, at = ("first", t) if t < n else ("second", t - n)
     where = f"position {at} of the {which} sequence"
     if kind == given.NO_CODE:
-        most = (m if t < n else n) + theta.n_kinds - 1
-        return f"code {code} at {where} is not in 0..{most}"
+        return f"code {code} at {where} is not in 0..{m if t < n else n}"
     if kind == given.NOT_MUTUAL:
         return f"{where} is matched with {code - 1}, which is not matched with it"
     if kind == given.CROSSING:

@@ -68,9 +68,9 @@ def ask(
         if within.gaps is not None:
             unit[~within.gaps] = -np.inf
         if within.codes is not None and len(within.codes):
-            codes, others = within.codes, theta.others
+            codes, long = within.codes, theta.long_codes
             unit[0, codes > 0] = -np.inf
-            unit[1:, (codes >= 0) & (codes != others + 1)] = -np.inf
+            unit[1:, (codes >= 0) & (codes != long)] = -np.inf
         if within.matches is not None:
             mask = within.matches
         if within.contradicts is not None:

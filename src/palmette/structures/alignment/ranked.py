@@ -67,8 +67,8 @@ class Derivations:
         if new.state == 0:
             return (*a, old.j + 1), (*b, old.i + 1)
         if new.state <= kinds:
-            return (*a, 0 if new.state == 1 else self.m + 1), b
-        return a, (*b, 0 if new.state == 1 + kinds else self.n + 1)
+            return (*a, 0 if new.state == 1 else self.n + self.m + 1), b
+        return a, (*b, 0 if new.state == 1 + kinds else self.n + self.m + 1)
 
 
 def ranked_alignments(question: Question, lowest: float = -np.inf) -> Iterator[tuple[float, np.ndarray]]:

@@ -29,7 +29,7 @@ class AlignmentRestriction(Allowed):
         Of each sample a rectangle: matches (i, j) that may be.
     codes : ndarray of int32, shape (n_positions,), optional
         -1: anything; 0: this position is against a short gap; j + 1: it is matched with position j of the other
-        sequence; length of the other sequence + 1: it is against a long gap.
+        sequence; 1 + the length of both sequences: it is against a long gap.
     contradicts : ndarray of int or Annotation, optional
         An annotation that the alignment must contradict somewhere.
 
@@ -144,8 +144,9 @@ def check_annotation(annotation: Known, theta: AlignmentTables) -> None:
     if codes.shape != theta.letters.shape:
         raise ValueError(f"the annotation has shape {codes.shape}, expected {theta.letters.shape}")
     single = annotation.known if isinstance(annotation, Annotation) else codes
-    most = theta.others + theta.n_kinds - 1
-    wrong = np.flatnonzero((single < -1) | (single > most))
+    most = theta.others
+    long = (single == theta.long_codes) & (theta.n_kinds == 2)
+    wrong = np.flatnonzero((single < -1) | ((single > most) & ~long))
     if len(wrong):
         t = int(wrong[0])
         raise ValueError(f"the annotation has the code {single[t]} at position {t}, expected -1..{most[t]}")
@@ -162,12 +163,9 @@ def possible_parts(annotation: Known, theta: AlignmentTables) -> tuple[np.ndarra
     starts, lengths = theta.starts.tolist(), np.diff(theta.offsets).tolist()
     for s, (lo, n, length) in enumerate(zip(theta.offsets.tolist(), theta.splits.tolist(), lengths)):
         m = length - n
-        may_a = _possible_codes(annotation[lo : lo + n], n, m + theta.n_kinds)
-        may_b = _possible_codes(annotation[lo + n : lo + length], m, n + theta.n_kinds)
-        for lead, own, size in ((lo, may_a, m), (lo + n, may_b, n)):
-            gaps[0, lead : lead + len(own)] = own[:, 0]
-            gaps[1:, lead : lead + len(own)] = own[:, size + 1 :].T
-        cells[starts[s] : starts[s + 1]] = (may_a[:, 1 : m + 1] & may_b[:, 1 : n + 1].T).ravel()
+        may = _possible_codes(annotation[lo : lo + length], length, length + 2)
+        gaps[:, lo : lo + length] = may[:, [0, length + 1][: theta.n_kinds]].T
+        cells[starts[s] : starts[s + 1]] = (may[:n, 1 : m + 1] & may[n:, 1 : n + 1].T).ravel()
     return gaps, cells
 
 

@@ -122,8 +122,10 @@ class AlignmentTables:
     @property
     def n_codes(self) -> int:
         """0, positions of the other sequence + 1, and the long gap: as many kinds as the largest sample needs."""
-        others = np.maximum(self.splits, np.diff(self.offsets) - self.splits)
-        return int(others.max(initial=0)) + self.n_kinds
+        lengths = np.diff(self.offsets)
+        if self.n_kinds == 2:
+            return int(lengths.max(initial=0)) + 2
+        return int(np.maximum(self.splits, lengths - self.splits).max(initial=0)) + 1
 
     @property
     def starts(self) -> np.ndarray:
@@ -136,6 +138,12 @@ class AlignmentTables:
         lengths = np.diff(self.offsets)
         sizes = np.stack([lengths - self.splits, self.splits], axis=1).ravel()
         return np.repeat(sizes, np.stack([self.splits, lengths - self.splits], axis=1).ravel())
+
+    @property
+    def long_codes(self) -> np.ndarray:
+        """For every position the code of a long gap, int64 (n_positions,): 1 + the length of both sequences."""
+        lengths = np.diff(self.offsets)
+        return np.repeat(lengths + 1, lengths)
 
     def zeros(self) -> AlignmentTables:
         """Zeros in this shape."""
@@ -152,8 +160,9 @@ class AlignmentTables:
             np.ascontiguousarray(own[:, at])
             for own, at in ((self.unit, rows), (self.open, boundaries), (self.extend, boundaries))
         )
-        return AlignmentTables(
-            self.substitution, self.letters[rows], offsets, self.splits[samples], unit, open_, extend, self.change, cells
+        return replace(
+            self, letters=self.letters[rows], offsets=offsets, splits=self.splits[samples], unit=unit, open=open_,
+            extend=extend, cells=cells,
         )  # fmt: skip
 
     def dot(self, other: AlignmentTables) -> float:
@@ -188,7 +197,7 @@ class AlignmentTables:
             dense.append((costs[lo : lo + n, 1 : m + 1] + costs[lo + n : hi, 1 : n + 1].T).ravel())
         gap = np.ascontiguousarray(costs[:, :1].T)
         if self.n_kinds == 2:
-            gap = np.stack([gap[0], costs[np.arange(len(costs)), self.others + 1]])
+            gap = np.stack([gap[0], costs[np.arange(len(costs)), self.long_codes]])
         cells = np.concatenate([np.empty(0), *dense])
         return MatchCost.none(self.offsets, self.n_kinds, gap=gap, dense=cells)
 

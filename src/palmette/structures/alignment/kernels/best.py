@@ -78,7 +78,7 @@ def trace(F, match, gap_x, gap_y, open_x, extend_x, open_y, extend_y, change, wr
             i, j = i + 1, j + 1
         elif step == Y:
             length, to = run_length(F, follow, gap_y, extend_y, wrong_y, layer, kind, i, j)
-            codes[n + j : n + j + length] = 0 if kind == 0 else n + 1
+            codes[n + j : n + j + length] = 0 if kind == 0 else n + m + 1
             layer, j = to, j + length
             if i < n:  # a match ends the run
                 codes[i], codes[n + j] = j + 1, i + 1
@@ -86,7 +86,7 @@ def trace(F, match, gap_x, gap_y, open_x, extend_x, open_y, extend_y, change, wr
                 i, j = i + 1, j + 1
         else:
             k = 0 if step == X_SHORT else 1
-            codes[i] = 0 if k == 0 else m + 1
+            codes[i] = 0 if k == 0 else n + m + 1
             layer, state = after(layer, two, two and wrong_x[k, i]), 1 + k
             i += 1
 

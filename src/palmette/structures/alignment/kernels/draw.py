@@ -49,10 +49,10 @@ def draw_one(
             codes[i], codes[n + j] = j + 1, i + 1
             i, j = i + 1, j + 1
         elif step <= kinds:
-            codes[i] = 0 if step == 1 else m + 1
+            codes[i] = 0 if step == 1 else n + m + 1
             i += 1
         else:
-            codes[n + j] = 0 if step == 1 + kinds else n + 1
+            codes[n + j] = 0 if step == 1 + kinds else n + m + 1
             j += 1
         state, layer = step, next_layer
 

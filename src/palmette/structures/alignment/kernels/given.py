@@ -1,7 +1,7 @@
 """Given alignments: what is wrong with their codes, their scores and their counts; O(n + m) each.
 
-Codes of a position: 0 against a short gap, ``j + 1`` matched with position j of the other sequence, the length of the
-other sequence + 1 against a long gap. A path is read from the codes: positions of the first sequence against a gap come
+Codes of a position: 0 against a short gap, ``j + 1`` matched with position j of the other sequence, 1 + the length of
+both sequences against a long gap. A path is read from the codes: positions of the first sequence against a gap come
 before those of the second, and a match when both sequences have one.
 """
 
@@ -15,9 +15,9 @@ FINE, NO_CODE, NOT_MUTUAL, CROSSING, MIXED = 0, 1, 2, 3, 4
 
 
 @kernel()
-def gap_kind(code, other):
-    """0 or 1 for a position against a gap, -1 for a matched one."""
-    return 0 if code == 0 else (1 if code == other + 1 else -1)
+def gap_kind(code, length):
+    """0 or 1 for a position of a pair of so many positions that is against a gap, -1 for a matched one."""
+    return 0 if code == 0 else (1 if code == length + 1 else -1)
 
 
 @kernel()
@@ -29,18 +29,18 @@ def first_flaw(offsets, splits, kinds, codes):
         own = codes[lo : lo + n + m]
         for t in range(n + m):
             other = m if t < n else n
-            if own[t] < 0 or own[t] > other + kinds - 1:
+            if own[t] < 0 or (own[t] > other and (kinds == 1 or own[t] != n + m + 1)):
                 return NO_CODE, s, t
         for t in range(n + m):
             first = t < n
-            if gap_kind(own[t], m if first else n) < 0:
+            if gap_kind(own[t], n + m) < 0:
                 partner = n + own[t] - 1 if first else own[t] - 1
                 if own[partner] != (t if first else t - n) + 1:
                     return NOT_MUTUAL, s, t
-        for lead, size, other in ((0, n, m), (n, m, n)):
+        for lead, size in ((0, n), (n, m)):
             last, kind = 0, -1  # the last partner, and the kind of the run of gaps, -1 if there is none
             for t in range(lead, lead + size):
-                mine = gap_kind(own[t], other)
+                mine = gap_kind(own[t], n + m)
                 if mine < 0:
                     if own[t] <= last:
                         return CROSSING, s, t
@@ -64,13 +64,13 @@ def alignment_scores(
         own, score = codes[lo : lo + n + m], 0.0
         i = j = state = 0  # 0 after a match, 1 after a gap of the first sequence, 2 of the second
         while i < n or j < m:
-            kind = gap_kind(own[i], m) if i < n else -1
+            kind = gap_kind(own[i], n + m) if i < n else -1
             if kind >= 0:
                 step = extend[kind, at_x + j] if state == 1 else open_[kind, at_x + j]
                 score += unit[kind, lo + i] + step
                 i, state = i + 1, 1
                 continue
-            kind = gap_kind(own[n + j], n) if j < m else -1
+            kind = gap_kind(own[n + j], n + m) if j < m else -1
             if kind >= 0:
                 step = extend[kind, at_y + i] if state == 2 else open_[kind, at_y + i]
                 score += unit[kind, lo + n + j] + step + (change if state == 1 else 0.0)
@@ -103,13 +103,13 @@ def add_counts(letters, offsets, splits, codes, weight, starts, counts, units, o
         own = codes[lo : lo + n + m]
         i = j = state = 0
         while i < n or j < m:
-            kind = gap_kind(own[i], m) if i < n else -1
+            kind = gap_kind(own[i], n + m) if i < n else -1
             if kind >= 0:
                 (extends if state == 1 else opens)[kind, at_x + j] += w
                 units[kind, lo + i] += w
                 i, state = i + 1, 1
                 continue
-            kind = gap_kind(own[n + j], n) if j < m else -1
+            kind = gap_kind(own[n + j], n + m) if j < m else -1
             if kind >= 0:
                 (extends if state == 2 else opens)[kind, at_y + i] += w
                 units[kind, lo + n + j] += w
