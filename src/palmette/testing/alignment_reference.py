@@ -130,7 +130,9 @@ class AlignmentReference(Reference):
     def invalid(self, rng: np.random.Generator) -> Iterator[tuple[Instance, list[Any]]]:
         """Scores that are not finite, symbols out of range, arrays of other sizes."""
         kinds = 2 if self.structure.long_gaps else 1
-        good = AlignmentTables.of([([0, 1], [1, 0, 0])], np.eye(2), open=[-1.0] * kinds, extend=[-1.0] * kinds)
+        good = AlignmentTables.of(
+            [([0, 1], [1, 0, 0])], np.eye(2), open=[-1.0] * kinds, extend=[-1.0] * kinds
+        )
         for name, field, value in (
             ("NaN", "substitution", np.full((2, 2), np.nan)),
             ("infinite gaps", "unit", np.full((kinds, 5), np.inf)),

@@ -46,7 +46,9 @@ class GivenAnswers(Structure):
                 needed,
             )
 
-    def score(self, theta: AlignmentTables, codes: Any, *, cost: Any = None, within: Any = None) -> np.ndarray:
+    def score(
+        self, theta: AlignmentTables, codes: Any, *, cost: Any = None, within: Any = None
+    ) -> np.ndarray:
         """Score plus cost of given alignments; -inf for one that the restriction forbids."""
         from palmette.structures.alignment.kernels.given import alignment_scores
 
@@ -123,4 +125,6 @@ def _flaw_words(kind: int, theta: AlignmentTables, codes: np.ndarray, s: int, t:
         return f"{where} is matched with {code - 1}, which is not matched with it"
     if kind == given.CROSSING:
         return f"{where} is matched with {code - 1}, but an earlier one with a later position: matches cross"
-    return f"{where} is against a gap of another kind than the position before it; a run of gaps is of one kind"
+    return (
+        f"{where} is against a gap of another kind than the position before it; a run of gaps is of one kind"
+    )
