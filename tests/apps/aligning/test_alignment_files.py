@@ -24,10 +24,11 @@ def pairs(draw):
     k = draw(st.integers(0, min(n, m)))
     sides = [sorted(draw(st.permutations(range(length)))[:k]) for length in (n, m)]
     core = draw(st.lists(st.booleans(), min_size=k, max_size=k))
-    record = PairRecord(
-        SequenceRecord("x", a), SequenceRecord("y", b), np.array(sides).T.reshape(k, 2), np.array(core, bool)
-    )
-    return record
+    whole = draw(st.booleans()) and all(core)
+    return PairRecord(
+        SequenceRecord("x", a), SequenceRecord("y", b), np.array(sides).T.reshape(k, 2), np.array(core, bool),
+        whole=whole,
+    )  # fmt: skip
 
 
 def same(one, two):
@@ -45,7 +46,7 @@ def test_aligned_fasta_comes_back(pair):
     back = list(read_aligned_fasta("-", stream=io.StringIO(text)))
     assert len(back) == 2 and all(same(pair, each) for each in back)
     if pair.core.any():
-        assert np.array_equal(back[0].core, pair.core)
+        assert np.array_equal(back[0].core, pair.core) and back[0].whole >= pair.whole
     assert (back[0].name, back[0].a.name, back[0].b.name) == ("x_y", "x", "y")
 
 
@@ -89,7 +90,11 @@ def test_a_fasta_file_is_aligned_if_it_has_gaps(tmp_path):
 
 
 def test_lower_case_says_nothing_if_nothing_is_upper_case():
-    assert PairRecord.from_rows("mk-v", "mkav").core.all()
+    for rows in (("mk-v", "mkav"), ("MK-V", "MKAV")):
+        pair = PairRecord.from_rows(*rows)
+        assert pair.core.all() and pair.whole and pair.marked_rows() == ("MK-V", "MKAV")
+    pair = PairRecord.from_rows("MK-V", "MKaV")
+    assert pair.core.all() and not pair.whole and pair.marked_rows() == ("MK-V", "MKaV")
     assert PairRecord.from_rows("Mk-v", "Mkav").core.tolist() == [True, False, False]
 
 

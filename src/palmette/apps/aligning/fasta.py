@@ -37,8 +37,8 @@ def read_aligned_fasta(
 ) -> Iterator[PairRecord]:
     """Yield the aligned pairs of a file: rows with gaps (``-``, ``.``, ``~``), the first with the second, and so on.
 
-    Columns of two upper-case letters are core columns; if a pair has none, all its matches are. Columns that are gaps
-    in both rows are left out. Names ``pair|name|A`` and ``pair|name|B`` name the pair, too.
+    Columns of two upper-case letters are core columns; if all its letters have one case, all matches are.
+    Columns that are gaps in both rows are left out. Names ``pair|name|A`` and ``pair|name|B`` name the pair, too.
 
     Examples
     --------
@@ -66,14 +66,9 @@ def read_aligned_fasta(
 
 
 def format_aligned_fasta(pairs: Iterable[PairRecord]) -> Iterator[str]:
-    """The text of an aligned FASTA file, pair by pair; letters outside of core columns are in lower case."""
+    """The text of an aligned FASTA file, pair by pair; letters that are not known are in lower case."""
     for pair in pairs:
-        core = pair.core_matches
-        a, b = (_cased(record.sequence, core[:, side]) for side, record in enumerate((pair.a, pair.b)))
-        marked = PairRecord(
-            SequenceRecord(pair.a.name, a), SequenceRecord(pair.b.name, b), pair.matches, pair.core, pair.name
-        )
-        for side, record, row in zip("AB", (pair.a, pair.b), marked.rows):
+        for side, record, row in zip("AB", (pair.a, pair.b), pair.marked_rows()):
             yield format_entry(f"{pair.name}|{record.name}|{side}", row, None)
 
 
@@ -88,10 +83,3 @@ def _own(name: str) -> str:
     """The name of a sequence in ``pair|name|A``."""
     parts = name.split("|")
     return parts[1] if len(parts) == 3 and parts[2] in "AB" else name
-
-
-def _cased(sequence: str, core: Iterable[int]) -> str:
-    letters = list(sequence.lower())
-    for position in core:
-        letters[position] = letters[position].upper()
-    return "".join(letters)

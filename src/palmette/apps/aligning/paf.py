@@ -104,7 +104,7 @@ def _parsed(columns: list[str], sequences: Mapping[str, str], where: str) -> Pai
             f"{numbers['target end']}"
         )
     try:
-        return PairRecord(records[0], records[1], matches, source=where)
+        return PairRecord(records[0], records[1], matches, source=where, whole=True)
     except ValueError as error:
         raise DataFileError(str(error)) from error
 

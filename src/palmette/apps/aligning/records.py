@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -47,6 +48,8 @@ class PairRecord:
         Which matches are certain (core columns); all of them by default.
     name : str
         Of the pair; by default made of both names.
+    whole : bool
+        Whether the other positions are known, too: they are against gaps. Else nothing is known of them.
     source : str
         File and line where it begins, for messages.
 
@@ -65,6 +68,7 @@ class PairRecord:
     core: np.ndarray | None = None
     name: str = ""
     source: str = ""
+    whole: bool = False
 
     def __post_init__(self) -> None:
         if not self.name:
@@ -86,7 +90,7 @@ class PairRecord:
     ) -> PairRecord:
         """An aligned pair from two rows with gaps; columns of two upper-case letters are core columns.
 
-        If no column has two upper-case letters, the case says nothing, and all matches are core columns.
+        If all letters have one case, that says nothing: all matches are core columns, and the gaps are known, too.
         """
         where = source or name or f"{names[0]}_{names[1]}"
         if len(row_a) != len(row_b):
@@ -99,13 +103,14 @@ class PairRecord:
         column = np.flatnonzero(is_a & is_b)
         matches = np.stack([np.cumsum(is_a)[column] - 1, np.cumsum(is_b)[column] - 1], axis=1)
         core = np.array([row_a[t].isupper() and row_b[t].isupper() for t in column], bool)
-        if not core.any():
+        whole = not any(map(str.islower, row_a + row_b)) or not any(map(str.isupper, row_a + row_b))
+        if whole:
             core[:] = True
         first, second = ("".join(each for each in row if each not in GAPS) for row in (row_a, row_b))
         return cls(
             SequenceRecord(names[0], check_sequence(first, f"{where}: {names[0]}"), source),
             SequenceRecord(names[1], check_sequence(second, f"{where}: {names[1]}"), source),
-            matches, core, name, source,
+            matches, core, name, source, whole,
         )  # fmt: skip
 
     @property
@@ -122,6 +127,15 @@ class PairRecord:
             raise ValueError(f"{self.name}: the alignment is not known")
         return self.matches[self.core]
 
+    def marked_rows(self) -> tuple[str, str]:
+        """Rows whose case says what is known: core columns in upper case, the rest too if it is known."""
+        core = self.core_matches
+        sequences = [
+            record.sequence.upper() if self.whole else _cased(record.sequence, core[:, side])
+            for side, record in enumerate((self.a, self.b))
+        ]
+        return aligned_rows(sequences[0], sequences[1], self.matches)
+
     @property
     def identity(self) -> float:
         """Percentage of core columns whose letters are equal; NaN without any."""
@@ -129,7 +143,7 @@ class PairRecord:
         return 100.0 * sum(same) / len(same) if same else float("nan")
 
 
-def aligned_rows(a: str, b: str, matches: np.ndarray, gap: str = "-") -> tuple[str, str]:
+def aligned_rows(a: str, b: str, matches: Any, gap: str = "-") -> tuple[str, str]:
     """Two sequences with gaps, so that matched positions are in one column.
 
     >>> aligned_rows("ACD", "AFD", [(0, 0), (2, 2)])
@@ -229,6 +243,13 @@ def pairs_of(records: Sequence[SequenceRecord], where: str) -> list[PairRecord]:
         PairRecord(one, two, name=_common(one.name, two.name), source=one.source)
         for one, two in zip(records[::2], records[1::2])
     ]
+
+
+def _cased(sequence: str, core: Iterable[int]) -> str:
+    letters = list(sequence.lower())
+    for position in core:
+        letters[position] = letters[position].upper()
+    return "".join(letters)
 
 
 def _common(one: str, two: str) -> str:
