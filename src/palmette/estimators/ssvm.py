@@ -18,7 +18,7 @@ from palmette.registry import register
 from palmette.solvers.multiclass_dual import FEW_WEIGHTS, suits
 from palmette.surrogates.difference import Difference
 from palmette.surrogates.hinge import Hinge
-from palmette.surrogates.partial import IgnoringBridge, bridge_loss
+from palmette.surrogates.partial import IgnoringBridge, annotated_ramp, bridge_loss
 from palmette.surrogates.ramp import ramp_loss
 from palmette.surrogates.rescaled import RescaledHinge
 from palmette.surrogates.soft_hinge import SoftHinge
@@ -151,8 +151,10 @@ class SSVM(LabelEstimator, BlockPenalties):
 
     def _partial_surrogate(self, classes: tuple[Any, ...]) -> Any:
         self._check_loss()
-        if self.loss in PARTIAL:
+        if self.loss in PARTIAL or (self.loss == "hinge" and self.structure.ties == "best"):
             return self._bridge(classes, partial=True)
+        if self.loss == "ramp" and self._rescaling().is_margin:
+            return annotated_ramp(self._loss_of_parts(self.task_loss, classes))
         raise MissingCapability(
             f"y has parts that are UNKNOWN or OneOf several labels, and loss={self.loss!r} needs complete outputs: use "
             "loss='bridge', or CRF"
@@ -176,13 +178,20 @@ class SSVM(LabelEstimator, BlockPenalties):
         task_loss = resolve_loss(named, self.structure, classes)
         if not partial and self.structure.determined:
             return Hinge(task_loss)
-        if partial and task_loss.way not in ("parts", "contradiction"):
+        if partial:
+            task_loss = self._loss_of_parts(named, classes)
+        ignores = settings_of(self, "loss_options").nonnegative == "ignore"
+        return IgnoringBridge(task_loss) if ignores else bridge_loss(task_loss)
+
+    def _loss_of_parts(self, named: Any, classes: tuple[Any, ...]) -> Any:
+        """The task loss, if it can compare with outputs that are known in part."""
+        task_loss = resolve_loss(named, self.structure, classes)
+        if task_loss.way not in ("parts", "contradiction"):
             raise MissingCapability(
                 f"task_loss={named!r} compares with complete outputs, and y has parts that are UNKNOWN: use "
                 "task_loss='zero_one'"
             )
-        ignores = settings_of(self, "loss_options").nonnegative == "ignore"
-        return IgnoringBridge(task_loss) if ignores else bridge_loss(task_loss)
+        return task_loss
 
     def _check_rescaling(self, name: str, ties: bool) -> None:
         if self.loss == "soft_hinge":
