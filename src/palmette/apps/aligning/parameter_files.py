@@ -33,24 +33,28 @@ def contralign_names() -> tuple[str, ...]:
 def from_contralign(weights: Mapping[str, float]) -> dict[str, float]:
     """The weights of CONTRAlign as those of :class:`~palmette.Alignment` with long gaps; scores differ by a constant.
 
-    CONTRAlign scores every pair of neighbouring matches (``match_to_match``). Of K matches there are as many such pairs
-    as K - 1 less the gaps between matches, so this weight is added to ``match`` and taken from the opening of gaps; a
-    gap in one sequence beside one in the other is counted once, so it is given back to ``insert_change``. Gaps at the
-    ends break no such pair. ``insert2_change`` counts as ``insert_change``.
+    CONTRAlign scores the steps between neighbouring columns. Two matches score ``match_to_match``; of K matches there
+    are K - 1 such steps, less the gaps between matches, so this weight is added to ``match`` and taken from the opening
+    of gaps. ``match_to_insert`` counts for the step into a gap and for that out of it, hence twice, and once at an end:
+    read so, the published file gives core columns of PREFAB and HOMSTRAD a higher likelihood than if it counts once. A
+    gap in one sequence beside one in the other is one gap: what is counted too often is given back to
+    ``insert_change``, and ``insert2_change`` counts as that.
 
     >>> found = from_contralign({"match_to_match": 4.0, "match": 1.0, "match_to_insert": 0.5, "insert_change": -3.0})
     >>> found["match"], found["match_to_insert"], found["end_open"], found["insert_change"]
-    (5.0, -3.5, 0.5, 1.0)
+    (5.0, -3.0, 0.5, 0.0)
     """
     given = {name: weights.get(name, 0.0) for name in contralign_names()}
-    step = given.pop("match_to_match")
+    step, change = given.pop("match_to_match"), given.pop("insert_change")
     given.pop("insert2_change")
     given["match"] += step
+    given["insert_change"] = change + step - 2.0 * given["match_to_insert"]
     for two in ("", "2"):
         given[f"end_open{two}"] = given[f"match_to_insert{two}"]
         given[f"end_extend{two}"] = given[f"insert{two}_extend"]
-        given[f"match_to_insert{two}"] -= step
-    given["insert_change"] += step
+    for name in given:
+        if name.startswith("match_to_insert"):
+            given[name] = 2.0 * given[name] - (0.0 if "hydrophilic" in name else step)
     return given
 
 
