@@ -160,7 +160,12 @@ def _binary(name, text, emit):
     return _named(typed, name, text)
 
 
-add = _binary("add", "``a + b``.", lambda builder, a, b: builder.fadd(a, b, flags=("contract",)))
+def _add(builder, a, b):
+    whole = isinstance(a.type.element, ir.IntType)
+    return builder.add(a, b) if whole else builder.fadd(a, b, flags=("contract",))
+
+
+add = _binary("add", "``a + b``; nothing sees to integers out of range.", _add)
 sub = _binary("sub", "``a - b``.", lambda builder, a, b: builder.fsub(a, b, flags=("contract",)))
 mul = _binary("mul", "``a * b``.", lambda builder, a, b: builder.fmul(a, b, flags=("contract",)))
 divide = _binary("divide", "``a / b``.", lambda builder, a, b: builder.fdiv(a, b))

@@ -1,4 +1,4 @@
-"""The best alignment of one pair, a row of b at once: floats, doubles or integers of 16 bits, as the lines are.
+"""The best alignment of one pair with any scores, sixteen floats or eight doubles of a row at once.
 
 The recurrence runs from the ends of both sequences, so that the way back goes forward, where the lowest codes are
 chosen among equals (a gap in b before a match before a gap in a). At (i, j), with a[i:] and b[j:] still to align:
@@ -9,185 +9,143 @@ chosen among equals (a gap in b before a match before a gap in a). At (i, j), wi
     T(i, j) = max(extend_x[j] + unit[i] + T(i+1, j), M(i, j), Y(i, j) + change)          best after a gap in b
     H(i, j) = max(open_x[j] + unit[i] + T(i+1, j), M(i, j), Y(i, j))         best after a match or at the start
 
-Only U depends on its own row. It runs along the vectors of a row in all lanes at once (stripes, see ``fast_lines``). What
-one lane hands to the next is a maximum over lanes with a decay, found once a row from the matches alone; a second run
-along the row completes U, T and H. The second run of row i and the first of row i - 1 share a loop, so H is never stored.
-Four bits a cell, five with ``change``, are kept for the way back: a gap in b is at least as good as the rest at H, at T;
-a match at least as good as Y at H; as a longer gap at U; as Y + change at T.
+Only U depends on its own row. Let C(j) be the cost of a gap from the first position of b to position j, extensions only:
+``U(j) + C(j) = max over k >= j of M(k) + C(k)``. So all numbers at j are kept with C(j) added, where a longer gap costs
+nothing and U is the maximum of what stands to the right: log2(lanes) steps inside a vector, and one number handed on from
+vector to vector. C is of the extension at boundary ``i`` of a; where that changes from row to row, so do H and T.
+Four bits a cell, five with ``change``, are kept for the way back: a gap in b is at
+least as good as the rest at H, at T; a match is at least as good as Y at H; as a longer gap at U; as Y + change at T.
 """
 
 from __future__ import annotations
 
-import numpy as np
-
 from palmette._kernels import simd
 from palmette._kernels import simd_moves as moves
+from palmette._kernels.constants import NEVER
 from palmette._kernels.jit import kernel
-from palmette.structures.alignment.kernels.fast_lines import row_start
-
-GAP_VECTORS = 6  # beside two rows: what is left of a lane, and decays over 1, 2, 4, 8, 16 lanes
+from palmette.structures.alignment.kernels.fast_rows import pitch_of, put_together
 
 
 @kernel()
-def room_of_max(stripes, like):
-    """How many numbers ``fill_max`` needs: T, two rows of matches, two sets of gaps."""
-    lanes = simd.lanes_wide(like)
-    return lanes * (7 * stripes + 2 * GAP_VECTORS + 2)
+def room_of_max(m, like):
+    """How many numbers ``fill_max`` needs: H of two rows, T."""
+    return 3 * pitch_of(m, like) + simd.lanes_wide(like)
 
 
 @kernel()
-def octets_of_max(n, stripes, like, changes):
+def vectors_of(m, like):
+    """Vectors in a row of m + 1 boundaries."""
+    return m // simd.lanes_wide(like) + 1
+
+
+@kernel()
+def octets_of_max(n, m, like):
     """How many bytes the bits need."""
-    return n * stripes * (5 if changes else 4) * (simd.lanes_wide(like) // 8)
+    return n * vectors_of(m, like) * 5 * (simd.lanes_wide(like) // 8)
 
 
 @kernel()
-def set_gaps(lines, i, room, at):
-    """Costs of gaps in a before position i, as rows: opening, extending, and what lanes hand on."""
-    lanes, unit = simd.lanes_wide(room), lines.unit_y
-    size = lanes * lines.stripes
-    opening, extending = simd.spread_wide(lines.open_y, i), simd.spread_wide(lines.extend_y, i)
-    first = simd.add(extending, simd.load_wide(unit, 0))
-    simd.store(room, at, simd.add(opening, simd.load_wide(unit, 0)))
-    simd.store(room, at + size, first)
-    rest = simd.splat_wide(room, 0)
-    for t in range(lanes, size, lanes):
-        simd.store(room, at + t, simd.add(opening, simd.load_wide(unit, t)))
-        longer = simd.add(extending, simd.load_wide(unit, t))
-        simd.store(room, at + size + t, longer)
-        rest = simd.add(rest, longer)
-    # Lane k receives from lane k - 1 after its own positions; over 2 lanes, after its own and those of lane k - 1.
-    at += 2 * size
-    decay, zero = simd.add(rest, first), simd.splat_wide(room, 0)
-    simd.store(room, at, rest)
-    before = moves.moved(decay, 1, zero)
-    simd.store(room, at + lanes, before)
-    before = simd.add(before, moves.moved(before, 1, zero))
-    simd.store(room, at + 2 * lanes, before)
-    before = simd.add(before, moves.moved(before, 2, zero))
-    simd.store(room, at + 3 * lanes, before)
-    before = simd.add(before, moves.moved(before, 4, zero))
-    simd.store(room, at + 4 * lanes, before)
-    before = simd.add(before, moves.moved(before, 8, zero))
-    simd.store(room, at + 5 * lanes, before)
-
-
-@kernel()
-def fill_max(lines, least_score, room, octets):
-    """Write the bits of all cells; returns the score of the best alignment.
-
-    ``least_score`` is below the score of the ends of all alignments; integers hold it with the cost of any gaps added.
-    """
-    n, m, stripes, lanes = lines.n, lines.m, lines.stripes, simd.lanes_wide(room)
-    rows, open_x, extend_x = lines.rows, lines.open_x, lines.extend_x
-    size, word, changes = lanes * stripes, lanes // 8, lines.change[0] != 0
-    gap = size * 2 + lanes * GAP_VECTORS
-    small = room[3 * size + 2 * gap : 3 * size + 2 * gap + 2]
-    small[0] = least_score
-    least, change = simd.spread_wide(small, 0), simd.spread_wide(lines.change, 0)
-    now, then, gaps, gaps_then = size, 2 * size, 3 * size, 3 * size + gap
-    # Row n: what is left of b is against a gap.
-    start, left = row_start(lines, n - 1), lines.extend_y[n] * 0
-    for lane in range(lanes):
-        for t in range(stripes):
-            p, at = lane * stripes + t, t * lanes + lane
-            room[now + at] = rows[start + at] + (0 if p == 0 else left + lines.open_y[n] - lines.extend_y[n])
-            left += lines.extend_y[n] + lines.unit_y[at]
-            room[at] = left + lines.open_y[n] - lines.extend_y[n] + lines.change[0]
-    set_gaps(lines, n - 1, room, gaps)
-    chain, h, bit = least, least, n * stripes * word * (5 if changes else 4)
-    for t in range(1, stripes):
-        longer = simd.add(chain, simd.load_wide(room, gaps + size + t * lanes))
-        chain = simd.larger(simd.load_wide(room, now + t * lanes), longer)
-    end, step = lines.end_x[0] * 0, stripes * word * (5 if changes else 4)
-    for i in range(n - 1, -1, -1):
-        start = row_start(lines, i - 1)
-        next_gaps = gaps
-        if i > 0 and not (
-            lines.open_y[i - 1] == lines.open_y[i] and lines.extend_y[i - 1] == lines.extend_y[i]
-        ):
-            next_gaps = gaps_then
-            set_gaps(lines, i - 1, room, next_gaps)
-        # What enters each lane: the best of all lanes before it, each with its distance.
-        at = gaps + 2 * size
-        u = simd.larger(chain, simd.add(simd.load_wide(room, now), simd.load_wide(room, at)))
-        u = moves.moved(u, 1, least)
-        u = simd.larger(u, simd.add(moves.moved(u, 1, least), simd.load_wide(room, at + lanes)))
-        u = simd.larger(u, simd.add(moves.moved(u, 2, least), simd.load_wide(room, at + 2 * lanes)))
-        u = simd.larger(u, simd.add(moves.moved(u, 4, least), simd.load_wide(room, at + 3 * lanes)))
-        if lanes > 8:
-            u = simd.larger(u, simd.add(moves.moved(u, 8, least), simd.load_wide(room, at + 4 * lanes)))
-        if lanes > 16:
-            u = simd.larger(u, simd.add(moves.moved(u, 16, least), simd.load_wide(room, at + 5 * lanes)))
-        chain = least
-        bit -= step
-        to = bit
-        unit_x = simd.spread_wide(lines.unit_x, i)
-        for at in range(0, size, lanes):
-            match, below = simd.load_wide(room, now + at), simd.load_wide(room, at)
-            if lines.units:
-                below = simd.add(below, unit_x)
-            y = simd.add(u, simd.load_wide(room, gaps + at))
-            longer_y = simd.add(u, simd.load_wide(room, gaps + size + at))
-            new_x, longer_x = (
-                simd.add(below, simd.load_wide(open_x, at)),
-                simd.add(below, simd.load_wide(extend_x, at)),
-            )
+def fill_max(rows, i0, n, j0, m, room, octets):
+    """Write the bits of all cells of a cut; returns the score of its best alignment, below ``NEVER / 2`` if there is none."""
+    lanes, pitch = simd.lanes_wide(room), pitch_of(m, room)
+    size, word, changes = vectors_of(m, room) * lanes, lanes // 8, rows.change[0] != 0
+    words = 5 if changes else 4
+    matches, letters, row_of, line, plain = rows.matches, rows.letters, rows.row_of, rows.line, rows.plain
+    open_x, extend_x, open_y, extend_y = rows.open_x, rows.extend_x, rows.open_y, rows.extend_y
+    cells, mask, known, starts, columns, values, whole_m = (
+        rows.cells, rows.mask, rows.known, rows.starts, rows.columns, rows.values, rows.m
+    )  # fmt: skip
+    only_cells = len(cells) > 0 and len(mask) == 0 and len(known) == 0 and len(columns) == 0
+    unit_x, units, end = rows.unit_x, rows.units, i0 + n
+    h, then, t, small = 0, pitch, 2 * pitch, 3 * pitch
+    room[:small] = NEVER
+    never, change = simd.splat_wide(room, NEVER), simd.spread_wide(rows.change, 0)
+    # Row n: what is left of b is against a gap. Its scores with C added are those of opening it at the last position.
+    room[h + m] = 0
+    for j in range(m):
+        room[h + m] += rows.unit_y[j0 + j] + extend_y[end]
+    room[t + m] = room[h + m]
+    for j in range(m):
+        room[h + j] = room[h + m] + open_y[end] - extend_y[end]
+        room[t + j] = room[h + j] + rows.change[0]
+    extended = extend_y[end]
+    bit = n * (size // lanes) * words * word
+    for i in range(end - 1, i0 - 1, -1):
+        if extend_y[i] != extended:
+            tilt(room, h, size, extend_y[i] - extended)
+            tilt(room, t, size, extend_y[i] - extended)
+            extended = extend_y[i]
+        room[small] = rows.extended[0] - extended
+        shifted, shift = room[small] != 0, simd.spread_wide(room, small)
+        start = row_of[letters[i]] + j0
+        add_cells = only_cells and i * whole_m + j0 + size <= len(cells)
+        if not plain and not add_cells:
+            put_together(matches, start, line, i, whole_m, cells, mask, known, starts, columns, values, j0, m)
+            start = line
+        room[small] = open_y[i] - extended
+        opening, own_unit, carry = simd.spread_wide(room, small), simd.spread_wide(unit_x, i), never
+        for j in range(size - lanes, -1, -lanes):
+            bit -= words * word
+            match = simd.add(simd.load_wide(matches, start + j), simd.load_wide(room, h + j + 1))
+            if shifted:
+                match = simd.add(match, shift)
+            if add_cells:
+                match = simd.add(match, moves.load_as(cells, i * whole_m + j0 + j, room))
+                moves.fetch(cells, (i - 1) * whole_m + j0 + j)
+            u = simd.larger(match, moves.moved_down(match, 1, never))
+            u = simd.larger(u, moves.moved_down(u, 2, never))
+            u = simd.larger(u, moves.moved_down(u, 4, never))
+            if lanes > 8:
+                u = simd.larger(u, moves.moved_down(u, 8, never))
+            longer_y = simd.larger(moves.moved_down(u, 1, never), carry)
+            carry = simd.larger(moves.spread_first(u), carry)
+            below = simd.load_wide(room, t + j)
+            if units:
+                below = simd.add(below, own_unit)
+            y = simd.add(longer_y, opening)
+            new_x = simd.add(below, simd.load_wide(open_x, j0 + j))
+            longer_x = simd.add(below, simd.load_wide(extend_x, j0 + j))
             w = simd.larger(match, y)
             after_x = w
             if changes:
                 changed = simd.add(y, change)
                 after_x = simd.larger(match, changed)
-                moves.store_at_least(octets, to + 4 * word, match, changed)
-            moves.store_at_least(octets, to, new_x, w)
-            moves.store_at_least(octets, to + word, longer_x, after_x)
-            moves.store_at_least(octets, to + 2 * word, match, y)
-            moves.store_at_least(octets, to + 3 * word, match, longer_y)
-            to += word * (5 if changes else 4)
-            u, h = simd.larger(match, longer_y), simd.larger(w, new_x)
-            simd.store(room, at, simd.larger(after_x, longer_x))
-            if at < size - lanes:
-                match = simd.add(h, simd.load_wide(rows, start + at + lanes))
-                simd.store(room, then + at + lanes, match)
-                chain = simd.larger(
-                    match, simd.add(chain, simd.load_wide(room, next_gaps + size + at + lanes))
-                )
-        # The end of b is before the first place: only a gap in b is left there.
-        small[1] = end + lines.end_x[0] + lines.unit_x[i]
-        end += lines.end_x[1] + lines.unit_x[i]
-        simd.store(
-            room, then, simd.add(moves.moved(h, 1, simd.spread_wide(small, 1)), simd.load_wide(rows, start))
-        )
-        now, then = then, now
-        if next_gaps != gaps:
-            gaps, gaps_then = gaps_then, gaps
-    if m == size:
-        return moves.last(h)
-    return room[now + m % stripes * lanes + m // stripes]
+                moves.store_at_least(octets, bit + 4 * word, match, changed)
+            moves.store_at_least(octets, bit, new_x, w)
+            moves.store_at_least(octets, bit + word, longer_x, after_x)
+            moves.store_at_least(octets, bit + 2 * word, match, y)
+            moves.store_at_least(octets, bit + 3 * word, match, longer_y)
+            simd.store(room, then + j, simd.larger(w, new_x))
+            simd.store(room, t + j, simd.larger(after_x, longer_x))
+        h, then = then, h
+    return float(room[h])
 
 
 @kernel()
-def walk_max(n, m, stripes, octets, word, words, codes):
-    """Codes of the best alignment from the bits of ``fill_max``: ``word`` bytes for each of ``words`` bits of a vector."""
-    codes[:] = 0
+def tilt(room, at, size, slope):
+    """Add ``slope * j`` to the numbers of a row."""
+    row = room[at : at + size]
+    for j in range(size):
+        row[j] += slope * j
+
+
+@kernel()
+def walk_max(i0, n, j0, m, word, words, octets, codes, n_all):
+    """Codes of the best alignment of a cut from the bits of ``fill_max``; all are 0 before. ``n_all`` letters of a."""
+    step = m // (8 * word) + 1
     i, j, state = 0, 0, 0  # state 0: after a match, 1: after a gap in b, 2: after a gap in a
-    lane, t = (m - 1) // stripes, (m - 1) % stripes
     while i < n and j < m:
-        at = (i * stripes + t) * words * word + (lane >> 3)
-        if state < 2 and (octets[at + state * word] >> (lane & 7)) & 1:
+        at = ((i * step + j // (8 * word)) * words) * word + (j % (8 * word) >> 3)
+        if state < 2 and (octets[at + state * word] >> (j & 7)) & 1:
             i += 1
             state = 1
             continue
         which = 4 if state == 1 and words == 5 else (3 if state == 2 else 2)
-        if (octets[at + which * word] >> (lane & 7)) & 1:
-            codes[i] = j + 1
-            codes[n + j] = i + 1
+        if (octets[at + which * word] >> (j & 7)) & 1:
+            codes[i0 + i] = j0 + j + 1
+            codes[n_all + j0 + j] = i0 + i + 1
             i += 1
             state = 0
         else:
             state = 2
         j += 1
-        t -= 1
-        if t < 0:
-            t = stripes - 1
-            lane -= 1
