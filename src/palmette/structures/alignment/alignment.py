@@ -32,9 +32,9 @@ class Alignment(SumAnswers):
     An alignment is a set of matches (i, j) that increase in both sequences. All other positions are against gaps. Its
     score is a sum over matches and runs of gaps: of the letters that match, of the letters against gaps, of the first
     and of each further position of a run, which may depend on the place of the gap. A run of l positions scores
-    ``open + (l - 1) extend``, so what other aligners call "open 11, extend 1" is ``open = -11, extend = -1``. All answers
-    are exact: the best alignment, also with a cost per match and within constraints, k best and suboptimal ones,
-    log-partition and match probabilities, samples, and decoding by expected accuracy.
+    ``open + (l - 1) extend``, so what other aligners call "open 11, extend 1" is ``open = -11, extend = -1``. All
+    answers are exact: the best alignment, also with a cost per match and within constraints, k best and suboptimal
+    ones, log-partition and match probabilities, samples, and decoding by expected accuracy.
 
     Inputs are pairs of strings, or :class:`SequencePair` with tracks, profiles and features. Outputs are pairs of rows
     with gaps, lists of matches, :class:`Core` columns of which alone something is known, or the partners of all
@@ -44,10 +44,10 @@ class Alignment(SumAnswers):
     ----------
     alphabet : str, default="protein"
         ``"protein"``, ``"dna"``, ``"rna"``, or letters of your own.
-    features : tuple of str, default=("substitution", "classes", "insertions", "hydropathy", "ends")
-        Which weights there are beside those of a match and of opening and extending a gap: of pairs of letters, of
-        pairs of classes of amino acids, of letters against gaps, of hydrophilic residues around a gap, and of gaps
-        before and after a whole sequence.
+    features : "all" or list of str, default="all"
+        Which weights there are beside those of a match and of opening and extending a gap: ``"substitution"`` of pairs
+        of letters, ``"classes"`` of pairs of classes of amino acids, ``"insertions"`` of letters against gaps,
+        ``"hydropathy"`` of hydrophilic residues around a gap, ``"ends"`` of gaps before and after a whole sequence.
     long_gaps : bool, default=False
         Whether there is a second kind of gap with weights of its own, which long gaps may take.
     free_ends : bool, default=False
@@ -56,9 +56,9 @@ class Alignment(SumAnswers):
     core : {"case", "all"}, default="case"
         Of references that are rows, columns of two upper-case letters are known, and nothing else; a pair without
         any lower-case letter is known wholly. ``"all"``: case means nothing, everything is known.
-    ties : {"best", "given"}, default="best"
-        The truth for learners that compare with one: of the alignments that agree with a reference the one that
-        scores best now, or as it was given.
+    ties : {"given", "best"}, default="given"
+        ``"best"``: of the alignments that agree with a reference the one that scores best now is the truth. The
+        hinge of an SSVM needs it where references are known in part.
     tracks : str, default=""
         Values of a track that every position has beside its letter, such as ``"HEC"``.
     letters : mapping of str to str, optional
@@ -93,7 +93,7 @@ class Alignment(SumAnswers):
     def __init__(
         self,
         alphabet: str = "protein",
-        features: tuple[str, ...] = GROUPS,
+        features: Any = "all",
         long_gaps: bool = False,
         free_ends: bool = False,
         core: str = "case",
@@ -135,11 +135,7 @@ class Alignment(SumAnswers):
         for name in ("long_gaps", "free_ends"):
             if not isinstance(getattr(self, name), bool | np.bool_):
                 raise ValueError(f"Alignment: {name} must be True or False, got {getattr(self, name)!r}")
-        features = self.features
-        if isinstance(features, str) or not set(features) <= set(GROUPS):
-            raise ValueError(
-                f"Alignment: features must be some of {', '.join(map(repr, GROUPS))}, got {features!r}"
-            )
+        self._groups()
         if not isinstance(self.tracks, str) or len(set(self.tracks)) < len(self.tracks):
             raise ValueError(
                 f"Alignment: tracks must be a string of different values such as 'HEC', got {self.tracks!r}"
@@ -168,6 +164,7 @@ class Alignment(SumAnswers):
 
     def make_encoder(self, X: Any, *, min_count: int = 1, n_hash: int | None = None) -> AlignmentEncoder:
         """The encoder of pairs."""
+        self.bind(())
         return AlignmentEncoder(self.alphabet, self.letters, self.tracks)
 
     def check_encoder(self, encoder: Any) -> None:
@@ -194,9 +191,17 @@ class Alignment(SumAnswers):
         >>> Alignment("dna", features=("substitution",)).scorer().names[:2]
         ('match', 'match_AA')
         """
-        groups = tuple(own for own in GROUPS if own in self.features)
-        flags = bool(self.long_gaps), bool(self.free_ends)
-        return AlignmentScorer(letters_of(self.alphabet), self.tracks, groups, *flags, n_profile, n_cells)
+        letters, flags = letters_of(self.alphabet), (bool(self.long_gaps), bool(self.free_ends))
+        return AlignmentScorer(letters, self.tracks, self._groups(), *flags, n_profile, n_cells)
+
+    def _groups(self) -> tuple[str, ...]:
+        """The chosen groups of features, in their order."""
+        chosen = GROUPS if isinstance(self.features, str) and self.features == "all" else self.features
+        if isinstance(chosen, str) or not isinstance(chosen, Iterable) or not set(chosen) <= set(GROUPS):
+            raise ValueError(
+                f"Alignment: features must be 'all' or some of {', '.join(map(repr, GROUPS))}, got {chosen!r}"
+            )
+        return tuple(own for own in GROUPS if own in set(chosen))
 
     def check_outputs(self, codes: np.ndarray, offsets: np.ndarray, batch: Any = None) -> None:
         """Raise ValueError at the first reference that is no alignment: matches that cross or are not mutual."""

@@ -52,7 +52,7 @@ class AlignmentCodec(LabelCodec):
         return cls(form, long_gaps)
 
     def encode_outputs(self, Y: Any, lengths: Sequence[int] | np.ndarray) -> np.ndarray:
-        """Codes (int32) of alignments of pairs of the given lengths of both sequences; -1 where several are possible."""
+        """Codes (int32) of alignments; lengths are those of both sequences. -1 where several are possible."""
         return self.encode_annotation(Y, lengths).known
 
     def encode_annotation(

@@ -190,7 +190,7 @@ class AlignmentEncoder(Encoder):
             return codes
         if pair.tracks is None:
             raise ValueError(
-                f"X[{i}] has no tracks, but Alignment(tracks={self.tracks!r}) needs them: SequencePair(a, b, tracks=...)"
+                f"X[{i}] has no tracks, but Alignment(tracks={self.tracks!r}) needs them: SequencePair(a, b, tracks)"
             )
         text = pair.tracks[which]
         if len(text) != len(codes):

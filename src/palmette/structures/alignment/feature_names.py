@@ -1,7 +1,7 @@
 """The named weights of an alignment model, by rule; names are those of CONTRAlign's files where it has them.
 
-A name says which parts of an alignment its weight counts for, and the score of a part is the sum of its weights. Pairs of
-letters are written in alphabetical order, since a match does not tell which sequence comes first.
+A name says which parts of an alignment its weight counts for, and the score of a part is the sum of its weights. Pairs
+of letters are written in alphabetical order, since a match does not tell which sequence comes first.
 """
 
 from __future__ import annotations

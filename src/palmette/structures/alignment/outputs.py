@@ -100,8 +100,8 @@ def match_codes(matches: Any, n: int, m: int, where: str, other: int = 0) -> np.
         pairs = np.array([(int(i), int(j)) for i, j in matches], np.int64).reshape(-1, 2)
     except (TypeError, ValueError):
         raise ValueError(
-            f"{where} is {matches!r:.60}, expected two rows with gaps, matches (i, j), Core(matches), or the partners of "
-            "all positions"
+            f"{where} is {matches!r:.60}, expected two rows with gaps, matches (i, j), Core(matches), or the partners "
+            "of all positions"
         ) from None
     codes = np.full(n + m, other, np.int32)
     bad = np.flatnonzero((pairs < 0).any(axis=1) | (pairs >= (n, m)).any(axis=1))
