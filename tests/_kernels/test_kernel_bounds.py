@@ -19,6 +19,7 @@ from palmette import (
     CRF,
     SSVM,
     UNKNOWN,
+    Alignment,
     Chain,
     Detections,
     Encoding,
@@ -46,6 +47,9 @@ from palmette.regularizers import Decomposition, GroupLasso
 from palmette.solvers import CCCP, LBFGS, Stochastic
 from palmette.structures import (
     RNA,
+    AlignmentRestriction,
+    ColumnLoss,
+    Core,
     FoldingRestriction,
     FoldingTables,
     PairLoss,
@@ -464,6 +468,34 @@ def longer_folds(k):
     scores[MULTI_BASE] = 9.0  # a loop with two branches; short sequences are traced back by the plain kernels
     branched = Folding(min_hairpin=0).best(FoldingTables.of(["GGCGCC"], scores)).codes
     assert branched.tolist() == [6, 3, 2, 5, 4, 1]
+
+
+@problem
+def alignments(k):
+    """Pairs to align: every answer, one and two kinds of gaps, costs and restrictions."""
+    rng = np.random.default_rng(k)
+    X = [tuple("".join(rng.choice(list("ARND"), n)) for n in pair) for pair in ((k, 4), (5, 1), (3, k))]
+    y = [[], [(1, 0)], [(0, 0)]]
+    for long_gaps in (False, True):
+        aligner = Alignment(long_gaps=long_gaps)
+        model = CRF(aligner, max_iter=1, n_jobs=1).fit(X, y)
+        loss = ColumnLoss(1.0, 0.5)
+        SSVM(aligner, loss="ramp", max_iter=1, n_jobs=1, task_loss=loss).fit(X, [Core(each) for each in y])
+        theta = model.scorer_.score(rng.normal(size=model.scorer_.n_params), model.encoder_.transform(X))
+        theta = replace(theta, cells=rng.normal(size=int(theta.starts[-1])))
+        codes = aligner.best(theta).codes
+        limit = AlignmentRestriction(
+            matches=rng.random(int(theta.starts[-1])) < 2.0,
+            codes=np.where(rng.random(len(codes)) < 0.3, codes, -1).astype(np.int32),
+        )
+        for within in (None, limit, aligner.contradicting(theta, codes)):
+            aligner.worst(theta, within=within), aligner.k_best(theta, 2, within=within)
+            aligner.max_marginals(theta, within=within), aligner.entropy(theta, within=within)
+            aligner.sample(theta, 2, random_state=0, within=within), aligner.min_risk(theta, within=within)
+            assert np.isfinite(aligner.expectation(theta, within=within).log_z).all()
+        aligner.log_proba(theta, codes)
+        with pytest.raises(ValueError, match="sample 0"):
+            aligner.score(theta, np.full_like(codes, 99))
 
 
 @problem

@@ -33,7 +33,7 @@ class Question(NamedTuple):
     dense: np.ndarray  # float64 cells: added to the matches
     mask: np.ndarray  # bool cells: matches that may be
     codes: np.ndarray  # int32 (n_positions,): -1 any, j + 1 only this match; a gap is in ``unit``
-    wrong_gaps: np.ndarray  # bool (n_kinds, n_positions): gaps that contradict
+    wrong_gaps: np.ndarray  # bool (n_kinds or 0, n_positions): gaps that contradict
     wrong: np.ndarray  # bool cells: matches that contradict
     starts: np.ndarray  # int64 (n_samples + 1,): where cells begin; zeros if all arrays of cells are empty
 
@@ -60,7 +60,7 @@ def ask(
         cost.check(theta)
     unit = sign * (theta.unit + cost.gap)
     mask, codes = np.empty(0, bool), np.empty(0, np.int32)
-    wrong_gaps, wrong = np.empty((0, 0), bool), np.empty(0, bool)
+    wrong_gaps, wrong = np.empty((0, len(theta.letters)), bool), np.empty(0, bool)
     if within is not None:
         if not isinstance(within, AlignmentRestriction):
             raise TypeError(f"within must be an AlignmentRestriction, got {type(within).__name__}")
