@@ -34,6 +34,8 @@ def make_learner(
     >>> make_learner("ssvm", Alignment(), missed=30.0).task_loss
     ColumnLoss(missed=30.0, false=0.0, relative=True)
     """
+    from sklearn.base import clone
+
     from palmette.estimators import CRF, SSVM, Perceptron
     from palmette.structures.alignment.losses import ColumnLoss
 
@@ -42,6 +44,9 @@ def make_learner(
     given = {name: value for name, value in options.items() if value is not None}
     check_settings(algorithm, given, SOLVERS[algorithm])
     structure.bind(())
+    if algorithm == "ssvm" and structure.ties != "best":
+        # the hinge compares with one alignment: the best of those that agree with the core columns
+        structure = clone(structure).set_params(ties="best")
     if algorithm == "perceptron" and "l2" in given:
         raise ValueError("the perceptron has no penalty; leave l2 out, or choose crf, ssvm or ramp")
     costs = missed is not None or false is not None
