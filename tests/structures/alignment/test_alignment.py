@@ -61,6 +61,13 @@ def test_every_answer_agrees_with_enumeration(long_gaps):
     assert report.missing == ()
 
 
+def test_the_plain_kernels_alone_agree_with_enumeration():
+    structure = Alignment()
+    structure.fast = False
+    answers = ("best", "worst", "best_contradicting", "log_partition", "expectation", "marginals", "entropy")
+    check_structure(structure, answers=answers, required=(), n_instances=4)
+
+
 def test_references_that_do_not_tell_kinds_of_gaps_teach():
     report = check_supervision(Alignment(long_gaps=True), n_instances=4, random_state=1)
     assert {"bridge", "perceptron", "marginal log"} <= set(report.checked)

@@ -116,7 +116,7 @@ class AlignmentBatch(Batch):
             found.append(self.cells.T @ counts)
         return np.concatenate([np.empty(0), *found])
 
-    def _rectangles(self) -> list[tuple[slice, slice, slice]]:
+    def _rectangles(self) -> list[tuple[Any, Any, Any]]:
         """Positions of both sequences of each sample, and its cells."""
         bounds = zip(self.offsets.tolist(), self.splits.tolist(), self.offsets[1:].tolist())
         cells = self.starts.tolist()

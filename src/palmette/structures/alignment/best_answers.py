@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from palmette.contracts.structure import Best
+from palmette.data.ragged import gather
 from palmette.structures.alignment.given_answers import GivenAnswers
+from palmette.structures.alignment.question import ask
 from palmette.structures.alignment.ranked import ranked_alignments
+from palmette.structures.alignment.room import room
 from palmette.structures.alignment.samples import check_feasible, infeasible, one_sample
 from palmette.structures.alignment.tables import AlignmentParts, AlignmentTables
 
@@ -27,13 +31,39 @@ class BestAnswers(GivenAnswers):
         return self._extreme(theta, cost, within, -1.0)
 
     def _extreme(self, theta: AlignmentTables, cost: Any, within: Any, sign: float) -> Best:
-        from palmette.structures.alignment.kernels.best import best_alignments
-
-        codes, values = np.zeros(len(theta.letters), np.int32), np.empty(len(theta))
-        best_alignments(*self._ask(theta, cost, within, sign), codes, values)
+        annotation = None if within is None else within.contradicts
+        free = within if annotation is None else replace(within, contradicts=None)
+        codes, values = self._best(theta, cost, free, sign)
         check_feasible(values, theta)
+        if annotation is not None:  # most alignments contradict without being told to
+            agree = np.flatnonzero(~self.contradicts(theta, annotation, codes))
+            if len(agree):
+                offsets, starts = theta.offsets, theta.starts
+                price = None if cost is None else cost.take(agree, offsets, starts)
+                limit = within.take(agree, offsets, starts)
+                own, values[agree] = self._best(theta.take(agree), price, limit, sign)
+                check_feasible(values, theta)
+                codes[gather(offsets, agree)[0]] = own
         values = sign * values
         return Best(codes, values if cost is None else values + cost.constant)
+
+    def _best(
+        self, theta: AlignmentTables, cost: Any, within: Any, sign: float
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Codes and values, -inf where there is no alignment."""
+        from palmette.structures.alignment.kernels.best import best_alignments
+        from palmette.structures.alignment.kernels.fast_batch import best_fast, octets_of_best
+
+        codes, values = np.zeros(len(theta.letters), np.int32), np.empty(len(theta))
+        question, like = ask(theta, cost, within, sign), self._like()
+        if self._is_fast(theta, question):
+            size = octets_of_best(theta.offsets, theta.splits, len(theta.substitution), like)
+            self._check_bytes(theta, size)
+            best_fast(*question.of_one_kind, like, room(size), codes, values)
+        else:
+            self._check_room(theta, question)
+            best_alignments(*question, codes, values)
+        return codes, values
 
     def k_best(
         self, theta: AlignmentTables, k: int, *, cost: Any = None, within: Any = None

@@ -20,25 +20,44 @@ class GivenAnswers(Structure):
     """Score, counts and contradictions of given alignments, on packed batches of :class:`AlignmentTables`."""
 
     memory_limit: Any
+    precision: str
+    fast = True
+    """Whether fast kernels answer where they can; the plain ones serve every question."""
 
     def _ask(
         self, theta: AlignmentTables, cost: Any, within: Any, sign: float = 1.0, tables: float = 1.0
     ) -> Question:
-        """The question, if ``tables`` recursions with all states at once have room in memory."""
+        """The question, if ``tables`` plain recursions at once have room in memory."""
         question = ask(theta, cost, within, sign)
-        layers = 2 if len(question.wrong_gaps) else 1
-        each = 8.0 * (tables * (1 + 2 * theta.n_kinds) * layers + 1 + layers)
-        self._check_room(theta, each)
+        self._check_room(theta, question, tables)
         return question
 
-    def _check_room(self, theta: AlignmentTables, each: float) -> None:
-        """Refuse a pair whose cells, with so many bytes each, take more memory than there is."""
-        second = np.diff(theta.offsets) - theta.splits
-        rooms = (theta.splits + 1) * (second + 1)
-        needed = int(each * rooms.max(initial=0))
+    def _like(self) -> np.ndarray:
+        """An array of the precision of the fast kernels."""
+        return np.empty(0, np.float32 if self.precision == "single" else np.float64)
+
+    def _is_fast(self, theta: AlignmentTables, question: Question) -> bool:
+        """Whether fast kernels know everything that is asked: one kind of gap, and no code that cannot be."""
+        from palmette.structures.alignment.kernels.fast_batch import serves
+
+        if not self.fast or theta.n_kinds > 1 or len(question.wrong_gaps) or not len(theta):
+            return False
+        if len(question.codes) and np.any(question.codes > theta.others):
+            return False
+        gaps = question.unit[0], question.open[0], question.extend[0]
+        return bool(serves(*gaps, question.change, question.codes))
+
+    def _check_room(self, theta: AlignmentTables, question: Question, tables: float = 1.0) -> None:
+        """Refuse a pair whose plain recursions take more memory than there is."""
+        layers = 2 if len(question.wrong_gaps) else 1
+        each = 8.0 * (tables * (1 + 2 * theta.n_kinds) * layers + 1 + layers)
+        self._check_bytes(theta, int(each * _rooms(theta).max(initial=0)))
+
+    def _check_bytes(self, theta: AlignmentTables, needed: int) -> None:
+        """Refuse the largest pair if it takes more bytes than there are."""
         limit = memory_limit() if self.memory_limit is None else self.memory_limit
         if needed > limit:
-            s = int(np.argmax(rooms))
+            s = int(np.argmax(_rooms(theta)))
             n, m = lengths_of(theta, s)
             raise TooLarge(
                 f"sample {s}: a pair of {n:,} and {m:,} positions takes at least {in_words(needed)}, and the limit is "
@@ -109,6 +128,11 @@ class GivenAnswers(Structure):
         if kind != given.FINE:
             raise ValueError(f"sample {s}: {_flaw_words(kind, theta, codes, s, t)}")
         return codes
+
+
+def _rooms(theta: AlignmentTables) -> np.ndarray:
+    """Cells of the recursions of each sample."""
+    return (theta.splits + 1) * (np.diff(theta.offsets) - theta.splits + 1)
 
 
 def _flaw_words(kind: int, theta: AlignmentTables, codes: np.ndarray, s: int, t: int) -> str:

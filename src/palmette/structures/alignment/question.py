@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -38,10 +38,11 @@ class Question(NamedTuple):
     starts: np.ndarray  # int64 (n_samples + 1,): where cells begin; zeros if all arrays of cells are empty
 
     @property
-    def plain(self) -> bool:
-        """Whether all matches and gaps are free, and matches have no costs of their own."""
-        own = self.entry, self.dense, self.mask, self.codes, self.wrong_gaps
-        return not any(len(array) for array in own) and bool(np.all(np.isfinite(self.unit)))
+    def of_one_kind(self) -> tuple[Any, ...]:
+        """The arguments of fast kernels, which know one kind of gap and nothing to contradict."""
+        gaps = {name: getattr(self, name)[0] for name in ("unit", "open", "extend")}
+        own = {**self._asdict(), **gaps}
+        return tuple(array for name, array in own.items() if name not in ("wrong_gaps", "wrong"))
 
 
 def ask(

@@ -109,7 +109,9 @@ class AlignmentTables:
             scores.append(table)
         substitution = np.ascontiguousarray(substitution, float)
         unit = np.zeros((len(scores[0]), len(letters)))
-        return cls(substitution, letters, offsets, splits, unit, *scores, np.array([float(change)]))
+        opened, extended = scores
+        last = np.array([float(change)])
+        return cls(substitution, letters, offsets, splits, unit, opened, extended, last)
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
