@@ -136,7 +136,7 @@ def best_fast(
             continue
         rows = lay_out(
             substitution, letters, offsets, splits, unit, open_, extend, change, uniform, entry_ptr, entry, value,
-            dense, mask, codes, starts, s, room, row_of,
+            dense, mask, codes, starts, s, True, room, row_of,
         )  # fmt: skip
         total, i0, j0, first = 0.0, 0, 0, lo + 2 * s
         for i in range(n + 1):

@@ -22,7 +22,8 @@ class Rows(NamedTuple):
 
     letters: Any  # of a, (n,)
     row_of: Any  # where the row of each letter begins, -1 if a does not have it
-    matches: Any  # scores of matches of a letter of a and a position of b, less ``unit_y`` and ``extended``; then one row
+    matches: Any  # scores of matches of a letter of a and a position of b, and then one row;
+    # if tilted, less ``unit_y`` and ``extended``
     line: Any  # where this room is: a row with something added to single cells is put together there
     m: Any  # letters of b
     plain: Any  # whether nothing is added to single cells
@@ -68,11 +69,11 @@ def copy_out(values, to):
 @kernel()
 def lay_out(
     substitution, letters, offsets, splits, unit, open_, extend, change, uniform, entry_ptr, entry, value, dense, mask,
-    codes, starts, s, room, whole,
+    codes, starts, s, tilted, room, whole,
 ):  # fmt: skip
     """``Rows`` of sample ``s`` in ``room``, a flat array of the precision; ``whole`` int64, a number for each symbol.
 
-    Costs of gaps are finite but at positions whose match is known.
+    Costs of gaps are finite but at positions whose match is known. ``tilted``: as ``fast_max`` reads them.
     """
     lo, n, hi = offsets[s], splits[s], offsets[s + 1]
     m, pitch = hi - lo - n, pitch_of(hi - lo - n, room)
@@ -98,7 +99,9 @@ def lay_out(
     small = room[used + 3 * n + 2 : used + 3 * n + 4]
     small[0], small[1] = change, extend_y[n // 2]
     used += (3 * n + 4 + 15) // 16 * 16
-    matches, line, row_of, added = room[used:], 0, whole[: len(substitution)], uniform[s] - small[1]
+    matches, line, row_of, added = room[used:], 0, whole[: len(substitution)], uniform[s]
+    if tilted:
+        added -= small[1]
     row_of[:] = -1
     for i in range(n):
         if row_of[a[i]] < 0:
@@ -106,8 +109,12 @@ def lay_out(
             own, to = substitution[a[i]], matches[line : line + pitch]
             for j in range(m):
                 to[j] = own[b[j]]
-            for j in range(m):
-                to[j] += added - unit_y[j]
+            if tilted:
+                for j in range(m):
+                    to[j] += added - unit_y[j]
+            elif added != 0.0:
+                for j in range(m):
+                    to[j] += added
             to[m:] = 0
             line += pitch
     known = codes[:0]
