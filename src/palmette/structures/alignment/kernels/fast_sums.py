@@ -210,11 +210,13 @@ def sum_ends(rows, i0, n, j0, m, counting, room, scales):
 
 
 @kernel()
-def sum_starts(rows, i0, n, j0, m, counting, room, scales, log_z, sums, counts_y):
-    """Match posteriors of a cut in place of M, after ``sum_ends``; returns the sum over all alignments by log_z's, near 1.
+def sum_starts(rows, i0, n, j0, m, counting, room, scales, log_z, shares, gaps, weight, cells_at, own_cells):
+    """Expected numbers of parts of a cut, after ``sum_ends``; returns the sum over all alignments by log_z's, near 1.
 
-    With ``counting`` 2 also, expected numbers: ``sums`` (2, pitch) at boundaries of b: gaps in b begun, gone on; ``counts_y``
-    (3, n + 1) at boundaries of a: gaps in a begun, gone on, and changed to.
+    ``shares``: the probabilities of matches are added to the row of the letter of a, all to one row if ``counting`` is 1;
+    behind these rows, if it is 2, gaps in b begun and gone on at the boundaries of b, without their factors. ``gaps``
+    (4, n + 1), of a: probability to be matched; at boundaries, gaps in a begun, gone on, and changed to. Probabilities times
+    ``weight`` are written to ``own_cells`` from ``cells_at`` on, unless it is empty.
     """
     lanes, pitch = simd.lanes_wide(room), pitch_of(m, room)
     size = vectors_of(m, room) * lanes
@@ -223,7 +225,8 @@ def sum_starts(rows, i0, n, j0, m, counting, room, scales, log_z, sums, counts_y
     cells, mask, known, starts, columns, values, whole_m = (
         rows.cells, rows.mask, rows.known, rows.starts, rows.columns, rows.values, rows.m
     )  # fmt: skip
-    kept_t, kept_l, end = n * size, 2 * n * size, i0 + n
+    kept_t, kept_l, end, with_cells = n * size, 2 * n * size, i0 + n, len(own_cells) > 0
+    fresh_at, on_at = len(shares) - 2 * pitch_of(whole_m, room) + j0, len(shares) - pitch_of(whole_m, room) + j0
     a = (3 if counting == 2 else counting) * n * size
     then, b, c, small = a + pitch, a + 2 * pitch, a + 3 * pitch, a + 9 * pitch
     inverse, whole = c + pitch, c + 2 * pitch
@@ -246,7 +249,8 @@ def sum_starts(rows, i0, n, j0, m, counting, room, scales, log_z, sums, counts_y
             return np.nan
         opening, times = simd.spread_wide(room, small), simd.spread_wide(room, small + 1)
         own_unit, times_x = simd.spread_wide(rows.unit_x, i), simd.spread_wide(room, small + 2)
-        carry, largest, begun, on, changed = zero, zero, zero, zero, zero
+        carry, largest, begun, on, changed, mass = zero, zero, zero, zero, zero, zero
+        share = (row_of[letters[i]] if counting > 1 else 0) + j0
         for j in range(0, size, lanes):
             before, across = simd.load_wide(room, a + j), simd.load_wide(room, b + j)
             sources = simd.fma(across, change, before)
@@ -265,27 +269,34 @@ def sum_starts(rows, i0, n, j0, m, counting, room, scales, log_z, sums, counts_y
             total = simd.add(simd.add(before, across), down)
             largest = simd.larger(largest, total)
             simd.store(room, then + j + 1, simd.mul(total, simd.load_wide(matches, start + j)))
-            if counting > 0:
-                kept = simd.load_wide(room, keep + j)
-                simd.store(room, keep + j, simd.mul(kept, simd.mul(total, times)))
+            chance = simd.mul(simd.load_wide(room, keep + j), simd.mul(total, times))
+            mass = simd.add(mass, chance)
+            simd.store(shares, share + j, simd.add(chance, simd.load_wide(shares, share + j)))
+            if with_cells:
+                simd.store(room, keep + j, chance)
             if counting > 1:
                 below, longer_y = simd.load_wide(room, kept_t + keep + j), simd.load_wide(room, kept_l + keep + j)
                 begun = simd.fma(sources, longer_y, begun)
                 on = simd.fma(down, longer_y, on)
                 changed = simd.fma(across, longer_y, changed)
                 below = simd.mul(below, times_x)
-                simd.store(sums, j, simd.fma(before, below, simd.load_wide(sums, j)))
-                simd.store(sums, pitch + j, simd.fma(across, below, simd.load_wide(sums, pitch + j)))
+                simd.store(shares, fresh_at + j, simd.fma(before, below, simd.load_wide(shares, fresh_at + j)))
+                simd.store(shares, on_at + j, simd.fma(across, below, simd.load_wide(shares, on_at + j)))
             fresh = simd.mul(before, simd.load_wide(open_x, j0 + j))
             fresh = simd.fma(across, simd.load_wide(extend_x, j0 + j), fresh)
             simd.store(room, b + j, simd.mul(own_unit, fresh))
         room[then] = 0
         room[then + m + 1 : then + pitch] = 0
+        gaps[0, i] = float(simd.total(mass))
+        if with_cells:
+            to, row = own_cells[cells_at + i * whole_m + j0 : cells_at + i * whole_m + j0 + m], room[keep : keep + m]
+            for j in range(m):
+                to[j] = weight * row[j]
         if counting > 1:
             own, opened = float(room[small + 1]), float(room[small])
-            counts_y[0, i] += own * opened * simd.total(begun)
-            counts_y[1, i] += own * simd.total(on)
-            counts_y[2, i] += own * opened * float(rows.change[0]) * simd.total(changed)
+            gaps[1, i] += own * opened * simd.total(begun)
+            gaps[2, i] += own * simd.total(on)
+            gaps[3, i] += own * opened * float(rows.change[0]) * simd.total(changed)
         a, then = then, a
         top = float(simd.largest(largest))
         if not (top < HIGH and top > LOW):
@@ -300,8 +311,8 @@ def sum_starts(rows, i0, n, j0, m, counting, room, scales, log_z, sums, counts_y
         sources = own * (float(room[a + j]) + float(rows.change[0]) * float(room[b + j])) * opened * through
         total += sources
         if counting > 1:
-            counts_y[0, end] += sources
-            counts_y[1, end] += sources * (m - 1 - j)
-            counts_y[2, end] += own * float(rows.change[0]) * float(room[b + j]) * opened * through
+            gaps[1, end] += sources
+            gaps[2, end] += sources * (m - 1 - j)
+            gaps[3, end] += own * float(rows.change[0]) * float(room[b + j]) * opened * through
         through *= float(extend_y[end])
     return total
