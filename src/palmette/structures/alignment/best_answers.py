@@ -15,7 +15,7 @@ from palmette.structures.alignment.given_answers import GivenAnswers
 from palmette.structures.alignment.question import ask
 from palmette.structures.alignment.ranked import ranked_alignments
 from palmette.structures.alignment.room import room
-from palmette.structures.alignment.samples import check_feasible, infeasible, one_sample
+from palmette.structures.alignment.samples import check_feasible, infeasible, one_sample, some_samples
 from palmette.structures.alignment.tables import AlignmentParts, AlignmentTables
 
 
@@ -38,12 +38,9 @@ class BestAnswers(GivenAnswers):
         if annotation is not None:  # most alignments contradict without being told to
             agree = np.flatnonzero(~self.contradicts(theta, annotation, codes))
             if len(agree):
-                offsets, starts = theta.offsets, theta.starts
-                price = None if cost is None else cost.take(agree, offsets, starts)
-                limit = within.take(agree, offsets, starts)
-                own, values[agree] = self._best(theta.take(agree), price, limit, sign)
+                own, values[agree] = self._best(*some_samples(theta, cost, within, agree), sign)
                 check_feasible(values, theta)
-                codes[gather(offsets, agree)[0]] = own
+                codes[gather(theta.offsets, agree)[0]] = own
         values = sign * values
         return Best(codes, values if cost is None else values + cost.constant)
 
@@ -56,13 +53,19 @@ class BestAnswers(GivenAnswers):
 
         codes, values = np.zeros(len(theta.letters), np.int32), np.empty(len(theta))
         question, like = ask(theta, cost, within, sign), self._like()
-        if self._is_fast(theta, question):
+        fast = self._is_fast(theta, question)
+        if fast.any():
             size = octets_of_best(theta.offsets, theta.splits, len(theta.substitution), like)
             self._check_bytes(theta, size)
-            best_fast(*question.of_one_kind, like, room(size), codes, values)
-        else:
+            best_fast(*question.of_one_kind, like, room(size), fast, codes, values)
+        left = np.flatnonzero(~fast)
+        if len(left) == len(theta):
             self._check_room(theta, question)
             best_alignments(*question, codes, values)
+        elif len(left):
+            own, price, limit = some_samples(theta, cost, within, left)
+            found, values[left] = self._best(own, price, limit, sign)
+            codes[gather(theta.offsets, left)[0]] = found
         return codes, values
 
     def k_best(

@@ -36,16 +36,15 @@ class GivenAnswers(Structure):
         """An array of the precision of the fast kernels."""
         return np.empty(0, np.float32 if self.precision == "single" else np.float64)
 
-    def _is_fast(self, theta: AlignmentTables, question: Question) -> bool:
-        """Whether fast kernels know everything that is asked: one kind of gap, and no code that cannot be."""
+    def _is_fast(self, theta: AlignmentTables, question: Question) -> np.ndarray:
+        """Which samples fast kernels can answer for: one kind of gap, and no code that cannot be, bool (n_samples,)."""
         from palmette.structures.alignment.kernels.fast_batch import serves
 
-        if not self.fast or theta.n_kinds > 1 or len(question.wrong_gaps) or not len(theta):
-            return False
-        if len(question.codes) and np.any(question.codes > theta.others):
-            return False
-        gaps = question.unit[0], question.open[0], question.extend[0]
-        return bool(serves(*gaps, question.change, question.codes))
+        fine = np.zeros(len(theta), bool)
+        if self.fast and theta.n_kinds == 1 and not len(question.wrong_gaps):
+            gaps = question.unit[0], question.open[0], question.extend[0]
+            serves(theta.offsets, theta.splits, *gaps, question.change, question.codes, fine)
+        return fine
 
     def _check_room(self, theta: AlignmentTables, question: Question, tables: float = 1.0) -> None:
         """Refuse a pair whose plain recursions take more memory than there is."""

@@ -6,17 +6,39 @@ from typing import Any
 
 import numpy as np
 
+from palmette.data.ragged import gather
 from palmette.errors import InfeasibleError
-from palmette.structures.alignment.tables import AlignmentTables
+from palmette.structures.alignment.tables import AlignmentTables, boundaries_of
 
 
 def one_sample(theta: AlignmentTables, cost: Any, within: Any, s: int) -> tuple[AlignmentTables, Any, Any]:
     """One sample of everything."""
-    if len(theta) == 1:
-        return theta, cost, within
-    one, starts = np.array([s]), theta.starts
-    price = None if cost is None else cost.take(one, theta.offsets, starts)
-    return theta.take(one), price, None if within is None else within.take(one, theta.offsets, starts)
+    return some_samples(theta, cost, within, np.array([s])) if len(theta) > 1 else (theta, cost, within)
+
+
+def some_samples(
+    theta: AlignmentTables, cost: Any, within: Any, samples: np.ndarray
+) -> tuple[AlignmentTables, Any, Any]:
+    """The samples of these numbers of everything."""
+    at = samples, theta.offsets, theta.starts
+    return (
+        theta.take(samples),
+        None if cost is None else cost.take(*at),
+        None if within is None else within.take(*at),
+    )
+
+
+def add_samples(to: AlignmentTables, samples: np.ndarray, counts: AlignmentTables) -> None:
+    """Add counts of some samples of a batch to those of all."""
+    rows = gather(to.offsets, samples)[0]
+    boundaries = gather(boundaries_of(to.offsets), samples)[0]
+    to.substitution[...] += counts.substitution
+    to.unit[:, rows] += counts.unit
+    to.open[:, boundaries] += counts.open
+    to.extend[:, boundaries] += counts.extend
+    to.change[...] += counts.change
+    if to.cells is not None and counts.cells is not None and len(to.cells):
+        to.cells[gather(to.starts, samples)[0]] += counts.cells
 
 
 def lengths_of(theta: AlignmentTables, s: int) -> tuple[int, int]:

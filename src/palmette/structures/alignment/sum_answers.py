@@ -10,7 +10,15 @@ import numpy as np
 from palmette.contracts.structure import Best, Expectation
 from palmette.structures.alignment.best_answers import BestAnswers
 from palmette.structures.alignment.cost import MatchCost
-from palmette.structures.alignment.samples import check_feasible, infeasible, weights_of
+from palmette.structures.alignment.question import Question, ask
+from palmette.structures.alignment.room import room
+from palmette.structures.alignment.samples import (
+    add_samples,
+    check_feasible,
+    infeasible,
+    some_samples,
+    weights_of,
+)
 from palmette.structures.alignment.tables import AlignmentParts, AlignmentTables
 
 
@@ -26,8 +34,7 @@ class SumAnswers(BestAnswers):
     ) -> Expectation:
         """Log-partitions and expected counts in theta's shape; ``weight`` multiplies each sample's counts."""
         own = weights_of(theta, weight)
-        log_z, counts, _ = self._expected(theta, cost, within, own, theta.cells is not None)
-        return Expectation(log_z, counts)
+        return Expectation(*self._expected(theta, cost, within, own, theta.cells is not None))
 
     def _expected(
         self,
@@ -36,29 +43,59 @@ class SumAnswers(BestAnswers):
         within: Any,
         weight: np.ndarray,
         with_cells: bool,
-        with_entropy: bool = False,
-    ) -> tuple[np.ndarray, AlignmentTables, np.ndarray]:
-        """Log-partitions, expected counts times weights (with cells if wanted), entropies (if wanted)."""
-        from palmette.structures.alignment.kernels.sums import expectations
-
-        question = self._ask(theta, cost, within)
-        counting = bool(np.any(weight))
-        counts, starts = replace(theta, cells=None).zeros(), theta.starts
-        cells = np.zeros(int(starts[-1]) if with_cells else 0)
-        log_z, entropy = np.empty(len(theta)), np.empty(len(theta) if with_entropy else 0)
-        tables = counts.substitution if counting else np.empty((0, 0))
-        expectations(
-            *question, weight, log_z, tables, counts.unit, counts.open, counts.extend, counts.change, starts, cells,
-            entropy,
-        )  # fmt: skip
+        only_parts: bool = False,
+    ) -> tuple[np.ndarray, AlignmentTables]:
+        """Log-partitions, expected counts times weights, with cells if wanted; ``only_parts``: units and cells alone."""
+        question = ask(theta, cost, within)
+        counts = replace(theta.zeros(), cells=np.zeros(int(theta.starts[-1]) if with_cells else 0))
+        log_z = np.full(len(theta), np.nan)
+        fast = self._is_fast(theta, question)
+        if fast.any():
+            counting = (1 if only_parts else 2) if np.any(weight) else 0
+            self._sum_fast(theta, question, fast, weight, counting, log_z, counts)
+        left = np.flatnonzero(np.isnan(log_z))  # what fast kernels do not know, or what leaves their range
+        if len(left) == len(theta):
+            self._check_room(theta, question)
+            log_z = _sum_plainly(theta, question, weight, counts)[0]
+        elif len(left):
+            own, price, limit = some_samples(theta, cost, within, left)
+            part = replace(own.zeros(), cells=np.zeros(int(own.starts[-1]) if with_cells else 0))
+            question = ask(own, price, limit)
+            self._check_room(own, question)
+            log_z[left] = _sum_plainly(own, question, weight[left], part)[0]
+            add_samples(counts, left, part)
         check_feasible(log_z, theta)
         if cost is not None:
             log_z = log_z + cost.constant
-        return log_z, replace(counts, cells=cells if with_cells else None), entropy
+        return log_z, counts if with_cells else replace(counts, cells=None)
+
+    def _sum_fast(
+        self,
+        theta: AlignmentTables,
+        question: Question,
+        fast: np.ndarray,
+        weight: np.ndarray,
+        counting: int,
+        log_z: np.ndarray,
+        counts: AlignmentTables,
+    ) -> None:
+        """Sums by the fast kernels, in double precision where single does not do; NaN where neither does."""
+        from palmette.structures.alignment.kernels.fast_counts import octets_of_sums, sums_fast
+
+        gaps = counts.unit[0], counts.open[0], counts.extend[0], counts.change
+        for like in (self._like(), np.empty(0)):
+            todo = fast & np.isnan(log_z)
+            if np.any(todo):
+                size = octets_of_sums(theta.offsets, theta.splits, len(theta.substitution), like, counting)
+                self._check_bytes(theta, size)
+                sums_fast(
+                    *question.of_one_kind, like, room(size), todo, weight, log_z, counting, counts.substitution, *gaps,
+                    theta.starts, counts.cells,
+                )  # fmt: skip
 
     def marginals(self, theta: AlignmentTables, *, cost: Any = None, within: Any = None) -> AlignmentParts:
         """Probability of every match, and of every position to be against a gap."""
-        counts = self._expected(theta, cost, within, np.ones(len(theta)), True)[1]
+        counts = self._expected(theta, cost, within, np.ones(len(theta)), True, True)[1]
         assert counts.cells is not None
         return AlignmentParts(counts.unit, counts.cells, theta.offsets, theta.splits)
 
@@ -69,7 +106,11 @@ class SumAnswers(BestAnswers):
 
     def entropy(self, theta: AlignmentTables, *, cost: Any = None, within: Any = None) -> np.ndarray:
         """Entropy (nats) of every sample's distribution ``p(y) ~ exp(f(y) + cost(y))``."""
-        return np.maximum(self._expected(theta, cost, within, np.ones(len(theta)), False, True)[2], 0.0)
+        counts = replace(theta.zeros(), cells=np.empty(0))
+        question = self._ask(theta, cost, within)
+        log_z, entropy = _sum_plainly(theta, question, np.ones(len(theta)), counts, True)
+        check_feasible(log_z, theta)
+        return np.maximum(entropy, 0.0)
 
     def sample(
         self,
@@ -114,3 +155,22 @@ class SumAnswers(BestAnswers):
         gain = MatchCost.none(theta.offsets, theta.n_kinds, gap=gamma * found.gaps, dense=2.0 * found.matches)
         best = self.best(replace(theta, cells=None).zeros(), cost=gain, within=within)
         return Best(best.codes, np.maximum(most - best.values, 0.0))
+
+
+def _sum_plainly(
+    theta: AlignmentTables,
+    question: Question,
+    weight: np.ndarray,
+    counts: AlignmentTables,
+    with_entropy: bool = False,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Log-partitions and entropies (if wanted) by the plain kernel; counts times weights are added to ``counts``."""
+    from palmette.structures.alignment.kernels.sums import expectations
+
+    log_z, entropy = np.empty(len(theta)), np.empty(len(theta) if with_entropy else 0)
+    tables = counts.substitution if np.any(weight) else np.empty((0, 0))
+    expectations(
+        *question, weight, log_z, tables, counts.unit, counts.open, counts.extend, counts.change, theta.starts,
+        counts.cells, entropy,
+    )  # fmt: skip
+    return log_z, entropy

@@ -1,7 +1,7 @@
 """Whole batches by the fast kernels: a question in, codes and values out. One kind of gap, one layer.
 
 A sample is cut at the matches that are known (see ``fast_rows``). Costs of gaps must be finite but at positions whose match
-is known (``serves``); other questions are for the plain kernels.
+is known (``serves``); other samples are for the plain kernels.
 """
 
 from __future__ import annotations
@@ -23,14 +23,18 @@ from palmette.structures.alignment.kernels.fast_short import (
 
 
 @kernel()
-def serves(unit, open_, extend, change, codes):
-    """Whether costs of gaps are such that fast kernels apply: -inf only where a match is known."""
-    fine = np.isfinite(change)
-    for k in range(len(open_)):
-        fine &= np.isfinite(open_[k]) and np.isfinite(extend[k])
-    for t in range(len(unit)):
-        fine &= np.isfinite(unit[t]) or (len(codes) > 0 and codes[t] > 0)
-    return fine
+def serves(offsets, splits, unit, open_, extend, change, codes, fine):
+    """Write for each sample whether fast kernels apply: costs of gaps are -inf only where a match is known."""
+    for s in range(len(splits)):
+        lo, n, hi = offsets[s], splits[s], offsets[s + 1]
+        own = np.isfinite(change)
+        for k in range(lo + 2 * s, hi + 2 * s + 2):
+            own &= np.isfinite(open_[k]) and np.isfinite(extend[k])
+        for t in range(lo, hi):
+            own &= np.isfinite(unit[t]) or (len(codes) > 0 and codes[t] > 0)
+            if len(codes):
+                own &= codes[t] <= (hi - lo - n if t < lo + n else n)
+        fine[s] = own
 
 
 @kernel()
@@ -98,9 +102,12 @@ def octets_of_best(offsets, splits, n_symbols, like):
 @kernel()
 def best_fast(
     substitution, letters, offsets, splits, unit, open_, extend, change, uniform, entry_ptr, entry, value, dense, mask,
-    codes, starts, like, octets, out, values,
+    codes, starts, like, octets, todo, out, values,
 ):  # fmt: skip
-    """Codes and values of the best alignments, in the precision of ``like``; integers are exact. -inf if there is none."""
+    """Codes and values of the best alignments of the samples ``todo``; -inf if there is none.
+
+    The precision is that of ``like``; questions in integers are answered exactly.
+    """
     symbols = len(substitution)
     row_of, octets = octets[: 8 * symbols].view(np.int64), octets[(8 * symbols + 63) // 64 * 64 :]
     if fits_short(
@@ -113,6 +120,8 @@ def best_fast(
         table, rest = octets[:size].view(np.int16), octets[(size + 63) // 64 * 64 :]
         short_table(substitution, table)
         for s in range(len(splits)):
+            if not todo[s]:
+                continue
             lo, middle, hi = offsets[s], offsets[s] + splits[s], offsets[s + 1]
             first, second, last = lo + 2 * s, middle + 2 * s + 1, hi + 2 * s + 2
             values[s] = best_short(
@@ -122,6 +131,8 @@ def best_fast(
         return
     word, words = simd.lanes_wide(like) // 8, 4 if change == 0.0 else 5
     for s in range(len(splits)):
+        if not todo[s]:
+            continue
         lo, n, hi = offsets[s], splits[s], offsets[s + 1]
         m = hi - lo - n
         partner, rest = octets[: 8 * n].view(np.int64), octets[(8 * n + 63) // 64 * 64 :]

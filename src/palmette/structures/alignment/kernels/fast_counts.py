@@ -12,7 +12,13 @@ from palmette._kernels import simd
 from palmette._kernels.jit import kernel
 from palmette.structures.alignment.kernels.fast_batch import gap_score, known_matches, match_score
 from palmette.structures.alignment.kernels.fast_rows import lay_out, pitch_of, room_of_rows
-from palmette.structures.alignment.kernels.fast_sums import room_of_sums, sum_ends, sum_starts, to_factors
+from palmette.structures.alignment.kernels.fast_sums import (
+    in_range,
+    room_of_sums,
+    sum_ends,
+    sum_starts,
+    to_factors,
+)
 
 NEAR = 1e-3  # how far sums from both ends may differ
 
@@ -62,6 +68,8 @@ def sum_sample(
         substitution, letters, offsets, splits, unit, open_, extend, change, uniform, entry_ptr, entry, value, dense,
         mask, codes, starts, s, False, room, row_of,
     )  # fmt: skip
+    if not in_range(rows):
+        return np.nan
     to_factors(rows)
     size = like.itemsize * (rows.line + 3 * pitch_of(m, like)) if counting else 0
     shares, octets = octets[:size].view(like.dtype), octets[size:]

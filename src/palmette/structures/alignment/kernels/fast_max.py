@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from palmette._kernels import simd
 from palmette._kernels import simd_moves as moves
-from palmette._kernels.constants import NEVER
+from palmette._kernels.constants import NEVER, TIE
 from palmette._kernels.jit import kernel
 from palmette.structures.alignment.kernels.fast_rows import pitch_of, put_together
 
@@ -60,6 +60,7 @@ def fill_max(rows, i0, n, j0, m, room, octets):
     h, then, t, small = 0, pitch, 2 * pitch, 3 * pitch
     room[:small] = NEVER
     never, change = simd.splat_wide(room, NEVER), simd.spread_wide(rows.change, 0)
+    double, tie = lanes == 8, simd.splat_wide(room, TIE)
     # Row n: what is left of b is against a gap. Its scores with C added are those of opening it at the last position.
     room[h + m] = 0
     for j in range(m):
@@ -106,15 +107,21 @@ def fill_max(rows, i0, n, j0, m, room, octets):
             new_x = simd.add(below, simd.load_wide(open_x, j0 + j))
             longer_x = simd.add(below, simd.load_wide(extend_x, j0 + j))
             w = simd.larger(match, y)
-            after_x = w
+            after_x, likely = w, match
+            if double:  # rounding must not choose between equals; floats leave no room for that
+                likely = simd.add(match, tie)
             if changes:
                 changed = simd.add(y, change)
                 after_x = simd.larger(match, changed)
-                moves.store_at_least(octets, bit + 4 * word, match, changed)
-            moves.store_at_least(octets, bit, new_x, w)
-            moves.store_at_least(octets, bit + word, longer_x, after_x)
-            moves.store_at_least(octets, bit + 2 * word, match, y)
-            moves.store_at_least(octets, bit + 3 * word, match, longer_y)
+                moves.store_at_least(octets, bit + 4 * word, likely, changed)
+            if double:
+                moves.store_at_least(octets, bit, simd.add(new_x, tie), w)
+                moves.store_at_least(octets, bit + word, simd.add(longer_x, tie), after_x)
+            else:
+                moves.store_at_least(octets, bit, new_x, w)
+                moves.store_at_least(octets, bit + word, longer_x, after_x)
+            moves.store_at_least(octets, bit + 2 * word, likely, y)
+            moves.store_at_least(octets, bit + 3 * word, likely, longer_y)
             simd.store(room, then + j, simd.larger(w, new_x))
             simd.store(room, t + j, simd.larger(after_x, longer_x))
         h, then = then, h

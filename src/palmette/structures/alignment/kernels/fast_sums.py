@@ -41,6 +41,26 @@ def exponentials(array):
 
 
 @kernel()
+def in_range(rows):
+    """Whether factors of matches and gaps, and of a gap along a vector, stay far inside the range of the precision."""
+    single = simd.lanes_wide(rows.matches) == 16
+    most, step, fine = (20.0, 5.0, True) if single else (300.0, 80.0, True)
+    for k in range(len(rows.matches)):
+        fine &= rows.matches[k] < most
+    for j in range(rows.m + 1):
+        fine &= abs(rows.open_x[j]) < 2 * most and abs(rows.extend_x[j]) < 2 * most
+    highest, lowest = rows.unit_y[0] * 0, rows.unit_y[0] * 0
+    for j in range(rows.m):
+        highest, lowest = max(highest, rows.unit_y[j]), min(lowest, rows.unit_y[j])
+    for i in range(len(rows.letters) + 1):
+        fine &= abs(rows.open_y[i]) < 2 * most
+        fine &= rows.extend_y[i] + lowest > -step and rows.extend_y[i] + highest < step
+    for i in range(len(rows.letters)):
+        fine &= abs(rows.unit_x[i]) < 2 * most
+    return fine and abs(rows.change[0]) < 2 * most
+
+
+@kernel()
 def to_factors(rows):
     """Scores of ``lay_out`` become factors, in place."""
     lanes, matches = simd.lanes_wide(rows.matches), rows.matches
