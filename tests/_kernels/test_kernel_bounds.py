@@ -48,10 +48,12 @@ from palmette.solvers import CCCP, LBFGS, Stochastic
 from palmette.structures import (
     RNA,
     AlignmentRestriction,
+    AlignmentTables,
     ColumnLoss,
     Core,
     FoldingRestriction,
     FoldingTables,
+    MatchCost,
     PairLoss,
     RankingCost,
     RankingTables,
@@ -496,6 +498,31 @@ def alignments(k):
         aligner.log_proba(theta, codes)
         with pytest.raises(ValueError, match="sample 0"):
             aligner.score(theta, np.full_like(codes, 99))
+
+
+@problem
+def longer_alignments(k):
+    """Several vectors in a row: short integers in rows of letters and by table, floats, doubles, known matches, sums."""
+    rng, n = np.random.default_rng(k), (1, 7, 8, 15, 16, 17, 24, 31, 33)[k - 1]
+    pairs = [(rng.integers(0, 3, n), rng.integers(0, 3, n + 2 * k % 5))]
+    theta = AlignmentTables.of(pairs, rng.integers(-3, 5, (3, 3)), open=-4.0)
+    Alignment().best(replace(theta, substitution=rng.integers(-3, 5, (40, 40)).astype(float)))
+    rooms, codes = int(theta.starts[-1]), Alignment().best(theta).codes
+    known = np.where(rng.random(len(codes)) < 0.1, codes, -1).astype(np.int32)
+    cost = MatchCost.none(
+        theta.offsets, entry_ptr=np.array([0, 1]), entry=np.array([rooms - 1]), value=np.ones(1)
+    )
+    uneven = replace(theta, unit=rng.normal(size=theta.unit.shape), change=rng.normal(size=1))
+    for precision in ("double", "single"):
+        aligner = Alignment(precision=precision)
+        for given, price, within in (
+            (theta, cost, None),
+            (uneven, None, AlignmentRestriction(codes=known)),
+            (uneven, cost, AlignmentRestriction(matches=rng.random(rooms) < 0.9)),
+            (replace(theta, cells=rng.normal(size=rooms)), None, None),
+        ):
+            aligner.best(given, cost=price, within=within), aligner.marginals(given, cost=price, within=within)
+            assert np.isfinite(aligner.expectation(given, cost=price, within=within).log_z).all()
 
 
 @problem
