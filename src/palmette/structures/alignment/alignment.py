@@ -18,6 +18,7 @@ from palmette.structures.alignment.batch import AlignmentBatch
 from palmette.structures.alignment.codec import AlignmentCodec
 from palmette.structures.alignment.encoder import AlignmentEncoder, as_pair
 from palmette.structures.alignment.feature_names import GROUPS
+from palmette.structures.alignment.first_weights import first_weights
 from palmette.structures.alignment.losses import ColumnLoss
 from palmette.structures.alignment.outputs import match_codes, matches_of, read_outputs
 from palmette.structures.alignment.scorer import AlignmentScorer
@@ -249,6 +250,10 @@ class Alignment(SumAnswers):
     def best_equivalent(self, theta: AlignmentTables, true: Known) -> Best:
         """The highest-scoring of the alignments that agree with what is known of the true one."""
         return self.best_agreeing(theta, true)
+
+    def first_weights(self, scorer: AlignmentScorer, samples: Any) -> np.ndarray:
+        """Log-odds of letters in known matches, and usual scores of gaps: a start for losses that are not convex."""
+        return first_weights(scorer, samples)
 
     def evaluate(self, pair: Any, alignment: Any, weights: Any = None) -> tuple[float, dict[str, float]]:
         """Score and feature counts of one alignment of one pair.

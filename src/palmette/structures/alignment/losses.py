@@ -85,20 +85,10 @@ class BoundColumnLoss:
 
     def _true_matches(self, theta: AlignmentTables, true: Known) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Samples and cells of the known matches, and what one match weighs in each sample."""
-        codes = true.known if isinstance(true, Annotation) else np.asarray(true)
-        lengths = np.diff(theta.offsets)
-        sample = np.repeat(np.arange(len(theta)), lengths)
-        at = np.arange(len(codes)) - theta.offsets[sample]
-        known = np.flatnonzero((codes > 0) & (codes <= theta.others))
-        n, m = theta.splits[sample[known]], (lengths - theta.splits)[sample[known]]
-        first = at[known] < n  # a match that is known at one end only counts, too
-        i = np.where(first, at[known], codes[known] - 1)
-        j = np.where(first, codes[known] - 1, at[known] - n)
-        flat = np.unique(theta.starts[sample[known]] + i * m + j)
-        sample = np.searchsorted(theta.starts, flat, side="right") - 1
+        sample, i, j = known_matches(theta, true)
         size = np.bincount(sample, minlength=len(theta))
         each = 1.0 / np.maximum(size, 1) if self.relative else np.ones(len(theta))
-        return sample, flat - theta.starts[sample], each
+        return sample, i * (np.diff(theta.offsets) - theta.splits)[sample] + j, each
 
     def value(
         self, structure: Structure, theta: AlignmentTables, true: Known, codes: np.ndarray
@@ -132,3 +122,18 @@ class BoundColumnLoss:
         size = np.bincount(sample, minlength=len(theta))
         most = np.minimum(theta.splits, np.diff(theta.offsets) - theta.splits)
         return each * (self.missed * size + self.false * most)
+
+
+def known_matches(theta: AlignmentTables, true: Known) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Samples and positions (i, j) of the matches that an annotation knows, at one end at least, in their order."""
+    codes = true.known if isinstance(true, Annotation) else np.asarray(true)
+    at = np.flatnonzero((codes > 0) & (codes <= theta.others))
+    sample = np.searchsorted(theta.offsets, at, side="right") - 1
+    place, n = at - theta.offsets[sample], theta.splits[sample]
+    first = place < n
+    i, j = np.where(first, place, codes[at] - 1), np.where(first, codes[at] - 1, place - n)
+    order = np.lexsort((i, sample))
+    sample, i, j = sample[order], i[order], j[order]
+    new = np.ones(len(order), bool)
+    new[1:] = (np.diff(sample) != 0) | (np.diff(i) != 0)
+    return sample[new], i[new], j[new]

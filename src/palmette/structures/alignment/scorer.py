@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from scipy.sparse.linalg import lsqr
 
 from palmette.data.checks import check_type, entry
 from palmette.registry import register
@@ -110,6 +111,22 @@ class AlignmentScorer:
         return tuple(
             np.ascontiguousarray(own).reshape(shape) for own, shape in zip(np.split(flat, cuts[:-1]), shapes)
         )
+
+    def nearest(self, substitution: np.ndarray, open: float, extend: float, damp: float = 0.0) -> np.ndarray:
+        """The weights whose tables come nearest to scores of matches, of opening and of extending gaps, all else 0.
+
+        >>> scorer = AlignmentScorer("AC", groups=("substitution",))
+        >>> w = scorer.nearest(np.array([[4.0, -1.0], [-1.0, 9.0]]), -11.0, -1.0)
+        >>> scorer.tables(w)[0].round(6).tolist(), scorer.tables(w)[2][0, 0].round(6)
+        ([[4.0, -1.0], [-1.0, 9.0]], np.float64(-11.0))
+        """
+        shapes = _shapes(len(substitution), 2 if self.long_gaps else 1)
+        own = [np.zeros(shape) for shape in shapes]
+        own[0][...], own[2][...], own[3][...] = substitution, open, extend
+        wanted = np.concatenate([table.ravel() for table in own])
+        w = np.zeros(self.n_params)
+        w[: self._n_named] = lsqr(weights_to_tables(*self._key), wanted, damp=damp, atol=1e-12, btol=1e-12)[0]
+        return w
 
     def score(self, w: np.ndarray, batch: AlignmentBatch) -> AlignmentTables:
         """Potentials of a batch."""

@@ -45,7 +45,7 @@ class SumAnswers(BestAnswers):
         with_cells: bool,
         only_parts: bool = False,
     ) -> tuple[np.ndarray, AlignmentTables]:
-        """Log-partitions, expected counts times weights, with cells if wanted; ``only_parts``: units and cells alone."""
+        """Log-partitions, expected counts times weights, with cells if wanted; ``only_parts``: no others."""
         question = ask(theta, cost, within)
         counts = replace(theta.zeros(), cells=np.zeros(int(theta.starts[-1]) if with_cells else 0))
         log_z = np.full(len(theta), np.nan)
@@ -92,6 +92,8 @@ class SumAnswers(BestAnswers):
                     *question.of_one_kind, like, room(size), todo, weight, log_z, counting, counts.substitution, *gaps,
                     theta.starts, counts.cells,
                 )  # fmt: skip
+                # A sum of 0: there is no alignment, or all are out of range.
+                log_z[todo & np.isneginf(log_z)] = np.nan
 
     def marginals(self, theta: AlignmentTables, *, cost: Any = None, within: Any = None) -> AlignmentParts:
         """Probability of every match, and of every position to be against a gap."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -129,19 +130,19 @@ class AlignmentTables:
             return int(lengths.max(initial=0)) + 2
         return int(np.maximum(self.splits, lengths - self.splits).max(initial=0)) + 1
 
-    @property
+    @cached_property
     def starts(self) -> np.ndarray:
         """Where rectangles of cells begin and end."""
         return cells_of(self.offsets, self.splits)
 
-    @property
+    @cached_property
     def others(self) -> np.ndarray:
         """For every position the length of the other sequence, int64 (n_positions,)."""
         lengths = np.diff(self.offsets)
         sizes = np.stack([lengths - self.splits, self.splits], axis=1).ravel()
         return np.repeat(sizes, np.stack([self.splits, lengths - self.splits], axis=1).ravel())
 
-    @property
+    @cached_property
     def long_codes(self) -> np.ndarray:
         """For every position the code of a long gap, int64 (n_positions,): 1 + the length of both sequences."""
         lengths = np.diff(self.offsets)
@@ -232,7 +233,9 @@ class AlignmentTables:
             raise ValueError(f"letters[{at}] is {self.letters[at]}, expected 0..{symbols - 1}")
         for name in FIELDS:
             scores = getattr(self, name)
-            if scores is not None and not np.all(np.isfinite(scores)):
+            if scores is None or np.isfinite(scores.sum()):  # not if any of them is not
+                continue
+            if not np.all(np.isfinite(scores)):
                 at = np.argwhere(~np.isfinite(scores))[0].tolist()
                 raise ValueError(
                     f"{name}{at} is {scores[tuple(at)]}, since weights or evidence are too large; forbid matches and "
