@@ -24,7 +24,7 @@ The factor of a loss and its penalty are one setting for the hinge, which starts
 chosen. A third of the training fold, by groups, is held out for that: the setting with the highest recall by Viterbi
 there is taken, and the whole training fold is learnt from again.
 
-By posteriors (the highest expected number of right matches): `CRF, posterior` is the CRF with the penalty that is best
+By posteriors (the highest expected number of right matches): `CRF by posteriors` is the CRF with the penalty that is best
 so decoded on the held-out third. `BLOSUM62` (open -11, extend -1, free end gaps) and the published weights of
 `CONTRAlign`, which may have seen some of the proteins in training, stand beside.
 
@@ -45,7 +45,7 @@ RAMPS = {
     "4, more l2": (4.0, 6.0, 0.01),
 }  # factor, l2, rate of steps
 ROWS = ("CRF", "convex", "ramp", "perceptron", "convex by Polyak")
-POSTERIOR, PUBLISHED = "CRF, posterior", ("BLOSUM62", "CONTRAlign")
+POSTERIOR, PUBLISHED = "CRF by posteriors", ("BLOSUM62", "CONTRAlign")
 SETS = ("prefab", "homstrad")
 BANDS = ((0, 10), (10, 20), (20, 30), (30, 40), (40, 70), (70, 100))
 PAPER = {"CRF": 0.430, "convex": 0.472, "ramp": 0.488}
@@ -143,7 +143,7 @@ def learnt(point):
     l2, found = chosen_l2(kind, name, fold)
     settings = {"l2": l2, "held out": {str(k): round(v, 4) for k, v in found.items()}}
     if learner in ("CRF", POSTERIOR, "convex"):
-        return whole(learner.removesuffix(", posterior"), name, fold, l2), 1.0, settings
+        return whole(learner.removesuffix(" by posteriors"), name, fold, l2), 1.0, settings
     from experiments.harness.alignments import benchmark
 
     train, start = benchmark(name, fold)[0], None
@@ -209,7 +209,7 @@ def summarise(records):
                     continue
                 paper = f"{PAPER[learner]:.3f}" if learner in PAPER else ""
                 cells = [f"{value:.4f}" for value in (report.recall, report.precision, report.over_alignment)]
-                rows.append([learner.removesuffix(", posterior"), decoder, *cells, paper])
+                rows.append([learner.removesuffix(" by posteriors"), decoder, *cells, paper])
         if rows:
             header = ["", "decoding", "recall", "precision", "over-alignment", "recall (paper)"]
             tables.append(StudyTable(name, header, rows))
