@@ -24,8 +24,8 @@ The factor of a loss and its penalty are one setting for the hinge, which starts
 chosen. A third of the training fold, by groups, is held out for that: the setting with the highest recall by Viterbi
 there is taken, and the whole training fold is learnt from again.
 
-By posteriors (the highest expected number of right matches): `CRF by posteriors` is the CRF with the penalty that is best
-so decoded on the held-out third. `BLOSUM62` (open -11, extend -1, free end gaps) and the published weights of
+By posteriors (the highest expected number of right matches): `CRF by posteriors` is the CRF with the penalty that is
+best so decoded on the held-out third. `BLOSUM62` (open -11, extend -1, free end gaps) and the published weights of
 `CONTRAlign`, which may have seen some of the proteins in training, stand beside.
 
 Intervals of 95 % are by a paired bootstrap over pairs.

@@ -362,7 +362,7 @@ def _pair(a: Any, b: Any) -> tuple[PairRecord, Any]:
         if not isinstance(each, str | SequenceRecord):
             raise TypeError(f"{name} must be a string or SequenceRecord, got {type(each).__name__}")
         records.append(each if isinstance(each, SequenceRecord) else SequenceRecord(name, each))
-    own = PairRecord(*records, name="" if isinstance(a, SequenceRecord) else "the pair")
+    own = PairRecord(records[0], records[1], name="" if isinstance(a, SequenceRecord) else "the pair")
     return own, (records[0].sequence, records[1].sequence)
 
 

@@ -45,7 +45,8 @@ class Constraint:
         ``12=15``: position 12 of a is matched with 15 of b; ``12!15``: it is not; ``a12-``: position 12 of a is against
         a gap; ``a12+``: it is matched with something; ``b7-`` and ``b7+`` likewise.
         """
-        forced, forbidden = [], []
+        forced: list[tuple[int, int]] = []
+        forbidden: list[tuple[int, int]] = []
         gaps: dict[str, list[int]] = {"a": [], "b": []}
         matched: dict[str, list[int]] = {"a": [], "b": []}
         for part in text.replace(",", " ").split():

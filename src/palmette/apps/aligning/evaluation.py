@@ -138,7 +138,9 @@ def evaluate_alignments(references: Sequence[PairRecord], predicted: Sequence[An
     if not references:
         raise ValueError("there is nothing to compare: give at least one pair")
     counts = np.array([_counts(true, found) for true, found in zip(references, predicted)], np.int64)
-    return AlignmentReport(*counts.T, np.array([each.identity for each in references]))
+    right, core, claimed, filled, gaps, found = counts.T
+    identity = np.array([each.identity for each in references])
+    return AlignmentReport(right, core, claimed, filled, gaps, found, identity)
 
 
 def _counts(reference: PairRecord, predicted: Any) -> tuple[int, ...]:

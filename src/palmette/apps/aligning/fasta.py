@@ -59,7 +59,7 @@ def read_aligned_fasta(
     # Names and places of the pairs are those that the sequences would have.
     named = pairs_of([SequenceRecord(name, row, source) for name, source, row in rows], source_name(path))
     for pair in named:
-        names = tuple(_own(each.name) for each in (pair.a, pair.b))
+        names = _own(pair.a.name), _own(pair.b.name)
         yield PairRecord.from_rows(
             pair.a.sequence, pair.b.sequence, names, name=pair.name, source=pair.source
         )

@@ -65,7 +65,8 @@ def format_paf(pairs: Iterable[PairRecord], scores: Iterable[float | None] | Non
         last = matches[-1] + 1 if len(matches) else first
         a, b = pair.a.sequence.upper(), pair.b.sequence.upper()
         same = np.array([a[i] == b[j] for i, j in matches], bool)
-        cigar = format_cigar(matches - first, *(last - first).tolist(), same)
+        n, m = (last - first).tolist()
+        cigar = format_cigar(matches - first, n, m, same)
         columns = int((last - first).sum()) - len(matches)
         fields = [pair.a.name, len(a), first[0], last[0], "+", pair.b.name, len(b), first[1], last[1], same.sum(),
                   columns, 255, *([] if score is None else [f"AS:f:{score:g}"]), f"cg:Z:{cigar}"]  # fmt: skip
