@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -130,19 +129,19 @@ class AlignmentTables:
             return int(lengths.max(initial=0)) + 2
         return int(np.maximum(self.splits, lengths - self.splits).max(initial=0)) + 1
 
-    @cached_property
+    @property
     def starts(self) -> np.ndarray:
         """Where rectangles of cells begin and end."""
         return cells_of(self.offsets, self.splits)
 
-    @cached_property
+    @property
     def others(self) -> np.ndarray:
         """For every position the length of the other sequence, int64 (n_positions,)."""
         lengths = np.diff(self.offsets)
         sizes = np.stack([lengths - self.splits, self.splits], axis=1).ravel()
         return np.repeat(sizes, np.stack([self.splits, lengths - self.splits], axis=1).ravel())
 
-    @cached_property
+    @property
     def long_codes(self) -> np.ndarray:
         """For every position the code of a long gap, int64 (n_positions,): 1 + the length of both sequences."""
         lengths = np.diff(self.offsets)
