@@ -502,7 +502,7 @@ def alignments(k):
 
 @problem
 def longer_alignments(k):
-    """Several vectors in a row: short integers in rows of letters and by table, floats, doubles, known matches, sums."""
+    """Several vectors in a row: short integers, floats, doubles, known matches, costs, sums."""
     rng, n = np.random.default_rng(k), (1, 7, 8, 15, 16, 17, 24, 31, 33)[k - 1]
     pairs = [(rng.integers(0, 3, n), rng.integers(0, 3, n + 2 * k % 5))]
     theta = AlignmentTables.of(pairs, rng.integers(-3, 5, (3, 3)), open=-4.0)
@@ -521,7 +521,10 @@ def longer_alignments(k):
             (uneven, cost, AlignmentRestriction(matches=rng.random(rooms) < 0.9)),
             (replace(theta, cells=rng.normal(size=rooms)), None, None),
         ):
-            aligner.best(given, cost=price, within=within), aligner.marginals(given, cost=price, within=within)
+            (
+                aligner.best(given, cost=price, within=within),
+                aligner.marginals(given, cost=price, within=within),
+            )
             assert np.isfinite(aligner.expectation(given, cost=price, within=within).log_z).all()
 
 

@@ -63,7 +63,7 @@ def last(typing_context, a):
 
 @intrinsic
 def store_at_least(typing_context, octets, index, a, b):
-    """Bit k of the bytes from ``octets[index]`` on: whether ``a >= b`` in lane k; 4, 2 or 1 bytes by the kind of lanes."""
+    """Bit k of the bytes from ``octets[index]`` on: whether ``a >= b`` in lane k; a byte for eight lanes."""
 
     def build(context, builder, signature, arguments):
         array, index, a, b = arguments
@@ -134,7 +134,7 @@ def load_as(typing_context, source, index, like):
 
 @intrinsic
 def looked_up(typing_context, table, start, places):
-    """``table[start + place]`` for the place in each lane of ``places``, all below the number of lanes (32 short integers)."""
+    """``table[start + place]`` for the place in each lane of ``places``: 32 short integers, 0 to 31."""
 
     def build(context, builder, signature, arguments):
         data = context.make_array(signature.args[0])(context, builder, arguments[0]).data

@@ -52,15 +52,19 @@ def asked(rng, theta, kind):
         entry = np.concatenate([rng.choice(k, min(9, k), replace=False) for k in each])
         ends = np.concatenate([[0], np.cumsum(np.minimum(each, 9))])
         return theta, MatchCost.none(
-            theta.offsets, uniform=rng.normal(size=len(theta)), entry_ptr=ends, entry=entry, gap=rng.normal(size=(1, n)),
-            value=rng.normal(scale=3.0, size=len(entry)), constant=rng.normal(size=len(theta)),
+            theta.offsets, uniform=rng.normal(size=len(theta)), entry_ptr=ends, entry=entry, gap=rng.normal(size=(1,
+            n)), value=rng.normal(scale=3.0, size=len(entry)), constant=rng.normal(size=len(theta)),
         ), None  # fmt: skip
     if kind == "allowed":
         return theta, None, AlignmentRestriction(matches=rng.random(rooms) < 0.7)
     if kind == "known":
         codes = plain().best(theta).codes
         known = np.where(rng.random(n) < 0.15, codes, -1).astype(np.int32)
-        return theta, MatchCost.none(theta.offsets, dense=rng.normal(size=rooms)), AlignmentRestriction(codes=known)
+        return (
+            theta,
+            MatchCost.none(theta.offsets, dense=rng.normal(size=rooms)),
+            AlignmentRestriction(codes=known),
+        )
     return theta, None, None
 
 
@@ -84,7 +88,9 @@ def test_fast_and_plain_kernels_agree(kind, seed):
         own = Alignment(precision=precision)
         got = own.expectation(theta, cost=cost, within=within, weight=weight)
         np.testing.assert_allclose(got.log_z, log_z, rtol=near, atol=near)
-        np.testing.assert_allclose(own.log_partition(theta, cost=cost, within=within), log_z, rtol=near, atol=near)
+        np.testing.assert_allclose(
+            own.log_partition(theta, cost=cost, within=within), log_z, rtol=near, atol=near
+        )
         for name in ("substitution", "unit", "open", "extend", "change"):
             np.testing.assert_allclose(getattr(got.counts, name), getattr(counts, name), rtol=near, atol=near)
         found = own.marginals(theta, cost=cost, within=within)
@@ -97,7 +103,9 @@ def test_fast_and_plain_kernels_agree(kind, seed):
 def test_integers_are_exact(seed):
     """In 16 bits, ends apart or not; ties go to the lowest codes as the plain kernels have it."""
     rng = np.random.default_rng(seed)
-    theta = drawn(rng, *rng.integers(1, 140, (4, 2)).tolist(), symbols=int(rng.choice([2, 20, 40])), whole=True)
+    theta = drawn(
+        rng, *rng.integers(1, 140, (4, 2)).tolist(), symbols=int(rng.choice([2, 20, 40])), whole=True
+    )
     assert short(theta)
     expected, found = plain().best(theta), Alignment().best(theta)
     np.testing.assert_array_equal(found.values, expected.values)

@@ -1,7 +1,7 @@
 """Whole batches by the fast kernels: a question in, codes and values out. One kind of gap, one layer.
 
-A sample is cut at the matches that are known (see ``fast_rows``). Costs of gaps must be finite but at positions whose match
-is known (``serves``); other samples are for the plain kernels.
+A sample is cut at the matches that are known (see ``fast_rows``). Costs of gaps must be finite but at positions whose
+match is known (``serves``); other samples are for the plain kernels.
 """
 
 from __future__ import annotations
@@ -38,7 +38,9 @@ def serves(offsets, splits, unit, open_, extend, change, codes, fine):
 
 
 @kernel()
-def match_score(substitution, letters, lo, n, m, uniform, entry_ptr, entry, value, dense, mask, starts, s, i, j):
+def match_score(
+    substitution, letters, lo, n, m, uniform, entry_ptr, entry, value, dense, mask, starts, s, i, j
+):
     """The score of one match of sample ``s`` with all that is added; -inf if it may not be."""
     if len(mask) and not mask[starts[s] + i * m + j]:
         return -np.inf
@@ -62,7 +64,7 @@ def gap_score(unit, open_, extend, first, last, boundary):
 
 @kernel()
 def known_matches(codes, n, m, partner):
-    """For each position of a, the code of its known match, else 0; whether they fit together. All 0 without ``codes``."""
+    """For each position of a, the code of its known match, else 0; returns whether they fit together."""
     partner[:n] = 0
     if len(codes) == 0:
         return True
@@ -94,7 +96,9 @@ def octets_of_best(offsets, splits, n_symbols, like):
     for s in range(len(splits)):
         n = splits[s]
         m = offsets[s + 1] - offsets[s] - n
-        general = width * (room_of_rows(n, m, n_symbols, like) + room_of_max(m, like)) + octets_of_max(n, m, like)
+        general = width * (room_of_rows(n, m, n_symbols, like) + room_of_max(m, like)) + octets_of_max(
+            n, m, like
+        )
         most = max(most, max(general, octets_of_short(n, m, n_symbols)) + 8 * n)
     return most + n_symbols * (8 + 2 * pitch_of_table(n_symbols)) + 512
 

@@ -1,7 +1,7 @@
 """Sums of whole batches by the fast kernels: log-partitions, posteriors of matches, expected counts in theta's shape.
 
-A sample whose sums leave the range of the precision is summed in double precision; one that leaves that, too, gets NaN and
-is for the plain kernels. One kind of gap, one layer, and costs of gaps as ``fast_batch.serves`` says.
+A sample whose sums leave the range of the precision is summed in double precision; one that leaves that, too, gets NaN
+and is for the plain kernels. One kind of gap, one layer, and costs of gaps as ``fast_batch.serves`` says.
 """
 
 from __future__ import annotations
@@ -106,7 +106,9 @@ def sum_sample(
             return log_z
         i0, j0 = i + 1, j + 1
     if counting:
-        count_cuts(letters, lo, n, m, first, partner, weight, counting, counts, units, opens, extends, cells_at, cells)
+        count_cuts(
+            letters, lo, n, m, first, partner, weight, counting, counts, units, opens, extends, cells_at, cells
+        )  # fmt: skip
         add_shares(
             rows, letters[lo + n : hi], shares, gaps, partner, weight, counting, counts, units[lo:hi],
             opens[first : hi + 2 * s + 2], extends[first : hi + 2 * s + 2], changes,
@@ -115,7 +117,9 @@ def sum_sample(
 
 
 @kernel()
-def count_cuts(letters, lo, n, m, first, partner, weight, counting, counts, units, opens, extends, cells_at, cells):
+def count_cuts(
+    letters, lo, n, m, first, partner, weight, counting, counts, units, opens, extends, cells_at, cells
+):
     """What is certain: known matches, and the gaps of cuts where one side is empty. Other cuts get all units of b."""
     i0, j0, second = 0, 0, first + n + 1
     for i in range(n + 1):
@@ -168,7 +172,8 @@ def add_shares(rows, b, shares, gaps, partner, weight, counting, counts, units, 
 @kernel()
 def sums_fast(
     substitution, letters, offsets, splits, unit, open_, extend, change, uniform, entry_ptr, entry, value, dense, mask,
-    codes, starts, like, octets, todo, weight, log_z, counting, counts, units, opens, extends, changes, cells_from, cells,
+    codes, starts, like, octets, todo, weight, log_z, counting, counts, units, opens, extends, changes, cells_from,
+    cells,
 ):  # fmt: skip
     """Log-partitions of the samples ``todo``; -inf if there is no alignment, NaN where sums leave the range.
 

@@ -9,12 +9,12 @@ chosen among equals (a gap in b before a match before a gap in a). At (i, j), wi
     T(i, j) = max(extend_x[j] + unit[i] + T(i+1, j), M(i, j), Y(i, j) + change)          best after a gap in b
     H(i, j) = max(open_x[j] + unit[i] + T(i+1, j), M(i, j), Y(i, j))         best after a match or at the start
 
-Only U depends on its own row. Let C(j) be the cost of a gap from the first position of b to position j, extensions only:
-``U(j) + C(j) = max over k >= j of M(k) + C(k)``. So all numbers at j are kept with C(j) added, where a longer gap costs
-nothing and U is the maximum of what stands to the right: log2(lanes) steps inside a vector, and one number handed on from
-vector to vector. C is of the extension at boundary ``i`` of a; where that changes from row to row, so do H and T.
-Four bits a cell, five with ``change``, are kept for the way back: a gap in b is at
-least as good as the rest at H, at T; a match is at least as good as Y at H; as a longer gap at U; as Y + change at T.
+Only U depends on its own row. Let C(j) be the cost of a gap from the first position of b to position j, extensions
+only: ``U(j) + C(j) = max over k >= j of M(k) + C(k)``. So all numbers at j are kept with C(j) added, where a longer
+gap costs nothing and U is the maximum of what stands to the right: log2(lanes) steps inside a vector, and one number
+handed on from vector to vector. C is of the extension at boundary ``i`` of a; where that changes from row to row, so
+do H and T. Four bits a cell, five with ``change``, are kept for the way back: a gap in b is at least as good as the
+rest at H, at T; a match is at least as good as Y at H; as a longer gap at U; as Y + change at T.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def octets_of_max(n, m, like):
 
 @kernel()
 def fill_max(rows, i0, n, j0, m, room, octets):
-    """Write the bits of all cells of a cut; returns the score of its best alignment, below ``NEVER / 2`` if there is none."""
+    """Write the bits of all cells of a cut; returns the score of the best alignment, below NEVER / 2 if there is none."""
     lanes, pitch = simd.lanes_wide(room), pitch_of(m, room)
     size, word, changes = vectors_of(m, room) * lanes, lanes // 8, rows.change[0] != 0
     words = 5 if changes else 4

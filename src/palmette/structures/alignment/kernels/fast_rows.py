@@ -1,8 +1,8 @@
 """What a pair looks like to the fast kernels: rows of numbers over the positions of b, in the precision of the kernels.
 
-Scores of matches are one row for each letter of a. A sample is cut at matches that are known: between two of them lies a
-pair of its own, with its own boundaries, so what is known makes the search faster. ``Rows`` are made once for a sample,
-and a cut (i0, n, j0, m) says which part of it is meant: n positions of a from i0 on, m of b from j0 on.
+Scores of matches are one row for each letter of a. A sample is cut at matches that are known: between two of them lies
+a pair of its own, with its own boundaries, so what is known makes the search faster. ``Rows`` are made once for a
+sample, and a cut (i0, n, j0, m) says which part of it is meant: n positions of a from i0 on, m of b from j0 on.
 """
 
 from __future__ import annotations
@@ -22,15 +22,16 @@ class Rows(NamedTuple):
 
     letters: Any  # of a, (n,)
     row_of: Any  # where the row of each letter begins, -1 if a does not have it
-    matches: Any  # scores of matches of a letter of a and a position of b, and then one row;
-    # if tilted, less ``unit_y`` and ``extended``
+    matches: (
+        Any  # of letters of a and positions of b, less ``unit_y`` and ``extended`` if tilted; then one row
+    )
     line: Any  # where this room is: a row with something added to single cells is put together there
     m: Any  # letters of b
     plain: Any  # whether nothing is added to single cells
     cells: Any  # floats n * m, added to matches; or none
     mask: Any  # bool n * m, false for a match that may not be; or none
     known: Any  # codes of the positions of a, -1 of those that are free; or none
-    starts: Any  # single matches with an added score: place of the first entry of each position of a, (n + 1,)
+    starts: Any  # single matches with an added score: where those of a position of a begin, (n + 1,)
     columns: Any
     values: Any
     open_x: Any  # gaps in b at its boundaries, (m + 1,) and a margin
@@ -131,8 +132,8 @@ def lay_out(
     places, columns, values = rows_of_entries(entry_ptr, entry, value, s, n, m)
     plain = not (len(dense) or len(mask) or len(codes) or len(columns))
     return Rows(
-        a, row_of, matches, line, m, plain, own_cells, own_mask, known, places, columns, values, open_x, extend_x, unit_y,
-        open_y, extend_y, unit_x, units, small[:1], small[1:],
+        a, row_of, matches, line, m, plain, own_cells, own_mask, known, places, columns, values, open_x, extend_x,
+        unit_y, open_y, extend_y, unit_x, units, small[:1], small[1:],
     )  # fmt: skip
 
 

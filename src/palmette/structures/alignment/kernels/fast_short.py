@@ -1,10 +1,11 @@
 """The best alignment of one pair in integers of 16 bits: 32 positions of b at once.
 
-The recurrence is that of ``fast_max`` without units and without ``change``. Place p = m - 1 - j of a row stands in lane
-``p // stripes`` of vector ``p % stripes``, so neighbours in a lane are neighbours in b, and U runs along the vectors in all
-lanes at once. What one lane hands to the next is a maximum over lanes with a decay, found once a row from the matches
-alone; a second run along the row completes U, T and H. The second run of row i and the first of row i - 1 share a loop, so
-H is never stored. Nothing sees to sums out of range: ``fits_short`` says whether there can be any.
+The recurrence is that of ``fast_max`` without units and without ``change``. Place p = m - 1 - j of a row stands in
+lane ``p // stripes`` of vector ``p % stripes``, so neighbours in a lane are neighbours in b, and U runs along the
+vectors in all lanes at once. What one lane hands to the next is a maximum over lanes with a decay, found once a row
+from the matches alone; a second run along the row completes U, T and H. The second run of row i and the first of row i
+- 1 share a loop, so H is never stored. Nothing sees to sums out of range: ``fits_short`` says whether there can be
+any.
 """
 
 from __future__ import annotations
@@ -29,9 +30,19 @@ def is_short(numbers):
 
 
 @kernel()
-def fits_short(substitution, offsets, splits, unit, open_, extend, change, uniform, entry, dense, mask, codes):
-    """Whether ``best_short`` serves this question: integers, gaps that cost something, nothing added, scores in range."""
-    if len(entry) or len(dense) or len(mask) or len(codes) or change != 0.0 or np.any(uniform) or np.any(unit):
+def fits_short(
+    substitution, offsets, splits, unit, open_, extend, change, uniform, entry, dense, mask, codes
+):
+    """Whether ``best_short`` serves this question: integers, gaps that cost, nothing added, scores in range."""
+    if (
+        len(entry)
+        or len(dense)
+        or len(mask)
+        or len(codes)
+        or change != 0.0
+        or np.any(uniform)
+        or np.any(unit)
+    ):
         return False
     flat = substitution.ravel()
     if not (is_short(flat) and is_short(open_) and is_short(extend)):
@@ -82,7 +93,9 @@ def octets_of_short(n, m, n_symbols):
 
 
 @kernel()
-def best_short(a, b, table, open_y, extend_y, open_x, extend_x, lowest, opened, extended, row_of, octets, codes):
+def best_short(
+    a, b, table, open_y, extend_y, open_x, extend_x, lowest, opened, extended, row_of, octets, codes
+):
     """Codes and score of the best alignment of two sequences, ``table`` by ``short_table``; gaps are integers.
 
     ``open_y``, ``extend_y`` (n + 1,): gaps in a at its boundaries; ``open_x``, ``extend_x`` (m + 1,): gaps in b.
@@ -136,8 +149,9 @@ def best_short(a, b, table, open_y, extend_y, open_x, extend_x, lowest, opened, 
 def fill_short(profile, row_of, a, m, stripes, row_x, open_y, extend_y, end_x, least, room, octets):
     """Write the bits of comparisons, 16 bytes a vector; returns the score of the best alignment.
 
-    ``profile`` has a row of scores for each letter of a, the last one is 0; ``row_of`` says where they begin. ``row_x`` has
-    two rows: opening and extending a gap in b. ``room`` has three rows, T and matches of two rows, and 32 numbers.
+    ``profile`` has a row of scores for each letter of a, the last one is 0; ``row_of`` says where they begin.
+    ``row_x`` has two rows: opening and extending a gap in b. ``room`` has three rows, T and matches of two rows, and
+    32 numbers.
     """
     size, n = LANES * stripes, len(a)
     small = room[3 * size : 3 * size + 4]

@@ -1,4 +1,4 @@
-"""Sums over all alignments of one pair, sixteen floats or eight doubles of a row at once: scaled factors, no logarithms.
+"""Sums over all alignments of one pair, sixteen floats or eight doubles of a row at once: scaled factors, no logs.
 
 With the factors ``exp(score)``, from the ends (states as in ``fast_max``, sums instead of maxima):
 
@@ -14,9 +14,9 @@ and from the starts, by the last step before (i, j), a match, a gap in b or a ga
     B(i+1, j) = unit[i] (open_x[j] A(i, j) + extend_x[j] B(i, j))
     D(i, j+1) = unit[j] (open_y[i] (A + change B)(i, j) + extend_y[i] D(i, j))
 
-U and D run along a row: inside a vector they are sums of what stands to the right (left), each divided by what a gap costs
-up to there (c), in log2(lanes) steps; one number is handed on. Rows are scaled by powers of 2 when they leave the middle of
-the range, and the logarithm of their scale is kept.
+U and D run along a row: inside a vector they are sums of what stands to the right (left), each divided by what a gap
+costs up to there (c), in log2(lanes) steps; one number is handed on. Rows are scaled by powers of 2 when they leave
+the middle of the range, and the logarithm of their scale is kept.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def scaled(room, at, other, size, largest):
 
 @kernel()
 def unit_factors(rows, j0, m, size, pitch, room, at):
-    """What units of b's positions multiply to from the first position of each vector on: a row, its inverse, all of it."""
+    """What units of b multiply to from the first position of each vector on: a row, its inverse, over all of it."""
     lanes, unit_y = simd.lanes_wide(room), rows.unit_y
     for j in range(0, size, lanes):
         total = 1.0
@@ -190,7 +190,9 @@ def sum_ends(rows, i0, n, j0, m, counting, room, scales):
             gap_factors(extend_y[i], size, pitch, room, c, small)
         start, keep = row_of[letters[i]] + j0, (i - i0) * size
         if not plain:
-            factors_together(matches, start, line, i, whole_m, cells, mask, known, starts, columns, values, j0, m)
+            factors_together(
+                matches, start, line, i, whole_m, cells, mask, known, starts, columns, values, j0, m
+            )
             start = line
         room[small] = open_y[i] / extend_y[i]
         opening, own_unit = simd.spread_wide(room, small), simd.spread_wide(rows.unit_x, i)
@@ -233,10 +235,10 @@ def sum_ends(rows, i0, n, j0, m, counting, room, scales):
 def sum_starts(rows, i0, n, j0, m, counting, room, scales, log_z, shares, gaps, weight, cells_at, own_cells):
     """Expected numbers of parts of a cut, after ``sum_ends``; returns the sum over all alignments by log_z's, near 1.
 
-    ``shares``: the probabilities of matches are added to the row of the letter of a, all to one row if ``counting`` is 1;
-    behind these rows, if it is 2, gaps in b begun and gone on at the boundaries of b, without their factors. ``gaps``
-    (4, n + 1), of a: probability to be matched; at boundaries, gaps in a begun, gone on, and changed to. Probabilities times
-    ``weight`` are written to ``own_cells`` from ``cells_at`` on, unless it is empty.
+    ``shares``: the probabilities of matches are added to the row of the letter of a, all to one row if ``counting`` is
+    1; behind these rows, if it is 2, gaps in b begun and gone on at the boundaries of b, without their factors.
+    ``gaps`` (4, n + 1), of a: probability to be matched; at boundaries, gaps in a begun, gone on, and changed to.
+    Probabilities times ``weight`` are written to ``own_cells`` from ``cells_at`` on, unless it is empty.
     """
     lanes, pitch = simd.lanes_wide(room), pitch_of(m, room)
     size = vectors_of(m, room) * lanes
@@ -246,7 +248,10 @@ def sum_starts(rows, i0, n, j0, m, counting, room, scales, log_z, shares, gaps, 
         rows.cells, rows.mask, rows.known, rows.starts, rows.columns, rows.values, rows.m
     )  # fmt: skip
     kept_t, kept_l, end, with_cells = n * size, 2 * n * size, i0 + n, len(own_cells) > 0
-    fresh_at, on_at = len(shares) - 2 * pitch_of(whole_m, room) + j0, len(shares) - pitch_of(whole_m, room) + j0
+    fresh_at, on_at = (
+        len(shares) - 2 * pitch_of(whole_m, room) + j0,
+        len(shares) - pitch_of(whole_m, room) + j0,
+    )
     a = (3 if counting == 2 else counting) * n * size
     then, b, c, small = a + pitch, a + 2 * pitch, a + 3 * pitch, a + 9 * pitch
     inverse, whole = c + pitch, c + 2 * pitch
@@ -260,7 +265,9 @@ def sum_starts(rows, i0, n, j0, m, counting, room, scales, log_z, shares, gaps, 
             gap_factors(extend_y[i], size, pitch, room, c, small)
         start, keep = row_of[letters[i]] + j0, (i - i0) * size
         if not plain:
-            factors_together(matches, start, line, i, whole_m, cells, mask, known, starts, columns, values, j0, m)
+            factors_together(
+                matches, start, line, i, whole_m, cells, mask, known, starts, columns, values, j0, m
+            )
             start = line
         room[small] = open_y[i] / extend_y[i]
         room[small + 1] = np.exp(-log_scale - scales[i - i0] - log_z)
@@ -280,9 +287,7 @@ def sum_starts(rows, i0, n, j0, m, counting, room, scales, log_z, shares, gaps, 
             d = simd.add(d, moves.moved(d, 4, zero))
             if lanes > 8:
                 d = simd.add(d, moves.moved(d, 8, zero))
-            down = simd.mul(
-                simd.add(moves.moved(d, 1, zero), carry), simd.load_wide(room, c + j)
-            )
+            down = simd.mul(simd.add(moves.moved(d, 1, zero), carry), simd.load_wide(room, c + j))
             carry = simd.mul(
                 simd.add(moves.spread_last(d), carry), simd.spread_wide(room, whole + j // lanes)
             )
@@ -295,12 +300,17 @@ def sum_starts(rows, i0, n, j0, m, counting, room, scales, log_z, shares, gaps, 
             if with_cells:
                 simd.store(room, keep + j, chance)
             if counting > 1:
-                below, longer_y = simd.load_wide(room, kept_t + keep + j), simd.load_wide(room, kept_l + keep + j)
+                below, longer_y = (
+                    simd.load_wide(room, kept_t + keep + j),
+                    simd.load_wide(room, kept_l + keep + j),
+                )
                 begun = simd.fma(sources, longer_y, begun)
                 on = simd.fma(down, longer_y, on)
                 changed = simd.fma(across, longer_y, changed)
                 below = simd.mul(below, times_x)
-                simd.store(shares, fresh_at + j, simd.fma(before, below, simd.load_wide(shares, fresh_at + j)))
+                simd.store(
+                    shares, fresh_at + j, simd.fma(before, below, simd.load_wide(shares, fresh_at + j))
+                )
                 simd.store(shares, on_at + j, simd.fma(across, below, simd.load_wide(shares, on_at + j)))
             fresh = simd.mul(before, simd.load_wide(open_x, j0 + j))
             fresh = simd.fma(across, simd.load_wide(extend_x, j0 + j), fresh)
@@ -309,7 +319,10 @@ def sum_starts(rows, i0, n, j0, m, counting, room, scales, log_z, shares, gaps, 
         room[then + m + 1 : then + pitch] = 0
         gaps[0, i] = float(simd.total(mass))
         if with_cells:
-            to, row = own_cells[cells_at + i * whole_m + j0 : cells_at + i * whole_m + j0 + m], room[keep : keep + m]
+            to, row = (
+                own_cells[cells_at + i * whole_m + j0 : cells_at + i * whole_m + j0 + m],
+                room[keep : keep + m],
+            )
             for j in range(m):
                 to[j] = weight * row[j]
         if counting > 1:

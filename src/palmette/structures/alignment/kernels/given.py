@@ -60,7 +60,10 @@ def alignment_scores(
     for s in range(len(splits)):
         lo, n = offsets[s], splits[s]
         m = offsets[s + 1] - lo - n
-        at_y, at_x = lo + 2 * s, lo + 2 * s + n + 1  # boundaries at which gaps of the second and first sequence lie
+        at_y, at_x = (
+            lo + 2 * s,
+            lo + 2 * s + n + 1,
+        )  # boundaries at which gaps of the second and first sequence lie
         own, score = codes[lo : lo + n + m], 0.0
         i = j = state = 0  # 0 after a match, 1 after a gap of the first sequence, 2 of the second
         while i < n or j < m:
@@ -94,7 +97,9 @@ def alignment_scores(
 
 
 @kernel()
-def add_counts(letters, offsets, splits, codes, weight, starts, counts, units, opens, extends, changes, cells):
+def add_counts(
+    letters, offsets, splits, codes, weight, starts, counts, units, opens, extends, changes, cells
+):
     """Add ``weight`` x the counts of each alignment; ``cells`` has a rectangle for each sample, or is empty."""
     for s in range(len(splits)):
         lo, n, w = offsets[s], splits[s], weight[s]
