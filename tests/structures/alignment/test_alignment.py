@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import palmette
 from palmette import CRF, SSVM, UNKNOWN, Alignment, OneOf, Perceptron
+from palmette.data.samples import Samples
 from palmette.errors import InfeasibleError, MissingCapability, TooLarge
 from palmette.structures import (
     AlignmentRestriction,
@@ -607,6 +608,39 @@ def test_weights_of_profiles_and_tracks_are_learnt(tmp_path):
         ValueError, match=r"X\[0\] has profiles, but the pairs that the model was fitted to had none"
     ):
         plain.predict(profiled)
+
+
+def test_log_odds_of_known_matches_are_a_start():
+    """Before any step the weights align what is alike; letters that never match have negative scores."""
+    model = CRF(Alignment(), l2=1.0, max_iter=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(X, CORES)
+    batch, structure = model.encode(X).batch, model.structure
+    codes = structure.admit_outputs(MATCHES, batch)
+    known = model.codec_.encode_outputs(codes, batch.lengths)
+    samples = Samples(batch, known, np.ones(len(batch)))
+    w = structure.first_weights(model.scorer_, samples)
+    substitution = model.scorer_.tables(w)[0]
+    alike = np.diag(substitution)[:20] > 0.0
+    assert np.allclose(substitution, substitution.T) and np.flatnonzero(~alike).tolist() == [
+        6
+    ]  # E has no match
+    assert substitution[0, 10] < 0.0
+    model.coef_ = w
+    assert model.score(X, Y) == 1.0
+
+
+def test_sums_out_of_the_range_of_fast_kernels_are_found_plainly():
+    """Very unequal lengths and large scores: all is 0 in scaled factors, yet there are alignments."""
+    theta = drawn(np.random.default_rng(0), (8, 300), (5, 5))
+    theta = replace(theta, extend=np.full_like(theta.extend, -40.0), open=np.full_like(theta.open, -90.0))
+    fast, plain = Alignment(), Alignment()
+    plain.fast = False
+    mine, wanted = fast.expectation(theta), plain.expectation(theta)
+    assert np.allclose(mine.log_z, wanted.log_z)
+    for name in ("substitution", "unit", "open", "extend", "change"):
+        assert np.allclose(getattr(mine.counts, name), getattr(wanted.counts, name), atol=1e-7)
 
 
 def test_threads_give_the_same_weights():

@@ -205,6 +205,40 @@ class AlignmentTables:
 
     def check(self) -> None:
         """Refuse what would let a kernel read past an array, and scores that cannot be compared."""
+        if not self._is_sound():
+            self._refuse()
+
+    def _is_sound(self) -> bool:
+        """Whether :meth:`_refuse` has nothing to say, found in one go."""
+        from palmette.structures.alignment.kernels.soundness import are_sound
+
+        size, n = len(self.letters), len(self.offsets) - 1
+        kinds, symbols, cells = len(self.open), len(self.substitution), self.cells
+        boundaries = size + 2 * n
+        for array, dtype, shape in (
+            (self.substitution, np.float64, (symbols, symbols)),
+            (self.letters, np.int16, (size,)),
+            (self.offsets, np.int64, (n + 1,)),
+            (self.splits, np.int64, (n,)),
+            (self.unit, np.float64, (kinds, size)),
+            (self.open, np.float64, (kinds, boundaries)),
+            (self.extend, np.float64, (kinds, boundaries)),
+            (self.change, np.float64, (1,)),
+            (self.change if cells is None else cells, np.float64, None),
+        ):
+            if type(array) is not np.ndarray or array.dtype != dtype or not array.flags.c_contiguous:
+                return False
+            if array.shape != shape and (shape is not None or array.ndim != 1):
+                return False
+        tables = self.unit, self.open, self.extend, self.change
+        given = self.change if cells is None else cells
+        layout = self.letters, self.offsets, self.splits
+        if kinds not in (1, 2) or n < 0:
+            return False
+        return bool(are_sound(self.substitution, *layout, *tables, given, cells is not None))
+
+    def _refuse(self) -> None:
+        """Raise ValueError at the first thing that is wrong."""
         size, kinds = len(self.letters), len(np.atleast_1d(self.open))
         if kinds not in (1, 2):
             raise ValueError(f"open has {kinds} rows, expected 1, or 2 with long gaps")
