@@ -293,7 +293,9 @@ class AlignmentReference(Reference):
     def draw_samples(self, rng: np.random.Generator) -> tuple[Any, Any]:
         """Pairs of which the second has lost a piece of the first, with partners of all positions."""
         if self.structure.long_gaps:
-            raise self._lacks("draw_samples", "learners of complete outputs: references do not tell kinds of gaps")
+            raise self._lacks(
+                "draw_samples", "learners of complete outputs: references do not tell kinds of gaps"
+            )
         X, Y = [], []
         for k in range(8):
             a = "".join(rng.choice(list("ARNDCQEGHILK"), 7))
