@@ -58,7 +58,7 @@ class AlignmentTables:
         Scores of the first and of each further position of a run at a boundary of the other sequence.
     change : ndarray of float64, shape (1,)
         Added where positions of the second sequence against a gap follow directly on such of the first.
-    cells : ndarray of float64, shape (sum of n m,), or None
+    cells : ndarray of float64 or float32, shape (sum of n m,), or None
         Of each sample a rectangle, of which entry (i, j) is added to the match of i and j.
 
     Examples
@@ -224,7 +224,7 @@ class AlignmentTables:
             (self.open, np.float64, (kinds, boundaries)),
             (self.extend, np.float64, (kinds, boundaries)),
             (self.change, np.float64, (1,)),
-            (self.change if cells is None else cells, np.float64, None),
+            (self.change if cells is None else cells, self._cell_type(), None),
         ):
             if type(array) is not np.ndarray or array.dtype != dtype or not array.flags.c_contiguous:
                 return False
@@ -236,6 +236,10 @@ class AlignmentTables:
         if kinds not in (1, 2) or n < 0:
             return False
         return bool(are_sound(self.substitution, *layout, *tables, given, cells is not None))
+
+    def _cell_type(self) -> Any:
+        """The type that cells have: that of all scores, or half of it, since there are many of them."""
+        return np.float32 if getattr(self.cells, "dtype", None) == np.float32 else np.float64
 
     def _refuse(self) -> None:
         """Raise ValueError at the first thing that is wrong."""
@@ -257,7 +261,7 @@ class AlignmentTables:
             ("open", np.float64, (kinds, boundaries)),
             ("extend", np.float64, (kinds, boundaries)),
             ("change", np.float64, (1,)),
-            ("cells", np.float64, (int(self.starts[-1]),)),
+            ("cells", self._cell_type(), (int(self.starts[-1]),)),
         ):
             if name != "cells" or self.cells is not None:
                 check_array(name, getattr(self, name), dtype, shape)

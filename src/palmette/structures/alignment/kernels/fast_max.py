@@ -29,7 +29,7 @@ from palmette.structures.alignment.kernels.fast_rows import pitch_of, put_togeth
 @kernel()
 def room_of_max(m, like):
     """How many numbers ``fill_max`` needs: H of two rows, T."""
-    return 3 * pitch_of(m, like) + simd.lanes_wide(like)
+    return 3 * pitch_of(m, like) + 2 * simd.lanes_wide(like)
 
 
 @kernel()
@@ -70,11 +70,13 @@ def fill_max(rows, i0, n, j0, m, room, octets):
         room[h + j] = room[h + m] + open_y[end] - extend_y[end]
         room[t + j] = room[h + j] + rows.change[0]
     extended = extend_y[end]
+    for k in range(lanes):
+        room[small + 1 + k] = k
     bit = n * (size // lanes) * words * word
     for i in range(end - 1, i0 - 1, -1):
         if extend_y[i] != extended:
-            tilt(room, h, size, extend_y[i] - extended)
-            tilt(room, t, size, extend_y[i] - extended)
+            room[small] = extend_y[i] - extended
+            tilt(room, h, t, size, small)
             extended = extend_y[i]
         room[small] = rows.extended[0] - extended
         shifted, shift = room[small] != 0, simd.spread_wide(room, small)
@@ -129,11 +131,14 @@ def fill_max(rows, i0, n, j0, m, room, octets):
 
 
 @kernel()
-def tilt(room, at, size, slope):
-    """Add ``slope * j`` to the numbers of a row."""
-    row = room[at : at + size]
-    for j in range(size):
-        row[j] += slope * j
+def tilt(room, at, other, size, small):
+    """Add ``slope * j`` to the numbers of two rows; the slope stands at ``small``, behind it the numbers 0, 1, 2, ..."""
+    lanes, slope = simd.lanes_wide(room), simd.spread_wide(room, small)
+    places, wide = simd.load_wide(room, small + 1), simd.splat_wide(room, lanes)
+    for j in range(0, size, lanes):
+        simd.store(room, at + j, simd.fma(slope, places, simd.load_wide(room, at + j)))
+        simd.store(room, other + j, simd.fma(slope, places, simd.load_wide(room, other + j)))
+        places = simd.add(places, wide)
 
 
 @kernel()
