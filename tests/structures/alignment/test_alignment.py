@@ -643,6 +643,19 @@ def test_sums_out_of_the_range_of_fast_kernels_are_found_plainly():
         assert np.allclose(getattr(mine.counts, name), getattr(wanted.counts, name), atol=1e-7)
 
 
+def test_counts_in_single_precision_are_finite_where_rows_grow_against_each_other():
+    """At zero scores what comes before grows along a row by hundreds of powers of two, and what follows falls."""
+    theta, single, double = (
+        drawn(np.random.default_rng(0), (251, 217)).zeros(),
+        Alignment(precision="single"),
+        Alignment(),
+    )
+    mine, wanted = single.expectation(theta).counts, double.expectation(theta).counts
+    for name in ("substitution", "unit", "open", "extend", "change"):
+        assert np.allclose(getattr(mine, name), getattr(wanted, name), rtol=1e-3, atol=1e-4)
+    assert np.allclose(single.marginals(theta).node.sum(axis=1), 1.0, atol=1e-4)
+
+
 def test_threads_give_the_same_weights():
     rng = np.random.default_rng(10)
     pairs = [tuple("".join(rng.choice(list("ARNDC"), n)) for n in rng.integers(20, 50, 2)) for _ in range(30)]

@@ -105,6 +105,11 @@ def sum_sample(
                 cells[cells_at : cells_at + n * m] = 0
             return log_z
         i0, j0 = i + 1, j + 1
+    if counting and not (np.isfinite(gaps.sum()) and np.isfinite(shares.sum())):
+        # A row that is large where all that follows is 0, the other way round in the next ones: infinity times 0.
+        if len(cells):
+            cells[cells_at : cells_at + n * m] = 0
+        return np.nan
     if counting:
         count_cuts(
             letters, lo, n, m, first, partner, weight, counting, counts, units, opens, extends, cells_at, cells
