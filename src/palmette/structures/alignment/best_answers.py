@@ -58,11 +58,13 @@ class BestAnswers(GivenAnswers):
             size = octets_of_best(theta.offsets, theta.splits, len(theta.substitution), like)
             self._check_bytes(theta, size)
             best_fast(*question.of_one_kind, like, room(size), fast, codes, values)
+        if fast.all():
+            return codes, values
         left = np.flatnonzero(~fast)
         if len(left) == len(theta):
             self._check_room(theta, question)
             best_alignments(*question, codes, values)
-        elif len(left):
+        else:
             own, price, limit = some_samples(theta, cost, within, left)
             found, values[left] = self._best(own, price, limit, sign)
             codes[gather(theta.offsets, left)[0]] = found

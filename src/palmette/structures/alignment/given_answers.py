@@ -40,6 +40,8 @@ class GivenAnswers(Structure):
         """Which samples fast kernels can answer for: one kind of gap, and no code that cannot be, bool (n_samples,)."""
         from palmette.structures.alignment.kernels.fast_batch import serves
 
+        if self.fast and theta.n_kinds == 1 and question.unit is theta.unit:
+            return np.ones(len(theta), bool)  # nothing was asked but the potentials, which are finite
         fine = np.zeros(len(theta), bool)
         if self.fast and theta.n_kinds == 1 and not len(question.wrong_gaps):
             gaps = question.unit[0], question.open[0], question.extend[0]

@@ -40,9 +40,7 @@ class Question(NamedTuple):
     @property
     def of_one_kind(self) -> tuple[Any, ...]:
         """The arguments of fast kernels, which know one kind of gap and nothing to contradict."""
-        gaps = {name: getattr(self, name)[0] for name in ("unit", "open", "extend")}
-        own = {**self._asdict(), **gaps}
-        return tuple(array for name, array in own.items() if name not in ("wrong_gaps", "wrong"))
+        return (*self[:4], self.unit[0], self.open[0], self.extend[0], *self[7:15], self.starts)
 
 
 def ask(
@@ -53,6 +51,8 @@ def ask(
 ) -> Question:
     """``sign * (theta + cost)`` within a restriction, checked."""
     theta.check()
+    if cost is None and within is None and sign == 1.0:
+        return _as_they_are(theta)
     if cost is None:
         cost = MatchCost.none(theta.offsets, theta.n_kinds)
     elif not isinstance(cost, MatchCost):
@@ -91,4 +91,15 @@ def ask(
         substitution, theta.letters, theta.offsets, theta.splits, unit, open_, extend, sign * float(theta.change[0]),
         uniform, cost.entry_ptr, cost.entry, value, dense, mask, codes, wrong_gaps, wrong,
         theta.starts if rectangles else np.zeros(len(theta) + 1, np.int64),
+    )  # fmt: skip
+
+
+def _as_they_are(theta: AlignmentTables) -> Question:
+    """The question without cost and restriction, at once: for short pairs it takes as long as the answer."""
+    n, none = len(theta), np.empty(0)
+    dense, starts = (none, np.zeros(n + 1, np.int64)) if theta.cells is None else (theta.cells, theta.starts)
+    return Question(
+        theta.substitution, theta.letters, theta.offsets, theta.splits, theta.unit, theta.open, theta.extend,
+        float(theta.change[0]), np.zeros(n), np.zeros(n + 1, np.int64), np.empty(0, np.int64), none, dense,
+        np.empty(0, bool), np.empty(0, np.int32), np.empty((0, len(theta.letters)), bool), np.empty(0, bool), starts,
     )  # fmt: skip

@@ -59,9 +59,8 @@ def weights_of(theta: AlignmentTables, weight: Any) -> np.ndarray:
 
 def check_feasible(values: np.ndarray, theta: AlignmentTables) -> None:
     """Raise InfeasibleError for the first sample without an alignment."""
-    bad = np.flatnonzero(~(values > -np.inf))
-    if len(bad):
-        raise infeasible(int(bad[0]), theta)
+    if len(values) and not values.min() > -np.inf:
+        raise infeasible(int(np.flatnonzero(~(values > -np.inf))[0]), theta)
 
 
 def infeasible(sample: int, theta: AlignmentTables) -> InfeasibleError:

@@ -10,7 +10,7 @@ import numpy as np
 
 from palmette._kernels import simd
 from palmette._kernels.constants import NEVER
-from palmette._kernels.jit import kernel
+from palmette._kernels.jit import SUMS, kernel
 from palmette.structures.alignment.kernels.fast_max import fill_max, octets_of_max, room_of_max, walk_max
 from palmette.structures.alignment.kernels.fast_rows import lay_out, room_of_rows
 from palmette.structures.alignment.kernels.fast_short import (
@@ -22,14 +22,25 @@ from palmette.structures.alignment.kernels.fast_short import (
 )
 
 
+@kernel(fastmath=SUMS)
+def are_finite(numbers):
+    """Whether all are: 0 times another number is not 0."""
+    total = 0.0
+    for k in range(len(numbers)):
+        total += 0.0 * numbers[k]
+    return total == 0.0
+
+
 @kernel()
 def serves(offsets, splits, unit, open_, extend, change, codes, fine):
     """Write for each sample whether fast kernels apply: costs of gaps are -inf only where a match is known."""
+    finite = np.isfinite(change) and are_finite(open_) and are_finite(extend)
+    fine[:] = finite
+    if not finite or (are_finite(unit) and len(codes) == 0):
+        return
     for s in range(len(splits)):
         lo, n, hi = offsets[s], splits[s], offsets[s + 1]
-        own = np.isfinite(change)
-        for k in range(lo + 2 * s, hi + 2 * s + 2):
-            own &= np.isfinite(open_[k]) and np.isfinite(extend[k])
+        own = True
         for t in range(lo, hi):
             own &= np.isfinite(unit[t]) or (len(codes) > 0 and codes[t] > 0)
             if len(codes):

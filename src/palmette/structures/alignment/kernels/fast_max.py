@@ -12,8 +12,8 @@ chosen among equals (a gap in b before a match before a gap in a). At (i, j), wi
 Only U depends on its own row. Let C(j) be the cost of a gap from the first position of b to position j, extensions
 only: ``U(j) + C(j) = max over k >= j of M(k) + C(k)``. So all numbers at j are kept with C(j) added, where a longer
 gap costs nothing and U is the maximum of what stands to the right: log2(lanes) steps inside a vector, and one number
-handed on from vector to vector. C is of the extension at boundary ``i`` of a; where that changes from row to row, so
-do H and T. Four bits a cell, five with ``change``, are kept for the way back: a gap in b is at least as good as the
+handed on from vector to vector. C is of the extension at boundary ``i`` of a; where that changes at the ends of a, so
+do H and T. If it changes everywhere (not ``level``), C is of units alone, and extensions are added inside a vector. Four bits a cell, five with ``change``, are kept for the way back: a gap in b is at least as good as the
 rest at H, at T; a match is at least as good as Y at H; as a longer gap at U; as Y + change at T.
 """
 
@@ -56,36 +56,41 @@ def fill_max(rows, i0, n, j0, m, room, octets):
         rows.cells, rows.mask, rows.known, rows.starts, rows.columns, rows.values, rows.m
     )  # fmt: skip
     only_cells = len(cells) > 0 and len(mask) == 0 and len(known) == 0 and len(columns) == 0
-    unit_x, units, end = rows.unit_x, rows.units, i0 + n
+    unit_x, units, level, end = rows.unit_x, rows.units, rows.level, i0 + n
     h, then, t, small = 0, pitch, 2 * pitch, 3 * pitch
     room[:small] = NEVER
     never, change = simd.splat_wide(room, NEVER), simd.spread_wide(rows.change, 0)
     double, tie = lanes == 8, simd.splat_wide(room, TIE)
     # Row n: what is left of b is against a gap. Its scores with C added are those of opening it at the last position.
-    room[h + m] = 0
+    ref = rows.extended[0]
+    extended = extend_y[end] if level else extend_y[end] * 0
+    total, costs = extended * m, rows.change[0]
     for j in range(m):
-        room[h + m] += rows.unit_y[j0 + j] + extend_y[end]
-    room[t + m] = room[h + m]
+        total += rows.unit_y[j0 + j]
+    room[h + m], room[t + m] = total, total
     for j in range(m):
-        room[h + j] = room[h + m] + open_y[end] - extend_y[end]
-        room[t + j] = room[h + j] + rows.change[0]
-    extended = extend_y[end]
+        room[h + j] = total + open_y[end] - extended + (extend_y[end] - extended) * (m - 1 - j)
+        room[t + j] = room[h + j] + costs
     for k in range(lanes):
         room[small + 1 + k] = k
     bit = n * (size // lanes) * words * word
     for i in range(end - 1, i0 - 1, -1):
-        if extend_y[i] != extended:
+        if level and extend_y[i] != extended:
             room[small] = extend_y[i] - extended
             tilt(room, h, t, size, small)
             extended = extend_y[i]
-        room[small] = rows.extended[0] - extended
+        room[small] = ref - extended
         shifted, shift = room[small] != 0, simd.spread_wide(room, small)
         start = row_of[letters[i]] + j0
         add_cells = only_cells and i * whole_m + j0 + size <= len(cells)
         if not plain and not add_cells:
             put_together(matches, start, line, i, whole_m, cells, mask, known, starts, columns, values, j0, m)
             start = line
-        room[small] = open_y[i] - extended
+        room[small] = extend_y[i]
+        slope = simd.mul(simd.load_wide(room, small + 1), simd.spread_wide(room, small))
+        room[small] = extend_y[i] * lanes
+        across = simd.spread_wide(room, small)
+        room[small] = open_y[i] - extend_y[i]
         opening, own_unit, carry = simd.spread_wide(room, small), simd.spread_wide(unit_x, i), never
         for j in range(size - lanes, -1, -lanes):
             bit -= words * word
@@ -95,12 +100,18 @@ def fill_max(rows, i0, n, j0, m, room, octets):
             if add_cells:
                 match = simd.add(match, moves.load_as(cells, i * whole_m + j0 + j, room))
                 moves.fetch(cells, (i - 1) * whole_m + j0 + j)
-            u = simd.larger(match, moves.moved_down(match, 1, never))
+            u = match
+            if not level:
+                u = simd.add(u, slope)
+                carry = simd.add(carry, across)
+            u = simd.larger(u, moves.moved_down(u, 1, never))
             u = simd.larger(u, moves.moved_down(u, 2, never))
             u = simd.larger(u, moves.moved_down(u, 4, never))
             if lanes > 8:
                 u = simd.larger(u, moves.moved_down(u, 8, never))
             longer_y = simd.larger(moves.moved_down(u, 1, never), carry)
+            if not level:
+                longer_y = simd.sub(longer_y, slope)
             carry = simd.larger(moves.spread_first(u), carry)
             below = simd.load_wide(room, t + j)
             if units:

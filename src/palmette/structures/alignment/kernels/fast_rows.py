@@ -42,7 +42,8 @@ class Rows(NamedTuple):
     unit_x: Any  # what a position of a adds where it is against a gap, (n,)
     units: Any  # whether a position of a adds something
     change: Any  # (1,): a gap in a directly after a gap in b
-    extended: Any  # (1,): extending a gap in a, at most boundaries
+    level: Any  # whether extending a gap in a costs the same at all boundaries but the ends
+    extended: Any  # (1,): what that is, else 0
 
 
 @kernel()
@@ -98,7 +99,10 @@ def lay_out(
     for i in range(n):
         units |= unit_x[i] != 0
     small = room[used + 3 * n + 2 : used + 3 * n + 4]
-    small[0], small[1] = change, extend_y[n // 2]
+    level = True
+    for i in range(1, n):
+        level &= extend_y[i] == extend_y[1]
+    small[0], small[1] = change, extend_y[n // 2] if level else 0.0
     used += (3 * n + 4 + 15) // 16 * 16
     matches, line, row_of, added = room[used:], 0, whole[: len(substitution)], uniform[s]
     if tilted:
@@ -133,7 +137,7 @@ def lay_out(
     plain = not (len(dense) or len(mask) or len(codes) or len(columns))
     return Rows(
         a, row_of, matches, line, m, plain, own_cells, own_mask, known, places, columns, values, open_x, extend_x,
-        unit_y, open_y, extend_y, unit_x, units, small[:1], small[1:],
+        unit_y, open_y, extend_y, unit_x, units, small[:1], level, small[1:],
     )  # fmt: skip
 
 
