@@ -56,10 +56,10 @@ _PACKAGES = (
 )  # fmt: skip
 
 __all__ = [
-    "CRF", "CRFCV", "SSVM", "SSVMCV", "UNKNOWN", "ActiveLearner", "Alignment", "Chain", "Clique", "CombinedDecoder", "Decomposition",
-    "Detections", "Encoding", "Folding", "Graph", "GraphInput", "GroupLasso", "KernelOptions", "Linked", "LossOptions",
-    "Multiclass", "OneOf", "Perceptron", "PlackettLuce", "PlackettLuceCV", "Ranking", "SemiMarkov", "Tracking",
-    "Transfer", "as_sequences", "compare_transfer", "load", "register",
+    "CRF", "CRFCV", "SSVM", "SSVMCV", "UNKNOWN", "ActiveLearner", "Alignment", "Chain", "Clique", "CombinedDecoder",
+    "Decomposition", "Detections", "Encoding", "Folding", "Graph", "GraphInput", "GroupLasso", "KernelOptions",
+    "Linked", "LossOptions", "Multiclass", "OneOf", "Perceptron", "PlackettLuce", "PlackettLuceCV", "Ranking",
+    "SemiMarkov", "Tracking", "Transfer", "as_sequences", "compare_transfer", "load", "register",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
