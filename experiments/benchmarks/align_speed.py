@@ -6,7 +6,8 @@ least of several rounds. `best` is a batch of pairs with its alignments: one cal
 integers, and one call per pair of parasail's fastest vectorised routine for pairs (`nw_trace_scan_16`, of the scan,
 striped and diagonal ones; its table is not read), of Biopython's `PairwiseAligner.align`, of scikit-bio's
 `pair_align` and of biotite's `align_optimal`. `one` is the same with one pair a call, from scores to codes. `general`
-are scores of every cell and costs of gaps at every boundary, in single precision. `posteriors` are the probabilities
+are scores of every cell and costs of gaps at every boundary, in single precision, by the kernel alone, and by
+`Alignment.best` (`call`), which looks at all scores first. `posteriors` are the probabilities
 of all matches, `gradient` the expected counts of all scores (of a CRF), both in single precision; their ratios are to
 `best` of parasail. `double` are the same in double precision.
 """
@@ -16,16 +17,7 @@ from experiments.harness import Benchmark, Side, Target, now, palmette_side
 LENGTHS = {100: 100, 300: 40, 1000: 8}  # residues, and pairs of this length
 ROUNDS = 12
 LETTERS = "ARNDCQEGHILKMFPSTWYV"
-KINDS = (
-    "best",
-    "one",
-    "general",
-    "posteriors",
-    "gradient",
-    "general double",
-    "posteriors double",
-    "gradient double",
-)
+KINDS = ("best", "one", "general", "general call", "posteriors", "gradient")
 
 
 def pairs(run, n, times):
@@ -42,14 +34,15 @@ def pairs(run, n, times):
     return out
 
 
-def least(function, times, rounds=ROUNDS):
-    """Seconds per 1,000 pairs, the least of several rounds after one that does not count."""
-    function()
+def least(function, inputs, times, rounds=ROUNDS):
+    """Seconds per 1,000 pairs of a call for each input, the least of several rounds after one that does not count."""
     taken = []
-    for _ in range(rounds):
+    for k in range(rounds + 1):
         start = now()
-        function()
-        taken.append(now() - start)
+        for x in inputs:
+            function(*x)
+        if k:
+            taken.append(now() - start)
     return [1000.0 * min(seconds) / times for seconds in zip(*taken)]
 
 
@@ -61,6 +54,21 @@ def blosum():
     return np.array([[table[x][y] for y in LETTERS] for x in LETTERS])
 
 
+def general_kernel(theta, like):
+    """The kernel and its arguments, those of ``Alignment.best``."""
+    import numpy as np
+
+    from palmette.structures.alignment.kernels.fast_batch import best_fast, octets_of_best
+    from palmette.structures.alignment.question import ask
+    from palmette.structures.alignment.room import room
+
+    size = octets_of_best(theta.offsets, theta.splits, len(theta.substitution), like)
+    codes, values = np.empty(len(theta.letters), np.int32), np.empty(len(theta))
+    room(1 << 25)  # kept, as after a longer batch
+    given = ask(theta, None, None).of_one_kind, like, room(size), np.ones(len(theta), bool), codes, values
+    return best_fast, (*given[0], *given[1:])
+
+
 def palmette(run):
     from dataclasses import replace
 
@@ -70,50 +78,43 @@ def palmette(run):
     from palmette.structures import AlignmentTables
 
     table, known = blosum(), {letter: k for k, letter in enumerate(LETTERS)}
-    double, single = Alignment(), Alignment(precision="single")
     for n, times in LENGTHS.items():
         inputs = [tuple([known[c] for c in each] for each in pair) for pair in pairs(run, n, times)]
         theta, rng = AlignmentTables.of(inputs, table), np.random.default_rng(0)
-        alone = [AlignmentTables.of([pair], table) for pair in inputs]
         mild = replace(
             theta, substitution=0.3 * theta.substitution, open=0.3 * theta.open, extend=0.3 * theta.extend
         )
-        any_scores = replace(
+        rugged = replace(
             theta,
             cells=rng.normal(size=int(theta.starts[-1])).astype(np.float32),
             open=theta.open + rng.random(theta.open.shape),
             extend=theta.extend + 0.5 * rng.random(theta.open.shape),
         )
-        ways = {
-            "best": lambda: double.best(theta),
-            "one": lambda: [double.best(own) for own in alone],
-            "general": lambda: single.best(any_scores),
-            "posteriors": lambda: single.marginals(mild),
-            "gradient": lambda: single.expectation(mild),
-            "general double": lambda: double.best(any_scores),
-            "posteriors double": lambda: double.marginals(mild),
-            "gradient double": lambda: double.expectation(mild),
-        }
-        for name, function in ways.items():
-            run.add_phase(f"{name}, {n}", *least(function, times))
-        run.figures[f"sum of scores, {n}"] = float(double.best(theta).values.sum())
+        best = Alignment().best
+        run.add_phase(f"best, {n}", *least(best, [(theta,)], times))
+        run.add_phase(f"one, {n}", *least(best, [(AlignmentTables.of([p], table),) for p in inputs], times))
+        for more, precision in (("", "single"), (" double", "double")):
+            own, like = Alignment(precision=precision), np.empty(0, np.float64 if more else np.float32)
+            kernel, given = general_kernel(rugged, like)
+            run.add_phase(f"general{more}, {n}", *least(kernel, [given], times))
+            run.add_phase(f"general call{more}, {n}", *least(own.best, [(rugged,)], times))
+            run.add_phase(f"posteriors{more}, {n}", *least(own.marginals, [(mild,)], times))
+            run.add_phase(f"gradient{more}, {n}", *least(own.expectation, [(mild,)], times))
+        run.figures[f"sum of scores, {n}"] = float(best(theta).values.sum())
 
 
 def parasail(run):
     import parasail
 
+    more = 11, 1, parasail.blosum62
     for n, times in LENGTHS.items():
-        inputs = pairs(run, n, times)
-
-        def search():
-            for a, b in inputs:
-                parasail.nw_trace_scan_16(a, b, 11, 1, parasail.blosum62)
-
-        seconds = least(search, times)
+        inputs = [(*pair, *more) for pair in pairs(run, n, times)]
+        seconds = least(parasail.nw_trace_scan_16, inputs, times)
         for name in KINDS:
             run.add_phase(f"{name}, {n}", *seconds)
-        scores = [parasail.nw_scan_16(a, b, 11, 1, parasail.blosum62).score for a, b in inputs]
-        run.figures[f"sum of scores, {n}"] = float(sum(scores))
+            if name not in ("best", "one"):
+                run.add_phase(f"{name} double, {n}", *seconds)
+        run.figures[f"sum of scores, {n}"] = float(sum(parasail.nw_scan_16(*own).score for own in inputs))
 
 
 def biopython(run):
@@ -124,41 +125,37 @@ def biopython(run):
     )
     for n, times in LENGTHS.items():
         inputs = pairs(run, n, times)
-
-        def search():
-            for a, b in inputs:
-                aligner.align(a, b)[0]  # noqa: B018
-
-        run.add_phase(f"best, {n}", *least(search, times, 2))
+        run.add_phase(f"best, {n}", *least(lambda a, b: aligner.align(a, b)[0], inputs, times, 2))
 
 
 def scikit_bio(run):
+    from functools import partial
+
     from skbio import Protein
     from skbio.alignment import pair_align
 
+    align = partial(pair_align, sub_score="BLOSUM62", gap_cost=(10, 1), free_ends=False)
     for n, times in LENGTHS.items():
         inputs = [tuple(map(Protein, pair)) for pair in pairs(run, n, times)]
-
-        def search():
-            for a, b in inputs:
-                pair_align(a, b, sub_score="BLOSUM62", gap_cost=(10, 1), free_ends=False)
-
-        run.add_phase(f"best, {n}", *least(search, times, 2))
+        run.add_phase(f"best, {n}", *least(align, inputs, times, 2))
 
 
 def biotite(run):
+    from functools import partial
+
     from biotite.sequence import ProteinSequence
     from biotite.sequence.align import SubstitutionMatrix, align_optimal
 
-    table = SubstitutionMatrix.std_protein_matrix()
+    align = partial(
+        align_optimal,
+        matrix=SubstitutionMatrix.std_protein_matrix(),
+        gap_penalty=(-11, -1),
+        terminal_penalty=True,
+        max_number=1,
+    )
     for n, times in LENGTHS.items():
         inputs = [tuple(map(ProteinSequence, pair)) for pair in pairs(run, n, times)]
-
-        def search():
-            for a, b in inputs:
-                align_optimal(a, b, table, gap_penalty=(-11, -1), terminal_penalty=True, max_number=1)
-
-        run.add_phase(f"best, {n}", *least(search, times, 2))
+        run.add_phase(f"best, {n}", *least(align, inputs, times, 2))
 
 
 BENCHMARK = Benchmark(

@@ -13,8 +13,9 @@ Only U depends on its own row. Let C(j) be the cost of a gap from the first posi
 only: ``U(j) + C(j) = max over k >= j of M(k) + C(k)``. So all numbers at j are kept with C(j) added, where a longer
 gap costs nothing and U is the maximum of what stands to the right: log2(lanes) steps inside a vector, and one number
 handed on from vector to vector. C is of the extension at boundary ``i`` of a; where that changes at the ends of a, so
-do H and T. If it changes everywhere (not ``level``), C is of units alone, and extensions are added inside a vector. Four bits a cell, five with ``change``, are kept for the way back: a gap in b is at least as good as the
-rest at H, at T; a match is at least as good as Y at H; as a longer gap at U; as Y + change at T.
+do H and T. If it changes everywhere (not ``level``), C is of units alone, and extensions are added inside a vector.
+Four bits a cell, five with ``change``, are kept for the way back: a gap in b is at least as good as the rest at H, at
+T; a match is at least as good as Y at H; as a longer gap at U; as Y + change at T.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ def octets_of_max(n, m, like):
 
 @kernel()
 def fill_max(rows, i0, n, j0, m, room, octets):
-    """Write the bits of all cells of a cut; returns the score of the best alignment, below NEVER / 2 if there is none."""
+    """Write the bits of all cells of a cut; returns the best score, below NEVER / 2 if there is no alignment."""
     lanes, pitch = simd.lanes_wide(room), pitch_of(m, room)
     size, word, changes = vectors_of(m, room) * lanes, lanes // 8, rows.change[0] != 0
     words = 5 if changes else 4
@@ -143,7 +144,7 @@ def fill_max(rows, i0, n, j0, m, room, octets):
 
 @kernel()
 def tilt(room, at, other, size, small):
-    """Add ``slope * j`` to the numbers of two rows; the slope stands at ``small``, behind it the numbers 0, 1, 2, ..."""
+    """Add ``slope * j`` to the numbers of two rows; the slope is at ``small``, behind it the numbers 0, 1, 2, ..."""
     lanes, slope = simd.lanes_wide(room), simd.spread_wide(room, small)
     places, wide = simd.load_wide(room, small + 1), simd.splat_wide(room, lanes)
     for j in range(0, size, lanes):
