@@ -47,7 +47,9 @@ class SumAnswers(BestAnswers):
     ) -> tuple[np.ndarray, AlignmentTables]:
         """Log-partitions, expected counts times weights, with cells if wanted; ``only_parts``: no others."""
         question = ask(theta, cost, within)
-        counts = replace(theta.zeros(), cells=np.zeros(int(theta.starts[-1]) if with_cells else 0))
+        size, kind = int(theta.starts[-1]) if with_cells else 0, self._like().dtype if only_parts else float
+        counts = replace(theta, cells=None).zeros()
+        counts = replace(counts, cells=np.zeros(size, kind))
         log_z = np.full(len(theta), np.nan)
         fast = self._is_fast(theta, question)
         if fast.any():
@@ -56,6 +58,7 @@ class SumAnswers(BestAnswers):
         left = np.flatnonzero(np.isnan(log_z))  # what fast kernels do not know, or what leaves their range
         if len(left) == len(theta):
             self._check_room(theta, question)
+            counts = replace(counts, cells=np.zeros(size))
             log_z = _sum_plainly(theta, question, weight, counts)[0]
         elif len(left):
             own, price, limit = some_samples(theta, cost, within, left)
@@ -154,7 +157,12 @@ class SumAnswers(BestAnswers):
         sample = np.repeat(np.arange(len(theta)), np.diff(theta.offsets))
         gaps = found.gaps.sum(axis=0)
         most = np.bincount(sample, (1.0 - gaps) + gamma * gaps, len(theta))
-        gain = MatchCost.none(theta.offsets, theta.n_kinds, gap=gamma * found.gaps, dense=2.0 * found.matches)
+        gain = MatchCost.none(
+            theta.offsets,
+            theta.n_kinds,
+            gap=gamma * found.gaps,
+            dense=2.0 * found.matches.astype(float, copy=False),
+        )
         best = self.best(replace(theta, cells=None).zeros(), cost=gain, within=within)
         return Best(best.codes, np.maximum(most - best.values, 0.0))
 
