@@ -20,11 +20,11 @@ Decoded by Viterbi, as in the paper:
 * `perceptron`: averaged, 5 epochs;
 * `convex by Polyak`: the convex bound by subgradient steps of Polyak's length, as the paper's inner solver takes them.
 
-The factor of a loss and its penalty are one setting for the hinge, which starts from zero, so only the penalty is
-chosen. A third of the training fold, by groups, is held out for that: the setting with the highest recall by Viterbi
+The factor of a loss and its penalty are one setting for the hinge, so only the penalty is chosen, and of the CRF the
+steps. A third of the training fold, by groups, is held out for that: the setting with the highest recall by Viterbi
 there is taken, and the whole training fold is learnt from again.
 
-By posteriors (the highest expected number of right matches): `CRF by posteriors` is the CRF with the penalty that is
+By posteriors (the highest expected number of right matches): `CRF by posteriors` is the CRF with the steps that are
 best so decoded on the held-out third. `BLOSUM62` (open -11, extend -1, free end gaps) and the published weights of
 `CONTRAlign`, which may have seen some of the proteins in training, stand beside.
 
@@ -37,13 +37,11 @@ from experiments.harness import Study, StudyTable
 
 FOLDS = (0, 1)
 MISSED = 60.0
-EPOCHS = 6
-L2S = {"CRF": (10.0, 1.0), "convex": (100.0, 10.0)}
-RAMPS = {
-    "15": (15.0, 2.5, 0.03),
-    "4": (4.0, 0.6, 0.01),
-    "4, more l2": (4.0, 6.0, 0.01),
-}  # factor, l2, rate of steps
+SETTINGS = {  # l2, epochs and rate of steps; of the ramp the factor of the loss, l2 and rate
+    "CRF": {"l2 1, 6 epochs": (1.0, 6, 0.1), "l2 1, 12 small": (1.0, 12, 0.03)},
+    "convex": {"l2 100": (100.0, 15, 0.05), "l2 10": (10.0, 15, 0.05)},
+    "ramp": {"15, l2 2.5": (15.0, 2.5, 0.03), "4, l2 0.6": (4.0, 0.6, 0.01), "4, l2 6": (4.0, 6.0, 0.01)},
+}
 ROWS = ("CRF", "convex", "ramp", "perceptron", "convex by Polyak")
 POSTERIOR, PUBLISHED = "CRF by posteriors", ("BLOSUM62", "CONTRAlign")
 SETS = ("prefab", "homstrad")
@@ -56,30 +54,33 @@ BY_POSTERIORS, MATRIX_ON_HOMSTRAD, POINTS = 0.64, 0.762, 0.03
 # -- learners ---------------------------------------------------------------------------------------------------------
 
 
-def fit(learner, own, l2, start=None):
-    """A model that has learnt from pairs; the ramp needs a `start`, and its `l2` is a key of RAMPS."""
+def fit(learner, own, setting, start=None):
+    """A model that has learnt from pairs by one of the SETTINGS; the ramp needs a `start`."""
     from palmette import CRF, SSVM, Alignment, Perceptron
     from palmette.solvers import CCCP, Stochastic, Subgradient
     from palmette.structures.alignment.losses import ColumnLoss
 
-    def steps(epochs, rate=0.1):
+    def steps(epochs, rate):
         return Stochastic(rate=rate, max_iter=epochs, check_every=epochs)
 
-    hinge = {"task_loss": ColumnLoss(MISSED), "l2": l2, "n_jobs": 1}
-    completed = Alignment(ties="best")
-    if learner in ("CRF", POSTERIOR):
-        model = CRF(Alignment(), l2=l2, solver=steps(EPOCHS), n_jobs=1)
-    elif learner == "convex":
-        model = SSVM(completed, solver=steps(EPOCHS), **hinge)
-    elif learner == "convex by Polyak":
-        model = SSVM(completed, solver=Subgradient(max_iter=40, tol=1e-2), **hinge)
-    elif learner == "ramp":
-        missed, l2, rate = RAMPS[l2]
+    def hinge(l2, solver):
+        return SSVM(Alignment(ties="best"), task_loss=ColumnLoss(MISSED), l2=l2, solver=solver, n_jobs=1)
+
+    if learner == "perceptron":
+        return Perceptron(Alignment(), max_iter=5, n_jobs=1).fit(own.X, own.Y)
+    own_setting = SETTINGS[learner.removesuffix(" by Polyak")][setting]
+    if learner == "ramp":
+        missed, l2, rate = own_setting
         solver = CCCP(max_iter=4, inner=steps(2, rate), start=start)
-        loss = ColumnLoss(missed)
-        model = SSVM(Alignment(), loss="ramp", task_loss=loss, l2=l2, solver=solver, n_jobs=1)
+        model = SSVM(Alignment(), loss="ramp", task_loss=ColumnLoss(missed), l2=l2, solver=solver, n_jobs=1)
+        return model.fit(own.X, own.Y)
+    l2, epochs, rate = own_setting
+    if learner == "CRF":
+        model = CRF(Alignment(), l2=l2, solver=steps(epochs, rate), n_jobs=1)
+    elif learner == "convex":
+        model = hinge(l2, steps(epochs, rate))
     else:
-        model = Perceptron(Alignment(), max_iter=5, n_jobs=1)
+        model = hinge(l2, Subgradient(max_iter=40, tol=1e-2))
     return model.fit(own.X, own.Y)
 
 
@@ -95,40 +96,40 @@ def published(name):
 
 @cache
 def tried(learner, name, fold):
-    """Models of two thirds of a training fold by penalty, and what is held out."""
+    """Models of two thirds of a training fold by setting, and what is held out."""
     from experiments.harness.alignments import benchmark, held_out
 
     inner, held = held_out(benchmark(name, fold)[0])
-    return {l2: fit(learner, inner, l2) for l2 in L2S[learner]}, held
+    return {setting: fit(learner, inner, setting) for setting in SETTINGS[learner]}, held
 
 
 @cache
-def chosen_l2(learner, name, fold):
-    """The penalty with the highest recall on the third that is held out, and all of them."""
+def best_setting(learner, name, fold):
+    """The setting with the highest recall on the third that is held out, and all of them."""
     from experiments.harness.alignments import measured
 
     models, held = tried("CRF" if learner == POSTERIOR else learner, name, fold)
     gamma = 0.0 if learner == POSTERIOR else None
-    found = {l2: measured(model, held, gamma).recall for l2, model in models.items()}
+    found = {setting: measured(model, held, gamma).recall for setting, model in models.items()}
     return max(found, key=found.get), found
 
 
-def chosen_ramp(name, fold, l2):
+def best_ramp(name, fold, convex):
     """The ramp with the highest recall on the third that is held out, and all of them."""
     from experiments.harness.alignments import benchmark, held_out, measured
 
     inner, held = held_out(benchmark(name, fold)[0])
-    start = tried("convex", name, fold)[0][l2].coef_
-    found = {key: measured(fit("ramp", inner, key, start), held).recall for key in RAMPS}
+    start = tried("convex", name, fold)[0][convex].coef_
+    found = {key: measured(fit("ramp", inner, key, start), held).recall for key in SETTINGS["ramp"]}
     return max(found, key=found.get), found
 
 
 @cache
-def whole(learner, name, fold, l2):
+def whole(learner, name, fold, setting):
     """The model of a training fold, which the CRF by posteriors and the ramp use, too."""
     from experiments.harness.alignments import benchmark
 
-    return fit(learner, benchmark(name, fold)[0], l2)
+    return fit(learner, benchmark(name, fold)[0], setting)
 
 
 def learnt(point):
@@ -140,18 +141,18 @@ def learnt(point):
     if learner == "perceptron":
         return whole(learner, name, fold, None), 1.0, {}
     kind = learner if learner in ("CRF", POSTERIOR) else "convex"
-    l2, found = chosen_l2(kind, name, fold)
-    settings = {"l2": l2, "held out": {str(k): round(v, 4) for k, v in found.items()}}
+    setting, found = best_setting(kind, name, fold)
+    settings = {"setting": setting, "held out": {k: round(v, 4) for k, v in found.items()}}
     if learner in ("CRF", POSTERIOR, "convex"):
-        return whole(learner.removesuffix(" by posteriors"), name, fold, l2), 1.0, settings
+        return whole(learner.removesuffix(" by posteriors"), name, fold, setting), 1.0, settings
     from experiments.harness.alignments import benchmark
 
     train, start = benchmark(name, fold)[0], None
     if learner == "ramp":
-        start = whole("convex", name, fold, l2).coef_
-        l2, found = chosen_ramp(name, fold, l2)
-        settings = {"factor": l2, "held out": {k: round(v, 4) for k, v in found.items()}}
-    return fit(learner, train, l2, start), 1.0, settings
+        start = whole("convex", name, fold, setting).coef_
+        setting, found = best_ramp(name, fold, setting)
+        settings = {"setting": setting, "held out": {k: round(v, 4) for k, v in found.items()}}
+    return fit(learner, train, setting, start), 1.0, settings
 
 
 def run(point):
