@@ -27,6 +27,7 @@ _HOME = {
     "KernelOptions": "palmette.estimators",
     "LossOptions": "palmette.estimators",
     "load": "palmette.estimators",
+    "Alignment": "palmette.structures",
     "Chain": "palmette.structures",
     "Folding": "palmette.structures",
     "Graph": "palmette.structures",
@@ -55,10 +56,10 @@ _PACKAGES = (
 )  # fmt: skip
 
 __all__ = [
-    "CRF", "CRFCV", "SSVM", "SSVMCV", "UNKNOWN", "ActiveLearner", "Chain", "Clique", "CombinedDecoder", "Decomposition",
-    "Detections", "Encoding", "Folding", "Graph", "GraphInput", "GroupLasso", "KernelOptions", "Linked", "LossOptions",
-    "Multiclass", "OneOf", "Perceptron", "PlackettLuce", "PlackettLuceCV", "Ranking", "SemiMarkov", "Tracking",
-    "Transfer", "as_sequences", "compare_transfer", "load", "register",
+    "CRF", "CRFCV", "SSVM", "SSVMCV", "UNKNOWN", "ActiveLearner", "Alignment", "Chain", "Clique", "CombinedDecoder",
+    "Decomposition", "Detections", "Encoding", "Folding", "Graph", "GraphInput", "GroupLasso", "KernelOptions",
+    "Linked", "LossOptions", "Multiclass", "OneOf", "Perceptron", "PlackettLuce", "PlackettLuceCV", "Ranking",
+    "SemiMarkov", "Tracking", "Transfer", "as_sequences", "compare_transfer", "load", "register",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
@@ -78,6 +79,7 @@ if TYPE_CHECKING:
     from palmette.registry import register
     from palmette.regularizers import Decomposition, GroupLasso
     from palmette.structures import (
+        Alignment,
         Chain,
         Clique,
         Detections,

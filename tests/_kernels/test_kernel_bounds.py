@@ -19,6 +19,7 @@ from palmette import (
     CRF,
     SSVM,
     UNKNOWN,
+    Alignment,
     Chain,
     Detections,
     Encoding,
@@ -47,8 +48,13 @@ from palmette.regularizers import Decomposition, GroupLasso
 from palmette.solvers import CCCP, LBFGS, Stochastic
 from palmette.structures import (
     RNA,
+    AlignmentRestriction,
+    AlignmentTables,
+    ColumnLoss,
+    Core,
     FoldingRestriction,
     FoldingTables,
+    MatchCost,
     PairLoss,
     RankingCost,
     RankingTables,
@@ -476,6 +482,62 @@ def longer_folds(k):
     scores[MULTI_BASE] = 9.0  # a loop with two branches; short sequences are traced back by the plain kernels
     branched = Folding(min_hairpin=0).best(FoldingTables.of(["GGCGCC"], scores)).codes
     assert branched.tolist() == [6, 3, 2, 5, 4, 1]
+
+
+@problem
+def alignments(k):
+    """Pairs to align: every answer, one and two kinds of gaps, costs and restrictions."""
+    rng = np.random.default_rng(k)
+    X = [tuple("".join(rng.choice(list("ARND"), n)) for n in pair) for pair in ((k, 4), (5, 1), (3, k))]
+    y = [[], [(1, 0)], [(0, 0)]]
+    for long_gaps in (False, True):
+        aligner = Alignment(long_gaps=long_gaps)
+        model = CRF(aligner, max_iter=1, n_jobs=1).fit(X, y)
+        loss = ColumnLoss(1.0, 0.5)
+        SSVM(aligner, loss="ramp", max_iter=1, n_jobs=1, task_loss=loss).fit(X, [Core(each) for each in y])
+        theta = model.scorer_.score(rng.normal(size=model.scorer_.n_params), model.encoder_.transform(X))
+        theta = replace(theta, cells=rng.normal(size=int(theta.starts[-1])))
+        codes = aligner.best(theta).codes
+        limit = AlignmentRestriction(
+            matches=rng.random(int(theta.starts[-1])) < 2.0,
+            codes=np.where(rng.random(len(codes)) < 0.3, codes, -1).astype(np.int32),
+        )
+        for within in (None, limit, aligner.contradicting(theta, codes)):
+            aligner.worst(theta, within=within), aligner.k_best(theta, 2, within=within)
+            aligner.max_marginals(theta, within=within), aligner.entropy(theta, within=within)
+            aligner.sample(theta, 2, random_state=0, within=within), aligner.min_risk(theta, within=within)
+            assert np.isfinite(aligner.expectation(theta, within=within).log_z).all()
+        aligner.log_proba(theta, codes)
+        with pytest.raises(ValueError, match="sample 0"):
+            aligner.score(theta, np.full_like(codes, 99))
+
+
+@problem
+def longer_alignments(k):
+    """Several vectors in a row: short integers, floats, doubles, known matches, costs, sums."""
+    rng, n = np.random.default_rng(k), (1, 7, 8, 15, 16, 17, 24, 31, 33)[k - 1]
+    pairs = [(rng.integers(0, 3, n), rng.integers(0, 3, n + 2 * k % 5))]
+    theta = AlignmentTables.of(pairs, rng.integers(-3, 5, (3, 3)), open=-4.0)
+    Alignment().best(replace(theta, substitution=rng.integers(-3, 5, (40, 40)).astype(float)))
+    rooms, codes = int(theta.starts[-1]), Alignment().best(theta).codes
+    known = np.where(rng.random(len(codes)) < 0.1, codes, -1).astype(np.int32)
+    cost = MatchCost.none(
+        theta.offsets, entry_ptr=np.array([0, 1]), entry=np.array([rooms - 1]), value=np.ones(1)
+    )
+    uneven = replace(theta, unit=rng.normal(size=theta.unit.shape), change=rng.normal(size=1))
+    for precision in ("double", "single"):
+        aligner = Alignment(precision=precision)
+        for given, price, within in (
+            (theta, cost, None),
+            (uneven, None, AlignmentRestriction(codes=known)),
+            (uneven, cost, AlignmentRestriction(matches=rng.random(rooms) < 0.9)),
+            (replace(theta, cells=rng.normal(size=rooms)), None, None),
+        ):
+            (
+                aligner.best(given, cost=price, within=within),
+                aligner.marginals(given, cost=price, within=within),
+            )
+            assert np.isfinite(aligner.expectation(given, cost=price, within=within).log_z).all()
 
 
 @problem

@@ -9,6 +9,7 @@ import pytest
 from numba import config
 
 from palmette._kernels import constants, lanes, simd
+from palmette._kernels import simd_moves as moves
 from palmette._kernels.jit import kernel
 from palmette.structures import Chain
 from palmette.structures.positions.tables import ChainTables
@@ -52,6 +53,33 @@ def halve_with_denormals_as_zero(a, n):
 
 
 @kernel()
+def shifted(a, b, wide, out, octets):
+    x, y, w = simd.load_wide(a, 0), simd.load_wide(b, 0), simd.lanes_wide(a)
+    simd.store(out, 0, moves.moved(x, 1, y))
+    simd.store(out, w, moves.moved(x, 4, y))
+    simd.store(out, 2 * w, moves.moved(x, 32, y))
+    simd.store(out, 3 * w, simd.larger(x, simd.add(x, y)))
+    moves.store_at_least(octets, 1, x, y)
+    moves.fetch(a, 0)
+    return moves.last(x)
+
+
+@kernel()
+def shifted_floats(a, b, wide, out):
+    x, y, w = simd.load_wide(a, 0), simd.load_wide(b, 0), simd.lanes_wide(a)
+    simd.store(out, 0, moves.moved_down(x, 1, y))
+    simd.store(out, w, moves.moved_down(x, 4, y))
+    simd.store(out, 2 * w, moves.spread_first(x))
+    simd.store(out, 3 * w, moves.spread_last(x))
+    simd.store(out, 4 * w, moves.load_as(wide, 1, a))
+
+
+@kernel()
+def chosen(table, places, out):
+    simd.store(out, 0, moves.looked_up(table, 3, simd.load_wide(places, 0)))
+
+
+@kernel()
 def exponentials(a, out):
     for i in range(0, len(a), 8):
         simd.store(out, i, simd.exp(simd.load(a, i)))
@@ -88,6 +116,32 @@ def test_wide_operations(rng, dtype):
     np.testing.assert_allclose(out, np.concatenate(expected), rtol=near, atol=near)
     assert found == lanes and largest == b.max()
     assert total == pytest.approx(float(a.sum()), abs=1e-5)
+
+
+@pytest.mark.parametrize("dtype", [*DTYPES, np.int16])
+def test_lanes_move(rng, dtype):
+    w = 64 // np.dtype(dtype).itemsize
+    a, b = rng.integers(-9, 9, (2, w)).astype(dtype)
+    wide, both = rng.integers(-9, 9, w + 1).astype(float), np.concatenate([b, a])
+    out, octets = np.empty(5 * w, dtype), np.zeros(2 + w // 8, np.uint8)
+    assert shifted(a, b, wide, out, octets) == a[-1]
+    np.testing.assert_array_equal(
+        out[: 4 * w], np.concatenate([both[w - 1 : -1], both[w - 4 : -4], b, np.maximum(a, a + b)])
+    )
+    np.testing.assert_array_equal(np.unpackbits(octets, bitorder="little")[8:-8], a >= b)
+    assert octets[0] == octets[-1] == 0
+    if dtype != np.int16:
+        shifted_floats(a, b, wide, out)
+        both = np.concatenate([a, b])
+        expected = [both[1 : w + 1], both[4 : w + 4], np.full(w, a[0]), np.full(w, a[-1]), wide[1:]]
+        np.testing.assert_array_equal(out, np.concatenate(expected))
+
+
+def test_places_are_looked_up(rng):
+    table, places = rng.integers(-99, 99, 40).astype(np.int16), rng.integers(0, 32, 32).astype(np.int16)
+    out = np.empty(32, np.int16)
+    chosen(table, places, out)
+    np.testing.assert_array_equal(out, table[3 + places])
 
 
 def test_denormals_count_as_zero_inside_only():

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from palmette.datasets import load_rna, load_rna_parameters, store
-from palmette.datasets.rna import two_folds
+from palmette.datasets.two_folds import two_folds
 from palmette.structures.folding.brackets import crossing, parse_brackets
 from palmette.structures.folding.feature_names import feature_names
 

@@ -153,7 +153,9 @@ def test_recipe_is_short_and_explained(path):
 
 
 @pytest.mark.data
-@pytest.mark.parametrize("name", ["cheap_data", "chunking", "ocr_letters", "ohsumed", "rna"])
+@pytest.mark.parametrize(
+    "name", ["cheap_data", "chunking", "ocr_letters", "ohsumed", "protein_alignment", "rna"]
+)
 def test_quick_run_meets_its_targets(name):
     report = run_recipe(name, quick=True)
     assert report.verdicts and report.passed, report.format()

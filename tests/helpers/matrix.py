@@ -14,6 +14,7 @@ import numpy as np
 from palmette import (
     CRF,
     SSVM,
+    Alignment,
     Chain,
     Detections,
     Folding,
@@ -71,6 +72,12 @@ def data() -> dict[str, tuple[Any, list[str], Any, Any]]:
             ["missed_pairs", "zero_one"],
             ["GGAAAACC", "GAAAAC", "AAAAAA", "GCAAAAGC"],
             ["((....))", "(....)", "......", "((....))"],
+        ),
+        "Alignment": (
+            Alignment(),
+            ["missed_columns", "zero_one"],
+            [("ACDE", "ADE"), ("ACK", "AK"), ("CDE", "CDE"), ("AKK", "AKKD")],
+            [("ACDE", "A-DE"), ("ACK", "A-K"), ("CDE", "CDE"), ("AKK-", "AKKD")],
         ),
         "Tracking": (tracking, labelled, pairs, [[1, 0, 0]] * 4),
     }

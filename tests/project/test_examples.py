@@ -120,6 +120,15 @@ PRINTS = {
         r"of our own: +TRA (1\.0|0\.9[89])",
         r"figure: .*lineage\.png",
     ],
+    "plot_alignment": [
+        r"score 80, identity 30\.9 %, probability 0\.00\d+",
+        r"globin    VLSPADKTNV",
+        r"next best scores: 77\.0 73\.0",
+        r"by posteriors: \d+ matches, \d\d\.\d expected",
+        r"crf from 20 pairs, on 10 others: recall 0\.9",
+        r"ssvm from 20 pairs, on 10 others: recall 0\.9",
+        r"figure: .*alignment\.png",
+    ],
     "plot_folding": [
         r"highest score +[().]{76} +score +-?\d+\.\d+ +F1 (0\.[89]|1\.0)",
         r"\d+ structures within 1 of the best",

@@ -303,7 +303,7 @@ def test_what_is_not_there_is_named():
         check_structure(TwoOfFour(), TwoOfFourReference(), required=("log_partition", "best", "k_best"))
     with pytest.raises(
         MissingCapability,
-        match=r"no reference is known for TwoOfFour \(known: Chain, Folding, Graph, Multiclass, Ranking, "
+        match=r"no reference is known for TwoOfFour \(known: Alignment, Chain, Folding, Graph, Multiclass, Ranking, "
         r"SemiMarkov, Tracking\)",
     ):
         check_structure(TwoOfFour())

@@ -4,7 +4,18 @@ from dataclasses import replace
 
 import pytest
 
-from palmette import ActiveLearner, Chain, Folding, Graph, Multiclass, Ranking, SemiMarkov, Tracking, Transfer
+from palmette import (
+    ActiveLearner,
+    Alignment,
+    Chain,
+    Folding,
+    Graph,
+    Multiclass,
+    Ranking,
+    SemiMarkov,
+    Tracking,
+    Transfer,
+)  # fmt: skip
 from palmette.data import Annotation
 from palmette.structures import Best
 from palmette.testing import check_supervision
@@ -14,7 +25,7 @@ from palmette.testing.reference import reference_for
 @pytest.mark.parametrize(
     "structure",
     [
-        Multiclass(), Chain(), Chain(order=2), Graph(), SemiMarkov(3), Ranking(), Folding(),
+        Multiclass(), Chain(), Chain(order=2), Graph(), SemiMarkov(3), Ranking(), Folding(), Alignment(),
         Tracking(("move", "appear", "disappear"), max_distance=4.0),
     ],
     ids=str,

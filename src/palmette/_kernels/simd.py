@@ -22,9 +22,9 @@ from palmette._kernels.constants import LANES, WIDE_BITS
 
 
 class VectorType(types.Type):
-    """Eight values of one floating point type, or as many as fill 64 bytes."""
+    """Eight values of one floating point type, or as many as fill 64 bytes; 32 short integers (int16) do, too."""
 
-    def __init__(self, scalar: types.Float, wide: bool = False) -> None:
+    def __init__(self, scalar: types.Float | types.Integer, wide: bool = False) -> None:
         self.scalar = scalar
         self.lanes = WIDE_BITS // scalar.bitwidth if wide else LANES
         super().__init__(name=f"Vector({scalar}, {self.lanes})")
@@ -33,7 +33,7 @@ class VectorType(types.Type):
 @register_default(VectorType)
 class _VectorModel(models.PrimitiveModel):
     def __init__(self, dmm, fe_type):
-        lane = ir.FloatType() if fe_type.scalar.bitwidth == 32 else ir.DoubleType()
+        lane = dmm.lookup(fe_type.scalar).get_value_type()
         super().__init__(dmm, fe_type, ir.VectorType(lane, fe_type.lanes))
 
 
@@ -143,6 +143,13 @@ def lanes_wide(typing_context, array):
     return types.intp(array), build
 
 
+def compare(builder, how, a, b):
+    """A bit for every lane, of floats or of signed integers."""
+    if isinstance(a.type.element, ir.IntType):
+        return builder.icmp_signed(how, a, b)
+    return builder.fcmp_ordered(how, a, b)
+
+
 def _binary(name, text, emit):
     def typed(typing_context, a, b):
         def build(context, builder, signature, arguments):
@@ -153,7 +160,12 @@ def _binary(name, text, emit):
     return _named(typed, name, text)
 
 
-add = _binary("add", "``a + b``.", lambda builder, a, b: builder.fadd(a, b, flags=("contract",)))
+def _add(builder, a, b):
+    whole = isinstance(a.type.element, ir.IntType)
+    return builder.add(a, b) if whole else builder.fadd(a, b, flags=("contract",))
+
+
+add = _binary("add", "``a + b``; nothing sees to integers out of range.", _add)
 sub = _binary("sub", "``a - b``.", lambda builder, a, b: builder.fsub(a, b, flags=("contract",)))
 mul = _binary("mul", "``a * b``.", lambda builder, a, b: builder.fmul(a, b, flags=("contract",)))
 divide = _binary("divide", "``a / b``.", lambda builder, a, b: builder.fdiv(a, b))
@@ -165,7 +177,7 @@ smaller = _binary(
 larger = _binary(
     "larger",
     "The larger of a and b in every lane.",
-    lambda builder, a, b: builder.select(builder.fcmp_ordered(">", a, b), a, b),
+    lambda builder, a, b: builder.select(compare(builder, ">", a, b), a, b),
 )
 
 

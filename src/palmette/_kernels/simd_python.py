@@ -100,3 +100,44 @@ def divide(a, b):
 
 add, sub, mul = operator.add, operator.sub, operator.mul
 larger, smaller, sqrt = np.maximum, np.minimum, np.sqrt
+
+
+def moved(a, by, before):
+    if by >= len(a):
+        return before
+    return np.concatenate([before[len(a) - by :], a[: len(a) - by]])
+
+
+def last(a):
+    return a[-1]
+
+
+def store_at_least(octets, index, a, b):
+    bits = np.packbits(a >= b, bitorder="little")
+    check_vector(octets, index, len(bits))
+    np.asarray(octets)[index : index + len(bits)] = bits
+
+
+def moved_down(a, by, after):
+    by = min(by, len(a))
+    return np.concatenate([a[by:], after[:by]])
+
+
+def spread_first(a):
+    return np.full_like(a, a[0])
+
+
+def spread_last(a):
+    return np.full_like(a, a[-1])
+
+
+def load_as(source, index, like):
+    return load(source, index, lanes_wide(like)).astype(like.dtype)
+
+
+def looked_up(table, start, places):
+    return load(table, start, len(places))[places]
+
+
+def fetch(source, index):
+    pass

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from palmette.cli import (
+    align,
     bench,
     data,
     demo,
@@ -57,6 +58,15 @@ def palmette(
 
 for function in (train.train, predict.predict, evaluate.evaluate, inspect.inspect):
     add_task_command(app, function)
-for plain in (track.track, fold.fold, infer.infer, bench.bench, recipe.recipe, demo.demo, warmup.warmup):
+for plain in (
+    track.track,
+    fold.fold,
+    align.align,
+    infer.infer,
+    bench.bench,
+    recipe.recipe,
+    demo.demo,
+    warmup.warmup,
+):
     app.command()(plain)
 app.add_typer(data.app, name="data")

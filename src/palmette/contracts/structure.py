@@ -128,6 +128,10 @@ class Structure(BaseEstimator):
         """Inputs as the encoder takes them; what is encoded already stays as it is."""
         return admitted(X, self.layout)
 
+    def admit_outputs(self, y: Any, batch: Any) -> Any:
+        """Outputs as the codec takes them, given the encoded inputs that they are about; here as they are."""
+        return y
+
     def make_encoder(self, X: Any, *, min_count: int = 1, n_hash: int | None = None) -> Encoder:
         """The encoder for inputs like these, not fitted yet."""
         return make_encoder(X, self.layout, min_count=min_count, n_hash=n_hash)

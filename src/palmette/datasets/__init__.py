@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from palmette.datasets.alignments import load_alignment_parameters, load_alignments
     from palmette.datasets.cells import make_cells, stream_cells
     from palmette.datasets.conll import load_conll2000
     from palmette.datasets.fluo import load_fluo
@@ -31,6 +32,8 @@ __all__ = [
     "fetch",
     "get_dataset",
     "list_datasets",
+    "load_alignment_parameters",
+    "load_alignments",
     "load_brown",
     "load_conll2000",
     "load_cws_pd199801",
@@ -58,6 +61,7 @@ __all__ = [
 ]
 
 _NAMES_OF = {
+    "alignments": "load_alignment_parameters load_alignments",
     "cells": "make_cells stream_cells",
     "conll": "load_conll2000",
     "fluo": "load_fluo",

@@ -91,6 +91,9 @@ _CONTRAFOLD_SE = (
     "https://raw.githubusercontent.com/csfoo/contrafold-se/64f01d52f8fcba2b88c0011d56360554b9a95012/src/"
 )
 _ETERNAFOLD = "https://raw.githubusercontent.com/eternagame/EternaFold/f77216d82595040f64412b3920bdf4cb32f4a8a6/parameters/"
+_CONTRALIGN = (
+    "https://raw.githubusercontent.com/heartsh/contralign-fixed/33a369de80288493d6a5a021426349db7d4b0223/"
+)
 
 
 def _parameters(name: str, sha256: str, size: int, file: str, folder: str) -> Source:
@@ -99,15 +102,19 @@ def _parameters(name: str, sha256: str, size: int, file: str, folder: str) -> So
 
 RNA_PARAMETERS = Dataset(
     name="anchors-params",
-    title="Published parameters of CONTRAfold and EternaFold",
+    title="Published parameters of CONTRAfold, EternaFold and CONTRAlign",
     description=(
         "Files of 708 names and values. contrafold: canonical pairs only; contrafold-noncomplementary: all pairs;\n"
-        "eternafold: trained on the data of Eterna, too.\n"
+        "eternafold: trained on the data of Eterna, too. contralign: 362 names and values for pairs of proteins.\n"
         "Do, Woods and Batzoglou, CONTRAfold, Bioinformatics 2006; Wayment-Steele et al., RNA secondary structure\n"
-        "packages evaluated and improved by high-throughput experiments, Nature Methods 2022."
+        "packages evaluated and improved by high-throughput experiments, Nature Methods 2022; Do, Gross and\n"
+        "Batzoglou, CONTRAlign: discriminative training for protein sequence alignment, RECOMB 2006."
     ),
     homepage="https://github.com/eternagame/EternaFold",
-    licence="BSD-3-Clause style; of EternaFold see its homepage for commercial use; not redistributed with palmette",
+    licence=(
+        "BSD-3-Clause style; of EternaFold see its homepage for commercial use; of CONTRAlign none stated; not "
+        "redistributed with palmette"
+    ),
     sources=(
         _parameters("contrafold", "eb318ecb1b19c74733dde379e3378fb76bafc8b6c5c911a46c43586d9767859c", 21_032,
                     "contrafold.params.complementary", _CONTRAFOLD_SE),
@@ -115,5 +122,7 @@ RNA_PARAMETERS = Dataset(
                     25_517, "contrafold.params.noncomplementary", _CONTRAFOLD_SE),
         _parameters("eternafold", "1421e89cc8df24b53a320eff6c72b8acfdb2771faba29ab9c798f7bdfc853a8a", 21_074,
                     "EternaFoldParams.v1", _ETERNAFOLD),
+        _parameters("contralign", "93ada9c111ea761fd12428c2f3199a3afce93c6cbd29e2a9f7905bc93c156d35", 9_305,
+                    "contralign.params.protein", _CONTRALIGN),
     ),
 )  # fmt: skip

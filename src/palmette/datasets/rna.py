@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-from collections import Counter
-from collections.abc import Sequence
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -13,6 +11,7 @@ from sklearn.utils import Bunch
 
 from palmette.datasets import store
 from palmette.datasets.registry import get_dataset
+from palmette.datasets.two_folds import two_folds
 
 _PLACES = {
     "bench1359": ("rna-rfam14.2-seed", "bench1359"),
@@ -121,18 +120,3 @@ def load_rna_parameters(name: str = "contrafold") -> dict[str, float]:
         raise ValueError(f"name must be one of {', '.join(map(repr, PARAMETERS))}, got {name!r}")
     text = store.read("anchors-params", [name])[name].decode()
     return {key: float(value) for key, value in (line.split() for line in text.splitlines())}
-
-
-def two_folds(groups: Sequence[str] | np.ndarray) -> np.ndarray:
-    """Two folds of whole groups: the largest group first, each to the fold that is smaller so far.
-
-    Groups of one size are taken in alphabetical order, so the folds do not depend on the order of the samples.
-
-    >>> two_folds(["a", "b", "a", "c"])
-    array([0, 1, 0, 1])
-    """
-    sizes, fold = [0, 0], {}
-    for group, size in sorted(Counter(map(str, groups)).items(), key=lambda item: (-item[1], item[0])):
-        fold[group] = int(sizes[1] < sizes[0])
-        sizes[fold[group]] += size
-    return np.array([fold[str(group)] for group in groups], np.int64)

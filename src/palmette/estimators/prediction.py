@@ -191,6 +191,7 @@ class Predictions:
         y = given_labels(y, self.structure.layout)
         whole = self._transform(X)
         check_outputs(whole if self.structure.layout == "items" else positions(whole), y, self.structure)
+        y = self.structure.admit_outputs(y, whole)
         codes = encode_outputs(self.codec_, y, self.structure.output_offsets(whole), self.structure.layout)
         batch, keep = without_empty(whole)
         return batch, codes, keep

@@ -18,7 +18,7 @@ from palmette.registry import register
 from palmette.solvers.multiclass_dual import FEW_WEIGHTS, suits
 from palmette.surrogates.difference import Difference
 from palmette.surrogates.hinge import Hinge
-from palmette.surrogates.partial import IgnoringBridge, bridge_loss
+from palmette.surrogates.partial import IgnoringBridge, annotated_ramp, bridge_loss
 from palmette.surrogates.ramp import ramp_loss
 from palmette.surrogates.rescaled import RescaledHinge
 from palmette.surrogates.soft_hinge import SoftHinge
@@ -55,8 +55,9 @@ class SSVM(LabelEstimator, BlockPenalties):
         L2 of feature, transition and intercept weights; ``l2`` by default.
     loss : {"hinge", "ramp", "soft_hinge", "bridge", "latent", "max"}, default="hinge"
         The surrogate. "ramp" has ``max_y f(x_i, y)`` in place of ``f(x_i, y_i)``: bounded, for noisy labels, and not
-        convex. "soft_hinge" smooths the maximum by entropy, for L-BFGS and large graphs with cycles. "bridge", "latent"
-        and "max" learn from outputs with parts that are UNKNOWN or OneOf several labels (guide on partial annotation).
+        convex. "soft_hinge" smooths the maximum by entropy, for L-BFGS and large graphs with cycles. "bridge",
+        "latent", "max" and "ramp" learn from outputs with parts that are UNKNOWN or OneOf several labels (guide on
+        partial annotation).
     task_loss : {"auto", "hamming", "zero_one", "ndcg", "map", "precision", "pairwise"} or object of ``palmette.losses``
         What a mistake costs; "auto" is NDCG for ``Ranking``, Hamming loss for the others. A table or a mapping of costs
         ``[true, predicted]`` stands for ``Hamming(costs)``.
@@ -151,11 +152,13 @@ class SSVM(LabelEstimator, BlockPenalties):
 
     def _partial_surrogate(self, classes: tuple[Any, ...]) -> Any:
         self._check_loss()
-        if self.loss in PARTIAL:
+        if self.loss in PARTIAL or (self.loss == "hinge" and self.structure.ties == "best"):
             return self._bridge(classes, partial=True)
+        if self.loss == "ramp" and self._rescaling().is_margin:
+            return annotated_ramp(self._loss_of_parts(self.task_loss, classes))
         raise MissingCapability(
             f"y has parts that are UNKNOWN or OneOf several labels, and loss={self.loss!r} needs complete outputs: use "
-            "loss='bridge', or CRF"
+            "loss='bridge' or 'ramp', or CRF"
         )
 
     def _bridge(self, classes: tuple[Any, ...], partial: bool) -> Any:
@@ -176,13 +179,20 @@ class SSVM(LabelEstimator, BlockPenalties):
         task_loss = resolve_loss(named, self.structure, classes)
         if not partial and self.structure.determined:
             return Hinge(task_loss)
-        if partial and task_loss.way not in ("parts", "contradiction"):
+        if partial:
+            task_loss = self._loss_of_parts(named, classes)
+        ignores = settings_of(self, "loss_options").nonnegative == "ignore"
+        return IgnoringBridge(task_loss) if ignores else bridge_loss(task_loss)
+
+    def _loss_of_parts(self, named: Any, classes: tuple[Any, ...]) -> Any:
+        """The task loss, if it can compare with outputs that are known in part."""
+        task_loss = resolve_loss(named, self.structure, classes)
+        if task_loss.way not in ("parts", "contradiction"):
             raise MissingCapability(
                 f"task_loss={named!r} compares with complete outputs, and y has parts that are UNKNOWN: use "
                 "task_loss='zero_one'"
             )
-        ignores = settings_of(self, "loss_options").nonnegative == "ignore"
-        return IgnoringBridge(task_loss) if ignores else bridge_loss(task_loss)
+        return task_loss
 
     def _check_rescaling(self, name: str, ties: bool) -> None:
         if self.loss == "soft_hinge":

@@ -54,6 +54,7 @@ def encode_samples(
     A structure may replace outputs that it does not have (``learnable``).
     """
     offsets = structure.output_offsets(batch)
+    y = structure.admit_outputs(y, batch)
     annotation = codec.encode_annotation(y, np.diff(offsets), structure.layout)
     if annotation.pairs is not None:
         links: Any = structure

@@ -1,5 +1,7 @@
 """Plots of models and their training, as scikit-learn's displays; drawing one imports matplotlib."""
 
+from palmette.plot.alignment_posteriors import MatchDisplay
+from palmette.plot.alignments import AlignmentDisplay
 from palmette.plot.bounds import BoundDisplay
 from palmette.plot.convergence import ConvergenceDisplay
 from palmette.plot.lineages import LineageDisplay, plot_lineage
@@ -11,6 +13,7 @@ from palmette.plot.rna_folds import FoldDisplay
 from palmette.plot.transitions import TransitionsDisplay
 
 __all__ = [
+    "AlignmentDisplay",
     "ArcDisplay",
     "BoundDisplay",
     "ConvergenceDisplay",
@@ -18,6 +21,7 @@ __all__ = [
     "FoldDisplay",
     "LineageDisplay",
     "MarginalsDisplay",
+    "MatchDisplay",
     "OverlayDisplay",
     "TransitionsDisplay",
     "plot_lineage",

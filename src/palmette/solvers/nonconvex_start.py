@@ -24,14 +24,14 @@ class Start(NamedTuple):
 
 
 def first_weights(problem: Any, w0: np.ndarray | None, *, scaled: bool = True) -> Start:
-    """``w0`` if given, and zero for convex losses.
+    """``w0`` if given, and zero for convex and for smooth losses.
 
     For a difference of convex losses these are the weights provided by the structure (``first_weights``; best scaled,
     unless ``scaled`` is false because the caller sets their length), else a rough minimiser of the convex part, where
     the penalty leaves one.
     """
     structure: Structure | None = getattr(problem, "structure", None)
-    if w0 is not None or is_convex(problem):
+    if w0 is not None or is_convex(problem) or getattr(problem, "smooth", False):
         return Start(first_point(problem, w0), 0.0)
     if structure is not None and structure.can("first_weights"):
         w = structure.first_weights(problem.scorer, problem.samples)

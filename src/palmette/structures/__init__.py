@@ -12,6 +12,13 @@ from palmette.contracts.reductions import REDUCTIONS
 
 _HOME = {
     "palmette.contracts.structure": ("Best", "Expectation", "Structure", "require"),
+    "palmette.structures.alignment.alignment": ("Alignment",),
+    "palmette.structures.alignment.cost": ("MatchCost",),
+    "palmette.structures.alignment.encoder": ("SequencePair",),
+    "palmette.structures.alignment.losses": ("ColumnLoss",),
+    "palmette.structures.alignment.outputs": ("Core",),
+    "palmette.structures.alignment.restrictions": ("AlignmentRestriction",),
+    "palmette.structures.alignment.tables": ("AlignmentTables",),
     "palmette.structures.chain.chain": ("Chain",),
     "palmette.structures.chain.multiclass": ("Multiclass",),
     "palmette.structures.folding.encoder": ("RNA",),
@@ -48,6 +55,13 @@ if TYPE_CHECKING:
     from palmette.contracts.structure import Expectation as Expectation
     from palmette.contracts.structure import Structure as Structure
     from palmette.contracts.structure import require as require
+    from palmette.structures.alignment.alignment import Alignment as Alignment
+    from palmette.structures.alignment.cost import MatchCost as MatchCost
+    from palmette.structures.alignment.encoder import SequencePair as SequencePair
+    from palmette.structures.alignment.losses import ColumnLoss as ColumnLoss
+    from palmette.structures.alignment.outputs import Core as Core
+    from palmette.structures.alignment.restrictions import AlignmentRestriction as AlignmentRestriction
+    from palmette.structures.alignment.tables import AlignmentTables as AlignmentTables
     from palmette.structures.chain.chain import Chain as Chain
     from palmette.structures.chain.multiclass import Multiclass as Multiclass
     from palmette.structures.folding.encoder import RNA as RNA

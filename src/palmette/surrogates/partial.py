@@ -93,6 +93,23 @@ class PartialPerceptronLoss(PerceptronLoss):
 
 
 @dataclass(frozen=True)
+class AnyMaximum(PerceptronLoss):
+    """``max_y f(y) - f(y0)`` where ``y0`` is some output that agrees with an annotation."""
+
+    compiled_as = "any maximum"
+
+    def evaluate(
+        self, structure: Structure, theta: Any, true: Any, weight: np.ndarray, into: Any = None
+    ) -> Evaluation:
+        """Values and a subgradient of every sample."""
+        return super().evaluate(structure, theta, told(true)[1], weight, into)
+
+    def rivals(self, structure: Structure, theta: Any, true: Any) -> Rivals:
+        """The best outputs."""
+        return super().rivals(structure, theta, told(true)[1])
+
+
+@dataclass(frozen=True)
 class IgnoringBridge:
     """The bridge loss as the paper writes it: ``|P - R|_+``, whose gradient is ignored where ``P < R``.
 
@@ -130,3 +147,11 @@ def bridge_loss(task_loss: BoundLoss) -> Difference:
     in every round of :class:`~palmette.solvers.CCCP`, and its cuts stay valid.
     """
     return Difference(AnnotatedHinge(task_loss), AgreeingMaximum())
+
+
+def annotated_ramp(task_loss: BoundLoss) -> Difference:
+    """``max_y [f(y) + D(annotation, y)] - max_y f(y)``: the ramp loss whose task loss counts annotated parts.
+
+    No output stands for the truth, so what is not annotated needs no completion.
+    """
+    return Difference(AnnotatedHinge(task_loss), AnyMaximum())

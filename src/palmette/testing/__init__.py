@@ -1,5 +1,6 @@
 """Checks for user-defined structures: every operation against brute force."""
 
+from palmette.testing.alignment_reference import AlignmentReference
 from palmette.testing.chain_reference import ChainReference, MulticlassReference
 from palmette.testing.check_estimator import check_structured_estimator
 from palmette.testing.check_structure import CHECKS, StructureReport, check_structure
@@ -13,6 +14,7 @@ from palmette.testing.tracking_reference import TrackingReference
 
 __all__ = [
     "CHECKS",
+    "AlignmentReference",
     "ChainReference",
     "Cost",
     "FoldingReference",

@@ -15,7 +15,13 @@ from palmette.data.samples import Partly
 from palmette.errors import MissingCapability
 from palmette.losses.zero_one import ContradictionLoss
 from palmette.surrogates.base import Evaluation
-from palmette.surrogates.partial import IgnoringBridge, MarginalLogLoss, PartialPerceptronLoss, bridge_loss
+from palmette.surrogates.partial import (
+    IgnoringBridge,
+    MarginalLogLoss,
+    PartialPerceptronLoss,
+    annotated_ramp,
+    bridge_loss,
+)
 from palmette.testing.reference import Reference, reference_for
 from palmette.testing.supervision_checks import check_active, check_transfer
 
@@ -55,7 +61,8 @@ def check_supervision(
 
     Every output either agrees with an annotation or contradicts it. With P for the best score plus 1 of outputs that
     contradict, and R for the best score of those that agree, the bridge loss of the 0/1 task loss is ``max(P, R) - R``,
-    with or without the exact split; the perceptron loss is ``max_y f(y) - R``; the marginal log loss is
+    with or without the exact split; the ramp loss is ``max(P, R) - max_y f(y)``, the perceptron loss
+    ``max_y f(y) - R``; the marginal log loss is
     ``log sum_y exp f(y) - log sum_{y agrees} exp f(y)``. They do not depend on the output that stands for the truth.
 
     On samples that the reference draws, an :class:`~palmette.ActiveLearner` asks for every part exactly once, takes
@@ -84,7 +91,7 @@ def check_supervision(
     --------
     >>> from palmette import Chain, Ranking
     >>> check_supervision(Chain(), n_instances=1).checked
-    ('bridge', 'bridge, ignoring', 'perceptron', 'marginal log', 'active questions', 'transfer')
+    ('bridge', 'bridge, ignoring', 'ramp', 'perceptron', 'marginal log', 'active questions', 'transfer')
     >>> check_supervision(Ranking(), n_instances=1).missing
     ('marginal log',)
     """
@@ -112,7 +119,7 @@ def check_supervision(
             f"{type(structure).__name__}: no annotation of {n_instances} instances could be checked: give more, or "
             "annotations with which some output agrees (Reference.draw_annotations)"
         )
-    checked = ["bridge", "bridge, ignoring", "perceptron"]
+    checked = ["bridge", "bridge, ignoring", "ramp", "perceptron"]
     missing: list[str] = []
     (checked if sums else missing).append("marginal log")
     try:
@@ -141,11 +148,13 @@ def _check(
     expected = {
         "bridge": np.maximum(penalty, reward) - reward,
         "bridge, ignoring": np.maximum(penalty - reward, 0.0),
+        "ramp": np.maximum(penalty, reward) - np.array([own.max() for own in scores]),
         "perceptron": np.array([own.max() for own in scores]) - reward,
     }
     surrogates: dict[str, Any] = {
         "bridge": bridge_loss(ContradictionLoss()),
         "bridge, ignoring": IgnoringBridge(ContradictionLoss()),
+        "ramp": annotated_ramp(ContradictionLoss()),
         "perceptron": PartialPerceptronLoss(),
     }
     if sums:

@@ -18,6 +18,7 @@ from palmette import (
     CRF,
     SSVM,
     UNKNOWN,
+    Alignment,
     Chain,
     Detections,
     Folding,
@@ -69,6 +70,7 @@ def groups() -> dict[str, Callable[[], None]]:
         "rankings": _rank,
         "tracking": _track,
         "folding": _fold,
+        "alignment": _align,
         "plackett_luce": _draw_orders,
         "predictions": _predict_all,
         "inference": _infer_all,
@@ -192,6 +194,23 @@ def _fold() -> None:
     Folding(beam=5).best(theta)
     folding.worst(theta), folding.k_best(theta, 2), folding.max_marginals(theta), folding.entropy(theta)
     folding.sample(theta, random_state=0), folding.min_risk(theta), folding.log_proba(theta, codes)
+
+
+def _align() -> None:
+    """Every answer about a pair, with one and with two kinds of gaps, and learners of references known in part."""
+    X = [("ARNDCQEG", "ARDCQEGH"), ("HILKMFPST", "HILMFPST")]
+    y = [[(0, 0), (1, 1), (3, 2)], [(0, 0), (1, 1), (2, 2)]]
+    core = [("ARNDcqeg-", "AR-Dcqegh"), ("HILKmfpst", "HIL-mfpst")]
+    for long_gaps in (False, True):
+        aligner = Alignment(long_gaps=long_gaps)
+        CRF(aligner, max_iter=1, n_jobs=1).fit(X, core)
+        _fitted(SSVM(aligner, loss="ramp", max_iter=1, n_jobs=1), X, core)
+        model = _fitted(Perceptron(aligner, max_iter=1), X, y)
+        theta = model.scorer_.score(model.coef_, model.encoder_.transform(X))
+        codes = aligner.best(theta).codes
+        aligner.worst(theta), aligner.k_best(theta, 2), aligner.max_marginals(theta), aligner.entropy(theta)
+        aligner.sample(theta, random_state=0), aligner.min_risk(theta), aligner.log_proba(theta, codes)
+        aligner.best_contradicting(theta, codes)
 
 
 def _draw_orders() -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from palmette.apps.folding.fasta import entries
 from palmette.apps.folding.records import RNARecord
 from palmette.errors import DataFileError
+from palmette.io.fasta import entries
 from palmette.structures.folding.alphabet import letter_codes, reading
 from palmette.structures.folding.brackets import BracketError, parse_brackets
 from palmette.structures.folding.folding import Folding

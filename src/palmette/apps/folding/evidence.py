@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from palmette.apps.folding.fasta import entries
 from palmette.apps.folding.records import RNARecord
 from palmette.errors import DataFileError
+from palmette.io.fasta import entries
 
 SLOPE, INTERCEPT = 1.8, -0.6
 MISSING = -500.0

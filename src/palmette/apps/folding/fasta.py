@@ -8,10 +8,10 @@ from typing import IO, Any
 
 from palmette.apps.folding.records import RNARecord, check_policy, check_sequence, parsed, settle
 from palmette.errors import DataFileError
-from palmette.io.lines import read_lines, source_name
+from palmette.io.fasta import entries, format_entry
+from palmette.io.lines import source_name
 
 _STRUCTURE = set(".()[]{}<>")
-WIDTH = 80
 
 
 def read_fasta(path: str | os.PathLike[str], *, stream: IO[Any] | None = None) -> Iterator[RNARecord]:
@@ -75,8 +75,7 @@ def read_dot_bracket(
 def format_fasta(records: Iterable[RNARecord]) -> Iterator[str]:
     """The text of a FASTA file, entry by entry."""
     for record in records:
-        lines = [record.sequence[a : a + WIDTH] for a in range(0, len(record), WIDTH)]
-        yield f">{record.name}\n" + "\n".join(lines) + "\n"
+        yield format_entry(record.name, record.sequence)
 
 
 def format_dot_bracket(records: Iterable[RNARecord]) -> Iterator[str]:
@@ -84,36 +83,3 @@ def format_dot_bracket(records: Iterable[RNARecord]) -> Iterator[str]:
     for record in records:
         structure = record.structure
         yield f">{record.name}\n{record.sequence}\n" + ("" if structure is None else f"{structure}\n")
-
-
-def entries(
-    path: str | os.PathLike[str], stream: IO[Any] | None, headed: bool
-) -> Iterator[tuple[str, str, list[tuple[int, str]]]]:
-    """Name, place and numbered lines of each entry; blank lines and comments are left out."""
-    file = source_name(path)
-    name, source = None, ""
-    lines: list[tuple[int, str]] = []
-    number = 0
-    for number, raw in enumerate(read_lines(path, stream), 1):
-        text = raw.strip().lstrip("\ufeff")
-        if text.startswith(">"):
-            if name is not None:
-                yield name, source, lines
-            name, source, lines = (
-                text[1:].split(None, 1)[0] if text[1:].strip() else "",
-                f"{file}:{number}",
-                [],
-            )
-            if not name:
-                raise DataFileError(f"{source}: the entry has no name; write one behind '>'")
-        elif text and not text.startswith((";", "#")):
-            if name is None:
-                if headed:
-                    raise DataFileError(
-                        f"{file}:{number}: {text[:20]!r} stands before the first '>'; a FASTA file begins with '>name'"
-                    )
-                name, source = "sequence", f"{file}:{number}"
-            lines.append((number, text))
-    if name is None:
-        raise DataFileError(f"{file}:{max(number, 1)}: there is no sequence in the file")
-    yield name, source, lines

@@ -1,0 +1,1 @@
+"""Pairwise alignments: matches in order, gaps with affine costs."""
