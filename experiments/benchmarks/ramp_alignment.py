@@ -208,7 +208,7 @@ def summarise(records):
                 report = pooled(records, learner, name, decoder)
                 if report is None:
                     continue
-                paper = f"{PAPER[learner]:.3f}" if learner in PAPER else ""
+                paper = f"{PAPER[learner]:.3f}" if name == "prefab" and learner in PAPER else ""
                 cells = [f"{value:.4f}" for value in (report.recall, report.precision, report.over_alignment)]
                 rows.append([learner.removesuffix(" by posteriors"), decoder, *cells, paper])
         if rows:
