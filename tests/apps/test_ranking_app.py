@@ -311,7 +311,7 @@ def test_inspect_names_features_by_their_numbers_in_the_file(run, zero_based):
         (["train", "train.txt", "--task", "ranking", "-m", "x", "--algorithm", "crf"], "'crf' is not one of"),
         (
             ["train", "train.txt", "-m", "x", "--algorithm", "ramp"],
-            "use --task folding or ranking",
+            "use --task alignment or folding or ranking",
         ),
         (
             ["train", "train.txt", "--task", "ranking", "-m", "x", "--missing", "mean"],

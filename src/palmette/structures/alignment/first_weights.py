@@ -17,13 +17,15 @@ DAMP = 0.1
 """How much many small weights are preferred to few large ones."""
 
 
-def first_weights(scorer: AlignmentScorer, samples: Any) -> np.ndarray:
+def first_weights(scorer: Any, samples: Any) -> np.ndarray:
     """``log p(a, b) / (p(a) p(b))`` of letters in known matches as scores of matches, and usual scores of gaps.
 
-    The weights are those whose sums come nearest to these scores.
+    The weights are those whose sums come nearest to these scores. Of a scorer that wraps that of alignments, such as
+    one of several domains, these are the first weights, which all domains share; the others are 0.
     """
-    batch = samples.batch
-    theta = scorer.score(np.zeros(scorer.n_params), batch)
+    own: AlignmentScorer = getattr(scorer, "inner", scorer)
+    batch = getattr(samples.batch, "inner", samples.batch)
+    theta = own.score(np.zeros(own.n_params), batch)
     sample, i, j = known_matches(theta, samples.known)
     first = batch.letters[batch.offsets[sample] + i]
     second = batch.letters[batch.offsets[sample] + batch.splits[sample] + j]
@@ -34,4 +36,6 @@ def first_weights(scorer: AlignmentScorer, samples: Any) -> np.ndarray:
     share = np.bincount(batch.letters, minlength=symbols) + 1.0
     apart = np.outer(share, share) / share.sum() ** 2
     scores = np.log((pairs + PSEUDO * apart) / ((pairs.sum() + PSEUDO) * apart))
-    return scorer.nearest(scores, OPEN, EXTEND, DAMP)
+    w = np.zeros(scorer.n_params)
+    w[: own.n_params] = own.nearest(scores, OPEN, EXTEND, DAMP)
+    return w
