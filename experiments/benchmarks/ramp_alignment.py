@@ -1,8 +1,9 @@
 """Protein alignment: likelihood, convex bound and ramp loss on pairs that were not seen, and posterior decoding.
 
 PREFAB 4 in two folds of connected components of pairs that share a chain, HOMSTRAD in two folds by family: models of
-one fold are tested on the other, both folds pooled. Weights start from zero; features are those of CONTRAlign's named
-weights with one kind of gaps, and gaps at the ends apart. References of PREFAB say only which core columns match, so
+one fold are tested on the other, both folds pooled. The CRF starts from zero, hinge and ramp from log-odds of
+letters in training matches; features are those of CONTRAlign's named weights with one kind of gaps, and gaps at the
+ends apart. References of PREFAB say only which core columns match, so
 the likelihood sums over all alignments that have them, and the hinge completes them by the best one; those of HOMSTRAD
 are known wholly. Recall (the Q score) is the share of core columns that are found; precision is the share of right ones
 among predicted matches at positions of core columns; over-alignment is the share of positions against a gap in the
