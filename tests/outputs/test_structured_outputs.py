@@ -114,6 +114,17 @@ def test_structures_that_name_their_parts(a):
     assert space.constant_norm
 
 
+@pytest.mark.parametrize("loss", [None, "hamming"])
+def test_values_of_given_outputs_are_those_of_pre_images(loss, rng):
+    space = output_space(Chain(), loss).fit(SEQUENCES)
+    votes = rng.normal(size=(4, space.ballots.shape[1]))
+    for size in (2, 5):
+        found = space.pre_images(votes, ["x" * size] * 4)
+        among = space.best_among(votes, [list(y) for y in product("abc", repeat=size)])
+        np.testing.assert_allclose(among.values, found.values)
+        assert among.outputs[0][:4] == found.outputs[0][:4]  # beyond the longest training output nobody votes
+
+
 def test_lengths_of_outputs_may_differ():
     space = output_space(Chain()).fit(SEQUENCES)
     longer = [["a"] * 6, ["c"]]

@@ -54,6 +54,7 @@ class NGramOutputs(ExplicitOutputs):
     (['abc'], array([-1.]), array([ True]))
     """
 
+    closed: ClassVar[bool] = False  # n-grams of its own are allowed
     kept: ClassVar[tuple[str, ...]] = ("node_limit", "beam", "shortest_", "longest_", "made_of_")
 
     def __init__(self, kernel: Any, node_limit: int = 5_000, beam: int = 20) -> None:

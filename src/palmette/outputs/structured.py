@@ -77,6 +77,12 @@ class StructureOutputs(OutputSpace):
             return self.codec_.decode(codes)
         return list(self.codec_.decode_sequences(Ragged(codes, offsets)))
 
+    def values(self, votes: np.ndarray, outputs: Any) -> np.ndarray:
+        """``K_Y(y, y) - 2 <psi(y), v>`` of given outputs for every row of ``votes``, shape (n, len(outputs))."""
+        rows = self.features(outputs)
+        reached = min(rows.shape[1], np.shape(votes)[1])  # nobody votes beyond the longest training output
+        return squared_norms(rows) - 2.0 * (rows[:, :reached] @ np.asarray(votes, float).T[:reached]).T
+
     def gram(self, left: Any, right: Any) -> np.ndarray:
         """Number of common parts of all pairs."""
         return products(self.features(left), self.features(right))
@@ -256,6 +262,16 @@ class PositionOutputs(StructureOutputs):
         """Number of common codes of each pair."""
         x, y = _as_wide(self.features(left), self.features(right))
         return np.asarray(x.multiply(y).sum(axis=1), float).ravel()
+
+    def values(self, votes: np.ndarray, outputs: Any) -> np.ndarray:
+        """What pre-images minimise, with a task loss its sum, of given outputs for every row of ``votes``."""
+        if self.table_ is None:
+            return super().values(votes, outputs)
+        votes = np.asarray(votes, float)
+        costs = (votes.reshape(len(votes), self.longest_, self.n_codes_) @ self.table_).reshape(votes.shape)
+        rows = self.features(outputs)
+        reached = min(rows.shape[1], votes.shape[1])
+        return (rows[:, :reached] @ costs.T[:reached]).T
 
     def pre_images(self, votes: np.ndarray, X: Any = None) -> PreImages:
         """The best output of the structure for every row of votes."""
