@@ -69,7 +69,7 @@ def test_bound_kernels_come_back(kernel, given, X, new):
     [
         (output_space("dirac"), ["a", ("b", 1), ["c"]]),
         (output_space(Hamming(blank=True)), ["ab", "b"]),
-        (HammingOutputs(lengths="known"), [["a", 1], [1, 1]]),
+        (HammingOutputs(lengths="known", within="training"), [["a", 1], [1, 1]]),
         (PathOutputs(CommonPath((0.5, 1.0)), ends="any"), [("a", "b"), ("c",)]),
         (CandidateOutputs(NGram(1), ["ab", "cc"]), ["ab", "b"]),
         (output_space(RBF()), [[0.5, 1.0], [2.0, 1.0]]),

@@ -200,6 +200,11 @@ def test_outputs_keep_their_kind():
         (lambda: DiracOutputs().fit([]), "y has no outputs"),
         (lambda: CandidateOutputs(NGram(2)).fit([]), "y has no outputs"),
         (lambda: HammingOutputs().fit(["", ""]), "y has no symbol at all"),
+        (
+            lambda: HammingOutputs(within=["ac"]).fit(["ab"]),
+            r"within\[0\] = 'ac' has something that no training",
+        ),
+        (lambda: HammingOutputs(within=[]).fit(["ab"]), "within is empty"),
         (lambda: HammingOutputs(lengths="any").fit(["a"]), "lengths must be 'free' or 'known'"),
         (
             lambda: HammingOutputs(lengths="known").fit(["a"]),
