@@ -24,15 +24,15 @@ def check_numbers(least: float | None = None, **values: Any) -> None:
             raise ValueError(f"{name} must be a finite number {wanted}, got {value!r}")
 
 
-def log_inverse(delta: Any, most: float = 1.0) -> float:
-    """``ln(1 / delta)`` of a probability, which is below 1, or at most ``most`` if that is less.
+def log_inverse(delta: Any, at_most_half: bool = False) -> float:
+    """``ln(1 / delta)`` of a probability, which is below 1, or at most 1/2 where that is asked for.
 
     >>> round(log_inverse(0.5), 4)
     0.6931
     """
-    known = not isinstance(delta, bool) and isinstance(delta, Real) and 0.0 < float(delta) <= most
-    if not known or float(delta) == 1.0:
-        wanted = "between 0 and 1" if most == 1.0 else f"above 0 and at most {most:g}"
+    known = not isinstance(delta, bool) and isinstance(delta, Real) and 0.0 < float(delta) < 1.0
+    if not known or (at_most_half and float(delta) > 0.5):
+        wanted = "above 0 and at most 1/2" if at_most_half else "between 0 and 1"
         raise ValueError(f"delta must be a probability {wanted}, got {delta!r}")
     return float(-np.log(float(delta)))
 

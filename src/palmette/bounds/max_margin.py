@@ -118,5 +118,5 @@ def _ratio(norm: Any, gamma: Any, m: Any, r_edge: Any, q: Any, l: Any, k: Any, d
     check_numbers(norm=norm, gamma=gamma, r_edge=r_edge)
     check_numbers(least=2, m=m, k=k, arity=arity)
     check_numbers(least=1, q=q, l=l)
-    log_inverse(delta, most=0.5)
+    log_inverse(delta, at_most_half=True)
     return float(r_edge) * float(norm) * q / float(gamma)

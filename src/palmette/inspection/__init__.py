@@ -2,6 +2,7 @@
 
 from palmette.inspection.contests import Contest, Explanation, Term
 from palmette.inspection.explain import Explainer, explain
+from palmette.inspection.margin_loss import MarginLosses, margin_loss, margin_losses
 from palmette.inspection.risk_bounds import BoundValues, bound_values
 from palmette.inspection.weights import NamedWeights, Weight, is_nameable
 
@@ -10,10 +11,13 @@ __all__ = [
     "Contest",
     "Explainer",
     "Explanation",
+    "MarginLosses",
     "NamedWeights",
     "Term",
     "Weight",
     "bound_values",
     "explain",
     "is_nameable",
+    "margin_loss",
+    "margin_losses",
 ]
