@@ -18,8 +18,6 @@ class Bound:
 
     Attributes
     ----------
-    name : str
-        The result that it is, such as ``"max-margin (Theorem 6.1)"``.
     quantity : str
         What it bounds.
     value : float
@@ -36,9 +34,10 @@ class Bound:
         What a reader must know, such as that it is a formula as printed.
     why_not : str
         Why it does not apply, or which argument it asks for; empty if it was computed.
+    name : str
+        The result that it is, such as ``"max-margin (M3N, Theorem 6.1)"``.
     """
 
-    name: str
     quantity: str
     value: float = np.nan
     training: float = np.nan
@@ -47,6 +46,7 @@ class Bound:
     given: dict[str, Any] = field(default_factory=dict)
     note: str = ""
     why_not: str = ""
+    name: str = ""
 
     @property
     def applies(self) -> bool:

@@ -9,12 +9,15 @@ from typing import Any
 import numpy as np
 
 from palmette.contracts.structure import can
+from palmette.contracts.training import Encoded
 from palmette.data.batch import SparseRows
 from palmette.data.samples import Samples
 from palmette.errors import MissingCapability
-from palmette.estimators.blocks import blocks_of, with_codes
 from palmette.estimators.strengths import own_strength
+from palmette.estimators.training import check_outputs, completed, encode_samples, given_labels, listed, positions
+from palmette.executors.shards import cut
 from palmette.inspection.bound import DoesNotApplyError
+from palmette.objectives.risk import rows_a_block
 
 # Blocks whose features are there or not, so that their usual penalty is 1.
 _PLAIN_BLOCKS = ("bias", "edge", "edge2", "factors", "length")
@@ -41,20 +44,26 @@ class ModelSizes:
 
     def __init__(self, model: Any, X: Any, y: Any) -> None:
         self.model, self.structure, self.scorer = model, model.structure_, model.scorer_
-        self.batch, codes, keep = model._with_outputs(X, y)
-        self.places = np.flatnonzero(keep)
-        offsets = self.structure.output_offsets(self.batch)
-        own = None if offsets is self.batch.offsets else offsets
-        samples = Samples(self.batch, codes, np.ones(len(self.batch)), own, None)
-        self.codes = self.structure.learnable(samples).codes
-        self.lengths = np.diff(offsets)
-        if not len(self.batch):
+        y, batch = given_labels(listed(y), self.structure.layout), model._transform(X)
+        check_outputs(batch if self.structure.layout == "items" else positions(batch), y, self.structure)
+        samples = encode_samples(self.structure, model.codec_, batch, y, None)
+        filled = np.flatnonzero(batch.lengths > 0)
+        if not len(filled):
             raise ValueError("X has no sample with positions: bounds need some")
+        samples = samples if len(filled) == len(batch) else samples.take(filled)
+        given = Encoded(model.encoder_, model.codec_, samples, self.structure)
+        self.samples = completed(given, self.scorer).samples
+        self.lengths = np.diff(self.samples.code_offsets)
 
     @property
     def m(self) -> int:
         """Number of samples."""
-        return len(self.batch)
+        return len(self.samples.weight)
+
+    @property
+    def partial(self) -> bool:
+        """Whether some outputs are annotated in part."""
+        return self.samples.annotation is not None
 
     @property
     def n_labels(self) -> int:
@@ -75,16 +84,16 @@ class ModelSizes:
                 f"the norms of the features of {type(self.scorer).__name__} are not known: give feature_norm"
             )
         found = Norms()
-        for batch, codes in self._blocks():
+        for own in self._blocks():
             try:
-                theta = self.scorer.part_norms(batch)
+                theta = self.scorer.part_norms(own.batch)
             except MissingCapability as error:
                 raise DoesNotApplyError(f"{error}: give feature_norm") from None
             most = self.structure.bounds(theta)
             found.part = max(found.part, largest(theta))
             found.whole = max(found.whole, float(most.max()))
             found.difference = max(
-                found.difference, float((most + self.structure.score(theta, codes)).max())
+                found.difference, float((most + self.structure.score(theta, own.codes)).max())
             )
         return found
 
@@ -95,21 +104,21 @@ class ModelSizes:
             raise DoesNotApplyError(f"{type(self.structure).__name__} cannot count its outputs")
         return float(
             max(
-                self.structure.log_partition(self._potentials(batch).zeros()).max()
-                for batch, _ in self._blocks()
+                self.structure.log_partition(self._potentials(own).zeros()).max()
+                for own in self._blocks()
             )
         )
 
     @cached_property
     def parts_at(self) -> tuple[int, int]:
         """Most parts at a position, and most labels of a part."""
-        found = [self.structure.parts_at(self._potentials(batch)) for batch, _ in self._blocks()]
+        found = [self.structure.parts_at(self._potentials(own)) for own in self._blocks()]
         return max(int(at.max()) for at, _ in found), max(arity for _, arity in found)
 
     @cached_property
     def row_sizes(self) -> tuple[int, float]:
         """Most features that a position has, and the largest of their values in size."""
-        rows = getattr(self.batch, "rows", None)
+        rows = getattr(self.samples.batch, "rows", None)
         if isinstance(rows, SparseRows):
             lo, hi = int(rows.indptr[0]), int(rows.indptr[-1])
             values = np.abs(rows.values[lo:hi]) if len(rows.values) else np.ones(hi - lo)
@@ -139,13 +148,16 @@ class ModelSizes:
 
     @cached_property
     def surrogate(self) -> Any:
-        """The loss that was minimised, where it is convex and its slope in the scores is a difference of outputs."""
-        model = self.model
+        """The loss that was minimised."""
+        model, classes = self.model, tuple(self.model.codec_.classes_)
         if getattr(model, "class_weight", None) is not None:
             raise DoesNotApplyError("class_weight makes samples count differently")
-        if getattr(model, "regularizer", None) is not None:
-            raise DoesNotApplyError("it was trained on pieces or with groups (regularizer)")
-        found = model._surrogate(tuple(model.codec_.classes_))
+        return model._partial_surrogate(classes) if self.partial else model._surrogate(classes)
+
+    @cached_property
+    def convex_surrogate(self) -> Any:
+        """The same where it is convex, and its slope in the scores is a difference of outputs."""
+        found = self.surrogate
         if not getattr(found, "convex", False):
             raise DoesNotApplyError(f"its loss, {type(found).__name__}, is not convex")
         if getattr(found, "rescaling", None) is not None:
@@ -155,10 +167,10 @@ class ModelSizes:
     def losses(self, surrogate: Any, at_zero: bool = False) -> np.ndarray:
         """What was minimised, of every sample; or at weights of 0."""
         out = []
-        for batch, codes in self._blocks():
-            theta = self._potentials(batch)
+        for own in self._blocks():
+            theta = self._potentials(own)
             theta = theta.zeros() if at_zero else theta
-            found = surrogate.evaluate(self.structure, theta, codes, np.ones(len(theta)))
+            found = surrogate.evaluate(self.structure, theta, own.truth, np.ones(len(theta)))
             out.append(found.values + found.slack)
         return np.concatenate(out)
 
@@ -166,17 +178,19 @@ class ModelSizes:
         """Upper bound on the task loss of any output of any sample."""
         return float(
             max(
-                np.max(task_loss.largest(self.structure, self._potentials(batch), codes))
-                for batch, codes in self._blocks()
+                np.max(task_loss.largest(self.structure, self._potentials(own), own.codes))
+                for own in self._blocks()
             )
         )
 
-    def _potentials(self, batch: Any) -> Any:
-        return self.scorer.score(self.model.coef_, batch)
+    def _potentials(self, own: Samples) -> Any:
+        return self.scorer.score(self.model.coef_, own.batch)
 
-    def _blocks(self) -> list[tuple[Any, np.ndarray]]:
-        own = with_codes(self.structure, self.batch, self.codes)
-        return [(block.batch, block.own[0]) for block in blocks_of(self.model._scored, self.batch, self.places, own)]
+    def _blocks(self) -> list[Samples]:
+        """The samples in blocks whose tables stay in the cache."""
+        batch = self.samples.batch
+        n = max(1, batch.n_rows // rows_a_block(self.scorer))
+        return [self.samples.slice(a, b) for a, b in cut(batch.offsets, n)]
 
 
 def largest(theta: Any) -> float:
