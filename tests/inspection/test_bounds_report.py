@@ -100,8 +100,8 @@ def test_norms_of_parts_bound_the_features_of_every_output(case):
             places = slice(offsets[s], offsets[s + 1])
             scorer.pull_back(structure.count(alone, codes[places]), part, own)
             scorer.pull_back(structure.count(alone, true[places]), part, difference)
-            assert np.linalg.norm(own) <= most[s] * (1 + 1e-9) <= sizes.norms.whole * (1 + 1e-9)
-            assert np.linalg.norm(own - difference) <= sizes.norms.difference * (1 + 1e-9)
+            assert np.linalg.norm(own) <= most[s] + 1e-9 and most[s] <= sizes.norms.whole + 1e-9
+            assert np.linalg.norm(own - difference) <= sizes.norms.difference + 1e-9
             tight = max(tight, np.linalg.norm(own) / most[s])
     assert tight > 0.2 and 0.0 < sizes.norms.part <= sizes.norms.whole
 
@@ -113,7 +113,7 @@ def test_every_learner_on_every_structure(case, learner):
     if case in ("ranking", "alignment") and learner is CRF:
         pytest.skip("no sums over outputs, or another objective")
     half = len(inputs) // 2
-    model = learner(structure).fit(inputs, outputs)
+    model = (learner(structure) if learner is Perceptron else learner(structure, l2=1.0)).fit(inputs, outputs)
     report = BoundsReport.from_estimator(
         model, inputs[:half], outputs[:half], inputs[half:], outputs[half:], rho=1.0, printed=True
     )
@@ -128,9 +128,9 @@ def test_every_learner_on_every_structure(case, learner):
     of_labels = case in ("chain", "chain2", "named", "multiclass", "graph")
     assert report["Theorem 6.1"].applies == of_labels
     assert not of_labels or report["before 6.1"].value <= report["Theorem 6.1"].value + 1e-9
-    assert report["Theorem 13"].applies == (learner is not Perceptron and case != "ranking")
+    assert report["Theorem 13"].applies == (learner is not Perceptron)
     text = str(report)
-    assert "vacuous" in text and "do not apply" in text and max(map(len, text.splitlines())) < 240
+    assert "do not apply" in text and max(map(len, text.splitlines())) < 240
     json.dumps(report.to_dict(), default=float)
 
 
@@ -197,7 +197,7 @@ def test_bounds_say_something_where_data_is_plenty():
     draw = np.random.default_rng(0)
     rows = draw.choice([-1.0, 1.0], size=(40_000, 1))
     labels = np.where(draw.uniform(size=40_000) < 0.9, rows[:, 0], -rows[:, 0]).astype(int)
-    model = CRF(Multiclass(), l2=20_000.0, fit_intercept=False).fit(rows[:20_000], labels[:20_000])
+    model = CRF(Multiclass(), l2=20_000.0, fit_intercept=False, tol=1e-9).fit(rows[:20_000], labels[:20_000])
     report = BoundsReport.from_estimator(
         model, rows[:20_000], labels[:20_000], rows[20_000:], labels[20_000:], delta=0.1
     )

@@ -65,7 +65,7 @@ class Bound:
             return "does not apply"
         if self.vacuous:
             return "vacuous"
-        return "" if np.isnan(self.held_out) else "holds" if self.held_out <= self.value else "FAILS"
+        return "" if np.isnan(self.held_out) else "holds" if self.held_out <= self.value * (1.0 + 1e-9) else "FAILS"
 
     def to_dict(self) -> dict[str, Any]:
         """All of it for JSON."""

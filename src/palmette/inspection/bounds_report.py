@@ -7,13 +7,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from palmette.bounds.arguments import log_inverse
 from palmette.contracts.structure import can
 from palmette.errors import MissingCapability
-from palmette.inspection import weight_bounds
+from palmette.inspection import regression_bounds, weight_bounds
 from palmette.inspection.bound import Bound, DoesNotApplyError
-from palmette.inspection.weight_bounds import Given, Measured
+from palmette.inspection.given import Given
 
 
 @dataclass(frozen=True)
@@ -106,8 +107,10 @@ class BoundsReport:
             delta, gamma, norm, feature_norm, l2, rho, tau, log_annotations, eps, tuple(variances), output_dimension,
             n_tried, printed,
         )  # fmt: skip
-        data = Measured(model, (X, y), None if X_test is None else (X_test, y_test), given)
-        computed = tuple(_computed(name, function, data) for name, function in _functions(model, printed).items())
+        own = _bounds_of(model)
+        data = own.Measured(model, (X, y), None if X_test is None else (X_test, y_test), given)
+        functions = own.BOUNDS | (own.PRINTED if printed else {})
+        computed = tuple(_computed(name, function, data) for name, function in functions.items())
         return cls(repr(model), computed, delta)
 
     def __getitem__(self, name: str) -> Bound:
@@ -152,15 +155,16 @@ class BoundsReport:
         return "\n".join(lines)
 
 
-def _functions(model: Any, printed: bool) -> dict[str, Callable[[Measured], Bound]]:
-    """What bounds a learner has."""
-    for asked, own in ((("_with_outputs",), weight_bounds),):
-        if can(model, *asked):
-            return own.BOUNDS | (own.PRINTED if printed else {})
-    raise TypeError(f"{type(model).__name__} has no bounds: give a fitted CRF, SSVM or Perceptron")
+def _bounds_of(model: Any) -> Any:
+    """The module of the bounds that a learner has."""
+    for asked, own in (("_with_outputs", weight_bounds), ("votes", regression_bounds)):
+        if can(model, asked):
+            check_is_fitted(model)
+            return own
+    raise TypeError(f"{type(model).__name__} has no bounds: give a fitted CRF, SSVM, Perceptron, SORR or SOSC")
 
 
-def _computed(name: str, function: Callable[[Measured], Bound], data: Measured) -> Bound:
+def _computed(name: str, function: Callable[[Any], Bound], data: Any) -> Bound:
     try:
         return replace(function(data), name=name)
     except (DoesNotApplyError, MissingCapability) as reason:

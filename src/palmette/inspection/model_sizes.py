@@ -104,7 +104,7 @@ class ModelSizes:
             raise DoesNotApplyError(f"{type(self.structure).__name__} cannot count its outputs")
         return float(
             max(
-                self.structure.log_partition(self._potentials(own).zeros()).max()
+                self.structure.log_partition(self._potentials(own, at_zero=True)).max()
                 for own in self._blocks()
             )
         )
@@ -168,8 +168,7 @@ class ModelSizes:
         """What was minimised, of every sample; or at weights of 0."""
         out = []
         for own in self._blocks():
-            theta = self._potentials(own)
-            theta = theta.zeros() if at_zero else theta
+            theta = self._potentials(own, at_zero)
             found = surrogate.evaluate(self.structure, theta, own.truth, np.ones(len(theta)))
             out.append(found.values + found.slack)
         return np.concatenate(out)
@@ -183,8 +182,8 @@ class ModelSizes:
             )
         )
 
-    def _potentials(self, own: Samples) -> Any:
-        return self.scorer.score(self.model.coef_, own.batch)
+    def _potentials(self, own: Samples, at_zero: bool = False) -> Any:
+        return self.scorer.score(np.zeros_like(self.model.coef_) if at_zero else self.model.coef_, own.batch)
 
     def _blocks(self) -> list[Samples]:
         """The samples in blocks whose tables stay in the cache."""

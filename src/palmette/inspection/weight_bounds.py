@@ -23,31 +23,13 @@ from palmette.bounds import (
 from palmette.bounds.arguments import check_numbers
 from palmette.contracts.structure import can
 from palmette.inspection.bound import Bound, DoesNotApplyError
+from palmette.inspection.given import Given
 from palmette.inspection.margin_loss import margin_loss
 from palmette.inspection.model_sizes import ModelSizes
 from palmette.inspection.risk_bounds import BoundValues, bound_values
 from palmette.losses.base import resolve_loss
 
 MARGINS = (0.01, 0.1, 1.0, 10.0)  # times the norm: of which the best counts, each with its share of delta
-
-
-@dataclass(frozen=True)
-class Given:
-    """What the user tells of a problem; see :class:`~palmette.inspection.BoundsReport`."""
-
-    delta: float = 0.05
-    gamma: float | None = None
-    norm: float | None = None
-    feature_norm: float | None = None
-    l2: float | None = None
-    rho: float | None = None
-    tau: float = 1.0
-    log_annotations: float | None = None
-    eps: float = 0.01
-    variances: tuple[float, ...] = ()
-    output_dimension: int | None = None
-    n_tried: int = 1
-    printed: bool = False
 
 
 @dataclass
