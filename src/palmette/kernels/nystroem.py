@@ -75,16 +75,21 @@ class Nystroem(FeatureMap, TransformerMixin, BaseEstimator):
             self.n_features_out_ = int(self.map_.transform(rows[:1]).shape[1])
             return self
         bound = resolve_kernel(self.kernel).bind(rows)
-        first, _ = distinct(rows)
-        rng = check_random_state(self.random_state)
-        chosen = np.sort(rng.choice(len(first), min(int(self.n_components), len(first)), replace=False))
-        self.landmarks_ = bound.prepare(rows[first[chosen]])
+        self.landmarks_ = bound.prepare(rows[self.choose(rows)])
         check_definite(bound, self.landmarks_)
         values, vectors = np.linalg.eigh(np.asarray(bound.cross(self.landmarks_, self.landmarks_), float))
         keep = values > _LEAST * max(float(values[-1]), 1e-300)
         self.normalization_ = vectors[:, keep] / np.sqrt(values[keep])
         self.kernel_, self.n_features_out_ = bound, int(keep.sum())
         return self
+
+    def choose(self, rows: Rows) -> np.ndarray:
+        """Numbers of the rows that become landmarks, distinct ones at random, in their order."""
+        first, _ = distinct(rows)
+        rng = check_random_state(self.random_state)
+        chosen = np.sort(rng.choice(len(first), min(int(self.n_components), len(first)), replace=False))
+        found: np.ndarray = first[chosen]
+        return found
 
     def transform(self, X: Any) -> Any:
         """The features of a table, shape (rows, at most n_components), or of each table of a list."""
