@@ -90,7 +90,7 @@ class OutputRegression(RegressionFiles, BaseEstimator):
     def _keep(
         self, inputs: Inputs, outputs: Outputs, votes: tuple[np.ndarray, np.ndarray], result: RegressionResult
     ) -> None:
-        self.inputs_, self.outputs_, self.space_ = inputs, outputs.y, outputs.space
+        self.inputs_, self.space_ = inputs, outputs.space
         self.dual_coef_, self.intercept_ = votes
         self.weight_, self.result_, self.objective_ = outputs.weight, result, result.objective
         if not result.converged:

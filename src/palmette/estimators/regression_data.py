@@ -78,14 +78,11 @@ class Inputs(NamedTuple):
     ----------
     kernel : Kernel
         Bound to the training inputs.
-    given : table or list
-        The inputs as the kernel admits them; of a precomputed kernel there are none.
     support : rows
-        The inputs as ``kernel.cross`` takes them, in double precision.
+        The inputs as ``kernel.cross`` takes them, in double precision; of a precomputed kernel the Gram matrix.
     """
 
     kernel: Kernel
-    given: Any
     support: Rows
 
     @classmethod
@@ -100,7 +97,7 @@ class Inputs(NamedTuple):
                     f"Precomputed: X has shape {given.shape}; for training it is the square matrix of kernel values of "
                     "all pairs of samples"
                 )
-        return cls(bound, given, in_double(bound.prepare(given)))
+        return cls(bound, in_double(bound.prepare(given)))
 
     def gram(self, copies: int, what: str) -> np.ndarray:
         """Kernel values of all pairs, (m, m), if as many copies fit into memory and they are those of a kernel."""
@@ -178,9 +175,8 @@ class Landmarks(NamedTuple):
         support = rows[chosen]
         check_definite(bound, support)
         values, vectors = above_rounding(*eigh(np.asarray(bound.cross(support, support), float)))
-        inputs = Inputs(bound, [given[i] for i in chosen] if kernel.objects else given[chosen], support)
         kept: list[Any] = []
         if 8.0 * n * n_landmarks <= memory_limit() / 2.0:
             kept = list(kernel_blocks(bound, rows, support))
         blocks = (lambda: kept) if kept else (lambda: kernel_blocks(bound, rows, support))
-        return cls(inputs, vectors / np.sqrt(values), blocks)
+        return cls(Inputs(bound, support), vectors / np.sqrt(values), blocks)
