@@ -59,8 +59,10 @@ class Measured:
 
     @cached_property
     def largest(self) -> float:
-        """Largest loss: ``K(y,y) - K(y,y')`` is at most the norm of a kernel that is nowhere below 0."""
-        return self.output_bound * (1.0 if self.space.constant_norm else 2.0)
+        """Largest loss: ``K(y,y) - K(y,y')`` is at most the norm of a kernel that is nowhere below 0, else twice that."""
+        rows, metric = self.space.rows, self.space.metric
+        positive = rows.data.min(initial=0.0) >= 0.0 and (metric is None or metric.min(initial=0.0) >= 0.0)
+        return self.output_bound * (1.0 if self.space.constant_norm else 2.0) * (1.0 if positive else 2.0)
 
     @cached_property
     def diagonal(self) -> np.ndarray:
