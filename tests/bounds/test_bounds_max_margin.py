@@ -59,7 +59,15 @@ def test_monotone_in_everything(bound, norm, gamma, factor, delta):
     k=st.integers(2, 1000), delta=st.floats(1e-9, 0.5), arity=st.integers(2, 6),
 )  # fmt: skip
 def test_the_constant_is_large_enough(rho, log_m, q, l, k, delta, arity):
-    sizes = {"m": int(np.exp(log_m)) + 1, "r_edge": 1.0, "q": q, "l": l, "k": k, "delta": delta, "arity": arity}
+    sizes = {
+        "m": int(np.exp(log_m)) + 1,
+        "r_edge": 1.0,
+        "q": q,
+        "l": l,
+        "k": k,
+        "delta": delta,
+        "arity": arity,
+    }
     theorem = max_margin_bound(rho, q, **sizes)  # whose margin makes the ratio of norm and margin rho
     assert theorem >= 1.0 or covering_bound(rho, q, **sizes) <= theorem
 
@@ -79,7 +87,8 @@ def by_definition(model, x, y, gamma):
 
 
 @pytest.mark.parametrize(
-    "structure", [Chain(), Chain(order=2), Chain(allowed=[("a", "b"), ("b", "c"), ("c", "a"), ("b", "a"), ("a", "a")])]
+    "structure",
+    [Chain(), Chain(order=2), Chain(allowed=[("a", "b"), ("b", "c"), ("c", "a"), ("b", "a"), ("a", "a")])],
 )
 def test_margin_loss_is_the_worst_of_the_perturbed_predictors(rng, structure):
     X, Y = words(rng, 12)

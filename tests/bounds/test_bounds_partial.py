@@ -10,7 +10,13 @@ from hypothesis import strategies as st
 from palmette.bounds import convex_bound, partial_annotation_bound, ramp_bound
 
 positive = st.floats(1e-3, 1e3)
-GIVEN = {"m": 1000, "feature_norm": 1.0, "largest": 1.0, "log_outputs": np.log(2.0), "log_annotations": np.log(3.0)}
+GIVEN = {
+    "m": 1000,
+    "feature_norm": 1.0,
+    "largest": 1.0,
+    "log_outputs": np.log(2.0),
+    "log_annotations": np.log(3.0),
+}
 
 
 @pytest.mark.parametrize("form", ["corrected", "sharp"])
@@ -92,7 +98,9 @@ def test_ramp_lies_between_the_losses(seed, rescaling):
     rows = np.arange(5)
     predicted = losses[rows, margins.argmax(axis=1)]
     violator = losses[rows, (rescaled * margins + losses).argmax(axis=1)]
-    assert np.all(predicted <= ramp + 1e-9) and np.all(ramp <= violator + 1e-9) and np.all(ramp <= convex + 1e-9)
+    assert (
+        np.all(predicted <= ramp + 1e-9) and np.all(ramp <= violator + 1e-9) and np.all(ramp <= convex + 1e-9)
+    )
     # Confident mistakes raise the convex bound without end, the ramp never beyond the largest loss.
     assert np.all(ramp_bound(1e6 * margins, losses, rescaled) <= losses.max(axis=1) + 1e-6)
 

@@ -149,7 +149,9 @@ def test_the_noise_never_cancels(variance, dimension, constant):
     weights = weights / weights.sum()
     z = constant * variance * points**2
     if constant * variance < 2.0:  # where 64 points are exact enough
-        assert term == pytest.approx(dimension * (weights @ z + np.log(weights @ np.exp(-z))), rel=1e-6, abs=1e-9)
+        assert term == pytest.approx(
+            dimension * (weights @ z + np.log(weights @ np.exp(-z))), rel=1e-6, abs=1e-9
+        )
 
 
 @given(
@@ -170,7 +172,9 @@ def test_theorem_4_is_monotone(r, w, factor, delta, variance, form):
 
 def test_printed_form_has_no_noise():
     given_ = {"m": 100, "delta": 0.05, "form": "printed"}
-    assert pac_bayes_bound(0.1, 4.0, dimension=1, **given_) == pac_bayes_bound(0.1, 4.0, dimension=99, **given_)
+    assert pac_bayes_bound(0.1, 4.0, dimension=1, **given_) == pac_bayes_bound(
+        0.1, 4.0, dimension=99, **given_
+    )
     total = 0.2 + (3.0 + np.log(20.0)) / 100
     assert pac_bayes_bound(0.1, 4.0, dimension=1, **given_) == pytest.approx(
         5.0 * np.e / (np.e - 1.0) * (1.0 - np.exp(-total))

@@ -50,7 +50,10 @@ SEGMENTS = [[(0, 2, "P"), (2, 3, "Q")], [(0, 1, "Q"), (1, 3, "P")]] * 5
 SEGMENT_ROWS = [rng.normal(size=(3, 2)) for _ in range(10)]
 QUERIES, GRADES = [rng.normal(size=(4, 3)) for _ in range(8)], [[0, 1, 2, 0], [1, 0, 0, 2]] * 4
 RNA, FOLDS = ["GGGAAAACCCA", "GCGCAAAAGCGC"] * 3, ["(((....))).", "((((....))))"] * 3
-PAIRS, MATCHES = [("ACDE", "ADE"), ("AAKL", "AKL")] * 3, [[(0, 0), (2, 1), (3, 2)], [(0, 0), (2, 1), (3, 2)]] * 3
+PAIRS, MATCHES = (
+    [("ACDE", "ADE"), ("AAKL", "AKL")] * 3,
+    [[(0, 0), (2, 1), (3, 2)], [(0, 0), (2, 1), (3, 2)]] * 3,
+)
 
 CASES = {
     "chain": (Chain(), X, Y),
@@ -204,7 +207,9 @@ def test_bounds_say_something_where_data_is_plenty():
     found = report["Theorem 13"]
     assert not found.vacuous and found.verdict == "holds" and found.value < found.training + 0.35
     hinge = SSVM(Multiclass(), l2=20_000.0, fit_intercept=False).fit(rows[:20_000], labels[:20_000])
-    report = BoundsReport.from_estimator(hinge, rows[:20_000], labels[:20_000], rows[20_000:], labels[20_000:])
+    report = BoundsReport.from_estimator(
+        hinge, rows[:20_000], labels[:20_000], rows[20_000:], labels[20_000:]
+    )
     assert report["Theorem 1.1"].verdict == "holds"
     assert report["sharper"].value < report["Theorem 1.1"].value
     assert report["Theorem 13"].verdict == "holds"
@@ -246,7 +251,9 @@ def test_what_does_not_apply_says_why(model, name, reason):
 def test_pieces_have_theorem_14():
     model = CRF(Chain(), l2=1.0, regularizer=Decomposition(size=2)).fit(X, Y)
     whole = CRF(Chain(), l2=1.0).fit(X, Y)
-    cut, uncut = (BoundsReport.from_estimator(own, X, Y, rho=1.0)["Theorems 4 and 14"] for own in (model, whole))
+    cut, uncut = (
+        BoundsReport.from_estimator(own, X, Y, rho=1.0)["Theorems 4 and 14"] for own in (model, whole)
+    )
     assert cut.given["size"] == 2 and uncut.given["size"] == max(map(len, Y)) == uncut.given["n"]
     assert cut.value < uncut.value
 
@@ -256,9 +263,15 @@ def test_settings_are_used():
     report = BoundsReport.from_estimator(model, X, Y, norm=100.0, gamma=3.0, feature_norm=50.0, delta=0.2)
     given = report["Theorem 6.1"].given
     assert (given["norm"], given["gamma"], given["delta"]) == (100.0, 3.0, 0.2)
-    assert report["Theorem 1.1"].given["feature_norm"] == 50.0 and report["Theorem 13"].given["lipschitz"] == 100.0
+    assert (
+        report["Theorem 1.1"].given["feature_norm"] == 50.0
+        and report["Theorem 13"].given["lipschitz"] == 100.0
+    )
     assert BoundsReport.from_estimator(model, X, Y, l2=0.5)["Theorem 13"].given["lam"] == 0.5 / len(X)
-    steps = [BoundsReport.from_estimator(CRF(Chain(), l2=1.0).fit(X, Y), X, Y, eps=e)["Proposition 5"] for e in (0.1, 0.01)]
+    steps = [
+        BoundsReport.from_estimator(CRF(Chain(), l2=1.0).fit(X, Y), X, Y, eps=e)["Proposition 5"]
+        for e in (0.1, 0.01)
+    ]
     assert steps[0].value < steps[1].value
 
 

@@ -34,8 +34,8 @@ With probability ``1 - delta`` over ``m`` training samples, for all weights with
 4. ``ln(2 ceil(8 rho + 2) n + 1) <= 2 T + ln(16 rho + 7)`` with ``T = ln m + ln l + ln q + ln k``. Where the theorem
    says less than 1, ``m > 3456 (rho^2 T + ln 2)``, so ``16 rho + 7 <= m`` and the logarithm is at most ``3 T``;
    elsewhere it holds since no loss exceeds 1. ``8 * 144 * 3 = 3456``, and ``8 ln(2/delta) <= 16 ln(1/delta)``.
-5. Parts that join up to c labels ("easily extends" in the text) have ``k^c`` values, so ``n = m l q k^c``, the logarithm
-   is at most ``(c + 1) T``, and ``K = 1152 (c + 1)``. ``q`` then counts all parts at a node.
+5. Parts that join up to c labels ("easily extends" in the text) have ``k^c`` values, so ``n = m l q k^c``, the
+   logarithm is at most ``(c + 1) T``, and ``K = 1152 (c + 1)``. ``q`` then counts all parts at a node.
 
 They are worst-case bounds. Below 1 they need thousands of samples even for ``rho = 1``, and so say in which direction
 and how fast a change of margin, norm or sample size works, not how large the error will be.
@@ -113,7 +113,9 @@ def covering_bound(
     return float(np.sqrt(8.0 / m * (cover + np.log(2.0 / delta))))
 
 
-def _ratio(norm: Any, gamma: Any, m: Any, r_edge: Any, q: Any, l: Any, k: Any, delta: Any, arity: Any) -> float:
+def _ratio(
+    norm: Any, gamma: Any, m: Any, r_edge: Any, q: Any, l: Any, k: Any, delta: Any, arity: Any
+) -> float:
     """``rho``, after a look at every argument."""
     check_numbers(norm=norm, gamma=gamma, r_edge=r_edge)
     check_numbers(least=2, m=m, k=k, arity=arity)

@@ -2,7 +2,8 @@ r"""What the loss of a prediction is at most, from scores: the convex bound and 
 
 Lemmas 1 and 2 of C. B. Do, Q. Le, C. H. Teo, O. Chapelle and A. Smola, "Tighter bounds for structured estimation"
 (NIPS 2008), for outputs that are listed. :func:`palmette.inspection.bound_values` computes the same by inference.
-With ``s(y') = f(x, y') - f(x, y)`` and a rescaling G that does not fall (1 for margin rescaling, D for slack rescaling),
+With ``s(y') = f(x, y') - f(x, y)`` and a rescaling G that does not fall (1 for margin rescaling, D for slack
+rescaling),
 
     ``D(y, y_bar) >= ramp >= D(y, y*)``, ``convex >= ramp``
 
@@ -48,7 +49,7 @@ def _largest(margins: Any, losses: Any, rescaled: Any) -> tuple[np.ndarray, np.n
     margins, losses = np.asarray(margins, float), np.asarray(losses, float)
     if margins.ndim != 2 or margins.shape != losses.shape or not margins.shape[1]:
         raise ValueError(
-            f"margins and losses must have the same shape (n_samples, n_outputs), got {margins.shape} and {losses.shape}"
+            f"margins and losses must have the same shape (n_samples, n_outputs), got {margins.shape}, {losses.shape}"
         )
     if not np.all(np.any((margins == 0.0) & (losses == 0.0), axis=1)):
         raise ValueError("every sample needs its true output, with margin 0 and loss 0")

@@ -9,8 +9,8 @@ output whose vector is nearest to ``W X(x)``.
 is, so ``|Y(y) - Y(y*)|^2 <= 4 |r|^2``. The left-hand side is ``K(y,y) + K(y*,y*) - 2 K(y,y*)``. For the Dirac kernel
 that is twice the 0/1 loss, and for the Hamming kernel of words of one length twice the Hamming distance, where the text
 says "identical". Half of it is identical, and gives ``D <= c |r|^2`` with c = 2. This needs a ``K(y, y)`` that
-is the same for all outputs. The Hamming kernel of words of all lengths gives ``ab`` and ``abcd`` the distance 2 and half
-of the kernel's loss 1: there only the whole bounds the distance, and c = 4. :func:`loss_constant` chooses.
+is the same for all outputs. The Hamming kernel of words of all lengths gives ``ab`` and ``abcd`` the distance 2 and
+half of the kernel's loss 1: there only the whole bounds the distance, and c = 4. :func:`loss_constant` chooses.
 """
 
 from __future__ import annotations
@@ -87,7 +87,9 @@ def quadratic_bound(residuals: Any, constant: float = 4.0) -> np.ndarray:
     return constant * _residuals(residuals)
 
 
-def saturated_bound(residuals: Any, constant: float = 4.0, a: float = 1.0, largest: float = 1.0) -> np.ndarray:
+def saturated_bound(
+    residuals: Any, constant: float = 4.0, a: float = 1.0, largest: float = 1.0
+) -> np.ndarray:
     r"""Lemma 2: ``D <= a e/(e-1) (1 - exp(-(c/a) |r|^2))``, which stays bounded where Lemma 1 grows.
 
     It follows from Lemma 1 and ``u <= e/(e-1) (1 - e^-u)`` on [0, 1] at ``u = D / a``, and so needs
@@ -126,14 +128,14 @@ def pac_bayes_bound(
 
     *Derivation.* Theorem 3 with the loss ``z = c |Y(y) - V X(x)|^2``, the prior ``V ~ N(0, s^2 I)`` and the posterior
     ``N(W, s^2 I)``: ``E_V[-ln E_D e^-z] <= (1/m) (sum_i E_V z_i + KL + ln(1/delta))`` with ``KL = |W|^2 / (2 s^2)``.
-    ``V X(x)`` is normal with mean ``W X(x)`` and variance ``s^2 K_X(x,x) = s^2``, so ``E_V z_i = c |r_i|^2 + c s^2 N_Y``,
-    and by Jensen's inequality the left-hand side is at least
+    ``V X(x)`` is normal with mean ``W X(x)`` and variance ``s^2 K_X(x,x) = s^2``, so
+    ``E_V z_i = c |r_i|^2 + c s^2 N_Y``, and by Jensen's inequality the left-hand side is at least
     ``-ln E_D E_V e^-z = (N_Y/2) ln(1 + 2 c s^2) - ln E_D exp(-c |r|^2 / (1 + 2 c s^2))``.
     Lemma 2 at ``a = 1 + 2 c s^2`` ends it.
 
-    *How it differs from the print.* The text says that s can be chosen so that the two terms of noise cancel. They cannot:
-    ``c s^2 > ln(1 + 2 c s^2)/2`` for every s > 0, as Jensen's inequality says, too, and :func:`noise_term` stays.
-    A small s makes it small. The input features may be of infinite dimension, since a Gaussian process takes the
+    *How it differs from the print.* The text says that s can be chosen so that the two terms of noise cancel. They
+    cannot: ``c s^2 > ln(1 + 2 c s^2)/2`` for every s > 0, as Jensen's inequality says, too, and :func:`noise_term`
+    stays. A small s makes it small. The input features may be of infinite dimension, since a Gaussian process takes the
     place of V; that of the outputs, ``N_Y``, must be finite.
 
     Parameters
@@ -191,7 +193,9 @@ def pac_bayes_bound(
                 f"largest={largest!r} exceeds a = 1 + 2 c s^2 = {a:g}: divide the loss by it, or take a variance of at "
                 f"least {(largest - 1.0) / (2.0 * constant):g}"
             )
-        total = constant * mean_residual + noise + (squared_norm / (2.0 * own) + log + np.log(len(variances))) / m
+        total = (
+            constant * mean_residual + noise + (squared_norm / (2.0 * own) + log + np.log(len(variances))) / m
+        )
         found.append(a * E * -np.expm1(-total))
     return float(min(found))
 
@@ -209,9 +213,9 @@ def compression_bound(
 
     *Derivation.* The formula is lost in the text; its proof is not. Write ``A_ij = k (q+ - q-)`` with
     ``q+ + q- = 1/m^2``. Then ``|r|^2`` is the mean, over two draws from q, of
-    ``<Y(y) - k s Y(y_i) K_X(x_i', x), Y(y) - k t Y(y_j) K_X(x_j', x)>``, which lies in an interval of length ``b - a``. Such
-    a pair is made of at most 4 samples, and what the other ``m - 4`` or more say of it is an unbiased mean, off by at most
-    ``4 (b - a)/m`` from that of all m. By Pinsker's inequality and Maurer's lemma,
+    ``<Y(y) - k s Y(y_i) K_X(x_i', x), Y(y) - k t Y(y_j) K_X(x_j', x)>``, which lies in an interval of length
+    ``b - a``. Such a pair is made of at most 4 samples, and what the other ``m - 4`` or more say of it is an unbiased
+    mean, off by at most ``4 (b - a)/m`` from that of all m. By Pinsker's inequality and Maurer's lemma,
     ``E exp((m - 4) 2 (mean - risk)^2 / (b - a)^2) <= 2 sqrt(m)`` for each pair. The change of measure from the uniform
     distribution of pairs to q costs ``2 KL(q, p) <= 2 ln 2``, and Jensen's inequality gives the excess.
 
@@ -254,5 +258,7 @@ def _residuals(residuals: Any) -> np.ndarray:
     values = np.asarray(residuals, float)
     bad = np.flatnonzero(~(values.ravel() >= 0.0))
     if len(bad):
-        raise ValueError(f"residuals are squared norms >= 0, but number {bad[0]} is {values.ravel()[bad[0]]:g}")
+        raise ValueError(
+            f"residuals are squared norms >= 0, but number {bad[0]} is {values.ravel()[bad[0]]:g}"
+        )
     return values

@@ -224,14 +224,14 @@ def convergence_rate(
     >>> convergence_rate(2, n=20, eps=100.0, c=1.0, q=1.0, kappa=1.0)
     Traceback (most recent call last):
     ...
-    ValueError: the step size 25 times the curvature c=1.0 must be below 1, assumption (14): ask for a smaller eps or beta
+    ValueError: the step size 25 times the curvature c=1.0 must be below 1, assumption (14): take a smaller eps or beta
     """
     check_numbers(size=size, n=n, eps=eps, c=c, q=q, kappa=kappa, beta=beta)
     _check_convexity(c, q, beta)
     rate = c * eps * beta * _alpha(size, n) ** 2 / (q * kappa**2 * n**2)
     if rate * c >= 1.0:
         raise ValueError(
-            f"the step size {rate:g} times the curvature c={c!r} must be below 1, assumption (14): ask for a smaller "
+            f"the step size {rate:g} times the curvature c={c!r} must be below 1, assumption (14): take a smaller "
             "eps or beta"
         )
     return rate

@@ -16,14 +16,18 @@ def bounds(
     given: Given,
     model: Annotated[str, typer.Argument(help="A model file.")],
     data: Annotated[str, typer.Argument(help="The file that it was trained on (.gz, .xz too).")],
-    test: Annotated[str | None, typer.Option("--test", help="Held-out file to compare the bounds with.")] = None,
+    test: Annotated[
+        str | None, typer.Option("--test", help="Held-out file to compare the bounds with.")
+    ] = None,
     task: TaskName = None,
     delta: Annotated[float, typer.Option(help="Each bound holds with probability 1 - delta.")] = 0.05,
     gamma: Annotated[float | None, typer.Option(help="Margin of Theorem 6.1; the best of four.")] = None,
     norm: Annotated[float | None, typer.Option(help="Bound on |w| fixed before training.")] = None,
     feature_norm: Annotated[float | None, typer.Option(help="Bound on |phi(x, y)| for all inputs.")] = None,
     rho: Annotated[float | None, typer.Option(help="Admissibility of scores, of Theorem 14.")] = None,
-    printed: Annotated[bool, typer.Option("--printed", help="Show unproven formulas as printed, too.")] = False,
+    printed: Annotated[
+        bool, typer.Option("--printed", help="Show unproven formulas as printed, too.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Print the generalisation bounds of a model beside its risk on held-out data."""

@@ -65,9 +65,18 @@ class Bound:
             return "does not apply"
         if self.vacuous:
             return "vacuous"
-        return "" if np.isnan(self.held_out) else "holds" if self.held_out <= self.value * (1.0 + 1e-9) else "FAILS"
+        return (
+            ""
+            if np.isnan(self.held_out)
+            else "holds"
+            if self.held_out <= self.value * (1.0 + 1e-9)
+            else "FAILS"
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """All of it for JSON."""
         names = ("name", "quantity", "value", "training", "worst", "held_out", "given", "note", "why_not")
-        return {name: getattr(self, name) for name in names} | {"vacuous": self.vacuous, "verdict": self.verdict}
+        return {name: getattr(self, name) for name in names} | {
+            "vacuous": self.vacuous,
+            "verdict": self.verdict,
+        }

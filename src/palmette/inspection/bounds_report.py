@@ -118,7 +118,9 @@ class BoundsReport:
         for bound in self.bounds:
             if name in bound.name:
                 return bound
-        raise KeyError(f"no bound has {name!r} in its name; there are: {', '.join(b.name for b in self.bounds)}")
+        raise KeyError(
+            f"no bound has {name!r} in its name; there are: {', '.join(b.name for b in self.bounds)}"
+        )
 
     def __iter__(self) -> Iterator[Bound]:
         return iter(self.bounds)
@@ -128,11 +130,15 @@ class BoundsReport:
 
     def to_dict(self) -> dict[str, Any]:
         """All of it for JSON."""
-        return {"model": self.model, "delta": self.delta, "bounds": [bound.to_dict() for bound in self.bounds]}
+        return {
+            "model": self.model,
+            "delta": self.delta,
+            "bounds": [bound.to_dict() for bound in self.bounds],
+        }
 
     def plot(self, ax: Any = None, **options: Any) -> Any:
         """Draw the bounds against the held-out values: a :class:`palmette.plot.BoundsReportDisplay`."""
-        from palmette.plot import BoundsReportDisplay
+        from palmette.plot.bounds_report import BoundsReportDisplay
 
         return BoundsReportDisplay(self).plot(ax, **options)
 
@@ -161,7 +167,9 @@ def _bounds_of(model: Any) -> Any:
         if can(model, asked):
             check_is_fitted(model)
             return own
-    raise TypeError(f"{type(model).__name__} has no bounds: give a fitted CRF, SSVM, Perceptron, SORR or SOSC")
+    raise TypeError(
+        f"{type(model).__name__} has no bounds: give a fitted CRF, SSVM, Perceptron, SORR or SOSC"
+    )
 
 
 def _computed(name: str, function: Callable[[Any], Bound], data: Any) -> Bound:

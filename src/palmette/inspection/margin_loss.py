@@ -1,15 +1,16 @@
 r"""The loss with margin of max-margin Markov networks, of any structure whose parts join labels of rows.
 
 An output y can be made the best by changes of up to ``gamma`` a wrong label if and only if
-``f(y) + gamma D(y) >= c = max_y' f(y') - gamma D(y')``, where D counts wrong labels. Of these outputs the most wrong one
-counts. For every ``weight > gamma``
+``f(y) + gamma D(y) >= c = max_y' f(y') - gamma D(y')``, where D counts wrong labels. Of these outputs the most wrong
+one counts. For every ``weight > gamma``
 
     ``D(y) <= (max_y' [f(y') + weight D(y')] - c) / (weight - gamma)``
 
-holds for all of them, and each augmented maximum that can be made the best is a lower bound. Both sides meet by a search
-over the weight: at ``s = 1 / (weight - gamma)`` the right-hand side is a maximum of lines in s, so the next s is where the
-line of the last output that can be made the best meets that of the last one that cannot. What is left open between
-the two is settled by the best score at each loss, where a structure knows it (``best_by_level``), and else stays open.
+holds for all of them, and each augmented maximum that can be made the best is a lower bound. Both sides meet by a
+search over the weight: at ``s = 1 / (weight - gamma)`` the right-hand side is a maximum of lines in s, so the next s is
+where the line of the last output that can be made the best meets that of the last one that cannot. What is left open
+between the two is settled by the best score at each loss, where a structure knows it (``best_by_level``), and else
+stays open.
 """
 
 from __future__ import annotations
@@ -38,8 +39,8 @@ class MarginLosses(NamedTuple):
 def margin_loss(model: Any, X: Any, y: Any, gamma: float) -> np.ndarray:
     """The gamma-margin loss of every sample: shares of wrong labels, shape (n_samples,).
 
-    It is exact on chains of any order and for single labels. On graphs and with cliques it is a proven upper bound, which
-    is the exact value where :func:`margin_losses` says so, and Theorem 6.1 holds with it all the same.
+    It is exact on chains of any order and for single labels. On graphs and with cliques it is a proven upper bound,
+    which is the exact value where :func:`margin_losses` says so, and Theorem 6.1 holds with it all the same.
 
     Parameters
     ----------
@@ -118,8 +119,9 @@ class _Search:
 
     def by_weights(self) -> tuple[np.ndarray, np.ndarray]:
         """Numbers of wrong labels: a lower and an upper bound, from a search over the weight of the loss."""
-        near, s = self.first, 1.0 / (FAR * self.scale)
-        far = self._augmented(s)  # as many wrong labels as can be
+        s = 1.0 / (FAR * self.scale)
+        near: tuple[np.ndarray, ...] = self.first
+        far: tuple[np.ndarray, ...] = self._augmented(s)  # as many wrong labels as can be
         upper = np.minimum(self.loss.largest(self.structure, self.theta, self.true), np.floor(far[2] + 1e-6))
         lower = np.where(far[1] >= 0.0, far[0], near[0])
         for _ in range(STEPS):

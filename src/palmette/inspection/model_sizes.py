@@ -12,9 +12,16 @@ from palmette.contracts.structure import can
 from palmette.contracts.training import Encoded
 from palmette.data.batch import SparseRows
 from palmette.data.samples import Samples
+from palmette.data.sequences import listed
 from palmette.errors import MissingCapability
 from palmette.estimators.strengths import own_strength
-from palmette.estimators.training import check_outputs, completed, encode_samples, given_labels, listed, positions
+from palmette.estimators.training import (
+    check_outputs,
+    completed,
+    encode_samples,
+    given_labels,
+    positions,
+)
 from palmette.executors.shards import cut
 from palmette.inspection.bound import DoesNotApplyError
 from palmette.objectives.risk import rows_a_block
@@ -143,7 +150,9 @@ class ModelSizes:
                 raise DoesNotApplyError(f"the penalty of {block} is a multiple of the usual one: give l2")
             found.append(times)
         if min(found) <= 0.0:
-            raise DoesNotApplyError("some weights have no L2 penalty, so that the objective is not strongly convex")
+            raise DoesNotApplyError(
+                "some weights have no L2 penalty, so that the objective is not strongly convex"
+            )
         return min(found)
 
     @cached_property

@@ -21,7 +21,9 @@ VARIANCES = tuple(10.0 ** np.linspace(-3.0, 0.0, 7))  # of Theorem 4, of which t
 class Measured:
     """A fitted SORR or SOSC, the data it was trained on, and held-out data if any."""
 
-    def __init__(self, model: Any, train: tuple[Any, Any], test: tuple[Any, Any] | None, given: Given) -> None:
+    def __init__(
+        self, model: Any, train: tuple[Any, Any], test: tuple[Any, Any] | None, given: Given
+    ) -> None:
         self.model, self.train, self.test, self.given = model, train, test, given
         if model.task_loss is not None:
             raise ValueError(
@@ -59,7 +61,7 @@ class Measured:
 
     @cached_property
     def largest(self) -> float:
-        """Largest loss: ``K(y,y) - K(y,y')`` is at most the norm of a kernel that is nowhere below 0, else twice that."""
+        """Largest loss: ``K(y,y) - K(y,y')`` is at most the norm if the kernel is nowhere below 0, else twice that."""
         rows, metric = self.space.rows, self.space.metric
         positive = rows.data.min(initial=0.0) >= 0.0 and (metric is None or metric.min(initial=0.0) >= 0.0)
         return self.output_bound * (1.0 if self.space.constant_norm else 2.0) * (1.0 if positive else 2.0)
@@ -71,7 +73,9 @@ class Measured:
         if kernel.precomputed:
             raise DoesNotApplyError("K_X(x, x) of new inputs is not known for a precomputed kernel")
         given = [self.train[0], *([] if self.test is None else [self.test[0]])]
-        return np.concatenate([kernel.diagonal(in_double(kernel.prepare(admitted(kernel, X)))) for X in given])
+        return np.concatenate(
+            [kernel.diagonal(in_double(kernel.prepare(admitted(kernel, X)))) for X in given]
+        )
 
     @cached_property
     def squared_norm(self) -> float:
@@ -92,10 +96,11 @@ class Measured:
     def losses(self) -> tuple[float, float]:
         """Mean loss on the training and on the held-out data, of predictions that are proven to be nearest."""
         found = []
-        for X, y in (self.train, self.test or (None, None)):
-            if X is None:
+        for own in (self.train, self.test):
+            if own is None:
                 found.append(np.nan)
                 continue
+            X, y = own
             images = self.model.pre_images(X)
             if not np.all(images.exact):
                 raise DoesNotApplyError(
@@ -155,9 +160,9 @@ def _theorem_4(data: Measured, form: str) -> Bound:
         raise DoesNotApplyError(
             f"K_X(x, x) must be the same for all inputs, and is from {low:.4g} to {high:.4g}: use normalize=True"
         )
-    # An intercept is the weight of one more feature, 1; inputs of another size are divided by it; losses by the largest.
+    # An intercept is the weight of one more feature, 1; inputs are divided by their size, losses by the largest one.
     size = high + bool(data.model.fit_intercept)
-    numbers = {
+    numbers: dict[str, Any] = {
         "mean_residual": float(data.residuals.mean()) / data.largest,
         "squared_norm": data.squared_norm * size / data.largest, "m": data.m,
         "dimension": data.given.output_dimension or data.outputs.rows.shape[1], "constant": data.constant,
@@ -185,7 +190,7 @@ def theorem_5(data: Measured) -> Bound:
         raise DoesNotApplyError("Nystroem has coefficients of landmarks, and it is about those of samples")
     # |A_ij| <= R by the constraint; (K + l2 I)^-1 has no entry above 1 / l2.
     entry = float(model.R) if hasattr(model, "R") else 1.0 / float(model.l2_)
-    numbers = {
+    numbers: dict[str, Any] = {
         "mean_residual": float(data.residuals.mean()), "k": m**2 * entry, "m": m,
         "input_bound": float(data.diagonal.max()), "output_bound": data.output_bound, "constant": data.constant,
         "delta": data.given.delta, "n_tried": data.given.n_tried,
@@ -203,4 +208,6 @@ BOUNDS: dict[str, Callable[[Any], Bound]] = {
     "PAC-Bayes (regression, Theorem 4)": theorem_4,
     "sample compression (regression, Theorem 5)": theorem_5,
 }
-PRINTED: dict[str, Callable[[Any], Bound]] = {"PAC-Bayes (regression, Theorem 4, AS PRINTED)": printed_theorem_4}
+PRINTED: dict[str, Callable[[Any], Bound]] = {
+    "PAC-Bayes (regression, Theorem 4, AS PRINTED)": printed_theorem_4
+}

@@ -65,7 +65,9 @@ class Measured:
     def check_complete(self) -> None:
         """Refuse outputs that are annotated in part."""
         if self.sizes.partial or (self.test_sizes is not None and self.test_sizes.partial):
-            raise DoesNotApplyError("it compares predictions with complete outputs, and y is annotated in part")
+            raise DoesNotApplyError(
+                "it compares predictions with complete outputs, and y is annotated in part"
+            )
 
     @cached_property
     def level(self) -> tuple[float, float]:
@@ -107,7 +109,11 @@ class Measured:
         """The task loss of a hinge, and how much it is at most."""
         surrogate = self.sizes.surrogate
         task_loss = getattr(surrogate, "task_loss", None)
-        if task_loss is None or surrogate.smooth or getattr(self.model, "loss", "") not in ("hinge", "bridge", "max"):
+        if (
+            task_loss is None
+            or surrogate.smooth
+            or getattr(self.model, "loss", "") not in ("hinge", "bridge", "max")
+        ):
             raise DoesNotApplyError("it is about the hinge and the bridge loss of SSVM")
         if getattr(surrogate, "rescaling", None) is not None:
             raise DoesNotApplyError("its loss is rescaled by the task loss")
@@ -228,14 +234,23 @@ def structure_regularisation(data: Measured) -> Bound:
     surrogate = sizes.convex_surrogate
     most = largest_training_loss(data, surrogate) / n
     lam = to_lambda(data.l2, sizes.m, n)
-    numbers = {"n": n, "m": sizes.m, "lam": lam, "d": d, "v": v, "gamma": most, "tau": given.tau, "rho": given.rho}
+    numbers: dict[str, Any] = {
+        "n": n,
+        "m": sizes.m,
+        "lam": lam,
+        "d": d,
+        "v": v,
+        "gamma": most,
+        "tau": given.tau,
+        "rho": given.rho,
+    }
     excess = overfit_bound(size, delta=given.delta, **numbers)
     own = float((sizes.losses(surrogate) / sizes.lengths).mean())
     other = data.test_sizes
     test = np.nan if other is None else float((other.losses(surrogate) / other.lengths).mean())
     return Bound(
-        "training loss of a position", value=own + excess, training=own, worst=most, held_out=test, given=numbers | {"size": size},
-        note="for samples of n positions each, under the rho and tau given",
+        "training loss of a position", value=own + excess, training=own, worst=most, held_out=test,
+        given=numbers | {"size": size}, note="for samples of n positions each, under the rho and tau given",
     )  # fmt: skip
 
 
@@ -261,7 +276,7 @@ def _partial(data: Measured, form: str) -> Bound:
     log_annotations = data.given.log_annotations
     if log_annotations is None and sizes.partial:  # every part has a code, or one of some, or any
         log_annotations = float(sizes.lengths.max() * np.log(2.0 ** min(sizes.n_labels, 1000) - 1.0))
-    given = {
+    given: dict[str, Any] = {
         "m": sizes.m, "feature_norm": data.feature_norm, "largest": most, "log_outputs": sizes.log_outputs,
         "log_annotations": log_annotations,
     }  # fmt: skip
@@ -269,7 +284,8 @@ def _partial(data: Measured, form: str) -> Bound:
     own = float(sizes.losses(sizes.surrogate).mean())
     test = np.nan if data.test_sizes is None else float(data.test_sizes.losses(sizes.surrogate).mean())
     return Bound(
-        "hinge of a sample", value=own + excess, training=own, worst=2.0 * norm * data.feature_norm + most, held_out=test, given=given | {"norm": norm, "delta": delta},
+        "hinge of a sample", value=own + excess, training=own, worst=2.0 * norm * data.feature_norm + most,
+        held_out=test, given=given | {"norm": norm, "delta": delta},
         note="not proven: for comparison" if form == "printed" else "",
     )  # fmt: skip
 
@@ -280,7 +296,7 @@ def convergence(data: Measured) -> Bound:
     if not surrogate.smooth:
         raise DoesNotApplyError("it needs a loss with a slope, as that of CRF")
     n, c, G = float(sizes.lengths.max()), data.l2 / sizes.m, data.lipschitz
-    numbers = {
+    numbers: dict[str, Any] = {
         "n": n, "eps": data.given.eps, "c": c,
         # The curvature of log sum exp is a variance of features; steps from 0 never leave |w| <= G / c.
         "q": c + data.feature_norm**2, "kappa": 2.0 * G / n,

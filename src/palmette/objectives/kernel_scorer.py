@@ -292,7 +292,9 @@ class MappedScorer:
             return float(np.linalg.norm(w))
         coefficients = w[node].reshape(own.landmarks_.shape[0], -1)
         return float(
-            np.hypot(kernel_norm(own.kernel_, own.landmarks_, coefficients), np.linalg.norm(np.delete(w, node)))
+            np.hypot(
+                kernel_norm(own.kernel_, own.landmarks_, coefficients), np.linalg.norm(np.delete(w, node))
+            )
         )
 
     def check(self) -> None:

@@ -51,7 +51,15 @@ class BoundsReportDisplay:
 
     @classmethod
     def from_estimator(
-        cls, model: Any, X: Any, y: Any, X_test: Any = None, y_test: Any = None, *, ax: Any = None, **given: Any
+        cls,
+        model: Any,
+        X: Any,
+        y: Any,
+        X_test: Any = None,
+        y_test: Any = None,
+        *,
+        ax: Any = None,
+        **given: Any,
     ) -> BoundsReportDisplay:
         """Compute the bounds of a fitted model and draw them; parameters of ``BoundsReport.from_estimator``."""
         from palmette.inspection import BoundsReport
@@ -84,7 +92,9 @@ class BoundsReportDisplay:
         self.limits_ = self._marks(ax, places, "worst", "r:|", "at most possible")
         for place, own, length in zip(places, self.shown_, lengths):
             if own.vacuous:
-                ax.annotate("vacuous", (length, place), xytext=(4, 0), textcoords="offset points", va="center")
+                ax.annotate(
+                    "vacuous", (length, place), xytext=(4, 0), textcoords="offset points", va="center"
+                )
         ax.set_yticks(places, [own.name for own in self.shown_])
         ax.set(xscale="log", xlabel=f"bound at confidence {1.0 - self.report.delta:g}")
         if self.marks_ is not None or self.limits_ is not None:

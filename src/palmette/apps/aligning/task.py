@@ -74,7 +74,9 @@ class _Alignment(Task):
         from palmette.apps.aligning.training import read_references
 
         pairs = read_references(data)
-        return [(each.a.sequence, each.b.sequence) for each in pairs], [output_of(each, "core") for each in pairs]
+        return [(each.a.sequence, each.b.sequence) for each in pairs], [
+            output_of(each, "core") for each in pairs
+        ]
 
     def evaluate(
         self, application: Aligner | None, data: str, options: Options, log: Callable[[str], None]
