@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from palmette.bounds.arguments import log_inverse
 from palmette.contracts.structure import can
 from palmette.errors import MissingCapability
 from palmette.inspection import regression_bounds, weight_bounds
@@ -100,7 +99,6 @@ class BoundsReport:
         -------
         BoundsReport
         """
-        log_inverse(delta)
         if (X_test is None) != (y_test is None):
             raise ValueError("X_test and y_test go together: give both or none")
         given = Given(

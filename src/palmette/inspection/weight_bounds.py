@@ -20,7 +20,6 @@ from palmette.bounds import (
     stability_bound,
     to_lambda,
 )
-from palmette.bounds.arguments import check_numbers
 from palmette.contracts.structure import can
 from palmette.inspection.bound import Bound, DoesNotApplyError
 from palmette.inspection.given import Given
@@ -75,7 +74,6 @@ class Measured:
         given, own = self.given, self.sizes.norm
         if given.norm is None:
             return level(own, given.delta) if own > 0.0 else (1.0, given.delta)
-        check_numbers(norm=given.norm)
         if own > given.norm * (1.0 + 1e-9):
             raise ValueError(f"norm={given.norm!r} is no bound: the weights have norm {own:.6g}")
         return float(given.norm), given.delta
@@ -121,7 +119,6 @@ class Measured:
 
     def _norm(self, name: str, given: float | None) -> float:
         if given is not None:
-            check_numbers(feature_norm=given)
             return float(given)
         every = [self.sizes, *([] if self.test_sizes is None else [self.test_sizes])]
         return max(getattr(sizes.norms, name) for sizes in every)
