@@ -161,8 +161,8 @@ def test_numbers_of_a_chain():
 
 def test_norms_of_kernels_are_those_of_their_feature_space():
     """A linear kernel is the same model as without one; of others the diagonal says how long features are."""
-    plain = SSVM(Chain(), l2=1.0, fit_intercept=False, tol=1e-8).fit(X, Y)
-    dual = SSVM(Chain(), l2=1.0, kernel="linear", tol=1e-8).fit(X, Y)
+    plain = SSVM(Chain(), l2=1.0, fit_intercept=False).fit(X, Y)
+    dual = SSVM(Chain(), l2=1.0, kernel="linear").fit(X, Y)
     a, b = ModelSizes(plain, X, Y), ModelSizes(dual, X, Y)
     assert a.norm == pytest.approx(b.norm, rel=1e-2)
     assert a.norms.whole == pytest.approx(b.norms.whole) and a.norms.part == pytest.approx(b.norms.part)
@@ -343,3 +343,17 @@ def test_command_line(tmp_path, capsys):
     assert main(["bounds", str(path), str(file), "--delta", "2"]) == 2
     assert "delta must be a probability between 0 and 1, got 2.0" in capsys.readouterr().err
     assert main(["bounds", str(path), str(tmp_path / "none.txt")]) == 2
+
+
+def test_command_line_of_other_tasks(tmp_path, capsys):
+    file, path = tmp_path / "rna.fa", str(tmp_path / "m.palmette")
+    file.write_text("".join(f">{k}\n{a}\n{b}\n" for k, (a, b) in enumerate(zip(RNA, FOLDS))))
+    letor = tmp_path / "letor.txt"
+    letor.write_text(
+        "".join(f"{g} qid:{q} 1:{x[0]} 2:{x[1]}\n" for q in range(8) for g, x in zip(GRADES[q], QUERIES[q]))
+    )
+    for task, data in (("folding", file), ("ranking", letor)):
+        assert main(["train", str(data), "--task", task, "--model", path, "--max-iter", "3"]) == 0
+        capsys.readouterr()
+        assert main(["bounds", path, str(data), "--json"]) == 0
+        assert any(own["name"].startswith("ramp") for own in json.loads(capsys.readouterr().out)["bounds"])
