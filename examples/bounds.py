@@ -1,7 +1,7 @@
 """Generalisation bounds of a model against its risk on held-out data.
 
 Labels follow the sign of one feature but for one in ten. With 20,000 samples and a strong penalty several bounds say
-something; with 200 samples all bounds on the risk are vacuous, and say so.
+something; with 200 samples they are vacuous, and say so, or far above the risk.
 """
 
 import numpy as np
