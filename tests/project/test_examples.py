@@ -52,6 +52,7 @@ PRINTS = {
         r"test accuracy 0\.[89]",
         r"T\d T\d T\d",
     ],
+    "bounds": [r"Theorem 6.1.* vacuous", r"20000 samples:(.*\n)*stability .* holds", "do not apply"],
     "choosing_penalties": [
         r"l2 = \S+ +0\.\d+ <- chosen",
         r"test accuracy: usual 0\.\d+, chosen 0\.\d+",

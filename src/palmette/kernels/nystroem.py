@@ -85,10 +85,7 @@ class Nystroem(FeatureMap, TransformerMixin, BaseEstimator):
         bound = resolve_kernel(self.kernel).bind(rows)
         if bound.objects:
             rows = bound.prepare(rows)
-        first = distinct(rows)[0] if sparse.issparse(rows) or not bound.objects else np.arange(rows.shape[0])
-        rng = check_random_state(self.random_state)
-        chosen = np.sort(rng.choice(len(first), min(int(self.n_components), len(first)), replace=False))
-        landmarks = rows[first[chosen]]
+        landmarks = rows[self.choose(rows)]
         self.landmarks_ = landmarks if bound.objects else bound.prepare(landmarks)
         check_definite(bound, self.landmarks_)
         values, vectors = np.linalg.eigh(np.asarray(bound.cross(self.landmarks_, self.landmarks_), float))
@@ -96,6 +93,14 @@ class Nystroem(FeatureMap, TransformerMixin, BaseEstimator):
         self.normalization_ = vectors[:, keep] / np.sqrt(values[keep])
         self.kernel_, self.n_features_out_ = bound, int(keep.sum())
         return self
+
+    def choose(self, rows: Rows) -> np.ndarray:
+        """Numbers of the rows that become landmarks, distinct ones at random, in their order."""
+        first, _ = distinct(rows)
+        rng = check_random_state(self.random_state)
+        chosen = np.sort(rng.choice(len(first), min(int(self.n_components), len(first)), replace=False))
+        found: np.ndarray = first[chosen]
+        return found
 
     def transform(self, X: Any) -> Any:
         """The features of a table, shape (rows, at most n_components), or of each table of a list."""

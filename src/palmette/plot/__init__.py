@@ -3,6 +3,7 @@
 from palmette.plot.alignment_posteriors import MatchDisplay
 from palmette.plot.alignments import AlignmentDisplay
 from palmette.plot.bounds import BoundDisplay
+from palmette.plot.bounds_report import BoundsReportDisplay
 from palmette.plot.convergence import ConvergenceDisplay
 from palmette.plot.lineages import LineageDisplay, plot_lineage
 from palmette.plot.marginals import MarginalsDisplay
@@ -16,6 +17,7 @@ __all__ = [
     "AlignmentDisplay",
     "ArcDisplay",
     "BoundDisplay",
+    "BoundsReportDisplay",
     "ConvergenceDisplay",
     "DotPlotDisplay",
     "FoldDisplay",

@@ -175,7 +175,7 @@ class Aligner:
             raise ValueError(
                 f"references must be one of {', '.join(map(repr, REFERENCES))}, got {references!r}"
             )
-        outputs = [_output(pair, references) for pair in pairs]
+        outputs = [output_of(pair, references) for pair in pairs]
         model = make_learner(algorithm, structure or Alignment(), start, **options)
         aligner = cls(model, decode or ("mea" if algorithm == "crf" else "viterbi"), gamma)
         with handing_over(aligner):
@@ -340,7 +340,7 @@ class Aligner:
             raise ModelFileError(f"{source}: the aligner is damaged ({error})") from error
 
 
-def _output(pair: PairRecord, references: str) -> Any:
+def output_of(pair: PairRecord, references: str) -> Any:
     """An alignment as learners take it: all of it, or its core columns."""
     if pair.matches is None:
         raise ValueError(f"{pair.source or pair.name}: {pair.name!r} has no alignment to learn from")

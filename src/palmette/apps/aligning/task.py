@@ -68,6 +68,16 @@ class _Alignment(Task):
         for aligned in application.align_all(read_alignments(data), posteriors=False, **own):
             out.writelines(format_aligned_fasta([aligned.record()]))
 
+    def samples(self, application: Aligner, data: str, options: Options) -> tuple[Any, Any]:
+        """Pairs of sequences and their alignments, or the core columns of these."""
+        from palmette.apps.aligning.aligner import output_of
+        from palmette.apps.aligning.training import read_references
+
+        pairs = read_references(data)
+        return [(each.a.sequence, each.b.sequence) for each in pairs], [
+            output_of(each, "core") for each in pairs
+        ]
+
     def evaluate(
         self, application: Aligner | None, data: str, options: Options, log: Callable[[str], None]
     ) -> Result:
