@@ -31,6 +31,7 @@ _HOME = {
     "Chain": "palmette.structures",
     "Folding": "palmette.structures",
     "Graph": "palmette.structures",
+    "Hierarchy": "palmette.structures",
     "Multiclass": "palmette.structures",
     "Ranking": "palmette.structures",
     "SemiMarkov": "palmette.structures",
@@ -57,8 +58,8 @@ _PACKAGES = (
 
 __all__ = [
     "CRF", "CRFCV", "SSVM", "SSVMCV", "UNKNOWN", "ActiveLearner", "Alignment", "Chain", "Clique", "CombinedDecoder",
-    "Decomposition", "Detections", "Encoding", "Folding", "Graph", "GraphInput", "GroupLasso", "KernelOptions",
-    "Linked", "LossOptions", "Multiclass", "OneOf", "Perceptron", "PlackettLuce", "PlackettLuceCV", "Ranking",
+    "Decomposition", "Detections", "Encoding", "Folding", "Graph", "GraphInput", "GroupLasso", "Hierarchy",
+    "KernelOptions", "Linked", "LossOptions", "Multiclass", "OneOf", "Perceptron", "PlackettLuce", "PlackettLuceCV", "Ranking",
     "SemiMarkov", "Tracking", "Transfer", "as_sequences", "compare_transfer", "load", "register",
 ]  # fmt: skip
 
@@ -86,6 +87,7 @@ if TYPE_CHECKING:
         Folding,
         Graph,
         GraphInput,
+        Hierarchy,
         Multiclass,
         Ranking,
         SemiMarkov,
