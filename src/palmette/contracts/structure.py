@@ -267,6 +267,10 @@ class Structure(BaseEstimator):
         answers: Any = self
         return answers.expectation(theta, within=within).counts.node
 
+    def part_marginals(self, theta: Any, *, within: Any = None) -> np.ndarray:
+        """Probability of every code of each part, shape (n_codes, n_kinds of codes); mostly parts are positions."""
+        return self.position_marginals(theta, within=within)
+
     def best_agreeing(self, theta: Any, codes: Known) -> Best:
         """Highest-scoring output that agrees with an annotation."""
         return self.best(theta, within=self.agreeing(theta, codes))

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from palmette.contracts.structure import Structure
 
 KINDS = [
-    ("ties", _whole, 3), ("moderate", _moderate, 2), ("zeros", _zeros, 2), ("huge", _huge, 2),
-    ("forbidden potentials", _forbidding, 3), ("huge ties", _huge_whole, 2), ("one sample", _moderate, 1),
+    ("ties", _whole, 3), ("forbidden potentials", _forbidding, 3), ("huge", _huge, 2), ("moderate", _moderate, 2),
+    ("zeros", _zeros, 2), ("huge ties", _huge_whole, 2), ("one sample", _moderate, 1),
 ]  # fmt: skip
 
 
@@ -121,18 +121,18 @@ class HierarchyReference(RowReference):
     # -- costs and restrictions ---------------------------------------------------------------------------------
 
     def parts(self, theta: Any, s: int, y: tuple[int, ...]) -> list[Any]:
-        """The nodes that an output has."""
-        return [v for v, code in enumerate(y) if code]
+        """Every node with its code."""
+        return list(enumerate(y))
 
-    def read_parts(self, theta: Any, tables: HierarchyTables) -> list[dict[Any, float]]:
-        """A number for every node."""
-        return [dict(enumerate(row)) for row in tables.node.tolist()]
+    def read_parts(self, theta: Any, tables: Any) -> list[dict[Any, float]]:
+        """A number for both codes of every node."""
+        return _by_part(tables.node.reshape(*theta.node.shape, 2))
 
     def draw_cost(self, rng: np.random.Generator, theta: Any, whole: bool) -> Cost:
-        """A cost of every node."""
-        node = rng.normal(size=theta.node.shape)
-        node = np.round(2 * node) if whole else node
-        return Cost("cost of nodes", NodeCost(node, np.zeros(len(theta))), [dict(enumerate(row)) for row in node.tolist()])
+        """A cost of both codes of every node."""
+        costs = rng.normal(size=(*theta.node.shape, 2))
+        costs = np.round(2 * costs) if whole else costs
+        return Cost("cost of nodes", theta.position_cost(costs.reshape(-1, 2)), _by_part(costs))
 
     def select_cost(self, theta: Any, given: NodeCost, samples: Sequence[int]) -> NodeCost:
         """The cost of some samples."""
@@ -176,6 +176,11 @@ class HierarchyReference(RowReference):
         top = tops[int(rng.integers(len(tops)))]
         below = [len(node) > len(top) and node[: len(top)] == top for node in self.nodes]
         return tuple(-1 if inside else code for code, inside in zip(y, below))
+
+
+def _by_part(numbers: np.ndarray) -> list[dict[Any, float]]:
+    """Numbers of the codes of nodes, shape (n_samples, n_nodes, 2), by part."""
+    return [{(v, code): row[v][code] for v in range(len(row)) for code in (0, 1)} for row in numbers.tolist()]
 
 
 register_reference(Hierarchy, HierarchyReference())

@@ -22,7 +22,13 @@ from palmette.structures.hierarchy.codec import HierarchyCodec, is_row_of_flags,
 from palmette.structures.hierarchy.inputs import one_row_each
 from palmette.structures.hierarchy.outputs import first_flaw
 from palmette.structures.hierarchy.scorer import HierarchyScorer
-from palmette.structures.hierarchy.tables import HierarchyRestriction, HierarchyTables, NodeCost, known_codes
+from palmette.structures.hierarchy.tables import (
+    HierarchyRestriction,
+    HierarchyTables,
+    NodeCodes,
+    NodeCost,
+    known_codes,
+)
 from palmette.structures.hierarchy.tree import Tree, given_tree
 from palmette.structures.hierarchy.walk import Walk
 from palmette.structures.positions.checks import _weights
@@ -73,7 +79,6 @@ class Hierarchy(Structure):
     array([1, 0, 1, 0], dtype=int32)
     """
 
-    default_loss = "common_path"
     words = Words("paths", "between samples", "between classes")
     part_kinds = MappingProxyType({"codec": ("hierarchy",), "encoder": ROW_ENCODERS, "scorer": ("hierarchy",)})
     lacks = MappingProxyType({})
@@ -85,6 +90,11 @@ class Hierarchy(Structure):
         self.inner_ends = inner_ends
         self.multi_label = multi_label
         self.separator = separator
+
+    @property
+    def default_loss(self) -> str:  # type: ignore[override]
+        """The loss of paths, or of sets of them."""
+        return "symmetric_difference" if self.multi_label else "common_path"
 
     # -- the door: what users give and get ----------------------------------------------------------------------
 
@@ -264,15 +274,15 @@ class Hierarchy(Structure):
             for s in range(len(theta))
         ]
 
-    def max_marginals(self, theta: Any, *, cost: Any = None, within: Any = None) -> HierarchyTables:
-        """Best value of an output with each node, shape (n_samples, n_nodes); -inf if there is none."""
+    def max_marginals(self, theta: Any, *, cost: Any = None, within: Any = None) -> NodeCodes:
+        """Best value of an output without and with each node; -inf if there is none."""
         from palmette.structures.hierarchy.kernels.best import node_maxima
 
-        self.best(theta, cost=cost, within=within)  # which names a sample without an output
         arguments, constant = self._question(theta, cost, within)
-        out = np.full(theta.node.shape, -np.inf)
+        out = np.full((*theta.node.shape, 2), -np.inf)
         node_maxima(*arguments, out)
-        return HierarchyTables(out + constant[:, None], theta.offsets)
+        _check_feasible(out[:, 0].max(axis=1))
+        return NodeCodes((out + constant[:, None, None]).reshape(-1, 2))
 
     def min_risk(
         self, theta: Any, risk: np.ndarray | None = None, *, cost: Any = None, within: Any = None
@@ -312,9 +322,14 @@ class Hierarchy(Structure):
         log_z, _, counts = self._sums(theta, cost, within, weight)
         return Expectation(log_z, counts)
 
-    def marginals(self, theta: Any, *, cost: Any = None, within: Any = None) -> HierarchyTables:
-        """Probability that an output has each node, shape (n_samples, n_nodes)."""
-        return self._sums(theta, cost, within, None)[2]
+    def marginals(self, theta: Any, *, cost: Any = None, within: Any = None) -> NodeCodes:
+        """Probability that an output is without and with each node."""
+        taken = self._sums(theta, cost, within, None)[2].node.ravel()
+        return NodeCodes(np.stack([1.0 - taken, taken], axis=1))
+
+    def part_marginals(self, theta: Any, *, within: Any = None) -> np.ndarray:
+        """Probability that an output is without and with each node, shape (n_samples * n_nodes, 2)."""
+        return self.marginals(theta, within=within).node
 
     def entropy(self, theta: Any, *, cost: Any = None, within: Any = None) -> np.ndarray:
         """Entropy (nats) of every sample's distribution ``p(y) ~ exp(f(y) + cost(y))``."""

@@ -18,6 +18,7 @@ from palmette.losses.base import no_way
 from palmette.losses.hamming import common_unit
 from palmette.losses.weighted_maximum import per_sample
 from palmette.registry import register
+from palmette.structures.hierarchy.hierarchy import Hierarchy
 from palmette.structures.hierarchy.tables import HierarchyTables, NodeCost, known_codes
 from palmette.structures.hierarchy.tree import Tree
 
@@ -114,11 +115,13 @@ class BoundFirstMistakes(BoundNodeLoss):
         return constant, node + above
 
 
-def _bound(kind: type[BoundNodeLoss], loss: Any, structure: Any, weights: Any, largest: Any) -> Any:
-    """The loss on the tree of a structure; ``largest(tree, weights, multi_label)`` bounds it."""
-    tree = getattr(structure, "nodes", None)
-    if not isinstance(tree, Tree):
+def _bound(
+    kind: type[BoundNodeLoss], loss: Any, structure: Structure, classes: tuple[Any, ...], weights: Any, largest: Any
+) -> Any:
+    """The loss on the tree of the nodes ``classes``; ``largest(tree, weights, multi_label)`` bounds it."""
+    if not isinstance(structure, Hierarchy):
         raise no_way(loss, structure)
+    tree = Tree(tuple(classes))
     found = node_weights(tree, weights, structure.separator, type(loss).__name__)
     scale = 1.0
     if loss.normalize:
@@ -186,7 +189,7 @@ class CommonPath:
                 "task loss CommonPath compares two paths, and outputs of Hierarchy(multi_label=True) are sets of paths: "
                 "use task_loss='first_mistakes' or 'symmetric_difference'"
             )
-        return _bound(BoundCommonPath, self, structure, None, lambda tree, _, __: tree.depth)
+        return _bound(BoundCommonPath, self, structure, classes, None, lambda tree, _, __: tree.depth)
 
 
 @register("loss")
@@ -217,7 +220,7 @@ class SymmetricDifference:
 
     def bind(self, structure: Any, classes: tuple[Any, ...]) -> BoundSymmetricDifference:
         """The same on codes."""
-        return _bound(BoundSymmetricDifference, self, structure, self.weights, _heaviest)
+        return _bound(BoundSymmetricDifference, self, structure, classes, self.weights, _heaviest)
 
 
 @register("loss")
@@ -245,7 +248,7 @@ class FirstMistakes:
 
     def bind(self, structure: Any, classes: tuple[Any, ...]) -> BoundFirstMistakes:
         """The same on codes."""
-        return _bound(BoundFirstMistakes, self, structure, self.weights, _heaviest_mistakes)
+        return _bound(BoundFirstMistakes, self, structure, classes, self.weights, _heaviest_mistakes)
 
 
 def _heaviest(tree: Tree, weights: np.ndarray, multi_label: bool) -> float:

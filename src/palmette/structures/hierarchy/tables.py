@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -104,6 +104,12 @@ class HierarchyTables:
                 f"sample {s}, node {v}: its score is {node[s, v]}, since feature values or weights are too large; "
                 "scale the features to values around 1 and fit again"
             )
+
+
+class NodeCodes(NamedTuple):
+    """A number for each code of every node: the node left (0) and taken (1)."""
+
+    node: np.ndarray  # (n_samples * n_nodes, 2)
 
 
 @dataclass(frozen=True)

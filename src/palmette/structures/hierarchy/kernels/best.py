@@ -32,9 +32,9 @@ def best_outputs(score, may, known, node, go, stop, dead, codes, values):
 
 @kernel()
 def node_maxima(score, may, known, node, go, stop, dead, out):
-    """``out[r, v]``: the best value of an output of sample r that has node v; ``out`` is -inf at first."""
-    # behind[s, f] = best sum of the steps from the start to s; with the node of s taken the best is
-    # behind[s, f] + gain[s, 1] + value[go[s, 1], .].
+    """``out[r, v, b]``: the best value of an output of sample r with the code b at node v; ``out`` is -inf at first."""
+    # behind[s, f] = best sum of the steps from the start to s; with the step b at s the best is
+    # behind[s, f] + gain[s, b] + value[go[s, b], .], which holds for all nodes that the step leaves, too.
     layers = 2 if len(known) else 1
     n = len(node)
     gain, flag = np.empty((n, 2)), np.zeros((n, 2), np.int64)
@@ -50,8 +50,11 @@ def node_maxima(score, may, known, node, go, stop, dead, out):
                     t, g = go[s, b], f | flag[s, b]
                     to = behind[s, f] + gain[s, b]
                     behind[t, g] = max(behind[t, g], to)
+                    best = to + value[t, g]
                     if b == 1:
-                        out[r, node[s]] = max(out[r, node[s]], to + value[t, g])
+                        out[r, node[s], 1] = max(out[r, node[s], 1], best)
+                    for v in range(node[s] + b, stop[s, b]):
+                        out[r, v, 0] = max(out[r, v, 0], best)
 
 
 @kernel()
