@@ -59,8 +59,8 @@ _PACKAGES = (
 __all__ = [
     "CRF", "CRFCV", "SSVM", "SSVMCV", "UNKNOWN", "ActiveLearner", "Alignment", "Chain", "Clique", "CombinedDecoder",
     "Decomposition", "Detections", "Encoding", "Folding", "Graph", "GraphInput", "GroupLasso", "Hierarchy",
-    "KernelOptions", "Linked", "LossOptions", "Multiclass", "OneOf", "Perceptron", "PlackettLuce", "PlackettLuceCV", "Ranking",
-    "SemiMarkov", "Tracking", "Transfer", "as_sequences", "compare_transfer", "load", "register",
+    "KernelOptions", "Linked", "LossOptions", "Multiclass", "OneOf", "Perceptron", "PlackettLuce", "PlackettLuceCV",
+    "Ranking", "SemiMarkov", "Tracking", "Transfer", "as_sequences", "compare_transfer", "load", "register",
 ]  # fmt: skip
 
 if TYPE_CHECKING:

@@ -39,7 +39,9 @@ def hierarchical_scores(
     >>> hierarchical_scores(["a.b.c", "a.d"], ["a.b.e", "a.d"])
     HierarchicalScores(precision=0.8, recall=0.8, f1=0.8)
     """
-    common, true, found = node_counts(y_true, y_pred, multi_label=multi_label, separator=separator).sum(axis=0)
+    common, true, found = node_counts(y_true, y_pred, multi_label=multi_label, separator=separator).sum(
+        axis=0
+    )
     return HierarchicalScores(
         float(common / found) if found else 0.0,
         float(common / true) if true else 0.0,

@@ -9,7 +9,14 @@ import pytest
 
 from palmette import SSVM, Chain, Hierarchy
 from palmette.errors import MissingCapability
-from palmette.losses import CommonPath, FirstMistakes, SymmetricDifference, ZeroOne, rescaled_best, resolve_rescaling
+from palmette.losses import (
+    CommonPath,
+    FirstMistakes,
+    SymmetricDifference,
+    ZeroOne,
+    rescaled_best,
+    resolve_rescaling,
+)
 from palmette.structures import HierarchyTables
 from palmette.testing import HierarchyReference
 
@@ -41,9 +48,7 @@ def symmetric_difference(nodes, true, answer, weights):
 def first_mistakes(nodes, true, answer, weights):
     one, other = ({n for n, code in zip(nodes, y) if code} for y in (true, answer))
     return sum(
-        weight_of(n, weights)
-        for n in one ^ other
-        if len(n) == 1 or (n[:-1] in one and n[:-1] in other)
+        weight_of(n, weights) for n in one ^ other if len(n) == 1 or (n[:-1] in one and n[:-1] in other)
     )
 
 
@@ -59,8 +64,12 @@ LOSSES = [
 
 
 @pytest.mark.parametrize("inner_ends, multi_label", MODES)
-@pytest.mark.parametrize("loss, definition, weights", LOSSES, ids=lambda each: getattr(each, "__name__", None))
-def test_losses_are_their_definitions_and_their_maxima_exact(loss, definition, weights, inner_ends, multi_label):
+@pytest.mark.parametrize(
+    "loss, definition, weights", LOSSES, ids=lambda each: getattr(each, "__name__", None)
+)
+def test_losses_are_their_definitions_and_their_maxima_exact(
+    loss, definition, weights, inner_ends, multi_label
+):
     structure, nodes, outputs = setting(inner_ends, multi_label)
     if multi_label and isinstance(loss, CommonPath):
         with pytest.raises(MissingCapability, match="first_mistakes"):
@@ -134,7 +143,9 @@ def test_outputs_that_agree_with_a_prefix_cost_nothing():
     theta = HierarchyTables.of(np.zeros((len(outputs), len(nodes))))
     agrees = every[:, 0] == 1
     for loss in (CommonPath(), SymmetricDifference(), FirstMistakes(), ZeroOne()):
-        found = loss.bind(structure, nodes).value(structure, theta, np.tile(known, len(outputs)), every.ravel())
+        found = loss.bind(structure, nodes).value(
+            structure, theta, np.tile(known, len(outputs)), every.ravel()
+        )
         assert np.all(found[agrees] == 0.0)
         assert np.all(found[~agrees] > 0.0)
 

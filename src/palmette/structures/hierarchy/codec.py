@@ -111,15 +111,16 @@ class HierarchyCodec(LabelCodec):
         under = f"below {above!r:.60}" if above else "at the top"
         there = f"there are [{shown}]" if known else "there is nothing"
         raise ValueError(
-            f"{where} is the path {path.labels!r:.60}, which is not in the tree: {path.labels[k]!r} is no class {under} "
-            f"(level {k + 1}), where {there}. Correct the path, or give the whole tree: Hierarchy(tree=...)"
+            f"{where} is the path {path.labels!r:.60}, which is not in the tree: {path.labels[k]!r} is no class "
+            f"{under} (level {k + 1}), where {there}. Correct the path, or give the whole tree: Hierarchy(tree=...)"
         )
 
     def encode_allowed(
         self, Y: Any, lengths: Iterable[int]
     ) -> tuple[dict[int, np.ndarray], dict[int, list[Any]]]:
         """Codes of the outputs among `Y`, one per row; those that are not in the tree come second."""
-        known, strange = [], []
+        known: list[Any] = []
+        strange: list[Any] = []
         for i, y in enumerate(outputs_of(Y, "within")):
             nodes = nodes_of(self._paths(y, f"within[{i}]"))
             (known if all(node in self.tree.place for node in nodes) else strange).append(y)
@@ -133,6 +134,12 @@ class HierarchyCodec(LabelCodec):
         if not self.multi_label:
             return ends[0] if ends else UNKNOWN
         return ends
+
+    def as_paths(self, y: Any) -> Any:
+        """An output that has a bool for each node as paths; others as they are."""
+        if not is_row_of_flags(y, len(self.tree)):
+            return y
+        return self.decode([UNKNOWN_CODE if each is UNKNOWN else int(each) for each in y])
 
     def _ends(self, codes: np.ndarray) -> list[Any]:
         """The paths to the nodes of an output below which there are no others."""
@@ -167,7 +174,9 @@ class HierarchyCodec(LabelCodec):
             raise ModelFileError(f"damaged tree in a model file: {state!r:.60}")
         sound = all(isinstance(state[name], bool) for name in flags)
         if not sound or not isinstance(state["separator"], str) or not state["separator"]:
-            raise ModelFileError("damaged tree in a model file: its settings are not bool, bool, bool and str")
+            raise ModelFileError(
+                "damaged tree in a model file: its settings are not bool, bool, bool and str"
+            )
         tree = Tree(LabelCodec.from_state(state["nodes"]).classes_)
         try:
             tree.check()

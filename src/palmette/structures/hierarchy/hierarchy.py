@@ -40,14 +40,14 @@ class Hierarchy(Structure):
     """Paths in a tree of classes; every node has a score, and ``f(y)`` is the sum of the scores of the nodes of y.
 
     An output is a path from the top to a leaf, given as a tuple of labels, ``("animal", "dog")``, or as a string,
-    ``"1.2.3.4"``. Each node has weights of its own, so that classes share what their common ancestors learn, and a class
-    without training data still has the scores of its ancestors.
+    ``"1.2.3.4"``. Each node has weights of its own, so that classes share what their common ancestors learn, and a
+    class without training data still has the scores of its ancestors.
 
     Parameters
     ----------
     tree : None, dict or list, default=None
-        None: all nodes on the paths of ``y``. Else nested dicts ``{"animal": {"dog": {}, "cat": {}}}`` (a list of leaves
-        will do, ``{"animal": ["dog", "cat"]}``), a dict ``{node: parent}`` with the parent None at the top
+        None: all nodes on the paths of ``y``. Else nested dicts ``{"animal": {"dog": {}, "cat": {}}}`` (a list of
+        leaves will do, ``{"animal": ["dog", "cat"]}``), a dict ``{node: parent}`` with the parent None at the top
         (:func:`~palmette.structures.tree_from_edges` makes one), or a list of paths. The root has no name.
     inner_ends : bool, default=False
         Whether paths may end inside the tree.
@@ -60,9 +60,9 @@ class Hierarchy(Structure):
     Notes
     -----
     A path of which only the first levels are known ends with ``UNKNOWN``, ``("animal", UNKNOWN)``, or ``"1.2.?"``.
-    Codes are 1 for the nodes of an output and 0 for the others, in the order of ``classes_``: a node, what is below it,
-    its next sibling. Ties go to the lowest codes, so to the path that is last in ``classes_``. All answers are exact and
-    take O(nodes) per sample.
+    Codes are 1 for the nodes of an output and 0 for the others, in the order of ``classes_``: a node, what is below
+    it, its next sibling. Ties go to the lowest codes, so to the path that is last in ``classes_``. All answers are
+    exact and take O(nodes) per sample.
 
     Examples
     --------
@@ -80,7 +80,9 @@ class Hierarchy(Structure):
     """
 
     words = Words("paths", "between samples", "between classes")
-    part_kinds = MappingProxyType({"codec": ("hierarchy",), "encoder": ROW_ENCODERS, "scorer": ("hierarchy",)})
+    part_kinds = MappingProxyType(
+        {"codec": ("hierarchy",), "encoder": ROW_ENCODERS, "scorer": ("hierarchy",)}
+    )
     lacks = MappingProxyType({})
 
     def __init__(
@@ -92,7 +94,7 @@ class Hierarchy(Structure):
         self.separator = separator
 
     @property
-    def default_loss(self) -> str:  # type: ignore[override]
+    def default_loss(self) -> str:
         """The loss of paths, or of sets of them."""
         return "symmetric_difference" if self.multi_label else "common_path"
 
@@ -106,16 +108,23 @@ class Hierarchy(Structure):
         """The codec of the nodes of the tree that is given, or else of those on the paths of ``y`` and ``classes``."""
         self._check_settings()
         given = outputs_of(y)
-        settings = {
+        settings: dict[str, Any] = {
             "separator": self.separator, "inner_ends": bool(self.inner_ends), "multi_label": bool(self.multi_label),
             "text": self._is_text(given),
         }  # fmt: skip
         if self.tree is not None:
             if classes is not None:
-                raise ValueError("classes=... and Hierarchy(tree=...) both name the classes: give one of them")
+                raise ValueError(
+                    "classes=... and Hierarchy(tree=...) both name the classes: give one of them"
+                )
             return HierarchyCodec(given_tree(self.tree, self.separator), **settings)
         for i, each in enumerate(given):
-            if isinstance(each, list) and each and is_row_of_flags(each, len(each)) and each[0] is not UNKNOWN:
+            if (
+                isinstance(each, list)
+                and each
+                and is_row_of_flags(each, len(each))
+                and each[0] is not UNKNOWN
+            ):
                 raise ValueError(
                     f"y[{i}] has a bool for each node, and the tree is not known: give it, Hierarchy(tree=...)"
                 )
@@ -132,7 +141,11 @@ class Hierarchy(Structure):
     def _is_text(self, given: list[Any]) -> bool:
         """Whether paths are given as strings."""
         for each in given:
-            first = next(iter(each), None) if self.multi_label and not isinstance(each, str) and each is not UNKNOWN else each
+            first = (
+                next(iter(each), None)
+                if self.multi_label and not isinstance(each, str) and each is not UNKNOWN
+                else each
+            )
             if first is not UNKNOWN and first is not None:
                 return isinstance(first, str)
         return False
@@ -198,7 +211,9 @@ class Hierarchy(Structure):
         """Raise ValueError unless the settings are those of the codec."""
         for name in ("inner_ends", "multi_label", "separator"):
             if getattr(self, name) != getattr(codec, name):
-                raise ValueError(f"{name} is {getattr(self, name)!r:.60}, but {getattr(codec, name)!r:.60} in the tree")
+                raise ValueError(
+                    f"{name} is {getattr(self, name)!r:.60}, but {getattr(codec, name)!r:.60} in the tree"
+                )
 
     def adds(self, other: Structure) -> bool:
         """Whether the outputs of the other structure are of the same kind; nodes are matched by name."""
@@ -216,10 +231,8 @@ class Hierarchy(Structure):
 
     def measure(self, model: Any, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
         """Nodes that are right: ``score`` is the hierarchical F1 of all samples."""
-        found = model.predict(X)
-        y = [model.codec_.decode(np.where(np.equal(each, UNKNOWN), -1, each).astype(int))
-             if is_row_of_flags(each, len(model.codec_)) else each for each in outputs_of(y)]  # fmt: skip
-        counts = node_counts(y, found, multi_label=bool(self.multi_label), separator=self.separator)
+        found, given = model.predict(X), [model.codec_.as_paths(each) for each in outputs_of(y)]
+        counts = node_counts(given, found, multi_label=bool(self.multi_label), separator=self.separator)
         return 2.0 * counts[:, 0], (counts[:, 1] + counts[:, 2]).astype(float)
 
     def units(self, codes: np.ndarray, labels: Sequence[Any]) -> list[tuple[slice, Any]]:

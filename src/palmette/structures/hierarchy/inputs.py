@@ -33,7 +33,7 @@ def one_row_each(X: Any) -> Any:
     table = checked_csr(X, "X") if kind == "sparse" else np.asarray(X)
     if table.ndim != 2:
         raise ValueError(
-            f"X has shape {table.shape}; a Hierarchy needs a table of shape (n_samples, n_features), or a list with the "
-            "named features of each sample"
+            f"X has shape {table.shape}; a Hierarchy needs a table of shape (n_samples, n_features), or a list with "
+            "the named features of each sample"
         )
     return Rows(table[i : i + 1] for i in range(table.shape[0]))

@@ -1,4 +1,4 @@
-"""What wrong nodes cost: losses that are linear in the nodes of the answer, so that their augmented maxima are exact."""
+"""What wrong nodes cost: losses that are linear in the nodes of an answer, so that augmented maxima are exact."""
 
 from __future__ import annotations
 
@@ -109,14 +109,19 @@ class BoundFirstMistakes(BoundNodeLoss):
         true = known == 1
         node = np.where(right_above & (known == 0), self.weights, 0.0) - np.where(true, self.weights, 0.0)
         constant = np.where(true & (parent < 0), self.weights, 0.0).sum(axis=1)
-        inner = np.flatnonzero(parent >= 0)
         above = np.zeros_like(node)
-        np.add.at(above, (slice(None), parent[inner]), np.where(true, self.weights, 0.0)[:, inner])
+        for v in np.flatnonzero(parent >= 0).tolist():
+            above[:, parent[v]] += np.where(true[:, v], self.weights[v], 0.0)
         return constant, node + above
 
 
 def _bound(
-    kind: type[BoundNodeLoss], loss: Any, structure: Structure, classes: tuple[Any, ...], weights: Any, largest: Any
+    kind: type[BoundNodeLoss],
+    loss: Any,
+    structure: Structure,
+    classes: tuple[Any, ...],
+    weights: Any,
+    largest: Any,
 ) -> Any:
     """The loss on the tree of the nodes ``classes``; ``largest(tree, weights, multi_label)`` bounds it."""
     if not isinstance(structure, Hierarchy):
@@ -156,7 +161,9 @@ def node_weights(tree: Tree, weights: Any, separator: str, name: str) -> np.ndar
     bad = np.flatnonzero(~(np.isfinite(found) & (found >= 0.0)))
     if len(bad):
         node = tree.nodes[int(bad[0])]
-        raise ValueError(f"{name}: the weight of {node!r:.60} is {found[bad[0]]:g}; it must be finite and at least 0")
+        raise ValueError(
+            f"{name}: the weight of {node!r:.60} is {found[bad[0]]:g}; it must be finite and at least 0"
+        )
     return found
 
 
@@ -186,8 +193,8 @@ class CommonPath:
         """The same on codes."""
         if getattr(structure, "multi_label", False):
             raise MissingCapability(
-                "task loss CommonPath compares two paths, and outputs of Hierarchy(multi_label=True) are sets of paths: "
-                "use task_loss='first_mistakes' or 'symmetric_difference'"
+                "task loss CommonPath compares two paths, and outputs of Hierarchy(multi_label=True) are sets of "
+                "paths: use task_loss='first_mistakes' or 'symmetric_difference'"
             )
         return _bound(BoundCommonPath, self, structure, classes, None, lambda tree, _, __: tree.depth)
 

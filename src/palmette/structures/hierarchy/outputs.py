@@ -8,9 +8,7 @@ from scipy import sparse
 from palmette.structures.hierarchy.tree import Tree
 
 
-def first_flaw(
-    tree: Tree, codes: np.ndarray, inner_ends: bool, multi_label: bool
-) -> tuple[int, str] | None:
+def first_flaw(tree: Tree, codes: np.ndarray, inner_ends: bool, multi_label: bool) -> tuple[int, str] | None:
     """The first of the complete outputs (rows without -1) that is none, and why; None if all are fine.
 
     >>> tree = Tree.of([("a", "x"), ("b",)])
@@ -41,5 +39,8 @@ def first_flaw(
         name = f"{tree.nodes[which]!r:.60}" if which < n else "the root"
         if forked[row].any():
             return place, f"has several nodes below {name}: give one path, or use Hierarchy(multi_label=True)"
-        return place, f"ends at {name}, inside the tree: give the whole path, or use Hierarchy(inner_ends=True)"
+        return (
+            place,
+            f"ends at {name}, inside the tree: give the whole path, or use Hierarchy(inner_ends=True)",
+        )
     return None

@@ -72,7 +72,9 @@ class Tree:
             fits = isinstance(node, tuple) and node and len(node) <= len(last) + 1
             if not fits or node[:-1] != last[: len(node) - 1]:
                 above = node[:-1] if isinstance(node, tuple) else ()
-                raise ValueError(f"node {k} of the tree, {node!r:.60}, does not follow its parent {above!r:.60}")
+                raise ValueError(
+                    f"node {k} of the tree, {node!r:.60}, does not follow its parent {above!r:.60}"
+                )
             last = node
         if len(set(self.nodes)) != len(self.nodes):
             raise ValueError("the tree has a node twice")

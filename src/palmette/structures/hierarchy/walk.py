@@ -1,8 +1,8 @@
 """Outputs as walks: one pass over the nodes of a tree, at each of which an output takes the node or leaves it.
 
-A state is a node that is looked at, given that its parent is in the output. Leaving a node leaves all nodes below it, so
-that each step decides a run of nodes, and every output is exactly one walk from the first state to the end. All answers
-are recurrences over the two steps of each state.
+A state is a node that is looked at, given that its parent is in the output. Leaving a node leaves all nodes below it,
+so that each step decides a run of nodes, and every output is exactly one walk from the first state to the end. All
+answers are recurrences over the two steps of each state.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """What the two steps of every state are worth for one sample.
 
-A state s looks at the node ``node[s]``; step 0 leaves it for the state ``go[s, 0]``, step 1 takes it. Step b also leaves
-the nodes ``node[s] + b .. stop[s, b] - 1``. States are in an order in which steps go forward; the last one is the end.
+A state s looks at the node ``node[s]``; step 0 leaves it for the state ``go[s, 0]``, step 1 takes it. Step b also
+leaves the nodes ``node[s] + b .. stop[s, b] - 1``. States are in an order in which steps go forward; the last one is
+the end.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ def weigh_steps(r, score, may, known, node, stop, dead, gain, flag):
 
 @kernel()
 def best_ahead(gain, flag, go, value):
-    """``value[s, f]``: the best sum of steps from s to the end; f is whether a step before contradicts the annotation."""
+    """``value[s, f]``: the best sum of steps from s to the end; f: whether a step before contradicts the annotation."""
     # value[s, f] = max_b gain[s, b] + value[go[s, b], f | flag[s, b]]. With two layers only f = 1 counts at the end.
     n, layers = value.shape[0] - 1, value.shape[1]
     value[n, 0] = -np.inf
