@@ -64,7 +64,7 @@ def data() -> dict[str, tuple[Any, list[str], Any, Any]]:
         "Graph": (Graph(), labelled, graphs, tags),
         "Hierarchy": (
             Hierarchy(),
-            ["common_path", "symmetric_difference", "first_mistakes", "zero_one"],
+            ["common_path", "zero_one"],
             np.vstack([x[0] for x in rows]),
             ["a.x", "a.y", "b.z", "a.x"],
         ),
