@@ -19,6 +19,7 @@ from palmette import (
     Perceptron,
     load,
 )
+from palmette.inspection import Explainer
 from palmette.metrics import hierarchical_f1, hierarchical_scores, level_accuracies
 from palmette.structures import HierarchyRestriction
 
@@ -221,6 +222,15 @@ def test_settings_that_are_refused():
             CRF(Hierarchy(**settings)).fit(X, Y)
     with pytest.raises(ValueError, match="both name the classes"):
         CRF(Hierarchy(PATHS), classes=PATHS).fit(X, Y)
+
+
+def test_terms_of_an_explanation_add_up_to_the_difference_of_scores():
+    model = CRF(Hierarchy(), l2=0.1).fit(X, Y)
+    score = dict(model.predict_nbest(X[:1], 9)[0])
+    terms = Explainer(model).compare(X[0], "a.p.u", "b.r.t")
+    assert sum(term.contribution for term in terms) == pytest.approx(score["a.p.u"] - score["b.r.t"])
+    found = Explainer(model).explain(X[0])
+    assert [contest.label for contest in found.contests] == [("a",), ("a", "p"), ("a", "p", "u")]
 
 
 def test_true_paths_that_a_model_does_not_know():

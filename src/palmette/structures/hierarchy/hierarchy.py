@@ -83,7 +83,6 @@ class Hierarchy(Structure):
     part_kinds = MappingProxyType(
         {"codec": ("hierarchy",), "encoder": ROW_ENCODERS, "scorer": ("hierarchy",)}
     )
-    lacks = MappingProxyType({})
 
     def __init__(
         self, tree: Any = None, *, inner_ends: bool = False, multi_label: bool = False, separator: str = "."
@@ -236,8 +235,8 @@ class Hierarchy(Structure):
         return 2.0 * counts[:, 0], (counts[:, 1] + counts[:, 2]).astype(float)
 
     def units(self, codes: np.ndarray, labels: Sequence[Any]) -> list[tuple[slice, Any]]:
-        """The nodes of an output, all at the one row of the sample."""
-        return [(slice(0, 1), labels[v]) for v in np.flatnonzero(codes).tolist()]
+        """The nodes of an output."""
+        return [(slice(v, v + 1), labels[v]) for v in np.flatnonzero(codes).tolist()]
 
     # -- best ---------------------------------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +12,7 @@ from palmette.registry import register
 from palmette.structures.hierarchy.tables import HierarchyTables
 from palmette.structures.positions.layout import check_weights, from_keys, observed_keys
 from palmette.structures.positions.linear_scorer import LinearScorer
+from palmette.structures.positions.score_parts import Part
 from palmette.structures.positions.tables import ChainTables
 
 
@@ -48,6 +50,14 @@ class HierarchyScorer(LinearScorer):
     def pull_back(self, counts: HierarchyTables, batch: Batch, out: np.ndarray) -> None:  # type: ignore[override]
         """Add the adjoint of :meth:`score`, applied to ``counts``, to ``out``."""
         super().pull_back(ChainTables(counts.node, np.empty((0, 1, 1)), counts.offsets), batch, out)
+
+    def parts(self, w: np.ndarray, batch: Batch, codes: np.ndarray, near: np.ndarray) -> Iterator[Part]:
+        """The summands of the score of an output of one sample, of the nodes ``near`` (bool) that it has."""
+        bias = w[self.blocks["bias"]]
+        for v in np.flatnonzero(near & (codes == 1)).tolist():
+            yield from self.row_parts("feature", w, batch.rows, 0, v, (v,))
+            if self.intercept:
+                yield Part("bias", (v,), -1, (v,), 1.0, float(bias[v]))
 
     def check(self) -> None:
         """Raise ValueError unless there are weights of nodes and nothing else."""
