@@ -5,6 +5,7 @@ from palmette.plot.alignments import AlignmentDisplay
 from palmette.plot.bounds import BoundDisplay
 from palmette.plot.bounds_report import BoundsReportDisplay
 from palmette.plot.convergence import ConvergenceDisplay
+from palmette.plot.hierarchies import HierarchyDisplay
 from palmette.plot.lineages import LineageDisplay, plot_lineage
 from palmette.plot.marginals import MarginalsDisplay
 from palmette.plot.overlays import OverlayDisplay, plot_overlay
@@ -21,6 +22,7 @@ __all__ = [
     "ConvergenceDisplay",
     "DotPlotDisplay",
     "FoldDisplay",
+    "HierarchyDisplay",
     "LineageDisplay",
     "MarginalsDisplay",
     "MatchDisplay",
