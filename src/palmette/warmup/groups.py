@@ -68,7 +68,7 @@ def groups() -> dict[str, Callable[[], None]]:
         "multiclass": _classify,
         "rescaling": _rescale,
         "graphs": run_graphs,
-        "hierarchies": _classify,
+        "hierarchies": _follow_paths,
         "rankings": _rank,
         "tracking": _track,
         "folding": _fold,
@@ -159,7 +159,7 @@ def _rescale() -> None:
         _fitted(SSVM(structure, loss_options=LossOptions(rescaling="slack"), max_iter=2, n_jobs=1), X, Y)
 
 
-def _classify() -> None:
+def _follow_paths() -> None:
     """Every answer about paths in a tree, within a restriction, and a learner."""
     structure = Hierarchy(["a.x", "a.y", "b"])
     theta = HierarchyTables.of([[0.0, 1.0, 0.5, 0.0]])
