@@ -55,9 +55,8 @@ class SSVM(LabelEstimator, BlockPenalties):
         L2 of feature, transition and intercept weights; ``l2`` by default.
     loss : {"hinge", "ramp", "soft_hinge", "bridge", "latent", "max"}, default="hinge"
         The surrogate. "ramp" has ``max_y f(x_i, y)`` in place of ``f(x_i, y_i)``: bounded, for noisy labels, and not
-        convex. "soft_hinge" smooths the maximum by entropy, for L-BFGS and large graphs with cycles. "bridge",
-        "latent", "max" and "ramp" learn from outputs with parts that are UNKNOWN or OneOf several labels (guide on
-        partial annotation).
+        convex. "soft_hinge" smooths the maximum by entropy, for L-BFGS and large graphs with cycles. All but "hinge"
+        learn from outputs with parts that are UNKNOWN or OneOf several labels (guide on partial annotation).
     task_loss : {"auto", "hamming", "zero_one", "ndcg", "map", "precision", "pairwise"} or object of ``palmette.losses``
         What a mistake costs; "auto" is NDCG for ``Ranking``, Hamming loss for the others. A table or a mapping of costs
         ``[true, predicted]`` stands for ``Hamming(costs)``.
