@@ -320,7 +320,9 @@ def test_bad_annotation_is_refused(data):
         SSVM(Chain(), loss="max", task_loss="hamming").fit(X, partial)
     with pytest.raises(MissingCapability, match="rescaling='margin'"):
         SSVM(Chain(), loss="bridge", loss_options=LossOptions(rescaling="slack")).fit(X, partial)
-    with pytest.raises(MissingCapability, match=r"soft_hinge.* is a sum over parts, got task_loss='zero_one'"):
+    with pytest.raises(
+        MissingCapability, match=r"soft_hinge.* is a sum over parts, got task_loss='zero_one'"
+    ):
         SSVM(Chain(), loss="soft_hinge", task_loss="zero_one").fit(X, partial)
     with pytest.raises(ValueError, match="nonnegative must be"):
         LossOptions(nonnegative="never")

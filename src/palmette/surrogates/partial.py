@@ -48,7 +48,6 @@ class AnnotatedSoftHinge(SoftHinge):
     """
 
     convex = False
-    needs = ("expectation",)
 
     def evaluate(self, structure: Structure, theta: Any, true: Any, weight: np.ndarray) -> Evaluation:
         """Values and gradient of every sample."""
