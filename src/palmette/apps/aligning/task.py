@@ -16,10 +16,10 @@ _GAMMA = Option("gamma", "For mea: weight of gaps; the larger, the fewer matches
 
 _OPTIONS = {
     "train": (
-        Option("algorithm", "The learner.", default="crf", choices=("crf", "ssvm", "ramp", "perceptron")),
+        Option("algorithm", "The learner.", default="crf", choices=("crf", "ssvm", "soft_hinge", "ramp", "perceptron")),
         Option("l2", "L2 penalty.", float),
-        Option("missed", "For ssvm and ramp: cost of missing all core columns of a reference; 1 by default.", float),
-        Option("false", "For ssvm and ramp: cost of as many false matches as there are core columns; 0 by default.",
+        Option("missed", "For hinges and ramp: cost of missing all core columns of a reference; 1 by default.", float),
+        Option("false", "For hinges and ramp: cost of as many false matches as there are core columns; 0 by default.",
                float),
         Option("params", "Parameter file of CONTRAlign to start from.", check=readable),
         Option("alphabet", "Letters of the sequences; protein by default.", choices=("protein", "dna", "rna")),
