@@ -88,7 +88,7 @@ class CandidateOutputs(OutputSpace):
             self.norms_ = np.asarray(self.kernel_.diagonal(prepared), float)
         self.constant_norm = bool(np.allclose(self.norms_, self.norms_[0], rtol=1e-9))
 
-    def _prepared(self, candidates: list[Any]) -> Any:
+    def _prepared(self, candidates: list[Any], where: str = "candidates") -> Any:
         """Candidates as the kernel takes them; one that it cannot compare is named."""
         try:
             return self.kernel_.prepare(self.kernel_.admit(candidates))
@@ -98,7 +98,7 @@ class CandidateOutputs(OutputSpace):
                     self.kernel_.prepare(self.kernel_.admit([candidate]))
                 except (TypeError, ValueError) as error:
                     raise ValueError(
-                        f"candidates[{i}] = {candidate!r:.60} cannot be compared with the training outputs by "
+                        f"{where}[{i}] = {candidate!r:.60} cannot be compared with the training outputs by "
                         f"{self.kernel_!r}: {error}"
                     ) from error
             raise
@@ -107,6 +107,13 @@ class CandidateOutputs(OutputSpace):
         """The candidate with the lowest value; of several the first."""
         best, values = best_of(votes, -2.0 * self.cross_, self.norms_)
         return PreImages([self.candidates_[k] for k in best], values, values, "candidates")
+
+    def values(self, votes: np.ndarray, outputs: Any) -> np.ndarray:
+        """``K_Y(y, y) - 2 <psi(y), v>`` of given outputs for every row of ``votes``, shape (n, len(outputs))."""
+        prepared = self._prepared(as_objects(outputs, "outputs"), "outputs")
+        support = self.kernel_.prepare(self.kernel_.admit(self.outputs_))
+        cross = np.asarray(self.kernel_.cross(prepared, support), float)
+        return np.asarray(self.kernel_.diagonal(prepared), float) - 2.0 * np.asarray(votes, float) @ cross.T
 
     def gram(self, left: Any, right: Any) -> np.ndarray:
         """Kernel values of all pairs, of any outputs."""
