@@ -297,7 +297,7 @@ def test_damaged_files_are_refused():
         (lambda: SORRCV(scoring="f1").fit(X, Y), ValueError, "scoring must be 'task' or 'squared'"),
         (lambda: SORRCV(kernels=[]).fit(X, Y), ValueError, "kernels is empty"),
         (lambda: SORRCV(kernels=Nystroem()).fit(X, Y), MissingCapability, "use GridSearchCV over SORR"),
-        (lambda: SORRCV(cv=ShuffleSplit(2, train_size=0.5)).fit(X, Y), ValueError, "folds that learn from all"),
+        (lambda: SORRCV(cv=ShuffleSplit(2, test_size=5, train_size=9)).fit(X, Y), ValueError, "that learn from all"),
         (lambda: SORRCV(cv=2).fit(X, Y, groups=[1, 2]), ValueError, "groups must have one entry per sample"),
         (lambda: SOSC(kernel=Nystroem(), constraint="box").fit(X, Y), MissingCapability, "Nystroem has none"),
     ],
