@@ -39,6 +39,7 @@ class RegressionFiles(ModelFileMixin):
         arrays = {f"{name}.{key}": array for name, (_, own) in states.items() for key, array in own.items()}
         header |= {
             "params": stored_params(model),
+            "array": model.makes_array_,
             "n_features": getattr(model, "n_features_in_", None),
             "result": {k: v if np.isfinite(v) else None for k, v in asdict(model.result_).items()},
             "search": {
@@ -67,14 +68,16 @@ class RegressionFiles(ModelFileMixin):
         model.kernel_ = (
             model.best_params_["kernel"] if hasattr(model, "best_params_") else resolve_kernel(model.kernel)
         )
-        kernel = kernel_from_state(header.get("kernel"), group(arrays, "kernel"), functions.get("kernel"))
+        kernel = kernel_from_state(
+            header.get("kernel"), group(arrays, "kernel"), functions.get("kernel")
+        ).in_double()
         support = rows_from_state(header.get("support"), group(arrays, "support"))
         if header.get("n_features") is not None:
             model.n_features_in_ = check_whole("n_features", header["n_features"])
         if not kernel.precomputed:
             kernel.check_support("support", support, getattr(model, "n_features_in_", 0))
         model.inputs_ = Inputs(kernel, support)
-        model.space_ = revive("output", header.get("space"), group(arrays, "space"), functions)
+        model.space_ = revive("output", header.get("space"), group(arrays, "space"), {"output": model.output})
         model.space_.rows = rows_from_state(header.get("rows"), group(arrays, "rows"))
         model.weight_ = _numbers("weight", arrays, model.space_.rows.shape[:1])
         model.intercept_ = _numbers("intercept", arrays, needed(arrays, "intercept").shape[:1])
@@ -84,6 +87,7 @@ class RegressionFiles(ModelFileMixin):
             model.A_ = _numbers("A", arrays, (shape[0], shape[0]))
         model.result_ = _result(entry(header, "result", dict))
         model.objective_ = model.result_.objective
+        model.makes_array_ = entry(header, "array", bool)
         model.extra_, model.extra_arrays_ = header.get("extra"), group(arrays, "extra")
         return model
 

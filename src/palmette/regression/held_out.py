@@ -13,11 +13,10 @@ one decomposition of its own kernel and outputs, which serves all multipliers ``
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, lapack
-from scipy.linalg.blas import dsyrk
 
 from palmette.regression.constrained import BallPath
 from palmette.regression.ridge import too_small
@@ -62,27 +61,26 @@ def held_out_ridge(
     >>> next(held_out_ridge(gram, rows, [1.0], [np.array([1])]))[0].votes  # 0.5 * 3 / (1 + 1)
     array([[0.75]])
     """
-    root = np.ones(len(gram)) if weight is None else np.sqrt(weight)
-    if weight is not None:
-        gram = root[:, None] * gram * root
-    own = np.column_stack((root[:, None] * rows, root))  # a constant output is what an intercept asks about
+    gram, rows, root, parts = _by_fold(gram, rows, weight, held)
+    m, own = (
+        len(gram),
+        np.column_stack((root[:, None] * rows, root)),
+    )  # an intercept asks about a constant output
     diagonal, beside, basis = tridiagonal(gram)
-    turned = basis @ own
+    turned = np.column_stack((basis, basis @ own))
     for l2 in l2s:
         d, e, info = lapack.dpttrf(diagonal + l2, beside)
         if info:
             raise too_small(l2, gram)
-        half = np.column_stack((basis, turned))  # F, and L^-1 Q' rows beside it
+        half = turned.copy()
         _divide_by_bidiagonal(half, d, e)
-        half, image = half[:, : len(gram)], half[:, len(gram) :]
-        found = []
-        for b in held:
-            part = half[:, b]
-            products = part.T @ image  # (G rows)_B
-            missed, intercept = _solve_block(part, products, l2, gram), np.zeros(rows.shape[1])
+        half, image = half[:, :m], half[:, m:]  # F, and L^-1 Q' rows
+        products, found = half.T @ image, []  # G rows
+        for b in parts:
+            missed, intercept = _solve_block(half[:, b], products[b], l2, gram), np.zeros(rows.shape[1])
             if fit_intercept:
                 # 1' G_T rows and 1' G_T 1 of a fit to the other samples T alone
-                inner = image[:, -1] @ image - products[:, -1] @ missed
+                inner = image[:, -1] @ image - products[b, -1] @ missed
                 intercept = inner[:-1] / inner[-1]
             # of a sample without weight nothing is known, and nothing is asked
             scale = np.where(root[b] > 0.0, root[b], 1.0)[:, None]
@@ -91,13 +89,30 @@ def held_out_ridge(
         yield found
 
 
+def _by_fold(
+    gram: np.ndarray, rows: np.ndarray, weight: np.ndarray | None, held: Sequence[np.ndarray]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, Sequence[Any]]:
+    """The weighted Gram matrix, rows, roots of weights, and the places of the held-out samples of each fold.
+
+    Folds that hold out every sample once become runs of neighbours, which need not be gathered for each penalty.
+    """
+    root = np.ones(len(gram)) if weight is None else np.sqrt(weight)
+    parts: Sequence[Any] = held
+    order = np.concatenate(held)
+    if len(order) == len(gram) == len(np.unique(order)):
+        ends = np.cumsum([len(b) for b in held])
+        parts = [slice(end - len(b), end) for end, b in zip(ends.tolist(), held)]
+        gram, rows, root = gram[np.ix_(order, order)], rows[order], root[order]
+    return (gram if weight is None else root[:, None] * gram * root), rows, root, parts
+
+
 def _solve_block(part: np.ndarray, right: np.ndarray, l2: float, gram: np.ndarray) -> np.ndarray:
     """``(F_B' F_B)^-1 right``."""
-    block = dsyrk(1.0, part.T, lower=1)  # part is in C order, its transpose in Fortran's: no copy
     try:
-        return np.asarray(cho_solve(cho_factor(block, lower=True, overwrite_a=True), right))
+        factor = cho_factor(part.T @ part, lower=True, overwrite_a=True, check_finite=False)
     except LinAlgError:
         raise too_small(l2, gram) from None
+    return np.asarray(cho_solve(factor, right, check_finite=False))
 
 
 def tridiagonal(gram: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
