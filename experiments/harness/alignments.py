@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -51,17 +52,28 @@ def held_out(own: Pairs, first: int = 1) -> tuple[Pairs, Pairs]:
 
 
 def decoded(
-    model: Any, X: list[tuple[str, str]], gamma: float | None = None, factor: float = 1.0
+    models: Any, X: list[tuple[str, str]], gamma: float | None = None, factor: float = 1.0
 ) -> list[np.ndarray]:
     """Matches of each pair: of the best alignment (Viterbi), or of that of maximum expected accuracy for a gamma.
 
-    ``factor`` multiplies the weights before probabilities are taken.
+    ``models`` is one, or a tuple of several whose match probabilities are averaged. ``factor`` multiplies the weights
+    before probabilities are taken.
     """
-    found = []
+    several = models if isinstance(models, tuple) else (models,)
+    structure, found = several[0].structure_, []
     for start in range(0, len(X), CHUNK):
-        batch = model.encoder_.transform(X[start : start + CHUNK])
-        theta = model.scorer_.score(factor * model.coef_, batch)
-        answer = model.structure_.best(theta) if gamma is None else model.structure_.min_risk(theta, gamma)
+        batch = several[0].encoder_.transform(X[start : start + CHUNK])
+        thetas = [model.scorer_.score(factor * model.coef_, batch) for model in several]
+        if gamma is None:
+            answer = structure.best(thetas[0])
+        elif len(several) == 1:
+            answer = structure.min_risk(thetas[0], gamma)
+        else:
+            each = [structure.marginals(theta) for theta in thetas]
+            gaps, cells = (
+                np.mean([getattr(one, kind) for one in each], axis=0) for kind in ("gaps", "matches")
+            )
+            answer = structure.min_risk_of(thetas[0], replace(each[0], gaps=gaps, matches=cells), gamma)
         found += [
             np.array(matches_of(answer.codes[a:b]), np.int64).reshape(-1, 2)
             for a, b in zip(batch.offsets[:-1], batch.offsets[1:])
@@ -69,6 +81,6 @@ def decoded(
     return found
 
 
-def measured(model: Any, own: Pairs, gamma: float | None = None, factor: float = 1.0) -> AlignmentReport:
-    """How well a model aligns pairs."""
-    return evaluate_alignments(own.references, decoded(model, own.X, gamma, factor))
+def measured(models: Any, own: Pairs, gamma: float | None = None, factor: float = 1.0) -> AlignmentReport:
+    """How well a model, or several together, align pairs."""
+    return evaluate_alignments(own.references, decoded(models, own.X, gamma, factor))

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from palmette import CRF, SSVM, Chain, Multiclass
-from palmette.bounds import covering_bound, margin_loss, max_margin_bound
-from palmette.bounds.max_margin import best_by_mistakes
+from palmette import CRF, SSVM, Chain, Graph, Multiclass, SemiMarkov
+from palmette.bounds import covering_bound, max_margin_bound
+from palmette.inspection import margin_loss, margin_losses
+from palmette.structures import Clique
 
 GIVEN = {"m": 1000, "r_edge": 1.0, "q": 2, "l": 8, "k": 26}
 positive = st.floats(1e-3, 1e3)
@@ -47,6 +48,7 @@ def test_monotone_in_everything(bound, norm, gamma, factor, delta):
     assert bound(norm, gamma, delta=delta, **GIVEN | {"r_edge": factor}) > at
     for name in ("q", "l", "k"):
         assert bound(norm, gamma, delta=delta, **GIVEN | {name: 2 * GIVEN[name]}) > at
+    assert bound(norm, gamma, delta=delta, **GIVEN, arity=3) > at  # cliques
     # only the ratio of norm and margin counts
     assert bound(2.0 * norm, 2.0 * gamma, delta=delta, **GIVEN) == at
 
@@ -54,49 +56,75 @@ def test_monotone_in_everything(bound, norm, gamma, factor, delta):
 @settings(max_examples=200, deadline=None)
 @given(
     rho=st.floats(1e-3, 1e3), log_m=st.floats(0.5, 30.0), q=st.integers(1, 20), l=st.integers(1, 1000),
-    k=st.integers(2, 1000), delta=st.floats(1e-9, 0.5),
+    k=st.integers(2, 1000), delta=st.floats(1e-9, 0.5), arity=st.integers(2, 6),
 )  # fmt: skip
-def test_the_constant_is_large_enough(rho, log_m, q, l, k, delta):
-    sizes = {"m": int(np.exp(log_m)) + 1, "r_edge": 1.0, "q": q, "l": l, "k": k, "delta": delta}
+def test_the_constant_is_large_enough(rho, log_m, q, l, k, delta, arity):
+    sizes = {
+        "m": int(np.exp(log_m)) + 1,
+        "r_edge": 1.0,
+        "q": q,
+        "l": l,
+        "k": k,
+        "delta": delta,
+        "arity": arity,
+    }
     theorem = max_margin_bound(rho, q, **sizes)  # whose margin makes the ratio of norm and margin rho
     assert theorem >= 1.0 or covering_bound(rho, q, **sizes) <= theorem
 
 
-@settings(max_examples=30, deadline=None)
-@given(st.integers(0, 2**32 - 1), st.integers(1, 5), st.integers(2, 3))
-def test_best_scores_by_mistakes_are_those_of_enumeration(seed, n, k):
-    rng = np.random.default_rng(seed)
-    node, edge, codes = rng.normal(size=(n, k)), rng.normal(size=(max(n - 1, 1), k, k)), rng.integers(0, k, n)
-    expected = np.full(n + 1, -np.inf)
-    for y in itertools.product(range(k), repeat=n):
-        value = node[range(n), y].sum() + sum(edge[t, y[t], y[t + 1]] for t in range(n - 1))
-        mistakes = int(np.sum(np.array(y) != codes))
-        expected[mistakes] = max(expected[mistakes], value)
-    np.testing.assert_allclose(best_by_mistakes(node, edge, codes), expected, atol=1e-12)
+def by_definition(model, x, y, gamma):
+    """The worst share of wrong labels of every labelling that is the best of some perturbed scores, by enumeration."""
+    every = np.array(list(itertools.product(range(len(model.classes_)), repeat=len(y))), np.int32)
+    batch = model.encode([x]).batch
+    theta = model.scorer_.score(model.coef_, batch)
+    structure = model.structure_
+    score = structure.score(theta.take(np.zeros(len(every), int)), every.ravel())
+    true = [list(model.classes_).index(label) for label in y]
+    wrong = (every != true).sum(axis=1)
+    # One is raised as far as may be, while all others are lowered.
+    can = score + gamma * wrong >= (score - gamma * wrong).max() - 1e-9
+    return wrong[can].max() / len(y)
 
 
-def test_margin_loss_is_the_worst_of_the_perturbed_predictors(rng):
-    """By its definition: every labeling that is the best of some perturbed score, found by enumeration."""
-    X, Y = words(rng, 12)
-    model = CRF(Chain(), l2=5.0).fit(X, Y)
+@pytest.mark.parametrize(
+    "structure",
+    [Chain(), Chain(order=2), Chain(allowed=[("a", "b"), ("b", "c"), ("c", "a"), ("b", "a"), ("a", "a")])],
+)
+def test_margin_loss_is_the_worst_of_the_perturbed_predictors(rng, structure):
+    X, Y = words(rng, 8)
+    if structure.allowed is not None:
+        Y = [list("aaba"), list("abca")] * 4
+    model = CRF(structure, l2=5.0).fit(X, Y)
     for gamma in (0.0, 0.1, 0.5, 2.0):
-        found = margin_loss(model, X, Y, gamma)
-        for x, y, loss in zip(X, Y, found):
-            every = ["".join(c) for c in itertools.product("abc", repeat=len(y))]
-            score = dict(zip(every, _scores(model, x, every)))
-            wrong = {c: sum(a != b for a, b in zip(c, y)) for c in every}
-            worst = 0
-            for c in every:  # raised as far as may be, while all others are lowered
-                others = max((score[d] - gamma * wrong[d] for d in every if d != c), default=-np.inf)
-                if score[c] + gamma * wrong[c] >= others:
-                    worst = max(worst, wrong[c])
-            assert loss == pytest.approx(worst / len(y))
+        low, high = margin_losses(model, X, Y, gamma)
+        if structure.allowed is None:
+            expected = [by_definition(model, x, y, gamma) for x, y in zip(X, Y)]
+            np.testing.assert_allclose(high, expected)
+        np.testing.assert_array_equal(low, high)
 
 
-def _scores(model, x, every):
-    theta = model.scorer_.score(model.coef_, model.encode([x]).batch)
-    codes = {label: k for k, label in enumerate(model.classes_)}
-    return [float(Chain().score(theta, np.array([codes[a] for a in c], np.int32))[0]) for c in every]
+def graphs(rng, n, cliques):
+    X, Y = [], []
+    for _ in range(n):
+        x = {"nodes": rng.normal(size=(4, 3)), "edges": [(0, 1), (1, 2), (2, 3), (3, 0)]}
+        if cliques:
+            x["factors"] = Clique([(0, 1, 2), (1, 2, 3)])
+        X.append(x)
+        Y.append([("a", "b", "c")[k] for k in (x["nodes"] + rng.normal(size=(4, 3))).argmax(axis=1)])
+    return X, Y
+
+
+@pytest.mark.parametrize("cliques", [False, True])
+def test_margin_loss_of_graphs_and_cliques(rng, cliques):
+    X, Y = graphs(rng, 10, cliques)
+    model = CRF(Graph(), l2=1.0).fit(X, Y)
+    exact = total = 0
+    for gamma in (0.0, 0.05, 0.3, 1.0, 10.0):
+        low, high = margin_losses(model, X, Y, gamma)
+        expected = np.array([by_definition(model, x, y, gamma) for x, y in zip(X, Y)])
+        assert np.all(low <= expected + 1e-12) and np.all(expected <= high + 1e-12)
+        exact, total = exact + np.sum(low == high), total + len(X)
+    assert exact > 0.7 * total  # what is open is small
 
 
 @pytest.mark.parametrize("structure", [Chain(), Multiclass()])
@@ -161,5 +189,6 @@ def test_margin_loss_says_what_it_does_not_know(rng):
     X, Y = words(rng, 5)
     with pytest.raises(ValueError, match="gamma must be a finite number >= 0, got -1"):
         margin_loss(SSVM(Chain()).fit(X, Y), X, Y, -1)
-    with pytest.raises(TypeError, match=r"margin_loss knows chains of order 1.*not Chain\(order=2\)"):
-        margin_loss(CRF(Chain(order=2)).fit(X, Y), X, Y, 1.0)
+    model = CRF(SemiMarkov(max_length=1)).fit(X, [[f"B-{label}" for label in y] for y in Y])
+    with pytest.raises(TypeError, match=r"margin_loss cannot use SemiMarkov: it has no parts_at\(\)"):
+        margin_loss(model, X, [[f"B-{label}" for label in y] for y in Y], 1.0)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import lgamma
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -10,11 +12,13 @@ from hypothesis import strategies as st
 from palmette.bounds import (
     convergence_rate,
     convergence_steps,
+    lipschitz_stability,
     loss_stability,
     overfit_bound,
     overfit_bound_short,
     sample_loss_stability,
     stability,
+    stability_bound,
     to_lambda,
 )
 
@@ -71,6 +75,61 @@ def test_all_grow_with_the_size_of_pieces(given_, shares, gamma):
             )
     for bound in (overfit_bound, overfit_bound_short):
         assert bound(small, **given_, gamma=gamma) <= bound(large, **given_, gamma=gamma) * (1 + 1e-12)
+
+
+def logistic(w, z):
+    return np.logaddexp(0.0, -z * w)
+
+
+def minimiser(positive_, negative, lam):
+    """Of ``positive loss(1) + negative loss(-1) + lam w^2 / 2``, where its slope changes sign."""
+    low, high = np.full(len(positive_), -50.0), np.full(len(positive_), 50.0)
+    for _ in range(100):
+        w = (low + high) / 2
+        slope = negative / (1 + np.exp(-w)) - positive_ / (1 + np.exp(w)) + lam * w
+        low, high = np.where(slope < 0, w, low), np.where(slope < 0, high, w)
+    return w
+
+
+@pytest.mark.parametrize("lam", [0.1, 1.0])
+@pytest.mark.parametrize("m", [20, 400])
+def test_the_risk_is_below_the_bound_at_its_confidence(lam, m):
+    """Labels z = 1 with probability p, ``loss = ln(1 + exp(-z w))``: minimiser, risk and probability are exact.
+
+    A position with the single feature 1 and ``n = 1``: Lipschitz constant 1, as ``d = tau = rho = v = 1`` say.
+    """
+    positive_, p, delta = np.arange(m + 1), 0.7, 0.1
+    share = positive_ / m
+    w = minimiser(share, 1 - share, lam)
+    risk = p * logistic(w, 1) + (1 - p) * logistic(w, -1)
+    error = share * logistic(w, 1) + (1 - share) * logistic(w, -1)
+    logs = np.array([lgamma(m + 1) - lgamma(k + 1) - lgamma(m - k + 1) for k in positive_])
+    probability = np.exp(logs + positive_ * np.log(p) + (m - positive_) * np.log(1 - p))
+    gamma = np.log(2.0) + min(1 / lam, np.sqrt(2 * np.log(2.0) / lam))
+    bound = stability_bound(lipschitz_stability(1.0, m=m, lam=lam), m=m, gamma=gamma, delta=delta)
+    assert bound == pytest.approx(overfit_bound(1, n=1, m=m, lam=lam, d=1, gamma=gamma, delta=delta))
+    assert probability[risk > error + bound].sum() <= delta
+    assert np.all(gamma >= logistic(w, -1)) and np.all(gamma >= logistic(w, 1))
+    # One sample less, here a positive one: no loss changes by more than the stability says.
+    fewer = minimiser(share[1:] - 1 / m, 1 - share[1:], lam)
+    for z in (1, -1):
+        moved = np.abs(logistic(fewer, z) - logistic(w[1:], z))
+        assert 0.0 < moved.max() <= lipschitz_stability(1.0, m=m, lam=lam)
+
+
+def test_a_gap_of_the_solver_is_paid_for():
+    exact = lipschitz_stability(2.0, m=50, lam=0.5)
+    assert lipschitz_stability(2.0, m=50, lam=0.5, missed=1e-6) == pytest.approx(exact + 4 * np.sqrt(4e-6))
+
+
+@given(change=positive, m=st.integers(2, 10**6), gamma=positive, delta=st.floats(1e-6, 0.9))
+def test_stability_bound_is_monotone(change, m, gamma, delta):
+    at = stability_bound(change, m=m, gamma=gamma, delta=delta)
+    assert stability_bound(2 * change, m=m, gamma=gamma, delta=delta) > at
+    assert stability_bound(change, m=m, gamma=2 * gamma, delta=delta) > at
+    assert stability_bound(change, m=m, gamma=gamma, delta=delta / 2) > at
+    # A change that falls as 1 / m makes the bound fall, too.
+    assert stability_bound(change / 4, m=4 * m, gamma=gamma, delta=delta) < at
 
 
 def test_without_cuts_it_is_the_baseline():
@@ -160,5 +219,11 @@ def test_bad_arguments_of_convergence():
         convergence_rate(2, **(given_ | {"c": 3.0}))
     with pytest.raises(ValueError, match="beta must be at most 1"):
         convergence_steps(2, a0=1.0, beta=2.0, **given_)
+    # assumption (14): eta c = c^2 eps beta alpha^2 / (q kappa^2 n^2) < 1
+    for bound in (convergence_rate, convergence_steps):
+        start = {"a0": 1.0} if bound is convergence_steps else {}
+        bound(2, **start, **(given_ | {"eps": 7.99}))
+        with pytest.raises(ValueError, match=r"step size 1 times the curvature c=1.0 .*assumption \(14\)"):
+            bound(2, **start, **(given_ | {"eps": 8.0}))
     with pytest.raises(ValueError, match="'sample' or 'piece'"):
         stability(2, n=4, m=1, lam=1.0, d=1, removed="all")

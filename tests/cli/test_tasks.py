@@ -53,6 +53,8 @@ COMMON = {
     "predict": {"--model", "--task", "--output", "--jobs", "--help"},
     "evaluate": {"--model", "--task", "--json", "--help"},
     "inspect": {"--task", "--top", "--json", "--help"},
+    "bounds": {"--test", "--task", "--delta", "--gamma", "--norm", "--feature-norm", "--rho", "--printed", "--json",
+               "--help"},
 }  # fmt: skip
 
 

@@ -77,6 +77,7 @@ LEARNERS = {
     "latent": lambda s: SSVM(s, loss="latent", l2=0.1),
     "max": lambda s: SSVM(s, loss="max", l2=0.1),
     "ignoring": lambda s: SSVM(s, loss="bridge", l2=0.1, loss_options=LossOptions(nonnegative="ignore")),
+    "soft hinge": lambda s: SSVM(s, loss="soft_hinge", l2=0.1),
     "perceptron": lambda s: Perceptron(s),
 }
 
@@ -319,6 +320,10 @@ def test_bad_annotation_is_refused(data):
         SSVM(Chain(), loss="max", task_loss="hamming").fit(X, partial)
     with pytest.raises(MissingCapability, match="rescaling='margin'"):
         SSVM(Chain(), loss="bridge", loss_options=LossOptions(rescaling="slack")).fit(X, partial)
+    with pytest.raises(
+        MissingCapability, match=r"soft_hinge.* is a sum over parts, got task_loss='zero_one'"
+    ):
+        SSVM(Chain(), loss="soft_hinge", task_loss="zero_one").fit(X, partial)
     with pytest.raises(ValueError, match="nonnegative must be"):
         LossOptions(nonnegative="never")
     with pytest.raises(MissingCapability, match="convex"):

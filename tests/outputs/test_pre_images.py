@@ -28,18 +28,19 @@ def votes_of(space, a):
     return (space.ballots.T @ np.asarray(a)[: space.ballots.shape[0]])[None]
 
 
-def objective(kernel, y, a, output):
-    """``K(y, y) - 2 sum_i a_i K(y, y_i)`` by the kernel alone."""
-    return kernel([output])[0, 0] - 2.0 * float(kernel([output], y)[0] @ np.asarray(a)[: len(y)])
+def objectives(kernel, y, a, outputs):
+    """``K(y, y) - 2 sum_i a_i K(y, y_i)`` of each output, by the kernel alone."""
+    outputs = list(outputs)
+    values = np.diag(kernel(outputs)) - 2.0 * kernel(outputs, y) @ np.asarray(a)[: len(y)]
+    return dict(zip(outputs, values.tolist()))
 
 
-def check_best(space, kernel, y, a, outputs):
+def check_best(space, kernel, y, a, outputs, X=None):
     """The pre-image has the lowest value of all outputs, and says its value."""
-    found = space.pre_images(votes_of(space, a))
-    best = min(objective(kernel, y, a, output) for output in outputs)
-    assert found.values[0] == pytest.approx(best, abs=1e-9)
-    assert objective(kernel, y, a, found.outputs[0]) == pytest.approx(best, abs=1e-9)
-    assert found.outputs[0] in outputs and found.exact[0]
+    found, values = space.pre_images(votes_of(space, a), X), objectives(kernel, y, a, outputs)
+    assert found.values[0] == pytest.approx(min(values.values()), abs=1e-9)
+    assert values[found.outputs[0]] == pytest.approx(min(values.values()), abs=1e-9)
+    assert found.exact[0]
 
 
 @given(words, weights)
@@ -65,11 +66,19 @@ def test_hamming_is_best_of_all_strings(kernel, y, a):
 @given(words, weights, st.integers(1, 3))
 def test_hamming_of_a_known_length(y, a, size):
     space = HammingOutputs(lengths="known").fit(y, y)
-    found = space.pre_images(votes_of(space, a), ["x" * size])
-    best = min(objective(Hamming(), y, a, output) for output in strings(sorted(set("".join(y))), size, size))
-    assert found.values[0] == pytest.approx(best, abs=1e-9)
-    assert objective(Hamming(), y, a, found.outputs[0]) == pytest.approx(best, abs=1e-9)
+    check_best(space, Hamming(), y, a, strings(sorted(set("".join(y))), size, size), ["x" * size])
     assert space.constant_norm
+
+
+@given(words, weights, st.integers(1, 4))
+def test_hamming_within_a_list_of_words(y, a, size):
+    for within, lexicon in (("training", y), ([*y, y[0][::-1]], [*y, y[0][::-1]])):
+        check_best(HammingOutputs(within=within).fit(y), Hamming(), y, a, lexicon)
+        fitting = [word for word in lexicon if len(word) == size] or strings(
+            sorted(set("".join(y))), size, size
+        )
+        known = HammingOutputs(lengths="known", within=within).fit(y, y)
+        check_best(known, Hamming(), y, a, fitting, ["x" * size])
 
 
 @pytest.mark.parametrize(
@@ -131,10 +140,9 @@ def test_a_task_loss_is_minimised_over_candidates(y, a):
 def test_best_among_given_outputs(kernel, chosen, a):
     y = ["ab", "b", "aab"]
     space = output_space(kernel).fit(y)
-    found = space.best_among(votes_of(space, a), chosen)
-    values = [objective(kernel, y, a, output) for output in chosen]
-    assert found.values[0] == pytest.approx(min(values), abs=1e-9)
-    assert values[chosen.index(found.outputs[0])] == pytest.approx(min(values), abs=1e-9)
+    found, values = space.best_among(votes_of(space, a), chosen), objectives(kernel, y, a, chosen)
+    assert found.values[0] == pytest.approx(min(values.values()), abs=1e-9)
+    assert values[found.outputs[0]] == pytest.approx(min(values.values()), abs=1e-9)
 
 
 def test_outputs_that_cannot_be_predicted_are_refused():
@@ -200,6 +208,11 @@ def test_outputs_keep_their_kind():
         (lambda: DiracOutputs().fit([]), "y has no outputs"),
         (lambda: CandidateOutputs(NGram(2)).fit([]), "y has no outputs"),
         (lambda: HammingOutputs().fit(["", ""]), "y has no symbol at all"),
+        (
+            lambda: HammingOutputs(within=["ac"]).fit(["ab"]),
+            r"within\[0\] = 'ac' has something that no training",
+        ),
+        (lambda: HammingOutputs(within=[]).fit(["ab"]), "within is empty"),
         (lambda: HammingOutputs(lengths="any").fit(["a"]), "lengths must be 'free' or 'known'"),
         (
             lambda: HammingOutputs(lengths="known").fit(["a"]),

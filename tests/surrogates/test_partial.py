@@ -14,11 +14,13 @@ from palmette.losses import resolve_loss
 from palmette.surrogates import (
     AgreeingMaximum,
     AnnotatedHinge,
+    AnnotatedSoftHinge,
     Hinge,
     IgnoringBridge,
     LogLoss,
     MarginalLogLoss,
     PartialPerceptronLoss,
+    SoftHinge,
     bridge_loss,
 )
 from palmette.surrogates.base import by_scores
@@ -82,6 +84,20 @@ def test_the_marginal_log_loss_is_that_of_enumeration(structure):
 
 
 @pytest.mark.parametrize("structure", STRUCTURES, ids=str)
+def test_the_soft_hinge_sums_over_all_outputs_that_agree(structure):
+    for reference, theta, annotation, scores, agree in instances(structure, 7):
+        loss = resolve_loss("hamming", structure, tuple("abcdefgh")[: theta.n_labels])
+        _, truth = truth_of(structure, reference, theta, annotation)
+        weight, t = np.ones(len(theta)), 0.5
+        found = AnnotatedSoftHinge(loss, t).evaluate(structure, theta, truth, weight).values
+        for s, value in enumerate(found):
+            own, costs = np.array(scores[s]), losses_of(reference, theta, annotation, s, loss.table)
+            total = np.logaddexp.reduce((own + costs) / t)
+            expected = t * (total - np.logaddexp.reduce(own[np.array(agree[s])] / t))
+            assert value == pytest.approx(expected, abs=1e-8)
+
+
+@pytest.mark.parametrize("structure", STRUCTURES, ids=str)
 @pytest.mark.parametrize("name", ["hamming", "zero_one"])
 def test_the_bridge_is_max_of_both_parts_minus_the_reward(structure, name):
     classes = tuple("abcdefgh")
@@ -122,21 +138,26 @@ def test_complete_annotation_gives_the_losses_of_complete_outputs(structure):
             resolve_loss("hamming", structure, tuple("abcdefgh")[: theta.n_labels]),
             np.ones(len(theta)),
         )
-        for plain, partial in ((LogLoss(), MarginalLogLoss()), (Hinge(loss), bridge_loss(loss))):
+        both = (
+            (LogLoss(), MarginalLogLoss()),
+            (Hinge(loss), bridge_loss(loss)),
+            (SoftHinge(loss, 0.5), AnnotatedSoftHinge(loss, 0.5)),
+        )
+        for plain, partial in both:
             a, b = (each.evaluate(structure, theta, codes, weight) for each in (plain, partial))
             assert b.values == pytest.approx(a.values, abs=1e-8)
             assert np.allclose(by_scores(np.subtract, a.counts, b.counts).node, 0.0, atol=1e-8)
 
 
 @pytest.mark.parametrize("structure", STRUCTURES, ids=str)
-@pytest.mark.parametrize("kind", ["marginal", "bridge", "ignoring", "perceptron"])
+@pytest.mark.parametrize("kind", ["marginal", "bridge", "ignoring", "perceptron", "soft hinge"])
 def test_gradients_are_those_of_differences(structure, kind):
     rng = np.random.default_rng(5)
     for reference, theta, annotation, _, _ in instances(structure, 4, n=2):
         loss = resolve_loss("hamming", structure, tuple("abcdefgh")[: theta.n_labels])
         surrogate = {
             "marginal": MarginalLogLoss(), "bridge": bridge_loss(loss), "ignoring": IgnoringBridge(loss),
-            "perceptron": PartialPerceptronLoss(),
+            "perceptron": PartialPerceptronLoss(), "soft hinge": AnnotatedSoftHinge(loss, 0.7),
         }[kind]  # fmt: skip
         _, truth = truth_of(structure, reference, theta, annotation)
         theta = by_scores(lambda table: table + rng.normal(size=table.shape), theta)  # without ties

@@ -151,6 +151,10 @@ class Task(ABC):
     def evaluate(self, application: Any, data: str, options: Options, log: Callable[[str], None]) -> Result:
         """Measure an application on a file, or the predictions that are in the file if the application is None."""
 
+    def samples(self, application: Any, data: str, options: Options) -> tuple[Any, Any]:
+        """Inputs and outputs of a file as the model of the application takes them in training."""
+        raise ValueError(f"--task {self.name} does not say what its samples are: use the Python interface")
+
     def inspect(self, application: Any) -> Inspection:
         """Tell how the application reads its files."""
         return Inspection({})

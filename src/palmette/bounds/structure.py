@@ -22,10 +22,11 @@ fast a change of ``size``, ``lam`` or ``m`` works, not how large the error will 
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any
 
 import numpy as np
+
+from palmette.bounds.arguments import check_numbers, log_inverse
 
 
 def to_lambda(l2: float, m: int, n: float) -> float:
@@ -34,7 +35,7 @@ def to_lambda(l2: float, m: int, n: float) -> float:
     >>> to_lambda(2.0, m=100, n=20)
     0.001
     """
-    _check(l2=l2, m=m, n=n)
+    check_numbers(l2=l2, m=m, n=n)
     return l2 / (m * n)
 
 
@@ -67,7 +68,7 @@ def stability(
     100
     10
     """
-    _check(size=size, n=n, m=m, lam=lam, d=d, tau=tau, rho=rho, v=v)
+    check_numbers(size=size, n=n, m=m, lam=lam, d=d, tau=tau, rho=rho, v=v)
     alpha = _alpha(size, n)
     if removed not in ("sample", "piece"):
         raise ValueError(f"removed must be 'sample' or 'piece', got {removed!r}")
@@ -94,6 +95,65 @@ def sample_loss_stability(size: float, *, n: float, **given: Any) -> float:
     return n * loss_stability(size, n=n, **given)
 
 
+def lipschitz_stability(lipschitz: float, *, m: int, lam: float, missed: float = 0.0) -> float:
+    r"""How much the loss can change when a sample is removed, if it has a Lipschitz constant in the weights.
+
+    ``G^2 / (m lam) + 2 G sqrt(2 missed / lam)`` for weights that minimise ``(1/m) sum_i loss_i + (lam/2) |w|^2`` up to
+    ``missed``. It takes the place of Lemma 10 and Corollary 12 where the loss is not one of positions whose scores are
+    admissible with a known ``rho``: that of a CRF or an SSVM has ``G = max_y |phi(x, y) - phi(x, true)|``.
+
+    *Proof.* With ``F`` and ``F'`` the objectives with and without the sample, minimised by w and w', strong convexity
+    says ``lam |w - w'|^2 <= F(w') - F(w) + F'(w) - F'(w') = (loss(w') - loss(w)) / m <= G |w - w'| / m``, and so
+    ``|w - w'| <= G / (m lam)``. Each of two approximate minimisers is at most ``sqrt(2 missed / lam)`` from the exact.
+
+    Parameters
+    ----------
+    lipschitz : float
+        G.
+    m : int
+    lam : float
+    missed : float, default=0
+        Gap between the objective and its minimum.
+
+    Examples
+    --------
+    >>> lipschitz_stability(2.0, m=100, lam=0.1)
+    0.4
+    """
+    check_numbers(lipschitz=lipschitz, lam=lam)
+    check_numbers(least=1, m=m)
+    check_numbers(least=0.0, missed=missed)
+    return float(lipschitz**2 / (m * lam) + 2.0 * lipschitz * np.sqrt(2.0 * missed / lam))
+
+
+def stability_bound(change: float, *, m: int, gamma: float, delta: float = 0.05) -> float:
+    r"""By how much the risk can exceed the training error if no sample matters much (Theorem 13, (27)).
+
+    ``2 change + ((4 m - 2) change + gamma) sqrt(ln(1/delta) / (2 m))`` with probability ``1 - delta``.
+
+    Parameters
+    ----------
+    change : float
+        How much the loss of anything can change when a training sample is removed (``tau`` times
+        :func:`stability`, or :func:`lipschitz_stability`).
+    m : int
+        Training samples.
+    gamma : float
+        The largest loss: a bound that must hold for the model of any training set.
+    delta : float, default=0.05
+
+    Examples
+    --------
+    >>> round(stability_bound(1e-4, m=10_000, gamma=1.0), 4)
+    0.0614
+    """
+    check_numbers(least=0.0, change=change)
+    check_numbers(least=1, m=m)
+    check_numbers(gamma=gamma)
+    root = np.sqrt(log_inverse(delta) / (2.0 * m))
+    return float(2.0 * change + ((4.0 * m - 2.0) * change + gamma) * root)
+
+
 def overfit_bound(
     size: float, *, n: float, m: int, lam: float, d: float, gamma: float, delta: float = 0.05, tau: float = 1.0,
     rho: float = 1.0, v: float = 1.0,
@@ -117,10 +177,8 @@ def overfit_bound(
     >>> overfit_bound(20, m=1000, lam=0.2, **given) < whole
     True
     """
-    _check(m=m, gamma=gamma)
-    root = np.sqrt(_log(delta) / (2.0 * m))
     change = loss_stability(size, tau=tau, n=n, m=m, lam=lam, d=d, rho=rho, v=v, removed="sample")
-    return float(2.0 * change + ((4.0 * m - 2.0) * change + gamma) * root)
+    return stability_bound(change, m=m, gamma=gamma, delta=delta)
 
 
 def overfit_bound_short(
@@ -144,8 +202,8 @@ def overfit_bound_short(
     >>> overfit_bound_short(20, constant=1, **given) / overfit_bound_short(5, constant=1, **given)
     4.0
     """
-    _check(size=size, n=n, m=m, lam=lam, d=d, gamma=gamma, tau=tau, rho=rho, v=v)
-    alpha, log = _alpha(size, n), _log(delta)
+    check_numbers(size=size, n=n, m=m, lam=lam, d=d, gamma=gamma, tau=tau, rho=rho, v=v)
+    alpha, log = _alpha(size, n), log_inverse(delta)
     if constant is None:
         scale = (tau * rho * v) ** 2
         constant = (2.0 * np.sqrt(2.0) + 2.0 / np.sqrt(m * log)) * scale
@@ -156,14 +214,27 @@ def overfit_bound_short(
 def convergence_rate(
     size: float, *, n: float, eps: float, c: float, q: float, kappa: float, beta: float = 1.0
 ) -> float:
-    """The fixed learning rate of :func:`convergence_steps`: ``c eps beta alpha^2 / (q kappa^2 n^2)``.
+    """The fixed learning rate of :func:`convergence_steps`: ``eta = c eps beta alpha^2 / (q kappa^2 n^2)``.
+
+    Raises ValueError where assumption (14) fails, ``eta c < 1``: steps as long as that do not contract, and nothing is
+    known of their end.
 
     >>> convergence_rate(2, n=20, eps=0.1, c=1.0, q=10.0, kappa=1.0)
     0.0025
+    >>> convergence_rate(2, n=20, eps=100.0, c=1.0, q=1.0, kappa=1.0)
+    Traceback (most recent call last):
+    ...
+    ValueError: the step size 25 times the curvature c=1.0 must be below 1, assumption (14): take a smaller eps or beta
     """
-    _check(size=size, n=n, eps=eps, c=c, q=q, kappa=kappa, beta=beta)
+    check_numbers(size=size, n=n, eps=eps, c=c, q=q, kappa=kappa, beta=beta)
     _check_convexity(c, q, beta)
-    return c * eps * beta * _alpha(size, n) ** 2 / (q * kappa**2 * n**2)
+    rate = c * eps * beta * _alpha(size, n) ** 2 / (q * kappa**2 * n**2)
+    if rate * c >= 1.0:
+        raise ValueError(
+            f"the step size {rate:g} times the curvature c={c!r} must be below 1, assumption (14): take a smaller "
+            "eps or beta"
+        )
+    return rate
 
 
 def convergence_steps(
@@ -174,6 +245,11 @@ def convergence_steps(
     (15): ``t >= q kappa^2 n^2 log(q a0 / eps) / (eps beta c^2 alpha^2)``, for the rate :func:`convergence_rate`: pieces
     that are ``alpha`` times smaller need ``alpha^2`` times fewer steps, since their gradients are ``alpha`` times
     shorter.
+
+    *Why.* ``E|w_{t+1} - w*|^2 <= (1 - 2 eta c) E|w_t - w*|^2 + eta^2 kappa^2 (n/alpha)^2``. With this rate the
+    second term adds up to at most ``eps beta / q``, and the first falls to ``(eps / q)^2 / a0`` in so many steps; the
+    objective is at most ``q/2`` times their sum above its minimum. It needs (14), ``eta c < 1``, which
+    :func:`convergence_rate` checks.
 
     Parameters
     ----------
@@ -196,8 +272,8 @@ def convergence_steps(
     >>> convergence_steps(20, **given), convergence_steps(2, **given)
     (184207, 1843)
     """
-    _check(size=size, n=n, a0=a0, eps=eps, c=c, q=q, kappa=kappa, beta=beta)
-    _check_convexity(c, q, beta)
+    check_numbers(a0=a0)
+    convergence_rate(size, n=n, eps=eps, c=c, q=q, kappa=kappa, beta=beta)  # assumption (14)
     log = max(float(np.log(q * a0 / eps)), 0.0)  # a start that is near enough needs no step
     return int(np.ceil(q * kappa**2 * n**2 * log / (eps * beta * c**2 * _alpha(size, n) ** 2)))
 
@@ -206,18 +282,6 @@ def _alpha(size: float, n: float) -> float:
     if not 1.0 <= size <= n:
         raise ValueError(f"size must be from 1 to n={n}, the positions of a sample, got {size!r}")
     return n / size
-
-
-def _log(delta: float) -> float:
-    if not (isinstance(delta, Real) and 0.0 < float(delta) < 1.0):
-        raise ValueError(f"delta must be a probability between 0 and 1, got {delta!r}")
-    return float(-np.log(float(delta)))
-
-
-def _check(**values: float) -> None:
-    for name, value in values.items():
-        if isinstance(value, bool) or not isinstance(value, Real) or not 0.0 < float(value) < np.inf:
-            raise ValueError(f"{name} must be a finite number > 0, got {value!r}")
 
 
 def _check_convexity(c: float, q: float, beta: float) -> None:

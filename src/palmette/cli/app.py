@@ -9,6 +9,7 @@ import typer
 from palmette.cli import (
     align,
     bench,
+    bounds,
     data,
     demo,
     evaluate,
@@ -56,7 +57,7 @@ def palmette(
         context.obj["debug"] = True
 
 
-for function in (train.train, predict.predict, evaluate.evaluate, inspect.inspect):
+for function in (train.train, predict.predict, evaluate.evaluate, inspect.inspect, bounds.bounds):
     add_task_command(app, function)
 for plain in (
     track.track,

@@ -66,8 +66,9 @@ class Structure(BaseEstimator):
     ``max_marginals`` | ``log_partition``, ``expectation``, ``marginals``, ``entropy``, ``sample``, ``min_risk``,
     ``log_proba`` | ``best_by_level`` (with ``level_costs``), ``relaxed_best``, ``first_weights``,
     ``best_equivalent`` (the best of the outputs that no loss can tell from the true one) | ``links(batch)`` (pairs of
-    codes that depend on each other, where these are not neighbours). Who needs one says so before
-    the first step (:func:`require`, :meth:`can`), with the reason in :attr:`lacks`.
+    codes that depend on each other, where these are not neighbours), ``parts_at(theta)`` (of structures whose parts
+    join labels of rows: the parts of each row, and the most labels of a part). Who needs one says so before the first
+    step (:func:`require`, :meth:`can`), with the reason in :attr:`lacks`.
 
     **Potentials** have ``len()``, ``offsets`` (rows of the samples), ``dot(counts)``, ``any()`` (whether a difference
     of counts is not 0), ``distance()`` (how many parts it differs in), ``zeros()``, ``take(samples)``; they are
@@ -75,7 +76,9 @@ class Structure(BaseEstimator):
     ``costs`` of shape (n_codes, n_kinds of codes), and where there are :attr:`annotated_pairs`
     ``pair_cost(costs, pairs)``. **Scorers** have ``n_params``, ``n_labels``, ``has_edges``, ``blocks`` (name to slice
     of the weights, one of them ``"node"``), ``score(w, batch)``, its adjoint ``pull_back(counts, batch, out)``,
-    ``carry_over(old, w, labels, columns)`` for warm starts, and for model files ``state()`` and ``check()``.
+    ``carry_over(old, w, labels, columns)`` for warm starts, and for model files ``state()`` and ``check()``; for bounds
+    they may have ``part_norms(batch)`` (norms of the features of parts, in the shape of potentials) and
+    ``weight_norm(w)`` (where that is not the Euclidean one).
     """
 
     layout: ClassVar[Any] = "sequences"
@@ -142,7 +145,7 @@ class Structure(BaseEstimator):
             raise ValueError(f"X was encoded as {encoder.of}, but {type(self).__name__} needs {self.layout}")
 
     def make_codec(self, y: Any, classes: Any, lengths: np.ndarray) -> LabelCodec:
-        """The codec between outputs like ``y`` and codes; ``lengths`` are the numbers of codes of the samples."""
+        """The codec between outputs like ``y`` and codes; ``lengths`` are the numbers of rows of the samples."""
         return LabelCodec.from_labels(y, classes, layout=self.layout)
 
     def make_scorer(self, data: Encoded, options: WeightOptions) -> Scorer:
@@ -230,7 +233,10 @@ class Structure(BaseEstimator):
         return False
 
     def output_offsets(self, sized: Any) -> np.ndarray:
-        """Where the codes of each sample start and stop, int64 (n_samples + 1,), from potentials or from a batch."""
+        """Where the codes of each sample start and stop, int64 (n_samples + 1,), from potentials or from a batch.
+
+        How many codes an output has may depend on the labels, so that who has them asks the bound structure.
+        """
         return sized.offsets
 
     # -- answers ------------------------------------------------------------------------------------------------
@@ -263,6 +269,10 @@ class Structure(BaseEstimator):
         """Probability of every label at every row, shape (n_rows, n_labels), of structures with sums over outputs."""
         answers: Any = self
         return answers.expectation(theta, within=within).counts.node
+
+    def part_marginals(self, theta: Any, *, within: Any = None) -> np.ndarray:
+        """Probability of every code of each part, shape (n_codes, n_kinds of codes); mostly parts are positions."""
+        return self.position_marginals(theta, within=within)
 
     def best_agreeing(self, theta: Any, codes: Known) -> Best:
         """Highest-scoring output that agrees with an annotation."""

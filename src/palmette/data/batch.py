@@ -56,6 +56,22 @@ class SparseRows:
             check_array(f"{name}.values", self.values, np.float64, 1, len(self.indices))
             check_finite(f"{name}.values", self.values)
 
+    def squared(self) -> SparseRows:
+        """The squares of the entries, where columns that occur twice in a row are added up before.
+
+        >>> twice = SparseRows(np.array([0, 2]), np.array([1, 1], np.int32), np.empty(0), 2)
+        >>> twice.squared().values
+        array([4.])
+        """
+        from scipy import sparse
+
+        lo, hi = int(self.indptr[0]), int(self.indptr[-1])
+        values = self.values[lo:hi] if len(self.values) else np.ones(hi - lo)
+        rows = sparse.csr_array((values, self.indices[lo:hi], self.indptr - lo), shape=self.shape)
+        rows.sum_duplicates()
+        indptr, indices = rows.indptr.astype(np.int64), rows.indices.astype(np.int32)
+        return SparseRows(indptr, indices, rows.data**2, self.n_columns)
+
     def _taken(self, rows: np.ndarray) -> SparseRows:
         entries, indptr = gather(self.indptr, rows)
         values = self.values[entries] if len(self.values) else self.values
@@ -97,6 +113,10 @@ class Batch:
     def feature_tables(self) -> list[tuple[np.ndarray | SparseRows, np.ndarray]]:
         """All tables of features, each with the offsets of the samples' rows in it."""
         return [(self.rows, self.offsets)]
+
+    def squared(self) -> Batch:
+        """The same samples with the squares of their features: scores at weights of 1 are squared norms."""
+        return replace(self, rows=squares(self.rows))
 
     @property
     def apart(self) -> np.ndarray:
@@ -150,3 +170,12 @@ def check_rows(name: str, rows: np.ndarray | SparseRows) -> None:
     check_finite(name, check_array(name, rows, np.float64, 2))
     if not rows.flags.c_contiguous:
         raise ValueError(f"{name} must be in C order: use np.ascontiguousarray")
+
+
+def squares(rows: np.ndarray | SparseRows) -> np.ndarray | SparseRows:
+    """Feature rows with the squares of their entries.
+
+    >>> squares(np.array([[-2.0, 3.0]]))
+    array([[4., 9.]])
+    """
+    return rows.squared() if isinstance(rows, SparseRows) else rows**2

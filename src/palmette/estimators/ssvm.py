@@ -18,7 +18,7 @@ from palmette.registry import register
 from palmette.solvers.multiclass_dual import FEW_WEIGHTS, suits
 from palmette.surrogates.difference import Difference
 from palmette.surrogates.hinge import Hinge
-from palmette.surrogates.partial import IgnoringBridge, annotated_ramp, bridge_loss
+from palmette.surrogates.partial import AnnotatedSoftHinge, IgnoringBridge, annotated_ramp, bridge_loss
 from palmette.surrogates.ramp import ramp_loss
 from palmette.surrogates.rescaled import RescaledHinge
 from palmette.surrogates.soft_hinge import SoftHinge
@@ -55,9 +55,8 @@ class SSVM(LabelEstimator, BlockPenalties):
         L2 of feature, transition and intercept weights; ``l2`` by default.
     loss : {"hinge", "ramp", "soft_hinge", "bridge", "latent", "max"}, default="hinge"
         The surrogate. "ramp" has ``max_y f(x_i, y)`` in place of ``f(x_i, y_i)``: bounded, for noisy labels, and not
-        convex. "soft_hinge" smooths the maximum by entropy, for L-BFGS and large graphs with cycles. "bridge",
-        "latent", "max" and "ramp" learn from outputs with parts that are UNKNOWN or OneOf several labels (guide on
-        partial annotation).
+        convex. "soft_hinge" smooths the maximum by entropy, for L-BFGS and large graphs with cycles. All but "hinge"
+        learn from outputs with parts that are UNKNOWN or OneOf several labels (guide on partial annotation).
     task_loss : {"auto", "hamming", "zero_one", "ndcg", "map", "precision", "pairwise"} or object of ``palmette.losses``
         What a mistake costs; "auto" is NDCG for ``Ranking``, Hamming loss for the others. A table or a mapping of costs
         ``[true, predicted]`` stands for ``Hamming(costs)``.
@@ -156,10 +155,25 @@ class SSVM(LabelEstimator, BlockPenalties):
             return self._bridge(classes, partial=True)
         if self.loss == "ramp" and self._rescaling().is_margin:
             return annotated_ramp(self._loss_of_parts(self.task_loss, classes))
+        if self.loss == "soft_hinge" and self._rescaling().is_margin:
+            return self._annotated_soft_hinge(classes)
         raise MissingCapability(
             f"y has parts that are UNKNOWN or OneOf several labels, and loss={self.loss!r} needs complete outputs: use "
             "loss='bridge' or 'ramp', or CRF"
         )
+
+    def _annotated_soft_hinge(self, classes: tuple[Any, ...]) -> AnnotatedSoftHinge:
+        """The soft hinge of a partial annotation."""
+        require(
+            self.structure, AnnotatedSoftHinge.needs, user="loss='soft_hinge'", remedy="Use loss='bridge'."
+        )
+        task_loss = self._loss_of_parts(self.task_loss, classes)
+        if task_loss.way != "parts":
+            raise MissingCapability(
+                f"loss='soft_hinge' of outputs that are known in part needs a task loss that is a sum over parts, got "
+                f"task_loss={self.task_loss!r}: use 'hamming', or loss='bridge'"
+            )
+        return AnnotatedSoftHinge(task_loss, settings_of(self, "loss_options").temperature)
 
     def _bridge(self, classes: tuple[Any, ...], partial: bool) -> Any:
         """The loss of a partial annotation; of a complete one that leaves one output it is the hinge."""

@@ -117,7 +117,9 @@ class Explainer:
                 if rival is None:
                     contests.append(Contest(rows.start, name, None, [], float("inf"), (), chance, 0.0))
                     continue
-                other = next(n for own, n in structure.units(rival, self.labels) if rows.start < own.stop)
+                units = structure.units(rival, self.labels)
+                there = (n for own, n in units if own.start <= rows.start < own.stop)
+                other = next(there, self.model.codec_.decode(rival))  # which may have nothing there
                 contests.append(
                     Contest(
                         rows.start, name, other, self.model.codec_.decode(rival),

@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from palmette.data.checks import check_array, check_finite, check_whole, entry, group, needed
+from palmette.errors import MissingCapability
 from palmette.kernels import Kernel, Nystroem
 from palmette.kernels.feature_map import FeatureMap, KernelValues
 from palmette.kernels.rows import Rows, as_rows
@@ -151,6 +152,19 @@ class KernelScorer:
             theta = replace(theta, edge=theta.edge + scores.reshape(-1, self.n_labels, self.n_labels))
         return theta
 
+    def part_norms(self, batch: Any) -> Any:
+        """Norms of the features of every part, in the shape of potentials: ``K(x, x)^(1/2)`` at all labels of a row."""
+        if self.edge_kernel is not None:
+            raise MissingCapability("norms of the features of an edge kernel are not known")
+        return with_kernel_norms(self.kernel, batch, self.linear.part_norms(bare(batch)))
+
+    def weight_norm(self, w: np.ndarray) -> float:
+        """Norm of the weights in the space of the kernel's features."""
+        if self.edge_kernel is not None:
+            raise MissingCapability("norms of the weights of an edge kernel are not known")
+        own = kernel_norm(self.kernel, self.support, self.coefficients(w))
+        return float(np.hypot(own, np.linalg.norm(w[self.n_kernel :])))
+
     def of_support(self, w: np.ndarray) -> tuple[KernelScorer, np.ndarray]:
         """The same scores by the rows that have a coefficient other than 0."""
         coef = self.coefficients(w)
@@ -262,6 +276,27 @@ class MappedScorer:
         features = self.feature_map.map_rows(as_rows(batch.rows))
         return self.linear.score(w, replace(batch, rows=np.ascontiguousarray(features)))
 
+    def part_norms(self, batch: Any) -> Any:
+        """Norms of the features of every part, in the shape of potentials."""
+        own = self.feature_map
+        if not isinstance(own, KernelValues):
+            features = own.map_rows(as_rows(batch.rows))
+            return self.linear.part_norms(replace(batch, rows=np.ascontiguousarray(features)))
+        nothing = replace(batch, rows=np.zeros((batch.n_rows, own.landmarks_.shape[0])))
+        return with_kernel_norms(own.kernel_, batch, self.linear.part_norms(nothing))
+
+    def weight_norm(self, w: np.ndarray) -> float:
+        """Norm of the weights in the space of the kernel's features."""
+        own, node = self.feature_map, self.blocks["node"]
+        if not isinstance(own, KernelValues):
+            return float(np.linalg.norm(w))
+        coefficients = w[node].reshape(own.landmarks_.shape[0], -1)
+        return float(
+            np.hypot(
+                kernel_norm(own.kernel_, own.landmarks_, coefficients), np.linalg.norm(np.delete(w, node))
+            )
+        )
+
     def check(self) -> None:
         """Raise ValueError unless every index stays within its array."""
         self.linear.check()
@@ -315,3 +350,23 @@ class MappedScorer:
             own.n_features_out_ = own.normalization_.shape[1]
         linear = revive("scorer", header.get("linear"), group(arrays, "linear"))
         return cls(own, entry(header, "n_columns", int, "the scorer"), linear)
+
+
+def with_kernel_norms(kernel: Kernel, batch: Any, theta: Any) -> Any:
+    """Norms of parts with those of the features of a kernel at the nodes, beside those that the nodes have."""
+    if kernel.precomputed:
+        raise MissingCapability("norms of the features of a precomputed kernel are not known")
+    own = np.maximum(kernel.diagonal(kernel.prepare(as_rows(batch.rows))), 0.0)
+    allowed = theta.node > -np.inf
+    return replace(theta, node=np.where(allowed, np.hypot(theta.node, np.sqrt(own)[:, None]), theta.node))
+
+
+def kernel_norm(kernel: Kernel, rows: Rows, coefficients: np.ndarray) -> float:
+    """``(sum_k c_k' K c_k)^(1/2)`` of the columns of ``coefficients`` (n_rows, n), some kernel values at a time."""
+    if kernel.precomputed:
+        raise MissingCapability("norms of the weights of a precomputed kernel are not known")
+    total, step = 0.0, max(1, VALUES_A_BLOCK // max(1, rows.shape[0]))
+    for start in range(0, rows.shape[0], step):
+        part = slice(start, start + step)
+        total += float(np.sum(coefficients[part] * (kernel.cross(rows[part], rows) @ coefficients)))
+    return float(np.sqrt(max(total, 0.0)))

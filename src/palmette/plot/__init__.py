@@ -3,7 +3,9 @@
 from palmette.plot.alignment_posteriors import MatchDisplay
 from palmette.plot.alignments import AlignmentDisplay
 from palmette.plot.bounds import BoundDisplay
+from palmette.plot.bounds_report import BoundsReportDisplay
 from palmette.plot.convergence import ConvergenceDisplay
+from palmette.plot.hierarchies import HierarchyDisplay
 from palmette.plot.lineages import LineageDisplay, plot_lineage
 from palmette.plot.marginals import MarginalsDisplay
 from palmette.plot.overlays import OverlayDisplay, plot_overlay
@@ -16,9 +18,11 @@ __all__ = [
     "AlignmentDisplay",
     "ArcDisplay",
     "BoundDisplay",
+    "BoundsReportDisplay",
     "ConvergenceDisplay",
     "DotPlotDisplay",
     "FoldDisplay",
+    "HierarchyDisplay",
     "LineageDisplay",
     "MarginalsDisplay",
     "MatchDisplay",

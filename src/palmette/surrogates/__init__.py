@@ -12,6 +12,7 @@ from palmette.surrogates.log import LogLoss
 from palmette.surrogates.partial import (
     AgreeingMaximum,
     AnnotatedHinge,
+    AnnotatedSoftHinge,
     IgnoringBridge,
     MarginalLogLoss,
     PartialPerceptronLoss,
@@ -24,7 +25,7 @@ from palmette.surrogates.soft_hinge import SoftHinge
 from palmette.surrogates.ties import TiedPerceptronLoss, TieLoss
 
 __all__ = [
-    "AgreeingMaximum", "AnnotatedHinge", "Difference", "Hinge", "IgnoringBridge", "LogLoss", "MarginalLogLoss",
-    "PartialPerceptronLoss", "PerceptronLoss", "RescaledHinge", "RescaledPerceptron", "SoftHinge", "Surrogate",
-    "TieLoss", "TiedPerceptronLoss", "bridge_loss", "ramp_loss",
+    "AgreeingMaximum", "AnnotatedHinge", "AnnotatedSoftHinge", "Difference", "Hinge", "IgnoringBridge", "LogLoss",
+    "MarginalLogLoss", "PartialPerceptronLoss", "PerceptronLoss", "RescaledHinge", "RescaledPerceptron", "SoftHinge",
+    "Surrogate", "TieLoss", "TiedPerceptronLoss", "bridge_loss", "ramp_loss",
 ]  # fmt: skip

@@ -15,6 +15,7 @@ from palmette.surrogates.base import Evaluation, Rivals, by_scores
 from palmette.surrogates.difference import Difference
 from palmette.surrogates.hinge import Hinge, difference
 from palmette.surrogates.perceptron import PerceptronLoss
+from palmette.surrogates.soft_hinge import SoftHinge, divided
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,25 @@ class MarginalLogLoss:
         log_z, counts = structure.expectation(theta, weight=weight)
         given, less = structure.expectation(theta, weight=-weight, within=agreeing)
         return Evaluation(log_z - given, by_scores(np.add, counts, less))
+
+
+@dataclass(frozen=True)
+class AnnotatedSoftHinge(SoftHinge):
+    """``t log sum_y exp [(f(y) + D(y)) / t] - t log sum_{y in Y*} exp [f(y) / t]``: D counts annotated parts only.
+
+    The soft hinge whose truth is all outputs Y* that agree with the annotation. D is 0 on them, so it is never below 0.
+    It is smooth and not convex; with t = 1 and no D it is :class:`MarginalLogLoss`.
+    """
+
+    convex = False
+
+    def evaluate(self, structure: Structure, theta: Any, true: Any, weight: np.ndarray) -> Evaluation:
+        """Values and gradient of every sample."""
+        t, known = self.temperature, told(true)[0]
+        cold, cost = divided(theta, t), divided(self.task_loss.cost(theta, known), t)  # type: ignore[attr-defined]
+        log_z, counts = structure.expectation(cold, cost=cost, weight=weight)
+        given, less = structure.expectation(cold, weight=-weight, within=structure.agreeing(theta, known))
+        return Evaluation(t * (log_z - given), by_scores(np.add, counts, less))
 
 
 @dataclass(frozen=True)

@@ -187,7 +187,7 @@ def random_references(n, seed=0):
     return found
 
 
-@pytest.mark.parametrize("algorithm", ["crf", "ssvm", "ramp", "perceptron"])
+@pytest.mark.parametrize("algorithm", ["crf", "ssvm", "soft_hinge", "ramp", "perceptron"])
 @pytest.mark.parametrize("core", [False, True])
 def test_learners(algorithm, core):
     pairs = random_references(12)
@@ -199,7 +199,7 @@ def test_learners(algorithm, core):
         assert not pairs[0].whole
     options = {} if algorithm == "perceptron" else {"l2": 0.1}
     aligner = Aligner.train(pairs, algorithm=algorithm, max_iter=5, **options)
-    assert aligner.decode == ("mea" if algorithm == "crf" else "viterbi")
+    assert aligner.decode == ("mea" if algorithm in ("crf", "soft_hinge") else "viterbi")
     report = evaluate_alignments(pairs, [each.matches for each in aligner.align_all(pairs)])
     assert report.recall > 0.9
 
@@ -216,7 +216,7 @@ def test_training_refuses_bad_settings():
         make_learner("svm", Alignment())
     with pytest.raises(ValueError, match="the perceptron has no penalty"):
         make_learner("perceptron", Alignment(), l2=1.0)
-    with pytest.raises(ValueError, match="missed and false are costs of ssvm and ramp"):
+    with pytest.raises(ValueError, match="missed and false are costs of ssvm, soft_hinge and ramp"):
         make_learner("crf", Alignment(), missed=1.0)
 
 

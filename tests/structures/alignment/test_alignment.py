@@ -680,6 +680,24 @@ def test_decoding_by_expected_accuracy_has_more_gaps_the_larger_gamma_is():
         Alignment().min_risk(theta, -1.0)
 
 
+def test_given_probabilities_are_decoded_as_those_of_a_model():
+    rng, structure = np.random.default_rng(12), Alignment()
+    one, other = (drawn(rng, (9, 7), scale=0.5) for _ in range(2))
+    each = [structure.marginals(theta) for theta in (one, other)]
+    assert np.array_equal(structure.min_risk_of(one, each[0], 0.5).codes, structure.min_risk(one, 0.5).codes)
+    gaps, matches = ((getattr(each[0], kind) + getattr(each[1], kind)) / 2 for kind in ("gaps", "matches"))
+    mean = replace(each[0], gaps=gaps, matches=matches)
+    found = structure.min_risk_of(one, mean)
+    reward = MatchCost.none(one.offsets, dense=2.0 * matches)
+    assert structure.score(one.zeros(), found.codes, cost=reward) == pytest.approx(
+        2.0 * matches.sum() - found.values
+    )
+    for codes in structure.sample(one, 200, random_state=0):  # none is expected to have more right matches
+        assert structure.score(one.zeros(), codes, cost=reward) <= 2.0 * matches.sum() - found.values + 1e-9
+    with pytest.raises(ValueError, match="of other pairs than theta"):
+        structure.min_risk_of(drawn(rng, (9, 8)), mean)
+
+
 def test_wrong_codes_are_refused_with_what_is_wrong():
     theta = drawn(np.random.default_rng(0), (3, 3), kinds=2)
     for codes, message in (

@@ -150,7 +150,8 @@ class Aligner:
         ----------
         pairs : list of PairRecord
             All with alignments.
-        algorithm : {"crf", "ssvm", "ramp", "perceptron"}
+        algorithm : {"crf", "ssvm", "soft_hinge", "ramp", "perceptron"}
+            "soft_hinge" is a likelihood with the loss added to the scores: it finds more core columns than "crf".
         structure : Alignment, optional
         start : dict of str to float, optional
             Weights to start from, such as those of :func:`read_parameters`.
@@ -158,11 +159,12 @@ class Aligner:
             ``"core"``: of references that have core columns only these are known, and the rest is left open; ``"all"``:
             all columns and gaps are taken as they are.
         decode : str, optional
-            How the aligner decodes; by default "mea" for a CRF, whose probabilities are meant, else "viterbi".
+            How the aligner decodes; by default "mea" for "crf" and "soft_hinge", which have probabilities,
+            else "viterbi".
         gamma : float
         **options
-            Of the learner: ``l2``, ``missed`` and ``false`` (what wrong matches cost, for "ssvm" and "ramp"),
-            ``solver``, ``tol``, ``max_iter``, ``n_jobs``, ``random_state``, ``callbacks``.
+            Of the learner: ``l2``, ``missed`` and ``false`` (what wrong matches cost, for "ssvm", "soft_hinge" and
+            "ramp"), ``solver``, ``tol``, ``max_iter``, ``n_jobs``, ``random_state``, ``callbacks``.
 
         Raises
         ------
@@ -175,9 +177,9 @@ class Aligner:
             raise ValueError(
                 f"references must be one of {', '.join(map(repr, REFERENCES))}, got {references!r}"
             )
-        outputs = [_output(pair, references) for pair in pairs]
+        outputs = [output_of(pair, references) for pair in pairs]
         model = make_learner(algorithm, structure or Alignment(), start, **options)
-        aligner = cls(model, decode or ("mea" if algorithm == "crf" else "viterbi"), gamma)
+        aligner = cls(model, decode or ("mea" if algorithm in ("crf", "soft_hinge") else "viterbi"), gamma)
         with handing_over(aligner):
             model.fit([(pair.a.sequence, pair.b.sequence) for pair in pairs], outputs)
         return replace(aligner, seconds=dict(model.fit_seconds_))
@@ -340,7 +342,7 @@ class Aligner:
             raise ModelFileError(f"{source}: the aligner is damaged ({error})") from error
 
 
-def _output(pair: PairRecord, references: str) -> Any:
+def output_of(pair: PairRecord, references: str) -> Any:
     """An alignment as learners take it: all of it, or its core columns."""
     if pair.matches is None:
         raise ValueError(f"{pair.source or pair.name}: {pair.name!r} has no alignment to learn from")

@@ -14,6 +14,7 @@ from palmette.structures.alignment.codec import AlignmentCodec
 SOLVERS = {
     "crf": ("auto", "lbfgs", "stochastic", "bundle"),
     "ssvm": ("auto", "bundle", "one_slack", "n_slack", "frank_wolfe", "subgradient", "pegasos", "stochastic"),
+    "soft_hinge": ("auto", "lbfgs", "stochastic"),
     "ramp": ("auto", "cccp"),
     "perceptron": ("perceptron", "passive_aggressive", "arow"),
 }
@@ -36,7 +37,7 @@ def make_learner(
     """
     from sklearn.base import clone
 
-    from palmette.estimators import CRF, SSVM, Perceptron
+    from palmette.estimators import CRF, SSVM, LossOptions, Perceptron
     from palmette.structures.alignment.losses import ColumnLoss
 
     if algorithm not in SOLVERS:
@@ -48,15 +49,21 @@ def make_learner(
         # the hinge compares with one alignment: the best of those that agree with the core columns
         structure = clone(structure).set_params(ties="best")
     if algorithm == "perceptron" and "l2" in given:
-        raise ValueError("the perceptron has no penalty; leave l2 out, or choose crf, ssvm or ramp")
+        raise ValueError(
+            "the perceptron has no penalty; leave l2 out, or choose crf, ssvm, soft_hinge or ramp"
+        )
     costs = missed is not None or false is not None
-    if costs and algorithm not in ("ssvm", "ramp"):
-        raise ValueError(f"missed and false are costs of ssvm and ramp; {algorithm} has none: leave them out")
+    if costs and algorithm not in ("ssvm", "soft_hinge", "ramp"):
+        raise ValueError(
+            f"missed and false are costs of ssvm, soft_hinge and ramp; {algorithm} has none: leave them out"
+        )
     if costs:
         given["task_loss"] = ColumnLoss(1.0 if missed is None else missed, 0.0 if false is None else false)
         given["task_loss"].bind(structure, ())
-    if algorithm == "ramp":
-        given["loss"] = "ramp"
+    if algorithm in ("ramp", "soft_hinge"):
+        given["loss"] = algorithm
+    if algorithm == "soft_hinge":  # scores as those of a likelihood, whose probabilities are decoded
+        given["loss_options"] = LossOptions(temperature=1.0)
     learner: Any = {"crf": CRF, "perceptron": Perceptron}.get(algorithm, SSVM)(structure, **given)
     if start is not None:
         learner.set_params(warm_start=True)

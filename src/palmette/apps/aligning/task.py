@@ -16,10 +16,10 @@ _GAMMA = Option("gamma", "For mea: weight of gaps; the larger, the fewer matches
 
 _OPTIONS = {
     "train": (
-        Option("algorithm", "The learner.", default="crf", choices=("crf", "ssvm", "ramp", "perceptron")),
+        Option("algorithm", "The learner.", default="crf", choices=("crf", "ssvm", "soft_hinge", "ramp", "perceptron")),
         Option("l2", "L2 penalty.", float),
-        Option("missed", "For ssvm and ramp: cost of missing all core columns of a reference; 1 by default.", float),
-        Option("false", "For ssvm and ramp: cost of as many false matches as there are core columns; 0 by default.",
+        Option("missed", "For hinges and ramp: cost of missing all core columns of a reference; 1 by default.", float),
+        Option("false", "For hinges and ramp: cost of as many false matches as there are core columns; 0 by default.",
                float),
         Option("params", "Parameter file of CONTRAlign to start from.", check=readable),
         Option("alphabet", "Letters of the sequences; protein by default.", choices=("protein", "dna", "rna")),
@@ -67,6 +67,16 @@ class _Alignment(Task):
         own = {"decode": options["decode"], "gamma": options["gamma"]}
         for aligned in application.align_all(read_alignments(data), posteriors=False, **own):
             out.writelines(format_aligned_fasta([aligned.record()]))
+
+    def samples(self, application: Aligner, data: str, options: Options) -> tuple[Any, Any]:
+        """Pairs of sequences and their alignments, or the core columns of these."""
+        from palmette.apps.aligning.aligner import output_of
+        from palmette.apps.aligning.training import read_references
+
+        pairs = read_references(data)
+        return [(each.a.sequence, each.b.sequence) for each in pairs], [
+            output_of(each, "core") for each in pairs
+        ]
 
     def evaluate(
         self, application: Aligner | None, data: str, options: Options, log: Callable[[str], None]

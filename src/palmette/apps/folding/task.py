@@ -80,6 +80,13 @@ class _Folding(Task):
         for record, folded in zip(records, application.fold_all(records, probabilities=False, **own)):
             out.writelines(format_dot_bracket([replace(record, pairs=tuple(folded.pairs))]))
 
+    def samples(self, application: Folder, data: str, options: Options) -> tuple[Any, Any]:
+        """Sequences and their structures."""
+        from palmette.apps.folding.training import read_structures
+
+        records = read_structures(data)
+        return [each.sequence for each in records], [each.structure for each in records]
+
     def evaluate(
         self, application: Folder | None, data: str, options: Options, log: Callable[[str], None]
     ) -> Result:

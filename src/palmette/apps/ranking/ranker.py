@@ -130,13 +130,17 @@ class Ranker:
 
     def scores(self, queries: Queries) -> list[np.ndarray]:
         """Scores of the documents of each query, higher is better."""
+        return self.model.row_scores(self.inputs(queries))
+
+    def inputs(self, queries: Queries) -> list[Any]:
+        """The documents of each query as the model takes them."""
         if queries.n_features > self.n_features:
             raise DataFileError(
                 f"{queries.source}:{queries.lines[0][0]}: the file has {queries.n_features} features, the training "
                 f"data had {self.n_features}; give a file with the same features"
             )
         tables = [widened(table, self.n_features) for table in queries.X]
-        return self.model.row_scores(scaled(tables, self.scale))
+        return scaled(tables, self.scale)
 
     def evaluate(self, queries: Queries, ties: Any = "average") -> RankingEvaluation:
         """Compare the scores of documents with their grades."""

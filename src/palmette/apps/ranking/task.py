@@ -85,6 +85,11 @@ class _Ranking(Task):
             for rank, d in enumerate(np.argsort(-scores, kind="stable"), 1):
                 out.write(f"{name}\t{rank}\t{lines[d]}\t{float(scores[d])!r}\t{texts[d]}\n")
 
+    def samples(self, application: Ranker, data: str, options: Options) -> tuple[Any, Any]:
+        """Queries and the grades of their documents."""
+        queries = _read(application, data)
+        return application.inputs(queries), queries.y
+
     def evaluate(
         self, application: Ranker | None, data: str, options: Options, log: Callable[[str], None]
     ) -> Result:

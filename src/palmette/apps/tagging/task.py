@@ -55,6 +55,13 @@ class _Tagging(Task):
             raise ValueError("--nbest and --marginals exclude each other; give one of them")
         write_labelled(application, data, out, nbest=options["nbest"], marginals=options["marginals"])
 
+    def samples(self, application: Tagger, data: str, options: Options) -> tuple[Any, Any]:
+        """Sentences and their labels in the encoding of the model."""
+        from palmette.apps.tagging.columns import read_columns
+
+        text = read_columns(data)
+        return application.columns(text), application.labels_for_model(text)
+
     def evaluate(
         self, application: Tagger | None, data: str, options: Options, log: Callable[[str], None]
     ) -> Result:

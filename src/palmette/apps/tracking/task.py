@@ -84,6 +84,15 @@ class _Tracking(Task):
         lineage = application.track(opened(data, options["images"])).lineage
         out.writelines(",".join(map(str, row)) + "\n" for row in (LINEAGE_COLUMNS, *lineage_rows(lineage)))
 
+    def samples(self, application: Tracker, data: str, options: Options) -> tuple[Any, Any]:
+        """Candidate events of the windows of a movie, and which of them happen."""
+        from palmette.apps.tracking.movies import training_samples
+        from palmette.apps.tracking.training import read_annotated
+
+        movie = read_annotated(data, None, None)
+        structure = application.model.structure
+        return training_samples([movie], structure, application.measurements, application.window, True)[:2]
+
     def evaluate(
         self, application: Tracker | None, data: str, options: Options, log: Callable[[str], None]
     ) -> Result:

@@ -12,6 +12,7 @@ from scipy import sparse
 from scipy.sparse.linalg import lsqr
 
 from palmette.data.checks import check_type, entry
+from palmette.errors import MissingCapability
 from palmette.registry import register
 from palmette.structures.alignment.alphabet import PROTEIN
 from palmette.structures.alignment.batch import N_CONTEXTS, AlignmentBatch
@@ -105,7 +106,9 @@ class AlignmentScorer:
 
     def tables(self, w: np.ndarray) -> tuple[np.ndarray, ...]:
         """Scores of matches (symbols x symbols), of symbols against gaps, opens and extensions by context, changes."""
-        flat = weights_to_tables(*self._key) @ w[: self._n_named]
+        return self._shaped(weights_to_tables(*self._key) @ w[: self._n_named])
+
+    def _shaped(self, flat: np.ndarray) -> tuple[np.ndarray, ...]:
         shapes = _shapes(len(self.letters) * max(len(self.tracks), 1), 2 if self.long_gaps else 1)
         cuts = np.cumsum([int(np.prod(shape)) for shape in shapes])
         return tuple(
@@ -130,12 +133,23 @@ class AlignmentScorer:
 
     def score(self, w: np.ndarray, batch: AlignmentBatch) -> AlignmentTables:
         """Potentials of a batch."""
-        substitution, units, opens, extends, change = self.tables(w)
+        return self._potentials(self.tables(w), batch, batch.cell_scores(w[self._n_named :]))
+
+    def part_norms(self, batch: AlignmentBatch) -> AlignmentTables:
+        """Norms of the features of every part, in the shape of potentials; without profiles and features of cells."""
+        if self.n_profile + self.n_cells:
+            raise MissingCapability("norms of profile columns and of features of cells are not known")
+        norms = np.sqrt(weights_to_tables(*self._key).power(2).sum(axis=1))
+        return self._potentials(self._shaped(norms), batch, None)
+
+    def _potentials(
+        self, tables: tuple[np.ndarray, ...], batch: AlignmentBatch, cells: np.ndarray | None
+    ) -> AlignmentTables:
+        substitution, units, opens, extends, change = tables
         unit, open_, extend = (
             np.ascontiguousarray(table[:, at])
             for table, at in ((units, batch.letters), (opens, batch.contexts), (extends, batch.contexts))
         )
-        cells = batch.cell_scores(w[self._n_named :])
         return AlignmentTables(
             substitution, batch.letters, batch.offsets, batch.splits, unit, open_, extend, change, cells
         )

@@ -151,9 +151,26 @@ class SumAnswers(BestAnswers):
             (or as a gap of the other kind) costs ``gamma``. 0 maximises the expected number of right matches, 1 the
             expected number of right positions; between them, and above, gaps are the likelier the larger it is.
         """
-        if not (isinstance(gamma, int | float | np.number) and 0.0 <= gamma < np.inf):
-            raise ValueError(f"gamma must be a number of at least 0, got {gamma!r}")
-        found = self.marginals(theta, cost=cost, within=within)
+        _check_gamma(gamma)
+        return self._least_risk(theta, self.marginals(theta, cost=cost, within=within), gamma, within)
+
+    def min_risk_of(
+        self, theta: AlignmentTables, probabilities: AlignmentParts, gamma: float = 0.0, *, within: Any = None
+    ) -> Best:
+        """As :meth:`min_risk`, with given probabilities of parts instead of those of ``theta``, which says the letters.
+
+        Means of what :meth:`marginals` of several models says are such probabilities.
+        """
+        _check_gamma(gamma)
+        same = (
+            np.array_equal(getattr(probabilities, own), getattr(theta, own)) for own in ("offsets", "splits")
+        )
+        if not all(same) or probabilities.gaps.shape != theta.unit.shape:
+            raise ValueError("the probabilities are of other pairs than theta: give those of the same batch")
+        return self._least_risk(theta, probabilities, gamma, within)
+
+    def _least_risk(self, theta: AlignmentTables, found: AlignmentParts, gamma: float, within: Any) -> Best:
+        """The alignment of least expected loss."""
         sample = np.repeat(np.arange(len(theta)), np.diff(theta.offsets))
         gaps = found.gaps.sum(axis=0)
         most = np.bincount(sample, (1.0 - gaps) + gamma * gaps, len(theta))
@@ -165,6 +182,11 @@ class SumAnswers(BestAnswers):
         )
         best = self.best(replace(theta, cells=None).zeros(), cost=gain, within=within)
         return Best(best.codes, np.maximum(most - best.values, 0.0))
+
+
+def _check_gamma(gamma: Any) -> None:
+    if not (isinstance(gamma, int | float | np.number) and 0.0 <= gamma < np.inf):
+        raise ValueError(f"gamma must be a number of at least 0, got {gamma!r}")
 
 
 def _sum_plainly(

@@ -217,6 +217,17 @@ class Chain(LabelledPositions):
             kernels.best_by_level(*tables.arguments, steps, top, gain, bonus, base, codes, level, value)
         return codes, level, value
 
+    def parts_at(self, theta: ChainTables) -> tuple[np.ndarray, int]:
+        """How many parts each row belongs to, and how many labels a part joins at most."""
+        length = np.diff(theta.offsets).repeat(np.diff(theta.offsets))
+        place = np.arange(len(theta.node)) - theta.offsets[:-1].repeat(np.diff(theta.offsets))
+        arity = 3 if theta.triple is not None else 2 if self.has_edges else 1
+        found = np.zeros(len(theta.node), np.int64)
+        for size in range(1, arity + 1):  # windows of so many rows that have this one
+            last = np.minimum(place, length - size)
+            found += np.maximum(last - np.maximum(place - size + 1, 0) + 1, 0)
+        return found, arity
+
     def max_marginals(self, theta: Any, *, cost: Any = None, within: Any = None) -> ChainTables:
         """Best value with each part fixed, one table per part, as in :meth:`marginals`; -inf if impossible."""
         tables, flagged = self._prepare(theta, cost, within)

@@ -138,6 +138,10 @@ class FoldingScorer:
         """Potentials of a batch."""
         return batch.potentials(self.tables(w))
 
+    def part_norms(self, batch: FoldingBatch) -> FoldingTables:
+        """Norms of the features of every part, in the shape of potentials: those of the rows of M."""
+        return batch.potentials(np.sqrt(weights_to_tables().power(2).sum(axis=1)))
+
     def pull_back(self, counts: FoldingTables, batch: Any, out: np.ndarray) -> None:
         """Add ``M' counts`` to ``out``."""
         out += _transposed() @ counts.tables

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from palmette.data.batch import Batch, SparseRows, check_rows
+from palmette.data.batch import Batch, SparseRows, check_rows, squares
 from palmette.data.checks import check_array, check_offsets, check_pointers
 from palmette.data.ragged import gather, offsets_from_lengths
 
@@ -243,6 +243,11 @@ class GraphBatch(Batch):
         """Features of nodes, and of edges if they have any."""
         edges = [] if self.edge_rows is None else [(self.edge_rows, self.layout.edge_offsets)]
         return [*super().feature_tables(), *edges]
+
+    def squared(self) -> GraphBatch:
+        """The same graphs with the squares of their features."""
+        edges = None if self.edge_rows is None else squares(self.edge_rows)
+        return replace(self, rows=squares(self.rows), edge_rows=edges)
 
     def slice(self, start: int, stop: int) -> GraphBatch:
         """Samples ``start:stop``; arrays are views of the same memory."""

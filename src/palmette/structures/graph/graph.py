@@ -203,6 +203,19 @@ class Graph(GraphMethods, LabelledPositions):
         """Pairs of rows that an edge joins, int64 (n_edges, 2)."""
         return batch.layout.edge_rows
 
+    def parts_at(self, theta: Any) -> tuple[np.ndarray, int]:
+        """How many parts each row belongs to, and how many labels a part joins at most.
+
+        Factors with tables of states have at most as many values as pairs of labels, and count as such.
+        """
+        layout, arity = theta.layout, 2
+        found = 1 + np.bincount(layout.edge_rows.ravel(), minlength=len(theta.node))
+        for k, group in enumerate(layout.cliques):
+            rows = layout.clique_rows(k)
+            found += np.bincount(rows[rows >= 0], minlength=len(theta.node))
+            arity = max(arity, rows.shape[1]) if group.kind == "table" else arity
+        return found, arity
+
     def make_scorer(self, data: Encoded, options: WeightOptions) -> GraphScorer:
         """Weights of nodes, edges and cliques; features of edges come with the graphs."""
         if options.edge_features is not None:

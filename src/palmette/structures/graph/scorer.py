@@ -19,6 +19,7 @@ from palmette.structures.graph.states import states
 from palmette.structures.graph.tables import GraphTables, LabelSets
 from palmette.structures.positions.layout import check_weights, moved, positions, used_columns
 from palmette.structures.positions.linear_scorer import LinearScorer
+from palmette.structures.positions.part_norms import part_norms
 from palmette.structures.positions.score_parts import Part
 from palmette.structures.positions.tables import ChainTables
 
@@ -279,6 +280,10 @@ class GraphScorer:
             if size:
                 out[at : at + size] += values.sum(axis=0).ravel()
             at += size
+
+    def part_norms(self, batch: GraphBatch) -> GraphTables:
+        """Norms of the features of every part, in the shape of potentials."""
+        return part_norms(self, batch)
 
     def touched(self, batch: GraphBatch) -> np.ndarray:
         """Positions of the weights that the samples of ``batch`` can change."""

@@ -21,6 +21,7 @@ from palmette.structures.positions.layout import (
     used_columns,
     without_zeros,
 )
+from palmette.structures.positions.part_norms import part_norms
 from palmette.structures.positions.score_parts import Part, ends_near, entries, weight_in
 from palmette.structures.positions.tables import ChainTables
 
@@ -167,6 +168,10 @@ class LinearScorer:
             out[blocks["bias"]] += counts.node.sum(axis=0)
         if self.has_edges:
             out[blocks["edge"]] += counts.edge.sum(axis=0).ravel()[self.pairs]
+
+    def part_norms(self, batch: Batch) -> Any:
+        """Norms of the features of every part, in the shape of potentials."""
+        return part_norms(self, batch)
 
     # -- one sample at a time -----------------------------------------------------------------------------------
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from palmette.data.batch import Batch, SparseRows
+from palmette.data.batch import Batch, SparseRows, squares
 from palmette.data.checks import check_whole, entry, group
 from palmette.data.ragged import gather, offsets_from_lengths
 from palmette.features.attributes import attributes
@@ -38,6 +38,10 @@ class SegmentBatch(Batch):
     def feature_tables(self) -> list[tuple[Any, np.ndarray]]:
         """Features of positions and of segments."""
         return [*super().feature_tables(), (self.segments, self.offsets * self.max_length)]
+
+    def squared(self) -> SegmentBatch:
+        """The same sequences with the squares of all features."""
+        return replace(self, rows=squares(self.rows), segments=self.segments.squared())
 
     def slice(self, start: int, stop: int) -> SegmentBatch:
         """Samples ``start:stop``; arrays are views of the same memory."""

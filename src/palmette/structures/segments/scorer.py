@@ -16,6 +16,7 @@ from palmette.registry import register
 from palmette.structures.positions.edge_scorer import EdgeScorer, without_columns
 from palmette.structures.positions.layout import used_columns
 from palmette.structures.positions.linear_scorer import LinearScorer
+from palmette.structures.positions.part_norms import part_norms
 from palmette.structures.positions.score_parts import Part, ends_near
 from palmette.structures.positions.tables import ChainTables
 from palmette.structures.segments.encoder import SegmentBatch
@@ -243,6 +244,10 @@ class SegmentScorer:
             tables["segment"] = _nodes(wide.reshape(-1, labels), counts)
         for name, scorer, g in self._parts(out):
             scorer.pull_back(tables[name], _segment_rows(batch) if name == "segment" else batch, g)
+
+    def part_norms(self, batch: Batch) -> SegmentTables:
+        """Norms of the features of every part, in the shape of potentials."""
+        return part_norms(self, batch)
 
     def touched(self, batch: Batch) -> np.ndarray:
         """Positions of the weights that the samples of ``batch`` can change."""
