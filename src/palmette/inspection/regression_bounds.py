@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 
 from palmette.bounds import compression_bound, pac_bayes_bound, quadratic_bound, saturated_bound
-from palmette.estimators.regression_data import Outputs, admitted, losses
+from palmette.estimators.regression_data import Outputs, losses
 from palmette.inspection.bound import Bound, DoesNotApplyError
 from palmette.inspection.given import Given
-from palmette.kernels.rows import in_double
 from palmette.objectives.kernel_scorer import kernel_norm
 
 VARIANCES = tuple(10.0 ** np.linspace(-3.0, 0.0, 7))  # of Theorem 4, of which the best counts
@@ -73,9 +72,7 @@ class Measured:
         if kernel.precomputed:
             raise DoesNotApplyError("K_X(x, x) of new inputs is not known for a precomputed kernel")
         given = [self.train[0], *([] if self.test is None else [self.test[0]])]
-        return np.concatenate(
-            [kernel.diagonal(in_double(kernel.prepare(admitted(kernel, X)))) for X in given]
-        )
+        return np.concatenate([kernel.diagonal(kernel.prepare(kernel.admit(X))) for X in given])
 
     @cached_property
     def squared_norm(self) -> float:
