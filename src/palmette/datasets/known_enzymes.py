@@ -8,18 +8,18 @@ EC_CLEAN_SPLIT10 = Dataset(
     name="ec-clean-split10",
     title="Enzymes of Swiss-Prot with EC numbers, clustered at 10 % identity",
     description=(
-        "7,757 proteins of 2,702 EC numbers, paths of four levels (7 / 69 / 229 / 2,702 nodes); 510 have several. 4,552\n"
-        "of them, with one complete number, at least 50 letters and at least 3 such proteins at their leaf, are split at\n"
-        "random into 2,797 for training and 1,755 for testing (527 leaves; 49 test proteins have one that training has\n"
-        "not). new392 and price149 are test sets of their own.\n"
-        "Yu et al., Enzyme function prediction using contrastive learning, Science 2023; the repository has split10.csv,\n"
-        "new.csv and price.csv.\n"
-        "The files have no public address in this form and are to be put there by hand (plain, .gz or .xz): split10.tsv,\n"
-        "new392.tsv and price149.tsv, tab-separated with a header line, columns entry, ec (numbers separated by ';'),\n"
-        "sequence and, in split10.tsv, split ('train', 'test' or '-')."
+        "7,757 proteins of 2,702 EC numbers, paths of four levels (7 / 69 / 229 / 2,702 nodes); 510 have several.\n"
+        "4,552 of them, with one complete number, at least 50 letters and at least 3 such proteins at their leaf, are\n"
+        "split at random into 2,797 for training and 1,755 for testing (527 leaves; 49 test proteins have one that\n"
+        "training has not). new392 and price149 are test sets of their own.\n"
+        "Yu et al., Enzyme function prediction using contrastive learning, Science 2023; the repository has\n"
+        "split10.csv, new.csv and price.csv.\n"
+        "The files have no public address in this form and are to be put there by hand (plain, .gz or .xz):\n"
+        "split10.tsv, new392.tsv and price149.tsv, tab-separated with a header line, columns entry, ec (numbers\n"
+        "separated by ';'), sequence and, in split10.tsv, split ('train', 'test' or '-')."
     ),
     homepage="https://github.com/tttianhao/CLEAN",
-    licence="sequences and numbers: UniProtKB/Swiss-Prot, CC BY 4.0; the repository's licence does not mention its data",
+    licence="UniProtKB/Swiss-Prot, CC BY 4.0; the licence of the repository does not mention its data",
     sources=(
         text_source(
             "split10", "4a20507fbefaeb5cf370cce19c19833ea72886fa4e08334449895a4591c51809", 3_663_327, "split10.tsv"
