@@ -20,6 +20,7 @@ _HOMES = {
     "kernel": ("palmette.kernels",),
     "learner": ("palmette.estimators", "palmette.structures", "palmette.supervision"),
     "loss": ("palmette.losses", "palmette.structures"),
+    "output": ("palmette.outputs",),
     "regularizer": ("palmette.regularizers",),
     "scorer": ("palmette.structures", "palmette.objectives"),
     "settings": ("palmette.estimators",),
@@ -40,8 +41,8 @@ def register(group: str, kind: str | None = None) -> Callable[[Class], Class]:
     Parameters
     ----------
     group : str
-        "codec", "encoder", "kernel", "learner", "loss", "regularizer", "scorer", "settings" (a group of parameters),
-        "solver" or "structure".
+        "codec", "encoder", "kernel", "learner", "loss", "output", "regularizer", "scorer", "settings" (a group of
+        parameters), "solver" or "structure".
     kind : str, optional
         Its name in files; that of the class by default.
 

@@ -105,7 +105,7 @@ def revived(value: Any, functions: Mapping[str, Any], name: str = "") -> Any:
         return list(LabelCodec.from_state(value[kind]).classes_)
     if kind == "object":
         group = entry(value, "group", str, where)
-        if group not in ("kernel", "loss", "regularizer", "settings", "solver", "structure"):
+        if group not in ("kernel", "loss", "output", "regularizer", "settings", "solver", "structure"):
             raise ValueError(f"{where} is of the group {group!r:.60}")
         made: Any = find(group, entry(value, "object", str, where))
         options = entry(value, "options", dict, where).items()

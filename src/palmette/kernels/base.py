@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
+from palmette.kernels.definite import check_definite
 from palmette.kernels.rows import Rows, as_rows
 
 
 class Kernel(BaseEstimator):
-    """A positive semi-definite function of two rows.
+    """A positive semi-definite function of two rows, or of two objects.
 
     Subclasses have ``_cross(X, Y)`` and ``_diagonal(X)`` of prepared rows. Before training a kernel is *bound* to the
-    training rows (:meth:`bind`): settings such as ``gamma="scale"`` become numbers. Calling a kernel evaluates it.
+    training rows (:meth:`bind`): settings such as ``gamma="scale"`` become numbers, and kernels of objects learn their
+    features. Calling a kernel evaluates it. ``k1 + k2``, ``k1 * k2``, ``2.0 * k + 1.0`` and ``k ** 3`` are kernels.
     """
 
     normalize: bool = False
     precomputed: ClassVar[bool] = False
     """Whether rows are kernel values with the training rows, not features."""
+    objects: ClassVar[bool] = False
+    """Whether it compares objects, such as strings, instead of the rows of a table."""
 
     def bind(self, rows: Rows) -> Self:
         """The same kernel with settings that depend on the training rows as numbers."""
@@ -43,6 +48,14 @@ class Kernel(BaseEstimator):
         """Whether the settings alone prove that every Gram matrix is positive semi-definite."""
         return False
 
+    def admit(self, X: Any) -> Any:
+        """What a user gave as the inputs of :meth:`bind` and :meth:`prepare`: a table of numbers, or a list."""
+        if self.objects:
+            from palmette.kernels.objects import as_objects
+
+            return as_objects(X)
+        return as_rows(X)
+
     def prepare(self, rows: Rows) -> Rows:
         """Rows as :meth:`cross` takes them."""
         return rows
@@ -55,6 +68,11 @@ class Kernel(BaseEstimator):
             values *= inverse_roots(self._diagonal(Y)).astype(values.dtype)
         return values
 
+    def diagonal(self, X: Rows) -> np.ndarray:
+        """``K(x, x)`` of prepared rows, with ``normalize`` applied."""
+        values = self._diagonal(X)
+        return (values > 0.0).astype(float) if self.normalize else values
+
     def _cross(self, X: Rows, Y: Rows) -> np.ndarray:
         raise NotImplementedError
 
@@ -64,15 +82,59 @@ class Kernel(BaseEstimator):
     def __call__(self, X: Any, Y: Any = None) -> np.ndarray:
         """``K[i, j]`` of the rows of ``X`` with those of ``Y`` (by default with themselves), shape (len(X), len(Y)).
 
-        What depends on training rows is taken from ``Y``.
+        What depends on training rows is taken from ``Y``. Two rows without a table around them, as some callers of
+        scikit-learn give them, make one number.
         """
-        X = as_rows(X)
-        Y = X if Y is None else as_rows(Y)
+        if not self.objects and np.ndim(X) == 1 == np.ndim(Y):
+            return self._pair(X, Y)
+        X = self.admit(X)
+        Y = X if Y is None else self.admit(Y)
         bound = self.bind(Y)
-        X, Y = bound.prepare(X), bound.prepare(Y)
-        if X.shape[1] != Y.shape[1]:
-            raise ValueError(f"{self!r}: X has {X.shape[1]} columns, Y has {Y.shape[1]}")
-        return bound.cross(X, Y)
+        left = bound.prepare(X)
+        right = left if Y is X else bound.prepare(Y)
+        if left.shape[1:] != right.shape[1:]:
+            raise ValueError(f"{self!r}: X has {left.shape[1]} columns, Y has {right.shape[1]}")
+        return bound.cross(left, right)
+
+    def _pair(self, x: Any, y: Any) -> Any:
+        """The value of one pair of rows, which says nothing about training rows."""
+        bound = self.bind(as_rows([y]))
+        if bound.get_params() != self.get_params():
+            raise ValueError(
+                f"{self!r} has settings that depend on all training rows, and is asked for one pair; give gamma as a "
+                "number"
+            )
+        return bound.cross(bound.prepare(as_rows([x])), bound.prepare(as_rows([y])))[0, 0]
+
+    def check_definite(self, X: Any) -> None:
+        """Raise an error unless the Gram matrix of ``X`` is symmetric and positive semi-definite.
+
+        >>> from palmette.kernels import Custom
+        >>> Custom(lambda X, Y: -X @ Y.T).check_definite([[1.0], [2.0]])  # doctest: +ELLIPSIS
+        Traceback (most recent call last):
+        ...
+        palmette.kernels.definite.NotPositiveSemidefinite: Custom(...) is not positive semi-definite: ...
+        """
+        X = self.admit(X)
+        bound = self.bind(X)
+        check_definite(bound, bound.prepare(X))
+
+    def __add__(self, other: Any) -> Kernel:
+        from palmette.kernels.combined import Scaled, Sum
+
+        return Scaled(self, constant=float(other)) if isinstance(other, Real) else Sum(self, other)
+
+    def __mul__(self, other: Any) -> Kernel:
+        from palmette.kernels.combined import Product, Scaled
+
+        return Scaled(self, float(other)) if isinstance(other, Real) else Product(self, other)
+
+    __radd__, __rmul__ = __add__, __mul__  # kernels are symmetric in their parts
+
+    def __pow__(self, degree: int) -> Kernel:
+        from palmette.kernels.combined import Power
+
+        return Power(self, degree)
 
 
 def inverse_roots(diagonal: np.ndarray) -> np.ndarray:
@@ -88,7 +150,10 @@ def resolve_kernel(kernel: Any, setting: str = "kernel") -> Any:
     (RBF(), Polynomial())
     """
     from palmette.kernels.given import Custom, Precomputed
+    from palmette.kernels.labels import Dirac, Hamming
+    from palmette.kernels.ngrams import NGram
     from palmette.kernels.nystroem import Nystroem
+    from palmette.kernels.paths import CommonPath
     from palmette.kernels.products import RBF, Linear, Polynomial
 
     named = {
@@ -97,6 +162,10 @@ def resolve_kernel(kernel: Any, setting: str = "kernel") -> Any:
         "polynomial": Polynomial,
         "rbf": RBF,
         "precomputed": Precomputed,
+        "dirac": Dirac,
+        "hamming": Hamming,
+        "ngram": NGram,
+        "path": CommonPath,
     }
     if isinstance(kernel, str):
         if kernel not in named:

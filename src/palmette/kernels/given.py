@@ -17,26 +17,36 @@ _AT_ONCE = 32  # rows whose kernel with themselves is asked for at once: a squar
 
 @register("kernel")
 class Custom(Kernel):
-    """``K(X, Y) = function(X, Y)`` of two tables, such as those of ``sklearn.metrics.pairwise``.
+    """A function of the user's: of two tables, such as those of ``sklearn.metrics.pairwise``, or of objects.
 
-    The Gram matrix of the training rows is checked: a function that is not positive semi-definite is refused.
+    The Gram matrix of what is trained on is checked: a function that is not positive semi-definite is refused.
 
     Parameters
     ----------
     function : callable
-        ``function(X, Y)`` returns an array of shape (len(X), len(Y)).
+        ``function(X, Y)`` returns an array of shape (len(X), len(Y)), or for "pairs" a number.
     normalize : bool, default=False
         Divide by ``sqrt(K(x, x) K(y, y))``.
+    of : {"rows", "objects", "pairs"}, default="rows"
+        Whether X and Y are two tables, two lists of objects, or two objects.
 
     Examples
     --------
     >>> Custom(lambda X, Y: np.minimum(X[:, None], Y[None]).sum(-1))([[1.0, 2.0]], [[3.0, 0.5]])
     array([[1.5]])
+    >>> Custom(lambda x, y: len(set(x) & set(y)), of="pairs")(["abc"], ["bcd", "a"])
+    array([[2., 1.]])
     """
 
-    def __init__(self, function: Any, normalize: bool = False) -> None:
+    def __init__(self, function: Any, normalize: bool = False, of: str = "rows") -> None:
         self.function = function
         self.normalize = normalize
+        self.of = of
+
+    @property
+    def objects(self) -> bool:  # type: ignore[override]
+        """Unless it compares rows."""
+        return self.of != "rows"
 
     @property
     def savable(self) -> bool:
@@ -48,16 +58,31 @@ class Custom(Kernel):
         super().check()
         if not callable(self.function):
             raise TypeError(f"Custom: function must be callable, got {self.function!r}")
+        if self.of not in ("rows", "objects", "pairs"):
+            raise ValueError(f"Custom: of must be 'rows', 'objects' or 'pairs', got {self.of!r}")
+
+    def prepare(self, rows: Any) -> Rows:
+        """Rows as they are; objects as an array that can be indexed."""
+        if not self.objects:
+            return rows
+        held = np.empty(len(rows), object)
+        held[:] = rows
+        return held
 
     def _cross(self, X: Rows, Y: Rows) -> np.ndarray:
-        found = np.array(self.function(X, Y), dtype=float)
+        if self.of == "pairs":
+            each = (self.function(x, y) for x in X for y in Y)
+            return np.fromiter(each, float, len(X) * len(Y)).reshape(len(X), len(Y))
+        found = np.array(self.function(*map(list, (X, Y)) if self.objects else (X, Y)), dtype=float)
         if found.shape != (X.shape[0], Y.shape[0]):
             raise ValueError(
-                f"{self!r} returned an array of shape {found.shape} for {X.shape[0]} and {Y.shape[0]} rows"
+                f"{self!r} returned an array of shape {found.shape} for {X.shape[0]} and {Y.shape[0]} {self.of}"
             )
         return found
 
     def _diagonal(self, X: Rows) -> np.ndarray:
+        if self.of == "pairs":
+            return np.array([self.function(x, x) for x in X], float)
         parts = [X[i : i + _AT_ONCE] for i in range(0, X.shape[0], _AT_ONCE)]
         return np.concatenate([np.empty(0), *(np.diagonal(self._cross(part, part)) for part in parts)])
 
@@ -154,6 +179,10 @@ class Transformed(Kernel):
     def cross(self, X: Rows, Y: Rows) -> np.ndarray:
         """Values of the inner kernel."""
         return self.kernel.cross(X, Y)
+
+    def diagonal(self, X: Rows) -> np.ndarray:
+        """Values of the inner kernel."""
+        return self.kernel.diagonal(X)
 
     def _moved(self, rows: Rows) -> Rows:
         moved = as_rows(self.function(rows))

@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from palmette.kernels.base import Kernel, inverse_roots
-from palmette.kernels.rows import Rows, products, squared_norms, variance
+from palmette.kernels.rows import Rows, products, squared_norms, variance, whole_power
 from palmette.registry import register
 
 _SMALL = 2.0**24  # integers below this are exact in single precision
@@ -154,18 +154,10 @@ class Polynomial(ScaledKernel):
         return self.coef0 >= 0.0
 
     def values(self, inner: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """The power by repeated multiplication, which is much faster than ``**``."""
+        """The power of the scaled products."""
         inner *= inner.dtype.type(self.gamma)
         inner += inner.dtype.type(self.coef0)
-        base, degree = inner.copy() if self.degree > 1 else inner, int(self.degree) - 1
-        with np.errstate(over="ignore"):  # whoever needs finite values says so, naming the rows
-            while degree:
-                if degree & 1:
-                    inner *= base
-                degree >>= 1
-                if degree:
-                    base *= base
-        return inner
+        return whole_power(inner, int(self.degree))
 
 
 @register("kernel")

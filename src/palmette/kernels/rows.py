@@ -10,7 +10,7 @@ from scipy import sparse
 from palmette.data.batch import SparseRows
 from palmette.data.outside import checked_csr, refuse_masked
 
-Rows = Any  # ndarray of shape (n, d), or a CSR array
+Rows = Any  # ndarray of shape (n, d), a CSR array, or rows of two kernels side by side
 
 
 def as_rows(X: Any) -> Rows:
@@ -37,6 +37,32 @@ def as_rows(X: Any) -> Rows:
     return X
 
 
+class PairedRows:
+    """What two kernels compare of the same inputs, indexed like one table.
+
+    >>> PairedRows(np.eye(3), np.ones((3, 2)))[1:].shape
+    (2, 5)
+    """
+
+    def __init__(self, left: Rows, right: Rows) -> None:
+        self.left, self.right = left, right
+
+    def __len__(self) -> int:
+        return int(self.left.shape[0])
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows, and of columns on both sides together."""
+        return len(self), sum(sum(side.shape[1:]) for side in (self.left, self.right))
+
+    def __getitem__(self, chosen: Any) -> PairedRows:
+        return PairedRows(self.left[chosen], self.right[chosen])
+
+    def astype(self, kind: Any) -> PairedRows:
+        """Both sides in another precision."""
+        return PairedRows(self.left.astype(kind), self.right.astype(kind))
+
+
 def squared_norms(X: Rows) -> np.ndarray:
     """``|x|^2`` of every row."""
     if sparse.issparse(X):
@@ -48,6 +74,23 @@ def products(X: Rows, Y: Rows) -> np.ndarray:
     """``<x, y>`` of all pairs, a dense array."""
     found = X @ Y.T
     return found.toarray() if sparse.issparse(found) else np.asarray(found)
+
+
+def whole_power(base: np.ndarray, degree: int) -> np.ndarray:
+    """``base ** degree`` by repeated multiplication, in place and much faster; ``base`` is overwritten.
+
+    >>> whole_power(np.array([2.0, 3.0]), 5)
+    array([ 32., 243.])
+    """
+    power, degree = base.copy() if degree > 1 else base, degree - 1
+    with np.errstate(over="ignore"):  # whoever needs finite values says so, naming the rows
+        while degree:
+            if degree & 1:
+                base *= power
+            degree >>= 1
+            if degree:
+                power *= power
+    return base
 
 
 def variance(X: Rows) -> float:

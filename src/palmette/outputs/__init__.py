@@ -1,1 +1,22 @@
 """Output spaces: how a regression sees outputs, and how it finds the output that fits a prediction best."""
+
+from __future__ import annotations
+
+from palmette.outputs.base import OutputSpace, PreImages
+from palmette.outputs.candidates import CandidateOutputs
+from palmette.outputs.choose import output_space
+from palmette.outputs.dirac import DiracOutputs
+from palmette.outputs.hamming import HammingOutputs
+from palmette.outputs.paths import PathOutputs
+from palmette.outputs.task_losses import TaskLossOutputs
+
+__all__ = [
+    "CandidateOutputs",
+    "DiracOutputs",
+    "HammingOutputs",
+    "OutputSpace",
+    "PathOutputs",
+    "PreImages",
+    "TaskLossOutputs",
+    "output_space",
+]

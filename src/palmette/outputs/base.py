@@ -29,12 +29,18 @@ class OutputSpace(BaseEstimator):
     After :meth:`fit` every training output is a row ``psi_i`` of :attr:`rows`, shape (m, q). With explicit features
     :attr:`metric` is None and ``K_Y = rows rows'``. Of a kernel that is only known as a function the q coordinates are
     the distinct training outputs, and ``K_Y = rows metric rows'`` with their Gram matrix. A regression predicts *votes*
-    ``v(x) = sum_i a_i(x) psi_i``, shape (n, q), and never forms the m x m matrix ``K_Y`` unless it is asked to.
+    ``v(x) = sum_i a_i(x) ballot_i``, shape (n, p), and never forms the m x m matrix ``K_Y`` unless it is asked to. The
+    :attr:`ballots` are the rows, unless a task loss decodes: then they are what the loss needs to know of ``y_i``.
     """
 
     rows: sparse.csr_array  # (m, q)
-    metric: np.ndarray | None  # (q, q), or None for the identity
-    constant_norm: bool  # whether K_Y(y, y) is the same for all outputs that can be predicted
+    metric: np.ndarray | None = None  # (q, q), or None for the identity
+    constant_norm: bool  # whether K_Y(y, y) is the same for all outputs that one input can have
+
+    @property
+    def ballots(self) -> sparse.csr_array:
+        """What votes are sums of, shape (m, p)."""
+        return self.rows
 
     def fit(self, y: Any, X: Any = None) -> Self:
         """A copy that knows the training outputs; ``X`` for spaces whose outputs depend on the input's size."""
@@ -51,3 +57,18 @@ class OutputSpace(BaseEstimator):
     def norms(self, outputs: Any) -> np.ndarray:
         """``K_Y(y, y)`` of given outputs."""
         raise NotImplementedError
+
+    def pairs(self, left: Any, right: Any) -> np.ndarray:
+        """``K_Y(left_i, right_i)``, shape (len(left),)."""
+        raise NotImplementedError
+
+    def kernel_losses(self, true: Any, predicted: Any) -> np.ndarray:
+        r"""Output-kernel loss of each prediction.
+
+        Where ``K(y, y)`` is the same for all outputs of an input it is ``(K(y, y) + K(y', y')) / 2 - K(y, y')``, which
+        is the 0/1 loss of Dirac's kernel and the Hamming loss of that of Hamming. Elsewhere half is not enough: "ab"
+        and "abcd" have the Hamming distance 2, and half of the squared distance of their features is 1. So then it is
+        ``K(y, y) + K(y', y') - 2 K(y, y')``, which is at least the loss.
+        """
+        squared = self.norms(true) + self.norms(predicted) - 2.0 * self.pairs(true, predicted)
+        return 0.5 * squared if self.constant_norm else squared

@@ -1,0 +1,208 @@
+"""Common base of the output-kernel regressions: predict votes in the output space, then search their pre-images."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from palmette.errors import MissingCapability, warn_caller
+from palmette.estimators.regression_data import Inputs, Landmarks, Outputs, dense, losses
+from palmette.estimators.regression_files import RegressionFiles
+from palmette.estimators.training import checked_weights
+from palmette.kernels import Kernel, Nystroem, resolve_kernel
+from palmette.kernels.objects import as_objects
+from palmette.outputs import OutputSpace, PreImages
+from palmette.regression import RegressionResult, Weighted
+
+logger = logging.getLogger("palmette")
+
+
+class OutputRegression(RegressionFiles, BaseEstimator):
+    """Base of ``SORR`` and ``SOSC``: a regression in the space of an output kernel."""
+
+    functions = ("kernel", "output", "task_loss")  # parameters that may be functions
+    copies = 3  # matrices of m x m numbers that a fit holds
+
+    output: Any
+    kernel: Any
+    fit_intercept: bool
+    decode_intercept: bool
+    task_loss: Any
+    verbose: int
+    inputs_: Inputs
+    space_: OutputSpace
+    dual_coef_: np.ndarray
+    intercept_: np.ndarray
+    result_: RegressionResult
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Learn from inputs ``X`` and outputs ``y``.
+
+        Parameters
+        ----------
+        X : table of shape (m, n_features), or list of m objects
+            What the kernel compares; for ``kernel="precomputed"`` the kernel values of all pairs, (m, m).
+        y : list of m outputs
+        sample_weight : array of shape (m,), optional
+            At least 0. A sample of weight 2 counts as two equal samples.
+
+        Returns
+        -------
+        self
+        """
+        self.check()
+        kernel = resolve_kernel(self.kernel)
+        kernel.check()
+        self._note_features(kernel, X, reset=True)
+        outputs = Outputs.of(self.output, self.task_loss, X, y, sample_weight)
+        if isinstance(kernel, Nystroem):
+            self._learn_many(Landmarks.of(kernel, X), outputs)
+        else:
+            inputs = Inputs.of(kernel, X)
+            self._learn(inputs, inputs.gram(self.copies, type(self).__name__), outputs)
+        return self
+
+    def check(self) -> None:
+        """Refuse settings that make no sense."""
+        for name in ("fit_intercept", "decode_intercept"):
+            if not isinstance(getattr(self, name), bool | np.bool_):
+                raise ValueError(f"{name} must be True or False, got {getattr(self, name)!r}")
+        if self.task_loss is not None and not callable(self.task_loss):
+            raise TypeError(
+                f"task_loss must be a function of a true and a predicted output, got {self.task_loss!r}"
+            )
+
+    def _learn(self, inputs: Inputs, gram: np.ndarray, outputs: Outputs) -> None:
+        """Set the coefficients from the Gram matrix of all inputs."""
+        raise NotImplementedError
+
+    def _learn_many(self, landmarks: Landmarks, outputs: Outputs) -> None:
+        """Set the coefficients of landmarks."""
+        raise NotImplementedError
+
+    def _keep(
+        self, inputs: Inputs, outputs: Outputs, votes: tuple[np.ndarray, np.ndarray], result: RegressionResult
+    ) -> None:
+        self.inputs_, self.outputs_, self.space_ = inputs, outputs.y, outputs.space
+        self.dual_coef_, self.intercept_ = votes
+        self.weight_, self.result_, self.objective_ = outputs.weight, result, result.objective
+        if not result.converged:
+            warn_caller(
+                f"{type(self).__name__}: the optimality conditions hold to {result.kkt:.2g} of the gradient at zero "
+                f"after {result.n_steps} steps, and more was wanted: the kernel is ill-conditioned for these settings, "
+                "penalise more or allow more iterations",
+                UserWarning,
+            )
+
+    # -- prediction ---------------------------------------------------------------------------------------------
+
+    def predict(self, X: Any) -> list[Any]:
+        """The best output of every input, a list; see :meth:`pre_images` for what is proven of it."""
+        return self.pre_images(X).outputs
+
+    def pre_images(self, X: Any) -> PreImages:
+        """Best outputs, their values, proven bounds, which of them are exact, and the method of the search."""
+        return self.space_.pre_images(self.votes(X), X)
+
+    def votes(self, X: Any) -> np.ndarray:
+        """Predictions in the output space, ``sum_i a_i(x) ballot_i``, shape (n, p)."""
+        check_is_fitted(self, "dual_coef_")
+        self._note_features(self.inputs_.kernel, X, reset=False)
+        parts = [values @ self.dual_coef_ for _, values in self._values(X)]
+        found = np.concatenate([np.empty((0, self.dual_coef_.shape[1])), *parts])
+        return found + self.intercept_ if self.decode_intercept else found
+
+    def coefficients(self, X: Any) -> np.ndarray:
+        """``a(x)`` of the training outputs for every input, shape (n, m); with an intercept each row sums to 1."""
+        check_is_fitted(self, "dual_coef_")
+        if isinstance(resolve_kernel(self.kernel_), Nystroem):
+            raise MissingCapability(
+                "coefficients of training samples are known without Nystroem only: it has those of landmarks, dual_coef_"
+            )
+        self._note_features(self.inputs_.kernel, X, reset=False)
+        plain = Weighted.of(self.inputs_.gram(self.copies, "coefficients"), self.weight_, bool(self.fit_intercept))
+        cross = np.concatenate([values for _, values in self._values(X)])
+        return plain.coefficients_of(self._plain_coefficients(plain, plain.inputs(cross)))
+
+    def _plain_coefficients(self, plain: Weighted, inputs: np.ndarray) -> np.ndarray:
+        raise NotImplementedError
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """One minus the mean task loss: the share of right outputs for Dirac's kernel.
+
+        The loss is ``task_loss`` or that of the output kernel (:meth:`palmette.outputs.OutputSpace.kernel_losses`), which
+        counts wrong symbols or levels for Hamming's kernel and that of paths.
+        """
+        true = as_objects(y, "y")
+        predicted = self.predict(X)
+        if len(true) != len(predicted):
+            raise ValueError(f"y has {len(true)} outputs, but X has {len(predicted)} samples")
+        weight = checked_weights(sample_weight, len(true))
+        found = losses(self.space_, self.task_loss, true, predicted)
+        return float(1.0 - weight @ found / weight.sum())
+
+    # -- inside -------------------------------------------------------------------------------------------------
+
+    @property
+    def kernel_(self) -> Any:
+        """The kernel that was learnt with."""
+        return self.kernel
+
+    @property
+    def support_(self) -> Any:
+        """Training inputs with coefficients, as the kernel compares them: all, or the landmarks of Nystroem."""
+        check_is_fitted(self, "dual_coef_")
+        return self.inputs_.support
+
+    def _values(self, X: Any) -> Any:
+        inputs = self.inputs_
+        wanted = inputs.support.shape[0]
+        if inputs.kernel.precomputed and np.shape(X)[1:] != (wanted,):
+            raise ValueError(
+                f"Precomputed: X has shape {np.shape(X)}, but there are {wanted} training samples: give kernel values "
+                "with each of them"
+            )
+        return inputs.values(X)
+
+    def _note_features(self, kernel: Any, X: Any, reset: bool) -> None:
+        """scikit-learn's record of the number and names of columns, for tables."""
+        inner = resolve_kernel(kernel.kernel) if isinstance(kernel, Nystroem) else kernel
+        if reset:
+            for name in ("n_features_in_", "feature_names_in_"):
+                self.__dict__.pop(name, None)
+        if isinstance(inner, Kernel) and not inner.objects:
+            if not hasattr(X, "shape"):
+                X = np.asarray(X, float)
+            if X.ndim != 2:
+                raise ValueError(
+                    f"Expected 2D array, got an array of shape {X.shape}. Reshape your data: {inner!r} compares the rows "
+                    "of tables"
+                )
+            validate_data(self, X, reset=reset, skip_check_array=True)
+
+    def _say(self, text: str, *values: Any) -> None:
+        """A line of progress."""
+        if self.verbose and not logger.hasHandlers():
+            print(f"{type(self).__name__}: {text % values}", file=sys.stderr)
+        else:
+            logger.log(logging.INFO if self.verbose else logging.DEBUG, f"%s: {text}", type(self).__name__, *values)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "dual_coef_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = getattr(self.kernel, "precomputed", self.kernel == "precomputed")
+        return tags
+
+
+def ballots_of(outputs: Outputs, rows: np.ndarray) -> np.ndarray:
+    """What votes are sums of: the rows themselves, unless the space has others."""
+    return rows if outputs.space.ballots is outputs.space.rows else dense(outputs.space.ballots, "votes")

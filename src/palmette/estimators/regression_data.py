@@ -1,0 +1,184 @@
+"""What an output-kernel regression learns from: inputs as a kernel compares them, outputs as vectors, weights."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+from scipy.linalg import eigh
+
+from palmette.data.sequences import n_items
+from palmette.errors import MissingCapability
+from palmette.estimators.training import checked_weights
+from palmette.kernels import Kernel, Nystroem, resolve_kernel
+from palmette.kernels.definite import check_definite
+from palmette.kernels.objects import as_objects
+from palmette.kernels.rows import Rows, in_double
+from palmette.memory import check_size, memory_limit
+from palmette.outputs import OutputSpace, output_space
+from palmette.regression.spectra import above_rounding
+
+BLOCK = 2**22  # kernel values computed at once: 32 MB
+
+
+class Outputs(NamedTuple):
+    """Training outputs in their space, and the weights of samples."""
+
+    y: list[Any]
+    space: OutputSpace
+    weight: np.ndarray
+
+    @classmethod
+    def of(cls, output: Any, task_loss: Any, X: Any, y: Any, sample_weight: Any) -> Outputs:
+        """Check the outputs and weights of the samples ``X``, and fit the output space."""
+        if y is None:
+            raise ValueError("requires y to be passed, but the target y is None")
+        y, n = as_objects(y, "y"), n_items(X)
+        if len(y) != n:
+            raise ValueError(f"y has {len(y)} outputs, but X has {n} samples: one output per sample")
+        weight = checked_weights(sample_weight, n)
+        return cls(y, output_space(output, task_loss).fit(y, X), weight)
+
+    @property
+    def rows(self) -> np.ndarray:
+        """The outputs as vectors, (m, q)."""
+        return dense(self.space.rows, "outputs")
+
+    @property
+    def ballots(self) -> np.ndarray:
+        """What votes are sums of, (m, p)."""
+        return dense(self.space.ballots, "votes")
+
+    def losses(self, predicted: list[Any], task_loss: Any, chosen: Any = slice(None)) -> np.ndarray:
+        """Task loss of predictions of some of the samples."""
+        own = self.y[chosen] if isinstance(chosen, slice) else [self.y[i] for i in chosen]
+        return losses(self.space, task_loss, own, predicted)
+
+
+def losses(space: OutputSpace, task_loss: Any, true: list[Any], predicted: list[Any]) -> np.ndarray:
+    """Loss of each prediction: ``task_loss(true, predicted)``, or that of the output kernel."""
+    if task_loss is None:
+        return space.kernel_losses(true, predicted)
+    return np.array([task_loss(a, b) for a, b in zip(true, predicted, strict=True)], float)
+
+
+def dense(table: sparse.csr_array, what: str) -> np.ndarray:
+    """A sparse table as an array, if it fits."""
+    n, q = table.shape
+    check_size(f"{n:,} {what} as vectors of {q:,} coordinates", 8.0 * n * q, "use another output kernel")
+    return np.asarray(table.toarray(), float)
+
+
+class Inputs(NamedTuple):
+    """Training inputs as a kernel compares them.
+
+    Attributes
+    ----------
+    kernel : Kernel
+        Bound to the training inputs.
+    given : table or list
+        The inputs as the kernel admits them; of a precomputed kernel there are none.
+    support : rows
+        The inputs as ``kernel.cross`` takes them, in double precision.
+    """
+
+    kernel: Kernel
+    given: Any
+    support: Rows
+
+    @classmethod
+    def of(cls, kernel: Any, X: Any) -> Inputs:
+        """Bind a kernel to the training inputs."""
+        given = admitted(kernel, X)
+        bound = kernel.bind(given)
+        if kernel.precomputed:
+            given = np.asarray(given.toarray() if sparse.issparse(given) else given, float)
+            if given.shape[0] != given.shape[1]:
+                raise ValueError(
+                    f"Precomputed: X has shape {given.shape}; for training it is the square matrix of kernel values of "
+                    "all pairs of samples"
+                )
+        return cls(bound, given, in_double(bound.prepare(given)))
+
+    def gram(self, copies: int, what: str) -> np.ndarray:
+        """Kernel values of all pairs, (m, m), if as many copies fit into memory and they are those of a kernel."""
+        m = self.support.shape[0]
+        check_size(
+            f"{what} of {m:,} samples holds {copies} matrices of {m:,} x {m:,} numbers", 8.0 * copies * m * m,
+            "use kernel=Nystroem(...), or fewer samples",
+        )  # fmt: skip
+        check_definite(self.kernel, self.support)
+        gram = np.asarray(self.kernel.cross(self.support, self.support), float)
+        if not np.all(np.isfinite(gram)):
+            i, j = np.argwhere(~np.isfinite(gram))[0]
+            raise ValueError(f"{self.kernel!r} of X[{i}] and X[{j}] is {gram[i, j]}; scale the features")
+        return (gram + gram.T) / 2.0
+
+    def values(self, X: Any) -> Iterator[tuple[slice, np.ndarray]]:
+        """Kernel values of new inputs with the training inputs, block by block."""
+        return kernel_blocks(self.kernel, in_double(self.kernel.prepare(admitted(self.kernel, X))), self.support)
+
+
+def admitted(kernel: Any, X: Any) -> Any:
+    """Inputs as a kernel admits them; a table must be finite."""
+    if hasattr(X, "__len__") and len(X) == 0 or getattr(X, "shape", (1,))[0] == 0:
+        raise ValueError("Found array with 0 sample(s): X has no samples")
+    given = kernel.admit(X)
+    entries = given.data if sparse.issparse(given) else given
+    if isinstance(entries, np.ndarray) and entries.dtype.kind == "f" and not np.all(np.isfinite(entries)):
+        raise ValueError("X contains NaN or infinity: a kernel needs finite features")
+    return given
+
+
+def kernel_blocks(kernel: Any, rows: Rows, support: Rows) -> Iterator[tuple[slice, np.ndarray]]:
+    """Runs of rows and their kernel values with the support."""
+    n, step = rows.shape[0], max(1, BLOCK // max(1, support.shape[0]))
+    for start in range(0, n, step):
+        part = slice(start, min(start + step, n))
+        yield part, np.asarray(kernel.cross(rows[part], support), float)
+
+
+class Landmarks(NamedTuple):
+    """Many inputs by their kernel values with some of them.
+
+    Attributes
+    ----------
+    inputs : Inputs
+        The landmarks.
+    normalization : ndarray of shape (n_landmarks, n_features)
+    blocks : callable
+        Runs of samples and their kernel values with the landmarks.
+    """
+
+    inputs: Inputs
+    normalization: np.ndarray
+    blocks: Callable[[], Any]
+
+    @classmethod
+    def of(cls, nystroem: Nystroem, X: Any) -> Landmarks:
+        """Choose landmarks among the training inputs ``X``."""
+        nystroem.check()
+        kernel = resolve_kernel(nystroem.kernel)
+        if not isinstance(kernel, Kernel):
+            raise MissingCapability(
+                f"{nystroem!r} makes features by a transformer: a regression needs Nystroem of a kernel, or transform X"
+            )
+        given = admitted(kernel, X)
+        bound = kernel.bind(given)
+        rows = in_double(bound.prepare(given))
+        chosen = nystroem.choose(rows)
+        n_landmarks, n = len(chosen), rows.shape[0]
+        check_size(
+            f"{n_landmarks:,} landmarks", 3.0 * 8.0 * n_landmarks**2, "use a smaller n_components of Nystroem"
+        )
+        support = rows[chosen]
+        check_definite(bound, support)
+        values, vectors = above_rounding(*eigh(np.asarray(bound.cross(support, support), float)))
+        inputs = Inputs(bound, [given[i] for i in chosen] if kernel.objects else given[chosen], support)
+        kept: list[Any] = []
+        if 8.0 * n * n_landmarks <= memory_limit() / 2.0:
+            kept = list(kernel_blocks(bound, rows, support))
+        blocks = (lambda: kept) if kept else (lambda: kernel_blocks(bound, rows, support))
+        return cls(inputs, vectors / np.sqrt(values), blocks)

@@ -1,0 +1,208 @@
+"""n-gram kernels of strings and sequences: spectrum, with mismatches, of several lengths."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from palmette.kernels.objects import ObjectKernel, Symbols, feature_rows, symbols_of
+from palmette.registry import register
+
+_TABLE = 2**22  # codes up to which ranks are looked up in a table, in linear time; more are sorted
+_WIDEST = 2**62  # codes that fit into int64
+_MOST = 2**28  # neighbours of n-grams that are made at once
+
+
+@register("kernel")
+class NGram(ObjectKernel):
+    r"""``K(x, y) = sum_g count_g(x) count_g(y)`` over n-grams g: contiguous runs of n symbols.
+
+    Time is linear in the length of the sequences where there are at most four million n-grams over the alphabet; others
+    are sorted.
+
+    Parameters
+    ----------
+    n : int or sequence of int, default=3
+        Length of n-grams, or several lengths, whose kernels are added.
+    mismatches : int, default=0
+        An n-gram also counts for all that differ from it in at most so many symbols (of the training alphabet).
+    binary : bool, default=False
+        Whether an n-gram occurs instead of how often.
+    weights : sequence of float, optional
+        Of the lengths ``n``; 1 by default.
+    short : {"refuse", "zero"}, default="refuse"
+        What becomes of a sequence without any n-gram: an error, or a row of zeros.
+    normalize : bool, default=False
+        Divide by ``sqrt(K(x, x) K(y, y))``.
+
+    Examples
+    --------
+    >>> NGram(2)(["abab", "ba"])  # "ab" twice and "ba" once
+    array([[5., 1.],
+           [1., 1.]])
+    >>> NGram(2, mismatches=1)(["ab"], ["ab", "bb", "ba"])
+    array([[3., 2., 2.]])
+    >>> (NGram((1, 2), weights=(0.5, 1.0), binary=True) ** 2)([["the", "cat"]], [["the", "dog"]])
+    array([[0.25]])
+    """
+
+    def __init__(
+        self,
+        n: Any = 3,
+        mismatches: int = 0,
+        binary: bool = False,
+        weights: Any = None,
+        short: str = "refuse",
+        normalize: bool = False,
+    ) -> None:
+        self.n = n
+        self.mismatches = mismatches
+        self.binary = binary
+        self.weights = weights
+        self.short = short
+        self.normalize = normalize
+
+    @property
+    def lengths(self) -> list[int]:
+        """The lengths of n-grams."""
+        return [int(n) for n in (self.n if np.iterable(self.n) else [self.n])]
+
+    def check(self) -> None:
+        """Refuse settings that make no sense."""
+        super().check()
+        given = list(self.n) if np.iterable(self.n) else [self.n]
+        if not given or any(not isinstance(n, Integral) or isinstance(n, bool) or n < 1 for n in given):
+            raise ValueError(f"NGram: n must be an integer of at least 1, or some of them, got {self.n!r}")
+        if len(set(given)) < len(given):
+            raise ValueError(f"NGram: n={self.n!r} names a length twice")
+        if not isinstance(self.mismatches, Integral) or not 0 <= self.mismatches < min(given):
+            raise ValueError(
+                f"NGram: mismatches must be an integer from 0 to n - 1 = {min(given) - 1}, got {self.mismatches!r}"
+            )
+        own = [1.0] * len(given) if self.weights is None else list(self.weights)
+        if len(own) != len(given) or any(not isinstance(w, Real) or not 0.0 < w < np.inf for w in own):
+            raise ValueError(
+                f"NGram: weights must be {len(given)} positive numbers, one for each length, got {self.weights!r}"
+            )
+        if self.short not in ("refuse", "zero"):
+            raise ValueError(f"NGram: short must be 'refuse' or 'zero', got {self.short!r}")
+
+    def learn(self, objects: list[Any]) -> None:
+        """Alphabet, and the n-grams that have a column."""
+        found, self.alphabet_ = symbols_of(objects)
+        self.grams_: list[np.ndarray] = []  # of each length the n-grams by column, int32 (columns, n)
+        for n in self.lengths:
+            _, windows = self._counts(found, n)
+            near, _ = self._near(windows)
+            _, first = _ranks(near)
+            self.grams_.append(near[first])
+
+    def prepare(self, rows: Any) -> sparse.csr_array:
+        """Counts of n-grams, times the square root of their length's weight."""
+        found, _ = symbols_of(rows, self.alphabet_)
+        if self.short == "refuse":
+            _refuse_short(rows, found, min(self.lengths))
+        weights = np.ones(len(self.lengths)) if self.weights is None else np.asarray(self.weights, float)
+        blocks, rest = [], np.zeros(len(found.lengths))
+        for n, grams, weight in zip(self.lengths, self.grams_, weights):
+            known, unknown = self._features(found, n, grams)
+            blocks.append(known * np.sqrt(weight))
+            rest += weight * np.asarray(unknown.multiply(unknown).sum(axis=1)).ravel()
+        all_of = sparse.coo_array(sparse.hstack(blocks))
+        return feature_rows(all_of.shape, all_of.row, all_of.col, all_of.data, rest)
+
+    def _features(self, found: Symbols, n: int, grams: np.ndarray) -> tuple[Any, Any]:
+        """Counts of the n-grams with a column, and of the others, which are numbered anew."""
+        counts, windows = self._counts(found, n)
+        near, of = self._near(windows)
+        ranks, _ = _ranks(np.concatenate([grams, near]))
+        column = np.full(int(ranks.max(initial=-1)) + 1, -1)
+        column[ranks[: len(grams)]] = np.arange(len(grams))
+        ranks = ranks[len(grams) :]
+        own, parts = column[ranks], []
+        for chosen, columns, width in (
+            (own >= 0, own, len(grams)),
+            (own < 0, ranks, len(column)),
+        ):
+            each = (of[chosen], columns[chosen])
+            spread = sparse.csr_array((np.ones(len(each[0])), each), shape=(len(windows), width))
+            part = sparse.csr_array(counts @ spread)
+            if self.binary:
+                part.data[:] = 1.0
+            parts.append(part)
+        return parts[0], parts[1]
+
+    def _counts(self, found: Symbols, n: int) -> tuple[sparse.csr_array, np.ndarray]:
+        """How often every sequence has each of the n-grams met, and those n-grams, (n-grams, n)."""
+        room = np.maximum(found.lengths - n + 1, 0)
+        owner = np.repeat(np.arange(len(room)), room)
+        first = np.repeat(found.offsets[:-1] - np.concatenate([[0], np.cumsum(room)[:-1]]), room)
+        first += np.arange(len(first))
+        windows = found.codes[first[:, None] + np.arange(n)]
+        ranks, chosen = _ranks(windows)
+        shape = (len(room), len(chosen))
+        return sparse.csr_array((np.ones(len(ranks)), (owner, ranks)), shape=shape), windows[chosen]
+
+    def _near(self, windows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """All n-grams within ``mismatches`` of given ones, and whose neighbour each is; the neighbour itself too."""
+        size, n = len(self.alphabet_), windows.shape[1]
+        found, of = [windows], [np.arange(len(windows))]
+        for k in range(1, int(self.mismatches) + 1):
+            other = np.stack(np.meshgrid(*[np.arange(size)] * k, indexing="ij"), -1).reshape(-1, k)
+            if len(windows) * len(other) > _MOST:
+                raise ValueError(
+                    f"{self!r}: {len(windows)} n-grams have about {len(windows) * len(other)} neighbours over an "
+                    f"alphabet of {size} symbols; take fewer mismatches"
+                )
+            for places in combinations(range(n), k):
+                new = np.repeat(windows, len(other), axis=0)
+                new[:, places] = np.tile(other, (len(windows), 1))
+                owner = np.repeat(np.arange(len(windows)), len(other))
+                differs = np.all(new[:, places] != windows[owner][:, places], axis=1)
+                found.append(new[differs])
+                of.append(owner[differs])
+        return np.concatenate(found), np.concatenate(of)
+
+
+def _ranks(windows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Ranks of n-grams in the order of their codes, and for each rank where it occurs first.
+
+    >>> _ranks(np.array([[1, 0], [0, 5], [1, 0]], np.int32))
+    (array([1, 0, 1]), array([1, 0]))
+    """
+    base = int(windows.max(initial=0)) + 1
+    codes, size = np.zeros(len(windows), np.int64), 1
+    for symbol in windows.T:
+        if size > _WIDEST // base:
+            codes, first = _dense(codes, size)
+            size = len(first)
+        codes = codes * base + symbol
+        size *= base
+    return _dense(codes, size)
+
+
+def _dense(codes: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
+    """Ranks of codes below ``size``, and for each rank where it occurs first."""
+    if size > max(_TABLE, len(codes)):
+        _, first, ranks = np.unique(codes, return_index=True, return_inverse=True)
+        return ranks.ravel(), first
+    at = np.full(size, -1)
+    at[codes[::-1]] = np.arange(len(codes))[::-1]  # of equal codes the first stays
+    present = np.flatnonzero(at >= 0)
+    first = at[present]
+    at[present] = np.arange(len(present))
+    return at[codes], first
+
+
+def _refuse_short(objects: Any, found: Symbols, n: int) -> None:
+    short = np.flatnonzero(found.lengths < n)
+    if len(short):
+        i = int(short[0])
+        raise ValueError(
+            f"X[{i}] = {objects[i]!r:.60} has {found.lengths[i]} symbols and hence no {n}-gram; take a smaller n, or "
+            "short='zero', which makes it a row of zeros"
+        )

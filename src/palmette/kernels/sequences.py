@@ -1,0 +1,119 @@
+"""Kernels of sequences of rows: the rows of a sequence, such as the letters of a word, joined to one long row."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import clone
+
+from palmette.kernels.base import Kernel, resolve_kernel
+from palmette.kernels.given import as_dense
+from palmette.kernels.images import Blurred, Directions
+from palmette.kernels.objects import as_objects
+from palmette.kernels.rows import Rows, as_rows
+from palmette.registry import register
+
+
+@register("kernel")
+class Joined(Kernel):
+    """A kernel of sequences: their rows one after the other, filled up with zeros to the longest training sequence.
+
+    Places beyond the longest training sequence match nothing; their length stands in one more column, so that norms
+    and distances are right.
+
+    Parameters
+    ----------
+    kernel : kernel, name or function, default="linear"
+        What compares the joined rows; its ``gamma="scale"`` is that of joined training rows.
+    function : callable, optional
+        Of a table of rows, before they are joined: :class:`Blurred` and :class:`Directions` are for rows that are
+        images.
+
+    Examples
+    --------
+    >>> Joined("linear")([[[1.0, 2.0]]], [[[3.0, 0.0], [5.0, 5.0]], [[0.0, 1.0]]])
+    array([[3., 2.]], dtype=float32)
+    """
+
+    objects: ClassVar[bool] = True
+
+    def __init__(self, kernel: Any = "linear", function: Any = None) -> None:
+        self.kernel = kernel
+        self.function = function
+
+    @property
+    def savable(self) -> bool:
+        """If the function is one of this package, and the inner kernel can be saved."""
+        own = self.function is None or type(self.function) in (Blurred, Directions)
+        return own and resolve_kernel(self.kernel).savable
+
+    @property
+    def surely_definite(self) -> bool:
+        """If the inner kernel is."""
+        return resolve_kernel(self.kernel).surely_definite
+
+    def check(self) -> None:
+        """Refuse what cannot be called."""
+        if self.function is not None and not callable(self.function):
+            raise TypeError(f"Joined: function must be callable, got {self.function!r}")
+        inner = resolve_kernel(self.kernel)
+        if not isinstance(inner, Kernel) or inner.precomputed or inner.objects:
+            raise TypeError(f"Joined needs a kernel of rows, got {self.kernel!r}")
+        inner.check()
+
+    def bind(self, rows: Any) -> Self:
+        """The same with the inner kernel bound to the joined rows."""
+        self.check()
+        sequences = as_objects(rows)
+        if not sequences:
+            raise ValueError("X has no sequences")
+        own = clone(self)
+        own.length_ = max(len(table) for table in map(_table, sequences, range(len(sequences))))
+        own.n_columns_ = _table(sequences[0], 0).shape[1]
+        joined = own.joined(sequences)
+        return own.set_params(kernel=resolve_kernel(self.kernel).bind(joined[:, :-1]))
+
+    def joined(self, sequences: list[Any]) -> np.ndarray:
+        """One row for every sequence, with the length of what lies beyond in the last column."""
+        tables = [_table(table, i) for i, table in enumerate(sequences)]
+        for i, table in enumerate(tables):
+            if table.shape[1] != self.n_columns_:
+                raise ValueError(
+                    f"X[{i}] has {table.shape[1]} columns, the first training sequence {self.n_columns_}"
+                )
+        sizes = np.array(list(map(len, tables)))
+        flat = np.concatenate([np.empty((0, self.n_columns_)), *tables])
+        if self.function is not None:
+            moved = as_dense(as_rows(self.function(flat)))
+            if len(moved) != len(flat):
+                raise ValueError(f"{self!r}: the function made {len(moved)} rows of {len(flat)}")
+            flat = moved
+        width = flat.shape[1]
+        out = np.zeros((len(tables), self.length_ * width + 1))
+        for row, size, end in zip(out, sizes, np.cumsum(sizes)):
+            own = flat[end - size : end].ravel()
+            row[: min(size, self.length_) * width] = own[: self.length_ * width]
+            row[-1] = np.linalg.norm(own[self.length_ * width :])
+        return out
+
+    def prepare(self, rows: Any) -> Rows:
+        """Joined rows, as the inner kernel takes them."""
+        return self.kernel.prepare(self.joined(as_objects(rows)))
+
+    def cross(self, X: Rows, Y: Rows) -> np.ndarray:
+        """Values of the inner kernel."""
+        return self.kernel.cross(X, Y)
+
+    def diagonal(self, X: Rows) -> np.ndarray:
+        """Values of the inner kernel."""
+        return self.kernel.diagonal(X)
+
+
+def _table(table: Any, i: int) -> np.ndarray:
+    found = as_dense(table)
+    if found.ndim != 2:
+        raise ValueError(
+            f"X[{i}] must be a table, one row for each place, got an array of shape {found.shape}"
+        )
+    return np.asarray(found, float)

@@ -1,0 +1,46 @@
+"""The output space for what a user gave as output: a name, a kernel, a structure, or a space."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from palmette.kernels import CommonPath, Custom, Dirac, Hamming, Kernel, resolve_kernel
+from palmette.outputs.base import OutputSpace
+from palmette.outputs.candidates import CandidateOutputs
+from palmette.outputs.dirac import DiracOutputs
+from palmette.outputs.hamming import HammingOutputs
+from palmette.outputs.paths import PathOutputs
+from palmette.outputs.task_losses import TaskLossOutputs
+
+# What searches exactly, or with a bound, for the pre-image of a kernel; all others try candidates.
+SEARCHES: dict[type, Any] = {
+    Dirac: lambda kernel: DiracOutputs(),
+    Hamming: HammingOutputs,
+    CommonPath: PathOutputs,
+}
+
+
+def output_space(output: Any, task_loss: Any = None) -> OutputSpace:
+    """The space in which outputs are regressed, not fitted yet.
+
+    Parameters
+    ----------
+    output : name, kernel, function of two outputs, structure or OutputSpace
+    task_loss : callable, optional
+        ``loss(true, predicted)``: predictions then have the lowest expected loss instead of the nearest features.
+
+    Examples
+    --------
+    >>> output_space("dirac"), output_space("hamming")
+    (DiracOutputs(), HammingOutputs(kernel=Hamming()))
+    """
+    space = output if isinstance(output, OutputSpace) else _of_kernel(output)
+    return space if task_loss is None else TaskLossOutputs(space, task_loss)
+
+
+def _of_kernel(output: Any) -> OutputSpace:
+    given = isinstance(output, str | type | Kernel) or not callable(output)
+    kernel = resolve_kernel(output, "output") if given else Custom(output, of="pairs")
+    if not isinstance(kernel, Kernel):
+        raise TypeError(f"output must be a kernel, a structure or an output space, got {kernel!r}")
+    return SEARCHES.get(type(kernel), CandidateOutputs)(kernel)

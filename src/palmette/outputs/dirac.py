@@ -1,0 +1,49 @@
+"""Outputs that are equal or not: the training output with the most votes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from palmette.kernels import Dirac, Kernel
+from palmette.kernels.objects import hashable
+from palmette.outputs.base import PreImages
+from palmette.outputs.explicit import ExplicitOutputs
+from palmette.registry import register
+
+
+@register("output")
+class DiracOutputs(ExplicitOutputs):
+    """Outputs under the Dirac kernel, whose kernel loss is the 0/1 loss; predictions are among the training outputs.
+
+    Examples
+    --------
+    >>> space = DiracOutputs().fit(["cat", "dog", "cat"])
+    >>> space.rows.toarray()
+    array([[1., 0.],
+           [0., 1.],
+           [1., 0.]])
+    >>> found = space.pre_images(np.array([[0.2, 0.7]]))
+    >>> found.outputs, found.values, found.exact
+    (['dog'], array([-0.4]), array([ True]))
+    """
+
+    constant_norm = True
+
+    def make_kernel(self) -> Kernel:
+        """Dirac's."""
+        return Dirac()
+
+    def learn(self, outputs: list[Any], X: Any) -> None:
+        """The distinct outputs as they were given."""
+        first: dict[Any, Any] = {}
+        for output in outputs:
+            first.setdefault(hashable(output), output)
+        self.outputs_ = list(first.values())
+
+    def pre_images(self, votes: np.ndarray, X: Any = None) -> PreImages:
+        """The training output with the most votes; of several the first."""
+        best = np.argmax(votes, axis=1)
+        values = 1.0 - 2.0 * votes[np.arange(len(votes)), best]
+        return PreImages([self.outputs_[k] for k in best], values, values, "vote")

@@ -1,0 +1,142 @@
+r"""Predictions of held-out samples along a path of penalties, without a fit for every fold and penalty.
+
+*Ridge.* With ``G = (K + l2 I)^-1`` of all samples, what a fit without the samples B misses on them is
+``(G_BB)^-1 (G rows)_B``. One tridiagonal reduction ``K = Q T Q'`` serves all penalties and folds: with the Cholesky factor
+``T + l2 I = L L'``, bidiagonal, and ``F = L^-1 Q'``, the blocks are ``G_BB = F_B' F_B``. An intercept replaces ``G`` by
+``G - G 1 1' G / (1' G 1)``, which is to centre inside each fold. Both are identities: only rounding differs from fits.
+
+*Ball.* The coefficients of SOSC involve the outputs' decomposition, which differs from fold to fold. So each fold has one
+decomposition of its own kernel and outputs, which serves all multipliers ``b``; that too is exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, lapack
+from scipy.linalg.blas import dsyrk
+
+from palmette.regression.constrained import BallPath
+from palmette.regression.ridge import too_small
+from palmette.regression.weighted import Weighted
+
+Fold = tuple[np.ndarray, np.ndarray]  # numbers of training and of held-out samples
+
+
+def held_out_ridge(
+    gram: np.ndarray,
+    rows: np.ndarray,
+    l2s: Sequence[float],
+    held: Sequence[np.ndarray],
+    weight: np.ndarray | None = None,
+    fit_intercept: bool = False,
+) -> Iterator[list[np.ndarray]]:
+    """For each penalty the votes of the held-out samples of each fold, (len(held), q), from fits to all other samples.
+
+    Parameters
+    ----------
+    gram : ndarray of shape (m, m)
+    rows : ndarray of shape (m, q)
+        Outputs as vectors.
+    l2s : sequence of float
+        Above 0.
+    held : sequence of ndarray
+        Numbers of the held-out samples of each fold; the others are learnt from.
+    weight : ndarray of shape (m,), optional
+        At least 0; of samples without weight the votes mean nothing.
+    fit_intercept : bool
+
+    Examples
+    --------
+    >>> gram, rows = np.array([[1.0, 0.5], [0.5, 1.0]]), np.array([[3.0], [6.0]])
+    >>> next(held_out_ridge(gram, rows, [1.0], [np.array([1])]))  # 0.5 * 3 / (1 + 1)
+    [array([[0.75]])]
+    """
+    root = np.ones(len(gram)) if weight is None else np.sqrt(weight)
+    if weight is not None:
+        gram, own = root[:, None] * gram * root, root[:, None] * rows
+    else:
+        own = rows
+    diagonal, beside, basis = tridiagonal(gram)
+    turned = basis @ np.column_stack((own, root))
+    for l2 in l2s:
+        d, e, info = lapack.dpttrf(diagonal + l2, beside)
+        if info:
+            raise too_small(l2, gram)
+        half = np.column_stack((basis, turned))  # F, and L^-1 Q' rows beside it
+        _divide_by_bidiagonal(half, d, e)
+        half, image = half[:, : len(gram)], half[:, len(gram) :]
+        image, line = image[:, :-1], image[:, -1]
+        if fit_intercept:
+            line = line / np.linalg.norm(line)
+            image = image - np.outer(line, line @ image)
+        direction = line if fit_intercept else None
+        missed = [_missed(half[:, b], image, direction, l2, gram) for b in held]
+        # of a sample without weight nothing is known, and nothing is asked
+        yield [rows[b] - each / np.where(root[b] > 0.0, root[b], 1.0)[:, None] for b, each in zip(held, missed)]
+
+
+def _missed(part: np.ndarray, image: np.ndarray, line: np.ndarray | None, l2: float, gram: np.ndarray) -> np.ndarray:
+    """``(G_BB)^-1 (G rows)_B`` from ``F_B`` and ``L^-1 Q' rows``; both without the direction ``line``, if one is given."""
+    if line is not None:
+        part = part - np.outer(line, line @ part)
+    block = dsyrk(1.0, part.T, lower=1)  # part is in C order, its transpose in Fortran's: no copy
+    try:
+        return np.asarray(cho_solve(cho_factor(block, lower=True, overwrite_a=True), part.T @ image))
+    except LinAlgError:
+        raise too_small(l2, gram) from None
+
+
+def tridiagonal(gram: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """``d``, ``e`` and ``Q'`` with ``gram = Q T Q'``, T tridiagonal with diagonal ``d`` and ``e`` beside it."""
+    m = len(gram)
+    if m < 2:
+        return gram.diagonal().copy(), np.zeros(0), np.eye(m)
+    work = int(lapack.dsytrd_lwork(m, lower=1)[0].real)
+    reflectors, d, e, tau, _ = lapack.dsytrd(np.array(gram, order="F"), lower=1, lwork=work, overwrite_a=1)
+    basis = np.zeros((m, m))
+    basis[0, 0] = 1.0
+    work = int(lapack.dorgqr(reflectors[1:, :-1], tau, lwork=-1)[1][0].real)
+    basis[1:, 1:] = lapack.dorgqr(reflectors[1:, :-1], tau, lwork=work)[0].T
+    return d, e, basis
+
+
+def _divide_by_bidiagonal(block: np.ndarray, d: np.ndarray, e: np.ndarray) -> None:
+    """``block <- L^-1 block`` in place, ``L = (I + subdiagonal e) diag(sqrt(d))``; a recurrence over rows."""
+    step = np.empty(block.shape[1])
+    for i, factor in enumerate(e.tolist()):
+        np.multiply(block[i], factor, out=step)
+        block[i + 1] -= step
+    block /= np.sqrt(d)[:, None]
+
+
+def held_out_ball(
+    gram: np.ndarray,
+    rows: np.ndarray,
+    multipliers: Sequence[float],
+    folds: Sequence[Fold],
+    weight: np.ndarray | None = None,
+    fit_intercept: bool = False,
+    metric: np.ndarray | None = None,
+    ballots: np.ndarray | None = None,
+    watch: Callable[[int], None] | None = None,
+) -> list[list[np.ndarray]]:
+    """For each multiplier ``b`` the votes of the held-out samples of each fold, as :func:`held_out_ridge` has them.
+
+    ``folds`` are pairs of the numbers of training and of held-out samples. Votes are sums of ``ballots`` (m, p), by
+    default of the rows; ``watch`` is told the number of each fold that is done.
+    """
+    weight = np.ones(len(gram)) if weight is None else weight
+    ballots = rows if ballots is None else ballots
+    found: list[list[np.ndarray]] = [[] for _ in multipliers]
+    for number, (train, held) in enumerate(folds):
+        plain = Weighted.of(gram[np.ix_(train, train)], weight[train], fit_intercept)
+        path = BallPath(plain.gram, plain.outputs(rows[train]), metric, plain.total)
+        own, cross = plain.outputs(ballots[train]), gram[np.ix_(held, train)]
+        for votes, b in zip(found, multipliers):
+            dual, intercept = plain.votes_of(path.solution(b, own), ballots[train])
+            votes.append(cross @ dual + intercept)
+        if watch is not None:
+            watch(number)
+    return found
