@@ -17,6 +17,10 @@ __version__ = "0.1.0.dev0"
 _HOME = {
     "CRF": "palmette.estimators",
     "CRFCV": "palmette.estimators",
+    "SORR": "palmette.estimators",
+    "SORRCV": "palmette.estimators",
+    "SOSC": "palmette.estimators",
+    "SOSCCV": "palmette.estimators",
     "SSVM": "palmette.estimators",
     "SSVMCV": "palmette.estimators",
     "Perceptron": "palmette.estimators",
@@ -51,15 +55,16 @@ _HOME = {
 }
 _PACKAGES = (
     "bounds", "compat", "data", "datasets", "errors", "estimators", "executors", "features", "inference", "inspection",
-    "kernels", "losses", "metrics", "plot", "registry", "regularizers", "solvers", "structures", "supervision",
-    "surrogates", "testing",
+    "kernels", "losses", "metrics", "outputs", "plot", "registry", "regression", "regularizers", "solvers",
+    "structures", "supervision", "surrogates", "testing",
 )  # fmt: skip
 
 __all__ = [
-    "CRF", "CRFCV", "SSVM", "SSVMCV", "UNKNOWN", "ActiveLearner", "Alignment", "Chain", "Clique", "CombinedDecoder",
-    "Decomposition", "Detections", "Encoding", "Folding", "Graph", "GraphInput", "GroupLasso", "KernelOptions",
-    "Linked", "LossOptions", "Multiclass", "OneOf", "Perceptron", "PlackettLuce", "PlackettLuceCV", "Ranking",
-    "SemiMarkov", "Tracking", "Transfer", "as_sequences", "compare_transfer", "load", "register",
+    "CRF", "CRFCV", "SORR", "SORRCV", "SOSC", "SOSCCV", "SSVM", "SSVMCV", "UNKNOWN", "ActiveLearner",
+    "Alignment", "Chain", "Clique", "CombinedDecoder", "Decomposition", "Detections", "Encoding", "Folding",
+    "Graph", "GraphInput", "GroupLasso", "KernelOptions", "Linked", "LossOptions", "Multiclass", "OneOf",
+    "Perceptron", "PlackettLuce", "PlackettLuceCV", "Ranking", "SemiMarkov", "Tracking", "Transfer",
+    "as_sequences", "compare_transfer", "load", "register",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
@@ -67,6 +72,10 @@ if TYPE_CHECKING:
     from palmette.estimators import (
         CRF,
         CRFCV,
+        SORR,
+        SORRCV,
+        SOSC,
+        SOSCCV,
         SSVM,
         SSVMCV,
         CombinedDecoder,

@@ -13,6 +13,7 @@ import numpy as np
 from palmette.data.annotation import UNKNOWN, UNKNOWN_CODE, Annotation, OneOf
 from palmette.data.linked import Linked, coded_pairs
 from palmette.data.outside import refuse_masked
+from palmette.data.plain_objects import from_json, to_json
 from palmette.data.ragged import Ragged, offsets_from_lengths
 from palmette.data.sequences import listed
 from palmette.errors import ModelFileError
@@ -243,7 +244,7 @@ class LabelCodec:
 
         Labels may be str, int, float, bool, None and tuples of these; others raise TypeError.
         """
-        return [_to_json(label, label) for label in self.classes_]
+        return [to_json(label) for label in self.classes_]
 
     @classmethod
     def from_state(cls, state: Any) -> LabelCodec:
@@ -251,7 +252,7 @@ class LabelCodec:
         if not isinstance(state, list):
             raise ModelFileError(f"the labels of a model file must be a list, found {type(state).__name__}")
         try:
-            return cls(_from_json(value) for value in state)
+            return cls(from_json(value) for value in state)
         except (ValueError, TypeError) as error:
             raise ModelFileError(f"damaged labels in a model file: {error}") from error
 
@@ -384,22 +385,3 @@ def _in_order(labels: list[Any]) -> list[Any]:
         if len(by_type) == 1:
             return labels  # one type, and it has no order
         return [label for name in sorted(by_type) for label in _in_order(by_type[name])]
-
-
-def _to_json(label: Any, whole: Any) -> Any:
-    if label is None or type(label) in (str, int, float, bool):
-        return label
-    if type(label) is tuple:
-        return {"tuple": [_to_json(part, whole) for part in label]}
-    raise TypeError(
-        f"the label {whole!r} cannot be saved: a model file keeps labels of type str, int, float, bool, None "
-        f"and tuples of these, not {type(label).__name__}"
-    )
-
-
-def _from_json(value: Any) -> Any:
-    if value is None or isinstance(value, (str, int, float, bool)):
-        return value
-    if isinstance(value, dict) and list(value) == ["tuple"] and isinstance(value["tuple"], list):
-        return tuple(_from_json(part) for part in value["tuple"])
-    raise ValueError(f"{value!r:.60} stands for no label")

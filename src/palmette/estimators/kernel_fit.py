@@ -41,6 +41,13 @@ def check_kernel_settings(model: Any) -> None:
         raise ValueError(f"cache_size must be a positive number, got {options.cache_size!r}")
     if model.kernel is None and options.edge_kernel is not None:
         raise ValueError("edge_kernel needs a kernel of nodes too: give kernel=Linear(), for example")
+    for name, given in (("kernel", model.kernel), ("edge_kernel", options.edge_kernel)):
+        own = None if given is None else resolve_kernel(given, name)
+        if own is not None and (own.compares_objects if isinstance(own, Nystroem) else own.objects):
+            raise TypeError(
+                f"{name}={given!r} compares objects, but {type(model).__name__} learns from rows of numbers: take a "
+                "kernel of rows, or regression (SORR, SOSC)"
+            )
 
 
 def fit_kernel(model: Any, X: Any, y: Any, sample_weight: Any) -> Any:

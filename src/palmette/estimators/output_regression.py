@@ -25,6 +25,7 @@ logger = logging.getLogger("palmette")
 class OutputRegression(RegressionFiles, BaseEstimator):
     """Base of ``SORR`` and ``SOSC``: a regression in the space of an output kernel."""
 
+    kernel_: Any  # what was learnt with
     functions = ("kernel", "output", "task_loss")  # parameters that may be functions
     copies = 3  # matrices of m x m numbers that a fit holds
 
@@ -58,6 +59,7 @@ class OutputRegression(RegressionFiles, BaseEstimator):
         self.check()
         kernel = resolve_kernel(self.kernel)
         kernel.check()
+        self.kernel_ = kernel
         self._note_features(kernel, X, reset=True)
         outputs = Outputs.of(self.output, self.task_loss, X, y, sample_weight)
         if isinstance(kernel, Nystroem):
@@ -120,12 +122,14 @@ class OutputRegression(RegressionFiles, BaseEstimator):
     def coefficients(self, X: Any) -> np.ndarray:
         """``a(x)`` of the training outputs for every input, shape (n, m); with an intercept each row sums to 1."""
         check_is_fitted(self, "dual_coef_")
-        if isinstance(resolve_kernel(self.kernel_), Nystroem):
+        if isinstance(self.kernel_, Nystroem):
             raise MissingCapability(
-                "coefficients of training samples are known without Nystroem only: it has those of landmarks, dual_coef_"
+                "with Nystroem there are no coefficients of training samples, but of landmarks: dual_coef_"
             )
         self._note_features(self.inputs_.kernel, X, reset=False)
-        plain = Weighted.of(self.inputs_.gram(self.copies, "coefficients"), self.weight_, bool(self.fit_intercept))
+        plain = Weighted.of(
+            self.inputs_.gram(self.copies, "coefficients"), self.weight_, bool(self.fit_intercept)
+        )
         cross = np.concatenate([values for _, values in self._values(X)])
         return plain.coefficients_of(self._plain_coefficients(plain, plain.inputs(cross)))
 
@@ -135,8 +139,8 @@ class OutputRegression(RegressionFiles, BaseEstimator):
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """One minus the mean task loss: the share of right outputs for Dirac's kernel.
 
-        The loss is ``task_loss`` or that of the output kernel (:meth:`palmette.outputs.OutputSpace.kernel_losses`), which
-        counts wrong symbols or levels for Hamming's kernel and that of paths.
+        The loss is ``task_loss`` or that of the output kernel (:meth:`palmette.outputs.OutputSpace.kernel_losses`),
+        which counts wrong symbols or levels for Hamming's kernel and that of paths.
         """
         true = as_objects(y, "y")
         predicted = self.predict(X)
@@ -147,11 +151,6 @@ class OutputRegression(RegressionFiles, BaseEstimator):
         return float(1.0 - weight @ found / weight.sum())
 
     # -- inside -------------------------------------------------------------------------------------------------
-
-    @property
-    def kernel_(self) -> Any:
-        """The kernel that was learnt with."""
-        return self.kernel
 
     @property
     def support_(self) -> Any:
@@ -180,8 +179,8 @@ class OutputRegression(RegressionFiles, BaseEstimator):
                 X = np.asarray(X, float)
             if X.ndim != 2:
                 raise ValueError(
-                    f"Expected 2D array, got an array of shape {X.shape}. Reshape your data: {inner!r} compares the rows "
-                    "of tables"
+                    f"Expected 2D array, got an array of shape {X.shape}. Reshape your data: {inner!r} compares the "
+                    "rows of tables"
                 )
             validate_data(self, X, reset=reset, skip_check_array=True)
 
@@ -190,7 +189,9 @@ class OutputRegression(RegressionFiles, BaseEstimator):
         if self.verbose and not logger.hasHandlers():
             print(f"{type(self).__name__}: {text % values}", file=sys.stderr)
         else:
-            logger.log(logging.INFO if self.verbose else logging.DEBUG, f"%s: {text}", type(self).__name__, *values)
+            logger.log(
+                logging.INFO if self.verbose else logging.DEBUG, f"%s: {text}", type(self).__name__, *values
+            )
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "dual_coef_")

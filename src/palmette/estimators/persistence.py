@@ -18,16 +18,12 @@ from palmette.registry import find, kind_of, revive, stored
 _OF_PENALTY = ("l2_", "l2s_", "cv_scores_", "best_params_", "best_score_")  # how the penalty was chosen
 
 
-class PersistenceMixin:
-    """``save`` and ``load`` of an estimator."""
+class ModelFileMixin:
+    """``save`` and ``load`` of whatever says by ``file_state()`` what a file holds of it."""
 
-    get_params: Any  # what the estimator brings
-    encoder_: Any
-    scorer_: Any
-    codec_: Any
-    coef_: np.ndarray
-    result_: Result
-    objective_: float
+    def file_state(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Header and arrays of the fitted model."""
+        raise NotImplementedError
 
     def save(
         self, path: Any, *, extra: dict[str, Any] | None = None, extra_arrays: dict[str, Any] | None = None
@@ -38,7 +34,7 @@ class PersistenceMixin:
         name, read back as ``extra_arrays_``. Callbacks are not saved, nor are ``cv`` and ``scoring`` of :class:`CRFCV`
         and its like if they are objects: a loaded model has the defaults of these. They matter for fitting again only.
         """
-        header, arrays = state_of(self)
+        header, arrays = self.file_state()
         if extra is not None:
             header["extra"] = extra
         if extra_arrays is not None:
@@ -55,6 +51,22 @@ class PersistenceMixin:
                 f"{path} holds a {type(model).__name__}, not a {cls.__name__}; use palmette.load(path)"
             )
         return model
+
+
+class PersistenceMixin(ModelFileMixin):
+    """``save`` and ``load`` of a learner with weights of a structure."""
+
+    get_params: Any  # what the estimator brings
+    encoder_: Any
+    scorer_: Any
+    codec_: Any
+    coef_: np.ndarray
+    result_: Result
+    objective_: float
+
+    def file_state(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Header and arrays of the fitted model."""
+        return state_of(self)
 
 
 def state_of(model: Any) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -122,9 +134,9 @@ def restored(
         learner: Any = find("learner", kind)
     except ValueError as error:
         raise ModelFileError(f"{path}: {error}") from None
-    composed = hasattr(learner, "from_parts")  # it holds another learner
+    composed = hasattr(learner, "from_parts")  # it knows its own parts
     if not composed:
-        _check_given(path, header.get("params"), functions)
+        check_given(path, header.get("params"), functions)
     try:
         if composed:
             return learner.from_parts(path, header, arrays, functions)
@@ -155,7 +167,7 @@ def restored(
     return model
 
 
-def _check_given(path: Any, params: Any, functions: dict[str, Any]) -> None:
+def check_given(path: Any, params: Any, functions: dict[str, Any]) -> None:
     """Functions that the model needs and that its file cannot hold must be given, and no others."""
     try:
         check_type("params", params, dict)

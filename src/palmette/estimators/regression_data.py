@@ -118,12 +118,14 @@ class Inputs(NamedTuple):
 
     def values(self, X: Any) -> Iterator[tuple[slice, np.ndarray]]:
         """Kernel values of new inputs with the training inputs, block by block."""
-        return kernel_blocks(self.kernel, in_double(self.kernel.prepare(admitted(self.kernel, X))), self.support)
+        return kernel_blocks(
+            self.kernel, in_double(self.kernel.prepare(admitted(self.kernel, X))), self.support
+        )
 
 
 def admitted(kernel: Any, X: Any) -> Any:
     """Inputs as a kernel admits them; a table must be finite."""
-    if hasattr(X, "__len__") and len(X) == 0 or getattr(X, "shape", (1,))[0] == 0:
+    if (hasattr(X, "__len__") and len(X) == 0) or getattr(X, "shape", (1,))[0] == 0:
         raise ValueError("Found array with 0 sample(s): X has no samples")
     given = kernel.admit(X)
     entries = given.data if sparse.issparse(given) else given

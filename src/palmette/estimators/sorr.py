@@ -9,9 +9,9 @@ import numpy as np
 from palmette.estimators.output_regression import OutputRegression, ballots_of
 from palmette.estimators.regression_data import Inputs, Landmarks, Outputs
 from palmette.estimators.strengths import strength
+from palmette.registry import register
 from palmette.regression import Weighted, conjugate_ridge
 from palmette.regression.ridge import ridge_result, shifted_inverse
-from palmette.registry import register
 
 
 @register("learner")
@@ -97,8 +97,11 @@ class SORR(OutputRegression):
         super().check()
         penalty_of(self)
 
+    def _penalty(self) -> float:
+        return penalty_of(self)
+
     def _learn(self, inputs: Inputs, gram: np.ndarray, outputs: Outputs) -> None:
-        self.l2_ = penalty_of(self)
+        self.l2_ = self._penalty()
         plain, rows = Weighted.of(gram, outputs.weight, bool(self.fit_intercept)), outputs.rows
         inverse = shifted_inverse(plain.gram, self.l2_)
         own = plain.outputs(rows)
@@ -110,7 +113,7 @@ class SORR(OutputRegression):
         self._keep(inputs, outputs, plain.votes_of(found, ballots), result)
 
     def _learn_many(self, landmarks: Landmarks, outputs: Outputs) -> None:
-        self.l2_ = penalty_of(self)
+        self.l2_ = self._penalty()
         ballots = outputs.ballots  # whose coefficients are linear in them, as are those of the rows
         dual, intercept, result = conjugate_ridge(
             landmarks.blocks,

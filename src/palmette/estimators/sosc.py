@@ -10,17 +10,17 @@ import numpy as np
 from palmette.errors import MissingCapability
 from palmette.estimators.output_regression import OutputRegression, ballots_of
 from palmette.estimators.regression_data import Inputs, Landmarks, Outputs
-from palmette.regression import BallPath, Weighted, box_constrained, moments_ball
 from palmette.registry import register
+from palmette.regression import BallPath, Weighted, box_constrained, moments_ball
 
 
 @register("learner")
 class SOSC(OutputRegression):
     r"""Structured output regression whose coefficients are bounded, as its risk bound by sample compression needs it.
 
-    With predictions ``W phi(x) = sum_ij psi(y_i) A_ij K(x_j, x)`` it minimises the mean of ``|psi(y_i) - W phi(x_i)|^2``
-    over all ``A`` with ``|A|_F <= R`` (or, ``constraint="box"``, ``|A_ij| <= R``). The ball has a closed form up to one
-    number, the multiplier ``b`` of the constraint, which Newton's method finds in a few steps.
+    With predictions ``W phi(x) = sum_ij psi(y_i) A_ij K(x_j, x)`` it minimises the mean of ``|psi(y_i) - W
+    phi(x_i)|^2`` over all ``A`` with ``|A|_F <= R`` (or, ``constraint="box"``, ``|A_ij| <= R``). The ball has a
+    closed form up to one number, the multiplier ``b`` of the constraint, which Newton's method finds in a few steps.
 
     Parameters
     ----------
@@ -38,15 +38,15 @@ class SOSC(OutputRegression):
     Attributes
     ----------
     result_ : RegressionResult
-        Objective (the mean squared residual), what is left of the optimality conditions, Newton steps or iterations, the
-        multiplier ``b`` and the norm ``radius`` that is reached.
+        Objective (the mean squared residual), what is left of the optimality conditions, Newton steps or iterations,
+        the multiplier ``b`` and the norm ``radius`` that is reached.
     others
         As for :class:`~palmette.SORR`.
 
     Notes
     -----
-    A sample of weight 2 counts as two equal samples: with ``S = diag(sqrt(w))`` the ball bounds ``|S^-1 A S^-1|_F``, and
-    the box ``|A_ij|`` by ``w_i w_j R``.
+    A sample of weight 2 counts as two equal samples: with ``S = diag(sqrt(w))`` the ball bounds ``|S^-1 A S^-1|_F``,
+    and the box ``|A_ij|`` by ``w_i w_j R``.
 
     Examples
     --------
@@ -88,7 +88,9 @@ class SOSC(OutputRegression):
         """Refuse settings that make no sense."""
         super().check()
         if not isinstance(self.R, Real) or isinstance(self.R, bool) or not 0.0 < float(self.R) < np.inf:
-            raise ValueError(f"R must be a finite number above 0, the radius of the constraint, got {self.R!r}")
+            raise ValueError(
+                f"R must be a finite number above 0, the radius of the constraint, got {self.R!r}"
+            )
         if self.constraint not in ("l2", "box"):
             raise ValueError(f"constraint must be 'l2' or 'box', got {self.constraint!r}")
 
@@ -114,7 +116,9 @@ class SOSC(OutputRegression):
 
     def _learn_many(self, landmarks: Landmarks, outputs: Outputs) -> None:
         if self.constraint != "l2":
-            raise MissingCapability("constraint='box' bounds the coefficients of samples, and Nystroem has none")
+            raise MissingCapability(
+                "constraint='box' bounds the coefficients of samples, and Nystroem has none"
+            )
         dual, intercept, result = moments_ball(
             landmarks.blocks, landmarks.normalization, outputs.rows, float(self.R), outputs.weight,
             bool(self.fit_intercept), outputs.space.metric, outputs.ballots,

@@ -6,8 +6,10 @@ from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 
+from palmette.data.checks import check_array, check_finite
 from palmette.kernels.definite import check_definite
 from palmette.kernels.rows import Rows, as_rows
 
@@ -105,6 +107,20 @@ class Kernel(BaseEstimator):
                 "number"
             )
         return bound.cross(bound.prepare(as_rows([x])), bound.prepare(as_rows([y])))[0, 0]
+
+    def learned(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """What :meth:`bind` has learnt beside settings, as plain values and arrays for a model file."""
+        return {}, {}
+
+    def relearn(self, header: Any, arrays: Any) -> None:
+        """Inverse of :meth:`learned`; what comes from a file is checked."""
+
+    def check_support(self, name: str, rows: Rows, n_columns: int) -> None:
+        """Raise ValueError unless prepared rows of a file can be compared with inputs of so many columns."""
+        values = rows.data if sparse.issparse(rows) else check_array(name, rows, (np.float32, np.float64), 2)
+        check_finite(name, values)
+        if rows.shape[1] != n_columns:
+            raise ValueError(f"{name} has {rows.shape[1]} columns, expected {n_columns}")
 
     def check_definite(self, X: Any) -> None:
         """Raise an error unless the Gram matrix of ``X`` is symmetric and positive semi-definite.

@@ -42,6 +42,10 @@ class Outer(Kernel):
         """As the inner kernel takes them."""
         return self.kernel.prepare(rows)
 
+    def check_support(self, name: str, rows: Rows, n_columns: int) -> None:
+        """As the inner kernel."""
+        self.kernel.check_support(name, rows, n_columns)
+
     def _cross(self, X: Rows, Y: Rows) -> np.ndarray:
         return self.values(self.kernel.cross(X, Y))
 
@@ -172,6 +176,13 @@ class Joint(Kernel):
     def prepare(self, rows: Any) -> PairedRows:
         """As each part takes them."""
         return PairedRows(self.left.prepare(rows), self.right.prepare(rows))
+
+    def check_support(self, name: str, rows: Rows, n_columns: int) -> None:
+        """As each part."""
+        if not isinstance(rows, PairedRows) or rows.left.shape[0] != rows.right.shape[0]:
+            raise ValueError(f"{name} must have rows for both parts of {type(self).__name__}")
+        self.left.check_support(name, rows.left, n_columns)
+        self.right.check_support(name, rows.right, n_columns)
 
     def _cross(self, X: PairedRows, Y: PairedRows) -> np.ndarray:
         return self.values(self.left.cross(X.left, Y.left), self.right.cross(X.right, Y.right))

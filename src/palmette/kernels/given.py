@@ -7,8 +7,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import clone
 
+from palmette.data.checks import check_array, check_codes
 from palmette.kernels.base import Kernel, resolve_kernel
-from palmette.kernels.images import Blurred, Directions
+from palmette.kernels.images import Blurred, Directions, ImageMap
 from palmette.kernels.rows import Rows, as_rows
 from palmette.registry import register
 
@@ -69,6 +70,11 @@ class Custom(Kernel):
         held[:] = rows
         return held
 
+    def check_support(self, name: str, rows: Rows, n_columns: int) -> None:
+        """Objects can be anything."""
+        if not self.objects:
+            super().check_support(name, rows, n_columns)
+
     def _cross(self, X: Rows, Y: Rows) -> np.ndarray:
         if self.of == "pairs":
             each = (self.function(x, y) for x in X for y in Y)
@@ -117,6 +123,12 @@ class Precomputed(Kernel):
     def take(self, rows: Rows, chosen: np.ndarray) -> Rows:
         """The Gram matrix of some training rows."""
         return rows[chosen][:, chosen]
+
+    def check_support(self, name: str, rows: Rows, n_columns: int) -> None:
+        """Numbers of columns."""
+        check_codes(name, check_array(name, rows, np.int64, 2), n_columns)
+        if rows.shape[1] != 1:
+            raise ValueError(f"{name} has {rows.shape[1]} columns, expected 1")
 
     def _cross(self, X: Rows, Y: Rows) -> np.ndarray:
         return np.array(as_dense(X), float)  # the columns are Y already
@@ -183,6 +195,12 @@ class Transformed(Kernel):
     def diagonal(self, X: Rows) -> np.ndarray:
         """Values of the inner kernel."""
         return self.kernel.diagonal(X)
+
+    def check_support(self, name: str, rows: Rows, n_columns: int) -> None:
+        """As the inner kernel, of transformed rows."""
+        own = self.function
+        n_columns = own.columns_out(n_columns) if isinstance(own, ImageMap) else rows.shape[1]
+        self.kernel.check_support(name, rows, n_columns)
 
     def _moved(self, rows: Rows) -> Rows:
         moved = as_rows(self.function(rows))

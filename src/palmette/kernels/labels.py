@@ -8,7 +8,15 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from palmette.kernels.objects import ObjectKernel, feature_rows, hashable, symbols_of
+from palmette.data.checks import check_whole
+from palmette.kernels.objects import (
+    ObjectKernel,
+    feature_rows,
+    hashable,
+    revived_alphabet,
+    stored_alphabet,
+    symbols_of,
+)
 from palmette.registry import register
 
 
@@ -26,6 +34,19 @@ class Dirac(ObjectKernel):
     def learn(self, objects: list[Any]) -> None:
         """The distinct objects, in order of appearance."""
         self.values_ = list(dict.fromkeys(map(_key, objects, range(len(objects)))))
+
+    @property
+    def n_features(self) -> int:
+        """Number of distinct objects."""
+        return len(self.values_)
+
+    def learned(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """The distinct objects."""
+        return {"alphabet": stored_alphabet(self.values_)}, {}
+
+    def relearn(self, header: Any, arrays: Any) -> None:
+        """The distinct objects."""
+        self.values_ = revived_alphabet(header)
 
     def prepare(self, rows: Any) -> sparse.csr_array:
         """Indicators of the training objects."""
@@ -94,6 +115,20 @@ class Hamming(ObjectKernel):
         """Columns of a place: its symbols and, if there is one, the blank behind them."""
         return len(self.alphabet_) + bool(self.blank)
 
+    @property
+    def n_features(self) -> int:
+        """Places times symbols."""
+        return self.length_ * self.width
+
+    def learned(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """Alphabet and length."""
+        return {"alphabet": stored_alphabet(self.alphabet_), "length": self.length_}, {}
+
+    def relearn(self, header: Any, arrays: Any) -> None:
+        """Alphabet and length."""
+        self.alphabet_ = revived_alphabet(header)
+        self.length_ = check_whole("length", header.get("length"))
+
     def prepare(self, rows: Any) -> sparse.csr_array:
         """Indicators of (place, symbol), one place after the other."""
         found, _ = symbols_of(rows, self.alphabet_)
@@ -107,7 +142,7 @@ class Hamming(ObjectKernel):
             at = self.length_ - 1 - (np.arange(len(empty)) - np.repeat(np.cumsum(free) - free, free))
             owner = np.concatenate([owner, empty])
             columns = np.concatenate([columns, (at + 1) * self.width - 1])
-        shape = (len(found.lengths), self.length_ * self.width)
+        shape = (len(found.lengths), self.n_features)
         return feature_rows(shape, owner, columns, np.ones(len(owner)), rest)
 
 

@@ -9,7 +9,15 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from palmette.kernels.objects import ObjectKernel, Symbols, feature_rows, symbols_of
+from palmette.data.checks import check_array, check_codes, needed
+from palmette.kernels.objects import (
+    ObjectKernel,
+    Symbols,
+    feature_rows,
+    revived_alphabet,
+    stored_alphabet,
+    symbols_of,
+)
 from palmette.registry import register
 
 _TABLE = 2**22  # codes up to which ranks are looked up in a table, in linear time; more are sorted
@@ -100,6 +108,24 @@ class NGram(ObjectKernel):
             near, _ = self._near(windows)
             _, first = _ranks(near)
             self.grams_.append(near[first])
+
+    @property
+    def n_features(self) -> int:
+        """Number of n-grams with a column."""
+        return sum(map(len, self.grams_))
+
+    def learned(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """Alphabet and n-grams."""
+        return {"alphabet": stored_alphabet(self.alphabet_)}, dict(zip(map(str, self.lengths), self.grams_))
+
+    def relearn(self, header: Any, arrays: Any) -> None:
+        """Alphabet and n-grams, which must be made of it."""
+        self.alphabet_ = revived_alphabet(header)
+        self.grams_ = [check_array("n-grams", needed(arrays, str(n)), np.int32, 2) for n in self.lengths]
+        for n, grams in zip(self.lengths, self.grams_):
+            check_codes("n-grams", grams, len(self.alphabet_))
+            if grams.shape[1] != n:
+                raise ValueError(f"n-grams have {grams.shape[1]} symbols, expected {n}")
 
     def prepare(self, rows: Any) -> sparse.csr_array:
         """Counts of n-grams, times the square root of their length's weight."""

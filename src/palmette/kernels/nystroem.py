@@ -66,19 +66,27 @@ class Nystroem(FeatureMap, TransformerMixin, BaseEstimator):
     def _is_transformer(self) -> bool:
         return hasattr(self.kernel, "fit") and hasattr(self.kernel, "transform")
 
+    @property
+    def compares_objects(self) -> bool:
+        """Whether inputs are objects instead of tables."""
+        return not self._is_transformer and resolve_kernel(self.kernel).objects
+
+    def _admitted(self, X: Any) -> Any:
+        return resolve_kernel(self.kernel).admit(X) if self.compares_objects else _joined(X)
+
     def fit(self, X: Any, y: Any = None) -> Nystroem:
-        """Choose landmarks among the rows of a table, or of a list of tables."""
+        """Choose landmarks among the rows of a table, or of a list of tables, or among objects."""
         self.check()
-        rows = _joined(X)
+        rows = self._admitted(X)
         if self._is_transformer:
             self.map_ = clone(self.kernel).fit(rows)
             self.n_features_out_ = int(self.map_.transform(rows[:1]).shape[1])
             return self
         bound = resolve_kernel(self.kernel).bind(rows)
-        first, _ = distinct(rows)
-        rng = check_random_state(self.random_state)
-        chosen = np.sort(rng.choice(len(first), min(int(self.n_components), len(first)), replace=False))
-        self.landmarks_ = bound.prepare(rows[first[chosen]])
+        if bound.objects:
+            rows = bound.prepare(rows)
+        landmarks = rows[self.choose(rows)]
+        self.landmarks_ = landmarks if bound.objects else bound.prepare(landmarks)
         check_definite(bound, self.landmarks_)
         values, vectors = np.linalg.eigh(np.asarray(bound.cross(self.landmarks_, self.landmarks_), float))
         keep = values > _LEAST * max(float(values[-1]), 1e-300)
@@ -86,9 +94,19 @@ class Nystroem(FeatureMap, TransformerMixin, BaseEstimator):
         self.kernel_, self.n_features_out_ = bound, int(keep.sum())
         return self
 
+    def choose(self, rows: Rows) -> np.ndarray:
+        """Numbers of the rows that become landmarks, distinct ones at random, in their order."""
+        first, _ = distinct(rows)
+        rng = check_random_state(self.random_state)
+        chosen = np.sort(rng.choice(len(first), min(int(self.n_components), len(first)), replace=False))
+        found: np.ndarray = first[chosen]
+        return found
+
     def transform(self, X: Any) -> Any:
         """The features of a table, shape (rows, at most n_components), or of each table of a list."""
         check_is_fitted(self, "n_features_out_")
+        if self.compares_objects:
+            return self.map_rows(self._admitted(X))
         if _is_list_of_tables(X):
             return [self.map_rows(as_rows(table)) for table in X]
         return self.map_rows(as_rows(X))

@@ -10,8 +10,10 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 
+from palmette.data.checks import entry
 from palmette.data.flat_labels import Codes
 from palmette.data.outside import refuse_masked
+from palmette.data.plain_objects import from_json, to_json
 from palmette.data.ragged import offsets_from_lengths
 from palmette.kernels.base import Kernel
 from palmette.kernels.rows import Rows, products, squared_norms
@@ -120,11 +122,33 @@ class ObjectKernel(Kernel):
         """Features of objects, shape (n, columns + 1)."""
         raise NotImplementedError
 
+    @property
+    def n_features(self) -> int:
+        """Number of columns, without that of the rest."""
+        raise NotImplementedError
+
+    def check_support(self, name: str, rows: Rows, n_columns: int) -> None:
+        """As many columns as there are features."""
+        super().check_support(name, rows, self.n_features + 1)
+
     def _cross(self, X: Rows, Y: Rows) -> np.ndarray:
         return products(X, Y)
 
     def _diagonal(self, X: Rows) -> np.ndarray:
         return squared_norms(X)
+
+
+def stored_alphabet(symbols: Sequence[Any]) -> list[Any]:
+    """Symbols as JSON values."""
+    return list(map(to_json, symbols))
+
+
+def revived_alphabet(header: Any) -> list[Any]:
+    """Inverse of :func:`stored_alphabet`."""
+    symbols = list(map(from_json, entry(header, "alphabet", list, "the kernel")))
+    if len(set(symbols)) < len(symbols):
+        raise ValueError("the alphabet of a kernel names a symbol twice")
+    return symbols
 
 
 def feature_rows(

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from palmette.data.checks import check_array, check_codes, needed
 from palmette.data.ragged import offsets_from_lengths
-from palmette.kernels.objects import ObjectKernel, feature_rows, hashable
+from palmette.kernels.objects import ObjectKernel, feature_rows, hashable, revived_alphabet, stored_alphabet
 from palmette.registry import register
 
 
@@ -87,6 +88,29 @@ class CommonPath(ObjectKernel):
         for i, path in enumerate(objects):
             self.tree_.add(self.names(path, f"X[{i}]"))
 
+    @property
+    def n_features(self) -> int:
+        """Number of nodes."""
+        return len(self.tree_)
+
+    def learned(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """The tree."""
+        names = list(dict.fromkeys(self.tree_.names))
+        code = {name: k for k, name in enumerate(names)}
+        arrays = {
+            "parents": np.array(self.tree_.parents, np.int64),
+            "names": np.array([code[name] for name in self.tree_.names], np.int64),
+        }
+        return {"alphabet": stored_alphabet(names)}, arrays
+
+    def relearn(self, header: Any, arrays: Any) -> None:
+        """The tree."""
+        names = revived_alphabet(header)
+        parents = check_array("parents", needed(arrays, "parents"), np.int64)
+        codes = check_array("names", needed(arrays, "names"), np.int64, 1, len(parents))
+        check_codes("names", codes, len(names))
+        self.tree_ = Tree(parents.tolist(), [names[code] for code in codes])
+
     def prepare(self, rows: Any) -> sparse.csr_array:
         """Indicators of the nodes on a path, times the square root of their level's weight."""
         paths = [self.names(path, f"X[{i}]") for i, path in enumerate(rows)]
@@ -120,6 +144,8 @@ class Tree:
                 raise ValueError(
                     f"node {len(self.parents)} of a tree has the parent {parent}, which comes later"
                 )
+            if (parent, name) in self._child:
+                raise ValueError(f"node {parent} of a tree has two children {name!r}")
             self._new(parent, name)
 
     def __len__(self) -> int:

@@ -63,6 +63,13 @@ class PairedRows:
         return PairedRows(self.left.astype(kind), self.right.astype(kind))
 
 
+def in_double(X: Rows) -> Rows:
+    """Prepared rows in double precision, in which ``cross`` then computes; what is no number stays."""
+    if isinstance(X, PairedRows):
+        return PairedRows(in_double(X.left), in_double(X.right))
+    return X.astype(float) if X.dtype.kind == "f" else X
+
+
 def squared_norms(X: Rows) -> np.ndarray:
     """``|x|^2`` of every row."""
     if sparse.issparse(X):
@@ -107,6 +114,10 @@ def distinct(X: Rows) -> tuple[np.ndarray, np.ndarray]:
     >>> distinct(np.array([[1.0, 2.0], [3.0, 4.0], [1.0, 2.0]]))
     (array([0, 1]), array([0, 1, 0]))
     """
+    if isinstance(X, PairedRows):
+        return distinct(np.column_stack([distinct(side)[1] for side in (X.left, X.right)]))
+    if X.dtype == object:  # things that may not be comparable
+        return np.arange(len(X)), np.arange(len(X))
     seen: dict[bytes, int] = {}
     first: list[int] = []
     number = np.empty(X.shape[0], np.int64)

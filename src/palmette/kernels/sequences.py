@@ -7,9 +7,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import clone
 
+from palmette.data.checks import check_whole
 from palmette.kernels.base import Kernel, resolve_kernel
 from palmette.kernels.given import as_dense
-from palmette.kernels.images import Blurred, Directions
+from palmette.kernels.images import Blurred, Directions, ImageMap
 from palmette.kernels.objects import as_objects
 from palmette.kernels.rows import Rows, as_rows
 from palmette.registry import register
@@ -73,6 +74,23 @@ class Joined(Kernel):
         own.n_columns_ = _table(sequences[0], 0).shape[1]
         joined = own.joined(sequences)
         return own.set_params(kernel=resolve_kernel(self.kernel).bind(joined[:, :-1]))
+
+    def learned(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """Length of the longest training sequence, and columns of its rows."""
+        return {"length": self.length_, "n_columns": self.n_columns_}, {}
+
+    def relearn(self, header: Any, arrays: Any) -> None:
+        """Length of the longest training sequence, and columns of its rows."""
+        self.length_ = check_whole("length", header.get("length"))
+        self.n_columns_ = check_whole("n_columns", header.get("n_columns"))
+
+    def check_support(self, name: str, rows: Rows, n_columns: int) -> None:
+        """As the inner kernel, of joined rows."""
+        joined = rows.shape[1]
+        if self.function is None or isinstance(self.function, ImageMap):
+            width = self.n_columns_ if self.function is None else self.function.columns_out(self.n_columns_)
+            joined = self.length_ * width + 1
+        self.kernel.check_support(name, rows, joined)
 
     def joined(self, sequences: list[Any]) -> np.ndarray:
         """One row for every sequence, with the length of what lies beyond in the last column."""

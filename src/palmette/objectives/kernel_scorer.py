@@ -8,22 +8,12 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
-from palmette.data.checks import (
-    check_array,
-    check_codes,
-    check_csr,
-    check_finite,
-    check_type,
-    check_whole,
-    entry,
-    group,
-    needed,
-)
-from palmette.kernels import Custom, Kernel, Nystroem, Transformed
+from palmette.data.checks import check_array, check_finite, check_whole, entry, group, needed
+from palmette.kernels import Kernel, Nystroem
 from palmette.kernels.feature_map import FeatureMap, KernelValues
-from palmette.kernels.images import ImageMap
 from palmette.kernels.rows import Rows, as_rows
-from palmette.registry import find, kind_of, register, revive, stored
+from palmette.kernels.stored import kernel_from_state, kernel_state, rows_from_state, rows_state
+from palmette.registry import register, revive, stored
 
 VALUES_A_BLOCK = 2**24  # kernel values computed at once in prediction: 64 MB
 
@@ -183,13 +173,11 @@ class KernelScorer:
     def check_inputs(self, n_columns: int, n_more: int) -> None:
         """Raise ValueError unless the kernels can compare rows of so many columns, and edges of so many."""
         check_whole("n_columns", self.n_columns, n_columns + n_more, n_columns + n_more)
-        _check_support("the support", self.kernel, self.support, n_columns)
-        own = self.edge_kernel is not None
-        if own:
-            _check_support(
-                "the edges of the support", self.edge_kernel, self.edge_support, n_more or 2 * n_columns
-            )
-        self.linear.check_inputs(0, 0 if own else n_more)
+        self.kernel.check_support("the support", self.support, n_columns)
+        own = self.edge_kernel
+        if own is not None:
+            own.check_support("the edges of the support", self.edge_support, n_more or 2 * n_columns)
+        self.linear.check_inputs(0, n_more if own is None else 0)
 
     def check_dense(self) -> None:
         """Kernels compare rows of any kind."""
@@ -197,15 +185,16 @@ class KernelScorer:
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Header and arrays for a model file."""
         linear_header, linear_arrays = stored(self.linear)
+        support, arrays = rows_state(self.support)
         header = {
-            "n_columns": self.n_columns, "kernel": kernel_state(self.kernel), "linear": linear_header,
-            "support": list(map(int, self.support.shape)),
+            "n_columns": self.n_columns, "kernel": kernel_state(self.kernel)[0], "linear": linear_header,
+            "support": support,
         }  # fmt: skip
-        arrays = {f"linear.{k}": v for k, v in linear_arrays.items()} | rows_state(self.support)
+        arrays |= {f"linear.{k}": v for k, v in linear_arrays.items()}
         if self.edge_kernel is not None:
-            header["edge_kernel"] = kernel_state(self.edge_kernel)
-            header["edge_support"] = list(map(int, self.edge_support.shape))
-            arrays |= {f"edges.{k}": v for k, v in rows_state(self.edge_support).items()}
+            header["edge_kernel"] = kernel_state(self.edge_kernel)[0]
+            header["edge_support"], edges = rows_state(self.edge_support)
+            arrays |= {f"edges.{k}": v for k, v in edges.items()}
         return header, arrays
 
     @classmethod
@@ -218,17 +207,17 @@ class KernelScorer:
     ) -> KernelScorer:
         """Inverse of :meth:`state`; the kernels are given again where they are functions of the user's."""
         linear = revive("scorer", header.get("linear"), group(arrays, "linear"))
-        rows = rows_from_state(arrays, header.get("support"))
+        rows = rows_from_state(header.get("support"), arrays)
         found = cls(
-            kernel_from_state(header.get("kernel"), kernel),
+            kernel_from_state(header.get("kernel"), {}, kernel),
             rows,
             entry(header, "n_columns", int, "the scorer"),
             linear,
         )
         if "edge_kernel" not in header:
             return found
-        edge_kernel = kernel_from_state(header["edge_kernel"], edge_kernel)
-        edges = rows_from_state(group(arrays, "edges"), header.get("edge_support"))
+        edge_kernel = kernel_from_state(header["edge_kernel"], {}, edge_kernel)
+        edges = rows_from_state(header.get("edge_support"), group(arrays, "edges"))
         return replace(found, edge_kernel=edge_kernel, edge_support=edges)
 
 
@@ -283,7 +272,7 @@ class MappedScorer:
         check_whole("n_columns", self.n_columns, n_columns, n_columns)
         own = self.feature_map
         n_landmarks = own.landmarks_.shape[0]
-        _check_support("the landmarks", own.kernel_, own.landmarks_, n_columns)
+        own.kernel_.check_support("the landmarks", own.landmarks_, n_columns)
         if isinstance(own, KernelValues):
             return self.linear.check_inputs(n_landmarks, n_more)
         check_array("normalization", own.normalization_, np.float64, 2, n_landmarks)
@@ -302,11 +291,12 @@ class MappedScorer:
             )
         linear_header, arrays = stored(self.linear)
         exact = isinstance(own, KernelValues)
+        support, landmarks = rows_state(own.landmarks_)
         header = {
-            "n_columns": self.n_columns, "kernel": kernel_state(own.kernel_), "linear": linear_header,
-            "n_components": None if exact else int(own.n_components), "support": list(map(int, own.landmarks_.shape)),
+            "n_columns": self.n_columns, "kernel": kernel_state(own.kernel_)[0], "linear": linear_header,
+            "n_components": None if exact else int(own.n_components), "support": support,
         }  # fmt: skip
-        arrays = {f"linear.{k}": v for k, v in arrays.items()} | rows_state(own.landmarks_)
+        arrays = {f"linear.{k}": v for k, v in arrays.items()} | landmarks
         return header, arrays if exact else {**arrays, "normalization": own.normalization_}
 
     @classmethod
@@ -315,8 +305,8 @@ class MappedScorer:
     ) -> MappedScorer:
         """Inverse of :meth:`state`; the kernel is given again where it is a function of the user's."""
         given = kernel.kernel if isinstance(kernel, Nystroem) else kernel
-        kernel = kernel_from_state(header.get("kernel"), given)
-        landmarks = rows_from_state(arrays, header.get("support"))
+        kernel = kernel_from_state(header.get("kernel"), {}, given)
+        landmarks = rows_from_state(header.get("support"), arrays)
         own: FeatureMap = KernelValues(kernel, landmarks)
         if header.get("n_components") is not None:
             own = Nystroem(kernel, check_whole("n_components", header["n_components"], 1))
@@ -325,84 +315,3 @@ class MappedScorer:
             own.n_features_out_ = own.normalization_.shape[1]
         linear = revive("scorer", header.get("linear"), group(arrays, "linear"))
         return cls(own, entry(header, "n_columns", int, "the scorer"), linear)
-
-
-def _check_support(name: str, kernel: Any, rows: Rows, n_columns: int) -> None:
-    """Raise ValueError unless a kernel can compare these prepared rows with inputs of so many columns."""
-    if kernel.precomputed:
-        check_codes(name, check_array(name, rows, np.int64, 2), n_columns)
-        n_columns = 1
-    elif sparse.issparse(rows):
-        check_finite(name, rows.data)
-    else:
-        check_finite(name, check_array(name, rows, (np.float32, np.float64), 2))
-    while isinstance(kernel, Transformed):  # its rows are transformed
-        n_columns = (
-            kernel.function.columns_out(n_columns) if isinstance(kernel.function, ImageMap) else rows.shape[1]
-        )
-        kernel = kernel.kernel
-    if rows.shape[1] != n_columns:
-        raise ValueError(f"{name} has {rows.shape[1]} columns, expected {n_columns}")
-
-
-def kernel_state(kernel: Kernel) -> dict[str, Any]:
-    """A bound kernel for a header; functions are only named."""
-    if isinstance(kernel, Transformed):
-        function = None
-        if isinstance(kernel.function, ImageMap):
-            function = {"name": kind_of(kernel.function), "options": kernel.function.get_params()}
-        return {"name": "Transformed", "inner": kernel_state(kernel.kernel), "function": function}
-    if isinstance(kernel, Custom):
-        return {"name": "Custom", "normalize": bool(kernel.normalize)}
-    return {"name": kind_of(kernel), "options": kernel.get_params()}
-
-
-def kernel_from_state(header: Any, given: Any = None) -> Kernel:
-    """Inverse of :func:`kernel_state`, ``given`` being the kernel that the model was made with."""
-    name = entry(header, "name", str, "the kernel")
-    if name == "Transformed":
-        own = header.get("function")
-        function = given.function if own is None else _made(ImageMap, own, "the function of the kernel")
-        kernel: Kernel = Transformed(
-            function, kernel_from_state(header.get("inner"), getattr(given, "kernel", None))
-        )
-    elif name == "Custom":
-        function = given.function if isinstance(given, Custom) else given
-        kernel = Custom(function, entry(header, "normalize", bool, "the kernel"))
-    else:
-        kernel = _made(Kernel, header, "the kernel")
-        if isinstance(getattr(kernel, "gamma", 1.0), str):
-            raise ValueError(f"gamma of the kernel must be a number, found {kernel.gamma!r}")
-    kernel.check()
-    return kernel
-
-
-def _made(base: type, header: Any, where: str) -> Any:
-    """An object of a registered subclass of ``base`` with its options."""
-    made = find("kernel", entry(header, "name", str, where))
-    if not issubclass(made, base):
-        raise ValueError(f"{where} is a {made.__name__}, expected a {base.__name__}")
-    return made(**entry(header, "options", dict, where))
-
-
-def rows_state(rows: Rows) -> dict[str, np.ndarray]:
-    """Dense or sparse rows as arrays."""
-    if sparse.issparse(rows):
-        return {"indptr": rows.indptr, "indices": rows.indices, "data": rows.data}
-    return {"rows": rows}
-
-
-def rows_from_state(arrays: dict[str, np.ndarray], shape: Any) -> Rows:
-    """Inverse of :func:`rows_state`."""
-    n_rows, n_columns = (
-        check_whole("the shape of the support", n) for n in check_type("the shape", shape, list)
-    )
-    if "rows" in arrays:
-        rows = arrays["rows"]
-        if rows.shape != (n_rows, n_columns):
-            raise ValueError(f"support rows have shape {rows.shape}, expected {(n_rows, n_columns)}")
-        return rows
-    indptr, indices, data = (needed(arrays, name) for name in ("indptr", "indices", "data"))
-    check_csr("support", indptr, indices, n_rows, n_columns)
-    check_array("support.data", data, (np.float32, np.float64), 1, len(indices))
-    return sparse.csr_array((data, indices, indptr), shape=(n_rows, n_columns))

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Self
+from collections.abc import Mapping
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
+
+from palmette.data.checks import check_type, entry, group
+from palmette.data.plain_objects import from_json, to_json
+from palmette.kernels.stored import kernel_from_state, kernel_state
 
 
 class PreImages(NamedTuple):
@@ -32,6 +37,11 @@ class OutputSpace(BaseEstimator):
     ``v(x) = sum_i a_i(x) ballot_i``, shape (n, p), and never forms the m x m matrix ``K_Y`` unless it is asked to. The
     :attr:`ballots` are the rows, unless a task loss decodes: then they are what the loss needs to know of ``y_i``.
     """
+
+    functions: ClassVar[tuple[str, ...]] = ("output",)
+    """What files cannot hold and loading is given again: a kernel with a function of the user's."""
+    kept: ClassVar[tuple[str, ...]] = ()
+    """Attributes of a fitted space that predictions need: plain objects and arrays."""
 
     rows: sparse.csr_array  # (m, q)
     metric: np.ndarray | None = None  # (q, q), or None for the identity
@@ -72,3 +82,44 @@ class OutputSpace(BaseEstimator):
         """
         squared = self.norms(true) + self.norms(predicted) - 2.0 * self.pairs(true, predicted)
         return 0.5 * squared if self.constant_norm else squared
+
+    # -- model files --------------------------------------------------------------------------------------------
+
+    def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """Header and arrays of a fitted space for a model file: what predictions need, not the training rows."""
+        plain, arrays = {}, {}
+        for name in ("constant_norm", *self.kept):
+            value = getattr(self, name)
+            if isinstance(value, np.ndarray):
+                arrays[f"kept.{name}"] = value
+            else:
+                plain[name] = to_json(value)
+        header: dict[str, Any] = {"kept": plain}
+        if hasattr(self, "kernel_"):
+            header["kernel"], own = kernel_state(self.kernel_)
+            arrays |= {f"kernel.{name}": array for name, array in own.items()}
+        return header, arrays
+
+    @classmethod
+    def from_state(cls, header: Any, arrays: Mapping[str, np.ndarray], output: Any = None) -> Self:
+        """Inverse of :meth:`state`; ``output`` is given again where it is, or has, a function of the user's."""
+        own: Any = cls.__new__(cls)
+        for name in cls._get_param_names():
+            setattr(own, name, None)
+        plain = {name: from_json(value) for name, value in entry(header, "kept", dict, "the output").items()}
+        kept = plain | group(arrays, "kept")
+        if set(kept) != {"constant_norm", *cls.kept}:
+            raise ValueError(
+                f"an output of the kind {cls.__name__} keeps {sorted(cls.kept)}, found {sorted(kept)}"
+            )
+        for name, value in kept.items():
+            setattr(own, name, value)
+        check_type("constant_norm", own.constant_norm, bool)
+        if "kernel" in header:
+            given = getattr(output, "kernel", output)
+            own.kernel_ = own.kernel = kernel_from_state(header["kernel"], group(arrays, "kernel"), given)
+        own.check_kept()
+        return own
+
+    def check_kept(self) -> None:
+        """Raise ValueError unless what a file kept can be used; complete what follows from it."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 
+from palmette.data.checks import check_type
 from palmette.kernels import Kernel, resolve_kernel
 from palmette.kernels.definite import check_definite
 from palmette.kernels.objects import as_objects, hashable
@@ -39,6 +40,8 @@ class CandidateOutputs(OutputSpace):
     ['bcd']
     """
 
+    kept: ClassVar[tuple[str, ...]] = ("outputs_", "candidates")
+
     def __init__(self, kernel: Any, candidates: Any = None) -> None:
         self.kernel = kernel
         self.candidates = candidates
@@ -55,21 +58,26 @@ class CandidateOutputs(OutputSpace):
         own, outputs = clone(self), as_objects(y, "y")
         if not outputs:
             raise ValueError("y has no outputs; a regression needs at least one")
+        if own.candidates is not None:
+            own.candidates = as_objects(own.candidates, "candidates")
         own.outputs_, number = distinct_outputs(outputs)
         own.rows = indicators(number, len(own.outputs_))
+        kernel = own.make_kernel()
+        own.kernel_ = kernel.bind(kernel.admit(own.outputs_))
         own._compare()
         return own
 
+    def check_kept(self) -> None:
+        """Compare the kept outputs anew."""
+        check_type("outputs_", self.outputs_, list)
+        self._compare()
+
     def _compare(self) -> None:
         """Kernel values of training outputs and candidates."""
-        kernel = self.make_kernel()
-        self.kernel_ = kernel.bind(kernel.admit(self.outputs_))
-        support = self.kernel_.prepare(kernel.admit(self.outputs_))
+        support = self.kernel_.prepare(self.kernel_.admit(self.outputs_))
         check_definite(self.kernel_, support)
         self.metric = np.asarray(self.kernel_.cross(support, support), float)
-        self.candidates_ = (
-            self.outputs_ if self.candidates is None else as_objects(self.candidates, "candidates")
-        )
+        self.candidates_ = self.outputs_ if self.candidates is None else self.candidates
         if not self.candidates_:
             raise ValueError("candidates is empty; a prediction needs at least one")
         if self.candidates is None:

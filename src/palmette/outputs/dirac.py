@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
+from palmette.data.checks import check_type
 from palmette.kernels import Dirac, Kernel
 from palmette.kernels.objects import hashable
 from palmette.outputs.base import PreImages
@@ -29,6 +30,7 @@ class DiracOutputs(ExplicitOutputs):
     (['dog'], array([-0.4]), array([ True]))
     """
 
+    kept: ClassVar[tuple[str, ...]] = ("outputs_",)
     constant_norm = True
 
     def make_kernel(self) -> Kernel:
@@ -41,6 +43,12 @@ class DiracOutputs(ExplicitOutputs):
         for output in outputs:
             first.setdefault(hashable(output), output)
         self.outputs_ = list(first.values())
+
+    def check_kept(self) -> None:
+        """One output for each column."""
+        check_type("outputs_", self.outputs_, list)
+        if list(map(hashable, self.outputs_)) != getattr(self.kernel_, "values_", None):
+            raise ValueError("the outputs are not those of the kernel")
 
     def pre_images(self, votes: np.ndarray, X: Any = None) -> PreImages:
         """The training output with the most votes; of several the first."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
+from palmette.data.checks import check_whole
 from palmette.data.sequences import n_items
 from palmette.kernels import Hamming, Kernel
 from palmette.outputs.base import PreImages
@@ -37,6 +38,8 @@ class HammingOutputs(ExplicitOutputs):
     ['abb']
     """
 
+    kept: ClassVar[tuple[str, ...]] = ("lengths", "shortest_", "longest_", "made_of_")
+
     def __init__(self, kernel: Any = None, lengths: str = "free") -> None:
         self.kernel = kernel
         self.lengths = lengths
@@ -64,6 +67,13 @@ class HammingOutputs(ExplicitOutputs):
         own = self.kernel_
         even = self.shortest_ == self.longest_ or self.lengths == "known"
         self.constant_norm = bool(own.blank or own.normalize or even)
+
+    def check_kept(self) -> None:
+        """Lengths within those of the kernel."""
+        if not isinstance(self.kernel_, Hamming) or self.lengths not in ("free", "known"):
+            raise ValueError("the outputs are not those of a Hamming kernel")
+        check_whole("longest_", self.longest_, 0, self.kernel_.length_)
+        check_whole("shortest_", self.shortest_, 0, self.longest_)
 
     def pre_images(self, votes: np.ndarray, X: Any = None) -> PreImages:
         """The best sequence for each row of votes, of all lengths that there may be."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
+from palmette.data.checks import check_array, check_codes
 from palmette.kernels import CommonPath, Kernel
 from palmette.kernels.paths import Tree
 from palmette.outputs.base import PreImages
@@ -37,6 +38,8 @@ class PathOutputs(ExplicitOutputs):
     >>> found.outputs, found.exact
     (['1.1'], array([ True]))
     """
+
+    kept: ClassVar[tuple[str, ...]] = ("ends", "ends_", "made_of_")
 
     def __init__(self, kernel: Any = None, tree: Any = None, ends: str = "seen") -> None:
         self.kernel = kernel
@@ -87,6 +90,12 @@ class PathOutputs(ExplicitOutputs):
                 f"{names[: len(nodes)]!r}. Add the path to tree=..., and name every level"
             )
         return nodes[-1]
+
+    def check_kept(self) -> None:
+        """Ends in the tree."""
+        if not isinstance(self.kernel_, CommonPath):
+            raise ValueError("the outputs are not those of a kernel of paths")
+        check_codes("ends_", check_array("ends_", self.ends_, np.int64), len(self.kernel_.tree_))
 
     def pre_images(self, votes: np.ndarray, X: Any = None) -> PreImages:
         """The best end of all, for every row of votes."""

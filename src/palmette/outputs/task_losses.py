@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 
+from palmette.data.checks import check_array, check_finite, check_type, group
 from palmette.kernels.objects import as_objects
 from palmette.outputs.base import OutputSpace, PreImages
 from palmette.outputs.candidates import best_of, distinct_outputs, indicators
-from palmette.registry import register
+from palmette.registry import register, revive, stored
 
 
 @register("output")
@@ -38,6 +40,8 @@ class TaskLossOutputs(OutputSpace):
     [2]
     """
 
+    kept: ClassVar[tuple[str, ...]] = ("candidates_", "losses_")
+
     def __init__(self, space: Any, loss: Any, candidates: Any = None) -> None:
         self.space = space
         self.loss = loss
@@ -59,6 +63,31 @@ class TaskLossOutputs(OutputSpace):
         )
         own.losses_ = loss_table(self.loss, own.outputs_, own.candidates_)
         return own
+
+    def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """Candidates and their losses, and the space; the loss itself is not needed any more."""
+        header, arrays = super().state()
+        header["space"], own = stored(self.space_)
+        return header, arrays | {f"space.{name}": array for name, array in own.items()}
+
+    @classmethod
+    def from_state(cls, header: Any, arrays: Mapping[str, np.ndarray], output: Any = None) -> Self:
+        """Inverse of :meth:`state`."""
+        own = super().from_state(header, arrays, output)
+        own.space_ = own.space = revive(
+            "output",
+            header.get("space"),
+            group(arrays, "space"),
+            {"output": getattr(output, "space", output)},
+        )
+        return own
+
+    def check_kept(self) -> None:
+        """A column of losses for each candidate."""
+        check_type("candidates_", self.candidates_, list)
+        losses = check_finite("losses_", check_array("losses_", self.losses_, np.float64, 2))
+        if losses.shape[1] != len(self.candidates_) or not self.candidates_:
+            raise ValueError(f"losses_ has {losses.shape[1]} columns for {len(self.candidates_)} candidates")
 
     @property
     def ballots(self) -> sparse.csr_array:

@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from palmette.regression.ridge import inner
 from palmette.regression.result import RegressionResult
+from palmette.regression.ridge import inner
 from palmette.regression.spectra import Spectra
 
 RELAXATION = 1.6
@@ -32,7 +32,8 @@ def box_constrained(
 ) -> tuple[np.ndarray, RegressionResult]:
     """``A`` (m, m) and its certificate.
 
-    Optimality is measured at a point of the box: ``h |A - clip(A - grad / h)| / |grad(0)|``, ``h`` the largest curvature.
+    Optimality is measured at a point of the box: ``h |A - clip(A - grad / h)| / |grad(0)|``, ``h`` the largest
+    curvature.
 
     Parameters
     ----------
@@ -60,7 +61,8 @@ def box_constrained(
     if steepest == 0.0:
         return point, _result(gram, rows, metric, total, point, 0.0, 0, tol)
     dual, rho, kkt, n = np.zeros(gram.shape), 1e-3 * top, np.inf, 0
-    for n in range(1, max_iter + 1):
+    while kkt > tol and n < max_iter:
+        n += 1
         start = point - dual
         inside = u.T @ start @ v
         free = start + u @ ((slope - curvature * inside) / (curvature + rho)) @ v.T
@@ -71,15 +73,19 @@ def box_constrained(
             kkt = off_optimum(point)
             if watch is not None:
                 watch(n, kkt)
-            if kkt <= tol:
-                break
-            # relative residuals of the split and of the risk's gradient
-            apart = np.linalg.norm(free - point) / max(np.linalg.norm(free), np.linalg.norm(point))
-            moved = np.linalg.norm(point - last) / max(np.linalg.norm(dual), 1e-300)
-            if (apart > UNBALANCED * moved or moved > UNBALANCED * apart) and n <= max_iter // 2:
-                factor = float(np.clip(np.sqrt(apart / max(moved, 1e-300)), 0.2, 5.0))
-                rho, dual = rho * factor, dual / factor
+            factor = _rebalanced(_size(free - point), _size(free), _size(point - last), _size(dual))
+            rho, dual = rho * factor, dual / factor
     return point, _result(gram, rows, metric, total, point, kkt, n, tol)
+
+
+def _rebalanced(apart: float, whole: float, moved: float, dual: float) -> float:
+    """By how much to change the penalty so that the relative residuals of split and gradient fall alike."""
+    ratio = (apart / max(whole, 1e-300)) / max(moved / max(dual, 1e-300), 1e-300)
+    return 1.0 if 1.0 / UNBALANCED <= ratio <= UNBALANCED else float(np.clip(np.sqrt(ratio), 0.2, 5.0))
+
+
+def _size(table: np.ndarray) -> float:
+    return float(np.linalg.norm(table))
 
 
 def _parts(spectra: Spectra) -> tuple[np.ndarray, ...]:

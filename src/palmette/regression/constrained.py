@@ -72,13 +72,13 @@ class BallPath:
         residual = self.rows - self.gram @ (self.spectra.inputs @ (core.T @ image))
         weighed = image if self.metric is None else image @ self.metric
         slope = (weighed @ residual.T) @ self.gram  # of the risk, times -total / 2, in the basis of outputs
-        steepest = np.linalg.norm((weighed @ self.rows.T) @ self.gram)
-        kkt = np.linalg.norm(slope - shift * (core @ self.spectra.inputs.T)) / max(steepest, 1e-300)
+        steepest = float(np.linalg.norm((weighed @ self.rows.T) @ self.gram))
+        kkt = float(np.linalg.norm(slope - shift * (core @ self.spectra.inputs.T))) / max(steepest, 1e-300)
         return RegressionResult(
             objective=inner(residual, residual, self.metric) / self.total,
-            kkt=float(kkt),
+            kkt=kkt,
             n_steps=n_steps,
-            converged=bool(kkt <= TOLERANCE),
+            converged=kkt <= TOLERANCE,
             multiplier=shift / self.total,
             radius=float(np.sqrt(np.sum(core**2))),
         )

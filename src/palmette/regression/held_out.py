@@ -1,17 +1,19 @@
 r"""Predictions of held-out samples along a path of penalties, without a fit for every fold and penalty.
 
 *Ridge.* With ``G = (K + l2 I)^-1`` of all samples, what a fit without the samples B misses on them is
-``(G_BB)^-1 (G rows)_B``. One tridiagonal reduction ``K = Q T Q'`` serves all penalties and folds: with the Cholesky factor
-``T + l2 I = L L'``, bidiagonal, and ``F = L^-1 Q'``, the blocks are ``G_BB = F_B' F_B``. An intercept replaces ``G`` by
-``G - G 1 1' G / (1' G 1)``, which is to centre inside each fold. Both are identities: only rounding differs from fits.
+``(G_BB)^-1 (G rows)_B``. One tridiagonal reduction ``K = Q T Q'`` serves all penalties and folds: with the Cholesky
+factor ``T + l2 I = L L'``, bidiagonal, and ``F = L^-1 Q'``, the blocks are ``G_BB = F_B' F_B``. The intercept of a
+fit to the other samples T is ``1' G_T rows / (1' G_T 1)``, where ``G_T = G - G_.B (G_BB)^-1 G_B.``: centring inside
+each fold. These are identities: only rounding differs from fits.
 
-*Ball.* The coefficients of SOSC involve the outputs' decomposition, which differs from fold to fold. So each fold has one
-decomposition of its own kernel and outputs, which serves all multipliers ``b``; that too is exact.
+*Ball.* The coefficients of SOSC involve the outputs' decomposition, which differs from fold to fold. So each fold has
+one decomposition of its own kernel and outputs, which serves all multipliers ``b``; that too is exact.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, lapack
@@ -24,15 +26,22 @@ from palmette.regression.weighted import Weighted
 Fold = tuple[np.ndarray, np.ndarray]  # numbers of training and of held-out samples
 
 
+class HeldOut(NamedTuple):
+    """Predictions of the held-out samples of one fold."""
+
+    votes: np.ndarray  # intercept included, (n, p)
+    intercept: np.ndarray  # (p,)
+
+
 def held_out_ridge(
     gram: np.ndarray,
     rows: np.ndarray,
-    l2s: Sequence[float],
+    l2s: Iterable[float],
     held: Sequence[np.ndarray],
     weight: np.ndarray | None = None,
     fit_intercept: bool = False,
-) -> Iterator[list[np.ndarray]]:
-    """For each penalty the votes of the held-out samples of each fold, (len(held), q), from fits to all other samples.
+) -> Iterator[list[HeldOut]]:
+    """For each penalty the votes for the held-out samples of each fold, from fits to all other samples.
 
     Parameters
     ----------
@@ -50,16 +59,15 @@ def held_out_ridge(
     Examples
     --------
     >>> gram, rows = np.array([[1.0, 0.5], [0.5, 1.0]]), np.array([[3.0], [6.0]])
-    >>> next(held_out_ridge(gram, rows, [1.0], [np.array([1])]))  # 0.5 * 3 / (1 + 1)
-    [array([[0.75]])]
+    >>> next(held_out_ridge(gram, rows, [1.0], [np.array([1])]))[0].votes  # 0.5 * 3 / (1 + 1)
+    array([[0.75]])
     """
     root = np.ones(len(gram)) if weight is None else np.sqrt(weight)
     if weight is not None:
-        gram, own = root[:, None] * gram * root, root[:, None] * rows
-    else:
-        own = rows
+        gram = root[:, None] * gram * root
+    own = np.column_stack((root[:, None] * rows, root))  # a constant output is what an intercept asks about
     diagonal, beside, basis = tridiagonal(gram)
-    turned = basis @ np.column_stack((own, root))
+    turned = basis @ own
     for l2 in l2s:
         d, e, info = lapack.dpttrf(diagonal + l2, beside)
         if info:
@@ -67,23 +75,27 @@ def held_out_ridge(
         half = np.column_stack((basis, turned))  # F, and L^-1 Q' rows beside it
         _divide_by_bidiagonal(half, d, e)
         half, image = half[:, : len(gram)], half[:, len(gram) :]
-        image, line = image[:, :-1], image[:, -1]
-        if fit_intercept:
-            line = line / np.linalg.norm(line)
-            image = image - np.outer(line, line @ image)
-        direction = line if fit_intercept else None
-        missed = [_missed(half[:, b], image, direction, l2, gram) for b in held]
-        # of a sample without weight nothing is known, and nothing is asked
-        yield [rows[b] - each / np.where(root[b] > 0.0, root[b], 1.0)[:, None] for b, each in zip(held, missed)]
+        found = []
+        for b in held:
+            part = half[:, b]
+            products = part.T @ image  # (G rows)_B
+            missed, intercept = _solve_block(part, products, l2, gram), np.zeros(rows.shape[1])
+            if fit_intercept:
+                # 1' G_T rows and 1' G_T 1 of a fit to the other samples T alone
+                inner = image[:, -1] @ image - products[:, -1] @ missed
+                intercept = inner[:-1] / inner[-1]
+            # of a sample without weight nothing is known, and nothing is asked
+            scale = np.where(root[b] > 0.0, root[b], 1.0)[:, None]
+            off = (missed[:, :-1] - np.outer(missed[:, -1], intercept)) / scale
+            found.append(HeldOut(rows[b] - off, intercept))
+        yield found
 
 
-def _missed(part: np.ndarray, image: np.ndarray, line: np.ndarray | None, l2: float, gram: np.ndarray) -> np.ndarray:
-    """``(G_BB)^-1 (G rows)_B`` from ``F_B`` and ``L^-1 Q' rows``; both without the direction ``line``, if one is given."""
-    if line is not None:
-        part = part - np.outer(line, line @ part)
+def _solve_block(part: np.ndarray, right: np.ndarray, l2: float, gram: np.ndarray) -> np.ndarray:
+    """``(F_B' F_B)^-1 right``."""
     block = dsyrk(1.0, part.T, lower=1)  # part is in C order, its transpose in Fortran's: no copy
     try:
-        return np.asarray(cho_solve(cho_factor(block, lower=True, overwrite_a=True), part.T @ image))
+        return np.asarray(cho_solve(cho_factor(block, lower=True, overwrite_a=True), right))
     except LinAlgError:
         raise too_small(l2, gram) from None
 
@@ -114,14 +126,14 @@ def _divide_by_bidiagonal(block: np.ndarray, d: np.ndarray, e: np.ndarray) -> No
 def held_out_ball(
     gram: np.ndarray,
     rows: np.ndarray,
-    multipliers: Sequence[float],
+    multipliers: Sequence[float] | np.ndarray,
     folds: Sequence[Fold],
     weight: np.ndarray | None = None,
     fit_intercept: bool = False,
     metric: np.ndarray | None = None,
     ballots: np.ndarray | None = None,
     watch: Callable[[int], None] | None = None,
-) -> list[list[np.ndarray]]:
+) -> list[list[HeldOut]]:
     """For each multiplier ``b`` the votes of the held-out samples of each fold, as :func:`held_out_ridge` has them.
 
     ``folds`` are pairs of the numbers of training and of held-out samples. Votes are sums of ``ballots`` (m, p), by
@@ -129,14 +141,14 @@ def held_out_ball(
     """
     weight = np.ones(len(gram)) if weight is None else weight
     ballots = rows if ballots is None else ballots
-    found: list[list[np.ndarray]] = [[] for _ in multipliers]
+    found: list[list[HeldOut]] = [[] for _ in multipliers]
     for number, (train, held) in enumerate(folds):
         plain = Weighted.of(gram[np.ix_(train, train)], weight[train], fit_intercept)
         path = BallPath(plain.gram, plain.outputs(rows[train]), metric, plain.total)
         own, cross = plain.outputs(ballots[train]), gram[np.ix_(held, train)]
         for votes, b in zip(found, multipliers):
             dual, intercept = plain.votes_of(path.solution(b, own), ballots[train])
-            votes.append(cross @ dual + intercept)
+            votes.append(HeldOut(cross @ dual + intercept, intercept))
         if watch is not None:
             watch(number)
     return found

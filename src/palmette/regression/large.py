@@ -1,9 +1,9 @@
 r"""Ridge regression on the Nystroem features of many samples, by preconditioned conjugate gradients.
 
-A sample has the features ``phi(x) = N' k(x)``, ``k(x)`` its kernel values with M landmarks and ``N = V diag(d)^-1/2`` of
-the landmarks' Gram matrix ``V diag(d) V'``. The normal equations ``(Phi' Phi + l2 I) W = Phi' rows`` are never formed:
-``Phi`` is visited in blocks of kernel values. If the landmarks are like the samples, ``Phi' Phi`` is close to ``(m / M)
-diag(d)``, so in these coordinates the preconditioner of FALKON is a diagonal.
+A sample has the features ``phi(x) = N' k(x)``, ``k(x)`` its kernel values with M landmarks and ``N = V diag(d)^-1/2``
+of the landmarks' Gram matrix ``V diag(d) V'``. The normal equations ``(Phi' Phi + l2 I) W = Phi' rows`` are never
+formed: ``Phi`` is visited in blocks of kernel values. If the landmarks are like the samples, ``Phi' Phi`` is close to
+``(m / M) diag(d)``, so in these coordinates the preconditioner of FALKON is a diagonal.
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ import numpy as np
 from palmette.regression.result import RegressionResult
 from palmette.regression.ridge import inner
 
-Blocks = Callable[[], Iterable[tuple[slice, np.ndarray]]]  # runs of samples and their kernel values with the landmarks
+Blocks = Callable[
+    [], Iterable[tuple[slice, np.ndarray]]
+]  # runs of samples and their kernel values with the landmarks
 Watch = Callable[[int, float], None]
 
 
@@ -75,7 +77,7 @@ def conjugate_ridge(
     w, residual, n_iter, worst = _conjugate_gradients(multiplied, right, scale, tol, max_iter, watch)
     squared = inner(np.sqrt(weight)[:, None] * rows, np.sqrt(weight)[:, None] * rows, metric)
     objective = 0.5 * (squared - inner(w, right + residual, metric))
-    kkt = float(np.linalg.norm(residual) / max(np.linalg.norm(right), 1e-300))
+    kkt = float(np.linalg.norm(residual)) / max(float(np.linalg.norm(right)), 1e-300)
     result = RegressionResult(objective, kkt, n_iter, converged=worst <= tol)
     return normalization @ w, row_means - means @ w, result
 

@@ -1,7 +1,8 @@
 r"""SOSC on the Nystroem features of many samples, from their moments.
 
-With ``K = Phi Phi'`` both eigendecompositions follow from ``Phi' Phi`` (M x M), ``rows' rows`` (q x q) and ``Phi' rows``:
-if ``Phi' Phi = Q diag(d) Q'`` then ``V = Phi Q diag(d)^-1/2``, and the same for outputs. Nothing of size m is kept.
+With ``K = Phi Phi'`` both eigendecompositions follow from ``Phi' Phi`` (M x M), ``rows' rows`` (q x q) and ``Phi'
+rows``: if ``Phi' Phi = Q diag(d) Q'`` then ``V = Phi Q diag(d)^-1/2``, and the same for outputs. Nothing of size m is
+kept.
 """
 
 from __future__ import annotations
@@ -46,14 +47,19 @@ def moments_ball(
     d, turn = above_rounding(*eigh(square, driver="evd"))
     root = _root(metric, q)
     l, output_turn = above_rounding(*eigh(root.T @ own[:q, :q] @ root, driver="evd"))
-    turn, output_turn = turn / np.sqrt(d), root @ (output_turn / np.sqrt(l))  # V = Phi turn, U = rows output_turn
+    turn, output_turn = (
+        turn / np.sqrt(d),
+        root @ (output_turn / np.sqrt(l)),
+    )  # V = Phi turn, U = rows output_turn
     overlap = output_turn.T @ cross[:, :q].T @ turn
     pull, push = l[:, None] * d * overlap, l[:, None] * d**2
     shift, n_steps = secular_root(pull, push, radius)
     core = pull / (push + shift)
     image = output_turn.T @ own[:q]  # U' tables
     weights = (turn * d) @ (core.T @ image)  # Phi' A' tables
-    kkt, objective = _certificate(square, cross[:, :q], own[:q, :q], weights[:, :q], image[:, :q], core, shift, metric, turn * d)
+    kkt, objective = _certificate(
+        square, cross[:, :q], own[:q, :q], weights[:, :q], image[:, :q], core, shift, metric, turn * d
+    )
     result = RegressionResult(
         objective / total, kkt, n_steps, kkt <= TOLERANCE, shift / total, float(np.linalg.norm(core))
     )

@@ -5,7 +5,7 @@ The solution is ``W = sum_j phi_j e_j'`` with ``E = (K + l2 I)^-1 rows``, whatev
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
@@ -49,7 +49,7 @@ def too_small(l2: float, gram: np.ndarray) -> ValueError:
     )
 
 
-def ridge_path(gram: np.ndarray, rows: np.ndarray, l2s: Sequence[float]) -> Iterator[np.ndarray]:
+def ridge_path(gram: np.ndarray, rows: np.ndarray, l2s: Iterable[float]) -> Iterator[np.ndarray]:
     """The solutions ``E`` of all penalties from one eigendecomposition; ``m^2 q`` operations each."""
     values, vectors = eigh(gram, driver="evd")
     values, turned = np.maximum(values, 0.0)[:, None], vectors.T @ rows
@@ -63,7 +63,7 @@ def ridge_result(
     """Objective and optimality of the solution ``found`` (m, q)."""
     fitted = gram @ found
     residual = rows - fitted
-    kkt = float(np.linalg.norm(residual - l2 * found) / max(np.linalg.norm(rows), 1e-300))
+    kkt = float(np.linalg.norm(residual - l2 * found)) / max(float(np.linalg.norm(rows)), 1e-300)
     objective = 0.5 * inner(residual, residual, metric) + 0.5 * l2 * inner(found, fitted, metric)
     return RegressionResult(objective, kkt, converged=kkt <= TOLERANCE)
 

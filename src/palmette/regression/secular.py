@@ -9,11 +9,13 @@ MAX_STEPS = 60
 
 
 def secular_root(pull: np.ndarray, push: np.ndarray, radius: float) -> tuple[float, int]:
-    r"""The shift ``s >= 0`` with ``|Z(s)|_F = radius`` (0 if ``|Z(0)|_F`` is not larger), and the number of Newton steps.
+    r"""The shift ``s >= 0`` with ``|Z(s)|_F = radius`` (0 if ``|Z(0)|_F`` is not larger), and the number of Newton
+    steps.
 
-    ``1/|Z(s)|`` increases and is concave, so Newton's tangents meet ``1/radius`` left of the root: from the left the steps
-    never pass it, and convergence is quadratic. The start is a lower bound of the root: of the entries with ``push <= t``
-    alone the norm is at least ``|pull| / (t + s)``, hence ``s >= |pull|_{push <= t} / radius - t`` for every ``t``.
+    ``1/|Z(s)|`` increases and is concave, so Newton's tangents meet ``1/radius`` left of the root: from the left the
+    steps never pass it, and convergence is quadratic. The start is a lower bound of the root: of the entries with
+    ``push <= t`` alone the norm is at least ``|pull| / (t + s)``, hence ``s >= |pull|_{push <= t} / radius - t`` for
+    every ``t``.
 
     Parameters
     ----------
@@ -22,7 +24,7 @@ def secular_root(pull: np.ndarray, push: np.ndarray, radius: float) -> tuple[flo
     radius : float
         Above 0.
 
-    >>> secular_root(np.array([3.0]), np.array([1.0]), 0.5)[0]
+    >>> round(secular_root(np.array([3.0]), np.array([1.0]), 0.5)[0], 12)
     5.0
     """
     squares, push = pull.ravel() ** 2, push.ravel()
@@ -30,22 +32,25 @@ def secular_root(pull: np.ndarray, push: np.ndarray, radius: float) -> tuple[flo
         return 0.0, 0
     shift = _lower_bound(squares, push, radius)
     low, high = shift, float(np.sqrt(squares.sum())) / radius
-    best = shift, np.inf
-    for n_steps in range(1, MAX_STEPS + 1):
+    best, closest, n_steps = shift, np.inf, 0
+    while n_steps < MAX_STEPS:
+        n_steps += 1
         inverse = 1.0 / (push + shift)
         terms = squares * inverse**2
         norm = float(np.sqrt(terms.sum()))
         off = abs(norm - radius)
-        if off < best[1]:
-            best = shift, off
+        if off < closest:
+            best, closest = shift, off
         if off <= CLOSE * radius:
             break
         low, high = (shift, high) if norm > radius else (low, shift)
         step = (norm - radius) / radius * norm**2 / float(terms @ inverse)
         if abs(step) <= np.spacing(shift):
             break
-        shift = shift + step if low < shift + step <= high else (low + high) / 2.0  # rounding alone leaves the bracket
-    return best[0], n_steps
+        shift += step
+        if not low < shift <= high:  # by rounding alone
+            shift = (low + high) / 2.0
+    return best, n_steps
 
 
 def _lower_bound(squares: np.ndarray, push: np.ndarray, radius: float) -> float:

@@ -11,9 +11,10 @@ import numpy as np
 class Weighted:
     r"""A problem in which weights and intercept have vanished.
 
-    A sample of weight 2 counts as two equal samples. With ``S = diag(sqrt(w))`` and the centring ``H = I - 1 w'/sum(w)``
-    (``H = I`` without an intercept) the plain problem has the Gram matrix ``S H K H' S`` and the output rows ``S H rows``.
-    Coefficients ``A`` of the plain problem are those of ``S A S`` in the given one, between centred samples.
+    A sample of weight 2 counts as two equal samples. With ``S = diag(sqrt(w))`` and the centring ``H = I - 1
+    w'/sum(w)`` (``H = I`` without an intercept) the plain problem has the Gram matrix ``S H K H' S`` and the output
+    rows ``S H rows``. Coefficients ``A`` of the plain problem are those of ``S A S`` in the given one, between
+    centred samples.
 
     Attributes
     ----------
