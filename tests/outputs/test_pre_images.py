@@ -42,6 +42,17 @@ def check_best(space, kernel, y, a, outputs):
     assert found.outputs[0] in outputs and found.exact[0]
 
 
+@given(words, weights, st.integers(0, 4))
+def test_candidates_of_a_known_length(y, a, chosen):
+    size = len(y[chosen % len(y)])
+    space = CandidateOutputs(Hamming(), lengths="known").fit(y, y)
+    found = space.pre_images(votes_of(space, a), ["x" * size])
+    best = min(objective(Hamming(), y, a, output) for output in y if len(output) == size)
+    assert found.values[0] == pytest.approx(best, abs=1e-9) and len(found.outputs[0]) == size
+    assert objective(Hamming(), y, a, found.outputs[0]) == pytest.approx(best, abs=1e-9)
+    assert space.constant_norm  # all candidates of one input have the same
+
+
 @given(words, weights)
 def test_dirac_is_a_vote(y, a):
     check_best(output_space("dirac").fit(y), Dirac(), y, a, y)
@@ -165,6 +176,13 @@ def test_outputs_keep_their_kind():
         (lambda: DiracOutputs().fit([]), "y has no outputs"),
         (lambda: CandidateOutputs(NGram(2)).fit([]), "y has no outputs"),
         (lambda: HammingOutputs().fit(["", ""]), "y has no symbol at all"),
+        (lambda: CandidateOutputs(Hamming(), lengths="any").fit(["a"]), "lengths must be 'free' or 'known'"),
+        (
+            lambda: (
+                CandidateOutputs(Hamming(), lengths="known").fit(["a"]).pre_images(np.ones((1, 1)), ["xx"])
+            ),
+            r"X\[0\] has 2 rows, and no candidate has as many symbols",
+        ),
         (lambda: HammingOutputs(lengths="any").fit(["a"]), "lengths must be 'free' or 'known'"),
         (
             lambda: HammingOutputs(lengths="known").fit(["a"]),

@@ -58,7 +58,7 @@ class HammingOutputs(ExplicitOutputs):
         self.shortest_, self.longest_ = min(sizes), max(sizes)
         self.made_of_ = kind_of_sequences(outputs)
         if self.lengths == "known":
-            for i, (size, wanted) in enumerate(zip(sizes, _sizes(X, len(outputs)))):
+            for i, (size, wanted) in enumerate(zip(sizes, input_sizes(X, len(outputs)))):
                 if size != wanted:
                     raise ValueError(
                         f"y[{i}] has {size} symbols, but X[{i}] has {wanted} rows: with lengths='known' an output has "
@@ -85,7 +85,7 @@ class HammingOutputs(ExplicitOutputs):
         if kernel.blank:
             sums += _running(table[:, ::-1, -1])[:, ::-1]
         if self.lengths == "known":
-            sizes = np.array(_sizes(X, n), np.int64)
+            sizes = np.array(input_sizes(X, n), np.int64)
             self._refuse_long(sizes)
             values = self._values(sums[np.arange(n), np.minimum(sizes, kernel.length_)], sizes)
         else:
@@ -134,7 +134,7 @@ def _running(values: np.ndarray) -> np.ndarray:
     return np.concatenate([np.zeros((len(values), 1)), np.cumsum(values, axis=1)], axis=1)
 
 
-def _sizes(X: Any, n: int) -> list[int]:
+def input_sizes(X: Any, n: int) -> list[int]:
     """How many rows each input has."""
     if X is None or n_items(X) != n:
         found = "none are given" if X is None else f"there are {n_items(X)}"
