@@ -128,6 +128,41 @@ def test_a_task_loss_is_minimised_over_candidates(y, a):
     np.testing.assert_allclose((space.rows @ space.rows.T).toarray(), Hamming()(y))
 
 
+@pytest.mark.parametrize(
+    "kernel, chosen",
+    [
+        (Dirac(), ["ab", "b"]),
+        (Hamming(), ["aa", "bb"]),
+        (NGram(1), ["ac", "bab"]),
+        (Hamming() + Dirac(), ["ca", "a"]),
+    ],
+    ids=repr,
+)
+@given(a=weights)
+def test_best_among_given_outputs(kernel, chosen, a):
+    y = ["ab", "b", "aab"]
+    space = output_space(kernel).fit(y)
+    found = space.best_among(votes_of(space, a), chosen)
+    values = [objective(kernel, y, a, output) for output in chosen]
+    assert found.values[0] == pytest.approx(min(values), abs=1e-9)
+    assert values[chosen.index(found.outputs[0])] == pytest.approx(min(values), abs=1e-9)
+
+
+def test_outputs_that_cannot_be_predicted_are_refused():
+    votes = np.zeros((1, 2))
+    for space, outputs in (
+        (output_space("dirac").fit(["a", "b"]), ["a", "c"]),
+        (output_space("hamming").fit(["a", "b"]), ["a", "c"]),
+        (output_space("path").fit([("a", "b")]), [("a",), ("a", "c")]),
+    ):
+        with pytest.raises(ValueError, match=r"outputs\[1\] = .* has something that no training output has"):
+            space.best_among(votes, outputs)
+    with pytest.raises(ValueError, match="outputs is empty"):
+        output_space("dirac").fit(["a", "b"]).best_among(votes, [])
+    with pytest.raises(ValueError, match=r"outputs\[1\] = 'a' cannot be compared"):
+        CandidateOutputs(NGram(2)).fit(["ab", "bb"]).best_among(votes, ["ab", "a"])
+
+
 @given(words, words)
 def test_kernel_losses_bound_the_task_losses(y, z):
     """Half of the squared distance is the loss where K(y, y) is constant; elsewhere the whole is at least the loss."""

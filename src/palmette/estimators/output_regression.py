@@ -40,6 +40,7 @@ class OutputRegression(RegressionFiles, BaseEstimator):
     dual_coef_: np.ndarray
     intercept_: np.ndarray
     result_: RegressionResult
+    makes_array_: bool
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Learn from inputs ``X`` and outputs ``y``.
@@ -60,7 +61,7 @@ class OutputRegression(RegressionFiles, BaseEstimator):
         kernel = resolve_kernel(self.kernel)
         kernel.check()
         self.kernel_ = kernel
-        self._note_features(kernel, X, reset=True)
+        X = self._checked(kernel, X, reset=True)
         outputs = Outputs.of(self.output, self.task_loss, X, y, sample_weight)
         if isinstance(kernel, Nystroem):
             self._learn_many(Landmarks.of(kernel, X), outputs)
@@ -90,7 +91,7 @@ class OutputRegression(RegressionFiles, BaseEstimator):
     def _keep(
         self, inputs: Inputs, outputs: Outputs, votes: tuple[np.ndarray, np.ndarray], result: RegressionResult
     ) -> None:
-        self.inputs_, self.outputs_, self.space_ = inputs, outputs.y, outputs.space
+        self.inputs_, self.space_, self.makes_array_ = inputs, outputs.space, outputs.as_array
         self.dual_coef_, self.intercept_ = votes
         self.weight_, self.result_, self.objective_ = outputs.weight, result, result.objective
         if not result.converged:
@@ -103,18 +104,22 @@ class OutputRegression(RegressionFiles, BaseEstimator):
 
     # -- prediction ---------------------------------------------------------------------------------------------
 
-    def predict(self, X: Any) -> list[Any]:
-        """The best output of every input, a list; see :meth:`pre_images` for what is proven of it."""
-        return self.pre_images(X).outputs
+    def predict(self, X: Any) -> Any:
+        """The best output of every input, as an array if ``y`` was one, else as a list.
+
+        :meth:`pre_images` says what is proven of it.
+        """
+        found = self.pre_images(X).outputs
+        return np.array(found) if self.makes_array_ else found
 
     def pre_images(self, X: Any) -> PreImages:
         """Best outputs, their values, proven bounds, which of them are exact, and the method of the search."""
-        return self.space_.pre_images(self.votes(X), X)
+        votes = self.votes(X)
+        return self.space_.pre_images(votes, X)
 
     def votes(self, X: Any) -> np.ndarray:
         """Predictions in the output space, ``sum_i a_i(x) ballot_i``, shape (n, p)."""
         check_is_fitted(self, "dual_coef_")
-        self._note_features(self.inputs_.kernel, X, reset=False)
         parts = [values @ self.dual_coef_ for _, values in self._values(X)]
         found = np.concatenate([np.empty((0, self.dual_coef_.shape[1])), *parts])
         return found + self.intercept_ if self.decode_intercept else found
@@ -126,7 +131,6 @@ class OutputRegression(RegressionFiles, BaseEstimator):
             raise MissingCapability(
                 "with Nystroem there are no coefficients of training samples, but of landmarks: dual_coef_"
             )
-        self._note_features(self.inputs_.kernel, X, reset=False)
         plain = Weighted.of(
             self.inputs_.gram(self.copies, "coefficients"), self.weight_, bool(self.fit_intercept)
         )
@@ -142,8 +146,7 @@ class OutputRegression(RegressionFiles, BaseEstimator):
         The loss is ``task_loss`` or that of the output kernel (:meth:`palmette.outputs.OutputSpace.kernel_losses`),
         which counts wrong symbols or levels for Hamming's kernel and that of paths.
         """
-        true = as_objects(y, "y")
-        predicted = self.predict(X)
+        true, predicted = as_objects(y, "y"), self.pre_images(X).outputs
         if len(true) != len(predicted):
             raise ValueError(f"y has {len(true)} outputs, but X has {len(predicted)} samples")
         weight = checked_weights(sample_weight, len(true))
@@ -160,29 +163,18 @@ class OutputRegression(RegressionFiles, BaseEstimator):
 
     def _values(self, X: Any) -> Any:
         inputs = self.inputs_
-        wanted = inputs.support.shape[0]
-        if inputs.kernel.precomputed and np.shape(X)[1:] != (wanted,):
-            raise ValueError(
-                f"Precomputed: X has shape {np.shape(X)}, but there are {wanted} training samples: give kernel values "
-                "with each of them"
-            )
+        X = self._checked(inputs.kernel, X, reset=False)
         return inputs.values(X)
 
-    def _note_features(self, kernel: Any, X: Any, reset: bool) -> None:
-        """scikit-learn's record of the number and names of columns, for tables."""
+    def _checked(self, kernel: Any, X: Any, reset: bool) -> Any:
+        """Inputs as they are for a kernel of objects; for others a table of finite numbers, as scikit-learn checks it."""
         inner = resolve_kernel(kernel.kernel) if isinstance(kernel, Nystroem) else kernel
         if reset:
             for name in ("n_features_in_", "feature_names_in_"):
                 self.__dict__.pop(name, None)
-        if isinstance(inner, Kernel) and not inner.objects:
-            if not hasattr(X, "shape"):
-                X = np.asarray(X, float)
-            if X.ndim != 2:
-                raise ValueError(
-                    f"Expected 2D array, got an array of shape {X.shape}. Reshape your data: {inner!r} compares the "
-                    "rows of tables"
-                )
-            validate_data(self, X, reset=reset, skip_check_array=True)
+        if not isinstance(inner, Kernel) or inner.objects:
+            return X
+        return validate_data(self, X, reset=reset, accept_sparse="csr", dtype=np.float64)
 
     def _say(self, text: str, *values: Any) -> None:
         """A line of progress."""

@@ -86,7 +86,7 @@ class Search:
         model: Any = self
         model.check()
         kernels = self._kernels()
-        model._note_features(kernels[0], X, reset=True)
+        X = model._checked(kernels[0], X, reset=True)
         outputs = Outputs.of(model.output, model.task_loss, X, y, sample_weight)
         if not hasattr(X, "__getitem__"):
             X = list(X)

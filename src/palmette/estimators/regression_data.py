@@ -15,7 +15,7 @@ from palmette.estimators.training import checked_weights
 from palmette.kernels import Kernel, Nystroem, resolve_kernel
 from palmette.kernels.definite import check_definite
 from palmette.kernels.objects import as_objects
-from palmette.kernels.rows import Rows, in_double
+from palmette.kernels.rows import Rows
 from palmette.memory import check_size, memory_limit
 from palmette.outputs import OutputSpace, output_space
 from palmette.regression.spectra import above_rounding
@@ -29,17 +29,21 @@ class Outputs(NamedTuple):
     y: list[Any]
     space: OutputSpace
     weight: np.ndarray
+    as_array: bool  # whether they were given as an array
 
     @classmethod
     def of(cls, output: Any, task_loss: Any, X: Any, y: Any, sample_weight: Any) -> Outputs:
         """Check the outputs and weights of the samples ``X``, and fit the output space."""
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None")
-        y, n = as_objects(y, "y"), n_items(X)
+        as_array = hasattr(y, "__array__")
+        y, n = as_objects(np.asarray(y) if as_array else y, "y"), n_items(X)
+        if n == 0:
+            raise ValueError("X has no samples: a regression needs at least one")
         if len(y) != n:
             raise ValueError(f"y has {len(y)} outputs, but X has {n} samples: one output per sample")
         weight = checked_weights(sample_weight, n)
-        return cls(y, output_space(output, task_loss).fit(y, X), weight)
+        return cls(y, output_space(output, task_loss).fit(y, X), weight, as_array)
 
     @property
     def rows(self) -> np.ndarray:
@@ -78,21 +82,18 @@ class Inputs(NamedTuple):
     ----------
     kernel : Kernel
         Bound to the training inputs.
-    given : table or list
-        The inputs as the kernel admits them; of a precomputed kernel there are none.
     support : rows
-        The inputs as ``kernel.cross`` takes them, in double precision.
+        The inputs as ``kernel.cross`` takes them, in double precision; of a precomputed kernel the Gram matrix.
     """
 
     kernel: Kernel
-    given: Any
     support: Rows
 
     @classmethod
     def of(cls, kernel: Any, X: Any) -> Inputs:
         """Bind a kernel to the training inputs."""
-        given = admitted(kernel, X)
-        bound = kernel.bind(given)
+        given = kernel.admit(X)
+        bound = kernel.bind(given).in_double()
         if kernel.precomputed:
             given = np.asarray(given.toarray() if sparse.issparse(given) else given, float)
             if given.shape[0] != given.shape[1]:
@@ -100,7 +101,7 @@ class Inputs(NamedTuple):
                     f"Precomputed: X has shape {given.shape}; for training it is the square matrix of kernel values of "
                     "all pairs of samples"
                 )
-        return cls(bound, given, in_double(bound.prepare(given)))
+        return cls(bound, bound.prepare(given))
 
     def gram(self, copies: int, what: str) -> np.ndarray:
         """Kernel values of all pairs, (m, m), if as many copies fit into memory and they are those of a kernel."""
@@ -118,20 +119,7 @@ class Inputs(NamedTuple):
 
     def values(self, X: Any) -> Iterator[tuple[slice, np.ndarray]]:
         """Kernel values of new inputs with the training inputs, block by block."""
-        return kernel_blocks(
-            self.kernel, in_double(self.kernel.prepare(admitted(self.kernel, X))), self.support
-        )
-
-
-def admitted(kernel: Any, X: Any) -> Any:
-    """Inputs as a kernel admits them; a table must be finite."""
-    if (hasattr(X, "__len__") and len(X) == 0) or getattr(X, "shape", (1,))[0] == 0:
-        raise ValueError("Found array with 0 sample(s): X has no samples")
-    given = kernel.admit(X)
-    entries = given.data if sparse.issparse(given) else given
-    if isinstance(entries, np.ndarray) and entries.dtype.kind == "f" and not np.all(np.isfinite(entries)):
-        raise ValueError("X contains NaN or infinity: a kernel needs finite features")
-    return given
+        return kernel_blocks(self.kernel, self.kernel.prepare(self.kernel.admit(X)), self.support)
 
 
 def kernel_blocks(kernel: Any, rows: Rows, support: Rows) -> Iterator[tuple[slice, np.ndarray]]:
@@ -167,9 +155,9 @@ class Landmarks(NamedTuple):
             raise MissingCapability(
                 f"{nystroem!r} makes features by a transformer: a regression needs Nystroem of a kernel, or transform X"
             )
-        given = admitted(kernel, X)
-        bound = kernel.bind(given)
-        rows = in_double(bound.prepare(given))
+        given = kernel.admit(X)
+        bound = kernel.bind(given).in_double()
+        rows = bound.prepare(given)
         chosen = nystroem.choose(rows)
         n_landmarks, n = len(chosen), rows.shape[0]
         check_size(
@@ -178,9 +166,8 @@ class Landmarks(NamedTuple):
         support = rows[chosen]
         check_definite(bound, support)
         values, vectors = above_rounding(*eigh(np.asarray(bound.cross(support, support), float)))
-        inputs = Inputs(bound, [given[i] for i in chosen] if kernel.objects else given[chosen], support)
         kept: list[Any] = []
         if 8.0 * n * n_landmarks <= memory_limit() / 2.0:
             kept = list(kernel_blocks(bound, rows, support))
         blocks = (lambda: kept) if kept else (lambda: kernel_blocks(bound, rows, support))
-        return cls(inputs, vectors / np.sqrt(values), blocks)
+        return cls(Inputs(bound, support), vectors / np.sqrt(values), blocks)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from numbers import Real
 from typing import Any, ClassVar, Self
 
@@ -27,6 +28,9 @@ class Kernel(BaseEstimator):
     """Whether rows are kernel values with the training rows, not features."""
     objects: ClassVar[bool] = False
     """Whether it compares objects, such as strings, instead of the rows of a table."""
+
+    single: bool = True
+    """Whether values may be computed in single precision where that is exact or good to 1e-6."""
 
     def bind(self, rows: Rows) -> Self:
         """The same kernel with settings that depend on the training rows as numbers."""
@@ -61,6 +65,15 @@ class Kernel(BaseEstimator):
     def prepare(self, rows: Rows) -> Rows:
         """Rows as :meth:`cross` takes them."""
         return rows
+
+    def in_double(self) -> Self:
+        """The same bound kernel, all of whose values are in double precision."""
+        own = copy.copy(self)
+        own.single = False
+        for name, value in self.get_params(deep=False).items():
+            if isinstance(value, Kernel):
+                setattr(own, name, value.in_double())
+        return own
 
     def cross(self, X: Rows, Y: Rows) -> np.ndarray:
         """Values of all pairs of prepared rows, shape (len(X), len(Y)), with ``normalize`` applied."""

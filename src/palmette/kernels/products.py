@@ -29,7 +29,7 @@ class ProductKernel(Kernel):
 
     def prepare(self, rows: Rows) -> Rows:
         """Rows in the precision of their products."""
-        return rows.astype(np.float32 if self._single(rows) else np.float64)
+        return rows.astype(np.float32 if self.single and self._single(rows) else np.float64)
 
     def _single(self, rows: Rows) -> bool:
         return True

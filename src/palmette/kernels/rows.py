@@ -63,13 +63,6 @@ class PairedRows:
         return PairedRows(self.left.astype(kind), self.right.astype(kind))
 
 
-def in_double(X: Rows) -> Rows:
-    """Prepared rows in double precision, in which ``cross`` then computes; what is no number stays."""
-    if isinstance(X, PairedRows):
-        return PairedRows(in_double(X.left), in_double(X.right))
-    return X.astype(float) if X.dtype.kind == "f" else X
-
-
 def squared_norms(X: Rows) -> np.ndarray:
     """``|x|^2`` of every row."""
     if sparse.issparse(X):

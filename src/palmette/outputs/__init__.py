@@ -7,15 +7,20 @@ from palmette.outputs.candidates import CandidateOutputs
 from palmette.outputs.choose import output_space
 from palmette.outputs.dirac import DiracOutputs
 from palmette.outputs.hamming import HammingOutputs
+from palmette.outputs.ngrams import NGramOutputs
 from palmette.outputs.paths import PathOutputs
+from palmette.outputs.structured import PartOutputs, PositionOutputs
 from palmette.outputs.task_losses import TaskLossOutputs
 
 __all__ = [
     "CandidateOutputs",
     "DiracOutputs",
     "HammingOutputs",
+    "NGramOutputs",
     "OutputSpace",
+    "PartOutputs",
     "PathOutputs",
+    "PositionOutputs",
     "PreImages",
     "TaskLossOutputs",
     "output_space",

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 
 from palmette.data.checks import check_type, entry, group
 from palmette.data.plain_objects import from_json, to_json
+from palmette.kernels.objects import as_objects
 from palmette.kernels.stored import kernel_from_state, kernel_state
 
 
@@ -59,6 +60,19 @@ class OutputSpace(BaseEstimator):
     def pre_images(self, votes: np.ndarray, X: Any = None) -> PreImages:
         """``argmin_y K_Y(y, y) - 2 <psi(y), v>_M`` for every row of ``votes``."""
         raise NotImplementedError
+
+    def values(self, votes: np.ndarray, outputs: Any) -> np.ndarray:
+        """What pre-images minimise, of given outputs for every row of ``votes``, shape (n, len(outputs))."""
+        raise NotImplementedError
+
+    def best_among(self, votes: np.ndarray, outputs: Any) -> PreImages:
+        """The best of given outputs for every row of ``votes``; those that cannot be predicted are refused."""
+        outputs = as_objects(outputs, "outputs")
+        if not outputs:
+            raise ValueError("outputs is empty; a prediction needs at least one")
+        each = self.values(votes, outputs)
+        values = each.min(axis=1)
+        return PreImages([outputs[k] for k in each.argmin(axis=1)], values, values, "candidates")
 
     def gram(self, left: Any, right: Any) -> np.ndarray:
         """``K_Y`` of all pairs of given outputs, shape (len(left), len(right))."""

@@ -98,7 +98,7 @@ class CandidateOutputs(OutputSpace):
         first = np.unique(self.sizes_, return_index=True, return_inverse=True)[1:]
         self.constant_norm = bool(np.allclose(self.norms_, self.norms_[first[0]][first[1]], rtol=1e-9))
 
-    def _prepared(self, candidates: list[Any]) -> Any:
+    def _prepared(self, candidates: list[Any], where: str = "candidates") -> Any:
         """Candidates as the kernel takes them; one that it cannot compare is named."""
         try:
             return self.kernel_.prepare(self.kernel_.admit(candidates))
@@ -108,7 +108,7 @@ class CandidateOutputs(OutputSpace):
                     self.kernel_.prepare(self.kernel_.admit([candidate]))
                 except (TypeError, ValueError) as error:
                     raise ValueError(
-                        f"candidates[{i}] = {candidate!r:.60} cannot be compared with the training outputs by "
+                        f"{where}[{i}] = {candidate!r:.60} cannot be compared with the training outputs by "
                         f"{self.kernel_!r}: {error}"
                     ) from error
             raise
@@ -128,6 +128,13 @@ class CandidateOutputs(OutputSpace):
             found, values[here] = best_of(votes[here], -2.0 * self.cross_[there], self.norms_[there])
             best[here] = there[found]
         return PreImages([self.candidates_[k] for k in best], values, values, "candidates")
+
+    def values(self, votes: np.ndarray, outputs: Any) -> np.ndarray:
+        """``K_Y(y, y) - 2 <psi(y), v>`` of given outputs for every row of ``votes``, shape (n, len(outputs))."""
+        prepared = self._prepared(as_objects(outputs, "outputs"), "outputs")
+        support = self.kernel_.prepare(self.kernel_.admit(self.outputs_))
+        cross = np.asarray(self.kernel_.cross(prepared, support), float)
+        return np.asarray(self.kernel_.diagonal(prepared), float) - 2.0 * np.asarray(votes, float) @ cross.T
 
     def gram(self, left: Any, right: Any) -> np.ndarray:
         """Kernel values of all pairs, of any outputs."""

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from palmette.kernels import CommonPath, Custom, Dirac, Hamming, Kernel, resolve_kernel
+from palmette.contracts.structure import Structure
+from palmette.kernels import CommonPath, Custom, Dirac, Hamming, Kernel, NGram, resolve_kernel
 from palmette.outputs.base import OutputSpace
 from palmette.outputs.candidates import CandidateOutputs
 from palmette.outputs.dirac import DiracOutputs
 from palmette.outputs.hamming import HammingOutputs
+from palmette.outputs.ngrams import NGramOutputs, has_bound
 from palmette.outputs.paths import PathOutputs
+from palmette.outputs.structured import structured_outputs
 from palmette.outputs.task_losses import TaskLossOutputs
 
 # What searches exactly, or with a bound, for the pre-image of a kernel; all others try candidates.
@@ -17,6 +20,7 @@ SEARCHES: dict[type, Any] = {
     Dirac: lambda kernel: DiracOutputs(),
     Hamming: HammingOutputs,
     CommonPath: PathOutputs,
+    NGram: lambda kernel: (NGramOutputs if has_bound(kernel) else CandidateOutputs)(kernel),
 }
 
 
@@ -26,16 +30,26 @@ def output_space(output: Any, task_loss: Any = None) -> OutputSpace:
     Parameters
     ----------
     output : name, kernel, function of two outputs, structure or OutputSpace
-    task_loss : callable, optional
-        ``loss(true, predicted)``: predictions then have the lowest expected loss instead of the nearest features.
+    task_loss : callable, or for structures also a name, a table of costs or an object of palmette.losses; optional
+        ``loss(true, predicted)``: predictions then have the lowest expected loss instead of the nearest features. A
+        function is tried on candidates; costs of positions are minimised by the structure's inference.
 
     Examples
     --------
     >>> output_space("dirac"), output_space("hamming")
     (DiracOutputs(), HammingOutputs(kernel=Hamming()))
     """
+    if isinstance(output, Structure) and not _is_function(task_loss):
+        return structured_outputs(output, task_loss)
+    if isinstance(output, Structure):
+        return TaskLossOutputs(structured_outputs(output), task_loss)
     space = output if isinstance(output, OutputSpace) else _of_kernel(output)
     return space if task_loss is None else TaskLossOutputs(space, task_loss)
+
+
+def _is_function(loss: Any) -> bool:
+    """Whether a task loss is a function of two outputs, not a name, a table or an object of palmette.losses."""
+    return callable(loss) and not hasattr(loss, "bind")
 
 
 def _of_kernel(output: Any) -> OutputSpace:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
@@ -18,6 +18,8 @@ from palmette.outputs.base import OutputSpace
 class ExplicitOutputs(OutputSpace):
     """Outputs whose kernel has explicit features: those of :meth:`Kernel.prepare`, without the column of the rest."""
 
+    closed: ClassVar[bool] = True
+    """Whether outputs are made only of what training outputs have."""
     kernel: Any
 
     def fit(self, y: Any, X: Any = None) -> Self:
@@ -63,8 +65,18 @@ class ExplicitOutputs(OutputSpace):
 
     def values(self, votes: np.ndarray, outputs: Any) -> np.ndarray:
         """``K_Y(y, y) - 2 <psi(y), v>`` of given outputs for every row of ``votes``, shape (n, len(outputs))."""
-        rows = self.features(as_objects(outputs, "outputs"))
+        outputs = as_objects(outputs, "outputs")
+        rows = self.features(outputs)
+        if self.closed:
+            self._refuse_outside(outputs, rows)
         return squared_norms(rows) - 2.0 * (rows[:, :-1] @ np.asarray(votes, float).T).T
+
+    def _refuse_outside(self, outputs: list[Any], rows: sparse.csr_array) -> None:
+        for i in np.flatnonzero(rows[:, [-1]].toarray()):
+            raise ValueError(
+                f"outputs[{i}] = {outputs[i]!r:.60} has something that no training output has, so that "
+                f"{type(self).__name__} cannot predict it; leave it out"
+            )
 
 
 def pair_products(kernel: Kernel, left: list[Any], right: list[Any]) -> np.ndarray:

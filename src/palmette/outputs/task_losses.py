@@ -40,7 +40,7 @@ class TaskLossOutputs(OutputSpace):
     [2]
     """
 
-    kept: ClassVar[tuple[str, ...]] = ("candidates_", "losses_")
+    kept: ClassVar[tuple[str, ...]] = ("outputs_", "candidates_", "losses_")
 
     def __init__(self, space: Any, loss: Any, candidates: Any = None) -> None:
         self.space = space
@@ -85,7 +85,8 @@ class TaskLossOutputs(OutputSpace):
     def check_kept(self) -> None:
         """A column of losses for each candidate."""
         check_type("candidates_", self.candidates_, list)
-        losses = check_finite("losses_", check_array("losses_", self.losses_, np.float64, 2))
+        check_array("losses_", self.losses_, np.float64, 2, len(check_type("outputs_", self.outputs_, list)))
+        losses = check_finite("losses_", self.losses_)
         if losses.shape[1] != len(self.candidates_) or not self.candidates_:
             raise ValueError(f"losses_ has {losses.shape[1]} columns for {len(self.candidates_)} candidates")
 
@@ -98,6 +99,15 @@ class TaskLossOutputs(OutputSpace):
         """The candidate with the lowest sum of losses."""
         best, values = best_of(votes, self.losses_.T)
         return PreImages([self.candidates_[k] for k in best], values, values, "candidates")
+
+    def values(self, votes: np.ndarray, outputs: Any) -> np.ndarray:
+        """Sums of losses of given outputs for every row of ``votes``, shape (n, len(outputs))."""
+        if self.loss is None:
+            raise ValueError(
+                "a loaded model knows the losses of its candidates only: give the task loss again"
+            )
+        table = loss_table(self.loss, self.outputs_, as_objects(outputs, "outputs"))
+        return np.asarray(votes, float) @ table
 
     def gram(self, left: Any, right: Any) -> np.ndarray:
         """That of the space of the regression."""
