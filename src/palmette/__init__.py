@@ -35,6 +35,7 @@ _HOME = {
     "Chain": "palmette.structures",
     "Folding": "palmette.structures",
     "Graph": "palmette.structures",
+    "Hierarchy": "palmette.structures",
     "Multiclass": "palmette.structures",
     "Ranking": "palmette.structures",
     "SemiMarkov": "palmette.structures",
@@ -62,7 +63,7 @@ _PACKAGES = (
 __all__ = [
     "CRF", "CRFCV", "SORR", "SORRCV", "SOSC", "SOSCCV", "SSVM", "SSVMCV", "UNKNOWN", "ActiveLearner",
     "Alignment", "Chain", "Clique", "CombinedDecoder", "Decomposition", "Detections", "Encoding", "Folding",
-    "Graph", "GraphInput", "GroupLasso", "KernelOptions", "Linked", "LossOptions", "Multiclass", "OneOf",
+    "Graph", "GraphInput", "GroupLasso", "Hierarchy", "KernelOptions", "Linked", "LossOptions", "Multiclass", "OneOf",
     "Perceptron", "PlackettLuce", "PlackettLuceCV", "Ranking", "SemiMarkov", "Tracking", "Transfer",
     "as_sequences", "compare_transfer", "load", "register",
 ]  # fmt: skip
@@ -95,6 +96,7 @@ if TYPE_CHECKING:
         Folding,
         Graph,
         GraphInput,
+        Hierarchy,
         Multiclass,
         Ranking,
         SemiMarkov,

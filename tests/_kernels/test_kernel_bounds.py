@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import os
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
@@ -25,6 +26,7 @@ from palmette import (
     Encoding,
     Folding,
     Graph,
+    Hierarchy,
     LossOptions,
     Multiclass,
     OneOf,
@@ -41,6 +43,7 @@ from palmette.apps.tagging.columns import read_columns
 from palmette.apps.tagging.tagger import Tagger
 from palmette.apps.tagging.templates import Template
 from palmette.apps.tracking import Tracker
+from palmette.errors import InfeasibleError
 from palmette.inference import FactorGraph, JunctionTree, junction_tree
 from palmette.inference.answers import answer
 from palmette.inference.graph_cut import graph_cut
@@ -54,6 +57,7 @@ from palmette.structures import (
     Core,
     FoldingRestriction,
     FoldingTables,
+    HierarchyTables,
     MatchCost,
     PairLoss,
     RankingCost,
@@ -375,6 +379,37 @@ def graphs(k):
 def graphs_of_all_kinds(k):
     if k == 1:  # once is enough
         run_graphs()
+
+
+@problem
+def hierarchies(k):
+    """Trees of so many nodes, each below an earlier one; every answer, with a cost and restrictions."""
+    rng = np.random.default_rng(k)
+    nodes = [(0,)]
+    for v in range(1, k + 1):
+        nodes.append((*nodes[rng.integers(len(nodes))][: rng.integers(3)], v))
+    for inner_ends, multi_label in ((False, False), (True, False), (False, True), (True, True)):
+        structure = Hierarchy(nodes, inner_ends=inner_ends, multi_label=multi_label)
+        theta = HierarchyTables.of(rng.normal(size=(2, len(structure.nodes))))
+        cost = theta.position_cost(rng.normal(size=(theta.node.size, 2)))
+        best = structure.best(theta, cost=cost)
+        assert np.allclose(structure.score(theta, best.codes, cost=cost), best.values)
+        assert np.allclose(structure.k_best(theta, 3, cost=cost)[1][0][1], best.values[1])
+        within = structure.agreeing(theta, best.codes)
+        assert np.allclose(structure.log_partition(theta, cost=cost, within=within), best.values)
+        structure.expectation(theta, cost=cost), structure.max_marginals(theta, within=within)
+        assert structure.sample(theta, 3, random_state=k).shape == (3, theta.node.size)
+        if k > 1:
+            contrary = structure.contradicting(
+                theta, np.where(rng.random(len(best.codes)) < 0.5, best.codes, -1)
+            )
+            with suppress(InfeasibleError):
+                (
+                    structure.best(theta, within=contrary),
+                    structure.sample(theta, within=contrary, random_state=k),
+                )
+                structure.k_best(theta, 2, within=contrary), structure.max_marginals(theta, within=contrary)
+                structure.log_partition(theta, within=contrary), structure.expectation(theta, within=contrary)
 
 
 @problem

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from palmette import CRF, SSVM, Chain, Graph, GraphInput, Multiclass, Ranking, SemiMarkov
+from palmette import CRF, SSVM, Chain, Graph, GraphInput, Hierarchy, Multiclass, Ranking, SemiMarkov
 
 
 class Pool(NamedTuple):
@@ -35,6 +35,10 @@ def pools() -> dict[str, Pool]:
     rng = np.random.default_rng(1)
     items = rng.normal(size=(30, 3))
     labels = [str("abc"[k]) for k in np.argmax(items, axis=1)]
+    flags = [
+        {"a": [True, True, False], "b": [False, False, True], "c": [False, False, True]}[label]
+        for label in labels
+    ]
     graphs = [GraphInput(x, [(t, t + 1) for t in range(len(x) - 1)]) for x in X]
     queries = [rng.normal(size=(4, 3)) for _ in range(10)]
     grades = [np.clip(np.round(q[:, 0] + 1), 0, 2).astype(int).tolist() for q in queries]
@@ -43,6 +47,7 @@ def pools() -> dict[str, Pool]:
         "chain": Pool(CRF(Chain(), l2=0.1, classes=["B", "I", "O"]), X, Y),
         "items": Pool(CRF(Multiclass(), classes=["a", "b", "c"]), items, labels),
         "graph": Pool(CRF(Graph(), l2=0.1, classes=["B", "I", "O"]), graphs, Y),
+        "hierarchy": Pool(CRF(Hierarchy(["a.b", "c"]), l2=0.1), items, flags),
         "ranking": Pool(SSVM(Ranking(), C=1.0), queries, grades, False),
         "segments": Pool(CRF(SemiMarkov(3), l2=0.1, classes=["P", "Q", "O"]), X, iob),
     }

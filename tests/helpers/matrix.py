@@ -20,6 +20,7 @@ from palmette import (
     Folding,
     Graph,
     GraphInput,
+    Hierarchy,
     LossOptions,
     Multiclass,
     Perceptron,
@@ -61,6 +62,12 @@ def data() -> dict[str, tuple[Any, list[str], Any, Any]]:
         "Chain(order=2)": (Chain(order=2), labelled, rows, tags),
         "SemiMarkov": (SemiMarkov(3), labelled, rows, spans),
         "Graph": (Graph(), labelled, graphs, tags),
+        "Hierarchy": (
+            Hierarchy(),
+            ["common_path", "symmetric_difference", "first_mistakes", "zero_one"],
+            np.vstack([x[0] for x in rows]),
+            ["a.x", "a.y", "b.z", "a.x"],
+        ),
         "Ranking": (
             Ranking(),
             ["ndcg", "pairwise", "zero_one"],

@@ -37,6 +37,11 @@ PRINTS = {
         r"CRF on the grid +9\d\.\d%  gap \d",
         r"SSVM on the grid +\d\d\.\d%  gap \d",
     ],
+    "plot_hierarchy": [
+        r"flat, a third of the paths +0\.9\d+ +0\.5\d+ +0\.7\d+",
+        r"paths, all +0\.99\d +0\.6\d+ +0\.8\d+",
+        r"figure: .*\.png",
+    ],
     "plot_ramp": [
         r"SSVM, hinge +8\d\.\d% +6\.\d\d +4\.\d\d +2\.\d\d",
         r"SSVM, ramp +8[6-9]\.\d% +1\d\.\d\d +2\.\d\d +2\.\d\d",

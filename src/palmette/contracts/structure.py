@@ -142,7 +142,7 @@ class Structure(BaseEstimator):
             raise ValueError(f"X was encoded as {encoder.of}, but {type(self).__name__} needs {self.layout}")
 
     def make_codec(self, y: Any, classes: Any, lengths: np.ndarray) -> LabelCodec:
-        """The codec between outputs like ``y`` and codes; ``lengths`` are the numbers of codes of the samples."""
+        """The codec between outputs like ``y`` and codes; ``lengths`` are the numbers of rows of the samples."""
         return LabelCodec.from_labels(y, classes, layout=self.layout)
 
     def make_scorer(self, data: Encoded, options: WeightOptions) -> Scorer:
@@ -230,7 +230,10 @@ class Structure(BaseEstimator):
         return False
 
     def output_offsets(self, sized: Any) -> np.ndarray:
-        """Where the codes of each sample start and stop, int64 (n_samples + 1,), from potentials or from a batch."""
+        """Where the codes of each sample start and stop, int64 (n_samples + 1,), from potentials or from a batch.
+
+        How many codes an output has may depend on the labels, so that who has them asks the bound structure.
+        """
         return sized.offsets
 
     # -- answers ------------------------------------------------------------------------------------------------
@@ -263,6 +266,10 @@ class Structure(BaseEstimator):
         """Probability of every label at every row, shape (n_rows, n_labels), of structures with sums over outputs."""
         answers: Any = self
         return answers.expectation(theta, within=within).counts.node
+
+    def part_marginals(self, theta: Any, *, within: Any = None) -> np.ndarray:
+        """Probability of every code of each part, shape (n_codes, n_kinds of codes); mostly parts are positions."""
+        return self.position_marginals(theta, within=within)
 
     def best_agreeing(self, theta: Any, codes: Known) -> Best:
         """Highest-scoring output that agrees with an annotation."""

@@ -155,7 +155,7 @@ class CombinedDecoder(BaseEstimator):
             own=lambda samples, rows: ([part(samples, rows) for part in parts],),
         )  # fmt: skip
         empty = np.empty((0, len(model.classes_)) if model.structure.labelled else 0)
-        offsets = model.structure.output_offsets(whole)
+        offsets = model.structure_.output_offsets(whole)
         return (np.concatenate(found) if found else empty), whole.offsets, offsets
 
     def _inputs(self, X: Any) -> list[Any]:

@@ -181,7 +181,7 @@ class Predictions:
         """``answer(structure, theta, codes, *arguments)`` of given outputs, a number per sample; 0 for an empty one."""
         batch, codes, keep = self._with_outputs(X, y)
         out = np.zeros(len(keep))
-        own = with_codes(self.structure, batch, codes)
+        own = with_codes(self.structure_, batch, codes)
         found = self._run(batch, np.flatnonzero(keep), answer, *arguments, own=own)
         out[keep] = np.concatenate(found) if found else []
         return out
@@ -192,7 +192,7 @@ class Predictions:
         whole = self._transform(X)
         check_outputs(whole if self.structure.layout == "items" else positions(whole), y, self.structure)
         y = self.structure.admit_outputs(y, whole)
-        codes = encode_outputs(self.codec_, y, self.structure.output_offsets(whole), self.structure.layout)
+        codes = encode_outputs(self.codec_, y, self.structure_.output_offsets(whole), self.structure.layout)
         batch, keep = without_empty(whole)
         return batch, codes, keep
 
@@ -310,7 +310,7 @@ class Predictions:
         whole = self._transform(X)
         batch, keep = without_empty(whole)
         found = self._run(batch, np.flatnonzero(keep), answer, *arguments)
-        return found, whole.offsets, self.structure.output_offsets(whole)
+        return found, whole.offsets, self.structure_.output_offsets(whole)
 
     def _decode(self, codes: np.ndarray, offsets: np.ndarray) -> Any:
         if self.structure.layout == "items":

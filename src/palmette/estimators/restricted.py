@@ -31,7 +31,7 @@ def best_within(model: Any, X: Any, within: Any) -> tuple[np.ndarray, np.ndarray
             codes = _of_each(model, batch, given, places, len(keep))
         else:
             codes = _among(model, batch, given, places)
-    return codes, model.structure.output_offsets(whole)
+    return codes, model.structure_.output_offsets(whole)
 
 
 def _of_all(model: Any, batch: Batch, within: Any, places: np.ndarray) -> np.ndarray:
@@ -93,7 +93,7 @@ def _among(model: Any, batch: Batch, given: list[Any], places: np.ndarray) -> np
         found, unknown = {1: codes[:, None]}, {}
     else:
         found, unknown = model.codec_.encode_allowed(
-            given, np.unique(np.diff(model.structure.output_offsets(batch))).tolist()
+            given, np.unique(np.diff(model.structure_.output_offsets(batch))).tolist()
         )
     for codes in found.values():
         if np.any(codes < 0):

@@ -40,7 +40,7 @@ def encode_training(
     encoded = encode_inputs(X, structure, **options)
     encoder, batch = encoded.encoder, encoded.batch
     check_outputs(batch if structure.layout == "items" else positions(batch), y, structure)
-    codec = structure.make_codec(y, _declared(classes), np.diff(structure.output_offsets(batch)))
+    codec = structure.make_codec(y, _declared(classes), batch.lengths)
     check_magnitudes(batch, encoder)
     samples = encode_samples(structure, codec, batch, y, sample_weight)
     return Encoded(encoder, codec, samples, bound_structure(structure, codec, samples))
@@ -53,7 +53,8 @@ def encode_samples(
 
     A structure may replace outputs that it does not have (``learnable``).
     """
-    offsets = structure.output_offsets(batch)
+    bound = structure.bind(codec.classes_)
+    offsets = bound.output_offsets(batch)
     y = structure.admit_outputs(y, batch)
     annotation = codec.encode_annotation(y, np.diff(offsets), structure.layout)
     if annotation.pairs is not None:
@@ -68,7 +69,7 @@ def encode_samples(
     own = None if offsets is batch.offsets else offsets
     weight = checked_weights(sample_weight, len(batch))
     samples = Samples(batch, codes, weight, own, annotation if partial else None)
-    return structure.bind(codec.classes_).learnable(samples)
+    return bound.learnable(samples)
 
 
 def completed(data: Encoded, scorer: Any) -> Encoded:

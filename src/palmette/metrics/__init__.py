@@ -1,4 +1,4 @@
-"""Measures of agreement with the truth: accuracy, chunks, words, orders; intervals and significance tests."""
+"""Measures of agreement with the truth: accuracy, chunks, words, orders, paths; intervals and significance tests."""
 
 from __future__ import annotations
 
@@ -13,6 +13,12 @@ from palmette.metrics.chunks import (
     chunks,
     format_chunk_table,
     looks_like_chunks,
+)
+from palmette.metrics.hierarchy import (
+    HierarchicalScores,
+    hierarchical_f1,
+    hierarchical_scores,
+    level_accuracies,
 )
 from palmette.metrics.ranking import (
     mean_average_precision,
@@ -40,6 +46,7 @@ __all__ = [
     "ChunkCounts",
     "ChunkReport",
     "Comparison",
+    "HierarchicalScores",
     "Interval",
     "QueryScorer",
     "Tally",
@@ -53,6 +60,9 @@ __all__ = [
     "compare",
     "format_chunk_table",
     "get_scorer",
+    "hierarchical_f1",
+    "hierarchical_scores",
+    "level_accuracies",
     "looks_like_chunks",
     "mean_average_precision",
     "ndcg",

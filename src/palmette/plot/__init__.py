@@ -4,6 +4,7 @@ from palmette.plot.alignment_posteriors import MatchDisplay
 from palmette.plot.alignments import AlignmentDisplay
 from palmette.plot.bounds import BoundDisplay
 from palmette.plot.convergence import ConvergenceDisplay
+from palmette.plot.hierarchies import HierarchyDisplay
 from palmette.plot.lineages import LineageDisplay, plot_lineage
 from palmette.plot.marginals import MarginalsDisplay
 from palmette.plot.overlays import OverlayDisplay, plot_overlay
@@ -19,6 +20,7 @@ __all__ = [
     "ConvergenceDisplay",
     "DotPlotDisplay",
     "FoldDisplay",
+    "HierarchyDisplay",
     "LineageDisplay",
     "MarginalsDisplay",
     "MatchDisplay",

@@ -31,6 +31,10 @@ _HOME = {
     "palmette.structures.graph.graph": ("Graph",),
     "palmette.structures.graph.inputs": ("GraphInput", "chain_graph", "grid_graph", "tree_graph"),
     "palmette.structures.graph.tables": ("GraphTables",),
+    "palmette.structures.hierarchy.hierarchy": ("Hierarchy",),
+    "palmette.structures.hierarchy.losses": ("CommonPath", "FirstMistakes", "SymmetricDifference"),
+    "palmette.structures.hierarchy.tables": ("HierarchyRestriction", "HierarchyTables", "NodeCost"),
+    "palmette.structures.hierarchy.tree": ("Tree", "tree_from_edges"),
     "palmette.structures.positions.tables": ("ChainTables", "Restriction"),
     "palmette.structures.ranking.codec": ("RankingCodec", "by_query", "top_k"),
     "palmette.structures.ranking.losses": ("NDCG", "MeanAveragePrecision", "Pairwise", "PrecisionAt"),
@@ -82,6 +86,15 @@ if TYPE_CHECKING:
     from palmette.structures.graph.inputs import grid_graph as grid_graph
     from palmette.structures.graph.inputs import tree_graph as tree_graph
     from palmette.structures.graph.tables import GraphTables as GraphTables
+    from palmette.structures.hierarchy.hierarchy import Hierarchy as Hierarchy
+    from palmette.structures.hierarchy.losses import CommonPath as CommonPath
+    from palmette.structures.hierarchy.losses import FirstMistakes as FirstMistakes
+    from palmette.structures.hierarchy.losses import SymmetricDifference as SymmetricDifference
+    from palmette.structures.hierarchy.tables import HierarchyRestriction as HierarchyRestriction
+    from palmette.structures.hierarchy.tables import HierarchyTables as HierarchyTables
+    from palmette.structures.hierarchy.tables import NodeCost as NodeCost
+    from palmette.structures.hierarchy.tree import Tree as Tree
+    from palmette.structures.hierarchy.tree import tree_from_edges as tree_from_edges
     from palmette.structures.positions.tables import ChainTables as ChainTables
     from palmette.structures.positions.tables import Restriction as Restriction
     from palmette.structures.ranking.codec import RankingCodec as RankingCodec

@@ -69,15 +69,17 @@ class ExpectedModelChange(Strategy):
 
     def samples(self, structure: Structure, theta: Any, known: Any, squares: np.ndarray) -> np.ndarray:
         """``sqrt(sum_t |x_t|^2 (1 - |p_t|^2))``."""
-        total = np.add.reduceat(self._mean_squares(structure, theta, known, squares), theta.offsets[:-1])
-        return np.sqrt(total)
+        squares = self._mean_squares(structure, theta, known, squares)
+        return np.sqrt(np.add.reduceat(squares, structure.output_offsets(theta)[:-1]))
 
     def parts(self, structure: Structure, theta: Any, known: Any, squares: np.ndarray) -> np.ndarray:
         """``|x_t| sqrt(1 - |p_t|^2)``."""
         return np.sqrt(self._mean_squares(structure, theta, known, squares))
 
     def _mean_squares(self, structure: Structure, theta: Any, known: Any, squares: np.ndarray) -> np.ndarray:
-        p = _marginals(structure, theta, known)
+        p, offsets = _marginals(structure, theta, known), structure.output_offsets(theta)
+        if offsets is not theta.offsets:  # all parts of a sample have its features
+            squares = np.repeat(np.add.reduceat(squares, theta.offsets[:-1]), np.diff(offsets))
         return squares * np.maximum(1.0 - np.einsum("rk,rk->r", p, p), 0.0)
 
     def reason(self, key: float, unit: str) -> str:
@@ -159,7 +161,7 @@ class ExpectedPredictionChange(Strategy):
 
 
 def _marginals(structure: Structure, theta: Any, known: Any) -> np.ndarray:
-    return structure.position_marginals(theta, within=within(structure, theta, known))
+    return structure.part_marginals(theta, within=within(structure, theta, known))
 
 
 def _means(values: np.ndarray, offsets: np.ndarray) -> np.ndarray:

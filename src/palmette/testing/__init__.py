@@ -7,6 +7,7 @@ from palmette.testing.check_structure import CHECKS, StructureReport, check_stru
 from palmette.testing.check_supervision import SupervisionReport, check_supervision
 from palmette.testing.folding_reference import FoldingReference
 from palmette.testing.graph_reference import GraphReference
+from palmette.testing.hierarchy_reference import HierarchyReference
 from palmette.testing.ranking_reference import RankingReference
 from palmette.testing.reference import Cost, Instance, Limit, Reference, reference_for, register_reference
 from palmette.testing.segment_reference import SegmentReference
@@ -19,6 +20,7 @@ __all__ = [
     "Cost",
     "FoldingReference",
     "GraphReference",
+    "HierarchyReference",
     "Instance",
     "Limit",
     "MulticlassReference",

@@ -22,6 +22,7 @@ from palmette import (
     Chain,
     Detections,
     Folding,
+    Hierarchy,
     LossOptions,
     Multiclass,
     OneOf,
@@ -42,7 +43,7 @@ from palmette.datasets import make_cells, make_chains, make_tagging
 from palmette.errors import EmptyModelWarning, MissingCapability
 from palmette.regularizers import Decomposition, GroupLasso
 from palmette.solvers import LBFGS
-from palmette.structures import EventTables, RankingCost, RankingTables
+from palmette.structures import EventTables, HierarchyTables, RankingCost, RankingTables
 from palmette.structures.tracking.programs import Program, solve
 from palmette.warmup.answers import ask_all
 from palmette.warmup.graphs import run_graphs
@@ -67,6 +68,7 @@ def groups() -> dict[str, Callable[[], None]]:
         "multiclass": _classify,
         "rescaling": _rescale,
         "graphs": run_graphs,
+        "hierarchies": _classify,
         "rankings": _rank,
         "tracking": _track,
         "folding": _fold,
@@ -155,6 +157,16 @@ def _rescale() -> None:
     data = list(_data())
     for structure, X, Y in (data[0], (Chain(order=2), *data[0][1:]), data[3]):
         _fitted(SSVM(structure, loss_options=LossOptions(rescaling="slack"), max_iter=2, n_jobs=1), X, Y)
+
+
+def _classify() -> None:
+    """Every answer about paths in a tree, within a restriction, and a learner."""
+    structure = Hierarchy(["a.x", "a.y", "b"])
+    theta = HierarchyTables.of([[0.0, 1.0, 0.5, 0.0]])
+    within = structure.contradicting(theta, structure.best(theta).codes)
+    structure.k_best(theta, 2, within=within), structure.max_marginals(theta, within=within)
+    structure.log_partition(theta), structure.expectation(theta), structure.sample(theta, random_state=0)
+    CRF(structure, max_iter=1, n_jobs=1).fit([[0.0], [1.0]], ["a.x", "b"])
 
 
 def _rank() -> None:

@@ -1,0 +1,1 @@
+"""Paths and subtrees of a tree of classes."""
