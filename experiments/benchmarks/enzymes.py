@@ -2,8 +2,8 @@
 
 EC numbers of proteins that share at most 10 % of their letters, clustered by CLEAN: 2,797 for training, 1,755 for
 testing, 527 leaves, 49 test proteins with a leaf that training has not. `given` is that split; `random` ones are as
-large and stratified by leaf. The hierarchical risk is the mean number of wrong levels (4 if the first is wrong), the 0/1
-risk has binomial-tail intervals of 90 %.
+large and stratified by leaf. The hierarchical risk is the mean number of wrong levels (4 if the first is wrong), and
+the 0/1 risk has binomial-tail intervals of 90 %.
 
 Inputs are sets of 4-grams. `SORR` and `SOSC` weigh them by rarity, take cosines to the power 3 or 4, and weigh proteins
 by 1 / (number of training proteins of the leaf)^(1/4); they fit an intercept and decode without it, so that frequent

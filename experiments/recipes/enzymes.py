@@ -13,7 +13,7 @@ splits and more learners.
 import numpy as np
 from scipy.stats import binomtest
 
-from palmette import SORR, SOSC, SORRCV
+from palmette import SORR, SORRCV, SOSC
 from palmette.datasets import load_enzymes
 from palmette.kernels import CommonPath, NGram
 
