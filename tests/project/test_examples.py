@@ -47,6 +47,12 @@ PRINTS = {
         r"SSVM, ramp +8[6-9]\.\d% +1\d\.\d\d +2\.\d\d +2\.\d\d",
         r"figure: .*\.png",
     ],
+    "plot_regression": [
+        r"SORRCV  Dirac +[78]\d\.\d% words +[123]-grams, held-out score 0\.\d+, optimality \de-1\d",
+        r"SOSCCV  Hamming +\d\d\.\d% words +[123]-grams, held-out score -?\d\.\d+, optimality \de-1\d",
+        r"lengths off by 0\.\d\d letters",
+        r"figure: .*\.png",
+    ],
     "plot_chain_basics": [
         r"CRF\(Multiclass\(\)\) +\d+\.\d%",
         r"CRF\(Chain\(\)\) +\d+\.\d%",

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from palmette.contracts.structure import Structure
 from palmette.errors import MissingCapability, warn_caller
 from palmette.estimators.regression_data import Inputs, Landmarks, Outputs, dense, losses
 from palmette.estimators.regression_files import RegressionFiles
@@ -75,7 +76,8 @@ class OutputRegression(RegressionFiles, BaseEstimator):
         for name in ("fit_intercept", "decode_intercept"):
             if not isinstance(getattr(self, name), bool | np.bool_):
                 raise ValueError(f"{name} must be True or False, got {getattr(self, name)!r}")
-        if self.task_loss is not None and not callable(self.task_loss):
+        by_structure = isinstance(self.output, Structure)  # whose losses have names and tables, too
+        if self.task_loss is not None and not callable(self.task_loss) and not by_structure:
             raise TypeError(
                 f"task_loss must be a function of a true and a predicted output, got {self.task_loss!r}"
             )
@@ -143,8 +145,9 @@ class OutputRegression(RegressionFiles, BaseEstimator):
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """One minus the mean task loss: the share of right outputs for Dirac's kernel.
 
-        The loss is ``task_loss`` or that of the output kernel (:meth:`palmette.outputs.OutputSpace.kernel_losses`),
-        which counts wrong symbols or levels for Hamming's kernel and that of paths.
+        The loss is ``task_loss``, if that is a function, or that of the output kernel
+        (:meth:`palmette.outputs.OutputSpace.kernel_losses`), which counts wrong symbols or levels for Hamming's kernel
+        and that of paths.
         """
         true, predicted = as_objects(y, "y"), self.pre_images(X).outputs
         if len(true) != len(predicted):
@@ -167,7 +170,7 @@ class OutputRegression(RegressionFiles, BaseEstimator):
         return inputs.values(X)
 
     def _checked(self, kernel: Any, X: Any, reset: bool) -> Any:
-        """Inputs as they are for a kernel of objects; for others a table of finite numbers, as scikit-learn checks it."""
+        """Inputs of a kernel of objects as they are; those of others as a table of finite numbers."""
         inner = resolve_kernel(kernel.kernel) if isinstance(kernel, Nystroem) else kernel
         if reset:
             for name in ("n_features_in_", "feature_names_in_"):

@@ -62,8 +62,8 @@ class Outputs(NamedTuple):
 
 
 def losses(space: OutputSpace, task_loss: Any, true: list[Any], predicted: list[Any]) -> np.ndarray:
-    """Loss of each prediction: ``task_loss(true, predicted)``, or that of the output kernel."""
-    if task_loss is None:
+    """Loss of each prediction: ``task_loss(true, predicted)`` of a function, or that of the output kernel."""
+    if not callable(task_loss) or hasattr(task_loss, "bind"):  # a loss of a structure, by name or object
         return space.kernel_losses(true, predicted)
     return np.array([task_loss(a, b) for a, b in zip(true, predicted, strict=True)], float)
 

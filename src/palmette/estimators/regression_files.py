@@ -77,7 +77,7 @@ class RegressionFiles(ModelFileMixin):
         if not kernel.precomputed:
             kernel.check_support("support", support, getattr(model, "n_features_in_", 0))
         model.inputs_ = Inputs(kernel, support)
-        model.space_ = revive("output", header.get("space"), group(arrays, "space"), functions)
+        model.space_ = revive("output", header.get("space"), group(arrays, "space"), {"output": model.output})
         model.space_.rows = rows_from_state(header.get("rows"), group(arrays, "rows"))
         model.weight_ = _numbers("weight", arrays, model.space_.rows.shape[:1])
         model.intercept_ = _numbers("intercept", arrays, needed(arrays, "intercept").shape[:1])

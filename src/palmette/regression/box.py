@@ -16,7 +16,9 @@ from palmette.regression.spectra import Spectra
 
 RELAXATION = 1.6
 CHECK_EVERY = 10
-UNBALANCED = 3.0  # ratio of the two residuals at which the penalty moves
+BALANCE = 3.0  # wanted ratio of the relative residuals of split and gradient, by measurement
+UNBALANCED = 3.0  # distance from it, as a factor, at which the penalty moves
+RARER = 1.15  # waits between moves of the penalty grow by this, so that they end
 Watch = Callable[[int, float], None]  # is told the iteration and what is left of the optimality conditions
 
 
@@ -61,6 +63,7 @@ def box_constrained(
     if steepest == 0.0:
         return point, _result(gram, rows, metric, total, point, 0.0, 0, tol)
     dual, rho, kkt, n = np.zeros(gram.shape), 1e-3 * top, np.inf, 0
+    wait = move = float(CHECK_EVERY)
     while kkt > tol and n < max_iter:
         n += 1
         start = point - dual
@@ -73,14 +76,16 @@ def box_constrained(
             kkt = off_optimum(point)
             if watch is not None:
                 watch(n, kkt)
+        if n >= move:
             factor = _rebalanced(_size(free - point), _size(free), _size(point - last), _size(dual))
-            rho, dual = rho * factor, dual / factor
+            rho, dual, wait = rho * factor, dual / factor, RARER * wait
+            move = n + wait
     return point, _result(gram, rows, metric, total, point, kkt, n, tol)
 
 
 def _rebalanced(apart: float, whole: float, moved: float, dual: float) -> float:
-    """By how much to change the penalty so that the relative residuals of split and gradient fall alike."""
-    ratio = (apart / max(whole, 1e-300)) / max(moved / max(dual, 1e-300), 1e-300)
+    """By how much to change the penalty so that the relative residuals of split and gradient are balanced."""
+    ratio = (apart / max(whole, 1e-300)) / max(BALANCE * moved / max(dual, 1e-300), 1e-300)
     return 1.0 if 1.0 / UNBALANCED <= ratio <= UNBALANCED else float(np.clip(np.sqrt(ratio), 0.2, 5.0))
 
 
