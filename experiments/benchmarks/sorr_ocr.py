@@ -3,8 +3,8 @@
 The words of Kassel and Taskar, binary images of 16 x 8 pixels a letter, in ten folds. `one` trains on a fold (about 690
 words) and tests on the other nine, ten times; `nine` the other way round. Words are compared as wholes: the features
 of their letters one after the other (`Joined`), cosines to a power. `pixels` are raw pixels with the degrees 1, 2, 3;
-`directions` are blurred gradients in eight directions, widths 1.5 and 2, degrees 2 and 3 (a grid settled by
-cross-validation inside training folds). Outputs, all decoded among the training words:
+`directions` are blurred gradients in eight directions, widths 1.5 and 2, degrees 2 and 3 (grids settled by
+cross-validation inside folds 0 and 3). Outputs, all decoded among the training words:
 
 * `dirac`: the 0/1 loss;
 * `known length`: Hamming's kernel, words that are as long as the input;
