@@ -76,6 +76,23 @@ def test_lengths_of_ngrams_are_weighted(X, Y):
     np.testing.assert_allclose(NGram((1, 3), weights=(0.5, 2.0))(X, Y), expected)
 
 
+@given(words, words, st.booleans())
+def test_rare_ngrams_count_more(X, Y, binary):
+    owners = Counter(gram for y in Y for gram in grams(y, 2))
+
+    def features(text):
+        factor = {gram: 1.0 + np.log((len(Y) + 1) / (owners[gram] + 1)) for gram in grams(text, 2)}
+        return {gram: (1 if binary else n) * factor[gram] for gram, n in grams(text, 2).items()}
+
+    def value(x, y):
+        return sum(v * features(y).get(gram, 0.0) for gram, v in features(x).items())
+
+    bound = NGram(2, binary=binary, idf=True, short="zero").bind(Y)
+    own, support = bound.prepare(X), bound.prepare(Y)
+    np.testing.assert_allclose(bound.cross(own, support), [[value(x, y) for y in Y] for x in X])
+    np.testing.assert_allclose(bound.diagonal(own), [value(x, x) for x in X])  # with n-grams that are new
+
+
 def test_long_ngrams_over_large_alphabets_are_ranked(rng):
     X = [rng.integers(10**6, size=40).tolist() for _ in range(5)]
     X += [x[3:20] for x in X]
@@ -224,6 +241,7 @@ def test_names_of_kernels():
         (lambda: NGram((2, 2))(["ab"]), "names a length twice"),
         (lambda: NGram(2, mismatches=2)(["ab"]), "mismatches must be an integer from 0 to n - 1 = 1"),
         (lambda: NGram(2, weights=(1.0, 2.0))(["ab"]), "weights must be 1 positive numbers"),
+        (lambda: NGram(2, idf="smooth")(["ab"]), "idf must be True or False"),
         (lambda: NGram(2, short="skip")(["ab"]), "short must be 'refuse' or 'zero'"),
         (lambda: Hamming(length=2)(["abc"]), "has 3 symbols, more than length=2"),
         (lambda: Hamming(blank=1).check(), "blank must be True or False"),

@@ -42,6 +42,7 @@ def through_json(header):
     "kernel, given, X, new",
     [
         (NGram((1, 2), weights=(0.5, 1.0), binary=True, normalize=True) ** 2, None, WORDS, NEW),
+        (NGram((1, 2), idf=True), None, WORDS, NEW),
         (NGram(2, mismatches=1), None, [[1, (2, "a")], [None, 2.5]], [[1, 2.5, None]]),
         (Hamming(blank=True) + 2.0 * Dirac(), None, WORDS, NEW),
         (CommonPath((0.5, 1.0), separator="."), None, ["1.2", "1.3.4"], ["1.2.9"]),
@@ -69,7 +70,8 @@ def test_bound_kernels_come_back(kernel, given, X, new):
     [
         (output_space("dirac"), ["a", ("b", 1), ["c"]]),
         (output_space(Hamming(blank=True)), ["ab", "b"]),
-        (HammingOutputs(lengths="known", within="training"), [["a", 1], [1, 1]]),
+        (HammingOutputs(lengths="known"), [["a", 1], [1, 1]]),
+        (CandidateOutputs(Hamming(), lengths="known"), ["ab", "b"]),
         (PathOutputs(CommonPath((0.5, 1.0)), ends="any"), [("a", "b"), ("c",)]),
         (CandidateOutputs(NGram(1), ["ab", "cc"]), ["ab", "b"]),
         (output_space(RBF()), [[0.5, 1.0], [2.0, 1.0]]),

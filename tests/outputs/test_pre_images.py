@@ -43,6 +43,17 @@ def check_best(space, kernel, y, a, outputs, X=None):
     assert found.exact[0]
 
 
+@given(words, weights, st.integers(0, 4))
+def test_candidates_of_a_known_length(y, a, chosen):
+    size = len(y[chosen % len(y)])
+    space = CandidateOutputs(Hamming(), lengths="known").fit(y, y)
+    found = space.pre_images(votes_of(space, a), ["x" * size])
+    values = objectives(Hamming(), y, a, [output for output in y if len(output) == size])
+    assert found.values[0] == pytest.approx(min(values.values()), abs=1e-9)
+    assert values[found.outputs[0]] == pytest.approx(min(values.values()), abs=1e-9)
+    assert space.constant_norm  # all candidates of one input have the same
+
+
 @given(words, weights)
 def test_dirac_is_a_vote(y, a):
     check_best(output_space("dirac").fit(y), Dirac(), y, a, y)
@@ -68,17 +79,6 @@ def test_hamming_of_a_known_length(y, a, size):
     space = HammingOutputs(lengths="known").fit(y, y)
     check_best(space, Hamming(), y, a, strings(sorted(set("".join(y))), size, size), ["x" * size])
     assert space.constant_norm
-
-
-@given(words, weights, st.integers(1, 4))
-def test_hamming_within_a_list_of_words(y, a, size):
-    for within, lexicon in (("training", y), ([*y, y[0][::-1]], [*y, y[0][::-1]])):
-        check_best(HammingOutputs(within=within).fit(y), Hamming(), y, a, lexicon)
-        fitting = [word for word in lexicon if len(word) == size] or strings(
-            sorted(set("".join(y))), size, size
-        )
-        known = HammingOutputs(lengths="known", within=within).fit(y, y)
-        check_best(known, Hamming(), y, a, fitting, ["x" * size])
 
 
 @pytest.mark.parametrize(
@@ -208,11 +208,13 @@ def test_outputs_keep_their_kind():
         (lambda: DiracOutputs().fit([]), "y has no outputs"),
         (lambda: CandidateOutputs(NGram(2)).fit([]), "y has no outputs"),
         (lambda: HammingOutputs().fit(["", ""]), "y has no symbol at all"),
+        (lambda: CandidateOutputs(Hamming(), lengths="any").fit(["a"]), "lengths must be 'free' or 'known'"),
         (
-            lambda: HammingOutputs(within=["ac"]).fit(["ab"]),
-            r"within\[0\] = 'ac' has something that no training",
+            lambda: (
+                CandidateOutputs(Hamming(), lengths="known").fit(["a"]).pre_images(np.ones((1, 1)), ["xx"])
+            ),
+            r"X\[0\] has 2 rows, and no candidate has as many symbols",
         ),
-        (lambda: HammingOutputs(within=[]).fit(["ab"]), "within is empty"),
         (lambda: HammingOutputs(lengths="any").fit(["a"]), "lengths must be 'free' or 'known'"),
         (
             lambda: HammingOutputs(lengths="known").fit(["a"]),

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from palmette.datasets.alignments import load_alignment_parameters, load_alignments
     from palmette.datasets.cells import make_cells, stream_cells
     from palmette.datasets.conll import load_conll2000
+    from palmette.datasets.enzymes import load_enzymes
     from palmette.datasets.fluo import load_fluo
     from palmette.datasets.hapt import load_hapt
     from palmette.datasets.jnlpba import load_jnlpba
@@ -38,6 +39,7 @@ __all__ = [
     "load_conll2000",
     "load_cws_pd199801",
     "load_cws_udc",
+    "load_enzymes",
     "load_fluo",
     "load_hapt",
     "load_jnlpba",
@@ -64,6 +66,7 @@ _NAMES_OF = {
     "alignments": "load_alignment_parameters load_alignments",
     "cells": "make_cells stream_cells",
     "conll": "load_conll2000",
+    "enzymes": "load_enzymes",
     "fluo": "load_fluo",
     "hapt": "load_hapt",
     "jnlpba": "load_jnlpba",

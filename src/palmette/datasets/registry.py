@@ -14,13 +14,14 @@ stored in (plain, ``.gz``, ``.xz``, a member of a zip, ...):
 * ``statlog``: the canonical bytes of :mod:`palmette.datasets.statlog_format`;
 * ``uai2014``: the canonical bytes of :mod:`palmette.datasets.uai_format`;
 * ``fluo-n2dl-hela``, ``fluo-n2dh-sim``: the tables uncompressed, the other files as they are;
-* ``rna-*``, ``aln-*``, ``anchors-params``: the tables and parameter files, uncompressed.
+* ``rna-*``, ``aln-*``, ``anchors-params``, ``ec-clean-split10``: the tables and parameter files, uncompressed.
 """
 
 from __future__ import annotations
 
 from palmette.datasets import (
     known_alignments,
+    known_enzymes,
     known_graphs,
     known_letters,
     known_multiclass,
@@ -39,6 +40,7 @@ __all__ = ["REGISTRY", "Dataset", "File", "Source", "Url", "get_dataset", "list_
 _MODULES = (
     known_letters, known_tagging, known_segmentation, known_signals, known_graphs, known_networks, known_multiclass,
     known_ranking, known_tracking, known_rna, known_alignments,
+    known_enzymes,
 )  # fmt: skip
 
 REGISTRY: dict[str, Dataset] = {

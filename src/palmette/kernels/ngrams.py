@@ -40,6 +40,9 @@ class NGram(ObjectKernel):
         An n-gram also counts for all that differ from it in at most so many symbols (of the training alphabet).
     binary : bool, default=False
         Whether an n-gram occurs instead of how often.
+    idf : bool, default=False
+        Rare n-grams count more: features are multiplied by ``1 + ln((m + 1) / (d + 1))``, where d of the m training
+        sequences have the n-gram, as in scikit-learn's ``TfidfVectorizer``.
     weights : sequence of float, optional
         Of the lengths ``n``; 1 by default.
     short : {"refuse", "zero"}, default="refuse"
@@ -56,6 +59,8 @@ class NGram(ObjectKernel):
     array([[3., 2., 2.]])
     >>> (NGram((1, 2), weights=(0.5, 1.0), binary=True) ** 2)([["the", "cat"]], [["the", "dog"]])
     array([[0.25]])
+    >>> NGram(1, idf=True)(["ab"], ["ab", "ac", "ad"])[0].round(2)  # all have "a", one has "b"
+    array([3.87, 1.  , 1.  ])
     """
 
     def __init__(
@@ -63,6 +68,7 @@ class NGram(ObjectKernel):
         n: Any = 3,
         mismatches: int = 0,
         binary: bool = False,
+        idf: bool = False,
         weights: Any = None,
         short: str = "refuse",
         normalize: bool = False,
@@ -70,6 +76,7 @@ class NGram(ObjectKernel):
         self.n = n
         self.mismatches = mismatches
         self.binary = binary
+        self.idf = idf
         self.weights = weights
         self.short = short
         self.normalize = normalize
@@ -96,6 +103,8 @@ class NGram(ObjectKernel):
             raise ValueError(
                 f"NGram: weights must be {len(given)} positive numbers, one for each length, got {self.weights!r}"
             )
+        if not isinstance(self.idf, bool | np.bool_):
+            raise ValueError(f"NGram: idf must be True or False, got {self.idf!r}")
         if self.short not in ("refuse", "zero"):
             raise ValueError(f"NGram: short must be 'refuse' or 'zero', got {self.short!r}")
 
@@ -103,11 +112,18 @@ class NGram(ObjectKernel):
         """Alphabet, and the n-grams that have a column."""
         found, self.alphabet_ = symbols_of(objects)
         self.grams_: list[np.ndarray] = []  # of each length the n-grams by column, int32 (columns, n)
+        self.owners_: list[
+            np.ndarray
+        ] = []  # how many training sequences have them, and the number of all behind
         for n in self.lengths:
             _, windows = self._counts(found, n)
             near, _ = self._near(windows)
             _, first = _ranks(near)
             self.grams_.append(near[first])
+            if self.idf:
+                known, _ = self._features(found, n, self.grams_[-1])
+                owners = np.bincount(known.indices, minlength=known.shape[1])
+                self.owners_.append(np.append(owners, len(objects)))
 
     @property
     def n_features(self) -> int:
@@ -115,8 +131,10 @@ class NGram(ObjectKernel):
         return sum(map(len, self.grams_))
 
     def learned(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        """Alphabet and n-grams."""
-        return {"alphabet": stored_alphabet(self.alphabet_)}, dict(zip(map(str, self.lengths), self.grams_))
+        """Alphabet and n-grams, and how many sequences have them."""
+        arrays = dict(zip(map(str, self.lengths), self.grams_))
+        arrays |= {f"owners {n}": owners for n, owners in zip(self.lengths, self.owners_)}
+        return {"alphabet": stored_alphabet(self.alphabet_)}, arrays
 
     def relearn(self, header: Any, arrays: Any) -> None:
         """Alphabet and n-grams, which must be made of it."""
@@ -126,6 +144,11 @@ class NGram(ObjectKernel):
             check_codes("n-grams", grams, len(self.alphabet_))
             if grams.shape[1] != n:
                 raise ValueError(f"n-grams have {grams.shape[1]} symbols, expected {n}")
+        names = [f"owners {n}" for n in self.lengths] if self.idf else []
+        self.owners_ = [check_array(name, needed(arrays, name), np.int64, 1) for name in names]
+        for name, owners, grams in zip(names, self.owners_, self.grams_):
+            if len(owners) != len(grams) + 1 or owners.min() < 0 or owners.max() > owners[-1]:
+                raise ValueError(f"{name}: expected {len(grams)} numbers from 0 to the number behind them")
 
     def prepare(self, rows: Any) -> sparse.csr_array:
         """Counts of n-grams, times the square root of their length's weight."""
@@ -134,8 +157,12 @@ class NGram(ObjectKernel):
             _refuse_short(rows, found, min(self.lengths))
         weights = np.ones(len(self.lengths)) if self.weights is None else np.asarray(self.weights, float)
         blocks, rest = [], np.zeros(len(found.lengths))
-        for n, grams, weight in zip(self.lengths, self.grams_, weights):
+        for k, (n, grams, weight) in enumerate(zip(self.lengths, self.grams_, weights)):
             known, unknown = self._features(found, n, grams)
+            if self.idf:
+                rarity, most = _rarity(self.owners_[k])
+                known.data *= rarity[known.indices]
+                unknown.data *= most
             blocks.append(known * np.sqrt(weight))
             rest += weight * np.asarray(unknown.multiply(unknown).sum(axis=1)).ravel()
         all_of = sparse.coo_array(sparse.hstack(blocks))
@@ -192,6 +219,12 @@ class NGram(ObjectKernel):
                 found.append(new[differs])
                 of.append(owner[differs])
         return np.concatenate(found), np.concatenate(of)
+
+
+def _rarity(owners: np.ndarray) -> tuple[np.ndarray, float]:
+    """Factors of n-grams that so many sequences have, out of the last number, and of one that none has."""
+    most = 1.0 + float(np.log(owners[-1] + 1.0))
+    return most - np.log(owners[:-1] + 1.0), most
 
 
 def _ranks(windows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -9,10 +9,12 @@ from scipy import sparse
 from sklearn.base import clone
 
 from palmette.data.checks import check_type
+from palmette.data.sequences import n_items
 from palmette.kernels import Kernel, resolve_kernel
 from palmette.kernels.definite import check_definite
 from palmette.kernels.objects import as_objects, hashable
 from palmette.outputs.base import OutputSpace, PreImages
+from palmette.outputs.hamming import input_sizes
 from palmette.registry import register
 
 _AT_ONCE = 2**22  # values computed at once: 32 MB
@@ -28,6 +30,8 @@ class CandidateOutputs(OutputSpace):
         Of outputs; a function of two tables needs ``Custom(function, of="objects")`` or ``of="pairs"``.
     candidates : list, optional
         By default the distinct training outputs.
+    lengths : {"free", "known"}, default="free"
+        Whether any candidate may be predicted, or those that have as many symbols as the input has rows.
 
     Examples
     --------
@@ -40,11 +44,12 @@ class CandidateOutputs(OutputSpace):
     ['bcd']
     """
 
-    kept: ClassVar[tuple[str, ...]] = ("outputs_", "candidates")
+    kept: ClassVar[tuple[str, ...]] = ("outputs_", "candidates", "lengths")
 
-    def __init__(self, kernel: Any, candidates: Any = None) -> None:
+    def __init__(self, kernel: Any, candidates: Any = None, lengths: str = "free") -> None:
         self.kernel = kernel
         self.candidates = candidates
+        self.lengths = lengths
 
     def make_kernel(self) -> Kernel:
         """The kernel, not bound yet."""
@@ -70,10 +75,13 @@ class CandidateOutputs(OutputSpace):
     def check_kept(self) -> None:
         """Compare the kept outputs anew."""
         check_type("outputs_", self.outputs_, list)
+        check_type("lengths", self.lengths, str)
         self._compare()
 
     def _compare(self) -> None:
         """Kernel values of training outputs and candidates."""
+        if self.lengths not in ("free", "known"):
+            raise ValueError(f"CandidateOutputs: lengths must be 'free' or 'known', got {self.lengths!r}")
         support = self.kernel_.prepare(self.kernel_.admit(self.outputs_))
         check_definite(self.kernel_, support)
         self.metric = np.asarray(self.kernel_.cross(support, support), float)
@@ -86,7 +94,9 @@ class CandidateOutputs(OutputSpace):
             prepared = self._prepared(self.candidates_)
             self.cross_ = np.asarray(self.kernel_.cross(prepared, support), float)
             self.norms_ = np.asarray(self.kernel_.diagonal(prepared), float)
-        self.constant_norm = bool(np.allclose(self.norms_, self.norms_[0], rtol=1e-9))
+        self.sizes_ = np.array([n_items(each) if self.lengths == "known" else 0 for each in self.candidates_])
+        first = np.unique(self.sizes_, return_index=True, return_inverse=True)[1:]
+        self.constant_norm = bool(np.allclose(self.norms_, self.norms_[first[0]][first[1]], rtol=1e-9))
 
     def _prepared(self, candidates: list[Any], where: str = "candidates") -> Any:
         """Candidates as the kernel takes them; one that it cannot compare is named."""
@@ -104,8 +114,19 @@ class CandidateOutputs(OutputSpace):
             raise
 
     def pre_images(self, votes: np.ndarray, X: Any = None) -> PreImages:
-        """The candidate with the lowest value; of several the first."""
-        best, values = best_of(votes, -2.0 * self.cross_, self.norms_)
+        """The candidate with the lowest value, of those that an input may have; of several the first."""
+        n = len(votes)
+        wanted = np.array(input_sizes(X, n) if self.lengths == "known" else [0] * n, np.int64)
+        best, values = np.empty(n, np.int64), np.empty(n)
+        for size in np.unique(wanted):
+            here, there = np.flatnonzero(wanted == size), np.flatnonzero(self.sizes_ == size)
+            if not len(there):
+                raise ValueError(
+                    f"X[{here[0]}] has {size} rows, and no candidate has as many symbols: add one, or take "
+                    "lengths='free'"
+                )
+            found, values[here] = best_of(votes[here], -2.0 * self.cross_[there], self.norms_[there])
+            best[here] = there[found]
         return PreImages([self.candidates_[k] for k in best], values, values, "candidates")
 
     def values(self, votes: np.ndarray, outputs: Any) -> np.ndarray:

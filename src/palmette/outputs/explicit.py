@@ -68,14 +68,13 @@ class ExplicitOutputs(OutputSpace):
         outputs = as_objects(outputs, "outputs")
         rows = self.features(outputs)
         if self.closed:
-            self.refuse_outside(outputs, rows, "outputs")
+            self._refuse_outside(outputs, rows)
         return squared_norms(rows) - 2.0 * (rows[:, :-1] @ np.asarray(votes, float).T).T
 
-    def refuse_outside(self, outputs: list[Any], rows: sparse.csr_array, where: str) -> None:
-        """Raise ValueError at the first output that has something that no training output has."""
+    def _refuse_outside(self, outputs: list[Any], rows: sparse.csr_array) -> None:
         for i in np.flatnonzero(rows[:, [-1]].toarray()):
             raise ValueError(
-                f"{where}[{i}] = {outputs[i]!r:.60} has something that no training output has, so that "
+                f"outputs[{i}] = {outputs[i]!r:.60} has something that no training output has, so that "
                 f"{type(self).__name__} cannot predict it; leave it out"
             )
 

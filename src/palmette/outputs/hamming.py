@@ -9,9 +9,7 @@ import numpy as np
 from palmette.data.checks import check_whole
 from palmette.data.sequences import n_items
 from palmette.kernels import Hamming, Kernel
-from palmette.kernels.objects import as_objects
 from palmette.outputs.base import PreImages
-from palmette.outputs.candidates import distinct_outputs
 from palmette.outputs.explicit import ExplicitOutputs
 from palmette.registry import register
 
@@ -29,9 +27,6 @@ class HammingOutputs(ExplicitOutputs):
     lengths : {"free", "known"}, default="free"
         Whether a prediction may have any length from the shortest to the longest training output, or has as many
         symbols as its input has rows.
-    within : "training" or list of sequences, optional
-        Predict only these, or the training outputs; with known lengths those of the right length, and any sequence
-        where none has it.
 
     Examples
     --------
@@ -43,12 +38,11 @@ class HammingOutputs(ExplicitOutputs):
     ['abb']
     """
 
-    kept: ClassVar[tuple[str, ...]] = ("lengths", "shortest_", "longest_", "made_of_", "within_")
+    kept: ClassVar[tuple[str, ...]] = ("lengths", "shortest_", "longest_", "made_of_")
 
-    def __init__(self, kernel: Any = None, lengths: str = "free", within: Any = None) -> None:
+    def __init__(self, kernel: Any = None, lengths: str = "free") -> None:
         self.kernel = kernel
         self.lengths = lengths
-        self.within = within
 
     def make_kernel(self) -> Kernel:
         """The Hamming kernel."""
@@ -63,9 +57,8 @@ class HammingOutputs(ExplicitOutputs):
         sizes = list(map(len, outputs))
         self.shortest_, self.longest_ = min(sizes), max(sizes)
         self.made_of_ = kind_of_sequences(outputs)
-        self.within_ = self._allowed(outputs)
         if self.lengths == "known":
-            for i, (size, wanted) in enumerate(zip(sizes, _sizes(X, len(outputs)))):
+            for i, (size, wanted) in enumerate(zip(sizes, input_sizes(X, len(outputs)))):
                 if size != wanted:
                     raise ValueError(
                         f"y[{i}] has {size} symbols, but X[{i}] has {wanted} rows: with lengths='known' an output has "
@@ -75,42 +68,15 @@ class HammingOutputs(ExplicitOutputs):
         even = self.shortest_ == self.longest_ or self.lengths == "known"
         self.constant_norm = bool(own.blank or own.normalize or even)
 
-    def _allowed(self, outputs: list[Any]) -> list[Any] | None:
-        """The sequences that may be predicted; None: all."""
-        if self.within is None:
-            return None
-        training = isinstance(self.within, str) and self.within == "training"
-        found = distinct_outputs(outputs if training else as_objects(self.within, "within"))[0]
-        if not found:
-            raise ValueError("within is empty; a prediction needs at least one sequence")
-        self.refuse_outside(found, self.features(found), "within")
-        return found
-
     def check_kept(self) -> None:
         """Lengths within those of the kernel."""
         if not isinstance(self.kernel_, Hamming) or self.lengths not in ("free", "known"):
             raise ValueError("the outputs are not those of a Hamming kernel")
         check_whole("longest_", self.longest_, 0, self.kernel_.length_)
         check_whole("shortest_", self.shortest_, 0, self.longest_)
-        if self.within_ is not None:
-            self.refuse_outside(self.within_, self.features(self.within_), "within_")
 
     def pre_images(self, votes: np.ndarray, X: Any = None) -> PreImages:
         """The best sequence for each row of votes, of all lengths that there may be."""
-        if self.within_ is None:
-            return self._vote(votes, X)
-        each = self.values(votes, self.within_)
-        if self.lengths == "known":
-            sizes = np.array(_sizes(X, len(votes)))
-            each[sizes[:, None] != list(map(len, self.within_))] = np.inf
-        best, values = each.argmin(axis=1), each.min(axis=1)
-        outputs = [self.within_[k] for k in best]
-        for i in np.flatnonzero(np.isinf(values)):  # no sequence of this length
-            found = self._vote(votes[i : i + 1], X[i : i + 1])
-            outputs[i], values[i] = found.outputs[0], found.values[0]
-        return PreImages(outputs, values, values, "candidates")
-
-    def _vote(self, votes: np.ndarray, X: Any) -> PreImages:
         kernel, n = self.kernel_, len(votes)
         table = votes.reshape(n, kernel.length_, kernel.width)
         symbols = table[:, :, : len(kernel.alphabet_)]
@@ -119,7 +85,7 @@ class HammingOutputs(ExplicitOutputs):
         if kernel.blank:
             sums += _running(table[:, ::-1, -1])[:, ::-1]
         if self.lengths == "known":
-            sizes = np.array(_sizes(X, n), np.int64)
+            sizes = np.array(input_sizes(X, n), np.int64)
             self._refuse_long(sizes)
             values = self._values(sums[np.arange(n), np.minimum(sizes, kernel.length_)], sizes)
         else:
@@ -168,7 +134,7 @@ def _running(values: np.ndarray) -> np.ndarray:
     return np.concatenate([np.zeros((len(values), 1)), np.cumsum(values, axis=1)], axis=1)
 
 
-def _sizes(X: Any, n: int) -> list[int]:
+def input_sizes(X: Any, n: int) -> list[int]:
     """How many rows each input has."""
     if X is None or n_items(X) != n:
         found = "none are given" if X is None else f"there are {n_items(X)}"
