@@ -112,8 +112,8 @@ def last(a):
     return a[-1]
 
 
-def store_at_least(octets, index, a, b):
-    bits = np.packbits(a >= b, bitorder="little")
+def store_larger(octets, index, a, b):
+    bits = np.packbits(a > b, bitorder="little")
     check_vector(octets, index, len(bits))
     np.asarray(octets)[index : index + len(bits)] = bits
 
@@ -133,6 +133,12 @@ def spread_last(a):
 
 def load_as(source, index, like):
     return load(source, index, lanes_wide(like)).astype(like.dtype)
+
+
+def store_striped(source, start, step, to, index):
+    lanes = lanes_wide(to)
+    given = np.stack([load(source, start + k * step, 4) for k in range(lanes)])
+    store(to, index, given.T.ravel())
 
 
 def looked_up(table, start, places):

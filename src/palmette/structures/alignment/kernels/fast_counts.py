@@ -66,7 +66,7 @@ def sum_sample(
         return -np.inf
     rows = lay_out(
         substitution, letters, offsets, splits, unit, open_, extend, change, uniform, entry_ptr, entry, value, dense,
-        mask, codes, starts, s, False, room, row_of,
+        mask, codes, starts, s, room, row_of,
     )  # fmt: skip
     if not in_range(rows):
         return np.nan
