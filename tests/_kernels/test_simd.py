@@ -72,6 +72,7 @@ def shifted_floats(a, b, wide, out):
     simd.store(out, 2 * w, moves.spread_first(x))
     simd.store(out, 3 * w, moves.spread_last(x))
     simd.store(out, 4 * w, moves.load_as(wide, 1, a))
+    moves.store_as(wide, 1, x)
 
 
 @kernel()
@@ -136,10 +137,12 @@ def test_lanes_move(rng, dtype):
     np.testing.assert_array_equal(np.unpackbits(octets, bitorder="little")[8:-8], a > b)
     assert octets[0] == octets[-1] == 0
     if dtype != np.int16:
+        given = wide.copy()
         shifted_floats(a, b, wide, out)
         both = np.concatenate([a, b])
-        expected = [both[1 : w + 1], both[4 : w + 4], np.full(w, a[0]), np.full(w, a[-1]), wide[1:]]
+        expected = [both[1 : w + 1], both[4 : w + 4], np.full(w, a[0]), np.full(w, a[-1]), given[1:]]
         np.testing.assert_array_equal(out, np.concatenate(expected))
+        np.testing.assert_array_equal(wide, np.concatenate([given[:1], a]))
 
 
 def test_places_are_looked_up(rng):

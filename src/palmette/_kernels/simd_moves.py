@@ -153,6 +153,24 @@ def load_as(typing_context, source, index, like):
 
 
 @intrinsic
+def store_as(typing_context, to, index, a):
+    """Write the numbers of a vector from ``to[index]`` on, in the precision of ``to``."""
+
+    def build(context, builder, signature, arguments):
+        array, index, value = arguments
+        kind = ir.VectorType(context.get_value_type(to.dtype), value.type.count)
+        if to.dtype.bitwidth != a.scalar.bitwidth:
+            narrower = a.scalar.bitwidth > to.dtype.bitwidth
+            value = builder.fptrunc(value, kind) if narrower else builder.fpext(value, kind)
+        data = context.make_array(signature.args[0])(context, builder, array).data
+        address = builder.bitcast(builder.gep(data, [index]), kind.as_pointer())
+        builder.store(value, address, align=to.dtype.bitwidth // 8)
+        return context.get_dummy_value()
+
+    return types.void(to, types.intp, a), build
+
+
+@intrinsic
 def looked_up(typing_context, table, start, places):
     """``table[start + place]`` for the place in each lane of ``places``: 32 short integers, 0 to 31."""
 

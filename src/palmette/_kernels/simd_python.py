@@ -135,6 +135,10 @@ def load_as(source, index, like):
     return load(source, index, lanes_wide(like)).astype(like.dtype)
 
 
+def store_as(to, index, a):
+    store(to, index, a.astype(to.dtype))
+
+
 def store_striped(source, start, step, to, index):
     lanes = lanes_wide(to)
     given = np.stack([load(source, start + k * step, 4) for k in range(lanes)])

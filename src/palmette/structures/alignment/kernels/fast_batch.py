@@ -196,7 +196,7 @@ def best_of_scores(
 ):  # fmt: skip
     """Codes and values of the best alignments of sound potentials: everything in one call, one kind of gap.
 
-    Returns 0, UNSOUND, or how many bytes ``octets`` must have, before anything is done.
+    Returns 0, UNSOUND also where a value is -inf, or how many bytes ``octets`` must have before anything is done.
     """
     if not are_sound(substitution, letters, offsets, splits, unit, open_, extend, change, cells, has_cells):
         return UNSOUND
@@ -213,4 +213,7 @@ def best_of_scores(
         offsets[:0], change[:0], cells[: starts[n]], np.empty(0, np.bool_), out[:0], starts, like, octets,
         np.ones(n, np.bool_), out, values,
     )  # fmt: skip
+    for s in range(n):
+        if values[s] == -np.inf:  # scores beyond all that the kernels can tell from what may not be
+            return UNSOUND
     return 0

@@ -248,6 +248,7 @@ def sum_starts(rows, i0, n, j0, m, counting, room, scales, log_z, shares, gaps, 
         rows.cells, rows.mask, rows.known, rows.starts, rows.columns, rows.values, rows.m
     )  # fmt: skip
     kept_t, kept_l, end, with_cells = n * size, 2 * n * size, i0 + n, len(own_cells) > 0
+    cells_end = cells_at + len(letters) * whole_m
     fresh_at, on_at = (
         len(shares) - 2 * pitch_of(whole_m, room) + j0,
         len(shares) - pitch_of(whole_m, room) + j0,
@@ -257,7 +258,7 @@ def sum_starts(rows, i0, n, j0, m, counting, room, scales, log_z, shares, gaps, 
     inverse, whole = c + pitch, c + 2 * pitch
     room[a:small] = 0
     zero, change = simd.splat_wide(room, 0.0), simd.spread_wide(rows.change, 0)
-    room[a], log_scale = MIDDLE, np.log(MIDDLE)
+    room[a], log_scale, weights = MIDDLE, np.log(MIDDLE), simd.splat_wide(room, weight)
     unit_factors(rows, j0, m, size, pitch, room, c + 3 * pitch)
     gap_factors(extend_y[i0], size, pitch, room, c, small)
     for i in range(i0, end):
@@ -278,6 +279,9 @@ def sum_starts(rows, i0, n, j0, m, counting, room, scales, log_z, shares, gaps, 
         own_unit, times_x = simd.spread_wide(rows.unit_x, i), simd.spread_wide(room, small + 2)
         carry, largest, begun, on, changed, mass = zero, zero, zero, zero, zero, zero
         share = (row_of[letters[i]] if counting > 1 else 0) + j0
+        # Whole vectors: zeros behind the row go to cells in no cut or written later, but not to other samples.
+        to = cells_at + i * whole_m + j0
+        at_once = with_cells and to + size <= cells_end
         for j in range(0, size, lanes):
             before, across = simd.load_wide(room, a + j), simd.load_wide(room, b + j)
             sources = simd.fma(across, change, before)
@@ -297,8 +301,10 @@ def sum_starts(rows, i0, n, j0, m, counting, room, scales, log_z, shares, gaps, 
             chance = simd.mul(simd.load_wide(room, keep + j), simd.mul(total, times))
             mass = simd.add(mass, chance)
             simd.store(shares, share + j, simd.add(chance, simd.load_wide(shares, share + j)))
-            if with_cells:
-                simd.store(room, keep + j, chance)
+            if at_once:
+                moves.store_as(own_cells, to + j, simd.mul(chance, weights))
+            elif with_cells:
+                simd.store(room, keep + j, simd.mul(chance, weights))
             if counting > 1:
                 below, longer_y = (
                     simd.load_wide(room, kept_t + keep + j),
@@ -318,13 +324,9 @@ def sum_starts(rows, i0, n, j0, m, counting, room, scales, log_z, shares, gaps, 
         room[then] = 0
         room[then + m + 1 : then + pitch] = 0
         gaps[0, i] = float(simd.total(mass))
-        if with_cells:
-            to, row = (
-                own_cells[cells_at + i * whole_m + j0 : cells_at + i * whole_m + j0 + m],
-                room[keep : keep + m],
-            )
+        if with_cells and not at_once:
             for j in range(m):
-                to[j] = weight * row[j]
+                own_cells[to + j] = room[keep + j]
         if counting > 1:
             own, opened = float(room[small + 1]), float(room[small])
             gaps[1, i] += own * opened * simd.total(begun)
