@@ -72,6 +72,8 @@ def shifted_floats(a, b, wide, out):
     simd.store(out, 2 * w, moves.spread_first(x))
     simd.store(out, 3 * w, moves.spread_last(x))
     simd.store(out, 4 * w, moves.load_as(wide, 1, a))
+    simd.store(out, 5 * w, moves.sums_after(x))
+    simd.store(out, 6 * w, moves.sums_before(x))
     moves.store_as(wide, 1, x)
 
 
@@ -129,7 +131,7 @@ def test_lanes_move(rng, dtype):
     w = 64 // np.dtype(dtype).itemsize
     a, b = rng.integers(-9, 9, (2, w)).astype(dtype)
     wide, both = rng.integers(-9, 9, w + 1).astype(float), np.concatenate([b, a])
-    out, octets = np.empty(5 * w, dtype), np.zeros(2 + w // 8, np.uint8)
+    out, octets = np.empty(7 * w, dtype), np.zeros(2 + w // 8, np.uint8)
     assert shifted(a, b, wide, out, octets) == a[-1]
     np.testing.assert_array_equal(
         out[: 4 * w], np.concatenate([both[w - 1 : -1], both[w - 4 : -4], b, np.maximum(a, a + b)])
@@ -141,6 +143,7 @@ def test_lanes_move(rng, dtype):
         shifted_floats(a, b, wide, out)
         both = np.concatenate([a, b])
         expected = [both[1 : w + 1], both[4 : w + 4], np.full(w, a[0]), np.full(w, a[-1]), given[1:]]
+        expected += [a.sum() - np.cumsum(a), np.cumsum(a) - a]
         np.testing.assert_array_equal(out, np.concatenate(expected))
         np.testing.assert_array_equal(wide, np.concatenate([given[:1], a]))
 

@@ -111,6 +111,39 @@ def moved_down(typing_context, a, by, after):
 
 
 @intrinsic
+def sums_after(typing_context, a):
+    """In each lane the sum over the lanes after it, 0 in the last one."""
+    return a(a), lambda context, builder, signature, arguments: _sums_beside(builder, arguments[0], 1)
+
+
+@intrinsic
+def sums_before(typing_context, a):
+    """In each lane the sum over the lanes before it, 0 in the first one."""
+    return a(a), lambda context, builder, signature, arguments: _sums_beside(builder, arguments[0], -1)
+
+
+def _sums_beside(builder, a, way):
+    """Sums over the lanes that lie beside: within groups of four, which few instructions reach over, then of groups."""
+    lanes, kind = a.type.count, ir.VectorType(ir.IntType(32), a.type.count)
+    zero = ir.Constant(a.type, [0.0] * lanes)
+
+    def beside(value, by, group):
+        places = [k + way * by for k in range(lanes)]
+        order = [place if place // group == k // group else lanes + k for k, place in enumerate(places)]
+        return builder.shuffle_vector(value, zero, ir.Constant(kind, order))
+
+    inside = builder.fadd(a, beside(a, 1, 4))
+    inside = builder.fadd(inside, beside(inside, 2, 4))
+    nearest = [k // 4 * 4 + (0 if way > 0 else 3) for k in range(lanes)]
+    groups = beside(builder.shuffle_vector(inside, zero, ir.Constant(kind, nearest)), 4, lanes)
+    by = 4
+    while by < lanes - 4:
+        groups = builder.fadd(groups, beside(groups, by, lanes))
+        by *= 2
+    return builder.fadd(beside(inside, 1, 4), groups)
+
+
+@intrinsic
 def spread_first(typing_context, a):
     """The number in the first lane, in every lane."""
 

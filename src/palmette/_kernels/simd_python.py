@@ -123,6 +123,14 @@ def moved_down(a, by, after):
     return np.concatenate([a[by:], after[:by]])
 
 
+def sums_after(a):
+    return sums_before(a[::-1])[::-1]
+
+
+def sums_before(a):
+    return np.concatenate([np.zeros(1, a.dtype), np.cumsum(a[:-1])])
+
+
 def spread_first(a):
     return np.full_like(a, a[0])
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from palmette._kernels import simd
 from palmette._kernels.constants import NEVER
-from palmette._kernels.jit import SUMS, kernel
+from palmette._kernels.jit import kernel
 from palmette.structures.alignment.kernels.fast_max import fill_max, octets_of_max, room_of_max, walk_max
 from palmette.structures.alignment.kernels.fast_rows import lay_out, room_of_rows
 from palmette.structures.alignment.kernels.fast_short import (
@@ -20,26 +20,17 @@ from palmette.structures.alignment.kernels.fast_short import (
     pitch_of_table,
     short_table,
 )
-from palmette.structures.alignment.kernels.soundness import are_sound
+from palmette.structures.alignment.kernels.soundness import all_finite, are_sound
 
 UNSOUND = -1
-
-
-@kernel(fastmath=SUMS)
-def are_finite(numbers):
-    """Whether all are: 0 times another number is not 0."""
-    total = 0.0
-    for k in range(len(numbers)):
-        total += 0.0 * numbers[k]
-    return total == 0.0
 
 
 @kernel()
 def serves(offsets, splits, unit, open_, extend, change, codes, fine):
     """Write for each sample whether fast kernels apply: costs of gaps are -inf only where a match is known."""
-    finite = np.isfinite(change) and are_finite(open_) and are_finite(extend)
+    finite = np.isfinite(change) and all_finite(open_) and all_finite(extend)
     fine[:] = finite
-    if not finite or (are_finite(unit) and len(codes) == 0):
+    if not finite or (all_finite(unit) and len(codes) == 0):
         return
     for s in range(len(splits)):
         lo, n, hi = offsets[s], splits[s], offsets[s + 1]

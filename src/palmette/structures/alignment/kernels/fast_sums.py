@@ -15,7 +15,7 @@ and from the starts, by the last step before (i, j), a match, a gap in b or a ga
     D(i, j+1) = unit[j] (open_y[i] (A + change B)(i, j) + extend_y[i] D(i, j))
 
 U and D run along a row: inside a vector they are sums of what stands to the right (left), each divided by what a gap
-costs up to there (c), in log2(lanes) steps; one number is handed on. Rows are scaled by powers of 2 when they leave
+costs up to there (c); one number is handed on. Rows are scaled by powers of 2 when they leave
 the middle of the range, and the logarithm of their scale is kept.
 """
 
@@ -200,16 +200,10 @@ def sum_ends(rows, i0, n, j0, m, counting, room, scales):
         for j in range(size - lanes, -1, -lanes):
             match = simd.mul(simd.load_wide(matches, start + j), simd.load_wide(room, h + j + 1))
             u = simd.mul(match, simd.load_wide(room, c + j))
-            u = simd.add(u, moves.moved_down(u, 1, zero))
-            u = simd.add(u, moves.moved_down(u, 2, zero))
-            u = simd.add(u, moves.moved_down(u, 4, zero))
-            if lanes > 8:
-                u = simd.add(u, moves.moved_down(u, 8, zero))
+            after = moves.sums_after(u)
             carry = simd.mul(carry, simd.spread_wide(room, whole + j // lanes))
-            longer_y = simd.mul(
-                simd.add(moves.moved_down(u, 1, zero), carry), simd.load_wide(room, inverse + j)
-            )
-            carry = simd.add(moves.spread_first(u), carry)
+            longer_y = simd.mul(simd.add(after, carry), simd.load_wide(room, inverse + j))
+            carry = simd.add(moves.spread_first(simd.add(u, after)), carry)
             old = simd.load_wide(room, t + j)
             below, y = simd.mul(old, own_unit), simd.mul(longer_y, opening)
             new_h = simd.fma(below, simd.load_wide(open_x, j0 + j), simd.add(match, y))
@@ -286,15 +280,10 @@ def sum_starts(rows, i0, n, j0, m, counting, room, scales, log_z, shares, gaps, 
             before, across = simd.load_wide(room, a + j), simd.load_wide(room, b + j)
             sources = simd.fma(across, change, before)
             d = simd.mul(simd.mul(sources, opening), simd.load_wide(room, inverse + j))
-            d = simd.add(d, moves.moved(d, 1, zero))
-            d = simd.add(d, moves.moved(d, 2, zero))
-            d = simd.add(d, moves.moved(d, 4, zero))
-            if lanes > 8:
-                d = simd.add(d, moves.moved(d, 8, zero))
-            down = simd.mul(simd.add(moves.moved(d, 1, zero), carry), simd.load_wide(room, c + j))
-            carry = simd.mul(
-                simd.add(moves.spread_last(d), carry), simd.spread_wide(room, whole + j // lanes)
-            )
+            already = moves.sums_before(d)
+            down = simd.mul(simd.add(already, carry), simd.load_wide(room, c + j))
+            every = moves.spread_last(simd.add(d, already))
+            carry = simd.mul(simd.add(every, carry), simd.spread_wide(room, whole + j // lanes))
             total = simd.add(simd.add(before, across), down)
             largest = simd.larger(largest, total)
             simd.store(room, then + j + 1, simd.mul(total, simd.load_wide(matches, start + j)))
