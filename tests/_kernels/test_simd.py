@@ -59,7 +59,7 @@ def shifted(a, b, wide, out, octets):
     simd.store(out, w, moves.moved(x, 4, y))
     simd.store(out, 2 * w, moves.moved(x, 32, y))
     simd.store(out, 3 * w, simd.larger(x, simd.add(x, y)))
-    moves.store_at_least(octets, 1, x, y)
+    moves.store_larger(octets, 1, x, y)
     moves.fetch(a, 0)
     return moves.last(x)
 
@@ -72,11 +72,19 @@ def shifted_floats(a, b, wide, out):
     simd.store(out, 2 * w, moves.spread_first(x))
     simd.store(out, 3 * w, moves.spread_last(x))
     simd.store(out, 4 * w, moves.load_as(wide, 1, a))
+    simd.store(out, 5 * w, moves.sums_after(x))
+    simd.store(out, 6 * w, moves.sums_before(x))
+    moves.store_as(wide, 1, x)
 
 
 @kernel()
 def chosen(table, places, out):
     simd.store(out, 0, moves.looked_up(table, 3, simd.load_wide(places, 0)))
+
+
+@kernel()
+def dealt(source, step, out):
+    moves.store_striped(source, 1, step, out, 2)
 
 
 @kernel()
@@ -123,25 +131,39 @@ def test_lanes_move(rng, dtype):
     w = 64 // np.dtype(dtype).itemsize
     a, b = rng.integers(-9, 9, (2, w)).astype(dtype)
     wide, both = rng.integers(-9, 9, w + 1).astype(float), np.concatenate([b, a])
-    out, octets = np.empty(5 * w, dtype), np.zeros(2 + w // 8, np.uint8)
+    out, octets = np.empty(7 * w, dtype), np.zeros(2 + w // 8, np.uint8)
     assert shifted(a, b, wide, out, octets) == a[-1]
     np.testing.assert_array_equal(
         out[: 4 * w], np.concatenate([both[w - 1 : -1], both[w - 4 : -4], b, np.maximum(a, a + b)])
     )
-    np.testing.assert_array_equal(np.unpackbits(octets, bitorder="little")[8:-8], a >= b)
+    np.testing.assert_array_equal(np.unpackbits(octets, bitorder="little")[8:-8], a > b)
     assert octets[0] == octets[-1] == 0
     if dtype != np.int16:
+        given = wide.copy()
         shifted_floats(a, b, wide, out)
         both = np.concatenate([a, b])
-        expected = [both[1 : w + 1], both[4 : w + 4], np.full(w, a[0]), np.full(w, a[-1]), wide[1:]]
+        expected = [both[1 : w + 1], both[4 : w + 4], np.full(w, a[0]), np.full(w, a[-1]), given[1:]]
+        expected += [a.sum() - np.cumsum(a), np.cumsum(a) - a]
         np.testing.assert_array_equal(out, np.concatenate(expected))
+        np.testing.assert_array_equal(wide, np.concatenate([given[:1], a]))
 
 
 def test_places_are_looked_up(rng):
-    table, places = rng.integers(-99, 99, 40).astype(np.int16), rng.integers(0, 32, 32).astype(np.int16)
+    table, places = rng.integers(-9999, 9999, 40).astype(np.int16), rng.integers(0, 32, 32).astype(np.int16)
     out = np.empty(32, np.int16)
     chosen(table, places, out)
     np.testing.assert_array_equal(out, table[3 + places])
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("given", DTYPES)
+@pytest.mark.parametrize("step", [4, 7])
+def test_lanes_are_dealt_out(rng, dtype, given, step):
+    w = 64 // np.dtype(dtype).itemsize
+    source, out = rng.integers(-9, 9, 1 + w * step).astype(given), np.zeros(4 * w + 3, dtype)
+    dealt(source, step, out)
+    np.testing.assert_array_equal(out[2:-1].reshape(4, w), source[1:].reshape(w, step)[:, :4].T)
+    assert not out[:2].any() and out[-1] == 0
 
 
 def test_denormals_count_as_zero_inside_only():

@@ -112,8 +112,8 @@ def last(a):
     return a[-1]
 
 
-def store_at_least(octets, index, a, b):
-    bits = np.packbits(a >= b, bitorder="little")
+def store_larger(octets, index, a, b):
+    bits = np.packbits(a > b, bitorder="little")
     check_vector(octets, index, len(bits))
     np.asarray(octets)[index : index + len(bits)] = bits
 
@@ -121,6 +121,14 @@ def store_at_least(octets, index, a, b):
 def moved_down(a, by, after):
     by = min(by, len(a))
     return np.concatenate([a[by:], after[:by]])
+
+
+def sums_after(a):
+    return sums_before(a[::-1])[::-1]
+
+
+def sums_before(a):
+    return np.concatenate([np.zeros(1, a.dtype), np.cumsum(a[:-1])])
 
 
 def spread_first(a):
@@ -133,6 +141,16 @@ def spread_last(a):
 
 def load_as(source, index, like):
     return load(source, index, lanes_wide(like)).astype(like.dtype)
+
+
+def store_as(to, index, a):
+    store(to, index, a.astype(to.dtype))
+
+
+def store_striped(source, start, step, to, index):
+    lanes = lanes_wide(to)
+    given = np.stack([load(source, start + k * step, 4) for k in range(lanes)])
+    store(to, index, given.T.ravel())
 
 
 def looked_up(table, start, places):

@@ -392,6 +392,7 @@ def test_wrong_parameters_are_refused(parameters, message):
 
 def test_a_pair_beyond_memory_is_refused_with_the_remedy():
     theta = drawn(np.random.default_rng(0), (3, 3), (300, 200))
+    Alignment().best(theta)  # memory that is kept from one call to the next does not count
     for answer in ("best", "marginals", "max_marginals", "sample"):
         with pytest.raises(
             TooLarge, match=r"sample 1: a pair of 300 and 200 positions takes at least .*: raise mem"
@@ -404,6 +405,13 @@ def test_an_empty_sequence_has_one_alignment(n, m):
     theta, structure = drawn(np.random.default_rng(0), (n, m)), Alignment()
     assert not structure.best(theta).codes.any()
     assert np.isclose(structure.log_partition(theta), structure.best(theta).values)
+
+
+def test_an_empty_batch_has_no_answers():
+    theta, structure = drawn(np.random.default_rng(0)), Alignment()
+    best, found = structure.best(theta), structure.expectation(theta)
+    assert (best.codes.shape, best.values.shape, found.log_z.shape) == ((0,), (0,), (0,))
+    assert len(structure.marginals(theta)) == 0
 
 
 # -- constraints ------------------------------------------------------------------------------------------------

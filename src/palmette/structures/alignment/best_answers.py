@@ -24,7 +24,27 @@ class BestAnswers(GivenAnswers):
 
     def best(self, theta: AlignmentTables, *, cost: Any = None, within: Any = None) -> Best:
         """Highest-scoring alignment of every sample."""
+        if cost is None and within is None and self.fast and len(theta.open) == 1:
+            return self._best_of_scores(theta)
         return self._extreme(theta, cost, within, 1.0)
+
+    def _best_of_scores(self, theta: AlignmentTables) -> Best:
+        """The best alignments where nothing else is asked: one kernel checks and answers."""
+        from palmette.structures.alignment.kernels.fast_batch import UNSOUND, best_of_scores
+
+        given, needed, kept = theta.for_kernels(), UNSOUND, room()
+        if self.memory_limit is not None:  # what is kept from other calls is no reason to pass it
+            kept = kept[: int(min(self.memory_limit, len(kept)))]
+        codes, values = np.empty(len(theta.letters), np.int32), np.empty(len(theta))
+        if given is not None:
+            needed = best_of_scores(*given, self._like(), kept, codes, values)
+            if needed > 0:
+                self._check_bytes(theta, needed)
+                needed = best_of_scores(*given, self._like(), room(needed), codes, values)
+        if needed == UNSOUND:
+            theta.check()
+            check_feasible(values, theta)
+        return Best(codes, values)
 
     def worst(self, theta: AlignmentTables, *, cost: Any = None, within: Any = None) -> Best:
         """Lowest-scoring alignment of every sample."""

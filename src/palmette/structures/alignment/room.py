@@ -12,18 +12,19 @@ LINE = 64
 _mine = threading.local()
 
 
-def room(size: int) -> np.ndarray:
-    """So many bytes, uint8, at the start of a line of the cache.
+def room(size: int = 0) -> np.ndarray:
+    """At least so many bytes, uint8, at the start of a line of the cache; without ``size`` what is there already.
 
     They hold what the last call in this thread has left there, and are valid until the next call.
 
-    >>> len(room(100)), room(100).ctypes.data % LINE
-    (100, 0)
+    >>> len(room(100)) >= 100, room(100).ctypes.data % LINE
+    (True, 0)
     """
     kept: np.ndarray | None = getattr(_mine, "octets", None)
-    if kept is None or len(kept) < size + LINE:
-        kept = np.empty(size + LINE, np.uint8)
-        if len(kept) <= KEPT:
+    if kept is None or len(kept) < size:
+        whole = np.empty(size + LINE, np.uint8)
+        start = -whole.ctypes.data % LINE
+        kept = whole[start : start + size]
+        if size <= KEPT:
             _mine.octets = kept
-    start = -kept.ctypes.data % LINE
-    return kept[start : start + size]
+    return kept

@@ -48,12 +48,12 @@ class SumAnswers(BestAnswers):
         """Log-partitions, expected counts times weights, with cells if wanted; ``only_parts``: no others."""
         question = ask(theta, cost, within)
         size, kind = int(theta.starts[-1]) if with_cells else 0, self._like().dtype if only_parts else float
+        fast, counting = self._is_fast(theta, question), (1 if only_parts else 2) if np.any(weight) else 0
+        all_written = counting > 0 and fast.all() and not len(question.codes)
         counts = replace(theta, cells=None).zeros()
-        counts = replace(counts, cells=np.zeros(size, kind))
+        counts = replace(counts, cells=np.empty(size, kind) if all_written else np.zeros(size, kind))
         log_z = np.full(len(theta), np.nan)
-        fast = self._is_fast(theta, question)
         if fast.any():
-            counting = (1 if only_parts else 2) if np.any(weight) else 0
             self._sum_fast(theta, question, fast, weight, counting, log_z, counts)
         left = np.flatnonzero(np.isnan(log_z))  # what fast kernels do not know, or what leaves their range
         if len(left) == len(theta):

@@ -13,6 +13,7 @@ from palmette.structures.alignment.cost import MatchCost, check_array
 
 FIELDS = ("substitution", "unit", "open", "extend", "change", "cells")
 """The scores, in the order in which messages name them."""
+DOUBLE, SINGLE, LONG, SHORT = (np.dtype(kind) for kind in (np.float64, np.float32, np.int64, np.int16))
 
 
 def cells_of(offsets: np.ndarray, splits: np.ndarray) -> np.ndarray:
@@ -212,34 +213,43 @@ class AlignmentTables:
         """Whether :meth:`_refuse` has nothing to say, found in one go."""
         from palmette.structures.alignment.kernels.soundness import are_sound
 
-        size, n = len(self.letters), len(self.offsets) - 1
-        kinds, symbols, cells = len(self.open), len(self.substitution), self.cells
-        boundaries = size + 2 * n
-        for array, dtype, shape in (
-            (self.substitution, np.float64, (symbols, symbols)),
-            (self.letters, np.int16, (size,)),
-            (self.offsets, np.int64, (n + 1,)),
-            (self.splits, np.int64, (n,)),
-            (self.unit, np.float64, (kinds, size)),
-            (self.open, np.float64, (kinds, boundaries)),
-            (self.extend, np.float64, (kinds, boundaries)),
-            (self.change, np.float64, (1,)),
-            (self.change if cells is None else cells, self._cell_type(), None),
-        ):
-            if type(array) is not np.ndarray or array.dtype != dtype or not array.flags.c_contiguous:
-                return False
-            if array.shape != shape and (shape is not None or array.ndim != 1):
-                return False
-        tables = self.unit, self.open, self.extend, self.change
+        given = self.for_kernels()
+        return given is not None and bool(are_sound(*given))
+
+    def for_kernels(self) -> tuple[Any, ...] | None:
+        """All fields and whether there are cells, if types and shapes fit together; None for :meth:`check` to refuse.
+
+        Every answer asks for this, and for short pairs it takes as long as the answer: nothing is done twice.
+        """
+        letters, offsets, splits, cells = self.letters, self.offsets, self.splits, self.cells
+        size, n, symbols, kinds = len(letters), len(offsets) - 1, len(self.substitution), len(self.open)
         given = self.change if cells is None else cells
-        layout = self.letters, self.offsets, self.splits
+        boundaries = kinds, size + 2 * n
+        for array, dtype, shape in (
+            (self.substitution, DOUBLE, (symbols, symbols)),
+            (letters, SHORT, (size,)),
+            (offsets, LONG, (n + 1,)),
+            (splits, LONG, (n,)),
+            (self.unit, DOUBLE, (kinds, size)),
+            (self.open, DOUBLE, boundaries),
+            (self.extend, DOUBLE, boundaries),
+            (self.change, DOUBLE, (1,)),
+            (given, self._cell_type(), (len(given),)),
+        ):
+            if type(array) is not np.ndarray or array.dtype != dtype or array.shape != shape:
+                return None
+            if not array.flags.c_contiguous:
+                return None
         if kinds not in (1, 2) or n < 0:
-            return False
-        return bool(are_sound(self.substitution, *layout, *tables, given, cells is not None))
+            return None
+        return (
+            self.substitution, letters, offsets, splits, self.unit, self.open, self.extend, self.change, given,
+            cells is not None,
+        )  # fmt: skip
 
     def _cell_type(self) -> Any:
         """The type that cells have: that of all scores, or half of it, since there are many of them."""
-        return np.float32 if getattr(self.cells, "dtype", None) == np.float32 else np.float64
+        return SINGLE if getattr(self.cells, "dtype", None) == SINGLE else DOUBLE
 
     def _refuse(self) -> None:
         """Raise ValueError at the first thing that is wrong."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from palmette._kernels import simd
 from palmette._kernels.constants import NEVER
-from palmette._kernels.jit import SUMS, kernel
+from palmette._kernels.jit import kernel
 from palmette.structures.alignment.kernels.fast_max import fill_max, octets_of_max, room_of_max, walk_max
 from palmette.structures.alignment.kernels.fast_rows import lay_out, room_of_rows
 from palmette.structures.alignment.kernels.fast_short import (
@@ -20,23 +20,17 @@ from palmette.structures.alignment.kernels.fast_short import (
     pitch_of_table,
     short_table,
 )
+from palmette.structures.alignment.kernels.soundness import all_finite, are_sound
 
-
-@kernel(fastmath=SUMS)
-def are_finite(numbers):
-    """Whether all are: 0 times another number is not 0."""
-    total = 0.0
-    for k in range(len(numbers)):
-        total += 0.0 * numbers[k]
-    return total == 0.0
+UNSOUND = -1
 
 
 @kernel()
 def serves(offsets, splits, unit, open_, extend, change, codes, fine):
     """Write for each sample whether fast kernels apply: costs of gaps are -inf only where a match is known."""
-    finite = np.isfinite(change) and are_finite(open_) and are_finite(extend)
+    finite = np.isfinite(change) and all_finite(open_) and all_finite(extend)
     fine[:] = finite
-    if not finite or (are_finite(unit) and len(codes) == 0):
+    if not finite or (all_finite(unit) and len(codes) == 0):
         return
     for s in range(len(splits)):
         lo, n, hi = offsets[s], splits[s], offsets[s + 1]
@@ -107,9 +101,9 @@ def octets_of_best(offsets, splits, n_symbols, like):
     for s in range(len(splits)):
         n = splits[s]
         m = offsets[s + 1] - offsets[s] - n
-        general = width * (room_of_rows(n, m, n_symbols, like) + room_of_max(m, like)) + octets_of_max(
-            n, m, like
-        )
+        general = width * (
+            room_of_rows(n, m, n_symbols, like) + room_of_max(n, m, n_symbols, like)
+        ) + octets_of_max(n, m, like)
         most = max(most, max(general, octets_of_short(n, m, n_symbols)) + 8 * n)
     return most + n_symbols * (8 + 2 * pitch_of_table(n_symbols)) + 512
 
@@ -123,6 +117,8 @@ def best_fast(
 
     The precision is that of ``like``; questions in integers are answered exactly.
     """
+    if len(splits) == 0:
+        return
     symbols = len(substitution)
     row_of, octets = octets[: 8 * symbols].view(np.int64), octets[(8 * symbols + 63) // 64 * 64 :]
     if fits_short(
@@ -153,7 +149,7 @@ def best_fast(
         partner, rest = octets[: 8 * n].view(np.int64), octets[(8 * n + 63) // 64 * 64 :]
         size = like.itemsize * room_of_rows(n, m, symbols, like)
         room, rest = rest[:size].view(like.dtype), rest[(size + 63) // 64 * 64 :]
-        size = like.itemsize * room_of_max(m, like)
+        size = like.itemsize * room_of_max(n, m, symbols, like)
         work, bits = rest[:size].view(like.dtype), rest[size:]
         own = codes[lo:hi] if len(codes) else codes
         out[lo:hi] = 0
@@ -162,7 +158,7 @@ def best_fast(
             continue
         rows = lay_out(
             substitution, letters, offsets, splits, unit, open_, extend, change, uniform, entry_ptr, entry, value,
-            dense, mask, codes, starts, s, True, room, row_of,
+            dense, mask, codes, starts, s, room, row_of,
         )  # fmt: skip
         total, i0, j0, first = 0.0, 0, 0, lo + 2 * s
         for i in range(n + 1):
@@ -183,3 +179,32 @@ def best_fast(
                 out[lo + i], out[lo + n + j] = j + 1, i + 1
             i0, j0 = i + 1, j + 1
         values[s] = total
+
+
+@kernel()
+def best_of_scores(
+    substitution, letters, offsets, splits, unit, open_, extend, change, cells, has_cells, like, octets, out, values
+):  # fmt: skip
+    """Codes and values of the best alignments of sound potentials: everything in one call, one kind of gap.
+
+    Returns 0, UNSOUND also where a value is -inf, or how many bytes ``octets`` must have before anything is done.
+    """
+    if not are_sound(substitution, letters, offsets, splits, unit, open_, extend, change, cells, has_cells):
+        return UNSOUND
+    needed = octets_of_best(offsets, splits, len(substitution), like)
+    if needed > len(octets):
+        return needed
+    n = len(splits)
+    entry_ptr, starts = np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64)
+    if has_cells:
+        for s in range(n):
+            starts[s + 1] = starts[s] + splits[s] * (offsets[s + 1] - offsets[s] - splits[s])
+    best_fast(
+        substitution, letters, offsets, splits, unit[0], open_[0], extend[0], change[0], np.zeros(n), entry_ptr,
+        offsets[:0], change[:0], cells[: starts[n]], np.empty(0, np.bool_), out[:0], starts, like, octets,
+        np.ones(n, np.bool_), out, values,
+    )  # fmt: skip
+    for s in range(n):
+        if values[s] == -np.inf:  # scores beyond all that the kernels can tell from what may not be
+            return UNSOUND
+    return 0

@@ -66,7 +66,7 @@ def sum_sample(
         return -np.inf
     rows = lay_out(
         substitution, letters, offsets, splits, unit, open_, extend, change, uniform, entry_ptr, entry, value, dense,
-        mask, codes, starts, s, False, room, row_of,
+        mask, codes, starts, s, room, row_of,
     )  # fmt: skip
     if not in_range(rows):
         return np.nan
@@ -101,14 +101,10 @@ def sum_sample(
                 substitution, letters, lo, n, m, uniform, entry_ptr, entry, value, dense, mask, starts, s, i, j
             )  # fmt: skip
         if not np.isfinite(log_z):
-            if len(cells):
-                cells[cells_at : cells_at + n * m] = 0
             return log_z
         i0, j0 = i + 1, j + 1
     if counting and not (np.isfinite(gaps.sum()) and np.isfinite(shares.sum())):
         # A row that is large where all that follows is 0, the other way round in the next ones: infinity times 0.
-        if len(cells):
-            cells[cells_at : cells_at + n * m] = 0
         return np.nan
     if counting:
         count_cuts(
@@ -183,7 +179,8 @@ def sums_fast(
     """Log-partitions of the samples ``todo``; -inf if there is no alignment, NaN where sums leave the range.
 
     ``counting`` 1 adds to ``units`` the probabilities of gaps x weight, 2 adds expected counts x weight to all of them.
-    Either writes probabilities of matches x weight to ``cells``, which is 0 before, unless it is empty.
+    Either writes probabilities of matches x weight to ``cells``, unless it is empty, 0 where there is no sum. With
+    known matches (``codes``) only those that may be are written, so others are 0 before.
     """
     before = simd.flush_denormals()
     for s in range(len(splits)):
@@ -193,4 +190,6 @@ def sums_fast(
                 dense, mask, codes, starts, like, octets, s, weight[s], counting, counts, units, opens, extends,
                 changes, cells_from, cells,
             )  # fmt: skip
+            if len(cells) and not np.isfinite(log_z[s]):
+                cells[cells_from[s] : cells_from[s + 1]] = 0
     simd.restore_denormals(before)

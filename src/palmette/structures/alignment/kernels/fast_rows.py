@@ -22,9 +22,7 @@ class Rows(NamedTuple):
 
     letters: Any  # of a, (n,)
     row_of: Any  # where the row of each letter begins, -1 if a does not have it
-    matches: (
-        Any  # of letters of a and positions of b, less ``unit_y`` and ``extended`` if tilted; then one row
-    )
+    matches: Any  # of letters of a and positions of b; then one row
     line: Any  # where this room is: a row with something added to single cells is put together there
     m: Any  # letters of b
     plain: Any  # whether nothing is added to single cells
@@ -40,10 +38,8 @@ class Rows(NamedTuple):
     open_y: Any  # gaps in a at its boundaries, (n + 1,)
     extend_y: Any
     unit_x: Any  # what a position of a adds where it is against a gap, (n,)
-    units: Any  # whether a position of a adds something
+    units: Any  # whether any position does
     change: Any  # (1,): a gap in a directly after a gap in b
-    level: Any  # whether extending a gap in a costs the same at all boundaries but the ends
-    extended: Any  # (1,): what that is, else 0
 
 
 @kernel()
@@ -71,11 +67,11 @@ def copy_out(values, to):
 @kernel()
 def lay_out(
     substitution, letters, offsets, splits, unit, open_, extend, change, uniform, entry_ptr, entry, value, dense, mask,
-    codes, starts, s, tilted, room, whole,
+    codes, starts, s, room, whole,
 ):  # fmt: skip
     """``Rows`` of sample ``s`` in ``room``, a flat array of the precision; ``whole`` int64, a number for each symbol.
 
-    Costs of gaps are finite but at positions whose match is known. ``tilted``: as ``fast_max`` reads them.
+    Costs of gaps are finite but at positions whose match is known.
     """
     lo, n, hi = offsets[s], splits[s], offsets[s + 1]
     m, pitch = hi - lo - n, pitch_of(hi - lo - n, room)
@@ -96,17 +92,12 @@ def lay_out(
     copy_out(extend[first:second], extend_y)
     copy_out(unit[lo : lo + n], unit_x)
     units = False
-    for i in range(n):
-        units |= unit_x[i] != 0
-    small = room[used + 3 * n + 2 : used + 3 * n + 4]
-    level = True
-    for i in range(1, n):
-        level &= extend_y[i] == extend_y[1]
-    small[0], small[1] = change, extend_y[n // 2] if level else 0.0
+    for t in range(lo, hi):
+        units |= unit[t] != 0
+    small = room[used + 3 * n + 2 : used + 3 * n + 3]
+    small[0] = change
     used += (3 * n + 4 + 15) // 16 * 16
     matches, line, row_of, added = room[used:], 0, whole[: len(substitution)], uniform[s]
-    if tilted:
-        added -= small[1]
     row_of[:] = -1
     for i in range(n):
         if row_of[a[i]] < 0:
@@ -114,10 +105,7 @@ def lay_out(
             own, to = substitution[a[i]], matches[line : line + pitch]
             for j in range(m):
                 to[j] = own[b[j]]
-            if tilted:
-                for j in range(m):
-                    to[j] += added - unit_y[j]
-            elif added != 0.0:
+            if added != 0.0:
                 for j in range(m):
                     to[j] += added
             to[m:] = 0
@@ -137,7 +125,7 @@ def lay_out(
     plain = not (len(dense) or len(mask) or len(codes) or len(columns))
     return Rows(
         a, row_of, matches, line, m, plain, own_cells, own_mask, known, places, columns, values, open_x, extend_x,
-        unit_y, open_y, extend_y, unit_x, units, small[:1], level, small[1:],
+        unit_y, open_y, extend_y, unit_x, units, small,
     )  # fmt: skip
 
 

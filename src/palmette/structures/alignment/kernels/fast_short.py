@@ -14,19 +14,39 @@ import numpy as np
 
 from palmette._kernels import simd
 from palmette._kernels import simd_moves as moves
-from palmette._kernels.jit import kernel
+from palmette._kernels.jit import MAXIMA, SUMS, kernel
 
 LANES = 32
 HIGHEST = 32000
+SHORT = 8192
+"""Single scores are below: three of them do not overflow."""
 
 
-@kernel()
-def is_short(numbers):
-    """Whether all are integers of less than 15 bits."""
-    fine = True
+@kernel(fastmath=SUMS)
+def are_integers(numbers):
+    """Whether all numbers, which are finite, are integers."""
+    rest = 0.0
     for k in range(len(numbers)):
-        fine &= numbers[k] == np.rint(numbers[k]) and abs(numbers[k]) < 8192.0
-    return fine
+        rest += abs(numbers[k] - np.rint(numbers[k]))
+    return rest == 0.0
+
+
+@kernel(fastmath=SUMS)
+def are_zero(numbers):
+    """Whether all numbers are 0."""
+    total = 0.0
+    for k in range(len(numbers)):
+        total += abs(numbers[k])
+    return total == 0.0
+
+
+@kernel(fastmath=MAXIMA)
+def range_of(numbers):
+    """The lowest and the highest of finite numbers and 0."""
+    lowest, highest = 0.0, 0.0
+    for k in range(len(numbers)):
+        lowest, highest = min(lowest, numbers[k]), max(highest, numbers[k])
+    return lowest, highest
 
 
 @kernel()
@@ -34,22 +54,17 @@ def fits_short(
     substitution, offsets, splits, unit, open_, extend, change, uniform, entry, dense, mask, codes
 ):
     """Whether ``best_short`` serves this question: integers, gaps that cost, nothing added, scores in range."""
-    if (
-        len(entry)
-        or len(dense)
-        or len(mask)
-        or len(codes)
-        or change != 0.0
-        or np.any(uniform)
-        or np.any(unit)
-    ):
+    if len(entry) or len(dense) or len(mask) or len(codes) or change != 0.0:
         return False
     flat = substitution.ravel()
-    if not (is_short(flat) and is_short(open_) and is_short(extend)):
+    if not (are_integers(flat) and are_integers(open_) and are_integers(extend)):
         return False
-    highest, lowest = max(flat.max(), 0.0), min(flat.min(), 0.0)
-    opened, extended = min(open_.min(), 0.0), min(extend.min(), 0.0)
-    if open_.max() > 0 or extend.max() > 0:
+    if not (are_zero(uniform) and are_zero(unit)):
+        return False
+    lowest, highest = range_of(flat)
+    opened, paid = range_of(open_)
+    extended, paid_on = range_of(extend)
+    if paid > 0 or paid_on > 0 or min(lowest, -highest, opened, extended) <= -SHORT:
         return False
     for s in range(len(splits)):
         n = splits[s]
@@ -196,10 +211,10 @@ def fill_short(profile, row_of, a, m, stripes, row_x, open_y, extend_y, end_x, l
             new_x = simd.add(below, simd.load_wide(row_x, at))
             longer_x = simd.add(below, simd.load_wide(row_x, size + at))
             w = simd.larger(match, y)
-            moves.store_at_least(octets, to, new_x, w)
-            moves.store_at_least(octets, to + 4, longer_x, w)
-            moves.store_at_least(octets, to + 8, match, y)
-            moves.store_at_least(octets, to + 12, match, longer_y)
+            moves.store_larger(octets, to, w, new_x)
+            moves.store_larger(octets, to + 4, w, longer_x)
+            moves.store_larger(octets, to + 8, y, match)
+            moves.store_larger(octets, to + 12, longer_y, match)
             to += 16
             u, h = simd.larger(match, longer_y), simd.larger(w, new_x)
             simd.store(room, at, simd.larger(w, longer_x))
@@ -225,11 +240,11 @@ def walk_short(bits, n, m, stripes, codes):
     lane, t = (m - 1) // stripes, (m - 1) % stripes
     while i < n and j < m:
         at = (i * stripes + t) * 4
-        if state < 2 and (bits[at + state] >> lane) & 1:
+        if state < 2 and not (bits[at + state] >> lane) & 1:
             i += 1
             state = 1
             continue
-        if (bits[at + (2 if state < 2 else 3)] >> lane) & 1:
+        if not (bits[at + (2 if state < 2 else 3)] >> lane) & 1:
             codes[i] = j + 1
             codes[n + j] = i + 1
             i += 1

@@ -15,7 +15,7 @@ and from the starts, by the last step before (i, j), a match, a gap in b or a ga
     D(i, j+1) = unit[j] (open_y[i] (A + change B)(i, j) + extend_y[i] D(i, j))
 
 U and D run along a row: inside a vector they are sums of what stands to the right (left), each divided by what a gap
-costs up to there (c), in log2(lanes) steps; one number is handed on. Rows are scaled by powers of 2 when they leave
+costs up to there (c); one number is handed on. Rows are scaled by powers of 2 when they leave
 the middle of the range, and the logarithm of their scale is kept.
 """
 
@@ -200,16 +200,10 @@ def sum_ends(rows, i0, n, j0, m, counting, room, scales):
         for j in range(size - lanes, -1, -lanes):
             match = simd.mul(simd.load_wide(matches, start + j), simd.load_wide(room, h + j + 1))
             u = simd.mul(match, simd.load_wide(room, c + j))
-            u = simd.add(u, moves.moved_down(u, 1, zero))
-            u = simd.add(u, moves.moved_down(u, 2, zero))
-            u = simd.add(u, moves.moved_down(u, 4, zero))
-            if lanes > 8:
-                u = simd.add(u, moves.moved_down(u, 8, zero))
+            after = moves.sums_after(u)
             carry = simd.mul(carry, simd.spread_wide(room, whole + j // lanes))
-            longer_y = simd.mul(
-                simd.add(moves.moved_down(u, 1, zero), carry), simd.load_wide(room, inverse + j)
-            )
-            carry = simd.add(moves.spread_first(u), carry)
+            longer_y = simd.mul(simd.add(after, carry), simd.load_wide(room, inverse + j))
+            carry = simd.add(moves.spread_first(simd.add(u, after)), carry)
             old = simd.load_wide(room, t + j)
             below, y = simd.mul(old, own_unit), simd.mul(longer_y, opening)
             new_h = simd.fma(below, simd.load_wide(open_x, j0 + j), simd.add(match, y))
@@ -248,6 +242,7 @@ def sum_starts(rows, i0, n, j0, m, counting, room, scales, log_z, shares, gaps, 
         rows.cells, rows.mask, rows.known, rows.starts, rows.columns, rows.values, rows.m
     )  # fmt: skip
     kept_t, kept_l, end, with_cells = n * size, 2 * n * size, i0 + n, len(own_cells) > 0
+    cells_end = cells_at + len(letters) * whole_m
     fresh_at, on_at = (
         len(shares) - 2 * pitch_of(whole_m, room) + j0,
         len(shares) - pitch_of(whole_m, room) + j0,
@@ -257,7 +252,7 @@ def sum_starts(rows, i0, n, j0, m, counting, room, scales, log_z, shares, gaps, 
     inverse, whole = c + pitch, c + 2 * pitch
     room[a:small] = 0
     zero, change = simd.splat_wide(room, 0.0), simd.spread_wide(rows.change, 0)
-    room[a], log_scale = MIDDLE, np.log(MIDDLE)
+    room[a], log_scale, weights = MIDDLE, np.log(MIDDLE), simd.splat_wide(room, weight)
     unit_factors(rows, j0, m, size, pitch, room, c + 3 * pitch)
     gap_factors(extend_y[i0], size, pitch, room, c, small)
     for i in range(i0, end):
@@ -278,27 +273,27 @@ def sum_starts(rows, i0, n, j0, m, counting, room, scales, log_z, shares, gaps, 
         own_unit, times_x = simd.spread_wide(rows.unit_x, i), simd.spread_wide(room, small + 2)
         carry, largest, begun, on, changed, mass = zero, zero, zero, zero, zero, zero
         share = (row_of[letters[i]] if counting > 1 else 0) + j0
+        # Whole vectors: zeros behind the row go to cells in no cut or written later, but not to other samples.
+        to = cells_at + i * whole_m + j0
+        at_once = with_cells and to + size <= cells_end
         for j in range(0, size, lanes):
             before, across = simd.load_wide(room, a + j), simd.load_wide(room, b + j)
             sources = simd.fma(across, change, before)
             d = simd.mul(simd.mul(sources, opening), simd.load_wide(room, inverse + j))
-            d = simd.add(d, moves.moved(d, 1, zero))
-            d = simd.add(d, moves.moved(d, 2, zero))
-            d = simd.add(d, moves.moved(d, 4, zero))
-            if lanes > 8:
-                d = simd.add(d, moves.moved(d, 8, zero))
-            down = simd.mul(simd.add(moves.moved(d, 1, zero), carry), simd.load_wide(room, c + j))
-            carry = simd.mul(
-                simd.add(moves.spread_last(d), carry), simd.spread_wide(room, whole + j // lanes)
-            )
+            already = moves.sums_before(d)
+            down = simd.mul(simd.add(already, carry), simd.load_wide(room, c + j))
+            every = moves.spread_last(simd.add(d, already))
+            carry = simd.mul(simd.add(every, carry), simd.spread_wide(room, whole + j // lanes))
             total = simd.add(simd.add(before, across), down)
             largest = simd.larger(largest, total)
             simd.store(room, then + j + 1, simd.mul(total, simd.load_wide(matches, start + j)))
             chance = simd.mul(simd.load_wide(room, keep + j), simd.mul(total, times))
             mass = simd.add(mass, chance)
             simd.store(shares, share + j, simd.add(chance, simd.load_wide(shares, share + j)))
-            if with_cells:
-                simd.store(room, keep + j, chance)
+            if at_once:
+                moves.store_as(own_cells, to + j, simd.mul(chance, weights))
+            elif with_cells:
+                simd.store(room, keep + j, simd.mul(chance, weights))
             if counting > 1:
                 below, longer_y = (
                     simd.load_wide(room, kept_t + keep + j),
@@ -318,13 +313,9 @@ def sum_starts(rows, i0, n, j0, m, counting, room, scales, log_z, shares, gaps, 
         room[then] = 0
         room[then + m + 1 : then + pitch] = 0
         gaps[0, i] = float(simd.total(mass))
-        if with_cells:
-            to, row = (
-                own_cells[cells_at + i * whole_m + j0 : cells_at + i * whole_m + j0 + m],
-                room[keep : keep + m],
-            )
+        if with_cells and not at_once:
             for j in range(m):
-                to[j] = weight * row[j]
+                own_cells[to + j] = room[keep + j]
         if counting > 1:
             own, opened = float(room[small + 1]), float(room[small])
             gaps[1, i] += own * opened * simd.total(begun)

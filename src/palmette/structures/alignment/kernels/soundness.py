@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from palmette._kernels.jit import SUMS, kernel
+from palmette._kernels import simd
+from palmette._kernels.jit import kernel
 
 
-@kernel(fastmath=SUMS)
+@kernel()
 def all_finite(flat):
     """Whether all numbers of a flat array are finite: 0 times another number is not 0."""
-    total = 0.0
-    for k in range(len(flat)):
+    lanes, zero = simd.lanes_wide(flat), simd.splat_wide(flat, 0.0)
+    whole, first, second = len(flat) // (2 * lanes) * 2 * lanes, zero, zero
+    for k in range(0, whole, 2 * lanes):
+        first = simd.fma(simd.load_wide(flat, k), zero, first)
+        second = simd.fma(simd.load_wide(flat, k + lanes), zero, second)
+    total = float(simd.total(simd.add(first, second)))
+    for k in range(whole, len(flat)):
         total += flat[k] * 0.0
     return total == 0.0
 
