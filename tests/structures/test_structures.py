@@ -303,8 +303,8 @@ def test_what_is_not_there_is_named():
         check_structure(TwoOfFour(), TwoOfFourReference(), required=("log_partition", "best", "k_best"))
     with pytest.raises(
         MissingCapability,
-        match=r"no reference is known for TwoOfFour \(known: Alignment, Chain, Folding, Graph, Multiclass, Ranking, "
-        r"SemiMarkov, Tracking\)",
+        match=r"no reference is known for TwoOfFour \(known: Alignment, Chain, Folding, Graph, Hierarchy, Multiclass, "
+        r"Ranking, SemiMarkov, Tracking\)",
     ):
         check_structure(TwoOfFour())
     with pytest.raises(ValueError, match=r"answers names 'bets'; known answers: best, worst"):

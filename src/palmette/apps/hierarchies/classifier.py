@@ -84,7 +84,7 @@ class PathClassifier:
 
     def predict(self, records: Records) -> list[Any]:
         """The path of each record, or the list of its paths."""
-        return list(self.model.predict(self._inputs(records)))
+        return list(self.model.predict(self.inputs(records)))
 
     def evaluate(self, records: Records) -> PathEvaluation:
         """Compare predicted paths with those of the records."""
@@ -95,7 +95,8 @@ class PathClassifier:
             separator=self.reading.separator,
         )
 
-    def _inputs(self, records: Records) -> Any:
+    def inputs(self, records: Records) -> Any:
+        """Records as the model takes them."""
         if self.reading.features == "numbers":
             width, wanted = records.X.shape[1], self.model.encoder_.n_columns
             if width != wanted:

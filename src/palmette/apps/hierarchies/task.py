@@ -67,6 +67,11 @@ class _Hierarchies(Task):
             text = BETWEEN_PATHS.join(path) if isinstance(path, list) else path
             out.write(text + ("\n" if value is None else f"\t{float(value)!r}\n"))
 
+    def samples(self, application: PathClassifier, data: str, options: Options) -> tuple[Any, Any]:
+        """Records and their paths."""
+        records = _read(application, data)
+        return application.inputs(records), records.y
+
     def evaluate(
         self, application: PathClassifier | None, data: str, options: Options, log: Callable[[str], None]
     ) -> Result:

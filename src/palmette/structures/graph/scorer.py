@@ -436,11 +436,9 @@ class GraphScorer:
     def from_state(cls, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> GraphScorer:
         """Inverse of :meth:`state`."""
         nodes = LinearScorer.from_state(entry(header, "nodes", dict, "the scorer"), group(arrays, "nodes"))
-        edges = None
-        if header.get("edges") is not None:
-            edges = LinearScorer.from_state(
-                entry(header, "edges", dict, "the scorer"), group(arrays, "edges")
-            )
+        edges = header.get("edges")
+        if edges is not None:
+            edges = LinearScorer.from_state(check_type("edges", edges, dict), group(arrays, "edges"))
         symmetric, allowed = (
             check_codes(name, check_array(name, needed(arrays, name), np.uint8, ndim), 2).astype(bool)
             for name, ndim in (("symmetric", 1), ("allowed", 2))
