@@ -324,7 +324,8 @@ def test_inspect(run):
         "class", "structure", "settings", "cut_size", "labels", "feature_kind", "n_features", "n_weights",
         "n_nonzero_weights", "objective", "gap", "iterations", "converged", "reason", "task", "n_columns",
         "label_column", "separator", "template", "scale", "reading", "measurements", "window", "events", "decode",
-        "gamma", "min_hairpin", "pairs_allowed", "about", "alphabet", "long_gaps", "free_ends",
+        "gamma", "min_hairpin", "pairs_allowed", "about", "alphabet", "long_gaps", "free_ends", "features",
+        "nodes", "levels",
         "weights", "transitions", "edge_features",
     }  # fmt: skip
     assert (record["class"], record["labels"], record["template"]) == ("CRF", ["B-NP", "I-NP"], TEMPLATE)
