@@ -78,6 +78,8 @@ class Enzymes:
         from sklearn.preprocessing import normalize
 
         rows = normalize(self.rows["rare"])[:, :-1]  # the last column is what no training protein has
+        for part in ("indices", "indptr"):  # LinearSVC takes no longer integers
+            setattr(rows, part, getattr(rows, part).astype("int32"))
         return rows[self.train], rows[self.test]
 
     @property
