@@ -19,9 +19,9 @@ from the top down; hiclass (a linear SVM for every parent); sketched IOKR of the
 Gaussian sketches of inputs and 200 of outputs; penalty by a tenth held out). The C of both linear SVMs and of the SSVM
 are fixed, not tuned.
 
-What was known before: the start of the search, 4-grams and a polynomial kernel, had figures of earlier work on what
-seems to be the given split. The votes of the 5 nearest proteins were cosines at first (2.044 wrong levels, 58.7 %);
-they became cubes after this figure was seen, to make the baseline stronger.
+What was known before: the setting that the search started from had figures of earlier work on what seems to be the
+given split. The votes of the 5 nearest proteins were cosines at first (2.044 wrong levels, 58.7 %); they became cubes
+after this figure was seen, to make the baseline stronger.
 """
 
 import time

@@ -21,8 +21,9 @@ over five groups of words. `whole words` is SORR with Hamming's kernel, known le
 SORR of single letters with Dirac's kernel, the same for all places (Gaussian of directions, width 1.6).
 
 What was known before: folds 0 and 3, inside which the grids were settled, are test folds of other runs. The settings of
-CRF and M3N come from earlier work on the same words. The width and the range of gammas of `letters` were settled by
-cross-validation over parts of the vocabulary that were drawn differently, so words that are tested here had a say.
+CRF and M3N come from earlier work on the same words. The width and the gammas of `letters` were settled by
+cross-validation over parts of the vocabulary that were drawn differently, so words that are tested here may have had a
+say.
 """
 
 import time
