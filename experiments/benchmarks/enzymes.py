@@ -16,7 +16,12 @@ Baselines: the nearest protein by cosines of sets of 4-grams, and the 5 nearest 
 `SSVM(Hierarchy())` with the same kernel and two losses (as in the H-M3 of Rousu et al.: first mistakes, symmetric
 difference); a flat SVM (one against one; power and C by 3-fold cross-validation); a linear SVM for every node, decoded
 from the top down; hiclass (a linear SVM for every parent); sketched IOKR of the package structured-predictions (400
-Gaussian sketches of inputs and 200 of outputs; penalty by a tenth held out).
+Gaussian sketches of inputs and 200 of outputs; penalty by a tenth held out). The C of both linear SVMs and of the SSVM
+are fixed, not tuned.
+
+What was known before: the setting that the search started from had figures of earlier work on what seems to be the
+given split. The votes of the 5 nearest proteins were cosines at first (2.044 wrong levels, 58.7 %); they became cubes
+after this figure was seen, to make the baseline stronger.
 """
 
 import time
@@ -78,6 +83,8 @@ class Enzymes:
         from sklearn.preprocessing import normalize
 
         rows = normalize(self.rows["rare"])[:, :-1]  # the last column is what no training protein has
+        for part in ("indices", "indptr"):  # LinearSVC takes no longer integers
+            setattr(rows, part, getattr(rows, part).astype("int32"))
         return rows[self.train], rows[self.test]
 
     @property
