@@ -22,10 +22,12 @@ help:
 demo: $(VENV)/.test
 	$(BIN)/palmette demo
 
-# Each process takes the tests of one half, so that few kernels and fixtures are made by both.
+# First the kernels are compiled, each by one of two processes, so that the tests find them in the cache.
+# Then each process takes the tests of one half, so that few fixtures, and kernels that only tests need, are made by both.
 # Then two runs at once: one compares processes bit by bit, with kernels that the first has compiled. The other takes the
 # kernels as plain Python, which checks every index; it keeps files together, since one of them counts which kernels ran.
 test: $(VENV)/.test
+	$(BIN)/palmette warmup --all
 	$(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not warm"
 	@$(MAKE) --no-print-directory --jobs=2 test-warm test-nojit
 

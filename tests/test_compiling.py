@@ -1,9 +1,12 @@
 """A process that compiles for longer than a moment tells it, once."""
 
+import os
 import subprocess
 import sys
 import time
 from types import SimpleNamespace
+
+import pytest
 
 from palmette import compiling
 
@@ -30,7 +33,35 @@ def test_a_short_compilation_is_not_told():
     clock = compiling.CompileClock(patience=1000.0)
     clock.notify(START), clock.notify(END)
     assert not told and clock.timer.finished.is_set() and clock.left < 1000.0
-    compiling.when_compiling(lambda: None)
+    compiling.when_compiling(None)
+    clock.notify(START), clock.notify(END)
+    assert not told
+
+
+COMPILES = """
+import json, sys, time
+from types import SimpleNamespace
+import palmette._kernels.ragged as ragged
+from palmette import compiling
+clock = compiling.CompileClock(patience=0.0)
+for _ in range(2):
+    clock.notify(SimpleNamespace(is_start=True))
+    time.sleep(0.3)
+    clock.notify(SimpleNamespace(is_start=False))
+print(json.dumps({"result": 1}))
+"""
+
+
+@pytest.mark.parametrize(("quiet", "lines"), [("", 1), ("0", 1), ("1", 0)])
+def test_python_says_once_that_it_compiles(quiet, lines):
+    done = subprocess.run(
+        [sys.executable, "-c", COMPILES],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PALMETTE_QUIET": quiet},
+    )
+    assert done.stdout == '{"result": 1}\n'
+    assert done.stderr.count("palmette: compiling") == lines == len(done.stderr.splitlines())
 
 
 def test_listening_imports_no_numba():

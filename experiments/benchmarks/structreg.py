@@ -27,8 +27,8 @@ from functools import lru_cache
 
 from experiments.harness import Study, StudyTable
 from experiments.harness.tables import mean
-from palmette.apps.tagging.template_lines import affixes, template
-from palmette.apps.tagging.template_lines import cells as x
+from palmette.features.template_lines import affixes, template
+from palmette.features.template_lines import cells as x
 
 SIZES = (1.5, 2.5, 3.5, 5.5, 10.5, 15.5, 20.5, "none")
 WHOLE = 1e6  # pieces that no sample is longer than: nothing is cut

@@ -270,25 +270,19 @@ class StudyReport:
         check_plot(self.study, path)
         from matplotlib.figure import Figure
 
-        from palmette.io.atomic import write_atomically
+        from palmette.plot.axes import save_figure
 
         if not self.records or self.study.draw is None:
             raise ValueError(f"study {self.name!r} has no stored runs to draw")
         figure = Figure(layout="constrained")
         self.study.draw(figure, self.records)
-        with write_atomically(path) as file:
-            figure.savefig(file, format=Path(path).suffix[1:], dpi=120)
+        save_figure(figure, os.fspath(path))
 
 
 def check_plot(study: Study, path: str | os.PathLike[str]) -> None:
     """Refuse what :meth:`StudyReport.plot` could not do, before any run."""
-    from palmette.plot.axes import MISSING, has_matplotlib
+    from palmette.apps.options import picture_name
 
     if study.draw is None:
         raise ValueError(f"study {study.name!r} has no curves to draw")
-    if not has_matplotlib():
-        raise ModuleNotFoundError(MISSING, name="matplotlib")
-    if Path(path).suffix not in (".png", ".svg", ".pdf"):
-        raise ValueError(f"cannot draw to {os.fspath(path)}: the name must end in .png, .svg or .pdf")
-    if not Path(path).absolute().parent.is_dir():
-        raise FileNotFoundError(f"cannot draw to {os.fspath(path)}: there is no such folder")
+    picture_name(os.fspath(path))

@@ -2,19 +2,35 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import threading
 import time
 from collections.abc import Callable
 
-PATIENCE = 2.0
+PATIENCE = 1.0
 """Seconds of compiling in one process before anyone is told."""
 
-_told: list[Callable[[], None]] = []
+
+def say_compiling() -> None:
+    """One line on standard error, unless ``PALMETTE_QUIET`` is set."""
+    if sys.stderr is not None and os.environ.get("PALMETTE_QUIET", "") in ("", "0"):
+        print(
+            "palmette: compiling, at the first use only ('palmette warmup' does it ahead; PALMETTE_QUIET=1 hides this)",
+            file=sys.stderr,
+            flush=True,
+        )
 
 
-def when_compiling(tell: Callable[[], None]) -> None:
-    """Call ``tell`` once, if this process compiles kernels for longer than a moment instead of finding them cached."""
-    _told[:] = [tell]
+_told: list[Callable[[], None]] = [say_compiling]
+
+
+def when_compiling(tell: Callable[[], None] | None) -> None:
+    """Call ``tell`` once, if this process compiles kernels for longer than a moment instead of finding them cached.
+
+    Without a call of this function, :func:`say_compiling` is told. ``None``: nobody is.
+    """
+    _told[:] = [] if tell is None else [tell]
 
 
 class CompileClock:

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 # The groups, and where palmette's own classes of each live; modules are imported until the one looked for is there.
 _HOMES = {
     "codec": ("palmette.data.labels", "palmette.structures"),
+    "columns": ("palmette.features",),
     "encoder": ("palmette.features", "palmette.structures"),
     "kernel": ("palmette.kernels",),
     "learner": ("palmette.estimators", "palmette.structures", "palmette.supervision"),
@@ -41,8 +42,8 @@ def register(group: str, kind: str | None = None) -> Callable[[Class], Class]:
     Parameters
     ----------
     group : str
-        "codec", "encoder", "kernel", "learner", "loss", "output", "regularizer", "scorer", "settings" (a group of
-        parameters), "solver" or "structure".
+        "codec", "columns" (makers of columns), "encoder", "kernel", "learner", "loss", "output", "regularizer",
+        "scorer", "settings" (a group of parameters), "solver" or "structure".
     kind : str, optional
         Its name in files; that of the class by default.
 

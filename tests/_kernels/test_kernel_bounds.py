@@ -44,9 +44,12 @@ from palmette.apps.tagging.tagger import Tagger
 from palmette.apps.tagging.templates import Template
 from palmette.apps.tracking import Tracker
 from palmette.errors import InfeasibleError
+from palmette.features.text_lists import read_lists
+from palmette.features.texts import TextIndex, spans_of
 from palmette.inference import FactorGraph, JunctionTree, junction_tree
 from palmette.inference.answers import answer
 from palmette.inference.graph_cut import graph_cut
+from palmette.inference.roof_dual import roof_dual
 from palmette.regularizers import Decomposition, GroupLasso
 from palmette.solvers import CCCP, LBFGS, Stochastic
 from palmette.structures import (
@@ -269,11 +272,52 @@ def answers_on_chains(k):
 
 
 @problem
+def many_rows(k):
+    """As if more rows followed, which are scored from padded rows of weights."""
+    model, X = learn("lbfgs", Chain(), "names", k)
+    batch = model.encoder_.transform(X)
+    many = model.scorer_.for_many_rows(model.coef_, 10_000).score(model.coef_, batch)
+    np.testing.assert_array_equal(many.node, model.scorer_.score(model.coef_, batch).node)
+
+
+@problem
+def lists_of_strings(k):
+    """Texts of all lengths, objects that come again, more of them than there is room for."""
+    row = ["", "é" * k, "x" * (8 * k + k % 8), "y" * 40 * k]
+    X = [[row, tuple(row), row] * k, [[] for _ in range(k)], [[""] * k] * 50]
+    index = TextIndex()
+    read = read_lists(X)
+    assert index.add(read.spans)[read.texts].max() == 3 and read.lengths.tolist() == [3 * k, k, 50]
+    assert (index.find(spans_of(row)) >= 0).all()
+
+
+@problem
 def second_order(k):
     k = min(k, 5)
     for options in ({}, {"edge_features": "all"}):
         answers(*learn("lbfgs", Chain(order=2), "names", k, **options))
     learn("slack", Chain(order=2), "dense", k)
+
+
+@problem
+def dual_ascent_on_rows(k):
+    """Segments, chains of second order and forests; with values out of range of segments, and in logarithms."""
+    for name, kind in (("dual", "dense"), ("dual", "sparse"), ("dual, L1", "names")):
+        learn(name, Chain(order=2), kind, min(k, 4))
+        X, Y = chains(k, kind)
+        for longest in (1, 3):
+            pieces = [range(0, len(row), min(longest, 2)) for row in Y]
+            segments = [
+                [(t, min(t + own.step, len(row)), row[t]) for t in own] for own, row in zip(pieces, Y)
+            ]
+            fit(LEARNERS[name](structure=SemiMarkov(longest, outside=None), max_iter=2), X, segments, k)
+        trees = [(x, [(t - 1, t) for t in range(1, len(row), 2)]) for x, row in zip(X, Y)]
+        fit(LEARNERS[name](structure=Graph(), max_iter=2), trees, Y, k)
+    for structure, data in (
+        (Chain(order=2), X),
+        (Graph(), trees),
+    ):  # scores for which only logarithms have room
+        fit(LEARNERS["dual"](structure=structure, max_iter=1).set_params(l2=1e-9), data, Y, k)
 
 
 @problem
@@ -373,6 +417,15 @@ def graphs(k):
     for structure in (Graph(memory_limit=1), Graph(memory_limit=1, sums="bethe", inference="loopy")):
         fit(CRF(structure, max_iter=1), grids, Y, k).predict(grids)
         fit(SSVM(structure, max_iter=1), grids, Y, k)
+
+
+@problem
+def sums_of_pairs(k):
+    """More graphs of a shape than lanes: a triangle, a pair and nodes without edges."""
+    rng = np.random.default_rng(k)
+    X = [(rng.normal(size=(k + 4, 2)), [(0, 1), (3, 4), (2, 1), (0, 2)]) for _ in range(9)]
+    Y = [(np.arange(k + 4) % 2).tolist() for _ in X]
+    fit(CRF(Graph(memory_limit=1), max_iter=1), X, Y, 2).predict_marginals(X)
 
 
 @problem
@@ -620,6 +673,8 @@ def networks(k):
     unary = [((i,), rng.normal(size=2)) for i in range(k + 1)]
     network = FactorGraph.from_tables([2] * (k + 1), unary + agree)
     assert np.isclose(graph_cut(network).value, answer(network, "map", method="junction_tree").value)
+    repel = [(scope, -np.array(table)) for scope, table in agree]
+    assert roof_dual(FactorGraph.from_tables([2] * (k + 1), unary + repel)).converged
 
 
 @problem

@@ -94,8 +94,26 @@ def exponentials(a, out):
 
 
 @kernel()
+def logarithms(a, b, out):
+    for i in range(0, len(a), 8):
+        simd.store(out, i, simd.log_ratio(simd.load(a, i), simd.load(b, i)))
+
+
+@kernel()
 def masked(bits, a, out):
     simd.store(out, 0, simd.where_bits(bits[0], simd.load(a, 0)))
+
+
+@kernel()
+def bytes_times(octets, factors):
+    return moves.weighted_bytes(moves.load_word(octets, 1), factors)
+
+
+def test_bytes_are_weighted_modulo_a_power_of_two(rng):
+    octets = rng.integers(0, 256, 9).astype(np.uint8)
+    factors = rng.integers(2**63, 2**64, 8, dtype=np.uint64)
+    exact = sum(int(byte) * int(factor) for byte, factor in zip(octets[1:], factors)) % 2**64
+    assert int(bytes_times(octets, factors)) == exact
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -186,6 +204,21 @@ def test_exp_is_accurate_and_flushes_to_zero(dtype):
     out = np.empty(8, dtype)
     exponentials(low, out)
     assert not out[:4].any() and (out[4:] == 1.0).all()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_logarithms_of_ratios_are_accurate(rng, dtype):
+    a, near = rng.uniform(-80, 80, 4000), rng.normal(size=4000)
+    a, b = np.exp(np.concatenate([a, a])).astype(dtype), np.exp(np.concatenate([a + near, -a])).astype(dtype)
+    out = np.empty_like(a)
+    logarithms(a, b, out)
+    expected = np.log(a.astype(np.longdouble)) - np.log(b.astype(np.longdouble))
+    eps = np.finfo(dtype).eps
+    assert np.max(abs(out - expected) / np.maximum(1.0, abs(expected))) < 3 * eps
+    logarithms(a, a, out)
+    assert np.all(out == 0.0)
+    logarithms(np.zeros(8, dtype), np.ones(8, dtype), out[:8])
+    np.testing.assert_allclose(out[:8], np.log(float(np.finfo(dtype).tiny)), rtol=0.02)
 
 
 @pytest.mark.parametrize("bits", [0, 1, 0b10100110, 255])

@@ -338,8 +338,8 @@ def test_inspect_names_features_by_their_numbers_in_the_file(run, zero_based):
             "--marginals is not an option of --task ranking",
         ),
         (
-            ["evaluate", "-m", "model", "test.txt", "--report", "r.html"],
-            "--report is not an option of --task ranking",
+            ["evaluate", "-m", "model", "test.txt", "--label-column", "1"],
+            "--label-column is not an option of --task ranking",
         ),
     ],
 )

@@ -159,6 +159,8 @@ def test_no_data_and_no_columns_beside_the_label():
         Tagger.train([])
     with pytest.raises(DataFileError, match="<stdin>:1: only one column"):
         Tagger.train(column_text([[("a",)]]))
+    with pytest.raises(DataFileError, match="it seems to have commas: replace them by tabs"):
+        Tagger.train(column_text([[("the,D",)], [("cat,N",)]]))
 
 
 def test_tokens_of_the_wrong_width(tagger):

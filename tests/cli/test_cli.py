@@ -22,6 +22,7 @@ from palmette.cli import main
 from palmette.cli.summary import above_optimum
 from palmette.datasets import make_tagging
 from palmette.estimators.crf import FEW_WEIGHTS
+from palmette.structures.chain.loops.dual_state import DualState
 
 DOCUMENTATION = (Path(__file__).resolve().parents[2] / "docs" / "cli.md").read_text(encoding="utf-8")
 TEMPLATE = "U0:%x[0,0]\nU1:%x[-1,0]\nB\n"
@@ -121,6 +122,15 @@ def test_same_seed_same_model(run, folder):
     assert json.loads(run("inspect", "a", "--json")[1]) == json.loads(run("inspect", "b", "--json")[1])
 
 
+def test_a_model_without_a_name_is_called_after_the_data(run, folder):
+    code, out, _ = run("train", "train.txt", "--template", "template", "--json", "--tol", 0.5)
+    assert (
+        code == 0 and json.loads(out)["model"] == "train.palmette" and (folder / "train.palmette").is_file()
+    )
+    code, _, err = run("train", folder / "train.txt", "--template", "template")
+    assert code == 2 and "train.palmette is there already; give --model train.palmette to replace it" in err
+
+
 def test_train_from_standard_input(run, folder):
     stdin = (folder / "train.txt").read_text()
     code, out, _ = run("train", "-", "--model", "m", "--tol", 0.1, "--json", stdin=stdin)
@@ -182,7 +192,10 @@ def test_train_with_every_option_of_structure_and_penalties(run, folder):
     "options, message",
     [
         (["--order", "3"], "the order of a chain must be 1 or 2, got 3"),
-        (["--order", "2", "--solver", "dual"], "solver='dual' does not support chains of second order"),
+        (
+            ["--order", "2", "--constrained", "--solver", "dual"],
+            "solver='dual' does not support constrained chains of second order",
+        ),
         (["--cut-size", "0.5"], "--cut-size takes a number of at least 1, or auto, got '0.5'"),
         (["--cut-size", "all"], "--cut-size takes a number of at least 1, or auto, got 'all'"),
         (["--cut-size", "2", "--solver", "lbfgs"], "or use stochastic or proximal"),
@@ -460,6 +473,7 @@ def test_demo(run, monkeypatch):
 # What a process that was warmed up has loaded, and what it compiles when data is larger than that of the warmup.
 WARMED = """
 import importlib, io, json, re, sys
+from itertools import chain
 from pathlib import Path
 import palmette
 from numba.core import event
@@ -468,7 +482,7 @@ from palmette.apps.tracking import Tracker
 from palmette.cli import main
 from palmette.datasets import make_cells, make_tagging
 
-assert main(["warmup", "--json"]) == 0
+assert main(["warmup", "--all", "--jobs", "1", "--json"]) == 0
 used = set()
 for path in Path(palmette.__file__).parent.rglob("*.py"):
     if path.parent.name not in ("_kernels", "kernels"):
@@ -478,13 +492,16 @@ for path in Path(palmette.__file__).parent.rglob("*.py"):
 kernels = {f"{m}.{n}": getattr(importlib.import_module(m), n) for m, n in used}
 cold = [name for name, kernel in kernels.items() if not getattr(kernel, "signatures", True)]
 with event.install_recorder("numba:compile") as recorder:
-    X, Y = make_tagging(200, 10, 500, random_state=0)
-    model = CRF(Chain(), tol=0.1, n_jobs=1).fit(X, Y)
-    model.predict(X)
+    for n_samples in (200, 3000):  # the second by dual ascent
+        X, Y = make_tagging(n_samples, 10, 500, random_state=0)
+        model = CRF(Chain(), tol=0.1, n_jobs=1).fit(X, Y)
+        model.predict(X)
     movies = [make_cells(20, 10, p_miss=0.05, random_state=seed) for seed in (0, 1)]
     Tracker.train([(movies[0].frames, movies[0].lineage)], window=3, n_jobs=1).track(movies[1].frames)
     Tracker.pretrained(["area"]).track(movies[1].frames)
-print(json.dumps({"cold": cold, "compiled": len(recorder.buffer), "weights": len(model.coef_), "used": len(used)}))
+features = sum(map(len, chain(*X)))
+sizes = {"weights": len(model.coef_), "features": features}
+print(json.dumps({"cold": cold, "compiled": len(recorder.buffer), "used": len(used), **sizes}))
 """
 
 
@@ -500,16 +517,34 @@ def test_warmup_leaves_nothing_to_compile():
     assert_documented("warmup", record["groups"]["inference"])
     assert [name for name, group in record["groups"].items() if group["compiled"]] == []
     assert then["cold"] == [] and then["used"] > 40, "kernels that no group of the warmup runs"
-    assert then["weights"] > FEW_WEIGHTS and then["compiled"] == 0, "the default on data of usual size"
+    assert then["weights"] > FEW_WEIGHTS and then["features"] > DualState.few_features
+    assert then["compiled"] == 0, "the default on data of usual size"
 
 
 def test_warmup_runs_every_solver_by_name(run, monkeypatch):
     ran = []
     monkeypatch.setattr("palmette.warmup.groups._solve", lambda *which: ran.append(which))
-    assert run("warmup", "crf", "ssvm.bundle")[0] == 0
+    assert run("warmup", "crf", "ssvm.bundle", "--jobs", "1")[0] == 0
     assert ran == [("crf", solver) for solver in SOLVERS["crf"] if solver != "auto"] + [("ssvm", "bundle")]
     code, _, err = run("warmup", "cr")
     assert code == 2 and "no group 'cr' to compile; there are: tagging, crf.dual" in err
+    assert "--all means every group" in run("warmup", "crf", "--all")[2]
+
+
+def test_warmup_tells_each_group_and_works_in_two_processes(run):
+    code, out, err = run("warmup", "crf.bundle", "ssvm.bundle", "--jobs", "2", "--json")
+    record = json.loads(out)
+    assert code == 0 and list(record["groups"]) == ["crf.bundle", "ssvm.bundle"]
+    assert {line.split()[0] for line in err.splitlines()[1:]} == {"[1/2]", "[2/2]"}
+
+
+def test_the_usual_warmup_covers_the_default_learners():
+    from palmette.cli.warmup import _chosen
+    from palmette.warmup.groups import USUAL, groups
+
+    chosen = _chosen(list(groups()), USUAL)
+    assert {"tagging", "crf.dual", "crf.lbfgs", "ssvm.frank_wolfe", "perceptron.perceptron"} <= set(chosen)
+    assert set(chosen) < set(groups())
 
 
 # -------------------------------------------------------------------------------------------------- data
@@ -545,7 +580,7 @@ def test_data_fetch_finds_what_is_here(run):
     "arguments, message",
     [
         (["train", "absent.txt", "--model", "m"], "absent.txt: No such file or directory"),
-        (["train", "train.txt"], "Missing option '--model'"),
+        (["train", "-"], "say where to write it: --model FILE"),
         (["train", "train.txt", "--model", "no/m"], "cannot write the model to no/m: there is no folder"),
         (["train", "train.txt", "--model", "."], "cannot write the model to .: it is a folder"),
         (

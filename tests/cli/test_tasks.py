@@ -53,8 +53,8 @@ COMMON = {
     "predict": {"--model", "--task", "--output", "--jobs", "--help"},
     "evaluate": {"--model", "--task", "--json", "--help"},
     "inspect": {"--task", "--top", "--json", "--help"},
-    "bounds": {"--test", "--task", "--delta", "--gamma", "--norm", "--feature-norm", "--rho", "--printed", "--json",
-               "--help"},
+    "bounds": {"--test", "--task", "--delta", "--gamma", "--norm", "--feature-norm", "--rho", "--printed", "--plot",
+               "--json", "--help"},
 }  # fmt: skip
 
 
@@ -132,7 +132,7 @@ def test_a_shell_completes_the_options_of_the_task():
         (["predict", "-m", "ranker", "letor.txt", "--nbest", 2], "it belongs to --task tagging"),
         (["predict", "-m", "tagger", "columns.txt", "--orders"], "it belongs to --task ranking"),
         (["predict", "-m", "tagger", "columns.txt", "--task", "ranking"], "tagger is a model of --task tagging"),
-        (["evaluate", "-m", "ranker", "letor.txt", "--report", "r.html"], "it belongs to --task tagging"),
+        (["evaluate", "-m", "ranker", "letor.txt", "--label-column", 1], "it belongs to --task tagging"),
         (["evaluate", "--task", "ranking", "letor.txt"], "letor.txt: files of documents hold no predictions"),
         (["inspect", "ranker", "--why", "letor.txt"], "it belongs to --task tagging"),
         (["predict", "-m", "unknown", "columns.txt"], "unknown: a model of task 'weaving', which is not registered"),

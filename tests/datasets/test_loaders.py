@@ -24,6 +24,7 @@ from palmette.datasets import (
     load_masc,
     load_ptb_sample,
     load_ud_ewt,
+    load_wnut17,
     store,
     tagged_format,
 )
@@ -40,6 +41,7 @@ LOADERS = [
     load_masc,
     load_ptb_sample,
     load_ud_ewt,
+    load_wnut17,
 ]
 
 
@@ -87,6 +89,15 @@ def test_development_part_of_conll2000_is_the_last_tenth(contents):
     everything = load_conll2000("all")
     assert Counter(everything.groups.tolist()) == {"train": 20, "test": 1}
     assert everything.target_names == ["B-NP", "O"] and everything.feature_names == ["word", "pos"]
+
+
+def test_lines_of_tabs_separate_sentences_of_wnut17(contents):
+    contents["train"] = b"Empire\tB-location\nState\tI-location\n\t\nok\tO\n\n\n"
+    contents["dev"] = "ça\tO\n".encode()
+    train = load_wnut17("fit")
+    assert train.data == [[("Empire",), ("State",)], [("ok",)]] and train.feature_names == ["word"]
+    assert train.target == [["B-location", "I-location"], ["O"]]
+    assert load_wnut17("dev", return_X_y=True) == ([[("ça",)]], [["O"]])
 
 
 def test_development_part_of_jnlpba_is_whole_abstracts(contents):
@@ -327,6 +338,12 @@ everything = cache(lambda load: load("all"))
     [
         (load_jnlpba, {"train": 18546, "test": 3856}, {"train": 492551, "test": 101039}, 11),
         (
+            load_wnut17,
+            {"train": 3394, "dev": 1009, "test": 1287},
+            {"train": 62730, "dev": 15733, "test": 23394},
+            13,
+        ),
+        (
             load_ud_ewt,
             {"train": 12544, "dev": 2001, "test": 2077},
             {"train": 204577, "dev": 25147, "test": 25094},
@@ -365,6 +382,14 @@ def test_counts_of_real_sets(load, sentences, tokens, n_labels):
     assert len(bunch.target_names) == n_labels
     assert {len(token) for token in bunch.data[0]} == {len(bunch.feature_names)}
     assert all(cell for sentence in bunch.data[:2000] for token in sentence for cell in token)
+
+
+@pytest.mark.data
+def test_wnut17_entities():
+    bunch = everything(load_wnut17)
+    check_spans(bunch.target, "IOB2")
+    begun = [group for group, y in zip(bunch.groups, bunch.target) for label in y if label[0] == "B"]
+    assert Counter(begun) == {"train": 1975, "dev": 836, "test": 1079}
 
 
 @pytest.mark.data

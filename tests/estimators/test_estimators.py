@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import pickle
+import re
 
 import numpy as np
 import pytest
@@ -458,5 +459,10 @@ def test_a_solver_object_brings_its_settings_and_hears_the_callbacks(chains):
 
 def test_verbose_logs(chains, caplog):
     with caplog.at_level("INFO", logger="palmette"):
-        CRF(Chain(), verbose=1).fit(*chains)
-    assert "objective" in caplog.text
+        model = CRF(Chain(), verbose=1).fit(*chains)
+    *steps, end = caplog.messages
+    assert "objective" in steps[0]
+    assert re.fullmatch(
+        rf"CRF: ended after {model.n_iter_} iterations?, objective [\d.]+, gap [-+.e\d]+, reason: gap, [\d.]+ s",
+        end,
+    )

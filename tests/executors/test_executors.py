@@ -6,6 +6,7 @@ import importlib
 import sys
 import warnings
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -139,6 +140,9 @@ pytestmark = pytest.mark.warm
 
 CASES = {
     "CRF dual": (CRF(Chain(), l2=0.5), tagging, ("predict", "predict_marginals", "score", "log_proba")),
+    "CRF dual, segments": (CRF(SemiMarkov(2), l2=0.5, solver="dual"), segments, ("predict", "score")),
+    "CRF dual, second order": (CRF(Chain(order=2), l2=0.5, solver="dual"), tagging, ("predict",)),
+    "CRF dual, forests": (CRF(Graph(), l2=0.5, solver="dual"), partial(graphs, cycle=False), ("predict",)),
     "CRF lbfgs": (CRF(Chain(), l2=0.5, solver="lbfgs"), tagging, ("predict", "predict_nbest", "score")),
     "CRF lbfgs arrays": (CRF(Chain(), l2=0.5, solver="lbfgs"), chains, ("predict", "predict_score", "score")),
     "CRF stochastic": (CRF(Chain(), l2=0.5, solver="stochastic", max_iter=5), tagging, ("predict",)),

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.base import clone
 from sklearn.utils import Bunch
 
 from experiments.harness.tagging import (
@@ -19,11 +20,10 @@ from experiments.harness.tagging import (
 )
 from experiments.harness.tagging.task import first
 from palmette import CRF, Chain, Perceptron
-from palmette.apps.tagging.systems import BioColumns, Neighbours, System, TagColumn, biology_systems, train
-from palmette.apps.tagging.systems.bio_columns import signs, stem
-from palmette.apps.tagging.systems.segmentation_columns import CharacterColumns, LexiconColumns, kind
+from palmette.apps.tagging.systems import Neighbours, System, TagColumn, biology_systems, train
 from palmette.data import tag_words
-from palmette.features import WordClusters
+from palmette.features.sets.bio_columns import BioColumns, signs, stem
+from palmette.features.sets.segmentation_columns import CharacterColumns, LexiconColumns, kind
 from palmette.recipes import Context
 
 WORDS = st.lists(st.text("abc", min_size=1, max_size=7), min_size=1, max_size=6)
@@ -179,7 +179,9 @@ def test_names_in_abstracts():
 
     data, test = first(load_jnlpba("fit"), 300), first(load_jnlpba("dev"), 100)
     tags = TagColumn(lambda subset: first(load_ud_ewt(subset), 300))
-    clusters = WordClusters((8, 16, 32), n_components=8)
-    system = replace(biology_systems(tags)[-1], columns=(BioColumns(), clusters, tags), draws=1)
+    system = biology_systems(tags)[-1]
+    assert system.features is not None
+    features = clone(system.features).set_params(clusters=(60, 64, 100))
+    system = replace(system, features=features, draws=1)
     (trained,) = train(system, data.data, data.target)
     assert score_accuracy(data, test, trained.predict(test.data))["accuracy %"].score > 0.8

@@ -12,6 +12,8 @@ from palmette.apps.tagging.columns import read_columns
 from palmette.apps.tagging.default_template import crfsuite_chunking_template, default_template
 from palmette.apps.tagging.templates import Template
 from palmette.errors import DataFileError, DatasetUnavailable
+from palmette.features.column_table import ColumnTable
+from palmette.features.columns import ColumnEncoder
 from palmette.features.patterns import compile_pattern
 
 SENTENCE = [("The", "DT", "B"), ("U.S.", "NNP", "I"), ("won", "VBD", "O")]
@@ -179,7 +181,7 @@ def test_bad_patterns_are_refused(pattern, message):
         ('U1:%p[0,0,"a"]', "%p needs a number of characters, at least 1"),
         ("U1:%S[0,0,0]", "%S needs a number of characters, at least 1"),
         ("U0:%x[0,0]", "'U0:%x\\[0,0\\]' repeats line 1"),
-        ("#! boundary = wrap", "cannot read '#! boundary = wrap'; what may follow #! is 'boundary = pad' or"),
+        ("#! boundary = wrap", "cannot read '#! boundary = wrap'; what may follow #! is 'boundary = pad'"),
         ("#! order = 2", "what may follow #! is"),
     ],
 )
@@ -257,3 +259,27 @@ def test_crfsuite_template_has_the_pairs_of_crfsuite():
     }
     assert len(pairs) == 452_610
     assert len({label for sentence in labels for label in sentence}) == 22
+
+
+def test_people_read_what_attributes_read():
+    lines = [
+        "U0:%x[0,0]",
+        "U1:%x[-1,1]/%x[0,1]",
+        'U2:%t[-1,0,"^c"]/%t[-1,0,"t$"]',
+        "U3:a%x[0,0]b",
+        "U:%x[0,0]",
+        "U:%x[1,0]",
+    ]
+    text = "\n".join(["#! columns = word, tag", *lines, "U7", "B"])
+    encoder = ColumnEncoder(Template.parse(text))
+    encoder.fit_transform(ColumnTable.from_sentences([[("cat", "NN"), ("sat", "VB")]]))
+    named = dict(zip(encoder.feature_names, encoder.readable_names))
+    assert named == {
+        "U0:cat": "word[0]=cat", "U0:sat": "word[0]=sat",
+        "U1:_B-1/NN": "tag[-1]|tag[0]=_B-1|NN", "U1:NN/VB": "tag[-1]|tag[0]=NN|VB",
+        "U2:_B-1/_B-1": "word[-1]=_B-1", "U2:true/true": "word[-1]~^c|word[-1]~t$",
+        "U3:acatb": "U3:acatb", "U3:asatb": "U3:asatb", "U7": "U7",  # its own text says more
+        "U:cat": "U:cat", "U:sat": "U:sat", "U:_B+1": "U:_B+1",  # of two lines with one name
+    }  # fmt: skip
+    again = ColumnEncoder.from_state(*encoder.state())
+    assert again.readable_names == encoder.readable_names

@@ -127,3 +127,11 @@ def test_pairs_are_numbered_as_by_a_dict(parts, others):
     keep = np.arange(len(known)) % 2 == 0
     kept = {pair: i for i, pair in enumerate([pair for pair, stays in zip(known, keep) if stays])}
     assert index.kept(keep).find(*columns(others)).tolist() == [kept.get(pair, -1) for pair in others]
+
+
+@given(st.lists(st.text("abé", max_size=30), max_size=20), st.lists(st.text("abé", max_size=30), max_size=20))
+def test_texts_of_all_lengths_are_told_apart(texts, others):
+    index = TextIndex(texts)
+    numbers = {text: number for number, text in enumerate(dict.fromkeys(texts))}
+    wanted = [*others, *texts, *(text[:-1] + "c" for text in texts), *("c" + text[1:] for text in texts)]
+    assert index.find(wanted).tolist() == [numbers.get(text, -1) for text in wanted]

@@ -34,7 +34,7 @@ HARMLESS = {
     **dict.fromkeys(
         (
             "occur in the training data", "memory_limit", "no output satisfies", "position_weights", "as in training",
-            "all graphs must have the nodes and edges of the first",
+            "all graphs must have the nodes and edges of the first", "no candidate has as many symbols",
         ),
         "other inputs",
     ),

@@ -12,6 +12,10 @@ from scipy import sparse
 
 from palmette import (
     CRF,
+    SORR,
+    SORRCV,
+    SOSC,
+    SOSCCV,
     SSVM,
     Chain,
     Encoding,
@@ -32,8 +36,21 @@ from palmette.apps.tagging.templates import Template
 from palmette.compat import CRF as DropIn
 from palmette.data import read_letor
 from palmette.features import ColumnSentences
-from palmette.kernels import RBF, Blurred, Directions, Linear, Nystroem, Polynomial, Transformed
+from palmette.kernels import (
+    RBF,
+    Blurred,
+    CommonPath,
+    Directions,
+    Hamming,
+    Joined,
+    Linear,
+    NGram,
+    Nystroem,
+    Polynomial,
+    Transformed,
+)
 from palmette.losses import NDCG
+from palmette.outputs import CandidateOutputs
 from palmette.regularizers import Decomposition, GroupLasso
 from palmette.structures import Agreement, AtMostOne, Clique, GraphInput, Parity
 
@@ -50,6 +67,7 @@ COLUMNS = "the D B\ndog N I\nran V O\n\na D B\ncat N I\n\ndog N B\n"
 TEMPLATE = 'U0:%x[0,0]\nU1:%x[-1,0]/%x[0,1]\nU2:%m[0,0,"^."]/%x[1,1]/%s[0,0,1]\nB\nB1:%x[0,1]\n'
 SENTENCES = [[tuple(line.split()[:2]) for line in part.splitlines()] for part in COLUMNS.split("\n\n")]
 LABELS = [[line.split()[2] for line in part.splitlines()] for part in COLUMNS.split("\n\n")]
+STRINGS, PATHS = ["abab", "bca", "cab", "aab"], ["a.x", "a.y", "b"] * 3
 EDGES = [[(0, 1), (1, 2)], [(0, 1)], [(0, 1), (1, 2), (2, 3), (3, 0)]]
 
 
@@ -187,6 +205,18 @@ def kinds() -> dict[str, Kind]:
         "nystroem graph": plain(
             SSVM(Graph(), kernel=Nystroem(RBF(0.5), 4), max_iter=5), graphs(DENSE, **edge_features), TAGS
         ),
+        "sorr": plain(SORR("dirac", kernel=RBF(0.5), fit_intercept=True), ITEMS, CLASSES),
+        "sorr strings": plain(SORR(NGram(2), kernel=NGram((1, 2), idf=True) ** 2), STRINGS, STRINGS),
+        "sorr paths": plain(SORR(CommonPath(separator="."), kernel="precomputed"), ITEMS @ ITEMS.T, PATHS),
+        "sorr words": plain(SORR(Hamming(blank=True), kernel=Joined(Linear())), DENSE, ["BIO", "BO", "OBIO"]),
+        "sorr landmarks": plain(SORR("dirac", kernel=Nystroem(RBF(0.5), 4)), ITEMS, CLASSES),
+        "sorr candidates": plain(
+            SORR(CandidateOutputs(Hamming(), lengths="known"), kernel=Joined(Linear())), DENSE, TAGS
+        ),
+        "sorr cv": plain(SORRCV("dirac", kernels=[RBF(0.5), Linear()], l2s=3, cv=3), ITEMS, CLASSES),
+        "sosc cv": plain(SOSCCV("dirac", kernels=[RBF(0.5)], multipliers=3, cv=3), ITEMS, CLASSES),
+        "sosc": plain(SOSC("dirac", kernel=Polynomial(2), R=0.5), ITEMS, CLASSES),
+        "sosc box": plain(SOSC("dirac", kernel=RBF(0.5), R=0.1, constraint="box"), ITEMS, CLASSES),
         "tagger": tagger(template=Template.parse(TEMPLATE), encoding="IOB2", invalid="repair"),
         "tagger hashed": tagger(template=Template.parse(TEMPLATE.replace("B1:%x[0,1]\n", "")), n_hash=17),
         "ranker": ranker(),

@@ -15,12 +15,13 @@ from palmette.errors import TooWide
 from palmette.inference import choose
 from palmette.inference.bounded_max import bounded_max
 from palmette.inference.choose import maximise, plan, summarise
+from palmette.inference.entropy import Entropy
 from palmette.inference.factor_graph import FactorGraph, Topology
 from palmette.inference.graph_cut import graph_cut, is_submodular
 from palmette.inference.integer_program import integer_program
 from palmette.inference.loopy import loopy_max, loopy_sum
 from palmette.inference.relaxation import RelaxationState, relax
-from palmette.inference.reweighted import Entropy, n_messages, reweighted_parts, reweighted_sum
+from palmette.inference.reweighted import n_messages, reweighted_parts, reweighted_sum
 from palmette.inference.slots import is_forest
 
 

@@ -17,6 +17,7 @@ from palmette import (
     Folding,
     Graph,
     GraphInput,
+    Hierarchy,
     LossOptions,
     Multiclass,
     Perceptron,
@@ -359,3 +360,12 @@ def test_command_line_of_other_tasks(tmp_path, capsys):
         capsys.readouterr()
         assert main(["bounds", path, str(data), "--json"]) == 0
         assert any(own["name"].startswith("ramp") for own in json.loads(capsys.readouterr().out)["bounds"])
+
+
+@pytest.mark.parametrize("learner", [CRF, SSVM, Perceptron])
+def test_trees_that_are_read_off_the_paths(learner):
+    X, y = np.random.default_rng(0).normal(size=(20, 2)), [("a", "x"), ("a", "y"), ("b", "z"), ("b", "w")] * 5
+    model = learner(Hierarchy()).fit(X, y)
+    report = BoundsReport.from_estimator(model, X, y, X, y)
+    convex, ramp = (report[f"{name} bound"] for name in ("convex", "ramp"))
+    assert convex.value >= ramp.value >= ramp.held_out > 0.0

@@ -158,9 +158,11 @@ def test_of_many_rows_a_part_and_lanczos_steps_are_looked_at(monkeypatch):
 
 def test_asymmetry_and_infinities_are_named():
     X = np.arange(3.0)[:, None]
-    with pytest.raises(ValueError, match="not symmetric: -1 for training rows 0 and 1, but 1 the other way"):
+    with pytest.raises(
+        ValueError, match="not symmetric: -1 for training row 0 and training row 1, but 1 the other way"
+    ):
         check_definite(Custom(lambda a, b: np.sign(a - b.T) * (np.abs(a - b.T) == 1)), X)
-    with pytest.raises(ValueError, match="of training rows 0 and 0 is inf"):
+    with pytest.raises(ValueError, match="of training row 0 and training row 0 is inf"):
         check_definite(Custom(lambda a, b: a @ b.T + np.inf), X)
 
 

@@ -249,9 +249,9 @@ def test_names_of_kernels():
         (lambda: CommonPath(weights=(1.0, -1.0)).check(), "weights must be positive numbers"),
         (
             lambda: CommonPath(separator=".")(["1..3"]),
-            r"X\[0\] = '1..3' skips a level: there is no name at level 1",
+            r"X\[0\] = '1..3' skips a level: there is no name at level 2; name every level",
         ),
-        (lambda: CommonPath()([("a", None, "b")]), "skips a level: there is no name at level 1"),
+        (lambda: CommonPath()([("a", None, "b")]), "skips a level: there is no name at level 2"),
         (lambda: CommonPath(separator="")(["a"]), "separator must be a text"),
         (lambda: Power(Dirac(), 1.5).check(), "degree must be an integer of at least 1, got 1.5"),
         (lambda: Scaled(Dirac(), -1.0).check(), "factor must be a number above 0, got -1.0"),
@@ -291,7 +291,10 @@ def test_bad_kinds_are_refused(make, message):
 
 
 def test_kernels_that_are_none_are_refused():
-    with pytest.raises(ValueError, match=r"not symmetric: 1 for training rows 0 and 1, but 0 the other way"):
+    with pytest.raises(
+        ValueError,
+        match=r"not symmetric: 1 for training row 0 and training row 1, but 0 the other way round; use",
+    ):
         Custom(lambda x, y: float(x <= y), of="pairs").check_definite(["a", "b"])
     with pytest.raises(NotPositiveSemidefinite, match="most negative eigenvalue"):
         Custom(lambda x, y: float(x != y), of="pairs").check_definite(["a", "b"])

@@ -269,3 +269,18 @@ def test_bad_kinds_of_outputs_are_refused():
     ):
         with pytest.raises(TypeError, match=message):
             make()
+
+
+@pytest.mark.parametrize(
+    "output, y",
+    [
+        (NGram(3), ["abc", "ab"]),
+        (NGram(3) ** 2, ["abc", "ab"]),
+        (Hamming(length=2), ["ab", "abc"]),
+        (CommonPath(separator=".") + 1.0, ["a.b", "a..b"]),
+        (CommonPath(), [("a",), 3]),
+    ],
+)
+def test_kernels_of_outputs_name_the_output(output, y):
+    with pytest.raises((TypeError, ValueError), match=r"^y\[1\]"):
+        output_space(output).fit(y)

@@ -32,10 +32,10 @@ PRINTS = {
         r"796 labels, 2,359 unknown; 6 sentences",
     ],
     "plot_grids": [
-        r"junction tree .* \(exact\)",
-        r"as it is +\d\d\.\d%",
-        r"CRF on the grid +9\d\.\d%  gap \d",
-        r"SSVM on the grid +\d\d\.\d%  gap \d",
+        r"pixels alone +[78]\d\.\d%",
+        r"CRF on the grid +9\d\.\d%, proven gap \d",
+        r"SSVM on the grid +9\d\.\d%, proven gap \d",
+        r"figure: .*\.png",
     ],
     "plot_hierarchy": [
         r"flat, a third of the paths +0\.9\d+ +0\.5\d+ +0\.7\d+",

@@ -9,7 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from palmette.regression import BallPath, Weighted, box_constrained
+from palmette.regression.anderson import Anderson
+from palmette.regression.box_newton import proximal_newton
+from palmette.regression.box_problem import BoxProblem
 from palmette.regression.secular import secular_root
+from palmette.regression.spectra import Spectra
 
 KINDS = ("full", "rank two", "ill-conditioned", "zero rows")
 
@@ -168,3 +172,62 @@ def test_box_says_when_it_has_not_arrived():
     gram, rows, _ = problem("ill-conditioned", 30, 5)
     _, found = box_constrained(gram, rows, 1e-2, max_iter=5)
     assert not found.converged and found.n_steps == 5 and found.kkt > 1e-8
+
+
+def hard_gram(kind, rng, m):
+    x = rng.normal(size=(m, 4))
+    far = np.sum((x[:, None] - x[None]) ** 2, axis=-1)
+    return {
+        "wide": lambda: np.exp(-0.01 * far),
+        "very wide": lambda: np.exp(-1e-4 * far),
+        "cubes": lambda: (x @ x.T + 1.0) ** 3,
+        "low rank": lambda: x @ x.T,
+        "narrow": lambda: np.exp(-4.0 * far),
+    }[kind]()
+
+
+@pytest.mark.parametrize("kind", ["wide", "very wide", "cubes", "low rank", "narrow"])
+@pytest.mark.parametrize("columns", [1, 5])
+@pytest.mark.parametrize("share", [1e-4, 1e-2, 1.0])
+def test_box_arrives_on_ill_conditioned_kernels(kind, columns, share):
+    rng = np.random.default_rng(7)
+    gram = hard_gram(kind, rng, 60)
+    rows = np.column_stack([np.eye(4)[rng.integers(0, 4, 60)] for _ in range(columns)])  # Dirac, or Hamming
+    bound = share / gram.diagonal().mean()
+    a, found = box_constrained(gram, rows, bound)
+    assert found.converged and found.n_steps <= 3000 and np.abs(a).max() <= bound
+    slope, steepest = (-rows @ rows.T @ (b @ gram) / 60 for b in (np.eye(60) - a @ gram, np.eye(60)))
+    top = np.linalg.norm(gram, 2) ** 2 * np.linalg.norm(rows @ rows.T, 2) / 60
+    off = a - np.clip(a - slope / top, -bound, bound)
+    assert top * np.linalg.norm(off) <= 2e-8 * np.linalg.norm(steepest)
+
+
+def test_newton_finds_the_same_optimum():
+    gram, rows, metric = problem("full", 40, 3)
+    bound = np.random.default_rng(0).uniform(1e-4, 2e-3, (40, 40))
+    _, split = box_constrained(gram, rows, bound, metric, max_iter=600)
+    start, early = box_constrained(gram, rows, bound, metric, max_iter=40)
+    assert split.converged and early.kkt > 1e-6  # both before the first turn of Newton's method
+    own = BoxProblem.of(Spectra.of(gram, rows, metric), bound, 40.0)
+    seen = []
+    found = proximal_newton(own, start, 1e-8, 3000, lambda *state: seen.append(state))
+    assert found.kkt <= 1e-8 and found.kkt == own.off_optimum(found.point) == min(kkt for _, kkt in seen)
+    residual = rows - gram @ (found.point.T @ rows)
+    assert np.sum(output_gram(residual, metric).diagonal()) / 40 == pytest.approx(split.objective, rel=1e-7)
+    for limit in range(1, 9):
+        short = proximal_newton(own, start, 1e-8, limit)
+        assert short.n_iter <= limit and 1e-8 < short.kkt <= early.kkt
+
+
+def test_extrapolation_solves_linear_iterations():
+    rng = np.random.default_rng(0)
+    q = np.linalg.qr(rng.normal(size=(6, 6)))[0]
+    matrix, memory, x = q @ np.diag(rng.uniform(0.1, 0.9, 6)) @ q.T, Anderson(6), np.zeros((2, 3))
+    right = rng.normal(size=6)
+    for _ in range(20):
+        x = memory.next(x, (right - matrix @ x.ravel()).reshape(2, 3))
+    np.testing.assert_allclose(x.ravel(), np.linalg.solve(matrix, right), rtol=1e-8)
+    still = Anderson(2)
+    for _ in range(3):  # steps that do not change lead on
+        x = still.next(np.zeros(2), np.ones(2))
+    assert list(x) == [1.0, 1.0]

@@ -161,16 +161,13 @@ def test_threads_get_the_same_answers(rng):
 SIGNATURES = """
 from palmette.structures import Chain, Multiclass
 from palmette.testing import ChainReference, check_structure
-from palmette.testing.kernel_modules import kernel_modules
+from palmette.testing.kernel_modules import kernels_of_several_types
 
 check_structure(Chain(), n_instances=2)
 for lengths in ([1, 1], [1, 2, 1], [1]):
     check_structure(Chain(), ChainReference(lengths=lengths), n_instances=1)
 check_structure(Multiclass(), n_instances=2)
-for module in kernel_modules():
-    for name, function in vars(module).items():
-        if len(getattr(function, "signatures", ())) > 1:
-            print(module.__name__, name, *function.signatures, sep="\\n    ")
+print(*kernels_of_several_types(), sep="\\n", end="")
 """
 
 

@@ -172,7 +172,7 @@ def _evaluation(tested: _Tested, test: Bunch) -> Any:
     from palmette.apps.tagging.report import report_on_model
 
     trained = tested.first
-    template = trained.system.template
+    template = trained.template
     words = None if template is None else [[token[0] for token in sentence] for sentence in test.data]
     draw = ", first draw" if trained.others else ""
     inside = "" if trained.system.encoding is None else f", labels in {trained.system.encoding}"

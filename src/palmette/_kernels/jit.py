@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import warnings
 
-from numba import config, njit
+from numba import config
 from numba.core import event
 from numba.core.caching import FunctionCache
 
@@ -40,10 +40,23 @@ if not CACHED:
     )
 
 
-def kernel(fastmath=False):
-    """Decorate a kernel. ``fastmath`` is ``SUMS``, ``MAXIMA`` or False."""
+def kernel(fastmath=False, inline=False):
+    """Decorate a kernel. ``fastmath`` is ``SUMS``, ``MAXIMA`` or False.
+
+    With ``inline``, callers contain its machine code. That pays where a call is short: tuples of arrays are passed
+    number by number, some hundred for packed samples.
+    """
     if getattr(config, "DISABLE_JIT", False):
         from palmette._kernels.guarded import guard
 
         return guard
-    return njit(cache=CACHED, nogil=True, fastmath=fastmath, error_model="numpy")
+    from palmette._kernels.parts import KernelDispatcher
+
+    options = {
+        "nopython": True,
+        "nogil": True,
+        "fastmath": fastmath,
+        "error_model": "numpy",
+        "forceinline": inline,
+    }
+    return lambda function: KernelDispatcher(function, options, CACHED)

@@ -122,7 +122,7 @@ def backward_row(node, alpha, pull, at, width):
     return simd.total(sums)
 
 
-@kernel()
+@kernel(inline=True)
 def sum_chain(node, n, n_labels, width, factor, factor_t, alpha, pull):
     """Log-partition of a chain (edges' shift left out), and marginals in place of the scores ``node``.
 
@@ -130,6 +130,24 @@ def sum_chain(node, n, n_labels, width, factor, factor_t, alpha, pull):
     factor over scale, so that ``sum_t alpha[t - 1, i] factor[i, j] pull[t, j]`` are the expected label pairs. NaN if
     the numbers leave the range of their type, where the marginals mean nothing.
     """
+    log_z = log_partition(node, n, n_labels, width, factor, alpha)
+    if np.isnan(log_z):
+        return log_z
+    # backward: pull[t] = node factor x beta / scale; the marginal alpha x beta replaces the node factor
+    for t in range(n - 1, -1, -1):
+        at = t * width
+        if t == n - 1:
+            last_row(node, alpha, pull, at, width)
+            continue
+        times_table(pull, at + width, factor_t, n_labels, width, pull, at)
+        if not abs(backward_row(node, alpha, pull, at, width) - 1.0) < 1e-3:
+            return np.nan
+    return log_z
+
+
+@kernel()
+def log_partition(node, n, n_labels, width, factor, alpha):
+    """The forward pass of ``sum_chain``: messages go to ``alpha``, node factors over scales in place of the scores."""
     smallest = 1e-30 if node.itemsize == 4 else 1e-290
     log_z, product = 0.0, 1.0
     # alpha[t, j] = node[t, j] sum_i alpha[t - 1, i] factor[i, j] / z_t with node = exp(score - largest); node is
@@ -154,15 +172,6 @@ def sum_chain(node, n, n_labels, width, factor, factor_t, alpha, pull):
             log_z += np.log(product)
             product = 1.0
     log_z += np.log(product)
-    # backward: pull[t] = node factor x beta / scale; the marginal alpha x beta replaces the node factor
-    for t in range(n - 1, -1, -1):
-        at = t * width
-        if t == n - 1:
-            last_row(node, alpha, pull, at, width)
-            continue
-        times_table(pull, at + width, factor_t, n_labels, width, pull, at)
-        if not abs(backward_row(node, alpha, pull, at, width) - 1.0) < 1e-3:
-            return np.nan
     return log_z
 
 
@@ -223,7 +232,7 @@ def transpose(table, n_labels, width, out):
             out[j * width + i] = table[i * width + j]
 
 
-@kernel()
+@kernel(inline=True)
 def read_path(node, n, n_labels, width, edge, step, path):
     """Labels from the best scores of what follows, and their score; the table into row t stands at ``t * step``."""
     # From the first row on; a strictly better label replaces a lower one. O(n K).
@@ -245,7 +254,7 @@ def read_path(node, n, n_labels, width, edge, step, path):
     return score
 
 
-@kernel()
+@kernel(inline=True)
 def best_chain(node, n, n_labels, width, edge, edge_t, path):
     """Labels of the highest score, the lexicographically lowest where several have it; returns the score.
 

@@ -1,4 +1,10 @@
-"""Maximum flow with capacities that are doubles, by shortest augmenting levels (Dinic)."""
+"""Maximum flow with capacities that are doubles, by two search trees that are kept from path to path.
+
+The method of Boykov and Kolmogorov (2004): a tree grows from the source over arcs with residual capacity, another one
+towards the sink. Where they meet, flow is pushed along the path; nodes whose arc to their parent is full become
+orphans, and look for another parent in their tree before they are given up. On grids most paths are short and most of
+the trees survive, so this is faster than levels that are made anew (Dinic).
+"""
 
 from __future__ import annotations
 
@@ -6,93 +12,202 @@ import numpy as np
 
 from palmette._kernels.jit import kernel
 
+FREE, SOURCE, SINK = 0, 1, 2  # whose tree a node is in
+NO_PARENT, TERMINAL = -1, -2
+
 
 @kernel()
-def max_flow(node_ptr, arcs, head, capacity, source, sink, least):
+def adjacency(ends, node_ptr, head, reverse):
+    """Arcs by their tail: edge e gives the arcs ``place[2 e]`` and ``place[2 e + 1]``, the second the reverse of it.
+
+    Arcs ``node_ptr[v]:node_ptr[v + 1]`` leave v, arc a goes to ``head[a]``. Returns ``place``.
+    """
+    place = np.empty(2 * len(ends), np.int64)
+    node_ptr[:] = 0
+    # Counting sort: node_ptr[v + 1] counts, then sums up, then moves while arcs are placed, and is put back.
+    for e in range(len(ends)):
+        node_ptr[ends[e, 0] + 1] += 1
+        node_ptr[ends[e, 1] + 1] += 1
+    n = len(node_ptr) - 1
+    for v in range(n):
+        node_ptr[v + 1] += node_ptr[v]
+    for e in range(len(ends)):
+        a, b = node_ptr[ends[e, 0]], node_ptr[ends[e, 1]]
+        node_ptr[ends[e, 0]] += 1
+        node_ptr[ends[e, 1]] += 1
+        place[2 * e], place[2 * e + 1] = a, b
+        head[a], head[b] = ends[e, 1], ends[e, 0]
+        reverse[a], reverse[b] = b, a
+    for v in range(n, 0, -1):
+        node_ptr[v] = node_ptr[v - 1]
+    node_ptr[0] = 0
+    return place
+
+
+@kernel()
+def push(head, reverse, capacity, terminal, parent, first, least, orphans):
+    """Push what fits through the path of arc ``first``, from the source's tree to the sink's.
+
+    Returns the flow; nodes that lost their parent are written to ``orphans``, their number comes second.
+    """
+    # Up both trees twice: for the least residual capacity, then to subtract it. ``parent[v]`` is the arc from v to its
+    # parent, so that flow runs along its reverse in the source's tree. Full arcs and terminals leave orphans.
+    room = capacity[first]
+    start, end = head[reverse[first]], head[first]
+    v = start
+    while parent[v] != TERMINAL:
+        room = min(room, capacity[reverse[parent[v]]])
+        v = head[parent[v]]
+    room = min(room, terminal[v])
+    v = end
+    while parent[v] != TERMINAL:
+        room = min(room, capacity[parent[v]])
+        v = head[parent[v]]
+    room = min(room, -terminal[v])
+    n_orphans = 0
+    capacity[first] -= room
+    capacity[reverse[first]] += room
+    v = start
+    while parent[v] != TERMINAL:
+        a = parent[v]
+        up = head[a]
+        capacity[a] += room
+        capacity[reverse[a]] -= room
+        if capacity[reverse[a]] <= least:
+            parent[v] = NO_PARENT
+            orphans[n_orphans] = v
+            n_orphans += 1
+        v = up
+    terminal[v] -= room
+    if terminal[v] <= least:
+        parent[v] = NO_PARENT
+        orphans[n_orphans] = v
+        n_orphans += 1
+    v = end
+    while parent[v] != TERMINAL:
+        a = parent[v]
+        up = head[a]
+        capacity[a] -= room
+        capacity[reverse[a]] += room
+        if capacity[a] <= least:
+            parent[v] = NO_PARENT
+            orphans[n_orphans] = v
+            n_orphans += 1
+        v = up
+    terminal[v] += room
+    if -terminal[v] <= least:
+        parent[v] = NO_PARENT
+        orphans[n_orphans] = v
+        n_orphans += 1
+    return room, n_orphans
+
+
+@kernel()
+def max_flow(node_ptr, head, reverse, capacity, terminal, least, tree):
     """Push flow until no path with residual capacity above ``least`` is left; returns the flow.
 
-    Arc a goes to ``head[a]`` and ``a ^ 1`` is its reverse; ``arcs[node_ptr[v]:node_ptr[v + 1]]`` leave v.
-    ``capacity`` ends as the residual one.
+    ``terminal[v] > 0`` is the capacity of the arc from the source to v, below 0 that of the one to the sink. They and
+    ``capacity`` end as residual ones. ``tree[v]`` ends as SINK for the nodes from which residual arcs lead to the sink:
+    a minimum cut, and of all minimum ones that with the fewest nodes on the side of the sink.
     """
     n = len(node_ptr) - 1
-    level = np.empty(n, np.int64)
-    queue = np.empty(n, np.int64)
-    at = np.empty(n, np.int64)
-    path = np.empty(n + 1, np.int64)
-    total = 0.0
-    # A phase: levels by breadth-first search from the source over residual arcs, then a blocking flow by depth-first
-    # search along arcs that go up one level. at[v] never goes back within a phase: arcs before it lead nowhere. The
-    # level of the sink rises with each phase, so there are at most n: O(n^2 arcs) in all, O(n) memory.
-    # Residual capacities of at most ``least`` count as 0, so that rounding errors are not pushed around.
-    while True:
-        level[:] = -1
-        level[source] = 0
-        queue[0] = source
-        begin, end = 0, 1
-        while begin < end and level[sink] < 0:
-            v = queue[begin]
-            begin += 1
-            for k in range(node_ptr[v], node_ptr[v + 1]):
-                a = arcs[k]
-                if capacity[a] > least and level[head[a]] < 0:
-                    level[head[a]] = level[v] + 1
-                    queue[end] = head[a]
-                    end += 1
-        if level[sink] < 0:
-            return total
-        at[:] = node_ptr[: len(at)]
-        depth = 0
-        v = source
-        while True:
-            if v == sink:
-                room = np.inf
-                for d in range(depth):
-                    room = min(room, capacity[path[d]])
-                total += room
-                back = depth
-                for d in range(depth - 1, -1, -1):
-                    capacity[path[d]] -= room
-                    capacity[path[d] ^ 1] += room
-                    if capacity[path[d]] <= least:
-                        back = d
-                # go on from the first arc that is full
-                v = head[path[back] ^ 1]
-                depth = back
-                continue
-            moved = False
-            while at[v] < node_ptr[v + 1]:
-                a = arcs[at[v]]
-                if capacity[a] > least and level[head[a]] == level[v] + 1:
-                    path[depth] = a
-                    depth += 1
-                    v = head[a]
-                    moved = True
-                    break
-                at[v] += 1
-            if not moved:
-                if depth == 0:
-                    break
-                depth -= 1
-                v = head[path[depth] ^ 1]
-                at[v] += 1
-
-
-@kernel()
-def reaches_sink(node_ptr, arcs, head, capacity, sink, least, side):
-    """``side[v] = 1`` where residual arcs lead from v to the sink."""
-    queue = np.empty(len(side), np.int64)
-    side[:] = 0
-    side[sink] = 1
-    queue[0] = sink
-    begin, end = 0, 1
-    # Backward breadth-first search from the sink over residual arcs; after ``max_flow`` the sides are a minimum cut.
-    while begin < end:
+    parent = np.full(n, NO_PARENT, np.int64)
+    length = np.zeros(n, np.int64)  # arcs to the terminal, as of the turn ``seen``
+    seen = np.zeros(n, np.int64)
+    queue = np.empty(n, np.int64)  # active nodes: their arcs have to be looked at; a ring
+    waiting = np.zeros(n, np.bool_)
+    orphans = np.empty(n, np.int64)
+    begin, count, turn, total = 0, 0, 0, 0.0
+    for v in range(n):
+        tree[v] = FREE
+        if abs(terminal[v]) > least:
+            tree[v] = SOURCE if terminal[v] > 0.0 else SINK
+            parent[v] = TERMINAL
+            queue[count] = v
+            waiting[v] = True
+            count += 1
+    # Invariants: a node in a tree has a path of residual arcs along its parents to (from) its terminal; a node whose
+    # neighbours could join its tree, or meet the other one, is waiting. So once none waits, no path is left. ``length``
+    # and ``seen`` tell that a node's path was found valid in this turn, and how long it is.
+    # A residual capacity of at most ``least`` counts as 0, so that rounding errors are not pushed around. O(n) memory.
+    while count > 0:
         v = queue[begin]
-        begin += 1
-        for k in range(node_ptr[v], node_ptr[v + 1]):
-            a = arcs[k] ^ 1
-            u = head[arcs[k]]
-            if capacity[a] > least and side[u] == 0:
-                side[u] = 1
-                queue[end] = u
-                end += 1
+        meets = -1
+        if tree[v] != FREE:
+            for a in range(node_ptr[v], node_ptr[v + 1]):
+                if (capacity[a] if tree[v] == SOURCE else capacity[reverse[a]]) <= least:
+                    continue
+                u = head[a]
+                if tree[u] == FREE:
+                    tree[u] = tree[v]
+                    parent[u] = reverse[a]
+                    length[u], seen[u] = length[v] + 1, seen[v]
+                    if not waiting[u]:
+                        waiting[u] = True
+                        queue[(begin + count) % n] = u
+                        count += 1
+                elif tree[u] != tree[v]:
+                    meets = a if tree[v] == SOURCE else reverse[a]
+                    break
+                elif seen[u] <= seen[v] and length[u] > length[v] + 1:
+                    parent[u] = reverse[a]  # a shorter path to the terminal
+                    length[u], seen[u] = length[v] + 1, seen[v]
+        if meets < 0:  # all arcs of v were looked at
+            begin = (begin + 1) % n
+            count -= 1
+            waiting[v] = False
+            continue
+        turn += 1
+        room, n_orphans = push(head, reverse, capacity, terminal, parent, meets, least, orphans)
+        total += room
+        while n_orphans > 0:
+            n_orphans -= 1
+            v = orphans[n_orphans]
+            best, shortest = -1, n + 1
+            for a in range(node_ptr[v], node_ptr[v + 1]):
+                u = head[a]
+                if tree[u] != tree[v] or parent[u] == NO_PARENT:
+                    continue
+                if (capacity[reverse[a]] if tree[v] == SOURCE else capacity[a]) <= least:
+                    continue
+                # does the path from u end at the terminal, or at an orphan?
+                steps, w = 0, u
+                while True:
+                    if seen[w] == turn:
+                        steps += length[w]
+                        break
+                    if parent[w] == NO_PARENT:
+                        steps = n + 1
+                        break
+                    if parent[w] == TERMINAL:
+                        seen[w], length[w] = turn, 0
+                        break
+                    steps += 1
+                    w = head[parent[w]]
+                if steps > n:
+                    continue
+                if steps < shortest:
+                    best, shortest = a, steps
+                w = u
+                while seen[w] != turn:
+                    seen[w], length[w] = turn, steps
+                    steps -= 1
+                    w = head[parent[w]]
+            if best >= 0:
+                parent[v] = best
+                seen[v], length[v] = turn, shortest + 1
+                continue
+            for a in range(node_ptr[v], node_ptr[v + 1]):
+                u = head[a]
+                if tree[u] != tree[v]:
+                    continue
+                if parent[u] >= 0 and head[parent[u]] == v:
+                    parent[u] = NO_PARENT
+                    orphans[n_orphans] = u
+                    n_orphans += 1
+                if (capacity[reverse[a]] if tree[v] == SOURCE else capacity[a]) > least and not waiting[u]:
+                    waiting[u] = True
+                    queue[(begin + count) % n] = u
+                    count += 1
+            tree[v] = FREE
+    return total

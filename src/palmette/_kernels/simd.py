@@ -317,6 +317,58 @@ def _factorial(n: int) -> float:
     return float(np.prod(np.arange(1, n + 1, dtype=float)))
 
 
+# atanh(s) / s as a polynomial of s^2 up to s = 1/3, by Chebyshev's points; (terms, bits of a fraction, bits of 1.0)
+_LOG = {32: (5, 23, 0x3F800000), 64: (11, 52, 0x3FF0000000000000)}
+
+
+def _atanh_terms(n: int) -> np.ndarray:
+    """Coefficients, lowest first: those of the series, then of a polynomial that stands for all that follow."""
+    exact = n // 4
+    series = 1.0 / (2.0 * np.arange(exact) + 1.0)
+    rest = np.polynomial.chebyshev.Chebyshev.interpolate(
+        lambda z: sum(z**k / (2 * (exact + k) + 1) for k in range(25)), n - exact - 1, domain=[0.0, 1.0 / 9.0]
+    )
+    return np.concatenate([series, rest.convert(kind=np.polynomial.Polynomial, domain=[-1.0, 1.0]).coef])
+
+
+@intrinsic
+def log_ratio(typing_context, a, b):
+    """``log(a / b)`` of normal numbers above 0, to rounding of the larger of 1 and the result; a = 0 gives a number
+    near the logarithm of the smallest normal one."""
+
+    def build(context, builder, signature, arguments):
+        kind, width = arguments[0].type, a.scalar.bitwidth
+        n_terms, shift, one = _LOG[width]
+        whole = ir.VectorType(ir.IntType(width), kind.count)
+        magic = _EXP[width][0]
+        magic_bits = int(np.array(magic, f"f{width // 8}").view(f"i{width // 8}"))
+
+        def f(value):
+            return _constant(kind, value)
+
+        def parted(x):
+            """Exponent (with its bias) and the number scaled to 1..2."""
+            bits = builder.bitcast(x, whole)
+            rest = builder.and_(bits, _constant(whole, (1 << shift) - 1))
+            scaled = builder.bitcast(builder.or_(rest, _constant(whole, one)), kind)
+            return builder.lshr(bits, _constant(whole, shift)), scaled
+
+        (high, x), (low, y) = parted(arguments[0]), parted(arguments[1])
+        # a / b = 2^n x / y, and log(x / y) = 2 atanh(s) with s = (x - y) / (x + y), at most 1/3 in size
+        n = builder.add(builder.sub(high, low), _constant(whole, magic_bits))
+        n = builder.fsub(builder.bitcast(n, kind), f(magic))
+        s = builder.fdiv(builder.fsub(x, y), builder.fadd(x, y))
+        square = builder.fmul(s, s)
+        terms = _atanh_terms(n_terms)
+        value = f(terms[-1])
+        for term in terms[-2::-1]:
+            value = _intrinsic_call(builder, "fma", kind, value, square, f(term))
+        value = builder.fmul(builder.fadd(s, s), value)
+        return _intrinsic_call(builder, "fma", kind, n, f(np.log(2.0)), value)
+
+    return a(a, a), build
+
+
 # Numbers too small for a normal exponent ("denormals") cost many times as much as others. Between ``flush_denormals``
 # and ``restore_denormals`` they count as 0, in this thread. Both do nothing on processors other than these two kinds.
 _FLUSH_X86, _FLUSH_ARM = 0x8040, 1 << 24

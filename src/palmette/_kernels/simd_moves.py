@@ -321,5 +321,33 @@ def fetch(typing_context, source, index):
     return types.void(source, types.intp), build
 
 
+@intrinsic
+def load_word(typing_context, octets, index):
+    """``octets[index : index + 8]`` (uint8) as one number, wherever it begins."""
+
+    def build(context, builder, signature, arguments):
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        address = builder.bitcast(builder.gep(data, [arguments[1]]), ir.IntType(64).as_pointer())
+        return builder.load(address, align=1)
+
+    return types.uint64(octets, types.intp), build
+
+
+@intrinsic
+def weighted_bytes(typing_context, word, factors):
+    """``sum_k byte_k factors[k]`` modulo 2^64 over the eight bytes of a word, the lowest first; factors are uint64."""
+
+    def build(context, builder, signature, arguments):
+        octets, words = (ir.VectorType(ir.IntType(width), 8) for width in (8, 64))
+        data = context.make_array(signature.args[1])(context, builder, arguments[1]).data
+        factors = builder.load(builder.bitcast(data, words.as_pointer()), align=8)
+        products = builder.mul(builder.zext(builder.bitcast(arguments[0], octets), words), factors)
+        kind = ir.FunctionType(ir.IntType(64), [words])
+        add_up = cgutils.get_or_insert_function(builder.module, kind, "llvm.vector.reduce.add.v8i64")
+        return builder.call(add_up, [products])
+
+    return types.uint64(types.uint64, factors), build
+
+
 if getattr(config, "DISABLE_JIT", False):
     from palmette._kernels.simd_python import *  # type: ignore # noqa: F403

@@ -89,6 +89,11 @@ def exp(a):
     return np.where(a < floor, a.dtype.type(0.0), np.exp(np.maximum(a, floor)))
 
 
+def log_ratio(a, b):
+    ratio = np.maximum(a, np.finfo(a.dtype).tiny).astype(np.longdouble) / b  # whose range holds it
+    return np.log(ratio).astype(a.dtype)
+
+
 def where_positive(test, a):
     return np.where(test > 0, a, a.dtype.type(0.0))
 
@@ -159,3 +164,11 @@ def looked_up(table, start, places):
 
 def fetch(source, index):
     pass
+
+
+def load_word(octets, index):
+    return np.frombuffer(load(octets, index, 8).tobytes(), np.uint64)[0]
+
+
+def weighted_bytes(word, factors):
+    return np.sum(np.frombuffer(np.uint64(word).tobytes(), np.uint8) * load(factors, 0), dtype=np.uint64)

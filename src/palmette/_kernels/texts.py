@@ -13,6 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from palmette._kernels.jit import kernel
+from palmette._kernels.simd_moves import load_word
 
 MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 EMPTY = np.uint64(0xFFFFFFFFFFFFFFFF)
@@ -21,7 +22,7 @@ _HALF = np.uint64(32)
 _LOW = np.uint64(0xFFFFFFFF)
 _ONE = np.uint64(1)
 _LINE_FEED = np.uint8(10)
-_GROUP = 32
+_WORD = 8
 
 
 @kernel()
@@ -60,29 +61,33 @@ def hash_texts(text, starts, stops, hashes):
 
 
 @kernel()
+def same_bytes(a, at_a, b, at_b, size):
+    """Whether ``a[at_a : at_a + size]`` and ``b[at_b : at_b + size]`` are equal."""
+    p = 0
+    # The first p bytes are equal. Eight at a time; the last eight may be compared twice in part. O(size / 8).
+    if size >= _WORD:
+        while p < size - _WORD:
+            if load_word(a, at_a + p) != load_word(b, at_b + p):
+                return False
+            p += _WORD
+        last = size - _WORD
+        return load_word(a, at_a + last) == load_word(b, at_b + last)
+    while p < size and a[at_a + p] == b[at_b + p]:
+        p += 1
+    return p == size
+
+
+@kernel()
 def look_up_texts(text, starts, stops, hashes, arena, bounds, slots, count, grow, out):
     """Numbers of texts, -1 where one is not in the table; with ``grow`` it is added. Returns the number of texts.
 
     With ``grow`` there must be room: for all bytes in the arena, for every text in bounds, and twice in slots.
     """
     mask = np.uint64(len(slots) - 1)
-    touched = np.empty(_GROUP, np.int64)
     # Linear probing; a slot matches if the upper halves of the hashes, the lengths and all bytes agree, so that
     # collisions are harmless. Texts are numbered by their first occurrence; at most half of the slots are used.
+    # No look-up waits for another one, so the processor has several of them under way.
     for i in range(len(starts)):
-        if i % _GROUP == 0:
-            # Memory is the bottleneck: fetch what a group of texts will need, with loads that do not wait for
-            # each other.
-            size = min(_GROUP, len(starts) - i)
-            for k in range(size):
-                touched[k] = np.int64(slots[stirred(hashes[i + k]) & mask] & _LOW)
-            for k in range(size):
-                touched[k] = bounds[touched[k]] if touched[k] < count else 0
-            for k in range(size):
-                if touched[k] < len(arena):
-                    touched[k] += arena[touched[k]]
-        out[i] = touched[i % _GROUP]  # so that the loads are made; the answer follows
-
         h = stirred(hashes[i])
         at = h & mask
         start, size = starts[i], stops[i] - starts[i]
@@ -91,13 +96,9 @@ def look_up_texts(text, starts, stops, hashes, arena, bounds, slots, count, grow
             if slots[at] >> _HALF == h >> _HALF:
                 n = np.int64(slots[at] & _LOW)
                 first = bounds[n]
-                if bounds[n + 1] - first == size:
-                    p = 0
-                    while p < size and arena[first + p] == text[start + p]:
-                        p += 1
-                    if p == size:
-                        found = np.int32(n)
-                        break
+                if bounds[n + 1] - first == size and same_bytes(arena, first, text, start, size):
+                    found = np.int32(n)
+                    break
             at = (at + _ONE) & mask
         if found < 0 and grow:
             found = np.int32(count)

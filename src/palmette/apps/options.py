@@ -82,3 +82,31 @@ def writable(path: str, what: str) -> str:
     if not os.access(folder, os.W_OK):
         raise PermissionError(f"cannot write {what} to {path}: no permission to write in {folder}")
     return path
+
+
+PICTURES = (".png", ".svg", ".pdf")
+
+
+def picture_name(path: str, *pages: str) -> str:
+    """Check that a picture can be drawn and written: its format, its folder, and matplotlib, which pages do not need.
+
+    Raises
+    ------
+    ModuleNotFoundError
+        matplotlib is not installed; the message says how to install it.
+    """
+    known = PICTURES + pages
+    if not path.lower().endswith(known):
+        raise ValueError(f"--plot {path}: pictures are written as {', '.join(known[:-1])} or {known[-1]}")
+    if not path.lower().endswith(pages):
+        from palmette.plot.axes import need_matplotlib
+
+        need_matplotlib()
+    return writable(path, "the picture")
+
+
+def page_name(path: str) -> str:
+    """Check that a report can be written as a page."""
+    if not path.lower().endswith((".html", ".htm")):
+        raise ValueError(f"--report writes a page; name a file that ends in .html, got {path}")
+    return writable(path, "the report")

@@ -135,6 +135,10 @@ class Task(ABC):
     is_default = False
     reads_folders = False
 
+    def takes(self, model: Any) -> bool:
+        """Whether a model that ``palmette train`` has not made is for this task all the same."""
+        return False
+
     @abstractmethod
     def prepare(self, options: Options, tune: str | int | None, has_dev: bool) -> Training:
         """Check all options of a training; ``tune`` is what the penalty is chosen by ("dev", or a number of folds)."""
@@ -193,11 +197,11 @@ def register_task(task: Task) -> None:
 
 
 def all_tasks() -> dict[str, Task]:
-    """All tasks by name: those of the folders beside this module, and what else was registered."""
+    """All tasks, sorted by name: those of the folders beside this module, and what else was registered."""
     for found in pkgutil.iter_modules(palmette.apps.__path__):
         if found.ispkg and Path(palmette.apps.__path__[0], found.name, "task.py").exists():
             importlib.import_module(f"palmette.apps.{found.name}.task")
-    return _tasks
+    return dict(sorted(_tasks.items()))
 
 
 def get_task(name: str | None = None) -> Task:

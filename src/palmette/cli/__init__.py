@@ -10,8 +10,6 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from palmette.compiling import when_compiling
-
 OK, MISSED, BAD_INPUT, BROKEN_PIPE = 0, 1, 2, 141
 
 
@@ -41,8 +39,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     0
     """
     given = list(sys.argv[1:] if arguments is None else arguments) or ["--help"]
-    if arguments is None:
-        when_compiling(_say_compiling)
     settings = {"debug": os.environ.get("PALMETTE_DEBUG", "") not in ("", "0")}
     with warnings.catch_warnings():
         warnings.showwarning = _show_warning
@@ -69,23 +65,19 @@ def _run(arguments: list[str], settings: dict[str, bool]) -> int:
     import typer
 
     from palmette.cli.app import app
+    from palmette.cli.completion import ASKED
 
     command: Any = typer.main.get_command(app)
     try:
+        if ASKED in os.environ:
+            command.main([], prog_name="palmette", complete_var=ASKED)  # prints completions and exits
         with command.make_context("palmette", arguments, obj=settings) as context:
             command.invoke(context)
     except typer.Exit as end:
         return end.exit_code
+    except SystemExit as end:  # of completion
+        return int(end.code or OK)
     return OK
-
-
-def _say_compiling() -> None:
-    print(
-        "compiling for the first use, which may take a minute; later runs find the result cached "
-        "('palmette warmup' compiles all at once)",
-        file=sys.stderr,
-        flush=True,
-    )
 
 
 def _message(error: Exception) -> str | None:

@@ -73,18 +73,17 @@ def align(
     json: Json = False,
 ) -> None:
     """Align pairs of sequences globally: coloured blocks with scores, and with how sure each column is."""
-    from palmette.apps.options import writable
+    from palmette.apps.options import picture_name, writable
     from palmette.cli.files import check_readable
 
     if len(data) > 2:
         raise ValueError(f"{len(data)} files; give two, or one with the sequences two by two")
     named = None if matrix == "BLOSUM62" else matrix
     check_readable([*data, model, params, named])
-    for path, what in ((output, "the alignments"), (plot, "the picture")):
-        if path is not None:
-            writable(path, what)
-    if plot is not None and not plot.lower().endswith((".png", ".svg", ".pdf", ".html")):
-        raise ValueError(f"--plot {plot}: pictures are written as .png, .svg, .pdf or .html")
+    if output is not None:
+        writable(output, "the alignments")
+    if plot is not None:
+        picture_name(plot, ".html")
     for value, flag in ((jobs, "--jobs"), (best, "--best"), (width, "--width")):
         if value is not None and value < 1:
             raise ValueError(f"{flag} must be at least 1, got {value}")

@@ -29,7 +29,6 @@ app = typer.Typer(
     help="Structured prediction: train, predict, evaluate.",
     epilog="Exit codes: 0 done, 1 a target was missed, 2 bad input, 128 + n ended by signal n. "
     "Results on stdout, the rest on stderr.",
-    add_completion=False,
     cls=Commands,
 )
 

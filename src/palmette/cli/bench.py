@@ -7,11 +7,15 @@ from typing import Annotated, Any
 
 import typer
 
+from palmette.cli.completion import benchmarks, completion
 from palmette.cli.output import Json, aligned, log, print_result
 
 
 def bench(
-    names: Annotated[list[str] | None, typer.Argument(help="Benchmarks; none lists them.")] = None,
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(help="Benchmarks; none lists them.", autocompletion=completion(benchmarks)),
+    ] = None,
     repeat: Annotated[int, typer.Option(help="Runs of each side; the best is reported.")] = 3,
     against: Annotated[
         str | None,

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from palmette.apps.options import picture_name
 from palmette.cli.files import check_readable
 from palmette.cli.output import Json, print_result
 from palmette.cli.tasks import Given, TaskName, refuse_files_of_others, task_for
@@ -28,10 +29,13 @@ def bounds(
     printed: Annotated[
         bool, typer.Option("--printed", help="Show unproven formulas as printed, too.")
     ] = False,
+    plot: Annotated[str | None, typer.Option(help="Draw them (.png, .svg, .pdf).")] = None,
     json: Json = False,
 ) -> None:
     """Print the generalisation bounds of a model beside its risk on held-out data."""
     check_readable([model])
+    if plot is not None:
+        picture_name(plot)
 
     from palmette.bounds.arguments import log_inverse
     from palmette.estimators import load
@@ -51,4 +55,8 @@ def bounds(
         loaded, *kind.samples(application, data, options), *held_out, delta=delta, gamma=gamma, norm=norm,
         feature_norm=feature_norm, rho=rho, printed=printed,
     )  # fmt: skip
+    if plot is not None:
+        from palmette.plot.axes import save_figure
+
+        save_figure(report.plot().figure_, plot)
     print_result(json, report.to_dict(), str(report))

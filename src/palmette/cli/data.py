@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -9,9 +10,39 @@ from typing import Annotated, Any
 
 import typer
 
+from palmette.cli.completion import completion, datasets
 from palmette.cli.output import Json, aligned, log, print_result
 
-app = typer.Typer(help="List, locate and download data sets.", no_args_is_help=False)
+app = typer.Typer()
+
+_COMPLETED = completion(datasets)
+
+
+@app.callback(invoke_without_command=True)
+def overview(context: typer.Context, json: Json = False) -> None:
+    """List, locate and download data sets; alone, a line for each of them."""
+    if context.invoked_subcommand is not None:
+        if json:
+            raise ValueError(
+                f"--json stands behind the command: palmette data {context.invoked_subcommand} --json"
+            )
+        return
+    from palmette.datasets import list_datasets, where
+
+    found: dict[str, dict[str, Any]] = {
+        dataset.name: {
+            "task": dataset.task,
+            "bytes": dataset.size,
+            "present": where(dataset.name).path is not None,
+            "title": dataset.title,
+        }
+        for dataset in list_datasets()
+    }
+    rows: list[list[Any]] = [["name", "task", "MB", "present", "content"]]
+    for name, each in found.items():
+        megabytes = math.ceil(10 * each["bytes"] / 2**20) / 10
+        rows.append([name, each["task"], megabytes, "yes" if each["present"] else "no", each["title"]])
+    print_result(json, {"datasets": found}, aligned(rows))
 
 
 def _record(dataset: Any) -> dict[str, Any]:
@@ -20,6 +51,7 @@ def _record(dataset: Any) -> dict[str, Any]:
     location = where(dataset.name)
     return {
         "title": dataset.title,
+        "task": dataset.task,
         "place": location.place,
         "path": None if location.path is None else str(location.path),
         "bytes": dataset.size,
@@ -49,7 +81,9 @@ def list_datasets(json: Json = False) -> None:
 
 @app.command()
 def where(
-    names: Annotated[list[str] | None, typer.Argument(help="Data sets; all by default.")] = None,
+    names: Annotated[
+        list[str] | None, typer.Argument(help="Data sets; all by default.", autocompletion=_COMPLETED)
+    ] = None,
     json: Json = False,
 ) -> None:
     """Print where data sets lie: in PALMETTE_DATA, in the cache, or nowhere yet (url)."""
@@ -67,7 +101,7 @@ def where(
 
 @app.command()
 def fetch(
-    names: Annotated[list[str], typer.Argument(help="Data sets.")],
+    names: Annotated[list[str], typer.Argument(help="Data sets.", autocompletion=_COMPLETED)],
     force: Annotated[bool, typer.Option("--force", help="Download again even if present.")] = False,
     json: Json = False,
 ) -> None:

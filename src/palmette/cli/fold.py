@@ -75,15 +75,14 @@ def fold(
     json: Json = False,
 ) -> None:
     """Fold RNA sequences: structures in dot-bracket with their scores."""
-    from palmette.apps.options import writable
+    from palmette.apps.options import picture_name, writable
     from palmette.cli.files import check_readable
 
     check_readable([data, model, params, evidence])
-    for path, what in ((output, "the structures"), (plot, "the picture")):
-        if path is not None:
-            writable(path, what)
-    if plot is not None and not plot.lower().endswith((".png", ".svg", ".pdf")):
-        raise ValueError(f"--plot {plot}: pictures are written as .png, .svg or .pdf")
+    if output is not None:
+        writable(output, "the structures")
+    if plot is not None:
+        picture_name(plot)
     if jobs is not None and jobs < 1:
         raise ValueError(f"--jobs must be at least 1, got {jobs}")
     from palmette.apps.folding.command import Job, text

@@ -8,13 +8,18 @@ from typing import Annotated, Any
 
 import typer
 
+from palmette.cli.completion import completion
 from palmette.cli.output import Json, aligned, log, print_result
 
 
 def infer(
     model: Annotated[str, typer.Argument(help="A network in the UAI format, MARKOV or BAYES.")],
     task: Annotated[
-        str, typer.Option(help="map (best assignment), mar (marginals) or pr (partition function).")
+        str,
+        typer.Option(
+            help="map (best assignment), mar (marginals) or pr (partition function).",
+            autocompletion=completion(lambda: ("map", "mar", "pr")),
+        ),
     ] = "map",
     evid: Annotated[
         str | None, typer.Option(help="Evidence; MODEL.evid by default, if there is one.", show_default=False)

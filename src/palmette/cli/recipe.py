@@ -7,11 +7,15 @@ from typing import Annotated
 import typer
 
 from palmette.apps.options import writable
+from palmette.cli.completion import completion, recipes
 from palmette.cli.output import Json, aligned, log, print_result
 
 
 def recipe(
-    names: Annotated[list[str] | None, typer.Argument(help="Recipes; none lists them.")] = None,
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(help="Recipes; none lists them.", autocompletion=completion(recipes)),
+    ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="A small version that takes seconds.")] = False,
     report: Annotated[
         str | None, typer.Option(help="File for the report of the recipe: .html, or Markdown.")

@@ -12,12 +12,7 @@ from typer.core import TyperGroup
 
 from palmette.apps.options import Option
 from palmette.apps.task import Task, all_tasks, get_task
-
-
-def _completion(words: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
-    """What a shell offers for the beginning of a word."""
-    return lambda incomplete: [word for word in words() if word.startswith(incomplete)]
-
+from palmette.cli.completion import completion
 
 TaskName = Annotated[
     str | None,
@@ -25,7 +20,7 @@ TaskName = Annotated[
         "--task",
         metavar="TASK",
         help="One of the tasks below; with --help its options are shown too.",
-        autocompletion=_completion(lambda: all_tasks()),
+        autocompletion=completion(all_tasks),
     ),
 ]
 
@@ -151,7 +146,7 @@ def _parameter(name: str, option: Option, named: str | None, own: Mapping[str, O
         metavar=option.metavar or "|".join(option.choices) or None,
         hidden=named is None or option.flag not in own,
         rich_help_panel=f"Options of --task {named}",
-        autocompletion=_completion(lambda: option.choices) if option.choices else None,
+        autocompletion=completion(lambda: option.choices) if option.choices else None,
     )
     kind: Any = bool if option.type is bool else option.type | None
     return inspect.Parameter(
@@ -160,9 +155,10 @@ def _parameter(name: str, option: Option, named: str | None, own: Mapping[str, O
 
 
 def task_of(model: Any) -> str | None:
-    """The name of the task that a loaded model was trained for by ``palmette train``; None for other models."""
+    """The name of the task that a loaded model is for, because ``palmette train`` or its kind says so; else None."""
     extra = getattr(model, "extra_", None)
-    return extra.get("task") if isinstance(extra, dict) else None
+    own = extra.get("task") if isinstance(extra, dict) else None
+    return own or next((name for name, task in all_tasks().items() if task.takes(model)), None)
 
 
 def task_for(model: Any, source: str, named: str | None) -> Task:

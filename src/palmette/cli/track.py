@@ -47,15 +47,13 @@ def track(
     json: Json = False,
 ) -> None:
     """Link the detections of a movie to tracks, frame by frame, and write the lineage."""
-    from palmette.apps.options import writable
+    from palmette.apps.options import picture_name
     from palmette.cli.files import check_readable
 
     check_readable([model, pins, forbid])
     check_readable([movie], folders=True)
     if plot is not None:
-        writable(plot, "the picture")
-        if not plot.lower().endswith((".png", ".svg", ".pdf")):
-            raise ValueError(f"--plot {plot}: pictures are written as .png, .svg or .pdf")
+        picture_name(plot)
     if time_limit is not None and not time_limit > 0.0:
         raise ValueError(f"--time-limit must be above 0 seconds, got {time_limit:g}")
     from palmette.apps.tracking.command import Job

@@ -21,7 +21,10 @@ def train(
     context: typer.Context,
     given: Given,
     data: Annotated[list[str], typer.Argument(help="Files (.gz, .xz too); - is standard input.")],
-    model: Annotated[str, typer.Option("--model", "-m", help="Where to write the model.")],
+    model: Annotated[
+        str | None,
+        typer.Option("--model", "-m", help="Where to write it; by default NAME.palmette for NAME.txt."),
+    ] = None,
     task: TaskName = None,
     dev: Annotated[str | None, typer.Option(help="Held-out file to score the model on.")] = None,
     tune: Annotated[
@@ -43,6 +46,7 @@ def train(
     options = given.of(kind) | settings
     way = _way(tune, folds, dev, options.get("l2"))
     check_readable([*data, dev], kind.reads_folders)
+    model = _named_after(data[0]) if model is None else model
     writable(model, "the model")
     if [*data, dev].count("-") > 1:
         raise ValueError("standard input (-) can be read only once")
@@ -93,6 +97,25 @@ def train(
         log(f"warning: {warning}")
     if code:
         raise typer.Exit(code)
+
+
+def _named_after(data: str) -> str:
+    """The file of a model without a name, in the current folder; what is there already is kept.
+
+    Raises
+    ------
+    FileExistsError
+        There is one.
+    """
+    if data == "-":
+        raise ValueError(
+            "standard input has no name to call the model by; say where to write it: --model FILE"
+        )
+    stem = os.path.basename(os.path.abspath(data)).removesuffix(".gz").removesuffix(".xz")
+    name = f"{os.path.splitext(stem)[0]}.palmette"
+    if os.path.exists(name):
+        raise FileExistsError(f"{name} is there already; give --model {name} to replace it, or another name")
+    return name
 
 
 def _way(tune: bool, folds: int | None, dev: str | None, l2: float | None) -> str | int | None:

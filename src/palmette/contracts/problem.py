@@ -76,6 +76,13 @@ class SampledProblem(Problem, Protocol):
     def n_samples(self) -> int:
         """Number of samples N, or of their pieces."""
 
+    @property
+    def sample_of_piece(self) -> np.ndarray | None:
+        """The sample of each piece that a decomposition has cut, ascending; None where samples are whole."""
+
+    def visits(self, rng: np.random.Generator) -> np.ndarray:
+        """An order to visit the samples in: a random one; the pieces of a sample one after the other, as they stand."""
+
     def value(self, w: np.ndarray) -> float:
         """Value of the data term at ``w``, without a gradient where that is cheaper."""
 

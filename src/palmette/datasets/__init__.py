@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from palmette.datasets.tagged import load_brown, load_masc, load_ptb_sample, load_ud_ewt
     from palmette.datasets.uai2014 import load_uai2014
     from palmette.datasets.webkb import load_webkb_cmu
+    from palmette.datasets.wnut17 import load_wnut17
 
 __all__ = [
     "Dataset",
@@ -55,6 +56,7 @@ __all__ = [
     "load_ud_ewt",
     "load_webkb_cmu",
     "load_webkb_linqs",
+    "load_wnut17",
     "make_cells",
     "make_chains",
     "make_tagging",
@@ -83,6 +85,7 @@ _NAMES_OF = {
     "tagged": "load_brown load_masc load_ptb_sample load_ud_ewt",
     "uai2014": "load_uai2014",
     "webkb": "load_webkb_cmu",
+    "wnut17": "load_wnut17",
 }
 _MODULE_OF = {name: module for module, names in _NAMES_OF.items() for name in names.split()}
 

@@ -70,6 +70,8 @@ class Dataset:
     ----------
     name : str
         Also the name of its folder in ``PALMETTE_DATA`` and in the cache.
+    task : str
+        What it is for, in a word: where there is one, the task of the command line.
     title : str
     description : str
     homepage : str
@@ -78,6 +80,7 @@ class Dataset:
     """
 
     name: str
+    task: str
     title: str
     description: str
     homepage: str

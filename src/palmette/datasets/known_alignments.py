@@ -22,6 +22,7 @@ def _sources(name: str, pairs: tuple[str, int], index: tuple[str, int]) -> tuple
 
 ALN_PREFAB = Dataset(
     name="aln-prefab4",
+    task="alignment",
     title="PREFAB 4: pairs of proteins aligned by their structures",
     description=(
         "1,681 pairs of 52 to 1,016 letters, 305,511 core columns, mean identity 26 %. 1,791 chains, many of them in\n"
@@ -40,6 +41,7 @@ ALN_PREFAB = Dataset(
 
 ALN_HOMSTRAD = Dataset(
     name="aln-homstrad",
+    task="alignment",
     title="HOMSTRAD: pairs of homologous proteins aligned by their structures",
     description=(
         "1,835 pairs, at most 3 of each of 1,031 families, 14 to 898 letters, 364,992 columns, all of them core\n"
@@ -66,6 +68,7 @@ ALN_HOMSTRAD = Dataset(
 
 ALN_OX = Dataset(
     name="aln-ox",
+    task="alignment",
     title="OXBench: pairs of proteins aligned by their structures",
     description=(
         "1,185 pairs of 395 families, 42 to 544 letters, 125,370 core columns, mean identity 56 %: an easy set.\n"
@@ -82,6 +85,7 @@ ALN_OX = Dataset(
 
 ALN_BALI3 = Dataset(
     name="aln-bali3",
+    task="alignment",
     title="BAliBASE 3: pairs of proteins of its multiple alignments",
     description=(
         "1,158 pairs of 386 families, 43 to 7,923 letters, 151,161 core columns, mean identity 37 %; not all\n"

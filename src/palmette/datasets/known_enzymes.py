@@ -6,6 +6,7 @@ from palmette.datasets.entry import Dataset, text_source
 
 EC_CLEAN_SPLIT10 = Dataset(
     name="ec-clean-split10",
+    task="hierarchy",
     title="Enzymes of Swiss-Prot with EC numbers, clustered at 10 % identity",
     description=(
         "7,757 proteins of 2,702 EC numbers, paths of four levels (7 / 69 / 229 / 2,702 nodes); 510 have several.\n"

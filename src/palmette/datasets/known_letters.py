@@ -8,6 +8,7 @@ from palmette.datasets.entry import Dataset, File, Source, Url
 
 OCR_LETTERS = Dataset(
     name="ocr-letters",
+    task="sequences",
     title="OCR letters: handwritten words",
     description=(
         "6,877 handwritten words (55 different ones) of 52,152 letters, in ten folds. Every letter is a\n"

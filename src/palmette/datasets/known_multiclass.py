@@ -30,6 +30,7 @@ def _source(name: str) -> Source:
 
 STATLOG = Dataset(
     name="statlog",
+    task="classification",
     title="Statlog and UCI: six sets for classification",
     description=(
         "dna: 3,186 rows of 180 binary columns, 3 classes; letter: 20,000 of 16, 26 classes; satimage: 6,435 of 36,\n"

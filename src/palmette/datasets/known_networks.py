@@ -19,6 +19,7 @@ def _source(name: str, sha256: str, size: int) -> Source:
 
 UAI2014 = Dataset(
     name="uai2014",
+    task="inference",
     title="Networks of the UAI 2014 inference competition",
     description=(
         "mar_pr: 137 networks with evidence, published marginals and partition function (Alchemy 1, CSP 3, DBN 6,\n"

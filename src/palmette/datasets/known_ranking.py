@@ -33,6 +33,7 @@ def _source(version: str, part: str) -> Source:
 
 LETOR_OHSUMED = Dataset(
     name="letor-ohsumed",
+    task="ranking",
     title="LETOR 3.0 OHSUMED: ranking of medical abstracts",
     description=(
         "106 queries with 16,140 judged documents, 45 features and grades 0 (11,303), 1 (2,585) and 2 (2,252), in\n"

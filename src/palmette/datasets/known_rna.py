@@ -20,6 +20,7 @@ _SHORT = "family,\nname, length, n_pairs, n_noncanonical, n_pk_pairs_removed"
 
 RNA_CONTRAFOLD151 = Dataset(
     name="rna-contrafold151",
+    task="folding",
     title="S-151Rfam: CONTRAfold's RNA sequences",
     description=(
         "151 sequences of as many families of Rfam 7.0 with published structures, 23 to 568 letters, 4,928 pairs, all\n"
@@ -36,6 +37,7 @@ RNA_CONTRAFOLD151 = Dataset(
 
 RNA_RFAM14 = Dataset(
     name="rna-rfam14.2-seed",
+    task="folding",
     title="Rfam 14.2: seed sequences with the structures of their families",
     description=(
         "60,633 sequences of 2,642 families, 20 to 499 letters, 1,584,956 pairs. bench1359: 1,359 of them, at most 3\n"
@@ -56,6 +58,7 @@ RNA_RFAM14 = Dataset(
 
 RNA_RFAM5 = Dataset(
     name="rna-rfam5-seed",
+    task="folding",
     title="Rfam 5: seed sequences with the structures of their families",
     description=(
         "5,124 sequences of 176 families, 26 to 500 letters, 169,130 pairs.\n"
@@ -73,6 +76,7 @@ RNA_RFAM5 = Dataset(
 
 RNA_S_PROCESSED = Dataset(
     name="rna-sprocessed-tes",
+    task="folding",
     title="S-Processed: test part, RNA sequences of 13 types",
     description=(
         "974 sequences of RNA STRAND, 10 to 689 letters, longer ones cut into pieces; 52,222 pairs, all canonical.\n"
@@ -102,6 +106,7 @@ def _parameters(name: str, sha256: str, size: int, file: str, folder: str) -> So
 
 RNA_PARAMETERS = Dataset(
     name="anchors-params",
+    task="folding, alignment",
     title="Published parameters of CONTRAfold, EternaFold and CONTRAlign",
     description=(
         "Files of 708 names and values. contrafold: canonical pairs only; contrafold-noncomplementary: all pairs;\n"

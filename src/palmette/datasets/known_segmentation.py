@@ -15,6 +15,7 @@ _UDC = (
 
 CWS_PD199801 = Dataset(
     name="cws-pd199801",
+    task="tagging",
     title="People's Daily, January 1998, with the PKU test of SIGHAN 2005: Chinese word segmentation",
     description=(
         "train: 19,484 lines, 1,121,447 words, 1,841,657 characters, of the text from which the PKU training set\n"
@@ -46,6 +47,7 @@ def _udc_source(name: str, sha256: str, size: int) -> Source:
 
 CWS_UDC = Dataset(
     name="cws-udc",
+    task="tagging",
     title="Universal Dependencies Chinese in simplified characters: word segmentation",
     description=(
         "An early Universal Dependencies Chinese treebank. train 3,997 sentences, 98,608 words, 156,360\n"

@@ -10,6 +10,7 @@ _UCI = "https://archive.ics.uci.edu"
 
 HAPT = Dataset(
     name="hapt",
+    task="sequences",
     title="HAPT: activities and postural transitions from a phone at the waist",
     description=(
         "Raw acceleration (g) and angular velocity (rad/s) at 50 Hz of 61 experiments with 30 people, 1,122,772\n"

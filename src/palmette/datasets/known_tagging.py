@@ -10,6 +10,9 @@ from palmette.datasets.tagged_format import from_brown_zip, from_masc_zip, from_
 
 _JNLPBA = "http://www.nactem.ac.uk/GENIA/current/Shared-tasks/JNLPBA"
 _NLTK = "https://raw.githubusercontent.com/nltk/nltk_data/5db857e6f7df11eabb5e5665836db9ec8df07e28/packages/corpora"
+_WNUT17 = (
+    "https://raw.githubusercontent.com/leondz/emerging_entities_17/e52a2d2a71ac1a051ca2d532eef28653c5c02603"
+)
 _EWT = "https://raw.githubusercontent.com/UniversalDependencies/UD_English-EWT"
 
 
@@ -25,6 +28,7 @@ def _conll2000_source(name: str, sha256: str, size: int) -> Source:
 
 CONLL2000 = Dataset(
     name="conll2000",
+    task="tagging",
     title="CoNLL-2000: text chunking",
     description=(
         "Words of the Wall Street Journal with part-of-speech tags (by a tagger) and chunk labels (IOB2).\n"
@@ -51,6 +55,7 @@ def _jnlpba_source(name: str, sha256: str, size: int, text: str, archive: str) -
 
 JNLPBA = Dataset(
     name="jnlpba",
+    task="tagging",
     title="JNLPBA 2004: entities in biomedical abstracts",
     description=(
         "Words of MEDLINE abstracts with labels (IOB2) of five kinds of entities: protein, DNA, RNA, cell_type,\n"
@@ -81,6 +86,7 @@ def _ewt_source(name: str, sha256: str, size: int) -> Source:
 
 UD_EWT = Dataset(
     name="ud-ewt",
+    task="tagging",
     title="Universal Dependencies English EWT 2.16: parts of speech of web text",
     description=(
         "Words of weblogs, newsgroups, e-mails, reviews and answers with universal (UPOS) and Penn (XPOS) tags.\n"
@@ -104,6 +110,7 @@ def _nltk_sources(sha256: str, size: int, text: str, archive: str, decode: Decod
 
 BROWN = Dataset(
     name="brown",
+    task="tagging",
     title="Brown corpus: parts of speech of American English of 1961",
     description=(
         "500 files of 15 categories, 57,340 sentences, 1,161,192 tokens, 472 tags; 104 base tags are left without\n"
@@ -124,6 +131,7 @@ BROWN = Dataset(
 
 MASC = Dataset(
     name="masc",
+    task="tagging",
     title="MASC: parts of speech of open American English",
     description=(
         "392 files of speech and writing with Penn tags, 34,530 sentences, 592,447 tokens, 59 tags (the rare ones\n"
@@ -144,6 +152,7 @@ MASC = Dataset(
 
 PTB_SAMPLE = Dataset(
     name="ptb-sample",
+    task="tagging",
     title="Penn Treebank sample: parts of speech of the Wall Street Journal",
     description=(
         "Files wsj_0001 to wsj_0199: 3,914 sentences, 94,084 tokens without traces, 45 tags. No split is published;\n"
@@ -160,3 +169,36 @@ PTB_SAMPLE = Dataset(
         from_treebank_zip,
     ),
 )
+
+
+def _wnut17_source(name: str, sha256: str, size: int, original: str) -> Source:
+    return text_source(name, sha256, size, f"{name}.conll", Url(f"{_WNUT17}/{original}"))
+
+
+WNUT17 = Dataset(
+    name="wnut17",
+    task="tagging",
+    title="WNUT 2017: novel and emerging entities in social media",
+    description=(
+        "Words of posts with labels (IOB2) of six kinds of entities: person, location, corporation, product,\n"
+        "creative-work, group. train: 3,394 sentences, 62,730 tokens, 1,975 entities; dev: 1,009 sentences, 15,733\n"
+        "tokens, 836 entities; test: 1,287 sentences, 23,394 tokens, 1,079 entities. Few names occur in two parts.\n"
+        "Derczynski et al., Results of the WNUT2017 shared task on novel and emerging entity recognition, 2017."
+    ),
+    homepage="https://noisy-text.github.io/2017/emerging-rare-entities.html",
+    licence="CC BY 4.0",
+    sources=(
+        _wnut17_source(
+            "train", "731820e13f71af324c6b55a1575ec2ce59fbaa2a0806f8f0400b98d56cd6a7a5", 493_781,
+            "wnut17train.conll",
+        ),
+        _wnut17_source(
+            "dev", "e053b752b8155113ca66e7db08af5f2f5f43ab993694e4774f1ec5bad42312d8", 114_749,
+            "emerging.dev.conll",
+        ),
+        _wnut17_source(
+            "test", "2aa79b764e56ec9264a1b30fdd9b70195bd00ff400b62edd8f399d5f13c178f0", 192_425,
+            "emerging.test.annotated",
+        ),
+    ),
+)  # fmt: skip

@@ -39,6 +39,7 @@ def _sources(contents: dict[str, tuple[str, int]]) -> tuple[Source, ...]:
 
 FLUO_HELA = Dataset(
     name="fluo-n2dl-hela",
+    task="tracking",
     title="Fluo-N2DL-HeLa: nuclei of HeLa cells, tracked",
     description=(
         "Two movies of 92 frames, 1,100 x 700 pixels, of HeLa cells that express H2B-GFP. 01: 8,639 cells, 8,562\n"
@@ -66,6 +67,7 @@ FLUO_HELA = Dataset(
 
 FLUO_SIM = Dataset(
     name="fluo-n2dh-sim",
+    task="tracking",
     title="Fluo-N2DH-SIM+: simulated nuclei of HL60 cells, tracked",
     description=(
         "Two simulated movies. 01: 65 frames, 628 x 690 pixels, 2,607 cells, 2,571 links, 28 divisions; 02: 150\n"

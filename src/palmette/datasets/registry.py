@@ -3,8 +3,8 @@
 The checksum of a source is the SHA-256 of its *decoded content*, so the same sum serves every form it is
 stored in (plain, ``.gz``, ``.xz``, a member of a zip, ...):
 
-* ``conll2000``, ``jnlpba``, ``ud-ewt``, ``cws-udc``, ``cws-pd199801``, ``letor-ohsumed``: the bytes of the text files
-  as published, uncompressed;
+* ``conll2000``, ``jnlpba``, ``wnut17``, ``ud-ewt``, ``cws-udc``, ``cws-pd199801``, ``letor-ohsumed``: the bytes of the
+  text files as published, uncompressed;
 * ``ocr-letters``: the canonical text of :mod:`palmette.datasets.ocr_format`, to which both ``letter.data.gz``
   and ``ocr_letters.npz`` are converted;
 * ``brown``, ``masc``, ``ptb-sample``: the canonical text of :mod:`palmette.datasets.tagged_format`;

@@ -22,7 +22,7 @@ from palmette.estimators.kernel_features import Keep
 from palmette.estimators.loss_checks import check_task_loss
 from palmette.estimators.persistence import PersistenceMixin
 from palmette.estimators.prediction import Predictions, one_label
-from palmette.estimators.progress import progress
+from palmette.estimators.progress import progress, tell_end
 from palmette.estimators.pruning import prune
 from palmette.estimators.regularizers import (
     check_solver,
@@ -114,6 +114,7 @@ class StructuredEstimator(Guidance, Predictions, PersistenceMixin, BaseEstimator
             advise_scaling(data, result)
         tell_empty(self, data, result)
         self.fit_seconds_ = {"encode": encoded - started, "solve": time.perf_counter() - encoded}
+        tell_end(self, self.result_, sum(self.fit_seconds_.values()))
         if stop is not None:
             raise stop
         return self

@@ -24,6 +24,11 @@ class Scored(NamedTuple):
     scorer: Any
     coef: np.ndarray
 
+    def for_many_rows(self, n_rows: int) -> Scored:
+        """The same for so many rows in several blocks: some scorers are worth preparing then."""
+        prepare = getattr(self.scorer, "for_many_rows", None)
+        return self if prepare is None else self._replace(scorer=prepare(self.coef, n_rows))
+
 
 class Block(NamedTuple):
     """Some samples, their numbers in X, and what else belongs to them."""

@@ -15,6 +15,7 @@ from palmette.estimators.blocks import node_scores
 from palmette.estimators.kernel_learner import LabelEstimator
 from palmette.estimators.prediction import one_label
 from palmette.estimators.strengths import BlockPenalties, wanted_tol
+from palmette.loops import find
 from palmette.registry import register
 from palmette.solvers.dual import why_not
 from palmette.surrogates.log import LogLoss
@@ -23,9 +24,6 @@ from palmette.surrogates.partial import MarginalLogLoss
 # Dual ascent converges linearly, L-BFGS superlinearly near the end: below this tol the latter is faster. With few
 # weights it is as fast, and ends nearer to the optimum.
 DUAL_FROM, FEW_WEIGHTS = 1e-6, 2000
-# Dual steps shorten with x^2 / l2. On CoNLL-2000 chunking dual ascent and L-BFGS break even about here, for attributes
-# (x = 1) as l2 falls as well as for numbers beside them as they grow.
-SHORT_STEPS = 50.0
 
 
 @register("learner")
@@ -52,8 +50,8 @@ class CRF(LabelEstimator, BlockPenalties):
         Scores labels at positions by a kernel of their rows instead of weights of features, for up to a few thousand
         distinct rows; ``Nystroem(...)`` maps the rows to features instead.
     solver : {"auto", "dual", "lbfgs", "stochastic", "bundle", "proximal", ...} or solver object
-        "auto": dual ascent for chains of order 1 with sparse features and more than 2,000 weights, down to ``tol=1e-6``
-        and unless ``x^2 > 50 l2``; "stochastic" with a decomposition, "proximal" with a group lasso; else L-BFGS.
+        "auto": dual ascent for chains, segments and forests with many sparse features, unless ``tol`` is below 1e-6 or
+        the penalty is weak; "stochastic" with a decomposition, "proximal" with a group lasso; else L-BFGS.
     tol, max_iter : float, default=1e-4; int, optional
         Relative suboptimality to reach (``result_.reason`` says what was reached); iterations or epochs at most.
     encoding, kernel_options : Encoding, KernelOptions, optional
@@ -110,7 +108,9 @@ class CRF(LabelEstimator, BlockPenalties):
         if not large or wanted_tol(self) < DUAL_FROM or why_not(problem):
             return "lbfgs"
         largest = np.abs(rows.values).max(initial=1.0)
-        return "dual" if largest * largest <= SHORT_STEPS * problem.regularizer.l2.min() else "lbfgs"
+        loop = find("dual", problem)
+        long_steps = largest * largest <= loop.short_steps * problem.regularizer.l2.min()
+        return "dual" if long_steps and len(rows.indices) > loop.few_features else "lbfgs"
 
     @available_if(one_label)
     def predict_proba(self, X: Any) -> np.ndarray:

@@ -16,7 +16,7 @@ from palmette.errors import MissingCapability
 from palmette.estimators.class_weight import class_weighted
 from palmette.estimators.emptiness import tell_empty
 from palmette.estimators.kernel_features import refuse_coordinates
-from palmette.estimators.progress import progress
+from palmette.estimators.progress import progress, tell_end
 from palmette.estimators.settings import settings_of
 from palmette.estimators.strengths import own_strength, wanted_tol
 from palmette.estimators.training import encode_training, layout_weights, seed_of
@@ -70,6 +70,7 @@ def fit_kernel(model: Any, X: Any, y: Any, sample_weight: Any) -> Any:
     model._keep(data, scorer, replace(result, w=w))
     tell_empty(model, data, result)
     model.fit_seconds_ = {"encode": encoded - started, "solve": time.perf_counter() - encoded}
+    tell_end(model, model.result_, sum(model.fit_seconds_.values()))
     if stop is not None:
         raise stop
     return model

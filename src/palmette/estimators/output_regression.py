@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
+import time
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from palmette.contracts.structure import Structure
 from palmette.errors import MissingCapability, warn_caller
-from palmette.estimators.regression_data import Inputs, Landmarks, Outputs, dense, losses
+from palmette.estimators.regression_data import FEWER, Inputs, Landmarks, Outputs, dense, losses
 from palmette.estimators.regression_files import RegressionFiles
 from palmette.estimators.training import checked_weights
 from palmette.kernels import Kernel, Nystroem, resolve_kernel
@@ -29,6 +30,7 @@ class OutputRegression(RegressionFiles, BaseEstimator):
     kernel_: Any  # what was learnt with
     functions = ("kernel", "output", "task_loss")  # parameters that may be functions
     copies = 3  # matrices of m x m numbers that a fit holds
+    remedy = FEWER  # where they do not fit into memory
 
     output: Any
     kernel: Any
@@ -58,6 +60,7 @@ class OutputRegression(RegressionFiles, BaseEstimator):
         -------
         self
         """
+        started = time.perf_counter()
         self.check()
         kernel = resolve_kernel(self.kernel)
         kernel.check()
@@ -68,7 +71,8 @@ class OutputRegression(RegressionFiles, BaseEstimator):
             self._learn_many(Landmarks.of(kernel, X), outputs)
         else:
             inputs = Inputs.of(kernel, X)
-            self._learn(inputs, inputs.gram(self.copies, type(self).__name__), outputs)
+            self._learn(inputs, inputs.gram(self.copies, type(self).__name__, self.remedy), outputs)
+        self._say_end(started)
         return self
 
     def check(self) -> None:
@@ -124,6 +128,11 @@ class OutputRegression(RegressionFiles, BaseEstimator):
         check_is_fitted(self, "dual_coef_")
         parts = [values @ self.dual_coef_ for _, values in self._values(X)]
         found = np.concatenate([np.empty((0, self.dual_coef_.shape[1])), *parts])
+        if not np.all(np.isfinite(found)):
+            i = int(np.argwhere(~np.isfinite(found))[0, 0])
+            raise ValueError(
+                f"the votes for X[{i}] are NaN or infinite: the kernel or the coefficients overflow"
+            )
         return found + self.intercept_ if self.decode_intercept else found
 
     def coefficients(self, X: Any) -> np.ndarray:
@@ -187,6 +196,15 @@ class OutputRegression(RegressionFiles, BaseEstimator):
             logger.log(
                 logging.INFO if self.verbose else logging.DEBUG, f"%s: {text}", type(self).__name__, *values
             )
+
+    def _say_end(self, started: float) -> None:
+        """The last line of a fit."""
+        result = self.result_
+        self._say(
+            "ended after %d steps, objective %.6g, optimality conditions to %.2g, %s, %.2f s",
+            result.n_steps, result.objective, result.kkt, "converged" if result.converged else "not converged",
+            time.perf_counter() - started,
+        )  # fmt: skip
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "dual_coef_")

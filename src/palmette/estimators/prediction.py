@@ -263,7 +263,8 @@ class Predictions:
             with self.structure_.telling():
                 broadcast = self.structure_, self._scored, answer, *arguments
                 return [answer_block(block, {}, *broadcast) for block in blocks]
-        return self._placed_run(blocks, answer_block, self._scored, answer, *arguments)
+        scored = self._scored.for_many_rows(batch.n_rows)
+        return self._placed_run(blocks, answer_block, scored, answer, *arguments)
 
     def _placed_run(self, shards: Sequence[Any], function: Answer, *broadcast: Any) -> list[Any]:
         with executor_for(self.n_jobs) as executor, self.structure_.telling():
@@ -290,7 +291,8 @@ class Predictions:
         if len(pieces) < 2:
             found, *offsets = self._whole_answers(X, answer, *arguments)
         else:
-            broadcast = self.encoder_, self._scored, answer, *arguments
+            n_rows = sum(map(len, chain.from_iterable(pieces)))
+            broadcast = self.encoder_, self._scored.for_many_rows(n_rows), answer, *arguments
             try:  # samples are encoded where they are: most of that happens in kernels
                 parts = self._placed_run(pieces, answer_piece, *broadcast)
             except (TypeError, ValueError):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
+import math
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from palmette.contracts.solver import Callback, Step
+from palmette.contracts.solver import Callback, Result, Step
 
 logger = logging.getLogger("palmette")
 
@@ -60,11 +61,25 @@ class _LogLines:
         now = time.monotonic()
         if now >= self._next:
             self._next = now + 1.0
-            text = describe(self._estimator, step)
-            if logger.hasHandlers():
-                logger.info(text)
-            else:  # nobody has set logging up, and verbose was asked for
-                print(text, file=sys.stderr)
+            _say(describe(self._estimator, step))
+
+
+def _say(text: str) -> None:
+    if logger.hasHandlers():
+        logger.info(text)
+    else:  # nobody has set logging up, and verbose was asked for
+        print(text, file=sys.stderr)
+
+
+def tell_end(estimator: Any, result: Result, seconds: float) -> None:
+    """With ``verbose``, the last line of a fit: iterations, objective, gap, what ended it and the seconds."""
+    if estimator.verbose:
+        n = result.step.n_iter
+        gap = "no bound on the gap" if math.isnan(result.gap) else f"gap {result.gap:.3g}"
+        _say(
+            f"{type(estimator).__name__}: ended after {n} iteration{'' if n == 1 else 's'}, objective "
+            f"{result.primal:.6g}, {gap}, reason: {result.reason}, {seconds:.2f} s"
+        )
 
 
 def describe(estimator: Any, step: Step) -> str:

@@ -21,6 +21,7 @@ from palmette.outputs import OutputSpace, output_space
 from palmette.regression.spectra import above_rounding
 
 BLOCK = 2**22  # kernel values computed at once: 32 MB
+FEWER = "use kernel=Nystroem(...), or fewer samples"
 
 
 class Outputs(NamedTuple):
@@ -83,7 +84,8 @@ class Inputs(NamedTuple):
     kernel : Kernel
         Bound to the training inputs.
     support : rows
-        The inputs as ``kernel.cross`` takes them, in double precision; of a precomputed kernel the Gram matrix.
+        The inputs as ``kernel.cross`` takes them, in double precision; of a precomputed kernel the Gram matrix. They
+        are the model's own: a user who changes ``X`` after the fit does not change the model.
     """
 
     kernel: Kernel
@@ -101,14 +103,20 @@ class Inputs(NamedTuple):
                     f"Precomputed: X has shape {given.shape}; for training it is the square matrix of kernel values of "
                     "all pairs of samples"
                 )
-        return cls(bound, bound.prepare(given))
+        support = bound.prepare(given)
+        if support is given:  # perhaps the very array that the user holds
+            if kernel.precomputed:
+                check_size(
+                    f"a copy of {len(given):,} x {len(given):,} kernel values", 8.0 * given.size, FEWER
+                )
+            support = given.copy()  # in C order, as a loaded model has it
+        return cls(bound, support)
 
-    def gram(self, copies: int, what: str) -> np.ndarray:
+    def gram(self, copies: int, what: str, remedy: str = FEWER) -> np.ndarray:
         """Kernel values of all pairs, (m, m), if as many copies fit into memory and they are those of a kernel."""
         m = self.support.shape[0]
         check_size(
-            f"{what} of {m:,} samples holds {copies} matrices of {m:,} x {m:,} numbers", 8.0 * copies * m * m,
-            "use kernel=Nystroem(...), or fewer samples",
+            f"{what} of {m:,} samples holds {copies} matrices of {m:,} x {m:,} numbers", 8.0 * copies * m * m, remedy,
         )  # fmt: skip
         check_definite(self.kernel, self.support)
         gram = np.asarray(self.kernel.cross(self.support, self.support), float)

@@ -74,11 +74,16 @@ class RegressionFiles(ModelFileMixin):
         support = rows_from_state(header.get("support"), group(arrays, "support"))
         if header.get("n_features") is not None:
             model.n_features_in_ = check_whole("n_features", header["n_features"])
+        if kernel.precomputed and getattr(model, "n_features_in_", None) != support.shape[0]:
+            raise ValueError(
+                f"n_features is {header.get('n_features')!r}, but there are {support.shape[0]} samples"
+            )
         if not kernel.precomputed:
             kernel.check_support("support", support, getattr(model, "n_features_in_", 0))
         model.inputs_ = Inputs(kernel, support)
         model.space_ = revive("output", header.get("space"), group(arrays, "space"), {"output": model.output})
         model.space_.rows = rows_from_state(header.get("rows"), group(arrays, "rows"))
+        model.space_.check_rows()
         model.weight_ = _numbers("weight", arrays, model.space_.rows.shape[:1])
         model.intercept_ = _numbers("intercept", arrays, needed(arrays, "intercept").shape[:1])
         shape = support.shape[0], len(model.intercept_)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -15,6 +16,7 @@ from palmette.estimators.strengths import checked_strength
 from palmette.kernels import Nystroem, resolve_kernel
 from palmette.memory import in_words
 
+MOST = 10_000  # strengths of a grid
 WIDEST, NARROWEST = 10.0, 1e-6  # penalties, relative to the mean of K(x, x)
 
 
@@ -63,6 +65,7 @@ class Search:
     cv: Any
     scoring: str
     random_state: Any
+    remedy = "use GridSearchCV over the plain learner with kernel=Nystroem(...), or fewer samples"
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Any:
         """Choose kernel and strength by cross-validation, then learn from all samples with them.
@@ -79,6 +82,7 @@ class Search:
         self
         """
         model: Any = self
+        started = time.perf_counter()
         model.check()
         kernels = self._kernels()
         X = model._checked(kernels[0], X, reset=True)
@@ -89,7 +93,7 @@ class Search:
         grids, scores, best, kept = [], [], -np.inf, None
         for number, kernel in enumerate(kernels):
             inputs = Inputs.of(kernel, X)
-            gram = inputs.gram(model.copies, type(self).__name__)
+            gram = inputs.gram(model.copies, type(self).__name__, self.remedy)
             model._say("%r, %d samples, %s", kernel, len(gram), in_words(8.0 * model.copies * gram.size))
             grid, found = self._path(gram, folds)
             grids.append(grid)
@@ -102,6 +106,7 @@ class Search:
         self._note_choice(np.array(grids), place)
         model._learn(*kept, outputs)
         self._note_result()
+        model._say_end(started)
         return self
 
     def _kernels(self) -> list[Any]:
@@ -170,8 +175,8 @@ def _all_labels(y: list[Any]) -> bool:
 def grid_of(name: str, given: Any, unit: float, power: int) -> np.ndarray:
     """The strengths to try, the strongest first; a number of them stands for a grid relative to ``unit``."""
     if isinstance(given, int | np.integer) and not isinstance(given, bool):
-        if given < 1:
-            raise ValueError(f"{name} must be at least 1, or a list of numbers, got {given!r}")
+        if not 1 <= given <= MOST:
+            raise ValueError(f"{name} must be from 1 to {MOST}, or a list of numbers, got {given!r}")
         return unit * np.geomspace(WIDEST, NARROWEST, int(given)) ** power if given > 1 else np.array([unit])
     found = sorted({checked_strength(name, value) for value in np.ravel(given).tolist()}, reverse=True)
     if not found or found[-1] == 0.0:

@@ -9,7 +9,7 @@ import numpy as np
 
 from palmette.errors import MissingCapability
 from palmette.estimators.output_regression import OutputRegression, ballots_of
-from palmette.estimators.regression_data import Inputs, Landmarks, Outputs
+from palmette.estimators.regression_data import FEWER, Inputs, Landmarks, Outputs
 from palmette.registry import register
 from palmette.regression import BallPath, Weighted, box_constrained, moments_ball
 
@@ -29,11 +29,12 @@ class SOSC(OutputRegression):
     R : float, default=1.0
         Above 0. Coefficients have the scale of ``1 / K``.
     constraint : {"l2", "box"}, default="l2"
-        "box" takes iterations of m^3 operations each, for some hundreds of samples.
+        "box" takes some hundreds of iterations of m^2 r operations, r the rank of the output kernel, and holds some 50
+        matrices of m x m numbers: for some hundreds of samples.
     tol : float, default=1e-8
         Of the optimality conditions with "box".
     max_iter : int, default=3000
-        With "box".
+        With "box": of ADMM and of the conjugate gradients of its Newton steps together.
 
     Attributes
     ----------
@@ -57,7 +58,15 @@ class SOSC(OutputRegression):
     (['cold', 'warm'], 0.8, True)
     """
 
-    copies = 5
+    @property
+    def copies(self) -> int:  # type: ignore[override]
+        """Matrices of m x m numbers that a fit holds."""
+        return 5 if self.constraint == "l2" else 46
+
+    @property
+    def remedy(self) -> str:  # type: ignore[override]
+        """Where they do not fit into memory."""
+        return FEWER if self.constraint == "l2" else "use constraint='l2', or fewer samples"
 
     def __init__(
         self,

@@ -56,6 +56,11 @@ class Encoder(ABC):
         """Names of the columns, or None where features are arrays."""
         return None
 
+    @property
+    def readable_names(self) -> list[str] | None:
+        """Names of the columns as reports show them."""
+        return self.feature_names
+
     @abstractmethod
     def fit_transform(self, X: Any, *, allow_empty: bool = False) -> Batch:
         """Fix the columns from `X` and encode it; sequences of length zero are refused unless allowed."""

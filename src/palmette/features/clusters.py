@@ -22,6 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 from palmette.data.checks import check_array, check_type, entry, needed
 from palmette.errors import ModelFileError
 from palmette.features.texts import TextIndex
+from palmette.registry import register
 
 Sentences = Sequence[Sequence[str | tuple[str, ...]]]
 
@@ -31,6 +32,7 @@ _REPEATED = re.compile(r"(.)\1+")
 _LONGEST_SHAPE = 6
 
 
+@register("columns", "clusters")
 class WordClusters(BaseEstimator):
     """Clusters of words, learned from sentences without labels.
 
@@ -98,9 +100,8 @@ class WordClusters(BaseEstimator):
         y : ignored
         """
         sizes = self._check()
-        sentences = [[self._normal(_word(token)) for token in sentence] for sentence in X]
-        counts = Counter(chain.from_iterable(sentences))
-        words = [word for word, count in counts.most_common() if count >= self.min_count]
+        sentences = self._normal_words(X)
+        words = self._known(sentences)
         needed = max(*sizes, self.n_components)
         if len(words) < needed:
             raise ValueError(
@@ -112,6 +113,18 @@ class WordClusters(BaseEstimator):
         self.labels_ = np.column_stack([self._group(vectors, size) for size in sizes]).astype(np.int32)
         self.column_names_ = [f"cluster{size}" for size in sizes]
         return self
+
+    def n_known(self, X: Sentences) -> int:
+        """How many different words of some sentences are frequent enough to be clustered."""
+        return len(self._known(self._normal_words(X)))
+
+    def _normal_words(self, X: Sentences) -> list[list[str]]:
+        return [[self._normal(_word(token)) for token in sentence] for sentence in X]
+
+    def _known(self, sentences: list[list[str]]) -> list[str]:
+        """The words that are frequent enough, the most frequent first."""
+        counts = Counter(chain.from_iterable(sentences))
+        return [word for word, count in counts.most_common() if count >= self.min_count]
 
     def clusters_of(self, word: str) -> tuple[str, ...]:
         """Clusters of one word, a string for each number of clusters.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -18,6 +18,7 @@ from palmette.features.column_table import ColumnTable
 from palmette.features.named_rows import encode_names
 from palmette.features.names import named_batch
 from palmette.features.pairs import PairIndex
+from palmette.features.readable import reader_of
 from palmette.features.rows import frequent, renumbered, sparse_rows
 from palmette.features.template_syntax import Macro
 from palmette.features.templates import ColumnSentences, Template
@@ -195,12 +196,30 @@ class ColumnEncoder(Encoder):
     @property
     def feature_names(self) -> list[str]:
         """Attribute names by column, written now."""
+        return self._names_by(lambda form: "%s".join(form.literals).__mod__)  # only macros begin with %
+
+    @property
+    def readable_names(self) -> list[str]:
+        """What the attributes of columns read and found there (:mod:`palmette.features.readable`)."""
+        lines: dict[tuple[str, ...], list[Any]] = {}
+        for line in self._lines:
+            lines.setdefault(line.literals, []).append(line)
+
+        def writer(form: _Form) -> Callable[[tuple[str, ...]], str]:
+            mine = lines[form.literals]  # several lines with one name mean the same attribute
+            own = reader_of(mine[0], self.template.columns) if len(mine) == 1 else None
+            return "%s".join(form.literals).__mod__ if own is None else own
+
+        return self._names_by(writer)
+
+    def _names_by(self, writer: Callable[[_Form], Callable[[tuple[str, ...]], str]]) -> list[str]:
+        """Names by column, by what writes those of a form from tuples of values."""
         names = np.empty(self.n_columns, object)
         values = np.array([*self._values.strings(), ""], object)
         for form in self._forms.values():
-            spelling = "%s".join(form.literals)  # literals hold no %, which only begins macros
+            write = writer(form)
             parts = [values[codes] for codes in self._tuple_values(form)]
-            texts = [spelling % cells for cells in zip(*parts)] if parts else [spelling] * len(form.columns)
+            texts = [write(cells) for cells in zip(*parts)] if parts else [write(())] * len(form.columns)
             names[form.columns] = np.array([*texts, ""], object)[:-1]
         return names.tolist()
 

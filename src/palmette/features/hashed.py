@@ -11,6 +11,7 @@ from palmette.data.batch import Batch
 from palmette.data.checks import check_array, check_codes, check_whole
 from palmette.errors import ModelFileError
 from palmette.features.base import Encoder
+from palmette.features.item_columns import ItemColumns
 from palmette.features.kinds import Kind, Layout
 from palmette.features.named_rows import encode_names
 from palmette.features.names import named_batch, refuse_nothing
@@ -51,6 +52,7 @@ class HashedNamesEncoder(Encoder):
         super().__init__(layout)
         self.n_hash = n_hash
         self._columns = columns
+        self._known = ItemColumns()
 
     @property
     def n_columns(self) -> int:
@@ -59,13 +61,15 @@ class HashedNamesEncoder(Encoder):
 
     def fit_transform(self, X: Any, *, allow_empty: bool = False) -> Batch:
         """Encode `X`, which must hold something; there is nothing to fix."""
-        entries = encode_names(X, self.layout, self._look_up, allow_empty)
-        refuse_nothing(entries, len(entries.columns))
+        entries = encode_names(X, self.layout, self._look_up, allow_empty, self._known)
+        refuse_nothing(entries, int(entries.columns.max(initial=-1)) + 1)
         return named_batch(entries, self.n_columns)
 
     def transform(self, X: Any, *, allow_empty: bool = True) -> Batch:
         """Encode `X`."""
-        return named_batch(encode_names(X, self.layout, self._look_up, allow_empty), self.n_columns)
+        return named_batch(
+            encode_names(X, self.layout, self._look_up, allow_empty, self._known), self.n_columns
+        )
 
     def _look_up(self, spans: Spans) -> np.ndarray:
         return kept_columns(hash_columns(spans.hashes, self.n_hash), self._columns)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, ClassVar, NamedTuple
@@ -13,15 +13,15 @@ import numpy as np
 from palmette.data.growing import Growing
 from palmette.data.ragged import offsets_from_lengths
 from palmette.data.sequences import listed
-from palmette.features.attributes import SCALARS, attribute_name, attributes, describe, names_in_order
+from palmette.features.attributes import attribute_name, attributes, describe, names_in_order
 from palmette.features.base import check_lengths, place
+from palmette.features.item_columns import PLAIN, ItemColumns, LookUp
 from palmette.features.kinds import Kind, Layout, require_kind, samples_of
+from palmette.features.text_lists import read_lists
 from palmette.features.texts import Spans, spans_of, spans_of_lines
 
-_POSITIONS_A_PIECE = 4096
-_PAIRS_REMEMBERED = 200_000
-
-LookUp = Callable[[Spans], np.ndarray]
+_POSITIONS_A_PIECE = 8192
+FEW_POSITIONS = 4096  # up to here Python joins strings sooner than the kernel for lists is compiled
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,9 @@ class Entries(NamedTuple):
     offsets: np.ndarray  # rows of the samples
 
 
-def encode_names(X: Any, layout: Layout, look_up: LookUp, allow_empty: bool) -> Entries:
+def encode_names(
+    X: Any, layout: Layout, look_up: LookUp, allow_empty: bool, known: ItemColumns | None = None
+) -> Entries:
     """The attributes of `X` by column.
 
     Parameters
@@ -52,47 +54,47 @@ def encode_names(X: Any, layout: Layout, look_up: LookUp, allow_empty: bool) -> 
         Columns (int32) of some attribute names, such as ``TextIndex.find``.
     allow_empty : bool
         Whether sequences may be empty.
+    known : ItemColumns, optional
+        What an earlier call with the same `look_up` remembered.
 
     Raises
     ------
     TypeError, ValueError
         What cannot be read, by sample and row; values that are NaN or infinite.
     """
-    lengths: list[int] = []
-    sizes, columns, values = Growing(np.int64), Growing(np.int32), None
-    pairs = _Pairs()
-    n_rows = 0
-    for positions, own_lengths in _pieces(X, layout):
-        lengths += own_lengths
+    lengths, sizes, columns, values = Growing(np.int64), Growing(np.int64), Growing(np.int32), None
+    known = ItemColumns() if known is None else known
+    for samples in _pieces(X, layout):
         try:
-            own_sizes, spans, own_values = _spelled(positions, pairs)
+            own_lengths, own_sizes, own_columns, own_values = _attributes(samples, look_up, known)
         except (TypeError, ValueError, OverflowError):
-            _explain(positions, n_rows, lengths, layout)
+            _explain(samples, len(sizes), lengths, layout)
             raise
         if own_values is not None and not np.isfinite(own_values).all():
-            _explain(positions, n_rows, lengths, layout)
-        n_rows += len(positions)
+            _explain(samples, len(sizes), lengths, layout)
+        lengths.append(own_lengths)
         sizes.append(own_sizes)
         if own_values is not None and values is None:
             values = Growing(float)
             values.append(np.ones(len(columns)))
-        columns.append(look_up(spans))
+        columns.append(own_columns)
         if values is not None:
             values.append(np.ones(len(columns) - len(values)) if own_values is None else own_values)
-    check_lengths(np.array(lengths), allow_empty)
+    n_rows = lengths.finished() if layout == "sequences" else np.ones(len(sizes), np.int64)
+    check_lengths(n_rows, allow_empty)
     return Entries(
         offsets_from_lengths(sizes.finished()),
         columns.finished(),
         None if values is None else values.finished(),
-        offsets_from_lengths(lengths),
+        offsets_from_lengths(n_rows),
     )
 
 
 # -- pieces -----------------------------------------------------------------------------------------------------
 
 
-def _pieces(X: Any, layout: Layout) -> Iterator[tuple[list[Any], list[int]]]:
-    """The positions of some samples at a time, and how many each sample has."""
+def _pieces(X: Any, layout: Layout) -> Iterator[list[Any]]:
+    """Some samples at a time; in the layout "items", where a sample is a position, one list of them for all."""
     if isinstance(X, Stream):
         samples: Iterable[Any] = map(_listed_sample, X.samples)
     else:
@@ -101,49 +103,68 @@ def _pieces(X: Any, layout: Layout) -> Iterator[tuple[list[Any], list[int]]]:
         if layout == "items":
             positions = list(X)
             for start in range(0, len(positions), _POSITIONS_A_PIECE):
-                piece = positions[start : start + _POSITIONS_A_PIECE]
-                yield piece, [1] * len(piece)
+                yield [positions[start : start + _POSITIONS_A_PIECE]]
             return
         samples = samples_of(X)
-    positions, lengths = [], []
+    piece: list[Any] = []
+    n_positions = 0
     for i, sample in enumerate(samples):
         if type(sample) is not list and not isinstance(sample, Sequence | np.ndarray):
             raise TypeError(
                 f"X[{i}] must be a list of dicts or of lists of strings; found {describe(sample)}"
             )
-        positions.extend(sample)
-        lengths.append(len(sample))
-        if len(positions) >= _POSITIONS_A_PIECE:
-            yield positions, lengths
-            positions, lengths = [], []
-    if lengths:
-        yield positions, lengths
+        piece.append(sample)
+        n_positions += len(sample)
+        if n_positions >= _POSITIONS_A_PIECE:
+            yield piece
+            piece, n_positions = [], 0
+    if piece:
+        yield piece
 
 
 def _listed_sample(sample: Any) -> Any:
     return list(sample) if isinstance(sample, Iterator) else sample
 
 
-# -- the names of one piece -------------------------------------------------------------------------------------
+# -- the attributes of one piece --------------------------------------------------------------------------------
 
 
-def _spelled(positions: list[Any], pairs: _Pairs) -> tuple[np.ndarray, Spans, np.ndarray | None]:
-    """For some positions: how many attributes each has, their names, and their values unless all are 1."""
+def _has_lists(samples: list[Any]) -> bool:
+    """Whether the first position is a list or a tuple, as the others will be then."""
+    first = next((sample[0] for sample in samples if len(sample)), None)
+    return isinstance(first, (list, tuple))
+
+
+def _attributes(
+    samples: list[Any], look_up: LookUp, known: ItemColumns
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]:
+    """Positions of each sample; for each of them how many attributes it has; columns; values unless all are 1."""
+    many = sum(map(len, samples)) > FEW_POSITIONS
+    read = read_lists(samples) if many and _has_lists(samples) else None
+    if read is not None:
+        return read.lengths, np.diff(read.indptr), look_up(read.spans)[read.texts], None
+    lengths = np.fromiter(map(len, samples), np.int64, len(samples))
+    positions = list(chain.from_iterable(samples))
     types = set(map(type, positions))
     if types <= {list, tuple}:
-        return *_lists(positions), None
+        sizes, spans = _lists(positions)
+        return lengths, sizes, look_up(spans), None
     if types <= {set, frozenset}:
-        return *_lists([names_in_order(names) for names in positions]), None
-    if types == {dict}:
-        try:
-            return *_dicts_of_strings(positions), None
-        except (TypeError, ValueError):
-            pass  # other values than strings, or line feeds
-    flat = types == {dict} and _are_flat(positions)
-    if not flat:
-        positions = [attributes(position) for position in positions]
+        sizes, spans = _lists([names_in_order(names) for names in positions])
+        return lengths, sizes, look_up(spans), None
+    if types == {dict} and PLAIN.issuperset(map(type, chain.from_iterable(map(dict.values, positions)))):
+        items = map(dict.items, positions)
+    else:
+        positions = list(map(_items, positions))
+        items = map(iter, positions)
     sizes = np.fromiter(map(len, positions), np.int64, len(positions))
-    return pairs.spelled(chain.from_iterable(map(dict.items, positions) if flat else positions), sizes)
+    return lengths, sizes, *known.look_up(chain.from_iterable(items), int(sizes.sum()), look_up)
+
+
+def _items(position: Any) -> Collection[tuple[Any, Any]]:
+    """The items of a plain dict as they are, the attributes of what is not."""
+    plain = type(position) is dict and PLAIN.issuperset(map(type, position.values()))
+    return position.items() if plain else attributes(position)
 
 
 def _lists(positions: list[Any]) -> tuple[np.ndarray, Spans]:
@@ -157,62 +178,13 @@ def _lists(positions: list[Any]) -> tuple[np.ndarray, Spans]:
     return sizes, spans_of(list(chain.from_iterable(filled))) if spans is None else spans
 
 
-def _dicts_of_strings(positions: list[dict[str, Any]]) -> tuple[np.ndarray, Spans]:
-    sizes = np.fromiter(map(len, positions), np.int64, len(positions))
-    spans = spans_of_lines(
-        ["\n".join(map(":".join, position.items())) for position in positions if position],
-        int(sizes.sum()),
-    )
-    if spans is None:
-        raise ValueError("a name has a line feed")
-    return sizes, spans
+def _explain(samples: list[Any], n_rows: int, lengths: Growing, layout: Layout) -> None:
+    """Raise the exact error of the first position that cannot be read; only called after a failure.
 
-
-def _are_flat(dicts: list[dict[str, Any]]) -> bool:
-    """Whether every value is a string or a number, so that the items can be read as they are."""
-    found = set(map(type, chain.from_iterable(map(dict.values, dicts))))
-    return all(issubclass(kind, (str, *SCALARS)) for kind in found)
-
-
-class _Pairs(dict[Any, Any]):
-    """Attributes of the (key, value) pairs of flat dicts: a name, or (name, number), or None for a value of 0.
-
-    Names are remembered, since most pairs come again; a dict that fills itself is read by ``map`` at the speed of C.
+    ``n_rows`` and ``lengths`` tell what came before these samples.
     """
-
-    def __missing__(self, pair: tuple[Any, Any]) -> str | tuple[str, float] | None:
-        name, value = attribute_name(pair[0]), pair[1]
-        if isinstance(value, str):
-            found: str | None = f"{name}:{attribute_name(value)}"
-        elif value == 0:
-            found = None
-        elif value == 1:
-            found = name
-        else:
-            return name, float(value)  # not remembered: numbers seldom come again, and would fill the memory
-        self[pair] = found
-        return found
-
-    def spelled(self, items: Iterable[Any], sizes: np.ndarray) -> tuple[np.ndarray, Spans, np.ndarray | None]:
-        """Sizes of the positions without zeros, names and values; ``items`` are the pairs of all positions."""
-        if len(self) > _PAIRS_REMEMBERED:
-            self.clear()
-        found: list[Any] = list(map(self.__getitem__, items))
-        kinds, values = set(map(type, found)), None
-        if type(None) in kinds:
-            kept_before = offsets_from_lengths([a is not None for a in found])
-            sizes = np.diff(kept_before[offsets_from_lengths(sizes)])
-            found = [a for a in found if a is not None]
-        if tuple in kinds:
-            values = np.array([a[1] if type(a) is tuple else 1.0 for a in found])
-            found = [a[0] if type(a) is tuple else a for a in found]
-        return sizes, spans_of(found), values
-
-
-def _explain(positions: list[Any], n_rows: int, lengths: list[int], layout: Layout) -> None:
-    """Raise the exact error of the first position that cannot be read; only called after a failure."""
-    offsets = offsets_from_lengths(lengths)
-    for row, position in enumerate(positions, n_rows):
+    offsets = offsets_from_lengths([*lengths.finished(), *map(len, samples)])
+    for row, position in enumerate(chain.from_iterable(samples), n_rows):
         try:
             found = attributes(position)
         except (TypeError, ValueError) as error:

@@ -10,6 +10,7 @@ import numpy as np
 from palmette.data.batch import Batch
 from palmette.errors import ModelFileError
 from palmette.features.base import Encoder
+from palmette.features.item_columns import ItemColumns
 from palmette.features.kinds import Layout
 from palmette.features.named_rows import Entries, encode_names
 from palmette.features.rows import frequent, sparse_rows
@@ -45,7 +46,10 @@ class NamesEncoder(Encoder):
     def __init__(self, layout: Layout, names: Sequence[str] = (), *, min_count: int = 1) -> None:
         super().__init__(layout)
         self.min_count = min_count
-        self._index = TextIndex(names)
+        self._take(TextIndex(names))
+
+    def _take(self, index: TextIndex) -> None:
+        self._index, self._known = index, ItemColumns()
 
     @property
     def n_columns(self) -> int:
@@ -65,12 +69,13 @@ class NamesEncoder(Encoder):
         if self.min_count > 1:
             new, keep = frequent(entries.columns, len(index), self.min_count)
             entries, index = entries._replace(columns=new), index.kept(keep)
-        self._index = index.trimmed()
+        self._take(index.trimmed())
         return named_batch(entries, self.n_columns)
 
     def transform(self, X: Any, *, allow_empty: bool = True) -> Batch:
         """Encode `X`; attributes without a column are ignored."""
-        return named_batch(encode_names(X, self.layout, self._index.find, allow_empty), self.n_columns)
+        entries = encode_names(X, self.layout, self._index.find, allow_empty, self._known)
+        return named_batch(entries, self.n_columns)
 
     def extended(self, X: Any) -> NamesEncoder:
         """An encoder with these columns, followed by the attributes that only `X` has."""
@@ -84,7 +89,7 @@ class NamesEncoder(Encoder):
 
     def _with(self, index: TextIndex) -> NamesEncoder:
         other = NamesEncoder(self.layout, min_count=self.min_count)
-        other._index = index
+        other._take(index)
         return other
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -96,7 +101,7 @@ class NamesEncoder(Encoder):
     def from_state(cls, header: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> NamesEncoder:
         """Encoder from what `state` returned."""
         encoder = cls(header["layout"])
-        encoder._index = TextIndex.from_state(arrays, "vocabulary")
+        encoder._take(TextIndex.from_state(arrays, "vocabulary"))
         if encoder.n_columns != header["n_columns"]:
             raise ModelFileError(
                 f"damaged vocabulary in a model file: {header['n_columns']} columns, {encoder.n_columns} names"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from palmette.errors import DataFileError
 from palmette.features.patterns import compile_pattern
@@ -12,7 +12,7 @@ _MACRO = re.compile(
     r'%([xtmpsh])\[\s*([+-]?\d+)\s*,\s*(\d+)\s*(?:,\s*(?:"((?:[^"\\]|\\.)*)"|(\d+))\s*)?\]', re.IGNORECASE
 )
 _ABSOLUTE = re.compile(r"%\w\[\s*[@*]")
-_DIRECTIVE = re.compile(r"#!\s*(\w+)\s*=\s*(\w+)\s*$")
+_DIRECTIVE = re.compile(r"#!\s*(boundary|columns)\s*=\s*(\w[\w.-]*(?:[\s,]+\w[\w.-]*)*)\s*$")
 # A comment may follow a template; a # inside quotes or a word is part of the template.
 _INLINE_COMMENT = re.compile(r'^((?:"(?:[^"\\]|\\.)*"|[^"])*?)\s+#')
 
@@ -43,6 +43,8 @@ class Macro:
         Position relative to the token; column of the file, from 0.
     pattern : re.Pattern or None
     size : int or None
+    written : str
+        The pattern as the template has it.
     """
 
     kind: str
@@ -51,6 +53,7 @@ class Macro:
     column: int
     pattern: re.Pattern[str] | None = None
     size: int | None = None
+    written: str = field(default="", compare=False)
 
     @property
     def reading(self) -> Macro:
@@ -127,17 +130,18 @@ class TemplateLines:
     features: tuple[Feature, ...]
     transitions: bool
     boundary: str
+    columns: tuple[str, ...]
 
 
 def parse_lines(text: str, source: str) -> TemplateLines:
     """Read the text of a template; errors start with ``source:line``."""
     features: list[Feature] = []
-    transitions, boundary = False, "pad"
+    transitions, said = False, {"boundary": "pad", "columns": ""}
     seen: dict[str, int] = {}
     for number, raw in enumerate(text.removeprefix("\ufeff").split("\n"), 1):
         line = raw.strip()
         if line.startswith("#!"):
-            boundary = _parse_directive(line, source, number)
+            said |= _parse_directive(line, source, number)
         if not line or line.startswith("#"):
             continue
         comment = _INLINE_COMMENT.match(line)
@@ -159,7 +163,8 @@ def parse_lines(text: str, source: str) -> TemplateLines:
             features.append(_on_edges(feature))
     if not features:
         raise DataFileError(f"{source}:1: the template has no features; add lines such as U00:%x[0,0]")
-    return TemplateLines(tuple(features), transitions, boundary)
+    columns = tuple(re.split(r"[\s,]+", said["columns"])) if said["columns"] else ()
+    return TemplateLines(tuple(features), transitions, said["boundary"], columns)
 
 
 def _on_edges(feature: Feature) -> Feature:
@@ -198,7 +203,8 @@ def _parse_macro(match: re.Match[str], source: str, number: int) -> Macro:
         compiled = None if pattern is None else compile_pattern(pattern)
     except ValueError as error:
         raise DataFileError(f"{source}:{number}: {error}") from error
-    return Macro(kind, letter.isupper(), int(row), int(column), compiled, None if size is None else int(size))
+    length = None if size is None else int(size)
+    return Macro(kind, letter.isupper(), int(row), int(column), compiled, length, pattern or "")
 
 
 def _shortened(macro: str) -> str:
@@ -215,11 +221,11 @@ def _why_no_macro(rest: str) -> str:
     )
 
 
-def _parse_directive(line: str, source: str, number: int) -> str:
+def _parse_directive(line: str, source: str, number: int) -> dict[str, str]:
     match = _DIRECTIVE.match(line)
-    if match is None or match.group(1) != "boundary" or match.group(2) not in ("pad", "skip"):
+    if match is None or (match[1] == "boundary" and match[2] not in ("pad", "skip")):
         raise DataFileError(
-            f"{source}:{number}: cannot read {line!r}; what may follow #! is 'boundary = pad' or "
-            f"'boundary = skip'"
+            f"{source}:{number}: cannot read {line!r}; what may follow #! is 'boundary = pad', "
+            f"'boundary = skip' or 'columns = ' with a name for each column of the data"
         )
-    return match.group(2)
+    return {match[1]: match[2]}

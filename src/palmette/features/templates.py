@@ -37,6 +37,7 @@ class Template:
     ``*``                       a bias for each label, and label transitions; with macros both U and B
     ``# ...``                   a comment, also after a template
     ``#! boundary = skip``      what to do outside of the sentence
+    ``#! columns = word tag``   names of the columns, for people who read about features
     ==========================  ==========================================================================
 
     Regular expressions are Python's plus the classes of Wapiti (`palmette.features.patterns`).
@@ -56,6 +57,8 @@ class Template:
     transitions : bool
         Whether label transitions are asked for.
     boundary : {'pad', 'skip'}
+    columns : tuple of str
+        Names of the first columns of the data, for people. Features do not depend on them.
 
     Examples
     --------
@@ -71,12 +74,13 @@ class Template:
     features: tuple[Feature, ...]
     transitions: bool
     boundary: str
+    columns: tuple[str, ...] = ()
 
     @classmethod
     def parse(cls, text: str, source: str = "template") -> Template:
         """Read a template from its text; errors start with ``source:line``."""
         lines = parse_lines(text, source)
-        return cls(text, source, lines.features, lines.transitions, lines.boundary)
+        return cls(text, source, lines.features, lines.transitions, lines.boundary, lines.columns)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Template:

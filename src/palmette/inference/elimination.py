@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +17,10 @@ _SEARCH_FROM = 14.0
 _STEPS_PER_STATE, _STEPS_PER_TRIAL = 0.5, 20_000
 QUICK, THOROUGH = 2e7, 2e9
 """Steps that the search may take: about 0.05 and 5 seconds."""
+# Orders of shapes that were searched last outlive their graphs, unless they are very long.
+_SHAPES, _MOST_REMEMBERED = 32, 2**20
+_RECENT: dict[Any, Elimination] = {}
+_LOCK = threading.Lock()
 
 
 class Elimination(NamedTuple):
@@ -39,7 +44,7 @@ class Elimination(NamedTuple):
 
 
 def elimination(topology: Topology, steps: float = QUICK) -> Elimination:
-    """A good elimination order: the best of greedy ones, cached in ``topology.memory``.
+    """A good elimination order: the best of greedy ones, kept in ``topology.memory`` and remembered for its shape.
 
     Min-fill, ties by size of the clique; where the cliques are large also the order of numbering, that of levels from
     one end of the graph to the other, min-size, fill weighted by numbers of states, and min-fill with ties broken at
@@ -54,9 +59,24 @@ def elimination(topology: Topology, steps: float = QUICK) -> Elimination:
     """
     searched = topology.memory.get("elimination_steps", -1.0)
     if searched < steps and (searched < 0 or topology.memory["elimination"].log2_size >= _SEARCH_FROM):
-        topology.memory["elimination"] = _search(topology, steps)
+        topology.memory["elimination"] = _remembered(topology, steps)
         topology.memory["elimination_steps"] = steps
     return topology.memory["elimination"]
+
+
+def _remembered(topology: Topology, steps: float) -> Elimination:
+    """The order of a shape that was searched lately, or a new one."""
+    key = (topology.key, steps)
+    with _LOCK:
+        found = _RECENT.pop(key, None)
+    if found is None:
+        found = _search(topology, steps)
+    if len(found.rest) <= _MOST_REMEMBERED:
+        with _LOCK:
+            _RECENT[key] = found
+            while len(_RECENT) > _SHAPES:
+                del _RECENT[next(iter(_RECENT))]
+    return found
 
 
 def _search(topology: Topology, steps: float) -> Elimination:

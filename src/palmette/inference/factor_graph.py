@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -46,6 +47,12 @@ class Topology:
         topology.check()
         return topology
 
+    @classmethod
+    def shared(cls, cards: np.ndarray, scope_ptr: np.ndarray, scope: np.ndarray) -> Topology:
+        """The same object for the same arrays as long as one is in use: graphs of a shape share its ``memory``."""
+        new = cls(cards, scope_ptr, scope)
+        return _IN_USE.setdefault(new.key, new)
+
     def check(self) -> None:
         """Refuse variables without states, and scopes that are too short, out of range or name a variable twice."""
         empty = np.flatnonzero(self.cards < 1)
@@ -75,9 +82,19 @@ class Topology:
         return len(self.scope_ptr) - 1
 
     @cached_property
+    def key(self) -> tuple[bytes, bytes, bytes]:
+        """What topologies of the same shape have in common."""
+        return self.cards.tobytes(), self.scope_ptr.tobytes(), self.scope.tobytes()
+
+    @cached_property
     def arity(self) -> np.ndarray:
         """Number of variables of every factor."""
         return np.diff(self.scope_ptr)
+
+    @cached_property
+    def has_binary_pairs(self) -> bool:
+        """Whether all variables have two states, and all factors two variables."""
+        return bool(np.all(self.cards == 2) and np.all(self.arity == 2))
 
     @cached_property
     def unary_ptr(self) -> np.ndarray:
@@ -108,6 +125,9 @@ class Topology:
     def shape_of(self, f: int) -> tuple[int, ...]:
         """Shape of the table of factor f."""
         return tuple(self.cards[self.scope_of(f)].tolist())
+
+
+_IN_USE: WeakValueDictionary[tuple[bytes, bytes, bytes], Topology] = WeakValueDictionary()
 
 
 @dataclass(frozen=True, eq=False)

@@ -42,7 +42,7 @@ def graph_cut(graph: FactorGraph) -> Maximum:
     >>> graph_cut(graph).codes, graph_cut(graph).value
     (array([1, 1, 1], dtype=int32), 3.5)
     """
-    from palmette._kernels.max_flow import max_flow, reaches_sink
+    from palmette._kernels.pair_cuts import cut_pairs
 
     if not is_submodular(graph):
         raise ValueError(
@@ -63,33 +63,15 @@ def graph_cut(graph: FactorGraph) -> Maximum:
     wall = 1.0 + sum(float(np.ptp(part, axis=1).sum()) if len(part) else 0.0 for part in finite)
     wall += 3.0 * float(abs(finite[1]).max(initial=0.0))
     unary, table = (np.where(np.isfinite(part), part, -wall) for part in (unary, table))
-    # -score = constant + slope_i x_i + sum_pairs weight (1 - x_i) x_j
-    slope = unary[:, 0] - unary[:, 1]
-    slope += np.bincount(i, table[:, 0] - table[:, 2], n) + np.bincount(j, table[:, 2] - table[:, 3], n)
-    weight = np.maximum(0.0, table[:, 0] + table[:, 3] - table[:, 1] - table[:, 2])
-    constant = unary[:, 0].sum() + table[:, 0].sum()
-    source, sink = n, n + 1
-    up, down = np.flatnonzero(slope > 0), np.flatnonzero(slope < 0)
-    tail = np.concatenate([i, np.full(len(up), source), down])
-    head = np.concatenate([j, up, np.full(len(down), sink)])
-    capacity = np.zeros(2 * len(tail))
-    capacity[::2] = np.concatenate([weight, slope[up], -slope[down]])
-    heads = np.stack([head, tail], axis=1).ravel()
-    tails = np.stack([tail, head], axis=1).ravel()
-    arcs = np.argsort(tails, kind="stable").astype(np.int64)
-    node_ptr = np.concatenate([[0], np.cumsum(np.bincount(tails, minlength=n + 2))]).astype(np.int64)
-    least = 1e-13 * max(1e-300, float(capacity.max(initial=0.0)))
-    flow = max_flow(node_ptr, arcs, heads, capacity, source, sink, least)
-    side = np.empty(n + 2, np.int64)
-    reaches_sink(node_ptr, arcs, heads, capacity, sink, least, side)
-    codes = side[:n].astype(np.int32)
+    codes = np.empty(n, np.int32)
+    ends = np.ascontiguousarray(topology.scope.reshape(-1, 2))
+    bound = cut_pairs(unary, np.ascontiguousarray(table), np.arange(len(table)), ends, codes)
     value = graph.score(codes) if np.all(codes < topology.cards) else -np.inf
     if value == -np.inf:
         return Maximum(
             np.minimum(codes, topology.cards - 1).astype(np.int32), -np.inf, -np.inf, True, "graph_cut"
         )
-    bound = float(constant - slope[down].sum() - flow)
-    return Maximum(codes, value, max(value, bound), True, "graph_cut")
+    return Maximum(codes, value, max(value, float(bound)), True, "graph_cut")
 
 
 def _without_forbidden_lines(

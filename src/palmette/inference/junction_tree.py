@@ -199,10 +199,11 @@ def _build(topology: Topology) -> JunctionTree:
 def _too_wide(topology: Topology, needed: float, limit: float) -> TooWide:
     found = elimination(topology)
     least = "" if found.complete else "at least "
+    advice = "Allow more memory, or use" if needed <= default_memory_limit() else "Use"
     return TooWide(
         f"exact inference is out of reach: the largest clique has {least}{found.width + 1} variables and "
         f"2^{found.log2_size:.1f} joint states, which takes {least}{in_words(needed)}, more than the limit of "
-        f"{in_words(limit)}. Allow more memory, or use another method: for maxima 'bounded' (a bound), "
+        f"{in_words(limit)}. {advice} another method: for maxima 'bounded' (a bound), "
         "'integer_program' (exact) or 'graph_cut' (binary, submodular); for sums 'reweighted' (an upper bound) or "
         "'bethe'.",
         found.log2_size,

@@ -8,9 +8,11 @@ import numpy as np
 from scipy import sparse
 
 from palmette.inference.bounded_max import bounded_max
+from palmette.inference.entropy import Entropy
 from palmette.inference.factor_graph import FactorGraph, Topology, entries
 from palmette.inference.results import Relaxation
-from palmette.inference.reweighted import Entropy, reweighted_parts
+from palmette.inference.reweighted import reweighted_parts
+from palmette.inference.roof_dual import roof_dual
 from palmette.inference.slots import Slots, start_messages
 
 # Each temperature is this much below the one before, and gets so many sweeps at most.
@@ -42,10 +44,10 @@ def relax(
     """``max <theta, mu>`` over marginals that agree on every variable (the local polytope); never below the best
     score.
 
-    With ``exact`` HiGHS solves the linear program. Without, messages do: first sequential ones (``bounded_max``),
-    whose assignment is returned if it meets their bound; then marginals of ``reweighted_sum`` at falling
-    temperatures, each a feasible point, while the messages prove bounds. Either way ``value <= relaxed maximum <=
-    bound``.
+    Of graphs of two states and pairs alone it is a minimum cut (``roof_dual``). Of others, with ``exact``, HiGHS solves
+    the linear program. Without, messages do: first sequential ones (``bounded_max``), whose assignment is returned if
+    it meets their bound; then marginals of ``reweighted_sum`` at falling temperatures, each a feasible point, while the
+    messages prove bounds. Either way ``value <= relaxed maximum <= bound``.
 
     Parameters
     ----------
@@ -65,6 +67,9 @@ def relax(
     >>> round(relax(triangle, exact=True).value, 6), round(relax(triangle).bound, 2)
     (3.0, 3.0)
     """
+    cut = roof_dual(graph)
+    if cut is not None:
+        return cut
     if exact:
         return _linear_program(graph)
     topology = graph.topology

@@ -6,54 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from palmette.inference.entropy import Entropy
 from palmette.inference.factor_graph import FactorGraph, Topology
+from palmette.inference.pair_sums import PairData, served, solve
 from palmette.inference.results import Sum
-from palmette.inference.slots import Slots, SumRun, is_forest
+from palmette.inference.slots import Slots, SumRun, is_forest, start_messages
 
-# Steps a component may spend on search orders; above it not every variable is a root, which only costs tightness.
-_EFFORT = 20_000_000
 LARGEST = 1e100  # size of potentials
-
-
-@dataclass(frozen=True, eq=False)
-class Entropy:
-    """``H(mu) = sum_f rho_f H(mu_f) + sum_i (1 - sum_{f of i} rho_f) H(mu_i)``: concave, and never below the true
-    entropy.
-
-    The weights are those of a distribution over rooted trees (``palmette._kernels.reweighted_plan``): ``share[slot]``
-    of factor f hangs on this variable, ``own[i]`` is the weight of variable i as a root, and
-    ``H = sum_slots share (H(mu_f) - H(mu_i)) + sum_i own_i H(mu_i)``, so every term is concave. Exact on forests.
-
-    Examples
-    --------
-    >>> square = Topology.from_scopes([2, 2, 2, 2], [(0, 1), (1, 2), (2, 3), (3, 0)])
-    >>> Entropy.of(square).rho
-    array([0.75, 0.75, 0.75, 0.75])
-    """
-
-    share: np.ndarray
-    own: np.ndarray
-    rho: np.ndarray
-
-    @classmethod
-    def of(cls, topology: Topology) -> Entropy:
-        """Computed once for each topology."""
-        if "entropy" not in topology.memory:
-            from palmette._kernels.reweighted_plan import shares
-
-            slots = Slots.of(topology)
-            share, own = np.empty(len(topology.scope)), np.empty(topology.n_vars)
-            shares(slots, _EFFORT, share, own)
-            rho = np.bincount(slots.slot_factor, share, topology.n_factors)
-            topology.memory["entropy"] = cls(share, own, rho)
-        return topology.memory["entropy"]
-
-    def value(self, topology: Topology, unary: np.ndarray, factor: np.ndarray) -> float:
-        """``H(mu)`` of locally consistent marginals."""
-        counts = 1.0 - np.bincount(topology.scope, np.repeat(self.rho, topology.arity), topology.n_vars)
-        of_states = np.repeat(counts, topology.cards)
-        of_entries = np.repeat(self.rho, topology.table_sizes)
-        return float(np.sum(of_states * _minus_p_log_p(unary)) + np.sum(of_entries * _minus_p_log_p(factor)))
 
 
 def n_messages(topology: Topology) -> int:
@@ -136,22 +95,57 @@ def reweighted_parts(
         raise ValueError(f"a potential is {largest:.3g} in size; reweighted sums take up to {LARGEST:g}")
     topology = graph.topology
     slots, entropy = Slots.of(topology), Entropy.of(topology)
+    pairs = _pair_parts(graph, temperature, tol, max_iter, messages)
+    if pairs is not None:
+        return pairs
     run = SumRun.of(graph, messages, entropy.rho, temperature)
     upper, lower = np.empty(slots.n_parts), np.empty(slots.n_parts)
     sweeps = np.zeros(slots.n_parts, np.int64)
     kernels.reweighted_parts(
         slots, run, entropy.share, entropy.own, 1.0 / temperature, tol, max_iter, upper, lower, sweeps
     )
+    marginals = run.mu_unary, run.mu_factor
+    return PartSums(upper * temperature, lower * temperature, settled(upper, lower, tol), sweeps, *marginals)
+
+
+def settled(upper: np.ndarray, lower: np.ndarray, tol: float) -> np.ndarray:
+    """Whether bounds meet, relative to their size; -inf proves that there is nothing to sum."""
     with np.errstate(invalid="ignore"):
-        converged = (upper - lower <= tol * np.maximum(1.0, abs(upper))) | (upper == -np.inf)
-    return PartSums(upper * temperature, lower * temperature, converged, sweeps, run.mu_unary, run.mu_factor)
+        return (upper - lower <= tol * np.maximum(1.0, abs(upper))) | (upper == -np.inf)
+
+
+def _pair_parts(
+    graph: FactorGraph, temperature: float, tol: float, max_iter: int, messages: np.ndarray | None
+) -> PartSums | None:
+    """Two states a variable and pairs alone; None for other graphs, and where tables vary too much."""
+    topology = graph.topology
+    if not topology.n_factors or not topology.has_binary_pairs:
+        return None
+    start = start_messages(Slots.of(topology), messages).reshape(-1, 2)
+    table = graph.own_values.reshape(-1, 4)
+    odds = (start[..., 1] - start[..., 0]).reshape(1, -1)
+    data = PairData(
+        np.ascontiguousarray(graph.unary.reshape(-1, 2)), table, np.arange(len(table)), np.zeros(1, np.int64),
+        np.zeros(1, np.int64), 1.0 / temperature, odds,
+    )  # fmt: skip
+    if not served(topology, data, LARGEST)[0]:
+        return None
+    unary, factor = np.empty_like(data.node), np.zeros_like(table)
+    found = solve(topology, data, np.zeros(1, np.int64), np.ones(1), tol, max_iter, unary, factor)
+    if messages is not None:  # the better state of a message stands at 0
+        messages[::2], messages[1::2] = np.minimum(0.0, -odds[0]), np.minimum(0.0, odds[0])
+    upper, lower, sweeps = found.upper[0], found.lower[0], found.sweeps[0]
+    return PartSums(
+        upper * temperature,
+        lower * temperature,
+        settled(upper, lower, tol),
+        sweeps,
+        unary.ravel(),
+        factor.ravel(),
+    )
 
 
 def _largest(values: np.ndarray) -> float:
     """The largest absolute value that is finite."""
     with np.errstate(invalid="ignore"):
         return float(np.max(abs(values), where=values > -np.inf, initial=0.0))
-
-
-def _minus_p_log_p(p: np.ndarray) -> np.ndarray:
-    return np.where(p > 0, -p * np.log(np.where(p > 0, p, 1.0)), 0.0)

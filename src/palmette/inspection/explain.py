@@ -221,4 +221,4 @@ class Explainer:
 
     @cached_property
     def _names(self) -> Sequence[str] | None:
-        return self.model.encoder_.feature_names
+        return self.model.encoder_.readable_names

@@ -31,6 +31,26 @@ class Measured:
             )
         if model.fit_intercept and not model.decode_intercept:
             raise ValueError("bounds need predictions that see the intercept: fit with decode_intercept=True")
+        self._check_trained_on()
+
+    def _check_trained_on(self) -> None:
+        """Refuse other data than that of the training, as far as outputs tell it."""
+        n, m = len(self.train[1]), len(self.model.weight_)
+        if n != m:
+            raise ValueError(
+                f"y has {n} outputs, but the model learnt from {m} samples: X and y are the data that it was trained "
+                "on, and held-out data go to X_test and y_test"
+            )
+        known, given = self.model.space_.rows, self.space.rows
+        odd = np.arange(0) if known.shape != given.shape else np.unique((known != given).nonzero()[0])
+        if known.shape != given.shape or len(odd):
+            which = "the outputs are not those of the training"
+            if len(odd):
+                which = f"y[{odd[0]}] is {self.train[1][odd[0]]!r:.60}, and was another output in training"
+            raise ValueError(
+                f"{which}: X and y are the data that the model was trained on, in their order, and held-out data go to "
+                "X_test and y_test"
+            )
 
     @cached_property
     def outputs(self) -> Outputs:

@@ -95,7 +95,7 @@ class Measured:
             np.flatnonzero(self._keep),
             _bounds,
             self.ramp,
-            own=with_codes(model.structure, self._batch, self._codes),
+            own=with_codes(model.structure_, self._batch, self._codes),
         )
         if found:
             out[:, self._keep] = np.concatenate(found, axis=1)
@@ -108,8 +108,8 @@ def _bounds(
     """Hinge, ramp and task loss of every sample."""
     weight = np.ones(len(theta))
     found = ramp.convex_part.evaluate(structure, theta, true, weight)
-    convex = found.values + found.slack
-    # The truth itself has value 0 in both maxima, so that rounding alone takes the second one below.
+    # The truth itself has value 0 in both maxima, and the first is never less: rounding alone takes them below.
+    convex = np.maximum(found.values + found.slack, 0.0)
     less = np.maximum(ramp.concave_part.evaluate(structure, theta, true, weight).values, 0.0)
     loss = ramp.task_loss.value(structure, theta, true, structure.best(theta).codes)
-    return convex, convex - less, loss
+    return convex, np.maximum(convex - less, 0.0), loss

@@ -99,7 +99,7 @@ class NamedWeights:
 
     @cached_property
     def _names(self) -> Sequence[str] | None:
-        return self._encoder.feature_names if self._given_names is None else self._given_names
+        return self._encoder.readable_names if self._given_names is None else self._given_names
 
     def _types(self, of: str) -> Sequence[Any]:
         """Types of nodes or edges of a graph."""

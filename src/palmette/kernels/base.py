@@ -29,6 +29,9 @@ class Kernel(BaseEstimator):
     objects: ClassVar[bool] = False
     """Whether it compares objects, such as strings, instead of the rows of a table."""
 
+    called: str = "X"
+    """What messages call the objects or rows that are compared."""
+
     single: bool = True
     """Whether values may be computed in single precision where that is exact or good to 1e-6."""
 
@@ -59,8 +62,12 @@ class Kernel(BaseEstimator):
         if self.objects:
             from palmette.kernels.objects import as_objects
 
-            return as_objects(X)
+            return as_objects(X, self.called)
         return as_rows(X)
+
+    def calling(self, name: str) -> Self:
+        """The same kernel, whose messages call what it compares by another name."""
+        return self._with("called", name)
 
     def prepare(self, rows: Rows) -> Rows:
         """Rows as :meth:`cross` takes them."""
@@ -68,11 +75,15 @@ class Kernel(BaseEstimator):
 
     def in_double(self) -> Self:
         """The same bound kernel, all of whose values are in double precision."""
+        return self._with("single", False)
+
+    def _with(self, attribute: str, value: Any) -> Self:
+        """A copy that has another value of an attribute, and so have the kernels that it is made of."""
         own = copy.copy(self)
-        own.single = False
-        for name, value in self.get_params(deep=False).items():
-            if isinstance(value, Kernel):
-                setattr(own, name, value.in_double())
+        setattr(own, attribute, value)
+        for name, inner in self.get_params(deep=False).items():
+            if isinstance(inner, Kernel):
+                setattr(own, name, inner._with(attribute, value))
         return own
 
     def cross(self, X: Rows, Y: Rows) -> np.ndarray:

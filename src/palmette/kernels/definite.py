@@ -22,13 +22,14 @@ class NotPositiveSemidefinite(ValueError):
 
 
 def check_definite(
-    kernel: Any, rows: Rows, seed: int = 0, multiply: Callable[[np.ndarray], np.ndarray] | None = None
-) -> None:
+    kernel: Any, rows: Rows, seed: int = 0, multiply: Callable[[np.ndarray], np.ndarray] | None = None,
+    what: str = "training row", name: Callable[[int], Any] = int,
+) -> None:  # fmt: skip
     """Raise :class:`NotPositiveSemidefinite` where the Gram matrix of prepared ``rows`` has a negative eigenvalue.
 
     Up to 1,000 rows all eigenvalues are looked at. Of more rows a random subset is: any negative eigenvalue of a part
     proves one of the whole at least as negative. ``multiply(v)``, if given, is the product of the whole Gram matrix and
-    a vector, and some Lanczos steps look at the whole too.
+    a vector, and some Lanczos steps look at the whole too. Messages call row i ``what name(i)``.
     """
     if kernel.surely_definite:
         return
@@ -44,21 +45,24 @@ def check_definite(
         )
     if not np.all(np.isfinite(gram)):
         i, j = np.argwhere(~np.isfinite(gram))[0]
-        raise ValueError(f"{kernel!r} of training rows {chosen[i]} and {chosen[j]} is {gram[i, j]}")
+        raise ValueError(
+            f"{kernel!r} of {what} {name(chosen[i])} and {what} {name(chosen[j])} is {gram[i, j]}; scale the features, "
+            "or use another kernel"
+        )
     top = float(np.abs(gram).max(initial=0.0))
     odd = np.abs(gram - gram.T)
     if odd.max(initial=0.0) > ROUNDING * max(top, 1e-300):
         i, j = np.unravel_index(int(odd.argmax()), odd.shape)
         raise ValueError(
-            f"{kernel!r} is not symmetric: {gram[i, j]:.6g} for training rows {chosen[i]} and {chosen[j]}, but "
-            f"{gram[j, i]:.6g} the other way round"
+            f"{kernel!r} is not symmetric: {gram[i, j]:.6g} for {what} {name(chosen[i])} and {what} {name(chosen[j])}, "
+            f"but {gram[j, i]:.6g} the other way round; use (K(x, y) + K(y, x)) / 2"
         )
     found = np.linalg.eigvalsh((gram + gram.T) / 2.0)
     low, high, n_seen = float(found[0]), float(np.abs(found).max()), len(chosen)
     if low >= -ROUNDING * high and multiply is not None and n > EXACT:
         (low, high), n_seen = _extremes(multiply, n, seed), n
     if low < -ROUNDING * high:
-        which = "the training rows" if n_seen == n else f"{n_seen} of the {n} training rows"
+        which = f"the {what}s" if n_seen == n else f"{n_seen} of the {n} {what}s"
         raise NotPositiveSemidefinite(
             f"{kernel!r} is not positive semi-definite: the most negative eigenvalue of its Gram matrix of {which} "
             f"is {low:.6g} (the largest is {high:.6g}). Use another kernel, or add a multiple of the identity to it.",

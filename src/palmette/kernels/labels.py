@@ -99,12 +99,13 @@ class Hamming(ObjectKernel):
 
     def learn(self, objects: list[Any]) -> None:
         """Alphabet and length of the columns."""
-        found, self.alphabet_ = symbols_of(objects)
+        found, self.alphabet_ = symbols_of(objects, where=self.called)
         longest = int(found.lengths.max(initial=0))
         if self.length is not None and longest > self.length:
             i = int(found.lengths.argmax())
             raise ValueError(
-                f"X[{i}] = {objects[i]!r:.60} has {longest} symbols, more than length={self.length} of Hamming"
+                f"{self.called}[{i}] = {objects[i]!r:.60} has {longest} symbols, more than "
+                f"length={self.length} of Hamming"
             )
         self.length_ = longest if self.length is None else int(self.length)
         if self.blank:
@@ -131,7 +132,7 @@ class Hamming(ObjectKernel):
 
     def prepare(self, rows: Any) -> sparse.csr_array:
         """Indicators of (place, symbol), one place after the other."""
-        found, _ = symbols_of(rows, self.alphabet_)
+        found, _ = symbols_of(rows, self.alphabet_, self.called)
         owner, place, codes = found.owner, found.place, found.codes.astype(np.int64)
         known = (codes < len(self.alphabet_)) & (place < self.length_)
         rest = np.bincount(owner[~known], minlength=len(found.lengths)).astype(float)

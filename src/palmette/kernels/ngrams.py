@@ -7,6 +7,7 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 from scipy import sparse
 
 from palmette.data.checks import check_array, check_codes, needed
@@ -21,6 +22,7 @@ from palmette.kernels.objects import (
 from palmette.registry import register
 
 _TABLE = 2**22  # codes up to which ranks are looked up in a table, in linear time; more are sorted
+_SPARSE = 4  # entries of such a table for each code, at most, if there are many codes
 _WIDEST = 2**62  # codes that fit into int64
 _MOST = 2**28  # neighbours of n-grams that are made at once
 
@@ -29,8 +31,8 @@ _MOST = 2**28  # neighbours of n-grams that are made at once
 class NGram(ObjectKernel):
     r"""``K(x, y) = sum_g count_g(x) count_g(y)`` over n-grams g: contiguous runs of n symbols.
 
-    Time is linear in the length of the sequences where there are at most four million n-grams over the alphabet; others
-    are sorted.
+    Time is linear in the length of the sequences where there are at most four million n-grams over the alphabet, or
+    four times as many as places; others are sorted.
 
     Parameters
     ----------
@@ -110,16 +112,17 @@ class NGram(ObjectKernel):
 
     def learn(self, objects: list[Any]) -> None:
         """Alphabet, and the n-grams that have a column."""
-        found, self.alphabet_ = symbols_of(objects)
+        found, self.alphabet_ = symbols_of(objects, where=self.called)
         self.grams_: list[np.ndarray] = []  # of each length the n-grams by column, int32 (columns, n)
         self.owners_: list[
             np.ndarray
         ] = []  # how many training sequences have them, and the number of all behind
         for n in self.lengths:
-            _, windows = self._counts(found, n)
-            near, _ = self._near(windows)
-            _, first = _ranks(near)
-            self.grams_.append(near[first])
+            windows, _, _ = _windows(found, n)
+            if self.mismatches:
+                near, _ = self._near(windows)
+                windows = near[_ranks(near)[1]]
+            self.grams_.append(windows)
             if self.idf:
                 known, _ = self._features(found, n, self.grams_[-1])
                 owners = np.bincount(known.indices, minlength=known.shape[1])
@@ -133,7 +136,7 @@ class NGram(ObjectKernel):
     def learned(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Alphabet and n-grams, and how many sequences have them."""
         arrays = dict(zip(map(str, self.lengths), self.grams_))
-        arrays |= {f"owners {n}": owners for n, owners in zip(self.lengths, self.owners_)}
+        arrays |= {f"owners_{n}": owners for n, owners in zip(self.lengths, self.owners_)}
         return {"alphabet": stored_alphabet(self.alphabet_)}, arrays
 
     def relearn(self, header: Any, arrays: Any) -> None:
@@ -144,7 +147,7 @@ class NGram(ObjectKernel):
             check_codes("n-grams", grams, len(self.alphabet_))
             if grams.shape[1] != n:
                 raise ValueError(f"n-grams have {grams.shape[1]} symbols, expected {n}")
-        names = [f"owners {n}" for n in self.lengths] if self.idf else []
+        names = [f"owners_{n}" for n in self.lengths] if self.idf else []
         self.owners_ = [check_array(name, needed(arrays, name), np.int64, 1) for name in names]
         for name, owners, grams in zip(names, self.owners_, self.grams_):
             if len(owners) != len(grams) + 1 or owners.min() < 0 or owners.max() > owners[-1]:
@@ -152,9 +155,9 @@ class NGram(ObjectKernel):
 
     def prepare(self, rows: Any) -> sparse.csr_array:
         """Counts of n-grams, times the square root of their length's weight."""
-        found, _ = symbols_of(rows, self.alphabet_)
+        found, _ = symbols_of(rows, self.alphabet_, self.called)
         if self.short == "refuse":
-            _refuse_short(rows, found, min(self.lengths))
+            _refuse_short(rows, found, min(self.lengths), self.called)
         weights = np.ones(len(self.lengths)) if self.weights is None else np.asarray(self.weights, float)
         blocks, rest = [], np.zeros(len(found.lengths))
         for k, (n, grams, weight) in enumerate(zip(self.lengths, self.grams_, weights)):
@@ -170,35 +173,24 @@ class NGram(ObjectKernel):
 
     def _features(self, found: Symbols, n: int, grams: np.ndarray) -> tuple[Any, Any]:
         """Counts of the n-grams with a column, and of the others, which are numbered anew."""
-        counts, windows = self._counts(found, n)
+        windows, counts = _counts(found, n)
         near, of = self._near(windows)
         ranks, _ = _ranks(np.concatenate([grams, near]))
         column = np.full(int(ranks.max(initial=-1)) + 1, -1)
         column[ranks[: len(grams)]] = np.arange(len(grams))
         ranks = ranks[len(grams) :]
         own, parts = column[ranks], []
-        for chosen, columns, width in (
-            (own >= 0, own, len(grams)),
-            (own < 0, ranks, len(column)),
-        ):
-            each = (of[chosen], columns[chosen])
-            spread = sparse.csr_array((np.ones(len(each[0])), each), shape=(len(windows), width))
-            part = sparse.csr_array(counts @ spread)
+        for chosen, columns, width in ((own >= 0, own, len(grams)), (own < 0, ranks, len(column))):
+            if self.mismatches:
+                each = (of[chosen], columns[chosen])
+                spread = sparse.csr_array((np.ones(len(each[0])), each), shape=(len(windows), width))
+                part = sparse.csr_array(counts @ spread)
+            else:
+                part = _moved(counts, chosen, columns, width)
             if self.binary:
                 part.data[:] = 1.0
             parts.append(part)
         return parts[0], parts[1]
-
-    def _counts(self, found: Symbols, n: int) -> tuple[sparse.csr_array, np.ndarray]:
-        """How often every sequence has each of the n-grams met, and those n-grams, (n-grams, n)."""
-        room = np.maximum(found.lengths - n + 1, 0)
-        owner = np.repeat(np.arange(len(room)), room)
-        first = np.repeat(found.offsets[:-1] - np.concatenate([[0], np.cumsum(room)[:-1]]), room)
-        first += np.arange(len(first))
-        windows = found.codes[first[:, None] + np.arange(n)]
-        ranks, chosen = _ranks(windows)
-        shape = (len(room), len(chosen))
-        return sparse.csr_array((np.ones(len(ranks)), (owner, ranks)), shape=shape), windows[chosen]
 
     def _near(self, windows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """All n-grams within ``mismatches`` of given ones, and whose neighbour each is; the neighbour itself too."""
@@ -221,6 +213,34 @@ class NGram(ObjectKernel):
         return np.concatenate(found), np.concatenate(of)
 
 
+def _windows(found: Symbols, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The n-grams met, (n-grams, n), which of them each place has where one begins, and how many each sequence has."""
+    places = np.arange(len(found.codes))
+    begins = np.flatnonzero(places + n <= np.repeat(found.offsets[1:], found.lengths))
+    m = max(len(found.codes) - n + 1, 0)
+    codes, size = _joint([found.codes[k : k + m] for k in range(n)])
+    ranks, first = _dense(codes[begins], size)
+    of_each_place = sliding_window_view(found.codes if m else np.zeros(n, np.int32), n)
+    return of_each_place[begins[first]], ranks, np.maximum(found.lengths - n + 1, 0)
+
+
+def _counts(found: Symbols, n: int) -> tuple[np.ndarray, sparse.csr_array]:
+    """The n-grams met, and how often every sequence has each of them."""
+    windows, ranks, room = _windows(found, n)
+    ends = np.concatenate([[0], np.cumsum(room)])
+    counts = sparse.csr_array((np.ones(len(ranks)), ranks, ends), shape=(len(room), len(windows)))
+    counts.sum_duplicates()
+    return windows, counts
+
+
+def _moved(counts: sparse.csr_array, chosen: np.ndarray, columns: np.ndarray, width: int) -> sparse.csr_array:
+    """Some of the columns, at other places of a table of another width."""
+    kept = chosen[counts.indices]
+    ends = np.concatenate([[0], np.cumsum(kept)])[counts.indptr]
+    entries = (counts.data[kept], columns[counts.indices[kept]], ends)
+    return sparse.csr_array(entries, shape=(counts.shape[0], width))
+
+
 def _rarity(owners: np.ndarray) -> tuple[np.ndarray, float]:
     """Factors of n-grams that so many sequences have, out of the last number, and of one that none has."""
     most = 1.0 + float(np.log(owners[-1] + 1.0))
@@ -233,20 +253,30 @@ def _ranks(windows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     >>> _ranks(np.array([[1, 0], [0, 5], [1, 0]], np.int32))
     (array([1, 0, 1]), array([1, 0]))
     """
-    base = int(windows.max(initial=0)) + 1
-    codes, size = np.zeros(len(windows), np.int64), 1
-    for symbol in windows.T:
+    return _dense(*_joint(list(windows.T)))
+
+
+def _joint(symbols: list[np.ndarray]) -> tuple[np.ndarray, int]:
+    """Codes of the tuples that some arrays of symbols make side by side, and a number above all of them.
+
+    >>> _joint([np.array([0, 1]), np.array([2, 0])])
+    (array([2, 3]), 9)
+    """
+    base = max((int(each.max(initial=0)) for each in symbols), default=0) + 1
+    codes, size = np.zeros(len(symbols[0]), np.int64), 1
+    for symbol in symbols:
         if size > _WIDEST // base:
             codes, first = _dense(codes, size)
             size = len(first)
-        codes = codes * base + symbol
+        codes *= base
+        codes += symbol
         size *= base
-    return _dense(codes, size)
+    return codes, size
 
 
 def _dense(codes: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
     """Ranks of codes below ``size``, and for each rank where it occurs first."""
-    if size > max(_TABLE, len(codes)):
+    if size > max(_TABLE, _SPARSE * len(codes)):
         _, first, ranks = np.unique(codes, return_index=True, return_inverse=True)
         return ranks.ravel(), first
     at = np.full(size, -1)
@@ -257,11 +287,11 @@ def _dense(codes: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
     return at[codes], first
 
 
-def _refuse_short(objects: Any, found: Symbols, n: int) -> None:
+def _refuse_short(objects: Any, found: Symbols, n: int, called: str) -> None:
     short = np.flatnonzero(found.lengths < n)
     if len(short):
         i = int(short[0])
         raise ValueError(
-            f"X[{i}] = {objects[i]!r:.60} has {found.lengths[i]} symbols and hence no {n}-gram; take a smaller n, or "
-            "short='zero', which makes it a row of zeros"
+            f"{called}[{i}] = {objects[i]!r:.60} has {found.lengths[i]} symbols and hence no {n}-gram; take a smaller "
+            "n, or short='zero', which makes it a row of zeros"
         )

@@ -111,7 +111,8 @@ class ObjectKernel(Kernel):
         """The same kernel, which knows the features of training objects."""
         self.check()
         own = clone(self)
-        own.learn(as_objects(rows))
+        own.called = self.called
+        own.learn(as_objects(rows, self.called))
         return own
 
     def learn(self, objects: list[Any]) -> None:

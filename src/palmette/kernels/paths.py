@@ -62,7 +62,8 @@ class CommonPath(ObjectKernel):
             found = tuple(path.split(self.separator)) if path else ()
             if "" in found:
                 raise ValueError(
-                    f"{where} = {path!r:.60} skips a level: there is no name at level {found.index('')}"
+                    f"{where} = {path!r:.60} skips a level: there is no name at level {found.index('') + 1}; name "
+                    "every level from the top"
                 )
             return found
         if isinstance(path, str) or not isinstance(path, Iterable):
@@ -73,7 +74,8 @@ class CommonPath(ObjectKernel):
         found = hashable(list(path))
         if None in found:
             raise ValueError(
-                f"{where} = {path!r:.60} skips a level: there is no name at level {found.index(None)}"
+                f"{where} = {path!r:.60} skips a level: there is no name at level {found.index(None) + 1}; name "
+                "every level from the top"
             )
         return found
 
@@ -86,7 +88,7 @@ class CommonPath(ObjectKernel):
         """The tree of the training paths; its nodes are numbered parents first."""
         self.tree_ = Tree()
         for i, path in enumerate(objects):
-            self.tree_.add(self.names(path, f"X[{i}]"))
+            self.tree_.add(self.names(path, f"{self.called}[{i}]"))
 
     @property
     def n_features(self) -> int:
@@ -113,7 +115,7 @@ class CommonPath(ObjectKernel):
 
     def prepare(self, rows: Any) -> sparse.csr_array:
         """Indicators of the nodes on a path, times the square root of their level's weight."""
-        paths = [self.names(path, f"X[{i}]") for i, path in enumerate(rows)]
+        paths = [self.names(path, f"{self.called}[{i}]") for i, path in enumerate(rows)]
         nodes = [self.tree_.along(path) for path in paths]
         offsets = offsets_from_lengths(list(map(len, nodes)))
         columns = np.fromiter((node for some in nodes for node in some), np.int64, int(offsets[-1]))

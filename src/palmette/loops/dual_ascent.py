@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -19,10 +19,16 @@ class DualVariables(Protocol):
     ----------
     weight, gap : ndarray of shape (n_samples,)
         Weights of the samples, and what each block lacked when it was last visited (inf before).
+    short_steps : float
+        Steps shorten with ``x^2 / l2``; about here dual ascent and L-BFGS break even.
+    few_features : int
+        With so few features in all samples L-BFGS takes less than compiling these steps would take a new user.
     """
 
     weight: np.ndarray
     gap: np.ndarray
+    short_steps: ClassVar[float]
+    few_features: ClassVar[int]
 
     def __init__(self, problem: SampledProblem, dtype: Any) -> None:
         """The variables of a problem at ``w = 0``, in this precision."""
@@ -35,6 +41,9 @@ class DualVariables(Protocol):
 
     def visit(self, order: np.ndarray) -> int:
         """An ascent step on each sample of ``order``; returns how many were out of range and left as they are."""
+
+    def value(self, w: np.ndarray) -> float:
+        """The data term at ``w`` where no loop of shards is compiled for it; NaN if it is not known."""
 
     def weights(self) -> np.ndarray:
         """The present weights."""

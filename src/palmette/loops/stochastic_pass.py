@@ -14,6 +14,7 @@ from palmette.loops.table import Loop, find
 
 VECTORS = ("w", "squares", "drift")
 PARALLEL = (None, "sharded", "lock_free")
+GATHERED_EDGES = 32  # of the pieces of a sample, at most, for one step on transitions
 DTYPES = {"single": np.float32, "double": np.float64}
 
 
@@ -83,6 +84,18 @@ def check_choices(solver: Any) -> None:
             raise ValueError(f"{type(solver).__name__}: {name} must be one of {choices}, got {value!r}")
 
 
+def settles(problem: SampledProblem) -> np.ndarray:
+    """After which samples transitions take a step, bool (n_samples,): all; of pieces the last one of each sample.
+
+    Under a smooth loss every piece, however short, moves all transitions, and a step with each would cost more than the
+    rest. So they wait for the pieces of a sample, or for ``GATHERED_EDGES``. Under others pieces count as samples.
+    """
+    sample = problem.sample_of_piece
+    if sample is None or not problem.smooth:
+        return np.ones(problem.n_samples, bool)
+    return np.diff(sample, append=-1) != 0
+
+
 def stochastic_pass(
     problem: SampledProblem, state: PassState, order: np.ndarray, parallel: str | None = None
 ) -> tuple[float, int]:
@@ -113,7 +126,11 @@ def pass_here(
 
 
 class GenericPass(Loop):
-    """Steps through one-sample shards, for problems without a compiled loop."""
+    """Steps through one-sample shards, for problems without a compiled loop.
+
+    Transitions take a step where that :func:`settles`, when ``GATHERED_EDGES`` have come since their last one, and at
+    the end, with the sum of the gradients. A scorer says by ``transitions`` which weights these are.
+    """
 
     def run_parallel(self, state: PassState, order: np.ndarray, mode: str) -> tuple[float, int, int]:
         """Refused: the interpreter runs one step at a time."""
@@ -138,6 +155,9 @@ class GenericPass(Loop):
         # only penalties are shared out
         touch_count = self._touches() if penalised else np.ones(problem.n_params)
         gradient = np.zeros(problem.n_params)
+        settled = settles(problem)
+        gathering = not settled.all() and hasattr(problem.scorer, "transitions")
+        n_edges, n_gathered = 0, 0
         for turn, i in enumerate(order):
             value, counts, batch = problem.sample_loss(int(i), state.w)
             total += problem.samples.weight[i] * value
@@ -145,6 +165,14 @@ class GenericPass(Loop):
             n_updates += counts.any()
             at = problem.scorer.touched(batch)
             share = 1.0 / touch_count[at]
+            if gathering:
+                gathered = problem.scorer.transitions(at)
+                n_edges, n_gathered = n_edges + batch.n_rows - 1, n_gathered + 1
+                if settled[i] or n_edges >= GATHERED_EDGES or turn == len(order) - 1:
+                    share[gathered] *= n_gathered
+                    n_edges, n_gathered = 0, 0
+                else:
+                    at, share = at[~gathered], share[~gathered]
             step = gradient[at] + share * l2[at] * state.w[at]
             gradient[at] = 0.0
             pace = np.full(len(at), state.rate / (1.0 + state.decay * (state.n_steps + turn)))

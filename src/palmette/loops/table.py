@@ -70,6 +70,11 @@ def register(solver: str, layout: str, target: str) -> None:
         )
 
 
+def is_registered(solver: str, structure: object) -> bool:
+    """Whether a loop of this solver stands in the table for a structure, whatever it takes of a problem."""
+    return (solver, compiled_as(structure) or "") in _TABLE
+
+
 def find(solver: str, problem: Any) -> Any:
     """The class of the loop that serves ``problem`` under a solver, or None: then the generic loop runs."""
     for layout in (compiled_as(getattr(problem, "structure", None)), ANY):
@@ -81,9 +86,12 @@ def find(solver: str, problem: Any) -> Any:
 
 def why_not(solver: str, problem: Any, otherwise: str) -> str:
     """What the loop of this layout cannot take of a problem, empty if it serves; ``otherwise`` where there is none."""
-    target = _TABLE.get((solver, compiled_as(problem.structure) or ""))
-    reason = None if target is None else _loaded(target).why_not(problem)
-    return otherwise if reason is None else reason
+    for layout in (compiled_as(problem.structure), ANY):
+        target = _TABLE.get((solver, layout or ""))
+        reason = None if target is None else _loaded(target).why_not(problem)
+        if reason is not None:
+            return reason
+    return otherwise
 
 
 @cache

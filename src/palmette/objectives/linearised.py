@@ -28,6 +28,7 @@ class Linearised:
     """
 
     decomposition = None
+    sample_of_piece = None
 
     def __init__(self, plain: Any, tangent: Tangent) -> None:
         self.plain, self.slope = plain, tangent.slope
@@ -71,6 +72,10 @@ class Linearised:
     def cut_anew(self, seed: int, epoch: int) -> Linearised:
         """The problem itself: there is no decomposition."""
         return self
+
+    def visits(self, rng: np.random.Generator) -> np.ndarray:
+        """A random order to visit the samples in."""
+        return rng.permutation(self.n_samples)
 
 
 def _in_sequence(

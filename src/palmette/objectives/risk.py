@@ -10,6 +10,7 @@ import numpy as np
 from palmette.contracts.executor import Executor, State, summed
 from palmette.contracts.structure import Structure, require
 from palmette.data.batch import Batch
+from palmette.data.ragged import gather
 from palmette.data.samples import Samples
 from palmette.executors.shards import MAX_SHARDS, ROWS_A_SHARD, blocks, cut
 from palmette.executors.telling import run_telling
@@ -21,8 +22,10 @@ ROWS_A_BLOCK = 4096  # rows scored and inferred at once: their tables stay in th
 
 
 def rows_a_block(scorer: Any) -> int:
-    """Rows that a scorer scores at once: fewer than others if it says so, since its tables are larger."""
-    return min(getattr(scorer, "rows_a_block", ROWS_A_BLOCK), ROWS_A_BLOCK)
+    """Rows that a scorer scores at once, if it says so: fewer than others, since its tables are larger, or more, since
+    its samples are inferred several at once."""
+    usual = ROWS_A_BLOCK * getattr(scorer, "usual_blocks", 1)
+    return min(getattr(scorer, "rows_a_block", usual), usual)
 
 
 class Shard(NamedTuple):
@@ -69,6 +72,7 @@ class Risk:
         self.placed: dict[str, Sized] = {}
         self.memory: dict[Any, Any] = {}  # what compiled loops make of the whole samples
         self.whole = samples.batch  # as it is before any decomposition
+        self.sample_of_piece: np.ndarray | None = None  # ascending; None where samples are whole
         self._cut: tuple[int, int] | None = None
         self._cache: dict[str, Any] = {}
 
@@ -81,6 +85,10 @@ class Risk:
     def n_samples(self) -> int:
         """Number of training samples, or of their pieces."""
         return len(self.samples.weight) if self._cut is None else self.in_sequence(_count)
+
+    def visits(self, rng: np.random.Generator) -> np.ndarray:
+        """An order to visit the samples in: a random one; the pieces of a sample one after the other, as they stand."""
+        return self.in_sequence(_visits, rng) if self._cut is not None else rng.permutation(self.n_samples)
 
     @property
     def smooth(self) -> bool:
@@ -152,7 +160,8 @@ class Risk:
         batch, sample = self.structure.in_pieces(
             self.samples, self.scorer.n_labels, self.decomposition, seed, epoch
         )
-        return self._on(self.samples._replace(batch=batch, weight=self.samples.weight[sample]))
+        pieces = self._on(self.samples._replace(batch=batch, weight=self.samples.weight[sample]))
+        return pieces._with(sample_of_piece=sample)
 
     def loss(self, w: np.ndarray) -> tuple[float, np.ndarray]:
         """Value and (sub)gradient of the data term at ``w``."""
@@ -258,6 +267,13 @@ def _in_sequence(
 
 def _count(problem: Risk, state: State) -> int:
     return problem.n_samples
+
+
+def _visits(problem: Risk, state: State, rng: np.random.Generator) -> np.ndarray:
+    sample = problem.sample_of_piece
+    assert sample is not None
+    first = np.flatnonzero(np.diff(sample, prepend=-1))  # of the pieces of each sample that has any
+    return gather(np.append(first, len(sample)), rng.permutation(len(first)))[0]
 
 
 def _loss_on_pieces(problem: Risk, state: State, w: np.ndarray) -> tuple[float, np.ndarray, float]:

@@ -135,5 +135,12 @@ class OutputSpace(BaseEstimator):
         own.check_kept()
         return own
 
+    def check_rows(self) -> None:
+        """Raise ValueError unless :attr:`rows`, which a file kept, are vectors of this space."""
+        if self.metric is not None and len(self.metric) != self.rows.shape[1]:
+            raise ValueError(
+                f"{len(self.metric)} outputs are kept, but rows have {self.rows.shape[1]} columns"
+            )
+
     def check_kept(self) -> None:
         """Raise ValueError unless what a file kept can be used; complete what follows from it."""

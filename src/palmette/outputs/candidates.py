@@ -67,7 +67,7 @@ class CandidateOutputs(OutputSpace):
             own.candidates = as_objects(own.candidates, "candidates")
         own.outputs_, number = distinct_outputs(outputs)
         own.rows = indicators(number, len(own.outputs_))
-        kernel = own.make_kernel()
+        kernel = own.make_kernel().calling("y")
         own.kernel_ = kernel.bind(kernel.admit(own.outputs_))
         own._compare()
         return own
@@ -83,7 +83,9 @@ class CandidateOutputs(OutputSpace):
         if self.lengths not in ("free", "known"):
             raise ValueError(f"CandidateOutputs: lengths must be 'free' or 'known', got {self.lengths!r}")
         support = self.kernel_.prepare(self.kernel_.admit(self.outputs_))
-        check_definite(self.kernel_, support)
+        check_definite(
+            self.kernel_, support, what="training output", name=lambda i: f"{self.outputs_[i]!r:.60}"
+        )
         self.metric = np.asarray(self.kernel_.cross(support, support), float)
         self.candidates_ = self.outputs_ if self.candidates is None else self.candidates
         if not self.candidates_:

@@ -27,7 +27,9 @@ class ExplicitOutputs(OutputSpace):
         own, outputs = clone(self), as_objects(y, "y")
         if not outputs:
             raise ValueError("y has no outputs; a regression needs at least one")
-        own.kernel_ = own.make_kernel().bind(own.make_support(outputs))
+        support = own.make_support(outputs)
+        named = own.make_kernel().calling("y" if support is outputs else "tree")
+        own.kernel_ = named.bind(support).calling("y")
         own.learn(outputs, X)
         own.rows = own.features(outputs)[:, :-1]
         return own
@@ -39,6 +41,14 @@ class ExplicitOutputs(OutputSpace):
     def make_support(self, outputs: list[Any]) -> list[Any]:
         """The outputs that features are for; here those of training."""
         return outputs
+
+    def check_rows(self) -> None:
+        """As many columns as there are features."""
+        width = getattr(self.kernel_, "n_features", self.rows.shape[1])
+        if width != self.rows.shape[1]:
+            raise ValueError(
+                f"the kernel of outputs has {width} features, but rows have {self.rows.shape[1]} columns"
+            )
 
     def learn(self, outputs: list[Any], X: Any) -> None:
         """Whatever else the pre-images need; sets ``constant_norm``."""

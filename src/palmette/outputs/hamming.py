@@ -74,6 +74,7 @@ class HammingOutputs(ExplicitOutputs):
             raise ValueError("the outputs are not those of a Hamming kernel")
         check_whole("longest_", self.longest_, 0, self.kernel_.length_)
         check_whole("shortest_", self.shortest_, 0, self.longest_)
+        check_symbols(self.made_of_, self.kernel_.alphabet_)
 
     def pre_images(self, votes: np.ndarray, X: Any = None) -> PreImages:
         """The best sequence for each row of votes, of all lengths that there may be."""
@@ -127,6 +128,13 @@ def kind_of_sequences(outputs: list[Any]) -> str:
 def sequence_of(kind: str, symbols: list[Any]) -> Any:
     """Symbols as a sequence of one of the kinds of :func:`kind_of_sequences`."""
     return "".join(symbols) if kind == "str" else tuple(symbols) if kind == "tuple" else symbols
+
+
+def check_symbols(kind: str, symbols: list[Any]) -> None:
+    """Refuse symbols that texts cannot be made of."""
+    for symbol in symbols:
+        if kind == "str" and not isinstance(symbol, str):
+            raise ValueError(f"outputs are texts, and {symbol!r:.60} is none of their symbols")
 
 
 def _running(values: np.ndarray) -> np.ndarray:

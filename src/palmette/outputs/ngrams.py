@@ -22,7 +22,7 @@ from palmette.data.checks import check_whole
 from palmette.kernels import Kernel, NGram
 from palmette.outputs.base import PreImages
 from palmette.outputs.explicit import ExplicitOutputs
-from palmette.outputs.hamming import kind_of_sequences, sequence_of
+from palmette.outputs.hamming import check_symbols, kind_of_sequences, sequence_of
 from palmette.registry import register
 
 _ROUNDING = 1e-12
@@ -89,6 +89,7 @@ class NGramOutputs(ExplicitOutputs):
             check_whole(name, getattr(self, name), 1)
         check_whole("shortest_", self.shortest_, self.kernel_.lengths[0])
         check_whole("longest_", self.longest_, self.shortest_)
+        check_symbols(self.made_of_, self.kernel_.alphabet_)
 
     def pre_images(self, votes: np.ndarray, X: Any = None) -> PreImages:
         """The best sequence found for every row of votes, and a proven bound."""
@@ -195,11 +196,11 @@ class _Graph:
 
     def _cheapest(self, votes: np.ndarray, binary: bool) -> list[tuple[float, int, tuple[int, ...]]]:
         """Additions of n-grams below those of n-grams without votes, the cheapest first."""
-        limit = 1.0 - binary
+        limit, most = 1.0 - binary, 1 if binary else self.longest - self.n + 1
         return sorted(
             (addition, k, gram)
             for gram, vote in zip(self.column, votes.tolist())
-            for k in range(1, 2 if binary else int(max(vote, 0.0)) + 2)
+            for k in range(1, min(int(max(vote, 0.0)) + 1, most) + 1)
             if (addition := 2.0 * k - 1.0 - 2.0 * vote) < limit
         )
 

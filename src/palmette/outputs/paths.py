@@ -11,7 +11,7 @@ from palmette.kernels import CommonPath, Kernel
 from palmette.kernels.paths import Tree
 from palmette.outputs.base import PreImages
 from palmette.outputs.explicit import ExplicitOutputs
-from palmette.outputs.hamming import kind_of_sequences, sequence_of
+from palmette.outputs.hamming import check_symbols, kind_of_sequences, sequence_of
 from palmette.registry import register
 
 
@@ -96,6 +96,7 @@ class PathOutputs(ExplicitOutputs):
         if not isinstance(self.kernel_, CommonPath):
             raise ValueError("the outputs are not those of a kernel of paths")
         check_codes("ends_", check_array("ends_", self.ends_, np.int64), len(self.kernel_.tree_))
+        check_symbols("tuple" if self.kernel_.separator is None else "str", self.kernel_.tree_.names)
 
     def pre_images(self, votes: np.ndarray, X: Any = None) -> PreImages:
         """The best end of all, for every row of votes."""

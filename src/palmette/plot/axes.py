@@ -16,6 +16,18 @@ def has_matplotlib() -> bool:
     return importlib.util.find_spec("matplotlib") is not None
 
 
+def need_matplotlib() -> None:
+    """Check that matplotlib is installed.
+
+    Raises
+    ------
+    ModuleNotFoundError
+        It is not; the message says how to install it.
+    """
+    if not has_matplotlib():
+        raise ModuleNotFoundError(MISSING, name="matplotlib")
+
+
 def axes_to_draw_on(ax: Any = None) -> Any:
     """The axes given, or those of a new figure.
 
@@ -24,13 +36,20 @@ def axes_to_draw_on(ax: Any = None) -> Any:
     ModuleNotFoundError
         matplotlib is not installed; the message says how to install it.
     """
-    if not has_matplotlib():
-        raise ModuleNotFoundError(MISSING, name="matplotlib")
+    need_matplotlib()
     if ax is not None:
         return ax
     import matplotlib.pyplot as plt
 
     return plt.subplots(layout="constrained")[1]
+
+
+def save_figure(figure: Any, path: str) -> None:
+    """Write a figure to a file, which appears when it is complete; its name says the format."""
+    from palmette.io.atomic import write_atomically
+
+    with write_atomically(path) as file:
+        figure.savefig(file, format=path.rpartition(".")[2].lower(), bbox_inches="tight", dpi=150)
 
 
 def label_ticks(axis: Any, labels: Sequence[Any], *, most: int = 60, **options: Any) -> None:

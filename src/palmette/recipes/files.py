@@ -62,8 +62,9 @@ class ExperimentFiles:
                 files.setdefault(_normal(path.stem), path)
         if not files:
             raise ValueError(
-                f"no {self.folder} here: they are in {FOLDER}/{self.folder} of a source checkout of palmette, and "
-                f"your own in {self.folder}/NAME.py of the current folder"
+                f"no {self.folder} here: those of palmette are not part of the installed package; get its source code, "
+                f"run this command in its folder, which has {FOLDER}/{self.folder}; or write your own as "
+                f"{self.folder}/NAME.py in the current folder"
             )
         return dict(sorted(files.items()))
 
@@ -106,8 +107,8 @@ def import_harness() -> ModuleType:
     """
     if not _reach_harness():
         raise ValueError(
-            f"no benchmarks here: they and their harness are in {FOLDER}/ of a source checkout of palmette; run this "
-            "command inside one"
+            "no benchmarks here: they are not part of the installed package; get the source code of palmette, run "
+            f"this command in its folder, which has {FOLDER}/benchmarks"
         )
     return importlib.import_module(f"{FOLDER}.harness")
 

@@ -16,8 +16,8 @@ class RegressionResult:
     kkt : float
         Norm of what is left of the optimality conditions, divided by the norm of the gradient at zero.
     n_steps : int
-        Newton steps to the multiplier (ball), iterations of ADMM (box) or of conjugate gradients; 0 where the
-        solution is a closed form.
+        Newton steps to the multiplier (ball), iterations of ADMM and of the conjugate gradients inside its Newton
+        steps (box), or of conjugate gradients; 0 where the solution is a closed form.
     converged : bool
     multiplier : float
         ``b`` of the constraint ``|A|_F <= R``: 0 where it does not bind.

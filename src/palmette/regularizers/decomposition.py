@@ -97,14 +97,11 @@ class Decomposition(BaseEstimator):
         lengths = np.diff(offsets)[owner]
         first, drawn = self._draw(lengths, self._rng(seed, epoch))
         count = np.diff(first)
-        end = np.cumsum(drawn)
-        end -= np.repeat(end[first[:-1]] - drawn[first[:-1]], count)
-        start = end - drawn
-        length = np.repeat(lengths, count)
-        kept = np.flatnonzero(start < length)
-        sample = np.repeat(owner, count)[kept]
-        base = offsets[sample]
-        return base + start[kept], base + np.minimum(end, length)[kept], sample
+        start = np.cumsum(drawn) - drawn
+        start += np.repeat(offsets[owner] - start[first[:-1]], count)
+        kept = start < np.repeat(offsets[owner + 1], count)
+        start, sample = start[kept], np.repeat(owner, count)[kept]
+        return start, np.append(start[1:], offsets[-1:])[: len(start)], sample
 
     def keep_edges(self, n_nodes: int, edges: np.ndarray, seed: int, epoch: int) -> np.ndarray:
         """Cut graphs: which edges stay.

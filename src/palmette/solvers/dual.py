@@ -1,7 +1,8 @@
-"""Dual ascent for the log loss of chains: few passes, no step size, and a certificate that comes with it."""
+"""Dual ascent for the log loss: few passes, no step size, and a certificate that comes with it."""
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -14,7 +15,7 @@ from palmette.loops import table
 from palmette.loops.dual_ascent import PlacedVariables
 from palmette.objectives.problem import first_point, name_of, who_serves
 from palmette.registry import register
-from palmette.solvers.driver import Seeded
+from palmette.solvers.driver import Seeded, same_problem
 
 SINGLE_FROM = 1e-5  # the coarsest tol that floats are good enough for: their certificates end near 1e-6
 IDLE = 0.5  # samples whose gap is below this share of the mean wait ...
@@ -26,6 +27,7 @@ class DualRun(RunState):
     """Where a run stands: the marginals, and what they proved."""
 
     variables: Any  # PlacedVariables, and at the end of the run the DualVariables themselves
+    belongs_to: tuple[Any, ...] = ()  # penalties, and a digest of the samples: marginals fit no others
     lower: float = -np.inf
     # weights from the marginals alone, where the last epoch promised ``tol``
     refreshed: np.ndarray | None = None
@@ -34,23 +36,26 @@ class DualRun(RunState):
 @register("solver")
 @dataclass(frozen=True)
 class DualAscent(Seeded):
-    r"""Block-coordinate ascent in the dual of a chain CRF with L2 (and L1).
+    r"""Block-coordinate ascent in the dual of a CRF with L2 (and L1): on chains, segments and forests.
 
-    A sample's dual variables are marginals ``mu_i`` (see ``structures.chain.loops.dual_state``). A visit
-    computes its marginals ``p`` under the current weights and moves there by the share
+    A sample's dual variables are marginals ``mu_i`` (``structures.chain.loops.dual_state`` for chains of first order,
+    ``structures.positions.dual_rows`` elsewhere). A visit computes its marginals ``p`` under the current weights and
+    moves there by the share
 
         ``gamma = min(1, gap_i l2 / (c_i |E_p psi - E_mu psi|^2))``,  ``gap_i = log Z_i - <theta_i, mu_i> - h_i``,
 
     which maximises the bound ``sum_i c_i h_i - R*(z)`` exactly, ``h_i <= H(mu_i)`` being the mean of entropies of the
     marginals met so far. The bound never decreases, needs no step size, and is the certificate; convergence is linear.
-    Samples with small gaps are visited every third epoch only. ``primal`` in the history is the bound plus the gaps
+    Samples with small gaps are visited every third epoch only. It has no marginals of edge features, of features of
+    whole segments, of constrained chains of second order, and of graphs with cycles or types of nodes with labels of
+    their own. ``primal`` in the history is the bound plus the gaps
     met during the epoch; the objective itself is computed when these promise that ``tol`` is reached.
 
     Parameters
     ----------
     precision : {"auto", "single", "double"}
-        Of marginals and weights; sums, certificate and result are double. "auto": single where ``tol >= 1e-5``, which
-        is all that "single" can prove.
+        Of marginals, and of weights on chains of first order; sums, certificate and result are double. "auto": single
+        where ``tol >= 1e-5``, which is all that "single" can prove.
     max_iter : int
         Epochs.
     tol : float
@@ -87,10 +92,12 @@ class DualAscent(Seeded):
         start = PlacedVariables(problem, np.float32 if single else np.float64)
         if w0 is not None:
             start.ask("start_from", first_point(problem, w0))
-        return DualRun(variables=start)
+        return DualRun(variables=start, belongs_to=(problem.regularizer, _digest(problem)))
 
     def resumed(self, problem: SampledProblem, state: DualRun, w0: np.ndarray | None = None) -> DualRun:
         """A copy of the state of an earlier run, to go on from."""
+        known, digest = state.belongs_to
+        same_problem(problem, known, digest == _digest(problem), ", or to other samples")
         return replace(state, variables=PlacedVariables(problem, state=state.variables))
 
     def step(self, problem: SampledProblem, run: DualRun, last: int) -> Progress:
@@ -105,7 +112,7 @@ class DualAscent(Seeded):
         if promising:
             run.refreshed, lower = state.ask("refresh")
             run.n_oracle += 1
-            primal = problem.value(run.refreshed) + problem.regularizer.value(run.refreshed)
+            primal = self._objective(problem, state, run.refreshed)
             run.lower = min(lower, primal)  # which rounding may exceed
             missing = primal - run.lower
         return Progress(run.lower + missing, run.lower, failure=failure, checked=promising and not failure)
@@ -117,7 +124,7 @@ class DualAscent(Seeded):
         final, state = None, run.variables
         if run.refreshed is None:
             run.refreshed, lower = state.ask("refresh", False)
-            primal = problem.value(run.refreshed) + problem.regularizer.value(run.refreshed)
+            primal = self._objective(problem, state, run.refreshed)
             final = Progress(primal, min(lower, primal), passes=1.0)
         run.variables = state.collect()
         return final
@@ -132,6 +139,14 @@ class DualAscent(Seeded):
             return "Scores leave the range of scaled products: use solver='lbfgs', or scale the features."
         return "Increase max_iter or tol."
 
+    @staticmethod
+    def _objective(problem: SampledProblem, state: PlacedVariables, w: np.ndarray) -> float:
+        """The objective at ``w``: by shards where a loop is compiled for them, else by a pass of the visits."""
+        value = np.nan if table.find("loss", problem) is not None else state.ask("value", w)
+        if np.isnan(value):  # out of range, or none
+            value = problem.value(w)
+        return float(value) + problem.regularizer.value(w)
+
     def _order(self, run: PlacedVariables, epoch: int) -> np.ndarray:
         # Visits never lower the dual, in any order. Small gaps wait, and every third epoch measures all of them again.
         order = np.random.default_rng([self.random_state, epoch]).permutation(len(run.gap))
@@ -143,6 +158,18 @@ class DualAscent(Seeded):
 
 def why_not(problem: SampledProblem) -> str:
     """Why dual ascent does not support a problem; empty if it does."""
+    if table.find("dual", problem) is not None:
+        return ""
     given = getattr(problem.structure, "chain", problem.structure)  # as the user wrote it
-    served = f"supports the log loss of chains of order 1, not {name_of(problem)} on {given!r:.80}"
+    served = "supports the log loss of chains (constrained ones of order 1), segments and forests, not "
+    served += f"{name_of(problem)} on {given!r:.80}"
     return table.why_not("dual", problem, served)
+
+
+def _digest(problem: SampledProblem) -> str:
+    """Of what variables are kept for: weights, samples, rows and codes."""
+    samples, rows = problem.samples, problem.samples.batch.offsets
+    digest = hashlib.sha256(f"{problem.n_params} {problem.n_samples} {len(samples.codes)}".encode())
+    for array in (rows, samples.codes, samples.weight):
+        digest.update(array.tobytes())
+    return digest.hexdigest()

@@ -59,7 +59,7 @@ class AveragedPerceptron(Seeded):
     def step(self, problem: Any, run: PassRun[PassState], last: int) -> Progress:
         """An epoch."""
         pieces = problem.cut_anew(self.random_state, run.n_iter)
-        order = np.random.default_rng([self.random_state, run.n_iter]).permutation(pieces.n_samples)
+        order = pieces.visits(np.random.default_rng([self.random_state, run.n_iter]))
         loss, mistakes = stochastic_pass(pieces, run.state, order, self.parallel)
         run.count()
         previous = run.history[-1].primal if run.history else np.inf

@@ -10,6 +10,7 @@ from typing import Any
 
 from palmette.contracts.solver import Callback
 from palmette.contracts.structure import Structure
+from palmette.loops import table
 
 HOME = {
     "dual": ("palmette.solvers.dual", "DualAscent"),
@@ -54,7 +55,8 @@ LOSSES = {
     "Plackett-Luce": {"convex", "smooth", "l2"},
 }
 _ONE_LABEL = ("multiclass_dual",)  # an output is a single label
-_LABELLED = ("dual", "smo")  # an output is one label per position
+_LABELLED = ("smo",)  # an output is one label per position
+_MARGINALS = ("dual", "row sums")  # where the table of loops says whose marginals dual ascent can keep
 
 
 def serving(loss: str, structure: Structure) -> list[str]:
@@ -73,6 +75,8 @@ def serving(loss: str, structure: Structure) -> list[str]:
         names -= set(_ONE_LABEL)
     if not structure.label_per_row:
         names -= set(_LABELLED)
+    if not any(table.is_registered(loop, structure) for loop in _MARGINALS):
+        names.discard("dual")
     return sorted(names)
 
 

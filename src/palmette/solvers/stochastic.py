@@ -198,7 +198,7 @@ class Stochastic(Seeded):
             return first.solve(problem.with_surrogate(problem.surrogate.convex_part)).w
 
     def _order(self, problem: Any, epoch: int) -> np.ndarray:
-        return np.random.default_rng([self.random_state, epoch]).permutation(problem.n_samples)
+        return problem.visits(np.random.default_rng([self.random_state, epoch]))
 
     def _start(self, problem: Any, w0: np.ndarray | None) -> PassState:
         start = PassState.new(problem, w0, adaptive=self.rule == "adagrad", dtype=DTYPES[self.precision])

@@ -13,7 +13,7 @@ def kernel_modules(within: str = "palmette") -> list[ModuleType]:
     """All modules below ``within`` that lie in a folder of kernels (``_kernels``, or ``kernels`` of a structure).
 
     >>> [module.__name__.rsplit(".", 1)[1] for module in kernel_modules("palmette.structures.segments")]
-    ['given', 'levels', 'max', 'parts', 'sum']
+    ['dual', 'given', 'levels', 'max', 'parts', 'sum']
     """
     found = []
     for info in pkgutil.walk_packages(palmette.__path__, "palmette."):
@@ -23,4 +23,18 @@ def kernel_modules(within: str = "palmette") -> list[ModuleType]:
         )
         if is_kernel and not info.ispkg and info.name.startswith(within + "."):
             found.append(importlib.import_module(info.name))
+    return found
+
+
+def kernels_of_several_types(within: str = "palmette") -> list[str]:
+    """Kernels that this process has compiled for more than one combination of types, each with its types."""
+    from palmette._kernels.parts import KernelDispatcher
+
+    found = []
+    for module in kernel_modules(within):
+        for name, kernel in vars(module).items():
+            if isinstance(kernel, KernelDispatcher):
+                types = {*kernel.signatures, *kernel.part.signatures}
+                if len(types) > 1:
+                    found.append("\n    ".join([f"{module.__name__}.{name}", *map(str, types)]))
     return found

@@ -26,6 +26,9 @@ def run_graphs() -> None:
             Y = [rng.integers(0, 3, len(graph)).tolist() for graph in X]
             for learner in (CRF, SSVM, Perceptron):
                 learner(Graph(), max_iter=2, n_jobs=1, classes=[0, 1, 2]).fit(X, Y).predict(X)
+            if X is trees:
+                for tol in (1e-4, 1e-6):  # in both precisions
+                    CRF(Graph(), solver="dual", tol=tol, max_iter=2, n_jobs=1, classes=[0, 1, 2]).fit(X, Y)
             model = CRF(Graph(), max_iter=2, n_jobs=1, classes=[0, 1, 2]).fit(X, Y)
             theta = ask_all(model, X)
         for structure in (
@@ -39,4 +42,9 @@ def run_graphs() -> None:
         reduced(factor_graph(theta, 0))
         agree = [[1.0, 0.0], [0.0, 1.0]]
         graph_cut(FactorGraph.from_tables([2, 2], [((0,), [0.0, 1.0]), ((0, 1), agree)]))
+        binary = [rng.integers(0, 2, len(graph)).tolist() for graph in grids]
+        for learner in (CRF, SSVM):  # messages and cuts of two labels
+            learner(Graph(memory_limit=1), max_iter=2, n_jobs=1, classes=[0, 1]).fit(grids, binary).predict(
+                grids
+            )
         SSVM(Graph(memory_limit=1), max_iter=2, n_jobs=1, classes=[0, 1, 2]).fit(grids, Y)

@@ -41,12 +41,17 @@ from palmette.apps.tagging.templates import Template
 from palmette.apps.tracking.tracker import Tracker
 from palmette.datasets import make_cells, make_chains, make_tagging
 from palmette.errors import EmptyModelWarning, MissingCapability
+from palmette.estimators.blocks import Scored
+from palmette.features.text_lists import read_lists
 from palmette.regularizers import Decomposition, GroupLasso
 from palmette.solvers import LBFGS
 from palmette.structures import EventTables, HierarchyTables, RankingCost, RankingTables
 from palmette.structures.tracking.programs import Program, solve
 from palmette.warmup.answers import ask_all
 from palmette.warmup.graphs import run_graphs
+
+USUAL = ("tagging", "crf", "ssvm", "perceptron", "predictions")
+"""Groups by name, or by what their names begin with, that serve the commands and learners met first."""
 
 
 def groups() -> dict[str, Callable[[], None]]:
@@ -112,7 +117,7 @@ def _solve(algorithm: str, solver: str) -> None:
         for each in solvers:
             for tol in (1e-4, 1e-6):  # some compute in single precision where that is enough
                 model = kind(structure, solver=each, tol=tol, max_iter=2, n_jobs=1, warm_start=True)
-                with suppress(MissingCapability):  # dual ascent, for one, serves chains only
+                with suppress(MissingCapability):  # not all serve all
                     _fitted(_fitted(model, X, Y), X, Y)
 
 
@@ -133,6 +138,9 @@ def _regularize() -> None:
 
 def _fit_rich() -> None:
     """Features on edges, label triples and what only they compile."""
+    tokens, tags = list(_data())[2][1:]
+    for tol in (1e-4, 1e-6):
+        _fitted(CRF(Chain(order=2), solver="dual", tol=tol, max_iter=2, n_jobs=1), tokens, tags)
     for _, X, Y in list(_data())[:3]:
         for order in (1, 2):
             for learner in (CRF, Perceptron):
@@ -234,6 +242,7 @@ def _draw_orders() -> None:
 
 def _tag() -> None:
     """What the commands for column files run by default, on data of usual size too; and features that are hashed."""
+    read_lists([[["a"]]])  # of many strings
     text, new = (
         read_columns("-", stream=io.StringIO(lines)) for lines in ("a X D\nb Y N\n\nb Y N\n", "c Z D\n")
     )
@@ -266,6 +275,8 @@ def _predict_all() -> None:
     for model, X, Y in _models():
         if model.encoder_.kind == "names" and model.structure.layout == "sequences":
             model.predict([[["unknown"]]])
+            many, coef = Scored(model.scorer_, model.coef_).for_many_rows(10_000)
+            many.score(coef, model.encoder_.transform(X))
         model.predict(X)
         model.predict_marginals(X)
         model.predict_nbest(X, 2)

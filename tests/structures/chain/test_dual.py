@@ -149,11 +149,11 @@ def test_solvers_of_whole_samples_refuse_groups_and_pieces(rng, solver):
             solver.solve(problem)
 
 
-@pytest.mark.parametrize("chain", [Chain(order=2), Chain(order=2, allowed="IOB2")])
-def test_names_the_kind_of_chain_it_does_not_serve(chain):
+def test_names_the_kind_of_chain_it_does_not_serve():
+    chain = Chain(order=2, allowed="IOB2")
     with pytest.raises(MissingCapability) as caught:
         CRF(chain, solver="dual").fit([[["a"], ["b"], ["c"]]], [["B", "I", "O"]])
-    assert "dual supports the log loss of chains of order 1" in str(caught.value)
+    assert "dual supports the log loss of chains (constrained ones of order 1)" in str(caught.value)
     assert str(caught.value).endswith(f"LogLoss on {chain!r}: use solver='lbfgs' or 'stochastic'")
 
 
@@ -164,14 +164,21 @@ def test_warns_when_it_runs_out_of_epochs(rng):
 
 
 @pytest.mark.parametrize(
-    ("value", "l2", "name"),
-    [(1.0, 1.0, "dual"), (6.0, 1.0, "dual"), (8.0, 1.0, "lbfgs"), (1.0, 0.01, "lbfgs")],
+    ("value", "l2", "few", "name"),
+    [
+        (1.0, 1.0, 2, "dual"),
+        (6.0, 1.0, 2, "dual"),
+        (8.0, 1.0, 2, "lbfgs"),
+        (1.0, 0.01, 2, "lbfgs"),
+        (1.0, 1.0, 3, "lbfgs"),  # which are all features that there are
+    ],
 )
-def test_auto_leaves_large_values_and_weak_penalties_to_lbfgs(monkeypatch, value, l2, name):
+def test_auto_leaves_large_values_weak_penalties_and_little_data_to_lbfgs(monkeypatch, value, l2, few, name):
     from palmette import CRF, Chain
     from palmette.estimators import base
 
     monkeypatch.setattr("palmette.estimators.crf.FEW_WEIGHTS", 0)
+    monkeypatch.setattr(DualState, "few_features", few)
     asked = []
 
     def spy(solver, **settings):

@@ -17,7 +17,7 @@ from palmette.solvers import LBFGS, DualAscent
 from palmette.solvers.perceptron import AveragedPerceptron
 from palmette.solvers.stochastic import Stochastic
 from palmette.structures import Chain, Multiclass
-from palmette.structures.chain.loops import packed_loss
+from palmette.structures.chain.loops import packed_loss, packed_pass
 from palmette.structures.chain.loops.packed import packed, packs
 from palmette.structures.chain.loops.packed_loss import PackedLogLoss
 from palmette.structures.chain.loops.packed_pass import PackedPass
@@ -93,6 +93,51 @@ def test_steps_on_pieces_are_the_same_compiled_and_generic(rng, kind, surrogate)
         assert found[0] == pytest.approx(wanted[0], rel=1e-10) and found[1] == wanted[1]
         np.testing.assert_allclose(states[0].w, states[1].w, atol=1e-10)
         np.testing.assert_allclose(states[0].drift, states[1].drift, atol=1e-9)
+
+
+@pytest.mark.parametrize("most_edges", [1, 3, passes.GATHERED_EDGES])
+def test_gathered_transitions_are_the_same_compiled_and_generic(rng, monkeypatch, most_edges):
+    """Adaptive steps and sample weights; some pieces have as many edges as a step on transitions waits for."""
+    for module in (passes, packed_pass):
+        monkeypatch.setattr(module, "GATHERED_EDGES", most_edges)
+    for size in (1.5, 2.5):
+        with make_problem(rng, "names", surrogate="log", l2=0.7) as problem:
+            problem.decomposition = Decomposition(size)
+            pieces = problem.pieces(0, 0)
+            pieces.samples.weight[:] = rng.uniform(0.5, 2.0, pieces.n_samples)
+            order = np.tile(rng.permutation(pieces.n_samples), 4)
+            states = [PassState.new(problem, None, adaptive=True, rate=0.1) for _ in range(3)]
+            PackedPass(pieces).run(states[0], order)
+            GenericPass(pieces).run(states[1], order)
+            for name in ("w", "squares", "drift"):
+                np.testing.assert_allclose(getattr(states[0], name), getattr(states[1], name), atol=1e-8)
+            GenericPass(pieces._with(sample_of_piece=None)).run(states[2], order)
+            assert not np.allclose(states[2].w, states[0].w)  # as samples: a step with every piece
+
+
+def test_transitions_settle_after_the_last_piece_of_a_sample(rng):
+    with make_problem(rng, "names", surrogate="log") as problem:
+        assert passes.settles(problem).all()
+        problem.decomposition = Decomposition(1.5)
+        pieces = problem.pieces(0, 0)
+        last = pieces.samples.batch.offsets[1:][passes.settles(pieces)]
+        assert np.array_equal(last, problem.samples.batch.offsets[1:])
+        assert pieces.n_samples > problem.n_samples
+    with make_problem(rng, "names", surrogate="perceptron") as problem:
+        problem.decomposition = Decomposition(1.5)
+        assert passes.settles(problem.pieces(0, 0)).all()
+
+
+def test_visits_keep_the_pieces_of_a_sample_together(rng):
+    with make_problem(rng, "names") as problem:
+        problem.decomposition = Decomposition(1.5)
+        pieces = problem.cut_anew(0, 3)
+        orders = [pieces.visits(np.random.default_rng(seed)) for seed in (0, 0, 1)]
+        sample = problem.pieces(0, 3).sample_of_piece[orders[0]]
+        assert np.count_nonzero(np.diff(sample)) == len(np.unique(sample)) - 1
+        assert np.all(np.diff(orders[0])[np.diff(sample) == 0] == 1)
+        assert np.array_equal(np.sort(orders[0]), np.arange(pieces.n_samples))
+        assert np.array_equal(orders[0], orders[1]) and not np.array_equal(orders[0], orders[2])
 
 
 def test_pieces_of_one_position_leave_transitions_alone(rng):

@@ -149,7 +149,7 @@ def test_products_and_logarithms_agree(rng, spread, forbidden):
 
 
 SIGNATURES = """
-from palmette.testing.kernel_modules import kernel_modules
+from palmette.testing.kernel_modules import kernels_of_several_types
 from palmette.structures import Chain
 from palmette.testing import check_structure
 from palmette.testing.chain2_reference import SecondOrderReference
@@ -159,10 +159,7 @@ reference = SecondOrderReference(lengths=[1, 2, 4])
 check_structure(Chain(order=2), reference, n_instances=2, answers=["best", "expectation", "entropy", "log_partition"])
 bound = Chain(order=2, allowed="IOB2").bind(["B", "I", "O"])
 check_structure(bound, n_instances=1, answers=["best", "expectation"])
-for module in kernel_modules("palmette.structures.chain"):
-    for name, function in vars(module).items():
-        if len(getattr(function, "signatures", ())) > 1:
-            print(module.__name__, name, *function.signatures, sep="\\n    ")
+print(*kernels_of_several_types("palmette.structures.chain"), sep="\\n", end="")
 """
 
 

@@ -203,7 +203,7 @@ def test_threads_get_the_same_answers(rng):
 
 
 SIGNATURES = """
-from palmette.testing.kernel_modules import kernel_modules
+from palmette.testing.kernel_modules import kernels_of_several_types
 from palmette import CRF, SSVM, Perceptron, SemiMarkov
 from palmette.testing import SegmentReference, check_structure
 
@@ -212,10 +212,7 @@ for lengths in ([1, 1], [1, 2, 1], [1]):
 X, Y = [[["a"], ["b"], ["c"]], [["a"]]], [[(0, 2, "x")], []]
 for learner in (CRF, SSVM, Perceptron):
     learner(SemiMarkov(2, lambda x, start, stop: {"n": stop - start}), max_iter=1).fit(X, Y).predict(X)
-for module in kernel_modules("palmette.structures.segments"):
-    for name, function in vars(module).items():
-        if len(getattr(function, "signatures", ())) > 1:
-            print(module.__name__, name, *function.signatures, sep="\\n    ")
+print(*kernels_of_several_types("palmette.structures.segments"), sep="\\n", end="")
 """
 
 

@@ -174,6 +174,7 @@ def _aligner(model: str | None, params: str | None, options: dict[str, Any]) -> 
 
 def _draw(aligned: Aligned, path: str, kind: str, width: int) -> None:
     from palmette.plot import AlignmentDisplay, MatchDisplay
+    from palmette.plot.axes import save_figure
 
     if path.lower().endswith(".html"):
         if kind == "matrix":
@@ -191,7 +192,7 @@ def _draw(aligned: Aligned, path: str, kind: str, width: int) -> None:
         display: Any = MatchDisplay.from_aligned(aligned, title=aligned.name)
     else:
         display = AlignmentDisplay.from_aligned(aligned, width=width, title=aligned.name)
-    display.figure_.savefig(path, bbox_inches="tight", dpi=150)
+    save_figure(display.figure_, path)
 
 
 def _as_file(name: str) -> str:

@@ -112,11 +112,13 @@ class Job:
 
     def draw(self, folded: list[Folded], path: str) -> list[str]:
         """Draw every sequence; of several each to a file of its own, and the files' names."""
+        from palmette.plot.axes import save_figure
+
         stem, suffix = os.path.splitext(path)
         made = []
         for each in folded:
             own = path if len(folded) == 1 else f"{stem}.{_as_file(each.name)}{suffix}"
-            _display(each, self.options["plot_kind"]).figure_.savefig(own, bbox_inches="tight", dpi=150)
+            save_figure(_display(each, self.options["plot_kind"]).figure_, own)
             made.append(own)
         return made
 

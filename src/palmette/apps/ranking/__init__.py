@@ -10,24 +10,29 @@ if TYPE_CHECKING:
     from palmette.apps.ranking.learners import make_ranker
     from palmette.apps.ranking.pairwise_svm import PairwiseSVM
     from palmette.apps.ranking.ranker import Ranker
+    from palmette.apps.ranking.report import RankingReport, report_on_scores
     from palmette.apps.ranking.selection import Selected, select
 
 _HOME = {
     "PairwiseSVM": "pairwise_svm",
     "Ranker": "ranker",
     "RankingEvaluation": "evaluation",
+    "RankingReport": "report",
     "Selected": "selection",
     "evaluate_scores": "evaluation",
     "make_ranker": "learners",
+    "report_on_scores": "report",
     "select": "selection",
 }
 __all__ = [
     "PairwiseSVM",
     "Ranker",
     "RankingEvaluation",
+    "RankingReport",
     "Selected",
     "evaluate_scores",
     "make_ranker",
+    "report_on_scores",
     "select",
 ]
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable
 from typing import IO, TYPE_CHECKING, Any
 
-from palmette.apps.options import Option
+from palmette.apps.options import Option, page_name, readable
 from palmette.apps.task import Inspection, Options, Result, Task, Training, register_task
 
 if TYPE_CHECKING:
     from palmette.apps.ranking.ranker import Ranker
+    from palmette.apps.ranking.report import RankingReport
     from palmette.data.letor import Queries
 
 
@@ -30,7 +32,8 @@ def _missing_value(text: str) -> str | float:
 _ABOUT = {
     "predict": "One score per line of the input; with --orders QUERY, RANK, LINE, SCORE and the comment.",
     "evaluate": "NDCG and precision at ranks 1 to 10, mean average precision, mean reciprocal rank, of the scores "
-    "that --model gives: it is needed, since files of documents hold no predictions.",
+    "that --model gives: it is needed, since files of documents hold no predictions. --report writes a page about it, "
+    "--baseline compares with another model.",
 }
 _OPTIONS = {
     "train": (
@@ -48,6 +51,10 @@ _OPTIONS = {
         Option("zero_based", "Features are numbered from 0.", bool, False),
     ),
     "predict": (Option("orders", "Write the documents of each query, best first.", bool, False),),
+    "evaluate": (
+        Option("report", "Write a page about it (.html).", metavar="FILE", check=page_name),
+        Option("baseline", "Another ranking model to compare with, query by query.", metavar="FILE", check=readable),
+    ),
 }  # fmt: skip
 
 
@@ -99,9 +106,22 @@ class _Ranking(Task):
                 f"{data}: files of documents hold no predictions; give the --model that ranks them"
             )
         queries = _read(application, data)
-        evaluation = application.evaluate(queries)
+        if options["report"] is None and options["baseline"] is None:
+            evaluation, compared, lines = application.evaluate(queries), None, []
+        else:
+            page = _report(application, queries, data, options)
+            evaluation, compared = page.evaluation, page.comparison_record()
+            lines = [f"minus {options['baseline']}, with intervals of 95 %:"] if compared else []
+            lines += [
+                f"{name:15}  {c.difference:+.4f} [{c.low:+.4f}, {c.high:+.4f}], p = {c.p_value:.2g}"
+                for name, c in page.comparisons.items()
+            ]
+            if options["report"] is not None:
+                page.write(options["report"])
+                log(f"report: {options['report']}")
         record = {"task": self.name, **queries.facts(), **evaluation.to_dict()}
-        return record, f"{evaluation.format()}\n{queries.describe()}"
+        record |= {"report": options["report"], "comparison": compared}
+        return record, "\n".join([evaluation.format(), queries.describe(), *lines])
 
     def inspect(self, application: Ranker) -> Inspection:
         reading, scale = application.reading, application.scale
@@ -128,6 +148,32 @@ class _Ranking(Task):
                 f"{path}:{number}: {cells[1].decode(errors='replace')[:40]} is the query of a graded document"
             )
         return None
+
+
+def _report(ranker: Ranker, queries: Queries, data: str, options: Options) -> RankingReport:
+    """The page, with a comparison if there is a baseline."""
+    from palmette.apps.ranking.ranker import Ranker
+    from palmette.apps.ranking.report import report_on_scores
+
+    scores, path = None, options["baseline"]
+    if path is not None:
+        if data == "-":
+            raise ValueError(
+                "--baseline reads the documents a second time: give a file instead of standard input (-)"
+            )
+        other = Ranker.load(path)
+        again = _read(other, data)
+        if again.ids != queries.ids:
+            raise ValueError(
+                f"{path}: this model reads other queries from {data}; give one that was trained with the same options"
+            )
+        scores = other.scores(again)
+    first = 0 if ranker.reading.get("zero_based") else 1
+    weights = [(f"feature {first + i}", float(w)) for i, w in enumerate(ranker.model.coef_)]
+    return report_on_scores(
+        queries, ranker.scores(queries), baseline=scores, baseline_name=os.path.basename(path or ""), weights=weights,
+        title=f"{os.path.basename(options['model'])} on {os.path.basename(data)}",
+    )  # fmt: skip
 
 
 def _read(ranker: Ranker, data: str) -> Queries:

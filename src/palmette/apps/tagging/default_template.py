@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from palmette.apps.tagging.template_lines import affixes, cells, grams
+from palmette.features.template_lines import affixes, cells, grams
 
 _LOOKS = (r"^\u", r".\u", r"\l", r"\d", "-", r"\p")
 _TRANSITIONS = "\n# Label transitions\nB\n"
@@ -69,7 +69,10 @@ def default_template(
             near = ((-1, 0), (0, 0), (0, 1))  # rows of the cluster and of the tag
             pairs = [f"{cells(row, column=other)}/{cells(tag, column=others[0])}" for row, tag in near]
             text += _section("", 75, pairs, f"-{other}")
-    return text.lstrip() + _TRANSITIONS
+    names = {label: "label", word: "word"} | ({others[0]: "tag"} if others else {})
+    names |= {n_columns + k: f"clusters{k + 1}" for k in range(n_clusters)}
+    shown = " ".join(names.get(k, f"col{k}") for k in range(n_columns + n_clusters))
+    return f"#! columns = {shown}\n{text.lstrip()}{_TRANSITIONS}"
 
 
 def crfsuite_chunking_template() -> str:
@@ -83,7 +86,7 @@ def crfsuite_chunking_template() -> str:
     >>> crfsuite_chunking_template().count("U")
     19
     """
-    return _SKIP + _words(0) + _tags(1) + _TRANSITIONS
+    return _SKIP + "#! columns = word tag\n" + _words(0) + _tags(1) + _TRANSITIONS
 
 
 def _words(column: int) -> str:

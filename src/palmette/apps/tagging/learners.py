@@ -111,9 +111,11 @@ def check_together(learner: Any, template: Template | None = None, constrained: 
             "leave one out"
         )
     edges = template is not None and template.has_edge_features
+    ruled = constrained or structure.allowed is not None
     pairs = {  # what label pairs may be asked for, and the solvers that cannot serve it
-        "chains of second order": (structure.order == 2, ("dual",)),
-        "labels that are constrained": (constrained or structure.allowed is not None, ()),
+        "constrained chains of second order": (structure.order == 2 and ruled, ("dual",)),
+        "chains of second order": (structure.order == 2, ()),
+        "labels that are constrained": (ruled, ()),
         "lines of a template such as B01:%x[0,0]": (edges, ("dual",)),
     }
     asked = {what: unable for what, (there, unable) in pairs.items() if there}

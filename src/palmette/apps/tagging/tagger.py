@@ -15,6 +15,7 @@ from palmette.apps.tagging.column_text import ColumnText, Sentence
 from palmette.apps.tagging.evaluation import Evaluation, evaluate_labels
 from palmette.apps.tagging.held_out import HeldOut
 from palmette.apps.tagging.learners import check_together, make_learner
+from palmette.apps.tagging.named_features import bound_features, check_columns, default_columns
 from palmette.apps.tagging.partial_labels import Marks, hint_at_mark
 from palmette.apps.tagging.span_labels import SpanLabels
 from palmette.apps.tagging.tagger_file import read_parts, write_parts
@@ -25,6 +26,7 @@ from palmette.estimators.folds import Part
 from palmette.features.clusters import WordClusters
 from palmette.features.column_table import ColumnTable
 from palmette.features.encoded import EncodedInputs
+from palmette.features.sets import FeatureSet
 from palmette.features.templates import ColumnSentences, Template, as_table
 from palmette.structures import Chain
 
@@ -58,6 +60,8 @@ class Tagger:
         The column that clusters are of.
     marks : Marks
         What stands for labels that are not known in files, in those to evaluate on, too.
+    features : FeatureSet or None
+        The named feature set that made the template, with what it learnt; its columns stand behind those of the files.
 
     Examples
     --------
@@ -79,6 +83,7 @@ class Tagger:
     clusters: WordClusters | None = None
     word_column: int = 0
     marks: Marks = field(default_factory=Marks)
+    features: FeatureSet | None = None
 
     # -- training -----------------------------------------------------------------------------------------
 
@@ -88,6 +93,8 @@ class Tagger:
         data: ColumnText | Sequence[ColumnText],
         *,
         template: Template | None = None,
+        features: FeatureSet | str | None = None,
+        columns: Sequence[str] | None = None,
         label_column: int = -1,
         algorithm: str = "crf",
         dev: ColumnText | None = None,
@@ -97,6 +104,8 @@ class Tagger:
         encoding: str | None = None,
         invalid: str | None = None,
         clusters: WordClusters | int | Sequence[int] | None = None,
+        cluster_text: Sequence[Sequence[str]] | None = None,
+        edges: bool | None = None,
         constrained: bool = False,
         prune: bool = False,
         tune: str | int | None = None,
@@ -111,6 +120,11 @@ class Tagger:
         template : Template, optional
             By default `palmette.apps.tagging.default_template.default_template`. Without label transitions
             (no line ``B``) every token is labelled on its own.
+        features : str or FeatureSet, optional
+            Instead of a template, a feature set by its name (`palmette.features.feature_set`).
+        columns : sequence of str, optional
+            Names of the columns, for `features`: ``("word", "pos", "label")``. By default the first beside the label is
+            the word, and others have no name that a set reads.
         label_column : int, default=-1
         algorithm : {'crf', 'ssvm', 'perceptron'}
         dev : ColumnText, optional
@@ -127,7 +141,13 @@ class Tagger:
             `constrained` 'raise' by default, else labels are taken as they are.
         clusters : int, tuple of int, or WordClusters, optional
             Numbers of word clusters to learn from the words of `data`, or fitted ones. They are further columns
-            behind those of the files; the default template reads them.
+            behind those of the files; the default template reads them. With `features` numbers only; those of the set
+            by default.
+        cluster_text : list of list of str, optional
+            More sentences to learn clusters from.
+        edges : bool, optional
+            Whether features of a set belong to pairs of labels, too; by default for the perceptron, which is as fast
+            with them.
         constrained : bool, default=False
             Only labels that are valid spans in the encoding of the model may follow each other, in training and in
             prediction (``Chain(allowed=...)``).
@@ -155,6 +175,10 @@ class Tagger:
         learner = make_learner(algorithm, **options)
         check_together(learner, template, constrained)
         check_tuning(learner, tune, dev is not None)
+        if features is None and (columns is not None or edges is not None):
+            raise ValueError("columns and edges are settings of a feature set by name: give features, too")
+        if features is not None and template is not None:
+            raise ValueError("features and template exclude each other: a feature set has a template")
         marks = Marks(unknown, one_of)
         if marks and (encoding or invalid or constrained):
             raise ValueError(
@@ -166,15 +190,35 @@ class Tagger:
         texts = [data] if isinstance(data, ColumnText) else list(data)
         check_folds(tune, sum(len(text.table) for text in texts), "sentences")
         first = common_columns(texts)
+        if columns is not None:
+            label_column = check_columns(columns, first, label_column)
         label = first.label_index(label_column)
         word = word_column(first, label)
         started = time.perf_counter()
+        named, table = None, None
+        if features is not None:
+            names = default_columns(first, label) if columns is None else columns
+            pairs = algorithm == "perceptron" if edges is None else edges
+            named = bound_features(features, names, clusters, cluster_text, pairs)
+            check_together(learner, named.draft(), constrained)
+            if marks and named.definition.reads_labels:
+                raise ValueError(
+                    f"the feature set {named.name!r} learns from whole labels, and unknown and one_of mark labels that "
+                    "are not known: choose another set, such as bio-ner, or leave these out"
+                )
+            labels_of_files = [y for text in texts for y in text.labels(label)]
+            table = named.extended_fit(
+                ColumnTable.concatenated([text.table for text in texts]), labels_of_files
+            )
+            template, clusters = named.template_, None
+            encoding = encoding or named.definition.encoding
         if clusters is not None and not isinstance(clusters, WordClusters):
-            clusters = _clusters(clusters if isinstance(clusters, int) else tuple(clusters), texts, word)
+            sizes = clusters if isinstance(clusters, int) else tuple(clusters)
+            clusters = _clusters(sizes, texts, word, cluster_text or [])
         n_clusters = 0 if clusters is None else len(clusters.column_names_)
         if template is None:
             template = default_template_for(first, label, n_clusters)
-        template.check(first.n_columns + n_clusters, label)
+        template.check(first.n_columns + n_clusters if table is None else table.n_columns, label)
         if template.has_edge_features:
             learner.set_params(edge_features=["B"])
         tagger = cls(
@@ -186,6 +230,7 @@ class Tagger:
             clusters=clusters,
             word_column=word,
             marks=marks,
+            features=named,
         ).with_spans(texts, encoding, invalid or ("raise" if constrained else None))
         if constrained and tagger.spans is not None:
             learner.set_params(structure=Chain(learner.structure.order, allowed=tagger.spans.inner))
@@ -196,8 +241,9 @@ class Tagger:
         )
         if unknown is None:
             hint_at_mark(labels)
-        columns = [tagger.columns(text) for text in texts]
-        encoded = learner.encode(ColumnSentences(ColumnTable.concatenated(columns), template))
+        if table is None:
+            table = ColumnTable.concatenated([tagger.columns(text) for text in texts])
+        encoded = learner.encode(ColumnSentences(table, template))
         numbers = None
         if not template.transitions:
             numbers = np.repeat(np.arange(len(encoded)), encoded.lengths)
@@ -313,13 +359,15 @@ class Tagger:
         return labels if self.spans is None else self.spans.inwards(data, labels, invalid)
 
     def columns(self, data: Data) -> ColumnTable:
-        """The columns that the template reads: those of the data where it expects them, then clusters."""
+        """The columns that the template reads: those of the data where it expects them, then those made of them."""
         if isinstance(data, ColumnText):
             table = data.aligned(self.n_columns, self.label_column)
         elif isinstance(data, ColumnTable):
             table = data
         else:
             table = as_table([self._aligned(sentence, i) for i, sentence in enumerate(data)])
+        if self.features is not None:
+            return self.features.extended(table)
         if self.clusters is None or not table.n_tokens:
             return table
         found = [self.clusters.clusters_of(word) for word in table.cells[self.word_column].strings()]
@@ -360,11 +408,13 @@ class Tagger:
         return cls(model, **read_parts(model, source))
 
 
-def _clusters(sizes: int | tuple[int, ...], texts: Sequence[ColumnText], column: int) -> WordClusters:
-    """Word clusters of some files."""
+def _clusters(
+    sizes: int | tuple[int, ...], texts: Sequence[ColumnText], column: int, more: Sequence[Sequence[str]]
+) -> WordClusters:
+    """Word clusters of some files and more sentences."""
     words = [sentence for text in texts for sentence in text.table.column(column)]
     try:
-        return WordClusters(sizes).fit(words)
+        return WordClusters(sizes).fit([*words, *more])
     except ValueError as error:
         reason = str(error).split("; ")[0]
         raise ValueError(

@@ -1,4 +1,4 @@
-"""What a model file of a tagger holds beside the model: template, columns, encodings of spans, word clusters."""
+"""What a model file of a tagger holds beside the model: template, columns, spans, word clusters, feature set."""
 
 from __future__ import annotations
 
@@ -12,12 +12,15 @@ from palmette.data.checks import check_type, check_whole, entry
 from palmette.data.span_encodings import get_encoding
 from palmette.errors import ModelFileError
 from palmette.features.clusters import WordClusters
+from palmette.features.sets import FeatureSet
 from palmette.features.templates import Template
 
 
 def write_parts(tagger: Any, path: str | os.PathLike[str]) -> None:
     """Write a tagger to one file."""
     clusters, arrays = (None, {}) if tagger.clusters is None else tagger.clusters.state()
+    features, more = (None, {}) if tagger.features is None else tagger.features.state()
+    arrays |= {f"features.{name}": array for name, array in more.items()}
     extra = {
         "task": "tagging",
         "template": tagger.template.text,
@@ -27,6 +30,7 @@ def write_parts(tagger: Any, path: str | os.PathLike[str]) -> None:
         "spans": None if tagger.spans is None else asdict(tagger.spans),
         "marks": asdict(tagger.marks) if tagger.marks else None,
         "clusters": clusters,
+        "features": features,
         "word_column": tagger.word_column,
     }
     tagger.model.save(path, extra=extra, extra_arrays=arrays)
@@ -53,9 +57,9 @@ def read_parts(model: Any, source: str) -> dict[str, Any]:
         if getattr(encoder, "template", None) is None or encoder.template.text != parts["template"].text:
             raise ValueError("the model reads columns by another template, or by none")
         if extra.get("spans") is not None:
-            own = entry(extra, "spans", dict)
+            kept = entry(extra, "spans", dict)
             parts["spans"] = SpanLabels(
-                *(get_encoding(entry(own, key, str)).name for key in ("own", "inner"))
+                *(get_encoding(entry(kept, key, str)).name for key in ("own", "inner"))
             )
             parts["spans"].back([[check_type("a label", label, str)] for label in model.codec_.classes_])
         if extra.get("marks") is not None:
@@ -66,6 +70,16 @@ def read_parts(model: Any, source: str) -> dict[str, Any]:
         if extra.get("clusters") is not None:
             parts["clusters"] = WordClusters.from_state(entry(extra, "clusters", dict), model.extra_arrays_)
             n_clusters = len(parts["clusters"].column_names_)
+        if extra.get("features") is not None:
+            own = {
+                k.removeprefix("features."): v
+                for k, v in model.extra_arrays_.items()
+                if k.startswith("features.")
+            }
+            parts["features"] = FeatureSet.from_state(entry(extra, "features", dict), own)
+            n_clusters = len(parts["features"].column_names_) - n_columns
+            if parts["features"].template_.text != parts["template"].text:
+                raise ValueError("the feature set has another template")
         parts["template"].check(parts["n_columns"] + n_clusters, parts["label_column"])
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise ModelFileError(f"{source}: the tagger is damaged ({type(error).__name__}: {error})") from error

@@ -32,7 +32,7 @@ class _Tagging(Task):
     name = "tagging"
     summary = "label every token of a sentence"
     files = "columns of tokens, one token per line, blank lines between sentences"
-    fact_names = ("n_columns", "label_column", "separator", "template")
+    fact_names = ("n_columns", "label_column", "separator", "template", "features")
     about = _ABOUT
     is_default = True
     options = OPTIONS
@@ -100,9 +100,14 @@ class _Tagging(Task):
             line for line in application.template.text.splitlines() if line and not line.startswith("# ")
         ]
         facts = {"n_columns": n_columns, "label_column": label, "separator": application.separator}
+        rows = [["input", f"{n_columns} columns separated by {between}, the label in column {label}"]]
+        features = application.features
+        if features is not None:
+            rows.append(["features", f"{features.name}, of {', '.join(features.column_names_)}"])
+        named = features and {"name": features.name, "columns": features.column_names_}
         return Inspection(
-            {**facts, "template": application.template.text},
-            [["input", f"{n_columns} columns separated by {between}, the label in column {label}"]],
+            {**facts, "template": application.template.text, "features": named},
+            rows,
             ["template\n" + "\n".join(f"  {line}" for line in lines)],
         )
 

@@ -8,6 +8,7 @@ from typing import Any
 from palmette.apps.tagging.columns import read_columns
 from palmette.apps.tagging.evaluation import Evaluation
 from palmette.apps.tagging.learners import check_together, make_learner
+from palmette.apps.tagging.named_features import read_text
 from palmette.apps.tagging.tagger import Tagger
 from palmette.apps.tagging.training_files import common_columns
 from palmette.apps.task import Callback, Options, Training, Watch
@@ -35,9 +36,20 @@ class TaggingTraining(Training):
                 "clusters",
                 "constrained",
                 "prune",
+                "features",
+                "columns",
             )
         }
+        self.own["edges"] = given.pop("edges") or None
+        self.cluster_text = given.pop("cluster_text")
+        if self.cluster_text is not None and self.own["features"] is None and self.own["clusters"] is None:
+            raise ValueError("--cluster-text is for word clusters; give --clusters or --features too")
+        for name in ("columns", "edges"):
+            if self.own[name] is not None and self.own["features"] is None:
+                raise ValueError(f"--{name} is for a feature set by name; give --features too")
         path = given.pop("template")
+        if path is not None and self.own["features"] is not None:
+            raise ValueError("--features and --template exclude each other: a feature set has a template")
         template = None if path is None else Template.load(path)
         self.own |= {"template": template, "tune": tune}
         penalties = _regularizers(*(given.pop(name) for name in ("cut_size", "group_lasso", "group_by")))
@@ -53,6 +65,7 @@ class TaggingTraining(Training):
         self.texts = [read_columns(path) for path in data]
         check_folds(self.tune, self._n_sentences(), "sentences", "--folds")
         self.held_out = None if dev is None else read_columns(dev)
+        self.own["cluster_text"] = None if self.cluster_text is None else read_text(self.cluster_text)
         common_columns(self.texts if self.held_out is None else [*self.texts, self.held_out])
 
     def _n_sentences(self) -> int:

@@ -28,11 +28,23 @@ def default_template_for(text: ColumnText, label_column: int, n_clusters: int = 
     """Return the default template for the columns of a file, and for clusters behind them."""
     if text.n_columns < 2:
         raise DataFileError(
-            f"{text.location()}: only one column; there must be a label and at least one other column"
+            f"{text.location()}: only one column; there must be a label and at least one other column, "
+            f"separated by blanks or tabs{_commas(text)}"
         )
     source = "the default template"
     written = default_template(text.n_columns, label_column, conllu=text.conllu, n_clusters=n_clusters)
     return Template.parse(written, source)
+
+
+def _commas(text: ColumnText) -> str:
+    """What to do with a file whose columns are separated by commas or semicolons."""
+    first = text.raw.split(b"\n", 1)[0]
+    for separator, name in ((b",", "commas"), (b";", "semicolons")):
+        if separator in first.strip(separator):
+            return (
+                f"; it seems to have {name}: replace them by tabs, and put a blank line after each sentence"
+            )
+    return ""
 
 
 def word_column(text: ColumnText, label_column: int) -> int:

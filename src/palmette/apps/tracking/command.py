@@ -76,8 +76,9 @@ class Job:
     def draw(self, tracked: Tracked, path: str) -> None:
         """Draw the lineage tree."""
         from palmette.plot import plot_lineage
+        from palmette.plot.axes import save_figure
 
-        plot_lineage(tracked.lineage).figure_.savefig(path, bbox_inches="tight", dpi=150)
+        save_figure(plot_lineage(tracked.lineage).figure_, path)
 
     def facts(self, tracked: Tracked) -> dict[str, Any]:
         """What JSON tells."""

@@ -11,6 +11,7 @@ for _layout in ("chain", "constrained chain", "multiclass"):
     register("diagonal", _layout, f"{_LOOPS}packed_diagonal:PackedDiagonal")
     register("stochastic", _layout, f"{_LOOPS}packed_pass:PackedPass")
     register("pegasos", _layout, f"{_LOOPS}packed_pegasos:PackedStretches")
+register("row sums", "chain", f"{_LOOPS}dual_sums:SecondOrderSums")
 register("smo", ANY, f"{_LOOPS}marginal_blocks:ChainMarginals")
 for _layout in ("chain", "multiclass"):
     register("online", _layout, f"{_LOOPS}online:ChainOnline")

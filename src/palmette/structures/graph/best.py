@@ -10,6 +10,7 @@ import numpy as np
 
 from palmette.contracts.structure import Best
 from palmette.data.ragged import gather
+from palmette.structures.graph.cuts import best_by_cuts, cut_samples
 from palmette.structures.graph.factor_graphs import add_answer, factor_graph, labels_of
 from palmette.structures.graph.given import contradicted
 from palmette.structures.graph.methods import NOT_EXACT
@@ -75,11 +76,19 @@ def _bounded_best(structure: Graph, tables: GraphTables) -> tuple[np.ndarray, np
     if len(forests):
         best_labels(*tables.arguments, forests, codes, values)
     bounds = values.copy()
-    for s in others:
+    cut = cut_samples(structure, tables, others)
+    best_by_cuts(tables, cut, codes, values, bounds)
+    for s in _without(others, cut):
         found = structure.maximum_of(factor_graph(tables, s), tables.layout.memory[s])
         values[s], bounds[s] = found.value, found.bound
         codes[tables.offsets[s] : tables.offsets[s + 1]] = labels_of(tables, s, found.codes)
     return codes, values, bounds
+
+
+def _without(samples: list[int], done: np.ndarray) -> list[int]:
+    """The samples that are not done yet."""
+    known = set(done.tolist())
+    return [s for s in samples if s not in known]
 
 
 def bounded_best(
@@ -101,12 +110,7 @@ def bounds(
     if contradicted(within) is not None:
         raise ValueError("bounds: within.contradicts is not supported; ask best_contradicting")
     with structure.telling(quiet=True):
-        forests, others = structure.parted(tables)
-        out = np.empty(len(tables))
-        out[forests] = best_labels_of(structure, tables.take(forests)).values
-        for s in others:
-            out[s] = structure.maximum_of(factor_graph(tables, s), tables.layout.memory[s]).bound
-    return out
+        return _bounded_best(structure, tables)[2]
 
 
 def relaxes(structure: Graph, theta: Any) -> bool:
@@ -117,7 +121,8 @@ def relaxes(structure: Graph, theta: Any) -> bool:
 def finds_best(structure: Graph, theta: Any) -> np.ndarray:
     """Whether the method that answers for each sample finds its best labels for certain, bool (n_samples,)."""
     found = np.ones(len(theta), bool)
-    for s in structure.parted(theta)[1]:
+    others = structure.parted(theta)[1]
+    for s in _without(others, cut_samples(structure, theta, others)):
         found[s] = structure.best_method(factor_graph(theta, s)) not in NOT_EXACT
     return found
 
@@ -136,7 +141,9 @@ def relaxed_best(
         raise ValueError("relaxed_best: within.contradicts is not supported")
     _, others = structure.parted(tables)
     relaxed = {
-        s: graph for s in others if structure.best_method(graph := factor_graph(tables, s)) in NOT_EXACT
+        s: graph
+        for s in _without(others, cut_samples(structure, tables, others))
+        if structure.best_method(graph := factor_graph(tables, s)) in NOT_EXACT
     }
     exact = np.array([s for s in range(len(tables)) if s not in relaxed], np.int64)
     values, codes = np.empty(len(tables)), np.zeros(len(tables.node), np.int32)

@@ -11,7 +11,7 @@ from palmette.features.encoded import EncodedInputs
 from palmette.structures.graph.batch import CliqueRows, GraphBatch, GraphLayout
 from palmette.structures.graph.factor_graphs import factor_graph, shape_of
 from palmette.structures.graph.inputs import checked_edges, checked_factors, graph_inputs
-from palmette.structures.graph.methods import NOT_EXACT, GraphMethods
+from palmette.structures.graph.methods import NOT_EXACT, GraphMethods, tree_advice
 from palmette.structures.graph.tables import GraphTables
 
 MOST_LINES = 20
@@ -57,7 +57,8 @@ def _line(structure: GraphMethods, theta: GraphTables, s: int, known: bool) -> s
     parts = _n_components(topology.n_vars, topology)
     if tree is None:
         error = topology.memory["too wide", structure.memory_limit]
-        width = f"a junction tree would need {error.n_bytes:.3g} bytes for cliques of 2^{error.log2_size:.1f} entries"
+        width = f"a junction tree would need cliques of 2^{error.log2_size:.1f} entries"
+        width += tree_advice(error.n_bytes) or ", out of reach"
     else:
         width = f"junction tree of 2^{tree.log2_size:.1f} entries at most"
     best = structure.best_method(factor_graph(theta, s))

@@ -54,19 +54,21 @@ def _shape(tables: GraphTables, s: int) -> SampleShape:
     arity = np.repeat([part.shape[1] for part in scopes], [len(part) for part in scopes])
     ptr = np.concatenate([[0], np.cumsum(arity)]).astype(np.int64)
     flat = np.concatenate([part.ravel() for part in scopes]).astype(np.int64)
-    topology = Topology(mask.sum(axis=1).astype(np.int64), ptr, flat)
+    topology = Topology.shared(mask.sum(axis=1).astype(np.int64), ptr, flat)
     sizes = topology.table_sizes
     bounds = np.concatenate([[0], np.cumsum([len(part) for part in scopes])])
     entries = [int(sizes[i:j].sum()) for i, j in zip(bounds[:-1], bounds[1:])]
-    place, labels_of_nodes = None, [np.flatnonzero(row) for row in mask]
-    if not mask.all():
+    place, full = None, bool(mask.all())
+    structured = any(group.kind != "table" for group in layout.cliques)
+    labels_of_nodes = [np.flatnonzero(row) for row in mask] if structured or not full else []
+    if not full:
         found = [
             np.ravel_multi_index(np.ix_(*(labels_of_nodes[v] for v in scope)), (labels,) * len(scope)).ravel()
             for part in scopes
             for scope in part.tolist()
         ]
         place = np.concatenate(found) if found else np.empty(0, np.int64)
-    more = extended(topology, labels_of_nodes, tables, s)
+    more = extended(topology, labels_of_nodes, tables, s) if structured else None
     whole = topology if more is None else more.topology
     return SampleShape(whole, topology, mask, place, b - a, tuple(entries), more)
 

@@ -17,6 +17,7 @@ from palmette.errors import ApproximateInferenceWarning, TooWide, warn_caller
 from palmette.inference.factor_graph import FactorGraph, Topology
 from palmette.inference.junction_tree import JunctionTree
 from palmette.inference.results import Maximum, Relaxation, Sum
+from palmette.memory import memory_limit
 from palmette.structures.graph.batch import sample_number
 from palmette.structures.graph.factor_graphs import shape_of
 from palmette.structures.graph.tables import GraphTables
@@ -27,15 +28,14 @@ LARGEST = 17.5  # log2 of the largest clique that repeated inference bears, unle
 RELAX_TOL = 1e-3
 FINEST = 1e-7  # ... so that it becomes higher only where a proof needs it, down to this
 SMALL_PROGRAM = 20_000  # entries of a graph's tables up to which HiGHS then solves it; messages beyond
-SMALL_TREE = 12.0  # log2 of the largest clique up to which a junction tree is faster than a graph cut
 INFERENCE = ("auto", "exact", "junction_tree", "graph_cut", "bounded", "loopy", "integer_program")
 NOT_EXACT = ("bounded", "loopy")
 SUMS = ("auto", "exact", "reweighted", "bethe")
 
 _REMEDY = {
-    "best": "inference='exact' finds the best by an integer program, a larger memory_limit allows junction trees",
-    "sums": "a larger memory_limit allows junction trees; marginals are then exact",
-    "relaxed": "inference='exact' trains with exact maxima; a larger memory_limit allows junction trees",
+    "best": "inference='exact' finds the best by an integer program",
+    "sums": "their graphs are too wide for exact sums",
+    "relaxed": "inference='exact' trains with exact maxima",
 }
 
 
@@ -47,6 +47,7 @@ _HOME = {
     "loopy_max": "loopy",
     "loopy_sum": "loopy",
     "reweighted_sum": "reweighted",
+    "roof_dual": "roof_dual",
 }
 
 
@@ -70,6 +71,7 @@ class Tally:
         self._lock = threading.Lock()
         self._graphs: dict[tuple[str, str], set[Any]] = defaultdict(set[Any])
         self._unconverged: set[Any] = set()
+        self._bytes: dict[tuple[str, str], float] = {}  # that junction trees of all graphs would need
         self._number = (os.getpid(), next(_NUMBERS))
         self.accuracy = RELAX_TOL  # of linear programs in this run
 
@@ -99,20 +101,25 @@ class Tally:
         self.__init__()  # type: ignore[misc]
         vars(self).update(state)
 
-    def given(self) -> tuple[dict[tuple[str, str], set[Any]], set[Any]]:
+    def given(self) -> tuple[Any, ...]:
         """What was noted, for :meth:`take`."""
-        return dict(self._graphs), self._unconverged
+        return dict(self._graphs), self._unconverged, self._bytes
 
-    def take(self, notes: tuple[dict[tuple[str, str], set[Any]], set[Any]]) -> None:
+    def take(self, notes: tuple[Any, ...]) -> None:
         """Add what was noted elsewhere."""
         for key, graphs in notes[0].items():
             self._graphs[key] |= graphs
         self._unconverged |= notes[1]
+        for key, n_bytes in notes[2].items():
+            self._bytes[key] = max(self._bytes.get(key, 0.0), n_bytes)
 
-    def note(self, task: str, method: str, graph: tuple[int, int], converged: bool = True) -> None:
-        """Graph number ``graph`` was answered approximately."""
+    def note(
+        self, task: str, method: str, graph: tuple[int, int], converged: bool = True, n_bytes: float = np.inf
+    ) -> None:
+        """Graph number ``graph`` was answered approximately; a junction tree would need so much memory."""
         with self._lock:
             self._graphs[task, method].add(graph)
+            self._bytes[task, method] = max(self._bytes.get((task, method), 0.0), n_bytes)
             if not converged:
                 self._unconverged.add(graph)
 
@@ -128,12 +135,20 @@ class Tally:
         parts = []
         for (task, method), graphs in sorted(self._graphs.items()):
             what = {"best": "the best labels", "sums": "sums", "relaxed": "augmented maxima"}[task]
-            parts.append(f"{what} of {len(graphs)} graphs are by {method} ({_REMEDY[task]})")
+            tree = tree_advice(self._bytes[task, method])
+            parts.append(f"{what} of {len(graphs)} graphs are by {method} ({_REMEDY[task]}{tree})")
         late = f"; messages of {self.n_unconverged} graphs did not converge" if self._unconverged else ""
         warn_caller(
             f"inference is approximate: {'; '.join(parts)}{late}. model.structure_.explain(X) says more.",
             ApproximateInferenceWarning,
         )
+
+
+def tree_advice(n_bytes: float) -> str:
+    """The ``memory_limit`` with which junction trees serve, if this machine can give so much."""
+    if not n_bytes <= memory_limit():
+        return ""
+    return f"; memory_limit={float(f'{1.05 * n_bytes:.1e}'):g} allows junction trees, which are exact"
 
 
 class GraphMethods:
@@ -181,15 +196,20 @@ class GraphMethods:
         state.pop("_tally_now", None)  # what is being noted in a call that goes on
         return state
 
-    def _note(self, task: str, method: str, memory: dict[Any, Any], converged: bool = True) -> None:
+    def note(
+        self, task: str, method: str, topology: Topology, memory: dict[Any, Any], converged: bool = True
+    ) -> None:
+        """The graph of this memory was answered approximately."""
         tally = self._tally
         if tally is not None:
-            tally.note(task, method, _number(memory), converged)
+            error = topology.memory.get(("too wide", self.memory_limit))
+            n_bytes = np.inf if error is None else float(error.n_bytes)
+            tally.note(task, method, _number(memory), converged, n_bytes)
 
-    def _start(self, name: str, memory: dict[Any, Any], size: int) -> np.ndarray | None:
-        """Messages of the last time, in a run that keeps them."""
+    def start(self, name: str, memory: dict[Any, Any], size: int) -> np.ndarray:
+        """Messages of the last time in a run that keeps them, else zeros."""
         tally = self._tally
-        return None if tally is None else tally.kept(name, memory, lambda: np.zeros(size))
+        return np.zeros(size) if tally is None else tally.kept(name, memory, lambda: np.zeros(size))
 
     def relaxation_of(self, graph: FactorGraph, memory: dict[Any, Any]) -> Relaxation:
         """A maximum over the local polytope, from where the last one was."""
@@ -200,7 +220,7 @@ class GraphMethods:
         exact = self.accuracy < RELAX_TOL and graph.topology.table_ptr[-1] <= SMALL_PROGRAM
         found = relax(graph, tol=self.accuracy, exact=exact, warm=warm)
         if not found.integral:
-            self._note("relaxed", found.method, memory, found.converged)
+            self.note("relaxed", found.method, graph.topology, memory, found.converged)
         return found
 
     @property
@@ -267,12 +287,9 @@ class GraphMethods:
             raise ValueError(f"Graph: inference must be one of {INFERENCE}, got {self.inference!r}")
         if self.inference not in ("auto", "exact"):
             return self.inference
-        tree = self.tree_of(graph.topology)
-        if tree is not None and tree.log2_size <= SMALL_TREE:
-            return "junction_tree"
         if _function("is_submodular")(graph):
             return "graph_cut"
-        if tree is not None:
+        if self.tree_of(graph.topology) is not None:
             return "junction_tree"
         return "integer_program" if self.inference == "exact" else "bounded"
 
@@ -296,12 +313,19 @@ class GraphMethods:
                 return JunctionTree.of(graph.topology, self._memory()).best(graph)
             found = self._by_search(graph, method)
         if not found.exact:
-            self._note("best", found.method, memory)
+            self.note("best", found.method, graph.topology, memory)
         return found
 
     def _by_search(self, graph: FactorGraph, method: str) -> Maximum:
         names = {"loopy": "loopy_max", "bounded": "bounded_max"}
-        return _function(names.get(method, method))(graph)
+        roof = _function("roof_dual")(graph) if method == "bounded" else None
+        if roof is not None and roof.integral:
+            codes = np.round(roof.unary[1::2]).astype(np.int32)
+            return Maximum(codes, graph.score(codes), roof.bound, True, method)
+        found = _function(names.get(method, method))(graph)
+        if roof is not None and roof.bound < found.bound:
+            found = found._replace(bound=max(roof.bound, found.value))
+        return found
 
     def log_sum_of(self, graph: FactorGraph, memory: dict[Any, Any]) -> float:
         """The log-partition of a graph with cycles."""
@@ -320,10 +344,10 @@ class GraphMethods:
             found = _function("loopy_sum")(graph)
         else:
             size = int(graph.topology.cards[graph.topology.scope].sum())
-            start = self._start("reweighted", memory, size)
+            start = self.start("reweighted", memory, size)
             found = _function("reweighted_sum")(graph, tol=self.tol, max_iter=self.max_sweeps, messages=start)
         if not found.exact:
-            self._note("sums", found.method, memory, found.converged)
+            self.note("sums", found.method, graph.topology, memory, found.converged)
         return found
 
 

@@ -15,7 +15,7 @@ from palmette.registry import register
 from palmette.structures.graph.batch import GraphBatch
 from palmette.structures.graph.layout import FactorKind, canonical, pair_code, possible_pairs
 from palmette.structures.graph.scorer_checks import check_parts, moved_codes
-from palmette.structures.graph.states import states
+from palmette.structures.graph.scorer_parts import score_parts
 from palmette.structures.graph.tables import GraphTables, LabelSets
 from palmette.structures.positions.layout import check_weights, moved, positions, used_columns
 from palmette.structures.positions.linear_scorer import LinearScorer
@@ -157,8 +157,13 @@ class GraphScorer:
         """Rows to score at once, so that one edge table per row stays in the cache."""
         return 2**62 if self.edge_weights is None else max(1, TABLES_A_BLOCK // self.n_labels**2)
 
+    @property
+    def usual_blocks(self) -> int:
+        """Blocks of the usual size to score at once: graphs of two labels and one shape are summed eight at once."""
+        return 8 if self.n_labels == 2 and self.has_edges else 1
+
     @cached_property
-    def _tie(self) -> np.ndarray:
+    def table_weights(self) -> np.ndarray:
         """For every entry of the edge tables its place in ``pairs``; the place after the last one where it has none."""
         n = self.n_labels**2
         key = np.arange(len(self.symmetric))[:, None] * n + canonical(self.n_labels, self.symmetric)
@@ -172,7 +177,8 @@ class GraphScorer:
         return tuple(factor.arity for factor in self.factors)
 
     @cached_property
-    def _code(self) -> np.ndarray:
+    def pair_codes(self) -> np.ndarray:
+        """The code of every pair of labels, a row for each type of edges."""
         return pair_code(self.n_labels, self.symmetric)
 
     @cached_property
@@ -202,7 +208,7 @@ class GraphScorer:
     def edge_table(self, w: np.ndarray) -> np.ndarray:
         """Edge weights as tables, shape (n_edge_types, labels, labels)."""
         own = np.append(w[self.blocks["edge"]], 0.0)
-        return own[self._tie].reshape(-1, self.n_labels, self.n_labels)
+        return own[self.table_weights].reshape(-1, self.n_labels, self.n_labels)
 
     def factor_tables(self, w: np.ndarray) -> tuple[np.ndarray, ...]:
         """Weights of factors as tables for every type: shape (1, labels, ..., labels), or (1, states)."""
@@ -230,7 +236,7 @@ class GraphScorer:
         edge, table = self.edge_table(w), layout.edge_type
         if self.edge_weights is not None:
             own = self.edge_weights.score(w[blocks["edge_features"]], self._edge_batch(batch)).node
-            edge = edge[table] + self._spread(own, layout.edge_type)
+            edge = (edge if len(edge) == 1 else edge[table]) + self._spread(own, layout.edge_type)
             table = np.arange(layout.n_edges)
         return GraphTables(
             node, edge, batch.offsets, layout=layout, edge_table=table, factors=self.factor_tables(w),
@@ -245,8 +251,9 @@ class GraphScorer:
         """Numbers of codes of pairs as tables."""
         n = self.n_labels
         if self.symmetric.any():
-            code = self._code
-            own = own[:, code[0]] if len(code) == 1 else np.take_along_axis(own, code[kind], axis=1)
+            code = self.pair_codes
+            one = len(code) == 1
+            own = np.take(own, code[0], axis=1) if one else np.take_along_axis(own, code[kind], axis=1)
         return own.reshape(-1, n, n)
 
     def pull_back(self, counts: GraphTables, batch: GraphBatch, out: np.ndarray) -> None:
@@ -262,16 +269,16 @@ class GraphScorer:
         if len(self.pairs):
             edge = counts.edge
             if self.edge_weights is not None:
-                edge = np.zeros((len(self.symmetric), n, n))
-                np.add.at(edge, layout.edge_type, counts.edge)
-            summed = np.bincount(self._tie, edge.ravel(), minlength=len(self.pairs) + 1)
+                kind = layout.edge_type[:, None] * n**2 + np.arange(n**2)
+                edge = np.bincount(kind.ravel(), counts.edge.ravel(), len(self.symmetric) * n**2)
+            summed = np.bincount(self.table_weights, edge.ravel(), minlength=len(self.pairs) + 1)
             out[blocks["edge"]] += summed[:-1]
         if self.edge_weights is not None and layout.n_edges:
             own = counts.edge.reshape(-1, n * n)
             if self.symmetric.any():
-                wide = np.zeros((len(own), self.edge_weights.n_labels))
-                np.add.at(wide, (np.arange(len(own))[:, None], self._code[layout.edge_type]), own)
-                own = wide
+                width = self.edge_weights.n_labels
+                place = np.arange(len(own))[:, None] * width + self.pair_codes[layout.edge_type]
+                own = np.bincount(place.ravel(), own.ravel(), len(own) * width).reshape(-1, width)
             tables = ChainTables(own, np.empty((0, 1, 1)), layout.edge_offsets)
             self.edge_weights.pull_back(tables, self._edge_batch(batch), out[blocks["edge_features"]])
         at = blocks["factors"].start
@@ -298,40 +305,7 @@ class GraphScorer:
 
     def parts(self, w: np.ndarray, batch: GraphBatch, codes: np.ndarray, near: np.ndarray) -> Iterator[Part]:
         """The summands of the score of the labels of one graph, as far as they touch the rows ``near`` (bool)."""
-        layout, blocks = batch.layout, self.blocks
-        bias = w[blocks["bias"]].reshape(-1, self.n_labels)
-        for t in np.flatnonzero(near).tolist():
-            label = int(codes[t])
-            yield from self.nodes.row_parts("feature", w[blocks["node"]], batch.rows, t, label, (t,))
-            if self.intercept:
-                own = bias[layout.node_type[t] if len(bias) > 1 else 0, label]
-                yield Part("bias", (t,), -1, (label,), 1.0, float(own))
-        table = self.edge_table(w)
-        for e in np.flatnonzero(near[layout.edge_rows].any(axis=1)).tolist():
-            kind, place = int(layout.edge_type[e]), tuple(layout.edge_rows[e].tolist())
-            pair = int(codes[place[0]]), int(codes[place[1]])
-            yield Part("transition", place, -1, pair, 1.0, float(table[kind][pair]), str(kind))
-            if self.edge_weights is not None and batch.edge_rows is not None:
-                own_code = int(self._code[kind, pair[0] * self.n_labels + pair[1]])
-                own_weights = w[blocks["edge_features"]]
-                for part in self.edge_weights.row_parts(
-                    "edge feature", own_weights, batch.edge_rows, e, own_code, place
-                ):
-                    yield part._replace(
-                        column=part.column + self.nodes.n_columns, labels=pair, name=str(kind)
-                    )
-        if self.factors:
-            yield from self._factor_parts(self.score(w, batch), codes, near)
-
-    def _factor_parts(self, theta: GraphTables, codes: np.ndarray, near: np.ndarray) -> Iterator[Part]:
-        for k, factor in enumerate(self.factors):
-            rows, table = theta.layout.clique_rows(k), theta.factors[k][0]
-            found = codes[rows] if factor.kind == "table" else states(theta, k, codes)[:, None]
-            for row, state in zip(rows.tolist(), found.tolist()):
-                place = tuple(t for t in row if t >= 0)
-                if near[list(place)].any():
-                    labels = tuple(codes[list(place)].tolist())
-                    yield Part("factor", place, -1, labels, 1.0, float(table[tuple(state)]), factor.kind)
+        return score_parts(self, w, batch, codes, near)
 
     # -- persistence and growth ---------------------------------------------------------------------------------
 

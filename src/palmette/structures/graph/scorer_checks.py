@@ -30,7 +30,7 @@ def check_parts(scorer: GraphScorer) -> None:
             raise ValueError("the scorer of nodes or edge features has an intercept or edges")
     if scorer.edge_weights is not None:
         scorer.edge_weights.check()
-        if scorer.edge_weights.n_labels != int(scorer._code.max()) + 1:
+        if scorer.edge_weights.n_labels != int(scorer.pair_codes.max()) + 1:
             raise ValueError("the edge features of the scorer have another number of label pairs")
     if not len(scorer.allowed) or scorer.nodes.n_columns % len(scorer.allowed):
         raise ValueError("columns and types of the scorer do not belong together")
@@ -43,7 +43,7 @@ def moved_codes(old: GraphScorer, new: GraphScorer, labels: np.ndarray) -> np.nd
     if not np.array_equal(old.symmetric, new.symmetric):
         return None
     key = moved(np.arange(old.n_labels**2), 2, old.n_labels, labels, new.n_labels)
-    out = np.zeros(int(old._code.max()) + 1, np.int64)
-    for mine, theirs in zip(old._code, new._code):
+    out = np.zeros(int(old.pair_codes.max()) + 1, np.int64)
+    for mine, theirs in zip(old.pair_codes, new.pair_codes):
         out[mine] = theirs[key]
     return out

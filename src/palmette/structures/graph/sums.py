@@ -1,4 +1,5 @@
-"""Sums over the labelings of graphs of any shape: forests of a batch in one compiled call, others one by one."""
+"""Sums over the labelings of graphs of any shape: forests of a batch in one compiled call, two-label graphs of one
+shape in another, the rest one by one."""
 
 from __future__ import annotations
 
@@ -11,6 +12,7 @@ from palmette.contracts.structure import Best, Expectation
 from palmette.structures.graph.best import best_labels_of
 from palmette.structures.graph.factor_graphs import add_answer, factor_graph, labels_of
 from palmette.structures.graph.given import contradicted
+from palmette.structures.graph.pair_sums import add_pair_sums
 from palmette.structures.graph.part_tables import entries, entropy_of, fold, per_part, summed_like
 from palmette.structures.graph.restricted_copies import first_contradictions, per_sample
 from palmette.structures.graph.tables import GraphTables, combined
@@ -41,6 +43,8 @@ def _log_partitions(structure: Graph, tables: GraphTables) -> np.ndarray:
     layout = tables.layout
     if len(forests):
         log_partitions(*tables.arguments, forests, log_z)
+    if len(others):
+        others = add_pair_sums(structure, tables, others, np.ones(len(tables)), log_z, tables.zeros())
     for s in others:
         log_z[s] = structure.log_sum_of(factor_graph(tables, s), layout.memory[s])
     return log_z
@@ -81,7 +85,7 @@ def _sums(structure: Graph, tables: GraphTables, weight: np.ndarray) -> tuple[np
     layout = tables.layout
     if len(forests):
         expectations(*tables.arguments, forests, weight, log_z, counts.node, counts.edge)
-    for s in others:
+    for s in add_pair_sums(structure, tables, others, weight, log_z, counts):
         found = structure.sum_of(factor_graph(tables, s), layout.memory[s])
         log_z[s] = found.log_z
         if found.log_z > -np.inf:

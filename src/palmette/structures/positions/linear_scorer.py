@@ -21,6 +21,7 @@ from palmette.structures.positions.layout import (
     used_columns,
     without_zeros,
 )
+from palmette.structures.positions.padded_scorer import PaddedScorer, pays
 from palmette.structures.positions.part_norms import part_norms
 from palmette.structures.positions.score_parts import Part, ends_near, entries, weight_in
 from palmette.structures.positions.tables import ChainTables
@@ -152,6 +153,10 @@ class LinearScorer:
             node += w[blocks["bias"]]
         return ChainTables(node, self.edge_table(w), batch.offsets)
 
+    def for_many_rows(self, w: np.ndarray, n_rows: int) -> Any:
+        """What scores batches of so many rows in all at these weights: this scorer, or one that does it faster."""
+        return PaddedScorer.of(self, w) if type(self) is LinearScorer and pays(self, n_rows) else self
+
     def pull_back(self, counts: ChainTables, batch: Batch, out: np.ndarray) -> None:
         """Add the adjoint of :meth:`score`, applied to ``counts``, to ``out``."""
         from palmette._kernels.linear import scatter_rows
@@ -191,6 +196,11 @@ class LinearScorer:
         columns = columns_in(batch)
         ptr = self.ptr if len(self.ptr) else np.arange(self.n_columns + 1) * self.n_labels
         return np.concatenate([ranges(ptr, columns), common])
+
+    def transitions(self, weights: np.ndarray) -> np.ndarray:
+        """Which of the weights at these positions belong to label pairs that stand on every edge."""
+        block = self.blocks["edge"]
+        return (weights >= block.start) & (weights < block.stop)
 
     # -- explanations -------------------------------------------------------------------------------------------
 

@@ -133,7 +133,14 @@ class SegmentEncoder(Encoder):
     @property
     def feature_names(self) -> list[str] | None:
         """Names of the columns of positions, then of segments; None where positions have none."""
-        names = self.tokens.feature_names
+        return self._and_segments(self.tokens.feature_names)
+
+    @property
+    def readable_names(self) -> list[str] | None:
+        """Names of the columns as reports show them."""
+        return self._and_segments(self.tokens.readable_names)
+
+    def _and_segments(self, names: list[str] | None) -> list[str] | None:
         return (
             None if names is None else [*names, *(f"segment {name}" for name in self.segments.feature_names)]
         )

@@ -49,6 +49,7 @@ class SegmentScorer:
     others: Mapping[str, LinearScorer]
     longest: np.ndarray
 
+    compiled_as: ClassVar[str] = "segments"
     row_blocks: ClassVar[tuple[str, ...]] = ("node", "begin", "end")
 
     def with_columns(self, n_columns: int) -> SegmentScorer:
@@ -259,6 +260,10 @@ class SegmentScorer:
         if "length" in self.blocks:
             own.append(places[self.blocks["length"]])
         return np.concatenate(own)
+
+    def transitions(self, weights: np.ndarray) -> np.ndarray:
+        """Which of the weights at these positions belong to label pairs that stand on every edge."""
+        return self.tokens.transitions(weights)
 
     # -- explanations -------------------------------------------------------------------------------------------
 

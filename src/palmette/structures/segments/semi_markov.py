@@ -66,6 +66,7 @@ class SemiMarkov(SegmentInference):
     array([0, 1], dtype=int32)
     """
 
+    compiled_as = "segments"
     label_per_row = False  # users give segments
     removable_edges = True
     scorer_class = SegmentScorer

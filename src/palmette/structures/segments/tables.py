@@ -101,6 +101,11 @@ class SegmentTables(ChainTables):
         """Inner product; ``-inf`` times 0 counts as 0."""
         return super().dot(other) + _dot(self.segment, other.segment)  # type: ignore[attr-defined]
 
+    def zeros(self, *, per_part: bool = False) -> SegmentTables:
+        """Zeros in this shape; with ``per_part`` a table for every edge."""
+        base, segment = super().zeros(per_part=per_part), np.zeros_like(self.segment)
+        return replace(self, node=base.node, edge=base.edge, segment=segment)
+
     def any(self) -> bool:
         """Whether two segmentations differ, given the difference of their counts; their nodes may agree."""
         return bool(np.any(self.segment))

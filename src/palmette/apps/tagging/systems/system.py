@@ -15,6 +15,7 @@ from palmette.data.span_checks import detect_encoding
 from palmette.data.spans import convert_spans
 from palmette.estimators import CombinedDecoder
 from palmette.features.encoded import EncodedInputs
+from palmette.features.sets import FeatureSet
 from palmette.features.templates import ColumnSentences, Template
 
 
@@ -30,6 +31,8 @@ class System:
     template : str, optional
         Feature template (`palmette.features.Template`), with label transitions. Without one the data are what the
         learner takes: arrays, dicts or lists of names.
+    features : FeatureSet, optional
+        Instead of a template (`palmette.features.feature_set`); its random columns are drawn with the seed.
     columns : sequence of transformers
         Makers of further columns, one after the other, such as `palmette.features.WordClusters`: ``fit(X, y)`` sees the
         training sentences and their labels as the data set has them, ``transform(X)`` returns sentences. If there is
@@ -58,6 +61,7 @@ class System:
     learner: Any
     template: str | None = None
     columns: Sequence[Any] = ()
+    features: FeatureSet | None = None
     encoding: str | None = None
     grid: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     seeds: Sequence[int] = (0,)
@@ -77,11 +81,17 @@ class System:
                 else "it changes the encoding"
             )
             raise ValueError(f"system {self.name!r}: grid cannot have {(unknown or fixed)[0]!r}: {why}")
+        if self.features is not None and self.template is not None:
+            raise ValueError(
+                f"system {self.name!r}: features and template exclude each other; give one of them"
+            )
         if self._template is not None and not self._template.transitions:
             raise ValueError(f"system {self.name!r}: the template has no label transitions; add a line B")
 
     @cached_property
     def _template(self) -> Template | None:
+        if self.features is not None:
+            return self.features.draft()
         return None if self.template is None else Template.parse(self.template, f"template of {self.name}")
 
     def settings(self) -> list[dict[str, Any]]:
@@ -92,7 +102,9 @@ class System:
         """What the learner takes, from sentences and fitted makers of columns."""
         for maker in columns:
             X = maker.transform(X)
-        return X if self._template is None else ColumnSentences(X, self._template)
+        if self._template is None or isinstance(X, ColumnSentences):
+            return X
+        return ColumnSentences(X, self._template)
 
     def seeded_learner(self, seed: int) -> Any:
         """A copy of the learner, to be fitted with this seed."""
@@ -106,7 +118,8 @@ class System:
     ) -> tuple[list[Any], Sequence[Any]]:
         """Copies of the makers of columns, fitted one after the other; and the training sentences with the columns."""
         fitted: list[Any] = []
-        for maker in self.columns:
+        last = () if self.features is None else (self.features,)
+        for maker in (*self.columns, *last):
             fitted.append(_seeded(maker, seed))
             if hasattr(maker, "fit_transform"):
                 X = fitted[-1].fit_transform(X, y)
@@ -141,6 +154,11 @@ class Trained:
     own: str | None
     seconds: float
     others: Sequence[Trained] = ()
+
+    @property
+    def template(self) -> str | None:
+        """The template that the model reads columns by, if it does."""
+        return self.system.template if self.system.features is None else self.columns[-1].template_.text
 
     def encode(self, X: Sequence[Any]) -> Any:
         """Sentences of the data set as the model takes them."""

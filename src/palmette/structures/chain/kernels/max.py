@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from palmette._kernels.constants import LANES
 from palmette._kernels.jit import MAXIMA, kernel
+from palmette._kernels.lanes import best_chain, transpose
 from palmette._kernels.ragged import longest_sample
 
 
@@ -58,11 +60,34 @@ def best_path(node, edge, first, step, lo, hi, value, path):
 @kernel()
 def best_paths(node, edge, step, offsets, path, total):
     """Best path of every sample of a batch."""
+    if step == 0 and len(edge) > 0:
+        shared_best_paths(node, edge, offsets, path, total)
+        return
     value = np.empty((longest_sample(offsets), node.shape[1]))
     # O(n K^2) per sample; one table of O(longest K) for all.
     for s in range(len(offsets) - 1):
         lo, hi = offsets[s], offsets[s + 1]
         total[s] = best_path(node, edge, (lo - s) * step, step, lo, hi, value, path)
+
+
+@kernel()
+def shared_best_paths(node, edge, offsets, path, total):
+    """Best path of every sample where all edges read ``edge[0]``, eight labels at a time: the same sums and maxima."""
+    n_labels = node.shape[1]
+    width = (n_labels + LANES - 1) // LANES * LANES
+    table, table_t = np.zeros(n_labels * width), np.zeros(n_labels * width)
+    for i in range(n_labels):
+        for j in range(n_labels):
+            table[i * width + j] = edge[0, i, j]
+    transpose(table, n_labels, width, table_t)
+    value = np.zeros(longest_sample(offsets) * width)
+    # The rows of a sample are copied, padded by what ``best_chain`` leaves there, which it never reads. O(n K width).
+    for s in range(len(offsets) - 1):
+        lo, hi = offsets[s], offsets[s + 1]
+        for t in range(hi - lo):
+            for k in range(n_labels):
+                value[t * width + k] = node[lo + t, k]
+        total[s] = best_chain(value, hi - lo, n_labels, width, table, table_t, path[lo:hi])
 
 
 @kernel()

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from palmette._kernels import simd
+from palmette._kernels import simd_moves as moves
 from palmette._kernels.constants import LANES
 from palmette._kernels.jit import kernel
 from palmette._kernels.ragged import longest_sample
@@ -115,7 +116,9 @@ def count_kinds(indices, place):
 
 
 @kernel()
-def split_columns(indptr, indices, values, place, bias_row, x):
+def split_columns(
+    indptr, indices, values, place, bias_row, multi_at, multi, multi_value, single_at, single, single_value
+):  # fmt: skip
     """Sort the occurrences of each row into multi columns (``place >= 0``: their row of weights) and single ones
     (``place < 0``: their weight is ``-1 - place``). A ``bias_row`` of at least 0 stands in every row."""
     ones = len(values) == 0
@@ -126,21 +129,21 @@ def split_columns(indptr, indices, values, place, bias_row, x):
         for p in range(indptr[t], indptr[t + 1]):
             at = place[indices[p]]
             if at >= 0:
-                x.multi[m] = at
+                multi[m] = at
                 if not ones:
-                    x.multi_value[m] = values[p]
+                    multi_value[m] = values[p]
                 m += 1
             elif at != ABSENT:
-                x.single[s] = -1 - at
+                single[s] = -1 - at
                 if not ones:
-                    x.single_value[s] = values[p]
+                    single_value[s] = values[p]
                 s += 1
         if bias_row >= 0:
-            x.multi[m] = bias_row
+            multi[m] = bias_row
             if not ones:
-                x.multi_value[m] = 1.0
+                multi_value[m] = 1.0
             m += 1
-        x.multi_at[t + 1], x.single_at[t + 1] = m, s
+        multi_at[t + 1], single_at[t + 1] = m, s
 
 
 @kernel()
@@ -160,7 +163,7 @@ def keep_columns(indptr, indices, values, place, at, column, value):
     return m
 
 
-@kernel()
+@kernel(inline=True)
 def score_rows(x, w, base, lo, hi, width, node):
     """Node scores of feature rows lo:hi, into ``node`` from 0 on; every row starts as ``base``."""
     ones = len(x.multi_value) == 0 and len(x.single_value) == 0
@@ -207,7 +210,7 @@ def scatter_rows(x, lo, hi, width, node, rows, singles):
             singles[q] += d if ones else x.single_value[p] * d
 
 
-@kernel()
+@kernel(inline=True)
 def number_distinct(x, lo, hi, seen, mark, distinct, local):
     """List the distinct multi columns of rows lo:hi in ``distinct`` and say in ``local`` which one each occurrence is.
 
@@ -228,7 +231,7 @@ def number_distinct(x, lo, hi, seen, mark, distinct, local):
     return n, seen + n
 
 
-@kernel()
+@kernel(inline=True)
 def gather_gradient(x, lo, hi, width, node, n_distinct, local, g):
     """As ``scatter_rows``, into one row of ``g`` for each distinct multi column; single columns are left out."""
     ones = len(x.multi_value) == 0 and len(x.single_value) == 0
@@ -249,6 +252,22 @@ def gather_gradient(x, lo, hi, width, node, n_distinct, local, g):
                     simd.store(g, to + c, simd.fma(v, simd.load(node, at + c), simd.load(g, to + c)))
 
 
+FETCHED = 16  # rows
+
+
+@kernel(inline=True)
+def fetch_columns(x, tables, lo, hi, width):
+    """Ask for what tables of weights have for the columns in rows lo:hi, if these are few and will soon be read."""
+    # Many rows have many loads under way by themselves, and few rows wait: theirs are asked for while the sample before
+    # is worked on. A row of weights is a line of the cache, or begins in the first of several.
+    if hi - lo > FETCHED:
+        return
+    for p in range(x.multi_at[lo], x.multi_at[hi]):
+        moves.fetch(tables.rows, x.multi[p] * width)
+    for p in range(x.single_at[lo], x.single_at[hi]):
+        moves.fetch(tables.singles, np.int64(x.single[p]))
+
+
 @kernel()
 def true_score(node, edge, step, codes, lo, n, width):
     """Score of the labels ``codes[lo:lo + n]``; the table of the edge into row t stands at ``t * step``."""
@@ -261,12 +280,13 @@ def true_score(node, edge, step, codes, lo, n, width):
 
 
 @kernel()
-def add_labels(node, pairs, step, labels, lo, n, width, amount):
-    """Adjoint of ``true_score``: add ``amount`` to the labels and label pairs of ``labels[lo:lo + n]``."""
+def add_labels(node, pairs, step, labels, lo, n, width, amount, pair_weight):
+    """Adjoint of ``true_score``: add ``amount`` to the labels ``labels[lo:lo + n]``, and to their pairs that times
+    ``pair_weight``."""
     for t in range(n):
         node[t * width + labels[lo + t]] += amount
         if t > 0:
-            pairs[t * step + labels[lo + t - 1] * width + labels[lo + t]] += amount
+            pairs[t * step + labels[lo + t - 1] * width + labels[lo + t]] += amount * pair_weight
 
 
 @kernel()

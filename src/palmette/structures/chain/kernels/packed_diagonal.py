@@ -8,18 +8,17 @@ from palmette._kernels import simd
 from palmette._kernels.constants import LANES
 from palmette._kernels.jit import kernel
 from palmette._kernels.lanes import sum_chain
-from palmette.structures.chain.kernels.packed import score_rows, workspace
+from palmette.structures.chain.kernels.packed import score_rows
 
 
 @kernel()
-def diagonal_pass(chains, w, factor, factor_t, h):
+def diagonal_pass(chains, w, factor, factor_t, node, alpha, pull, h):
     """Add ``sum_i c_i sum_t x_tj^2 p (1 - p)`` to the packed ``h``, p the marginals of labels and of label pairs.
 
-    Samples whose numbers leave the range of their type are left out.
+    Samples whose numbers leave the range of their type are left out. ``node``, ``alpha`` and ``pull`` are room for the
+    rows of the longest sample.
     """
     x, base, offsets, _, weight, n_labels, width = chains
-    work = workspace(chains, w.rows)
-    node, alpha, pull = work.node, work.alpha, work.pull
     one = simd.splat(h.rows, 1.0)
     # h_jk += c sum_t x_tj^2 p_tk (1 - p_tk); for label pairs p = alpha[t - 1, i] factor[i, j] pull[t, j]. Covariances
     # between positions are left out. O(nnz width + n K width) per sample, O(longest width) memory.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from palmette._kernels import simd
@@ -16,8 +18,25 @@ from palmette.structures.chain.kernels.packed import (
     number_distinct,
     score_rows,
     true_score,
-    workspace,
 )
+
+
+class DualRoom(NamedTuple):
+    """Room to work in: rows of labels of the longest sample, square tables, which are 0 at first, and for as many
+    multi columns as occur in a sample, rows of labels (``g``), their numbers, and the marks of ``number_distinct``."""
+
+    node: np.ndarray
+    theta: np.ndarray
+    alpha: np.ndarray
+    pull: np.ndarray
+    pairs: np.ndarray
+    factor: np.ndarray
+    factor_t: np.ndarray
+    g: np.ndarray
+    distinct: np.ndarray
+    local: np.ndarray
+    mark: np.ndarray
+    all_labels: np.ndarray
 
 
 @kernel()
@@ -80,8 +99,8 @@ def masked_square(g, n_distinct, distinct, mask, width):
 
 @kernel()
 def dual_pass(
-    chains, w, z, mask, edge_mask, l2_node, l2_edge, l1_node, l1_edge, order, most, residual, residual_edge,
-    entropy, gap,
+    chains, w, z, mask, edge_mask, l2_node, l2_edge, l1_node, l1_edge, order, residual, residual_edge, entropy,
+    gap, room,
 ):  # fmt: skip
     """One step of exact size on each sample of ``order``; ``gap[s]`` is what was found there before it.
 
@@ -90,12 +109,8 @@ def dual_pass(
     their numbers leave the range of the type.
     """
     x, base, offsets, codes, weight, n_labels, width = chains
-    node, theta, alpha, pull, _, pairs, factor, factor_t = workspace(chains, w.rows)
+    node, theta, alpha, pull, pairs, factor, factor_t, g, distinct, local, mark, all_labels = room
     edge_size, has_edges = n_labels * width, len(residual_edge) > 0
-    g = np.empty(most * width, w.rows.dtype)
-    mark = np.full(len(w.rows) // width, -1)
-    distinct, local = np.empty(most, np.int32), np.empty(most, np.int32)
-    all_labels = np.arange(n_labels)
     seen, n_failed = 0, 0
     inverse_node, inverse_edge = 1.0 / l2_node, 1.0 / l2_edge
     ones = len(x.multi_value) == 0 and len(x.single_value) == 0
@@ -188,10 +203,10 @@ def dual_pass(
 
 
 @kernel()
-def marginals_pass(chains, w, residual, residual_edge, entropy):
+def marginals_pass(chains, w, residual, residual_edge, entropy, room):
     """Set residuals and entropies of every sample to those of its marginals under ``w``; the truth if out of range."""
     x, base, offsets, codes, _, n_labels, width = chains
-    node, theta, alpha, pull, _, pairs, factor, factor_t = workspace(chains, w.rows)
+    node, theta, alpha, pull, pairs, factor, factor_t = room[:7]
     edge_size, has_edges = n_labels * width, len(residual_edge) > 0
     shift = exponentiate_edges(w.edge, n_labels, width, factor, factor_t) if has_edges else 0.0
     # residual = marginals - truth and entropy = log Z - <theta, marginals>, which makes every gap 0 at this w.

@@ -6,7 +6,7 @@ import numpy as np
 
 from palmette._kernels.constants import LANES
 from palmette._kernels.jit import kernel
-from palmette._kernels.lanes import add_pairs, scale_row, sum_chain
+from palmette._kernels.lanes import add_pairs, log_partition, scale_row, sum_chain
 from palmette.structures.chain.kernels.packed import (
     add_labels,
     limit_rows,
@@ -25,20 +25,37 @@ from palmette.structures.chain.kernels.packed_tables import (
 
 
 @kernel()
-def log_loss_pass(chains, w, factor, factor_t, shift, d, failed, edge_features):
-    """Sum of the log losses of all samples; their gradient is added to the packed ``d``, unless that is None.
+def log_loss_value(chains, w, factor, shift, node, alpha, failed):
+    """Sum of the log losses of all samples without edge features; ``failed`` as in ``log_loss_pass``."""
+    x, base, offsets, codes, weight, n_labels, width = chains
+    loss = 0.0
+    # A forward pass alone. Samples in order: sums are the same in every run.
+    for s in range(len(offsets) - 1):
+        lo, hi = offsets[s], offsets[s + 1]
+        n = hi - lo
+        score_rows(x, w, base, lo, hi, width, node)
+        truth = true_score(node, w.edge, 0 * width, codes, lo, n, width)
+        log_z = log_partition(node, n, n_labels, width, factor, alpha) + (n - 1) * shift
+        if np.isnan(log_z):
+            failed[s] = True
+        else:
+            loss += weight[s] * (log_z - truth)
+    return loss
+
+
+@kernel()
+def log_loss_pass(chains, w, factor, factor_t, shift, node, alpha, pull, d, failed, edge_features):
+    """Sum of the log losses of all samples; their gradient is added to the packed ``d``.
 
     ``d.edge`` gets what is to be multiplied by ``factor = exp(w.edge - shift)``, and the true pairs are left out of it,
     unless there are edge features: then it gets the gradient itself. Samples whose numbers leave the range
     of their type are marked in ``failed`` and left out. ``edge_features`` is True or None, for which their code is not
-    even compiled.
+    even compiled. ``node``, ``alpha`` and ``pull`` are room for the rows of the longest sample.
     """
     x, base, offsets, codes, weight, n_labels, width = chains
-    work = workspace(chains, w.rows)
-    node, alpha, pull = work.node, work.alpha, work.pull
     size = n_labels * width
     if edge_features is not None:
-        tables = np.empty(len(work.path) * size, w.rows.dtype)
+        tables = np.empty(len(node) * n_labels, w.rows.dtype)
     loss = 0.0
     # loss += c (log Z - score of the truth), gradient += c (marginals - truth). For pairs
     # sum_t alpha[t - 1, i] pull[t, j] is gathered, and multiplied by factor[i, j] once by the caller.
@@ -59,20 +76,19 @@ def log_loss_pass(chains, w, factor, factor_t, shift, d, failed, edge_features):
             failed[s] = True
             continue
         loss += weight[s] * (log_z - truth)
-        if d is not None:
-            if edge_features is not None:
-                add_labels(node, tables, size, codes, lo, n, width, -1.0)
-                if weight[s] != 1.0:
-                    scale_row(tables, size, weight[s], (n - 1) * size)
-                sum_tables(tables, n, n_labels, width, 1.0, d.edge)
-                scatter_edges(x, lo, n, n_labels, width, tables, d.edge_features)
-            else:
-                for t in range(n):
-                    node[t * width + codes[lo + t]] -= 1.0
-                add_pairs(alpha, pull, n, n_labels, width, weight[s], d.edge)
+        if edge_features is not None:
+            add_labels(node, tables, size, codes, lo, n, width, -1.0, 1.0)
             if weight[s] != 1.0:
-                scale_row(node, 0, weight[s], n * width)
-            scatter_rows(x, lo, hi, width, node, d.rows, d.singles)
+                scale_row(tables, size, weight[s], (n - 1) * size)
+            sum_tables(tables, n, n_labels, width, 1.0, d.edge)
+            scatter_edges(x, lo, n, n_labels, width, tables, d.edge_features)
+        else:
+            for t in range(n):
+                node[t * width + codes[lo + t]] -= 1.0
+            add_pairs(alpha, pull, n, n_labels, width, weight[s], d.edge)
+        if weight[s] != 1.0:
+            scale_row(node, 0, weight[s], n * width)
+        scatter_rows(x, lo, hi, width, node, d.rows, d.singles)
     return loss
 
 

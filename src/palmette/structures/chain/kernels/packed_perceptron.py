@@ -7,8 +7,16 @@ import numpy as np
 from palmette._kernels.constants import LANES
 from palmette._kernels.jit import kernel
 from palmette._kernels.lanes import best_chain, transpose
-from palmette.structures.chain.kernels.packed import limit_rows, score_rows, true_score, workspace
+from palmette.structures.chain.kernels.packed import (
+    fetch_columns,
+    limit_rows,
+    score_rows,
+    true_score,
+    workspace,
+)
 from palmette.structures.chain.kernels.packed_tables import best_in_tables, score_edges
+
+REFRESHED = 256  # edges
 
 
 @kernel()
@@ -30,6 +38,9 @@ def perceptron_pass(chains, w, drift, mask, edge_mask, order, age, edge_features
     chunks = width // LANES
     ones = len(x.multi_value) == 0 and len(x.single_value) == 0
     total, n_mistakes = 0.0, 0
+    n_edges = REFRESHED
+    # Invariant: ``edge_t`` is ``w.edge`` transposed, since both take every change; where other threads change
+    # ``w.edge``, too, that is so again after every REFRESHED edges.
     # w += c (counts(true) - counts(predicted)) after a mistake; drift += (age + turn) change, so that the average of
     # the weights over the steps is w - drift / age at the end. Labels without a weight (mask bit 0) stay as they are.
     # O(nnz width + n K width) per sample to predict, O(nnz of wrong positions) to update;
@@ -38,11 +49,16 @@ def perceptron_pass(chains, w, drift, mask, edge_mask, order, age, edge_features
         s = order[turn]
         lo, hi = offsets[s], offsets[s + 1]
         n = hi - lo
+        if turn + 1 < len(order):
+            following = order[turn + 1]
+            fetch_columns(x, w, offsets[following], offsets[following + 1], width)
         score_rows(x, w, base, lo, hi, width, node)
         if edge_features is not None:
             score_edges(x, w, lo, n, n_labels, width, tables)
-        else:
+        elif n_edges >= REFRESHED:
             transpose(w.edge, n_labels, width, edge_t)
+            n_edges = 0
+        n_edges += n - 1
         if limits is not None:
             limit_rows(limits, lo, n, width, node, given)
             if edge_features is not None:
@@ -95,6 +111,7 @@ def perceptron_pass(chains, w, drift, mask, edge_mask, order, age, edge_features
             for at, change in ((true, weight[s]), (found, -weight[s])):
                 if edge_mask[at // LANES] >> (at % LANES) & 1:
                     w.edge[at] += change
+                    edge_t[at % width * width + at // width] = w.edge[at]
                     drift.edge[at] += now * change
                 if edge_features is not None:
                     for p in range(x.edge_at[lo + t], x.edge_at[lo + t + 1]):

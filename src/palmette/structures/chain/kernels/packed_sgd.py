@@ -8,8 +8,8 @@ from palmette._kernels import simd
 from palmette._kernels.constants import LANES
 from palmette._kernels.jit import kernel
 from palmette._kernels.lanes import scale_row
-from palmette.structures.chain.kernels.packed import score_rows, workspace
-from palmette.structures.chain.kernels.packed_steps import LOG, loss_gradient
+from palmette.structures.chain.kernels.packed import fill, score_rows, workspace
+from palmette.structures.chain.kernels.packed_steps import LOG, gathered_pairs, loss_gradient, prepare_edges
 
 
 @kernel()
@@ -43,11 +43,13 @@ def sgd_pass(chains, w, mask, edge_mask, order, rate, decay, n_steps):
     step touches only the columns of its sample; label pairs, which every sample touches, are stored as they are. The
     scale is 1 again at the end. It is negative where ``decay eta > 1``. A loss that is not finite ends the pass.
     """
-    x, base, offsets, _, _, n_labels, width = chains
+    x, base, offsets, codes, _, n_labels, width = chains
     work = workspace(chains, w.rows)
-    node, pairs = work.node, work.pairs
+    node, theta, alpha, pull, path, pairs, factor, factor_t = work
+    edge = w.edge
     cost, zeros = np.empty(0, w.rows.dtype), np.zeros(width, w.rows.dtype)
     edge_size = n_labels * width
+    counts = np.zeros(edge_size, w.rows.dtype)
     total, scale = 0.0, 1.0
     # Invariant: the weights are scale x w.rows, scale x w.singles and w.edge. A step of -eta gradient is -eta / scale
     # in stored units. O(nnz width + n K width) per sample, O(longest width + width^2) memory. ``loss_gradient`` takes
@@ -66,15 +68,21 @@ def sgd_pass(chains, w, mask, edge_mask, order, rate, decay, n_steps):
             for c in range(0, width, LANES):
                 at = t * width + c
                 simd.store(node, at, simd.fma(by, simd.load(node, at), simd.load(base, c)))
-        value = loss_gradient(LOG, chains, w, cost, lo, n, work)
+        shift = prepare_edges(LOG, w.edge, n_labels, width, work)
+        value = loss_gradient(
+            LOG, codes, n_labels, width, edge, cost, lo, n, node, theta, alpha, pull, path, pairs, factor, factor_t,
+            shift, counts, 1.0,
+        )  # fmt: skip
         total += value
         if not np.isfinite(value):
             break
         subtract_rows(x, lo, hi, width, node, mask, eta / scale, w)
+        gathered_pairs(LOG, work, counts, edge_size)
         step = simd.splat(w.edge, -eta)
         for c in range(0, edge_size, LANES):
             change = simd.where_bits(edge_mask[c // LANES], simd.load(pairs, c))
             simd.store(w.edge, c, simd.fma(step, change, simd.load(w.edge, c)))
+        fill(pairs, edge_size, 0.0)
     scale_row(w.rows, 0, scale, len(w.rows))
     for q in range(len(w.singles)):
         w.singles[q] *= scale

@@ -17,6 +17,7 @@ from palmette._kernels.logs import log_sum_exp
 from palmette.structures.chain.kernels.packed import (
     add_labels,
     copy,
+    fetch_columns,
     fill,
     gather_gradient,
     multiply,
@@ -60,11 +61,11 @@ def count_touches(x, offsets, rows, singles, edge_columns):
 
 
 @kernel()
-def sum_in_logs(node, n, n_labels, width, edge, step, pairs):
+def sum_in_logs(node, n, n_labels, width, edge, step, pairs, weight):
     """Log-partition, marginals in place of ``node`` and expected pairs, in log space: slow, and never out of range.
 
     The table of the edge into t stands at ``t * step``, and so do its expected pairs; with ``step = 0``
-    they are added up.
+    they are added up, times ``weight``.
     """
     forward, backward = np.empty((n, n_labels)), np.zeros((n, n_labels))
     terms = np.empty(n_labels)
@@ -93,7 +94,7 @@ def sum_in_logs(node, n, n_labels, width, edge, step, pairs):
             for j in range(n_labels):
                 at = t * step + i * width + j
                 value = np.exp(forward[t - 1, i] + edge[at] + node[t * width + j] + backward[t, j] - log_z)
-                pairs[at] = value + (pairs[at] if step == 0 else 0.0)
+                pairs[at] = weight * value + pairs[at] if step == 0 else value
     for t in range(n):
         for j in range(n_labels):
             node[t * width + j] = np.exp(forward[t, j] + backward[t, j] - log_z)
@@ -101,31 +102,30 @@ def sum_in_logs(node, n, n_labels, width, edge, step, pairs):
 
 
 @kernel()
-def table_gradient(surrogate, chains, w, cost, lo, n, work, tables):
+def table_gradient(surrogate, chains, w, cost, lo, n, work, tables, counts, weight):
     """As ``loss_gradient`` for chains with edge features; ``tables`` gets the gradient of each edge."""
     x, _, _, codes, _, n_labels, width = chains
-    node, pairs, size = work.node, work.pairs, n_labels * width
+    node, size = work.node, n_labels * width
     score_edges(x, w, lo, n, n_labels, width, tables)
     truth = true_score(node, tables, size, codes, lo, n, width)
     # As ``loss_gradient``. ``sum_in_tables`` leaves marginals in place of scores, so for log space (NaN) node and
-    # tables are set up again. The gradient of an edge stays in its table; ``pairs`` gets the sum, for transitions.
+    # tables are set up again. The gradient of an edge stays in its table; ``counts`` gets the sum, for transitions.
     if surrogate == LOG:
         copy(node, n * width, work.theta)
         value = sum_in_tables(node, n, n_labels, width, tables, work.alpha, work.pull)
         if np.isnan(value):
             copy(work.theta, n * width, node)
             score_edges(x, w, lo, n, n_labels, width, tables)
-            value = sum_in_logs(node, n, n_labels, width, tables, size, tables)
+            value = sum_in_logs(node, n, n_labels, width, tables, size, tables, 1.0)
     else:
         if surrogate == HINGE:
             add_cost(node, cost, codes, lo, n, width)
         value = 0.0 + best_in_tables(node, n, n_labels, width, tables, work.path)
         fill(node, n * width, 0.0)
         fill(tables, n * size, 0.0)
-        add_labels(node, tables, size, work.path, 0, n, width, 1.0)
-    add_labels(node, tables, size, codes, lo, n, width, -1.0)
-    fill(pairs, size, 0.0)
-    sum_tables(tables, n, n_labels, width, 1.0, pairs)
+        add_labels(node, tables, size, work.path, 0, n, width, 1.0, 1.0)
+    add_labels(node, tables, size, codes, lo, n, width, -1.0, 1.0)
+    sum_tables(tables, n, n_labels, width, weight, counts)
     return value - truth
 
 
@@ -139,43 +139,69 @@ def add_cost(node, cost, codes, lo, n, width):
 
 
 @kernel()
-def loss_gradient(surrogate, chains, w, cost, lo, n, work):
-    """Value of one sample; its gradient with respect to the scores ``work.node``, in their place and in ``work.pairs``.
+def prepare_edges(surrogate, edge, n_labels, width, work):
+    """Make ``factor`` and ``factor_t`` of transitions, exponentiated (log loss) or as they are, transposed.
 
-    ``factor`` and ``factor_t`` become transitions exponentiated (log loss) or as they are, transposed.
+    Returns the largest score of a pair, which exponentiated ones are relative to. Holds until transitions change.
     """
-    _, _, _, codes, _, n_labels, width = chains
-    node, theta, alpha, pull, path, pairs, factor, factor_t = work
-    size, shared = n_labels * width, 0 * width
-    fill(pairs, size, 0.0)
-    truth = true_score(node, w.edge, shared, codes, lo, n, width)
+    shift = 0.0
+    if surrogate == LOG:
+        shift += exponentiate_edges(edge, n_labels, width, work.factor, work.factor_t)
+    else:
+        transpose(edge, n_labels, width, work.factor_t)
+    return shift
+
+
+@kernel()
+def gathered_pairs(surrogate, work, counts, size):
+    """The gradient by transitions of all samples since the last call, in ``work.pairs``; ``counts`` becomes 0."""
+    pairs = work.pairs
+    # ``pairs`` has sums of alpha x pull of samples that had the same transitions, so that one product with their
+    # exponentials makes expected pairs of all of them. It is 0 under other losses.
+    if surrogate == LOG:
+        multiply(pairs, size, work.factor)
+    for c in range(0, size, LANES):
+        simd.store(pairs, c, simd.add(simd.load(pairs, c), simd.load(counts, c)))
+    fill(counts, size, 0.0)
+
+
+@kernel(inline=True)
+def loss_gradient(
+    surrogate, codes, n_labels, width, edge, cost, lo, n, node, theta, alpha, pull, path, pairs, factor, factor_t,
+    shift, counts, weight,
+):  # fmt: skip
+    """Value of one sample; its gradient with respect to the scores ``node``, in their place.
+
+    That by transitions is multiplied by ``weight`` and added to ``pairs`` and ``counts``, for ``gathered_pairs``.
+    ``prepare_edges`` has returned ``shift`` for these transitions. The arrays of ``Work`` are given one by one: taken
+    out of it here, the users of each would be counted up and down for every sample.
+    """
+    shared = 0 * width
+    truth = true_score(node, edge, shared, codes, lo, n, width)
     # LOG: log Z - f(true) with the gradient marginals - truth, in log space where products leave their range (NaN).
     # HINGE: max_y [f + cost] - f(true), PERCEPTRON: the same without cost; gradient = maximiser - truth. O(n K width).
     if surrogate == LOG:
         copy(node, n * width, theta)
-        shift = exponentiate_edges(w.edge, n_labels, width, factor, factor_t)
         value = sum_chain(node, n, n_labels, width, factor, factor_t, alpha, pull) + (n - 1) * shift
         if np.isnan(value):
             copy(theta, n * width, node)
-            value = sum_in_logs(node, n, n_labels, width, w.edge, shared, pairs)
+            value = sum_in_logs(node, n, n_labels, width, edge, shared, counts, weight)
         else:
-            add_pairs(alpha, pull, n, n_labels, width, 1.0, pairs)
-            multiply(pairs, size, factor)
+            add_pairs(alpha, pull, n, n_labels, width, weight, pairs)
     else:
         if surrogate == HINGE:
             add_cost(node, cost, codes, lo, n, width)
-        transpose(w.edge, n_labels, width, factor_t)
-        value = best_chain(node, n, n_labels, width, w.edge, factor_t, path)
+        value = best_chain(node, n, n_labels, width, edge, factor_t, path)
         fill(node, n * width, 0.0)
-        add_labels(node, pairs, shared, path, 0, n, width, 1.0)
-    add_labels(node, pairs, shared, codes, lo, n, width, -1.0)
+        add_labels(node, counts, shared, path, 0, n, width, 1.0, weight)
+    add_labels(node, counts, shared, codes, lo, n, width, -1.0, weight)
     return value - truth
 
 
-@kernel()
-def update_rows(w, squares, drift, l2, l1, places, n, g, mask, width, rate, adaptive, age):
+@kernel(inline=True)
+def update_rows(w, squares, drift, l2, l1, places, n, g, mask, width, rate, adaptive, age, n_samples):
     """One (proximal) step on the rows ``places[0:n]``, whose gradients stand in ``g``; ``l2`` and ``l1`` have one
-    number per row.
+    number per row, for each of ``n_samples`` samples that the gradients come from.
 
     ``drift`` gathers ``age * change``, from which the average over steps follows without touching other weights.
     """
@@ -185,7 +211,7 @@ def update_rows(w, squares, drift, l2, l1, places, n, g, mask, width, rate, adap
     # weight (mask bit 0) have step 0 and stay as they are. O(n width).
     for j in range(n):
         row = places[j]
-        decay, cut = simd.splat(w, l2[row]), simd.splat(w, l1[row])
+        decay, cut = simd.splat(w, n_samples * l2[row]), simd.splat(w, n_samples * l1[row])
         for c in range(chunks):
             at = row * width + c * LANES
             old = simd.load(w, at)
@@ -207,16 +233,14 @@ def update_rows(w, squares, drift, l2, l1, places, n, g, mask, width, rate, adap
             simd.store(w, at, fresh)
 
 
-@kernel()
+@kernel(inline=True)
 def update_single(q, g, w, squares, drift, l2, l1, rate, adaptive, age):
     """The same step on one weight."""
     step = g + l2[q] * w[q]
     pace = rate
     if adaptive:
         squares[q] += step * step
-        if squares[q] == 0.0:
-            return
-        pace = rate / np.sqrt(squares[q])
+        pace = 0.0 * rate if squares[q] == 0.0 else rate / np.sqrt(squares[q])
     fresh = w[q] - pace * step
     if l1[q] > 0.0:
         cut = pace * l1[q]
@@ -228,18 +252,21 @@ def update_single(q, g, w, squares, drift, l2, l1, rate, adaptive, age):
 @kernel()
 def stochastic_pass(
     surrogate, chains, w, squares, drift, l2, l1, mask, edge_mask, cost, order, rate, decay, adaptive, n_steps,
-    age, edge_features,
+    age, edge_features, settled, most_edges,
 ):  # fmt: skip
     """Visit the samples of ``order`` once each; returns the sum of their values before each step, and how many of
     them called for an update.
 
     ``l2`` and ``l1`` are the strengths divided by the number of samples that touch a weight, one number for each row,
     single weight and row of transitions. The rate at step s is ``rate / (1 + decay s)``, divided by the root of summed
-    squares if ``adaptive``. ``edge_features`` is True or None, for which their code is not even compiled.
+    squares if ``adaptive``. ``edge_features`` is True or None, for which their code is not even compiled. Transitions
+    take a step after the samples that are ``settled``, when ``most_edges`` have come since their last one, and at the
+    end.
     """
-    x, base, offsets, _, weight, n_labels, width = chains
+    x, base, offsets, codes, weight, n_labels, width = chains
     work, dtype = workspace(chains, w.rows), w.rows.dtype
-    node, pairs = work.node, work.pairs
+    node, theta, alpha, pull, path, pairs, factor, factor_t = work
+    edge = w.edge
     most = 0
     for s in range(len(offsets) - 1):
         most = max(most, x.multi_at[offsets[s + 1]] - x.multi_at[offsets[s]])
@@ -253,20 +280,34 @@ def stochastic_pass(
     if edge_features is not None:
         tables = np.empty(len(work.path) * edge_size, dtype)
         g_edge, edge_mark = np.zeros(len(w.edge_features)), np.full(len(x.edge_ptr), -1)
+    counts = np.zeros(edge_size, dtype)
     total, n_updates, seen = 0.0, 0, 0
+    shift, n_edges, n_gathered = 0.0, 0, 0
     # Each column of the sample is updated once, with the gradient summed over its occurrences and its share of the
-    # penalty; transitions are touched by every sample. drift += (age + turn) change gives the average over steps.
+    # penalty; transitions are touched by every sample. Their gradient is the sum over the n_gathered samples since
+    # their last step; until the next, their exponentials hold. drift += (age + turn) change gives the average.
     # O(nnz width + n K width) per sample; memory O((longest + width + most) width), most = multi columns of a sample;
     # with edge features O(longest K width). Marks by ``seen`` and ``turn`` need no clearing.
     for turn in range(len(order)):
         s = order[turn]
         lo, hi = offsets[s], offsets[s + 1]
         n = hi - lo
+        if turn + 1 < len(order):
+            following = order[turn + 1]
+            start, stop = offsets[following], offsets[following + 1]
+            fetch_columns(x, w, start, stop, width)
+            fetch_columns(x, squares, start, stop, width)
+            fetch_columns(x, drift, start, stop, width)
         score_rows(x, w, base, lo, hi, width, node)
         if edge_features is not None:
-            value = table_gradient(surrogate, chains, w, cost, lo, n, work, tables)
+            value = table_gradient(surrogate, chains, w, cost, lo, n, work, tables, counts, weight[s])
         else:
-            value = loss_gradient(surrogate, chains, w, cost, lo, n, work)
+            if n_gathered == 0:
+                shift = prepare_edges(surrogate, w.edge, n_labels, width, work)
+            value = loss_gradient(
+                surrogate, codes, n_labels, width, edge, cost, lo, n, node, theta, alpha, pull, path, pairs, factor,
+                factor_t, shift, counts, weight[s],
+            )  # fmt: skip
         total += weight[s] * value
         changed = False
         for c in range(n * width):
@@ -276,7 +317,6 @@ def stochastic_pass(
         n_updates += changed
         if weight[s] != 1.0:
             scale_row(node, 0, weight[s], n * width)
-            scale_row(pairs, 0, weight[s], edge_size)
             if edge_features is not None:
                 scale_row(tables, edge_size, weight[s], (n - 1) * edge_size)
         pace = rate / (1.0 + decay * (n_steps + turn))
@@ -284,7 +324,7 @@ def stochastic_pass(
         gather_gradient(x, lo, hi, width, node, n_distinct, local, g)
         update_rows(
             w.rows, squares.rows, drift.rows, l2.rows, l1.rows, distinct, n_distinct, g, mask, width, pace, adaptive,
-            age + turn,
+            age + turn, 1,
         )  # fmt: skip
         for t in range(n):
             for p in range(x.single_at[lo + t], x.single_at[lo + t + 1]):
@@ -300,11 +340,16 @@ def stochastic_pass(
                 g_single[q] = np.nan  # done; occurs again in this sample only to be passed over
         for p in range(x.single_at[lo], x.single_at[hi]):
             g_single[x.single[p]] = 0.0
-        if has_edges:
-            update_rows(
-                w.edge, squares.edge, drift.edge, l2.edge, l1.edge, all_labels, n_labels, pairs, edge_mask, width, pace,
-                adaptive, age + turn,
-            )  # fmt: skip
+        n_edges, n_gathered = n_edges + n - 1, n_gathered + 1
+        if settled[s] or n_edges >= most_edges or turn == len(order) - 1:
+            gathered_pairs(surrogate, work, counts, edge_size)
+            if has_edges:
+                update_rows(
+                    w.edge, squares.edge, drift.edge, l2.edge, l1.edge, all_labels, n_labels, pairs, edge_mask, width,
+                    pace, adaptive, age + turn, n_gathered,
+                )  # fmt: skip
+            fill(pairs, edge_size, 0.0)
+            n_edges, n_gathered = 0, 0
         if edge_features is not None:
             scatter_edges(x, lo, n, n_labels, width, tables, g_edge)
             for p in range(x.edge_at[lo], x.edge_at[hi]):

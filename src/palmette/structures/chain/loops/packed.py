@@ -222,7 +222,7 @@ class PackedChains:
             next(at), np.empty(n_single, np.int32), np.empty(n_single * valued, self.dtype), self.single_label,
             *self._edge_inputs(indptr, indices, values),
         )  # fmt: skip
-        split_columns(indptr, indices, values, place, self.bias_row, inputs)
+        split_columns(indptr, indices, values, place, self.bias_row, *inputs[:6])
         return inputs
 
     def _edge_inputs(self, indptr: np.ndarray, indices: np.ndarray, values: np.ndarray) -> list[np.ndarray]:
@@ -251,6 +251,11 @@ class PackedChains:
 
         given = samples.batch.offsets, samples.codes, samples.weight
         return Chains(self.inputs, self.base, *given, self.n_labels, self.width)
+
+    def rows_of_longest(self, count: int) -> list[np.ndarray]:
+        """Room for kernels to work in: some flat arrays for the rows of labels of any one sample."""
+        size = int(np.diff(self.offsets).max(initial=0)) * self.width
+        return [np.empty(size, self.dtype) for _ in range(count)]
 
     def limits(self, annotation: Annotation | None) -> Limits | None:
         """What an annotation allows, as kernels read it."""
@@ -328,11 +333,11 @@ class PackedChains:
 
     def edge_factors(self, packed: Weights) -> tuple[np.ndarray, np.ndarray, float]:
         """``exp(edge - shift)`` (width x width, flat), its transpose, and the shift."""
-        from palmette._kernels.lanes import exponentiate_edges
-
-        factor, transposed = (np.zeros(self.width * self.width, self.dtype) for _ in range(2))
-        shift = exponentiate_edges(packed.edge, self.n_labels, self.width, factor, transposed)
-        return factor, transposed, float(shift)
+        table = packed.edge.reshape(self.n_labels, self.width)[:, : self.n_labels]
+        shift = table.max()
+        factor = np.zeros((self.width, self.width), self.dtype)
+        factor[: self.n_labels, : self.n_labels] = np.exp(table - shift)
+        return factor.ravel(), factor.T.ravel(), float(shift)
 
 
 def _with_ends(inputs: Any, offsets: np.ndarray, row: int) -> Any:

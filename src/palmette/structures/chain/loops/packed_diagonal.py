@@ -35,5 +35,6 @@ def _diagonal(problem: SampledProblem, state: State, w: np.ndarray) -> np.ndarra
     chains = packed(problem, float)
     weights, h = chains.pack_weights(w), chains.zeros()
     factor, transposed, _ = chains.edge_factors(weights)
-    diagonal_pass(chains.view(problem.samples), weights, factor, transposed, h)
+    room = chains.rows_of_longest(3)
+    diagonal_pass(chains.view(problem.samples), weights, factor, transposed, *room, h)
     return chains.unpack(h)

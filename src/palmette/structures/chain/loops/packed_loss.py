@@ -82,10 +82,11 @@ class PackedLogLoss(CompiledLoop):
 
 def value_of(shard: PackedShard, state: State, weights: Weights, factors: Factors) -> float:
     """The value of a shard."""
-    from palmette.structures.chain.kernels.packed_loss import log_loss_pass
+    from palmette.structures.chain.kernels.packed_loss import log_loss_value
 
-    failed = np.zeros(len(shard.samples.weight), bool)
-    value = log_loss_pass(shard.chains.view(shard.samples), weights, *factors, None, failed, None)
+    (factor, _, shift), failed = factors, np.zeros(len(shard.samples.weight), bool)
+    room = shard.chains.rows_of_longest(2)
+    value = log_loss_value(shard.chains.view(shard.samples), weights, factor, shift, *room, failed)
     return value + _out_of_range(shard, weights, failed)[0]
 
 
@@ -111,8 +112,9 @@ def value_and_gradient(
         )
     else:
         value = log_loss_pass(
-            chains.view(shard.samples), weights, *factors, slot, failed, chains.edge_features
-        )
+            chains.view(shard.samples), weights, *factors, *chains.rows_of_longest(3), slot, failed,
+            chains.edge_features,
+        )  # fmt: skip
     if chains.edge_features is None:
         np.multiply(slot.edge, factors[0][: len(slot.edge)], out=slot.edge)
         if not partial:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from palmette.contracts.problem import SampledProblem
-from palmette.loops.stochastic_pass import VECTORS, PassState
+from palmette.loops.stochastic_pass import GATHERED_EDGES, VECTORS, PassState, settles
 from palmette.loops.table import CompiledLoop, compiled_as
 from palmette.structures.chain.loops.packed import PackedChains, are_even, cost_table, packed, packs
 
@@ -87,9 +87,10 @@ class PackedPass(CompiledLoop):
         cost = cost_table(self.problem, chains)
         share = 1.0 / np.maximum(touch_counts(self.problem, chains), 1.0)
         l2, l1 = chains.per_row(share * reg.l2), chains.per_row(share * reg.l1)
+        settled = settles(self.problem)
         return lambda order, w, squares, drift, done=0: kernels.stochastic_pass(
             rule, data, w, squares, drift, l2, l1, *masks, cost, order, state.rate, state.decay, state.adaptive,
-            state.n_steps + done, state.age + done, chains.edge_features,
+            state.n_steps + done, state.age + done, chains.edge_features, settled, GATHERED_EDGES,
         )  # fmt: skip
 
 

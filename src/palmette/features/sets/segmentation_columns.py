@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import Any
 
+import numpy as np
 from sklearn.base import BaseEstimator
 
 from palmette.data.words import join_words
+from palmette.features.sets.counts import counts_from_state, counts_state
+from palmette.features.sets.stateless import Stateless
+from palmette.registry import register
 
 Sentences = Sequence[Sequence[tuple[str, ...]]]
 
@@ -17,7 +21,8 @@ _NUMERALS = frozenset("零〇○一二三四五六七八九十百千万亿两几
 _UNITS_OF_TIME = frozenset("年月日时分秒")
 
 
-class CharacterColumns(BaseEstimator):
+@register("columns", "characters")
+class CharacterColumns(Stateless, BaseEstimator):
     """Two columns behind those of a character: its kind, and whether it repeats the last one or the last but one.
 
     Examples
@@ -26,9 +31,7 @@ class CharacterColumns(BaseEstimator):
     [('高', 'C', '00'), ('高', 'C', '10'), ('7', 'D', '00'), ('高', 'C', '01'), ('。', 'P', '00')]
     """
 
-    def fit(self, X: Sentences, y: Any = None) -> CharacterColumns:
-        """Nothing to learn."""
-        return self
+    column_names = ("kind", "again")
 
     def transform(self, X: Sentences) -> list[list[tuple[str, ...]]]:
         """Lines with the columns, the last ones."""
@@ -57,6 +60,7 @@ def kind(character: str) -> str:
     return "C" if character.isalnum() else "P"
 
 
+@register("columns", "lexicon")
 class LexiconColumns(BaseEstimator):
     """Three columns behind those of a character: how long are the words of the training text that fit around it.
 
@@ -80,6 +84,9 @@ class LexiconColumns(BaseEstimator):
     >>> LexiconColumns().fit(X, y).transform([[("a",), ("b",), ("c",)]])
     [[('a', '3', '1', '0'), ('b', '1', '2', '3'), ('c', '1', '3', '0')]]
     """
+
+    column_names = ("begins", "ends", "around")
+    reads_labels = True
 
     def __init__(self, min_count: int = 1, *, longest: int = 8, n_folds: int = 10) -> None:
         self.min_count = min_count
@@ -106,6 +113,17 @@ class LexiconColumns(BaseEstimator):
             others.subtract(_count(words[a:b]))
             made += self._extended(X[a:b], others)
         return made
+
+    def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """Header and arrays, from which `from_state` makes the columns again."""
+        return self.get_params(), counts_state(Counter({(word,): n for word, n in self.counts_.items()}))
+
+    @classmethod
+    def from_state(cls, header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> LexiconColumns:
+        """The maker from what `state` returned."""
+        maker = cls(**header)
+        maker.counts_ = Counter({word: n for (word,), n in counts_from_state(arrays, 1).items()})
+        return maker
 
     def _extended(self, X: Sentences, counts: Counter[str]) -> list[list[tuple[str, ...]]]:
         lexicon = {w for w, n in counts.items() if n >= self.min_count and 2 <= len(w) <= self.longest}

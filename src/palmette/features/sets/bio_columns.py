@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from itertools import chain
-from typing import Any
 
 from sklearn.base import BaseEstimator
+
+from palmette.features.sets.stateless import Stateless
+from palmette.registry import register
 
 Sentences = Sequence[Sequence[tuple[str, ...]]]
 
@@ -27,7 +29,8 @@ _SIGNS = {  # letters of a word's signs, and what has them
 }
 
 
-class BioColumns(BaseEstimator):
+@register("columns", "biology")
+class BioColumns(Stateless, BaseEstimator):
     """Four columns behind those of a token: stem of the word, of its first and of its last hyphen part, and signs.
 
     Examples
@@ -37,9 +40,7 @@ class BioColumns(BaseEstimator):
 ('IL-12', 'il-0', 'il', '0', 'dm-')]
     """
 
-    def fit(self, X: Sentences, y: Any = None) -> BioColumns:
-        """Nothing to learn."""
-        return self
+    column_names = ("stem", "first", "last", "signs")
 
     def transform(self, X: Sentences) -> list[list[tuple[str, ...]]]:
         """Sentences with the columns, the last ones."""

@@ -1,0 +1,1 @@
+"""Output-kernel regressions on files: an output and an input in every line."""

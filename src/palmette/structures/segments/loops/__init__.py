@@ -1,0 +1,1 @@
+"""Loops compiled for segmentations."""
