@@ -14,9 +14,8 @@ from palmette._kernels import simd
 from palmette._kernels.constants import LANES
 from palmette._kernels.jit import SUMS, kernel
 
-VISIT, PLACE, VALUE = range(
-    3
-)  # what a pass does: ascend, put the marginals where they are under w, or only values
+# What a pass does: ascend, put the marginals where they are under w, or only values.
+VISIT, PLACE, VALUE = range(3)
 TINY = 1e-30  # residuals below are 0: numbers too small for a normal exponent are slow
 
 
