@@ -148,8 +148,10 @@ class DualRows(CompiledLoop):
         return self.sums.run(self.x, self.tables, self.ascent, VISIT, order)
 
     def start_from(self, w: np.ndarray) -> None:
-        """Move from the truth towards the marginals under ``w``, as far as the dual value grows; what is out of range under
-        ``w`` stays at the truth."""
+        """Move from the truth towards the marginals under ``w``, as far as the dual value grows.
+
+        What is out of range under ``w`` stays at the truth.
+        """
         from palmette._kernels.dual_rows import PLACE
 
         ascent = self.ascent
