@@ -15,11 +15,19 @@ from palmette.registry import revive, stored
 
 words = st.lists(st.text("abc", min_size=3, max_size=5), min_size=1, max_size=4)
 weights = st.lists(st.floats(-2.0, 2.0), min_size=4, max_size=4)
-KERNELS = [NGram(1), NGram(2), NGram(3), NGram(2, binary=True)]
+KERNELS = [
+    NGram(1),
+    NGram(2),
+    NGram(3),
+    NGram(2, binary=True),
+    NGram(2, idf=True),
+    NGram(2, binary=True, idf=True),
+    NGram(2, weights=(0.3,)),
+]
 
 
 def minimum(space, y, votes):
-    """The lowest value of all strings that there may be, from counts alone."""
+    """The lowest value of all strings that there may be, from counts and factors alone."""
     sizes, n = list(map(len, y)), space.kernel_.lengths[0]
     alphabet = sorted(set("".join(y)))
     outputs = ["".join(s) for k in range(min(sizes), max(sizes) + 1) for s in product(alphabet, repeat=k)]
@@ -30,10 +38,18 @@ def minimum(space, y, votes):
     for output in outputs:
         grams = [output[i : i + n] for i in range(len(output) - n + 1)]
         counts = {gram: 1 if space.kernel_.binary else grams.count(gram) for gram in grams}
+        rarity = {gram: factor(space.kernel_, y, gram) for gram in counts}
         values[output] = sum(
-            c * c - 2.0 * c * (votes[columns[g]] if g in columns else 0.0) for g, c in counts.items()
+            (rarity[g] * c) ** 2 - 2.0 * rarity[g] * c * (votes[columns[g]] if g in columns else 0.0)
+            for g, c in counts.items()
         )
     return values
+
+
+def factor(kernel, y, gram):
+    """What the feature of an n-gram is multiplied by, from its definition."""
+    root = 1.0 if kernel.weights is None else np.sqrt(kernel.weights[0])
+    return root * (1.0 + np.log((len(y) + 1) / (sum(gram in text for text in y) + 1)) if kernel.idf else 1.0)
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)

@@ -154,22 +154,28 @@ class NGram(ObjectKernel):
                 raise ValueError(f"{name}: expected {len(grams)} numbers from 0 to the number behind them")
 
     def prepare(self, rows: Any) -> sparse.csr_array:
-        """Counts of n-grams, times the square root of their length's weight."""
+        """Counts of n-grams, times their factors."""
         found, _ = symbols_of(rows, self.alphabet_, self.called)
         if self.short == "refuse":
             _refuse_short(rows, found, min(self.lengths), self.called)
-        weights = np.ones(len(self.lengths)) if self.weights is None else np.asarray(self.weights, float)
         blocks, rest = [], np.zeros(len(found.lengths))
-        for k, (n, grams, weight) in enumerate(zip(self.lengths, self.grams_, weights)):
+        for (n, grams), (own, other) in zip(zip(self.lengths, self.grams_), self.factors()):
             known, unknown = self._features(found, n, grams)
-            if self.idf:
-                rarity, most = _rarity(self.owners_[k])
-                known.data *= rarity[known.indices]
-                unknown.data *= most
-            blocks.append(known * np.sqrt(weight))
-            rest += weight * np.asarray(unknown.multiply(unknown).sum(axis=1)).ravel()
+            known.data *= own[known.indices]
+            unknown.data *= other
+            blocks.append(known)
+            rest += np.asarray(unknown.multiply(unknown).sum(axis=1)).ravel()
         all_of = sparse.coo_array(sparse.hstack(blocks))
         return feature_rows(all_of.shape, all_of.row, all_of.col, all_of.data, rest)
+
+    def factors(self) -> list[tuple[np.ndarray, float]]:
+        """For each length the factors of n-grams with a column and that of all others: rarity, root of the weight."""
+        found = []
+        for k, grams in enumerate(self.grams_):
+            root = 1.0 if self.weights is None else float(np.sqrt(self.weights[k]))
+            own, other = _rarity(self.owners_[k]) if self.idf else (np.ones(len(grams)), 1.0)
+            found.append((root * own, root * other))
+        return found
 
     def _features(self, found: Symbols, n: int, grams: np.ndarray) -> tuple[Any, Any]:
         """Counts of the n-grams with a column, and of the others, which are numbered anew."""

@@ -1,8 +1,8 @@
 """Strings under an n-gram kernel: branch and bound over prefixes, after a beam.
 
-``K(y, y) - 2 <psi(y), v>`` is a sum over the n-grams of y in their order: the one that occurs for the k-th time adds
-``2 k - 1 - 2 v`` (of a binary kernel ``1 - 2 v`` the first time and 0 later), at least what it adds the first time. Two
-bounds of what any continuation adds follow, and the higher one counts:
+``K(y, y) - 2 <psi(y), v>`` is a sum over the n-grams of y in their order: one of factor f (its rarity, 1 without) that
+occurs for the k-th time adds ``f^2 (2 k - 1) - 2 f v`` (of a binary kernel ``f^2 - 2 f v`` the first time and 0 later),
+at least what it adds the first time. Two bounds of what any continuation adds follow, and the higher one counts:
 
 * the cheapest path of first times through the graph of (n-1)-grams, which is the answer itself where no n-gram occurs
   twice; in general it is not, since every repetition costs more;
@@ -40,7 +40,8 @@ class NGramOutputs(ExplicitOutputs):
     Parameters
     ----------
     kernel : NGram
-        Of one length, without mismatches and not normalised: others have no bound, and take ``CandidateOutputs``.
+        Of one length, without mismatches and not normalised (``idf`` may be): others have no bound, and take
+        ``CandidateOutputs``.
     node_limit : int, default=5000
         Prefixes that branch and bound looks at for one prediction.
     beam : int, default=20
@@ -66,7 +67,7 @@ class NGramOutputs(ExplicitOutputs):
         """An n-gram kernel with a bound."""
         if not isinstance(self.kernel, NGram) or not has_bound(self.kernel):
             raise ValueError(
-                f"NGramOutputs needs an NGram kernel of one length, without mismatches, weights and normalize, got "
+                f"NGramOutputs needs an NGram kernel of one length, without mismatches and normalize, got "
                 f"{self.kernel!r}; take CandidateOutputs for it"
             )
         return self.kernel
@@ -105,7 +106,7 @@ class NGramOutputs(ExplicitOutputs):
 
     def _search(self, graph: _Graph, votes: np.ndarray) -> tuple[tuple[int, ...], float, float]:
         """Codes, value and bound for one row of votes."""
-        bounds = graph.bounds(votes, bool(self.kernel_.binary))
+        bounds = graph.bounds(votes)
         best = self._beam(graph, bounds)
         queue = [graph.start(bounds)]
         for _ in range(int(self.node_limit)):
@@ -133,8 +134,7 @@ class NGramOutputs(ExplicitOutputs):
 
 def has_bound(kernel: NGram) -> bool:
     """Whether the search has a bound for this kernel."""
-    plain = kernel.mismatches == 0 and not kernel.normalize and kernel.weights is None
-    return plain and len(kernel.lengths) == 1
+    return len(kernel.lengths) == 1 and kernel.mismatches == 0 and not kernel.normalize
 
 
 class _Prefix(NamedTuple):
@@ -149,8 +149,7 @@ class _Prefix(NamedTuple):
 class _Bounds(NamedTuple):
     """What n-grams cost, and what continuations add at least."""
 
-    votes: np.ndarray  # of the n-grams with a column
-    binary: bool
+    gains: list[float]  # f v of the n-grams with a column
     ahead: (
         np.ndarray
     )  # [l, s]: from state s after l symbols on; the last state stands for all that training lacks
@@ -165,6 +164,8 @@ class _Graph:
 
     def __init__(self, kernel: NGram, shortest: int, longest: int) -> None:
         (self.n,), grams = kernel.lengths, kernel.grams_[0]
+        ((self.factors, factor),) = kernel.factors()
+        self.squares, self.other, self.binary = (self.factors**2).tolist(), factor**2, bool(kernel.binary)
         self.size, self.shortest, self.longest = len(kernel.alphabet_), shortest, longest
         self.column = {tuple(gram): k for k, gram in enumerate(grams.tolist())}
         self.state: dict[tuple[int, ...], int] = {}
@@ -174,10 +175,11 @@ class _Graph:
         self.source = np.array([self.state[gram[:-1]] for gram in self.column], np.int64)
         self.target = np.array([self.state[gram[1:]] for gram in self.column], np.int64)
 
-    def bounds(self, votes: np.ndarray, binary: bool) -> _Bounds:
+    def bounds(self, votes: np.ndarray) -> _Bounds:
         """Cheapest continuations by number of symbols so far, from the longest sequence back."""
-        first, other = 1.0 - 2.0 * votes, 1.0  # what an n-gram adds the first time; one without votes
-        if binary:
+        gains = self.factors * votes
+        first, other = self.factors**2 - 2.0 * gains, self.other  # the first time; one without votes
+        if self.binary:
             first, other = np.minimum(first, 0.0), 0.0
         ahead = np.zeros((self.longest + 1, len(self.state) + 1))
         for length in range(self.longest - 1, -1, -1):
@@ -192,17 +194,27 @@ class _Graph:
         for state, k in self.state.items():
             for cut in range(self.n - 1):
                 beginning[state[:cut]] = min(beginning.get(state[:cut], at[-1]), at[k])
-        return _Bounds(votes, binary, ahead, beginning, self._cheapest(votes, binary))
+        given = gains.tolist()
+        return _Bounds(given, ahead, beginning, self._cheapest(given))
 
-    def _cheapest(self, votes: np.ndarray, binary: bool) -> list[tuple[float, int, tuple[int, ...]]]:
+    def _addition(self, k: int | None, time: int, gains: list[float]) -> float:
+        """What the n-gram of column k, or one without a column, adds when it occurs for the given time."""
+        if self.binary and time > 1:
+            return 0.0
+        odd = 2.0 * time - 1.0
+        return self.other * odd if k is None else self.squares[k] * odd - 2.0 * gains[k]
+
+    def _cheapest(self, gains: list[float]) -> list[tuple[float, int, tuple[int, ...]]]:
         """Additions of n-grams below those of n-grams without votes, the cheapest first."""
-        limit, most = 1.0 - binary, 1 if binary else self.longest - self.n + 1
-        return sorted(
-            (addition, k, gram)
-            for gram, vote in zip(self.column, votes.tolist())
-            for k in range(1, min(int(max(vote, 0.0)) + 1, most) + 1)
-            if (addition := 2.0 * k - 1.0 - 2.0 * vote) < limit
-        )
+        limit, most = (0.0, 1) if self.binary else (self.other, self.longest - self.n + 1)
+        found = []
+        for gram, k in self.column.items():
+            for time in range(1, most + 1):
+                addition = self._addition(k, time, gains)
+                if addition >= limit:  # later times add more
+                    break
+                found.append((addition, time, gram))
+        return sorted(found)
 
     def _additions(self, length: int, counts: Counter[tuple[int, ...]], bounds: _Bounds) -> float:
         """The least that n-grams to come add, if each is to be had as often as is left, whatever its neighbours."""
@@ -214,7 +226,7 @@ class _Graph:
                 break
             if k > counts[gram]:
                 total, taken = total + addition, taken + 1
-        return total if bounds.binary else total + max(least - taken, 0)
+        return total if self.binary else total + self.other * max(least - taken, 0)
 
     def start(self, bounds: _Bounds) -> _Prefix:
         """The empty prefix."""
@@ -235,12 +247,7 @@ class _Graph:
             cost = node.cost
             if len(codes) >= self.n:
                 gram = codes[-self.n :]
-                seen, k = counts[gram], self.column.get(gram)
-                vote = 0.0 if k is None else float(bounds.votes[k])
-                if not bounds.binary:
-                    cost += 2.0 * seen + 1.0 - 2.0 * vote
-                elif not seen:
-                    cost += 1.0 - 2.0 * vote
+                cost += self._addition(self.column.get(gram), counts[gram] + 1, bounds.gains)
                 counts[gram] += 1
                 found.append(self._node(codes, cost, counts, bounds))
                 counts[gram] -= 1
