@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from threading import Lock
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -51,7 +52,8 @@ class Topology:
     def shared(cls, cards: np.ndarray, scope_ptr: np.ndarray, scope: np.ndarray) -> Topology:
         """The same object for the same arrays as long as one is in use: graphs of a shape share its ``memory``."""
         new = cls(cards, scope_ptr, scope)
-        return _IN_USE.setdefault(new.key, new)
+        with _ENTERING:
+            return _IN_USE.setdefault(new.key, new)
 
     def check(self) -> None:
         """Refuse variables without states, and scopes that are too short, out of range or name a variable twice."""
@@ -128,6 +130,7 @@ class Topology:
 
 
 _IN_USE: WeakValueDictionary[tuple[bytes, bytes, bytes], Topology] = WeakValueDictionary()
+_ENTERING = Lock()  # looking up and entering are two steps
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -95,6 +97,31 @@ def test_bounds_hold_and_marginals_are_consistent(seed, strength):
             graph.topology, found.unary, found.factor
         )
         assert found.lower.sum() == pytest.approx(worth, abs=1e-9 * max(1.0, abs(worth)))
+
+
+def test_sums_do_not_depend_on_which_object_tells_a_shape(monkeypatch):
+    """Threads that meet a shape at once, or another process, may have objects of their own."""
+    shapes = [(2, 3), (3, 3), (4, 3)] * 9
+    tables = grids(np.random.default_rng(7), shapes, shared=True)
+    known = structure().expectation(tables)
+    tables = grids(np.random.default_rng(7), shapes, shared=True)
+    monkeypatch.setattr(Topology, "shared", Topology)
+    other = structure().expectation(tables)
+    assert np.array_equal(known.log_z, other.log_z)
+    assert np.array_equal(known.counts.edge, other.counts.edge)
+
+
+def test_threads_that_meet_a_shape_at_once_share_it():
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(2) as pool:
+            for n in range(2, 400):
+                given = np.full(n, 2), np.array([0, 2]), np.array([0, 1])
+                one, two = pool.map(lambda _, given=given: Topology.shared(*given), range(2))
+                assert one is two
+    finally:
+        sys.setswitchinterval(interval)
 
 
 def test_marginals_are_the_gradient():

@@ -321,7 +321,8 @@ class GraphMethods:
         roof = _function("roof_dual")(graph) if method == "bounded" else None
         if roof is not None and roof.integral:
             codes = np.round(roof.unary[1::2]).astype(np.int32)
-            return Maximum(codes, graph.score(codes), roof.bound, True, method)
+            value = graph.score(codes)
+            return Maximum(codes, value, max(value, roof.bound), True, method)
         found = _function(names.get(method, method))(graph)
         if roof is not None and roof.bound < found.bound:
             found = found._replace(bound=max(roof.bound, found.value))

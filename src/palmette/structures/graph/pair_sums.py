@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,15 +20,18 @@ def add_pair_sums(
 ) -> list[int]:  # fmt: skip
     """Log-partitions and expected counts of the samples that this serves; returns the others."""
     left = set(samples)
-    for topology, own in _by_shape(structure, tables, samples).items():
+    for topology, own in _by_shape(structure, tables, samples):
         left.difference_update(_solve(structure, tables, topology, np.array(own), weight, log_z, counts))
     return [s for s in samples if s in left]
 
 
-def _by_shape(structure: GraphMethods, tables: GraphTables, samples: list[int]) -> dict[Topology, list[int]]:
-    found: dict[Topology, list[int]] = defaultdict(list)
+def _by_shape(
+    structure: GraphMethods, tables: GraphTables, samples: list[int]
+) -> list[tuple[Topology, list[int]]]:
+    """Samples grouped by what their graphs are, not by which object says so: the order of sums depends on it."""
+    found: dict[Any, tuple[Topology, list[int]]] = {}
     if tables.n_labels != 2 or tables.allowed is not None:
-        return found
+        return []
     with_factors = np.zeros(len(tables), bool)
     for group in tables.layout.cliques:
         with_factors |= np.diff(group.offsets) > 0
@@ -37,8 +39,8 @@ def _by_shape(structure: GraphMethods, tables: GraphTables, samples: list[int]) 
         if not with_factors[s]:
             topology = shape_of(tables, s).topology
             if structure.sum_method(topology) == "reweighted":
-                found[topology].append(s)
-    return found
+                found.setdefault(topology.key, (topology, []))[1].append(s)
+    return list(found.values())
 
 
 def _solve(
