@@ -172,7 +172,7 @@ def _log(problem: SampledProblem) -> str:
         return ""
     given = getattr(problem.structure, "chain", problem.structure)  # as the user wrote it
     return (
-        f"supports the log loss of chains, segments and forests, not {name_of(problem)} on {given!r:.80}: use "
+        f"supports the log loss alone, not {name_of(problem)} on {given!r:.80}: use "
         f"solver={who_serves(problem)}"
     )
 

@@ -38,9 +38,8 @@ class DualRun(RunState):
 class DualAscent(Seeded):
     r"""Block-coordinate ascent in the dual of a CRF with L2 (and L1): on chains, segments and forests.
 
-    A sample's dual variables are marginals ``mu_i`` (``structures.chain.loops.dual_state`` for chains of first order,
-    ``structures.positions.dual_rows`` elsewhere). A visit computes its marginals ``p`` under the current weights and
-    moves there by the share
+    A sample's dual variables are marginals ``mu_i``, which a loop of its structure keeps. A visit computes its
+    marginals ``p`` under the current weights and moves there by the share
 
         ``gamma = min(1, gap_i l2 / (c_i |E_p psi - E_mu psi|^2))``,  ``gap_i = log Z_i - <theta_i, mu_i> - h_i``,
 
@@ -48,8 +47,7 @@ class DualAscent(Seeded):
     marginals met so far. The bound never decreases, needs no step size, and is the certificate; convergence is linear.
     Samples with small gaps are visited every third epoch only. It has no marginals of edge features, of features of
     whole segments, of constrained chains of second order, and of graphs with cycles or types of nodes with labels of
-    their own. ``primal`` in the history is the bound plus the gaps
-    met during the epoch; the objective itself is computed when these promise that ``tol`` is reached.
+    their own. ``primal`` in the history is the bound plus the gaps met during the epoch; the objective itself is computed when these promise that ``tol`` is reached.
 
     Parameters
     ----------
@@ -161,9 +159,8 @@ def why_not(problem: SampledProblem) -> str:
     if table.find("dual", problem) is not None:
         return ""
     given = getattr(problem.structure, "chain", problem.structure)  # as the user wrote it
-    served = "supports the log loss of chains (constrained ones of order 1), segments and forests, not "
-    served += f"{name_of(problem)} on {given!r:.80}"
-    return table.why_not("dual", problem, served)
+    otherwise = f"keeps marginals of outputs for the log loss, and has none for {name_of(problem)} on {given!r:.80}"
+    return table.why_not("dual", problem, otherwise)
 
 
 def _digest(problem: SampledProblem) -> str:

@@ -153,7 +153,7 @@ def test_names_the_kind_of_chain_it_does_not_serve():
     chain = Chain(order=2, allowed="IOB2")
     with pytest.raises(MissingCapability) as caught:
         CRF(chain, solver="dual").fit([[["a"], ["b"], ["c"]]], [["B", "I", "O"]])
-    assert "dual supports the log loss of chains (constrained ones of order 1)" in str(caught.value)
+    assert "dual keeps marginals of outputs for the log loss, and has none for" in str(caught.value)
     assert str(caught.value).endswith(f"LogLoss on {chain!r}: use solver='lbfgs' or 'stochastic'")
 
 
