@@ -47,7 +47,8 @@ class DualAscent(Seeded):
     marginals met so far. The bound never decreases, needs no step size, and is the certificate; convergence is linear.
     Samples with small gaps are visited every third epoch only. It has no marginals of edge features, of features of
     whole segments, of constrained chains of second order, and of graphs with cycles or types of nodes with labels of
-    their own. ``primal`` in the history is the bound plus the gaps met during the epoch; the objective itself is computed when these promise that ``tol`` is reached.
+    their own. ``primal`` in the history is the bound plus the gaps met during the epoch; the objective itself is
+    computed when these promise that ``tol`` is reached.
 
     Parameters
     ----------
