@@ -1,5 +1,6 @@
 """A process that compiles for longer than a moment tells it, once."""
 
+import json
 import os
 import subprocess
 import sys
@@ -67,3 +68,34 @@ def test_python_says_once_that_it_compiles(quiet, lines):
 def test_listening_imports_no_numba():
     code = "import sys, palmette.compiling; sys.exit('numba' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+OTHER_NUMBA = """
+import json, warnings
+import numba
+numba.version_info = numba.version_info._replace(short=(0, 999))
+import numpy as np
+with warnings.catch_warnings(record=True) as told:
+    warnings.simplefilter("always")
+    from palmette._kernels import jit
+jit.CACHED = False  # what is given by -c has no file to be cached for
+@jit.kernel()
+def double(x):
+    return 2.0 * x
+@jit.kernel(inline=True)
+def doubled(x, out):
+    for i in range(len(x)):
+        out[i] = double(x[i])
+out = np.zeros(3)
+doubled(np.arange(3.0), out)
+print(json.dumps({"out": out.tolist(), "told": [str(each.message) for each in told], "type": type(double).__name__}))
+"""
+
+
+def test_a_version_of_numba_that_parts_were_not_tested_with_compiles_as_numba_does():
+    done = subprocess.run([sys.executable, "-c", OTHER_NUMBA], capture_output=True, text=True, check=True)
+    found = json.loads(done.stdout)
+    assert found["out"] == [0.0, 2.0, 4.0] and found["type"] == "CPUDispatcher"
+    assert found["told"] == [
+        "compiling takes longer with Numba 0.999: 0.60 to 0.68 are the versions that palmette was tuned for"
+    ]

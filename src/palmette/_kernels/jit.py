@@ -1,13 +1,15 @@
 """How every kernel is compiled: cached on disk, without the GIL, surviving a read-only cache folder.
 
-With ``NUMBA_DISABLE_JIT`` it is not compiled, and checks its arrays (``palmette._kernels.guarded``).
+With ``NUMBA_DISABLE_JIT`` it is not compiled, and checks its arrays (``palmette._kernels.guarded``). Kernels that others
+call are compiled as parts of them (``palmette._kernels.parts``), which takes what Numba promises to nobody: versions that
+it was not tested with compile every kernel by itself, as Numba does, and take half as long again.
 """
 
 from __future__ import annotations
 
 import warnings
 
-from numba import config
+from numba import config, njit, version_info
 from numba.core import event
 from numba.core.caching import FunctionCache
 
@@ -19,6 +21,9 @@ event.register("numba:compile", CompileClock())
 # Reductions may be reordered so that they vectorise; infinities keep their meaning ("ninf" is never given).
 SUMS = {"reassoc", "contract", "nsz", "arcp"}
 MAXIMA = {"nnan", "nsz"}
+
+
+WITH_PARTS = ((0, 60), (0, 68))  # the first and the last version of Numba that parts were tested with
 
 
 def _can_cache() -> bool:
@@ -39,6 +44,16 @@ if not CACHED:
         stacklevel=2,
     )
 
+HAS_PARTS = WITH_PARTS[0] <= tuple(version_info.short) <= WITH_PARTS[1]
+if not HAS_PARTS:
+    warnings.warn(
+        "compiling takes longer with Numba {}.{}: {}.{} to {}.{} are the versions that palmette was tuned for".format(
+            *version_info.short, *WITH_PARTS[0], *WITH_PARTS[1]
+        ),
+        RuntimeWarning,
+        stacklevel=2,
+    )
+
 
 def kernel(fastmath=False, inline=False):
     """Decorate a kernel. ``fastmath`` is ``SUMS``, ``MAXIMA`` or False.
@@ -50,13 +65,10 @@ def kernel(fastmath=False, inline=False):
         from palmette._kernels.guarded import guard
 
         return guard
+    options = {"nogil": True, "fastmath": fastmath, "error_model": "numpy", "forceinline": inline}
+    if not HAS_PARTS:
+        return njit(cache=CACHED, **options)
     from palmette._kernels.parts import KernelDispatcher
 
-    options = {
-        "nopython": True,
-        "nogil": True,
-        "fastmath": fastmath,
-        "error_model": "numpy",
-        "forceinline": inline,
-    }
+    options["nopython"] = True
     return lambda function: KernelDispatcher(function, options, CACHED)

@@ -26,7 +26,8 @@ class PartLibrary(JITCodeLibrary):
     def finalize(self):
         """Link what it calls."""
         for library in dict.fromkeys(self._linking_libraries):
-            self._reload_init.update(library._reload_init)
+            if hasattr(library, "_reload_init"):  # since 0.63
+                self._reload_init.update(library._reload_init)
             self._final_module.link_in(library._get_module_for_linking(), preserve=True)
         self._finalized = True
 
