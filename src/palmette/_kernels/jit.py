@@ -1,8 +1,8 @@
 """How every kernel is compiled: cached on disk, without the GIL, surviving a read-only cache folder.
 
-With ``NUMBA_DISABLE_JIT`` it is not compiled, and checks its arrays (``palmette._kernels.guarded``). Kernels that others
-call are compiled as parts of them (``palmette._kernels.parts``), which takes what Numba promises to nobody: versions that
-it was not tested with compile every kernel by itself, as Numba does, and take half as long again.
+With ``NUMBA_DISABLE_JIT`` it is not compiled, and checks its arrays (``palmette._kernels.guarded``). Kernels that
+others call are compiled as parts of them (``palmette._kernels.parts``), which needs what Numba promises to nobody:
+versions that it was not tested with compile every kernel by itself, as Numba does, which takes about twice as long.
 """
 
 from __future__ import annotations

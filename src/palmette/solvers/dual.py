@@ -160,7 +160,9 @@ def why_not(problem: SampledProblem) -> str:
     if table.find("dual", problem) is not None:
         return ""
     given = getattr(problem.structure, "chain", problem.structure)  # as the user wrote it
-    otherwise = f"keeps marginals of outputs for the log loss, and has none for {name_of(problem)} on {given!r:.80}"
+    otherwise = (
+        f"keeps marginals of outputs for the log loss, and has none for {name_of(problem)} on {given!r:.80}"
+    )
     return table.why_not("dual", problem, otherwise)
 
 
