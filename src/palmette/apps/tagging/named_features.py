@@ -68,9 +68,9 @@ def bound_features(
         for name, value in given.items():
             if value is not None:
                 raise ValueError(f"features is a FeatureSet, which has settings of its own: leave {name} out")
-        features = clone(features).set_params(columns=tuple(columns))
-        features.check()
-        return features
+        own: FeatureSet = clone(features).set_params(columns=tuple(columns))
+        own.check()
+        return own
     return feature_set(
         features,
         columns,

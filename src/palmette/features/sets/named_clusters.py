@@ -36,7 +36,7 @@ class NamedClusters(BaseEstimator):
     --------
     >>> text = [f"{who} {did} the {what}".split() for who in ("he", "she") for did in ("saw", "heard")
     ...         for what in ("cat", "dog", "bird")]
-    >>> maker = NamedClusters((4, 1000), n_components=3).fit(text)
+    >>> maker = NamedClusters((3, 1000), n_components=3).fit(text)
     >>> maker.column_names_, [len(token) for token in maker.transform([[("the",), ("dog",)]])[0]]
     (('coarse',), [2, 2])
     """
@@ -67,7 +67,7 @@ class NamedClusters(BaseEstimator):
             return self
         more = self.text() if callable(self.text) else self.text
         text = [*X, *(more or [])]
-        clusters = WordClusters(sizes, n_components=self.n_components, random_state=self.random_state)
+        clusters = WordClusters(sizes, n_components=self.n_components, random_state=int(self.random_state))
         if given == "auto":
             known = clusters.n_known(text)
             sizes = tuple(size for size in sizes if max(size, self.n_components) <= known)
@@ -103,8 +103,9 @@ class NamedClusters(BaseEstimator):
         maker = cls(tuple(header["sizes"]), n_components=header["n_components"])
         maker._keep(None)
         if header["found"] is not None:
-            maker._keep(WordClusters.from_state(header["found"], arrays))
-            checked_sizes(maker.clusters_.n_clusters)
+            clusters = WordClusters.from_state(header["found"], arrays)
+            checked_sizes(clusters.n_clusters)
+            maker._keep(clusters)
         return maker
 
 
@@ -118,15 +119,11 @@ def checked_sizes(clusters: Any) -> Any:
         return ()
     if isinstance(clusters, str) and clusters == "auto":
         return clusters
-    sizes = (
-        clusters
-        if isinstance(clusters, Sequence | np.ndarray) and not isinstance(clusters, str)
-        else [clusters]
-    )
-    if not all(isinstance(size, Integral) and not isinstance(size, bool) and size > 0 for size in sizes):
+    sizes: Sequence[Any] = list(clusters) if isinstance(clusters, list | tuple | np.ndarray) else [clusters]
+    if not all(isinstance(size, Integral) and not isinstance(size, bool) and int(size) > 0 for size in sizes):
         raise ValueError(
             f"clusters must be 'auto', None, or numbers such as 64 or (64, 256), got {clusters!r:.60}"
         )
-    if len(sizes) > len(NAMES) or list(sizes) != sorted(set(sizes)):
+    if len(sizes) > len(NAMES) or sizes != sorted(set(sizes)):
         raise ValueError(f"clusters={clusters!r:.60}: give at most {len(NAMES)} numbers, the smallest first")
     return tuple(map(int, sizes))
