@@ -109,6 +109,37 @@ def test_tuning_and_more_text_for_clusters(tmp_path, capsys):
     assert "U.coarse[0]=%x[0,4]" in tagger.template.text and "fine" not in tagger.template.text
 
 
+def test_what_is_read_is_told(tmp_path, capsys):
+    """Columns that the set ignores are not named; those of clusters come with their numbers."""
+    X = [[(word, "x", tag) for word, tag in sentence] for sentence in WORDS]
+    train, model = written(tmp_path / "t", X, SPANS), str(tmp_path / "m.palmette")
+    text = tmp_path / "text"
+    text.write_text(
+        "\n".join(" ".join(f"w{chr(97 + k % 26)}{chr(97 + k // 26)}" for k in range(80)) for _ in "abc")
+    )
+    options = ["--features", "ner", "--columns", "word,other,pos,label", "--cluster-text", str(text)]
+    assert main(["train", train, "--model", model, *options]) == 0
+    told = "feature set  ner, of word, pos, known, case, coarse (64 clusters)"
+    assert told in capsys.readouterr().out
+    assert main(["inspect", model]) == 0
+    assert told in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--features", "chunking", "--columns", "word,label"],
+        ["--features", "ner", "--columns", "word,known,label"],
+        ["--features", "ner", "--clusters", "256,64"],
+    ],
+)
+def test_settings_are_checked_before_files_are_read(options, tmp_path, capsys):
+    path = tmp_path / "broken"
+    path.write_bytes(b"\xff\n")
+    assert main(["train", str(path), "--model", str(tmp_path / "m.palmette"), *options]) != 0
+    assert "feature set" in (error := capsys.readouterr().err) or "clusters" in error
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -123,6 +154,7 @@ def test_tuning_and_more_text_for_clusters(tmp_path, capsys):
         (["--cluster-text", "TEMPLATE"], "--cluster-text is for word clusters"),
         (["--features", "ner", "--clusters", "256,64"], "the smallest first"),
         (["--features", "segmentation", "--clusters", "64"], "'segmentation' has no word clusters"),
+        (["--features", "segmentation", "--cluster-text", "TEMPLATE"], "'segmentation' has no word clusters"),
         (["--features", "ner", "--unknown", "?"], "'ner' learns from whole labels"),
         (["--features", "ner", "--edges", "--solver", "dual"], "does not support lines of a template"),
         (["--features", "ner", "--columns", "word,label", "--label-column", "0"], "do not agree"),

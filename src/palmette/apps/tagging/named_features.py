@@ -12,7 +12,7 @@ from palmette.apps.tagging.training_files import word_column
 from palmette.estimators.folds import Fold, Part, splits_of
 from palmette.features.column_table import ColumnTable
 from palmette.features.encoded import EncodedInputs
-from palmette.features.sets import FeatureSet, feature_set
+from palmette.features.sets import DEFINITIONS, FeatureSet, feature_set
 from palmette.features.templates import ColumnSentences
 from palmette.io.lines import read_lines
 
@@ -49,6 +49,13 @@ def default_columns(text: ColumnText, label_column: int) -> tuple[str, ...]:
         names[word_column(text, label_column)] = "word"
     names[label_column] = LABEL
     return tuple(names)
+
+
+def check_named(features: str, columns: Sequence[str] | None, clusters: Any, more_text: bool) -> None:
+    """Refuse settings of a feature set by name that make no sense with any file."""
+    names = DEFINITIONS[features].needs if columns is None else columns
+    text: Any = [] if more_text else None
+    feature_set(features, names, clusters="auto" if clusters is None else clusters, text=text)
 
 
 def bound_features(

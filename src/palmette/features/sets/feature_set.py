@@ -83,8 +83,12 @@ class FeatureSet(BaseEstimator):
         own = self.definition
         check_columns(own, self.columns)
         takes_clusters = any("clusters" in maker.get_params() for maker in own.makers)
-        if checked_sizes(self.clusters) not in ("auto", ()) and not takes_clusters:
-            raise ValueError(f"the feature set {self.name!r} has no word clusters; leave clusters out")
+        wants_clusters = checked_sizes(self.clusters) not in ("auto", ()) or self.text is not None
+        if wants_clusters and not takes_clusters:
+            raise ValueError(
+                f"the feature set {self.name!r} has no word clusters; leave clusters and text for them "
+                "(--cluster-text) out"
+            )
         seed = self.random_state
         if not isinstance(seed, Integral) or isinstance(seed, bool) or not 0 <= seed < 2**32:
             raise ValueError(f"random_state must be a whole number from 0 to {2**32 - 1}, got {seed!r:.60}")
@@ -158,6 +162,18 @@ class FeatureSet(BaseEstimator):
         """A maker with those settings of the set that it takes."""
         own = {"clusters": self.clusters, "text": self.text, "random_state": self.random_state}
         return maker.set_params(**{name: own[name] for name in own.keys() & maker.get_params().keys()})
+
+    def summary(self) -> str:
+        """The name, and the columns that are read, with the numbers of clusters that there are.
+
+        >>> feature_set("ner", ("word", "chunk")).fit([[("In", "x"), ("Rome", "y")]], [["O", "B-LOC"]]).summary()
+        'ner, of word, known, case'
+        """
+        check_is_fitted(self)
+        read = sorted({macro.column for line in self.template_.features for macro in line.macros})
+        notes = {name: note for maker in self.makers_ for name, note in getattr(maker, "notes_", {}).items()}
+        names = [self.column_names_[k] for k in read]
+        return f"{self.name}, of {', '.join(f'{name} ({notes[name]})' if name in notes else name for name in names)}"
 
     def _name_columns(self) -> None:
         made = chain.from_iterable(getattr(m, "column_names_", m.column_names) for m in self.makers_)

@@ -89,8 +89,10 @@ class NamedClusters(BaseEstimator):
         return X if self.clusters_ is None else self.clusters_.transform(X)
 
     def _keep(self, clusters: WordClusters | None) -> None:
+        sizes = () if clusters is None else checked_sizes(clusters.n_clusters)
         self.clusters_ = clusters
-        self.column_names_ = NAMES[: 0 if clusters is None else len(clusters.column_names_)]
+        self.column_names_ = NAMES[: len(sizes)]
+        self.notes_ = {name: f"{size} clusters" for name, size in zip(NAMES, sizes)}
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Header and arrays, from which `from_state` makes the clusters again, but not the text."""
@@ -101,11 +103,8 @@ class NamedClusters(BaseEstimator):
     def from_state(cls, header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> NamedClusters:
         """The maker from what `state` returned."""
         maker = cls(tuple(header["sizes"]), n_components=header["n_components"])
-        maker._keep(None)
-        if header["found"] is not None:
-            clusters = WordClusters.from_state(header["found"], arrays)
-            checked_sizes(clusters.n_clusters)
-            maker._keep(clusters)
+        found = header["found"]
+        maker._keep(None if found is None else WordClusters.from_state(found, arrays))
         return maker
 
 
