@@ -12,16 +12,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.pipeline import make_pipeline
 
-from palmette import Chain, Perceptron
+from palmette import CRF, Chain, Perceptron
+from palmette.apps.tagging.columns import read_columns
+from palmette.apps.tagging.named_features import folds_apart
 from palmette.apps.tagging.options import FEATURE_SETS
 from palmette.apps.tagging.tagger import Tagger
 from palmette.cli import main
 from palmette.errors import ModelFileError
+from palmette.estimators.folds import splits_of
 from palmette.features import ColumnSentences, FeatureSet, WordClusters, append_clusters, feature_set
+from palmette.features.column_table import ColumnTable
 from palmette.features.sets import DEFINITIONS
 from palmette.features.sets.bio_columns import BioColumns
 from palmette.features.sets.counts import counts_from_state, counts_state
 from palmette.features.sets.entity_columns import EntityColumns
+from palmette.features.sets.segmentation_columns import LexiconColumns
 from palmette.features.template_lines import affixes, cells, grams, template
 
 NAMES = ("Ann", "Bob", "Paris", "Rome")
@@ -99,8 +104,40 @@ def test_tuning_and_more_text_for_clusters(tmp_path, capsys):
     assert main(["train", train, "--model", model, *options]) == 0
     tagger = Tagger.load(model)
     assert tagger.features is not None
-    assert tagger.features.column_names_ == ["word", "label", "known", "case", "cluster8", "cluster16"]
-    assert "U.cluster8[0]=%x[0,4]" in tagger.template.text and "cluster64" not in tagger.template.text
+    assert tagger.features.column_names_ == ["word", "label", "known", "case", "coarse", "medium"]
+    assert tagger.features.clusters == (8, 16) and tagger.features.makers_[1].clusters_.n_clusters == (8, 16)
+    assert "U.coarse[0]=%x[0,4]" in tagger.template.text and "fine" not in tagger.template.text
+
+
+def test_what_is_read_is_told(tmp_path, capsys):
+    """Columns that the set ignores are not named; those of clusters come with their numbers."""
+    X = [[(word, "x", tag) for word, tag in sentence] for sentence in WORDS]
+    train, model = written(tmp_path / "t", X, SPANS), str(tmp_path / "m.palmette")
+    text = tmp_path / "text"
+    text.write_text(
+        "\n".join(" ".join(f"w{chr(97 + k % 26)}{chr(97 + k // 26)}" for k in range(80)) for _ in "abc")
+    )
+    options = ["--features", "ner", "--columns", "word,other,pos,label", "--cluster-text", str(text)]
+    assert main(["train", train, "--model", model, *options]) == 0
+    told = "feature set  ner, of word, pos, known, case, coarse (64 clusters)"
+    assert told in capsys.readouterr().out
+    assert main(["inspect", model]) == 0
+    assert told in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--features", "chunking", "--columns", "word,label"],
+        ["--features", "ner", "--columns", "word,known,label"],
+        ["--features", "ner", "--clusters", "256,64"],
+    ],
+)
+def test_settings_are_checked_before_files_are_read(options, tmp_path, capsys):
+    path = tmp_path / "broken"
+    path.write_bytes(b"\xff\n")
+    assert main(["train", str(path), "--model", str(tmp_path / "m.palmette"), *options]) != 0
+    assert "feature set" in (error := capsys.readouterr().err) or "clusters" in error
 
 
 @pytest.mark.parametrize(
@@ -117,6 +154,7 @@ def test_tuning_and_more_text_for_clusters(tmp_path, capsys):
         (["--cluster-text", "TEMPLATE"], "--cluster-text is for word clusters"),
         (["--features", "ner", "--clusters", "256,64"], "the smallest first"),
         (["--features", "segmentation", "--clusters", "64"], "'segmentation' has no word clusters"),
+        (["--features", "segmentation", "--cluster-text", "TEMPLATE"], "'segmentation' has no word clusters"),
         (["--features", "ner", "--unknown", "?"], "'ner' learns from whole labels"),
         (["--features", "ner", "--edges", "--solver", "dual"], "does not support lines of a template"),
         (["--features", "ner", "--columns", "word,label", "--label-column", "0"], "do not agree"),
@@ -165,8 +203,8 @@ def test_sets_survive_their_state():
     ):
         with pytest.raises(ModelFileError, match="damaged feature set"):
             FeatureSet.from_state(damaged, arrays)
-    arrays["0.codes_0"] = arrays["0.codes_0"] + 1000
-    with pytest.raises(ModelFileError, match="codes_0 are not those of"):
+    arrays["0.codes"] = arrays["0.codes"] + 1000
+    with pytest.raises(ModelFileError, match=r"codes\[0\] is 1000, out of range"):
         FeatureSet.from_state(header, arrays)
 
 
@@ -205,9 +243,172 @@ def test_training_sentences_are_read_with_the_counts_of_others(sentences, n_fold
         assert made[a:b] == EntityColumns().fit(X[:a] + X[b:], y[:a] + y[b:]).transform(X[a:b])
 
 
-@given(st.dictionaries(st.tuples(st.text(max_size=3), st.text("ab")), st.integers(0, 9)))
+@given(st.dictionaries(st.lists(st.text(max_size=3), max_size=3).map(tuple), st.integers(0, 9)))
 def test_counts_survive_their_state(counts):
-    assert counts_from_state(counts_state(Counter(counts)), 2) == Counter(counts)
+    assert counts_from_state(counts_state(Counter(counts))) == Counter(counts)
+
+
+def test_counts_of_pairs_are_pairs():
+    with pytest.raises(ValueError, match=r"lengths\[0\] is 1, out of range"):
+        counts_from_state(counts_state(Counter({("a",): 1})), 2)
+
+
+@pytest.mark.parametrize("name", ["lower", "upper"])
+def test_labels_may_be_called_like_anything(name):
+    """A word's type and the way it is written do not mix, whatever types are called."""
+    X, y = [[("a",), ("Bob",)], [("a",), ("Bob",)]], [[name, "O"], ["O", "O"]]
+    made = EntityColumns().fit(X, y).transform(X)
+    renamed = [[label.replace(name, "B-PER") for label in labels] for labels in y]
+    expected = EntityColumns().fit(X, renamed).transform(X)
+    assert made == [[(w, kind.replace("PER", name), case) for w, kind, case in line] for line in expected]
+
+
+# ------------------------------------------------------------------------------------------- labels and settings
+
+
+@pytest.mark.parametrize("name", ["ner", "segmentation"])
+def test_labels_must_fit_the_sentences(name):
+    X, y = rows_of(name)
+    features = feature_set(name)
+    for bad, error, message in (
+        (y[:5], ValueError, "12 sentences, and y has labels of 5"),
+        ([*y[:3], y[3][:4], *y[4:]], ValueError, "sentence 3 has 5 tokens and 4 labels"),
+        ([*y[:3], "OOOOO", *y[4:]], TypeError, "sentence 3: labels must be a list of strings, got 'OOOOO'"),
+        ([*y[:3], [*y[3][:4], None], *y[4:]], TypeError, "sentence 3, token 4: .*got None"),
+        ([*y[:3], [7, *y[3][1:]], *y[4:]], TypeError, "sentence 3, token 0: .*got 7"),
+    ):
+        for fit in (features.fit, features.fit_transform):
+            with pytest.raises(error, match=message):
+                fit(X, bad)
+    features.fit(np.array(X), np.array(y))
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"columns": ("word", "la bel")}, "names of letters, digits and _ such as"),
+        ({"columns": ("word", "a,b")}, "names of letters, digits and _ such as"),
+        ({"columns": ("word", "")}, "names of letters, digits and _ such as"),
+        ({"columns": "word"}, "names of letters, digits and _ such as"),
+        ({"columns": ("word", "coarse")}, "'coarse' cannot be used, the feature set makes"),
+        ({"columns": ("word", "fine"), "clusters": None}, "'fine' cannot be used, the feature set makes"),
+        ({"random_state": None}, "random_state must be a whole number from 0 to .*, got None"),
+        ({"random_state": True}, "random_state must be a whole number"),
+        ({"random_state": -1}, "random_state must be a whole number"),
+        ({"clusters": 0}, "clusters must be 'auto', None, or numbers such as"),
+        ({"clusters": True}, "clusters must be 'auto', None, or numbers such as"),
+        ({"clusters": "64"}, "clusters must be 'auto', None, or numbers such as"),
+        ({"clusters": (8, 16.5)}, "clusters must be 'auto', None, or numbers such as"),
+        ({"clusters": WordClusters(8)}, "clusters must be 'auto', None, or numbers such as"),
+        ({"clusters": (1, 2, 3, 4)}, "at most 3 numbers, the smallest first"),
+        ({"clusters": (8, 8)}, "at most 3 numbers, the smallest first"),
+    ],
+)
+def test_settings_are_checked_before_anything_is_learnt(settings, message):
+    with pytest.raises(ValueError, match=message):
+        feature_set("ner", **settings)
+
+
+@pytest.mark.parametrize(
+    ("clusters", "kept", "columns"),
+    [
+        (None, None, []),
+        ("auto", "auto", ["coarse"]),
+        (np.int64(3), (3,), ["coarse"]),
+        ([np.int32(3), 5], (3, 5), ["coarse", "medium"]),
+    ],
+)
+def test_settings_survive_the_state(clusters, kept, columns):
+    X, y = rows_of("pos")
+    text = [["w" + "abcdefgh"[(k + i) % 8] * (1 + i % 9) for i in range(72)] for k in range(9)]
+    features = feature_set("pos", clusters=clusters, random_state=np.int64(4), text=text).fit(X, y)
+    header, arrays = features.state()
+    again = FeatureSet.from_state(json.loads(json.dumps(header)), arrays)
+    assert (again.clusters, again.random_state) == (kept, 4)
+    assert again.column_names_ == features.column_names_ == ["word", *columns]
+    assert again.transform(X).table.sentences() == features.transform(X).table.sentences()
+
+
+def test_a_feature_set_brings_its_own_settings(tmp_path):
+    class Mine(FeatureSet):
+        pass
+
+    texts = read_columns(written(tmp_path / "t", *rows_of("ner")))
+    with pytest.raises(ValueError, match="settings of its own: leave edges out"):
+        Tagger.train(texts, features=feature_set("ner"), edges=True)
+    for edges in (False, True):
+        tagger = Tagger.train(texts, features=Mine("ner", edges=edges), l2=0.1)
+        assert type(tagger.features) is Mine and tagger.template.has_edge_features == edges
+        assert tagger.features.columns == ("word", "label")
+    assert not Tagger.train(
+        texts, features="ner", edges=False, algorithm="perceptron"
+    ).template.has_edge_features
+    with pytest.raises(ValueError, match="must name one column 'label'"):
+        Tagger.train(texts, features="ner", columns=("word", "tag"))
+    with pytest.raises(ValueError, match="clusters must be 'auto', None, or numbers"):
+        Tagger.train(texts, features="ner", clusters=WordClusters(8))
+
+
+# ----------------------------------------------------------------------------------- tokens of several characters
+
+
+def test_a_token_of_several_characters_counts_as_one():
+    """A set that sees a number or a Latin word as one token sees what it would see with one character there."""
+    one, y = rows_of("segmentation")
+    longer = {"b": "2008", "c": "PKU", "a": ""}
+    several = [[(longer.get(c, c),) for (c,) in line] for line in one]
+    expected = LexiconColumns().fit_transform(one, y)
+    found = LexiconColumns().fit_transform(several, y)
+    assert [[cells[1:] for cells in line] for line in found] == [
+        [cells[1:] for cells in line] for line in expected
+    ]
+    (line,) = (
+        LexiconColumns()
+        .fit([[("我",), ("PKU",), ("大",), ("学",)]], [["S", "B", "M", "E"]])
+        .transform([[("PKU",), ("大",), ("学",), ("P",)]])
+    )
+    assert line == [
+        ("PKU", "3", "1", "0"),
+        ("大", "1", "1", "3"),
+        ("学", "1", "3", "0"),
+        ("P", "1", "1", "0"),
+    ]
+    features = feature_set("segmentation").fit(several, y)
+    again = FeatureSet.from_state(*features.state())
+    assert again.transform(several).table.sentences() == features.transform(several).table.sentences()
+
+
+# ---------------------------------------------------------------------------------------- penalties by held-out folds
+
+
+@pytest.mark.parametrize("name", ["ner", "segmentation"])
+def test_folds_know_nothing_of_labels_held_out(name):
+    """What a fold's columns say of held-out sentences is what a set learns from the others."""
+    X, y = rows_of(name)
+    X = [[(word + "x" * (k % 2),) for (word, *_) in sentence] for k, sentence in enumerate(X)]
+    table, learner = ColumnTable.from_sentences(X), CRF(Chain(), random_state=3)
+    features = feature_set(name)
+    features.extended_fit(table, y)
+    folds = folds_apart(features, table, y, learner, y, 3)
+    splits = splits_of(3, y, None, items=False, random_state=3)
+    for (train, held), fold in zip(splits, folds, strict=True):
+        alone = feature_set(name)
+        inputs = learner.encode(alone.fit_transform([X[i] for i in train], [y[i] for i in train]))
+        others = inputs.encoder.transform(alone.transform([X[i] for i in held]).table)
+        assert_same_rows(fold.train.X, inputs)
+        np.testing.assert_array_equal(fold.held.X.batch.rows.indices, others.rows.indices)
+        assert fold.train.y == [y[i] for i in train] and fold.held.y == [y[i] for i in held]
+
+
+def test_tuning_does_not_believe_labels_held_out(tmp_path):
+    """Each word occurs twice: a word whose occurrences are both held out, as every other one, can only be guessed."""
+    random = np.random.default_rng(0)
+    words = ["".join(letters) for letters in random.choice([*"abcdefgh"], (240, 6)).tolist()]
+    X = [[(w,) for w in words[k : k + 4]] for k in range(0, 240, 4)]
+    y = [["B-X" if random.random() < 0.5 else "O" for _ in line] for line in X]
+    texts = read_columns(written(tmp_path / "t", X + X, y + y))
+    tagger = Tagger.train(texts, features="ner", clusters=None, tune=2)
+    assert 0.6 < tagger.model.best_score_ < 0.9
 
 
 # ------------------------------------------------------------------ the rows that recipes had, by numbers of columns

@@ -46,10 +46,10 @@ def check_folds(tune: str | int | None, n: int, what: str, name: str = "tune") -
 
 
 def fit_tuned(
-    learner: Any, train: Part, *, held: Part | None = None, n_folds: int = N_FOLDS, groups: Any = None,
-    score: Callable[[Any, Any, Any], float] | None = None,
+    learner: Any, train: Part, *, held: Part | None = None, folds: Sequence[Fold] | None = None,
+    n_folds: int = N_FOLDS, groups: Any = None, score: Callable[[Any, Any, Any], float] | None = None,
 ) -> Any:  # fmt: skip
-    """Fit a learner on ``train`` with the penalty that does best on ``held``, or on folds of ``train`` if that is None.
+    """Fit a learner on ``train`` with the penalty that does best on ``held``, on ``folds``, or on folds of ``train``.
 
     Parameters
     ----------
@@ -57,6 +57,8 @@ def fit_tuned(
         Without ``l2``.
     train, held : Part
         Encoded by the learner.
+    folds : list of Fold, optional
+        Where inputs depend on the fold; encoded each on its own.
     n_folds : int
     groups : array, optional
         Samples of one group are held out together.
@@ -70,7 +72,7 @@ def fit_tuned(
     """
     if held is not None:
         folds = [Fold(train, held)]
-    else:
+    elif folds is None:
         splits = splits_of(n_folds, train.y, groups, items=False, random_state=learner.random_state)
         folds = cut_folds(train.X, train.y, train.weight, splits)
     path = penalty_path(learner, folds, scoring=score)

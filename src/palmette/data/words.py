@@ -65,6 +65,17 @@ def join_words(characters: Sequence[Sequence[str]], labels: Sequence[Sequence[st
     >>> join_words(["abcd"], [["B", "E", "M", "S"]])
     [['ab', 'c', 'd']]
     """
+    return [["".join(word) for word in words] for words in cut_words(characters, labels)]
+
+
+def cut_words(
+    characters: Sequence[Sequence[str]], labels: Sequence[Sequence[str]]
+) -> list[list[tuple[str, ...]]]:
+    """The same words as tuples of their characters, which may be longer texts.
+
+    >>> cut_words([["IBM", "X", "a"]], [["B", "E", "S"]])
+    [[('IBM', 'X'), ('a',)]]
+    """
     if len(characters) != len(labels):
         raise ValueError(f"there are {len(characters)} sentences but labels of {len(labels)}")
     flat = flatten_labels(labels)
@@ -83,7 +94,7 @@ def join_words(characters: Sequence[Sequence[str]], labels: Sequence[Sequence[st
         )
     spans = find_spans(flat)
     text = list(chain.from_iterable(characters))
-    words: list[list[str]] = [[] for _ in labels]
+    words: list[list[tuple[str, ...]]] = [[] for _ in labels]
     for start, stop, i in zip(spans.starts.tolist(), spans.stops.tolist(), spans.sequences.tolist()):
-        words[i].append("".join(text[start:stop]))
+        words[i].append(tuple(text[start:stop]))
     return words

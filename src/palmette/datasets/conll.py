@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from palmette.datasets import splits, store
-from palmette.datasets.tokens import columns
+from palmette.datasets.tokens import blocks, columns
 
 _PUBLISHED = ("train", "test")
 
@@ -52,6 +52,5 @@ def load_conll2000(subset: str = "train", return_X_y: bool = False) -> splits.Lo
 
 
 def _part(content: bytes) -> splits.Part:
-    blocks = content.decode("ascii").strip("\n").split("\n\n")
-    data, target = columns((block.split("\n") for block in blocks), lambda line: line.split(" "))
+    data, target = columns(blocks(content.decode("ascii")), lambda line: line.split(" "))
     return splits.Part(data, target, {})

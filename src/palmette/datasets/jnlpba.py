@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from palmette.datasets import splits, store
-from palmette.datasets.tokens import columns
+from palmette.datasets.tokens import blocks, columns
 
 _PUBLISHED = ("train", "test")
 _ABSTRACT = "###MEDLINE:"
@@ -57,8 +57,8 @@ def _part(content: bytes) -> splits.Part:
     documents: list[str] = []
     for abstract in content.decode("ascii").split(_ABSTRACT)[1:]:
         number, _, text = abstract.partition("\n")
-        blocks = text.strip("\n").split("\n\n")
-        sentences += [block.split("\n") for block in blocks]
-        documents += [number] * len(blocks)
+        found = blocks(text)
+        sentences += found
+        documents += [number] * len(found)
     data, target = columns(sentences, lambda line: line.split("\t"))
     return splits.Part(data, target, {"documents": documents}, unit="documents")

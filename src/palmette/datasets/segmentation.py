@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from palmette.data.words import tag_words
 from palmette.datasets import splits, store
+from palmette.datasets.tokens import blocks
 
 # from full-width characters
 _NARROW = {ord(c) + 0xFEE0: c for c in string.digits + string.ascii_letters + "."}
@@ -101,10 +102,8 @@ def load_cws_udc(subset: str = "train", return_X_y: bool = False, *, encoding: s
     contents = store.read("cws-udc", splits.needed(subset, published))
     parts = {}
     for part, content in contents.items():
-        blocks = content.decode("utf-8").strip("\n").split("\n\n")
-        parts[part] = _part(
-            ([line.split("\t")[1] for line in block.split("\n")] for block in blocks), encoding
-        )
+        sentences = blocks(content.decode("utf-8"))
+        parts[part] = _part(([line.split("\t")[1] for line in lines] for lines in sentences), encoding)
     return splits.make_bunch(
         "cws-udc", subset, parts, published, return_X_y=return_X_y, feature_names=["character"]
     )

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 
 from palmette.datasets import splits, store, tagged_format
-from palmette.datasets.tokens import columns
+from palmette.datasets.tokens import blocks, columns
 
 _PUBLISHED = ("train", "dev", "test")
 _MARKS = re.compile(r"^fw-|(-(tl|hl|nc))+$")
@@ -173,8 +173,7 @@ def _conllu_part(content: bytes, tag_column: int) -> splits.Part:
         return cells[1], cells[tag_column]
 
     sentences, documents, document = [], [], ""
-    for block in content.decode("utf-8").strip("\n").split("\n\n"):
-        lines = block.split("\n")
+    for lines in blocks(content.decode("utf-8")):
         names = [line.partition(" = ")[2] for line in lines if line.startswith("# newdoc id")]
         document = names[0] if names else document
         sentences.append([line for line in lines if line.partition("\t")[0].isdigit()])

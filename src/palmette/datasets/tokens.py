@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import groupby
 from typing import Any
 
 
@@ -18,6 +19,17 @@ class _Rows(dict[str, tuple[tuple[str, ...], str]]):
         token = self._seen.setdefault(tuple(cells), tuple(cells))
         row = self[line] = token, self._seen.setdefault(label, label)
         return row
+
+
+def blocks(text: str) -> list[list[str]]:
+    """Runs of lines that are not blank.
+
+    >>> blocks("the DT\\ncat NN\\n\\t\\nit PRP\\n")
+    [['the DT', 'cat NN'], ['it PRP']]
+    """
+    return [
+        list(lines) for there, lines in groupby(text.split("\n"), lambda line: bool(line.strip())) if there
+    ]
 
 
 def columns(

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import groupby
-
 from palmette.datasets import splits, store
-from palmette.datasets.tokens import columns
+from palmette.datasets.tokens import blocks, columns
 
 _PUBLISHED = ("train", "dev", "test")
 
@@ -54,7 +52,5 @@ def load_wnut17(subset: str = "train", return_X_y: bool = False) -> splits.Loade
 
 def _part(content: bytes) -> splits.Part:
     """The sentences; lines between them are empty, or hold nothing but a tab."""
-    lines = content.decode().split("\n")
-    blocks = (list(block) for blank, block in groupby(lines, lambda line: not line.strip()) if not blank)
-    data, target = columns(blocks, lambda line: line.split("\t"))
+    data, target = columns(blocks(content.decode()), lambda line: line.split("\t"))
     return splits.Part(data, target, {})

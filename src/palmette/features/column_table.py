@@ -97,6 +97,18 @@ class ColumnTable:
         lengths = np.concatenate([np.diff(table.offsets) for table in tables])
         return cls(tuple(codes), tuple(cells), offsets_from_lengths(lengths))
 
+    def taken(self, sentences: np.ndarray) -> ColumnTable:
+        """Some of the sentences, by their numbers.
+
+        >>> table = ColumnTable.from_sentences([[("the",), ("cat",)], [("sat",)], [("on",), ("it",)]])
+        >>> table.taken(np.array([2, 0])).sentences()
+        [[('on',), ('it',)], [('the',), ('cat',)]]
+        """
+        lengths = np.diff(self.offsets)[sentences]
+        offsets = offsets_from_lengths(lengths)
+        tokens = np.arange(offsets[-1]) + np.repeat(self.offsets[:-1][sentences] - offsets[:-1], lengths)
+        return ColumnTable(tuple(codes[tokens] for codes in self.codes), self.cells, offsets)
+
     def with_empty(self, place: int) -> ColumnTable:
         """The same columns with one of empty cells put before column `place`."""
         codes, cells = list(self.codes), list(self.cells)

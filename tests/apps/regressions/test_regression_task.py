@@ -113,3 +113,13 @@ def test_bounds_are_about_the_data_of_the_training():
         BoundsReport.from_estimator(model, X, list("pqpq" * 3), X, y)
     with pytest.raises(ValueError, match="the outputs are not those of the training: X and y are"):
         BoundsReport.from_estimator(model, X, list("ppqr" * 3))
+
+
+def test_the_empty_text_is_a_sample(run, folder):
+    """Every line but blank ones has its prediction, so that the lines of both files belong together."""
+    X = strings(20, 3)
+    model = SORR("dirac", kernel=NGram(2, short="zero"), l2=0.1).fit(X, [x[0] for x in X])
+    model.save(folder / "first")
+    (folder / "empty.tsv").write_text("a\tabcab\n\t\n \n\tdcba\n\n")
+    code, out, _ = run("predict", "--model", "first", "empty.tsv")
+    assert code == 0 and out.splitlines() == model.predict(["abcab", "", "dcba"])

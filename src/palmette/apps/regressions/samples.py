@@ -25,7 +25,7 @@ def read_samples(
     y: list[str] = []
     for number, line in enumerate(read_lines(path, stream), 1):
         text = line.rstrip("\r\n")
-        if not text.strip():
+        if not text.strip(" "):  # a tab alone is a sample: no output, and the empty text
             continue
         place = f"{source_name(path)}:{number}"
         output, *cells = text.split("\t")

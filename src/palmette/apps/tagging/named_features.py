@@ -5,9 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from sklearn.base import clone
+
 from palmette.apps.tagging.column_text import ColumnText
 from palmette.apps.tagging.training_files import word_column
-from palmette.features.sets import FeatureSet, feature_set
+from palmette.estimators.folds import Fold, Part, splits_of
+from palmette.features.column_table import ColumnTable
+from palmette.features.encoded import EncodedInputs
+from palmette.features.sets import DEFINITIONS, FeatureSet, feature_set
+from palmette.features.templates import ColumnSentences
 from palmette.io.lines import read_lines
 
 LABEL = "label"
@@ -20,6 +26,10 @@ def check_columns(names: Sequence[str], text: ColumnText, label_column: int) -> 
         raise ValueError(
             f"{text.location()}: {text.n_columns} columns, and --columns names {len(names)}: {','.join(names)}; name "
             "every column"
+        )
+    if list(names).count(LABEL) != 1:
+        raise ValueError(
+            f"columns {','.join(names)} must name one column {LABEL!r}, the one that holds the label of a token"
         )
     place = list(names).index(LABEL)
     if label_column not in (-1, place, place - len(names)):
@@ -41,21 +51,77 @@ def default_columns(text: ColumnText, label_column: int) -> tuple[str, ...]:
     return tuple(names)
 
 
+def check_named(features: str, columns: Sequence[str] | None, clusters: Any, more_text: bool) -> None:
+    """Refuse settings of a feature set by name that make no sense with any file."""
+    names = DEFINITIONS[features].needs if columns is None else columns
+    text: Any = [] if more_text else None
+    feature_set(features, names, clusters="auto" if clusters is None else clusters, text=text)
+
+
 def bound_features(
-    features: FeatureSet | str, columns: Sequence[str], clusters: Any, text: Any, edges: bool
+    features: FeatureSet | str,
+    columns: Sequence[str],
+    clusters: Any,
+    text: Any,
+    edges: bool | None,
+    usual: bool,
 ) -> FeatureSet:
-    """A feature set for these columns; one that was made in Python keeps all its settings but the columns."""
+    """A feature set for these columns; one that was made in Python keeps all its settings but the columns.
+
+    ``usual`` is what ``edges=None`` means for a set by name.
+    """
     if isinstance(features, FeatureSet):
-        if clusters is not None or text is not None:
-            raise ValueError(
-                "features is a FeatureSet, which has clusters and text of its own: leave the others out"
-            )
-        features = FeatureSet(**{**features.get_params(), "columns": tuple(columns)})
-        features.check()
-        return features
+        given = {"clusters": clusters, "cluster_text": text, "edges": edges}
+        for name, value in given.items():
+            if value is not None:
+                raise ValueError(f"features is a FeatureSet, which has settings of its own: leave {name} out")
+        own: FeatureSet = clone(features).set_params(columns=tuple(columns))
+        own.check()
+        return own
     return feature_set(
-        features, columns, clusters="auto" if clusters is None else clusters, text=text, edges=edges
+        features,
+        columns,
+        clusters="auto" if clusters is None else clusters,
+        text=text,
+        edges=usual if edges is None else edges,
     )
+
+
+def folds_apart(
+    features: FeatureSet,
+    table: ColumnTable,
+    given: Sequence[Any],
+    learner: Any,
+    labels: Sequence[Any],
+    n_folds: int,
+) -> list[Fold]:
+    """Folds for a fitted set that reads labels: what it knows of sentences held out comes from the others alone.
+
+    Parameters
+    ----------
+    features : FeatureSet
+        Fitted to all of `table`.
+    table : ColumnTable
+        The training sentences without the columns of the set.
+    given : list of list of str
+        Their labels as the set reads them.
+    learner : CRF or SSVM
+    labels : list of list
+        Their labels as the learner has them.
+    n_folds : int
+    """
+    splits = splits_of(n_folds, labels, None, items=False, random_state=learner.random_state)
+    folds = []
+    for train, held in splits:
+        again, sentences = features.relearnt(table.taken(train), [given[i] for i in train])
+        inputs = learner.encode(ColumnSentences(sentences, features.template_))
+        others = EncodedInputs(inputs.encoder.transform(again.extended(table.taken(held))), inputs.encoder)
+        folds.append(
+            Fold(
+                Part(inputs, [labels[i] for i in train], None), Part(others, [labels[i] for i in held], None)
+            )
+        )
+    return folds
 
 
 def read_text(path: str) -> list[list[str]]:

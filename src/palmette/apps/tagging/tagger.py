@@ -15,7 +15,12 @@ from palmette.apps.tagging.column_text import ColumnText, Sentence
 from palmette.apps.tagging.evaluation import Evaluation, evaluate_labels
 from palmette.apps.tagging.held_out import HeldOut
 from palmette.apps.tagging.learners import check_together, make_learner
-from palmette.apps.tagging.named_features import bound_features, check_columns, default_columns
+from palmette.apps.tagging.named_features import (
+    bound_features,
+    check_columns,
+    default_columns,
+    folds_apart,
+)
 from palmette.apps.tagging.partial_labels import Marks, hint_at_mark
 from palmette.apps.tagging.span_labels import SpanLabels
 from palmette.apps.tagging.tagger_file import read_parts, write_parts
@@ -198,8 +203,9 @@ class Tagger:
         named, table = None, None
         if features is not None:
             names = default_columns(first, label) if columns is None else columns
-            pairs = algorithm == "perceptron" if edges is None else edges
-            named = bound_features(features, names, clusters, cluster_text, pairs)
+            named = bound_features(
+                features, names, clusters, cluster_text, edges, usual=algorithm == "perceptron"
+            )
             check_together(learner, named.draft(), constrained)
             if marks and named.definition.reads_labels:
                 raise ValueError(
@@ -207,9 +213,8 @@ class Tagger:
                     "are not known: choose another set, such as bio-ner, or leave these out"
                 )
             labels_of_files = [y for text in texts for y in text.labels(label)]
-            table = named.extended_fit(
-                ColumnTable.concatenated([text.table for text in texts]), labels_of_files
-            )
+            whole = ColumnTable.concatenated([text.table for text in texts])
+            table = named.extended_fit(whole, labels_of_files)
             template, clusters = named.template_, None
             encoding = encoding or named.definition.encoding
         if clusters is not None and not isinstance(clusters, WordClusters):
@@ -266,7 +271,11 @@ class Tagger:
             if tune is None:
                 learner.fit(encoded, labels)
             else:
-                way = {"held": held_out} if tune == "dev" else {"n_folds": int(tune), "groups": numbers}
+                way: dict[str, Any] = {"n_folds": tune, "groups": numbers}
+                if tune == "dev":
+                    way = {"held": held_out}
+                elif named is not None and named.definition.reads_labels:
+                    way = {"folds": folds_apart(named, whole, labels_of_files, learner, labels, int(tune))}
                 tokens = tune != "dev" and (
                     numbers is not None or bool(marks)
                 )  # of which single ones are scored

@@ -103,7 +103,7 @@ class _Tagging(Task):
         rows = [["input", f"{n_columns} columns separated by {between}, the label in column {label}"]]
         features = application.features
         if features is not None:
-            rows.append(["features", f"{features.name}, of {', '.join(features.column_names_)}"])
+            rows.append(["feature set", features.summary()])
         named = features and {"name": features.name, "columns": features.column_names_}
         return Inspection(
             {**facts, "template": application.template.text, "features": named},

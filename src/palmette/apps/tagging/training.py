@@ -8,7 +8,7 @@ from typing import Any
 from palmette.apps.tagging.columns import read_columns
 from palmette.apps.tagging.evaluation import Evaluation
 from palmette.apps.tagging.learners import check_together, make_learner
-from palmette.apps.tagging.named_features import read_text
+from palmette.apps.tagging.named_features import check_named, read_text
 from palmette.apps.tagging.tagger import Tagger
 from palmette.apps.tagging.training_files import common_columns
 from palmette.apps.task import Callback, Options, Training, Watch
@@ -47,6 +47,9 @@ class TaggingTraining(Training):
         for name in ("columns", "edges"):
             if self.own[name] is not None and self.own["features"] is None:
                 raise ValueError(f"--{name} is for a feature set by name; give --features too")
+        if self.own["features"] is not None:
+            own = {name: self.own[name] for name in ("features", "columns", "clusters")}
+            check_named(**own, more_text=self.cluster_text is not None)
         path = given.pop("template")
         if path is not None and self.own["features"] is not None:
             raise ValueError("--features and --template exclude each other: a feature set has a template")
@@ -104,6 +107,8 @@ class TaggingTraining(Training):
         facts = self.facts(application)
         cut_size = facts.pop("cut_size")
         rows = [["data", ", ".join(f"{number:,} {what.replace('_', ' ')}" for what, number in facts.items())]]
+        if application.features is not None:
+            rows.append(["feature set", application.features.summary()])
         return rows if cut_size is None else [*rows, ["cut size", f"{cut_size:g}"]]
 
 

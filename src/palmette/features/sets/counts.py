@@ -1,42 +1,45 @@
-"""Counts of texts as arrays, to be kept in model files."""
+"""Counts of tuples of texts as arrays, to be kept in model files."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from itertools import accumulate, chain
 
 import numpy as np
 
-from palmette.data.checks import check_array, needed
+from palmette.data.checks import check_array, check_codes, needed
 from palmette.features.texts import TextIndex
 
 Counts = Counter[tuple[str, ...]]
 
 
 def counts_state(counts: Counts) -> dict[str, np.ndarray]:
-    """Counts of tuples of texts, all of one length, as arrays.
+    """Counts of tuples of texts as arrays.
 
-    >>> counts_from_state(counts_state(Counter({("a", "X"): 2, ("b", "X"): 1})), 2) == {("a", "X"): 2, ("b", "X"): 1}
+    >>> counts_from_state(counts_state(Counter({("a", "X"): 2, ("b",): 1}))) == {("a", "X"): 2, ("b",): 1}
     True
     """
-    arrays = {"counts": np.fromiter(counts.values(), np.int64, len(counts))}
-    for k, texts in enumerate(zip(*counts)):
-        index = TextIndex()
-        arrays[f"codes_{k}"] = index.add(list(texts)).astype(np.int32)
-        arrays |= index.trimmed().state(f"texts_{k}")
-    return arrays
+    index = TextIndex()
+    codes = index.add(list(chain.from_iterable(counts))).astype(np.int32)
+    return {
+        "counts": np.fromiter(counts.values(), np.int64, len(counts)),
+        "lengths": np.fromiter(map(len, counts), np.int32, len(counts)),
+        "codes": codes,
+        **index.trimmed().state("texts"),
+    }
 
 
-def counts_from_state(arrays: Mapping[str, np.ndarray], width: int) -> Counts:
-    """The counts from which `counts_state` made arrays; ValueError if they are damaged."""
-    counts = check_array("counts", needed(arrays, "counts"), np.int64, 1)
-    if not len(counts):
-        return Counter()
-    texts = []
-    for k in range(width):
-        known = TextIndex.from_state(arrays, f"texts_{k}").strings()
-        codes = check_array(f"codes_{k}", needed(arrays, f"codes_{k}"), np.int32, 1, len(counts))
-        if len(codes) and not 0 <= codes.min() <= codes.max() < len(known):
-            raise ValueError(f"codes_{k} are not those of {len(known)} texts")
-        texts.append([known[code] for code in codes.tolist()])
-    return Counter(dict(zip(zip(*texts), counts.tolist())))
+def counts_from_state(arrays: Mapping[str, np.ndarray], width: int | None = None) -> Counts:
+    """The counts from which `counts_state` made arrays; ValueError if they are damaged.
+
+    With ``width`` every tuple must have so many texts.
+    """
+    counts = check_array("counts", needed(arrays, "counts"), np.int64)
+    lengths = check_array("lengths", needed(arrays, "lengths"), np.int32, 1, len(counts))
+    shortest, stop = (0, 2**31) if width is None else (width, width + 1)
+    ends = list(accumulate(check_codes("lengths", lengths, stop, shortest).tolist(), initial=0))
+    codes = check_array("codes", needed(arrays, "codes"), np.int32, 1, ends[-1])
+    texts = TextIndex.from_state(arrays, "texts").strings()
+    flat = [texts[code] for code in check_codes("codes", codes, len(texts)).tolist()]
+    return Counter(dict(zip((tuple(flat[a:b]) for a, b in zip(ends, ends[1:])), counts.tolist())))

@@ -11,13 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from palmette.features.clusters import WordClusters
 from palmette.features.sets.bio_columns import BioColumns
 from palmette.features.sets.entity_columns import EntityColumns
+from palmette.features.sets.named_clusters import NamedClusters
 from palmette.features.sets.segmentation_columns import CharacterColumns, LexiconColumns
 from palmette.features.template_lines import affixes, cells, grams, named_template
-
-CLUSTERS = ("coarse", "medium", "fine")
 
 
 @dataclass(frozen=True)
@@ -34,9 +32,7 @@ class Definition:
     edges : sequence of str
         Lines of pairs of neighbouring labels.
     makers : sequence of transformers
-        Of further columns, by the word.
-    clusters : WordClusters, optional
-        Not fitted; the last columns.
+        Of further columns, by the word; not fitted.
     needs : sequence of str
         Columns that the data must have.
     takes : sequence of str
@@ -50,7 +46,6 @@ class Definition:
     features: Sequence[str]
     edges: Sequence[str] = ()
     makers: Sequence[Any] = ()
-    clusters: WordClusters | None = None
     needs: Sequence[str] = ("word",)
     takes: Sequence[str] = field(default=())
     encoding: str | None = None
@@ -60,16 +55,9 @@ class Definition:
         """Whether some columns are learnt from the labels of the training data."""
         return any(getattr(maker, "reads_labels", False) for maker in self.makers)
 
-    def template(self, columns: Sequence[str], cluster_columns: Sequence[str] = (), *, edges: bool) -> str:
-        """The template for data with these columns, of which some are word clusters, fewest first."""
-        shown = dict(zip(CLUSTERS, cluster_columns))
-
-        def named(lines: Sequence[str]) -> list[str]:
-            for name, column in shown.items():
-                lines = [line.replace(f",{name}]", f",{column}]") for line in lines]
-            return list(lines)
-
-        return named_template(named(self.features), named(self.edges) if edges else (), columns)
+    def template(self, columns: Sequence[str], *, edges: bool) -> str:
+        """The template for data with these columns."""
+        return named_template(self.features, self.edges if edges else (), columns)
 
 
 def _word(*rows: int, macro: str = "x") -> str:
@@ -114,8 +102,7 @@ BIO_NER = Definition(
         cells(0, column="stem"), cells(-1, column="stem"), _word(0, macro="H"), cells(0, column="medium"),
         cells(-1, column="medium"), cells(0, column="pos"), cells(-1, column="pos"),
     ],
-    (BioColumns(),),
-    WordClusters((64, 256, 1000), n_components=60),
+    (BioColumns(), NamedClusters((64, 256, 1000), n_components=60)),
     takes=("pos",),
 )  # fmt: skip
 
@@ -134,8 +121,7 @@ NER = Definition(
         _word(0, macro="X"), _word(-1, macro="X"), _word(0, macro="H"), cells(0, column="medium"),
         cells(-1, column="medium"), cells(0, column="known"), cells(0, column="pos"),
     ],
-    (EntityColumns(),),
-    WordClusters((64, 256, 1000), n_components=60),
+    (EntityColumns(), NamedClusters((64, 256, 1000), n_components=60)),
     takes=("pos",),
 )  # fmt: skip
 
@@ -156,7 +142,7 @@ CHUNKING = Definition(
         *grams("medium", (1, 2), reach=1), *_beside("medium", _NEAR),
     ],
     [cells(0, column="pos"), cells(-1, 0, column="pos")],
-    clusters=WordClusters((64, 256)),
+    makers=(NamedClusters((64, 256)),),
     needs=("word", "pos"),
     encoding="IOBES",
 )  # fmt: skip
@@ -175,7 +161,7 @@ POS = Definition(
         *grams("coarse", (1, 2), reach=1), cells(-1, 1, column="coarse"), *grams("medium", (1, 2), reach=1),
         *grams("fine", reach=1),
     ],
-    clusters=WordClusters((64, 256)),
+    makers=(NamedClusters((64, 256)),),
 )  # fmt: skip
 
 # ------------------------------------------------------------------------------------- words of running characters

@@ -15,7 +15,8 @@ from palmette.registry import register
 Sentences = Sequence[Sequence[tuple[str, ...]]]
 
 _OUTSIDE = "O"
-_LOWER, _UPPER = "lower", "upper"  # how a word is written; a capital at the start of a sentence says nothing
+# How a word is written; a capital at the start of a sentence says nothing. Types are kept with a hyphen before them.
+_LOWER, _UPPER = "lower", "upper"
 _SHARES = ((1.0, "all"), (0.5, "most"), (0.1, "some"), (0.0, "few"))
 
 
@@ -82,17 +83,28 @@ class EntityColumns(BaseEstimator):
 
 
 def _count(X: Sentences, y: Sequence[Sequence[str]]) -> Counts:
-    """How often each word has each type (with a hyphen before it) and is written in each way."""
+    """How often each word has each type and is written in each way."""
     counts: Counts = Counter()
     for sentence, labels in zip(X, y):
         for t, (token, label) in enumerate(zip(sentence, labels)):
             word, written = token[0].lower(), token[0]
-            counts[word, "-" + label.partition("-")[2] if "-" in label else label] += 1
+            counts[word, _type(label)] += 1
             if written.islower():
                 counts[word, _LOWER] += 1
             elif t and written[:1].isupper():
                 counts[word, _UPPER] += 1
     return counts
+
+
+def _type(label: str) -> str:
+    """The mark of a label: its type, or itself if it has none.
+
+    >>> _type("B-PER"), _type("PER"), _type("O")
+    ('-PER', '-PER', 'O')
+    """
+    if label == _OUTSIDE:
+        return label
+    return f"-{label.partition('-')[2] if '-' in label else label}"
 
 
 def _extended(X: Sentences, counts: Counts) -> list[list[tuple[str, ...]]]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from itertools import chain
-from typing import Any
+from numbers import Integral
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -13,13 +14,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from palmette.data.checks import check_type, entry
 from palmette.errors import ModelFileError
-from palmette.features.clusters import WordClusters
 from palmette.features.column_table import ColumnTable
-from palmette.features.sets.definitions import CLUSTERS, DEFINITIONS, Definition
+from palmette.features.sets.checks import check_columns, check_labels
+from palmette.features.sets.definitions import DEFINITIONS, Definition
+from palmette.features.sets.named_clusters import Text, checked_sizes
 from palmette.features.templates import ColumnSentences, Template, as_table
 from palmette.registry import find, kind_of
-
-Text = Sequence[Sequence[Any]]
 
 
 class FeatureSet(BaseEstimator):
@@ -34,7 +34,7 @@ class FeatureSet(BaseEstimator):
     name : str
         One of `DEFINITIONS`.
     columns : sequence of str, default=("word",)
-        Names of the columns of the data. Those that the set does not read are ignored.
+        Names of the columns of the data, of letters, digits and ``_``. Those that the set does not read are ignored.
     clusters : "auto", None, int or tuple of int, default="auto"
         Numbers of word clusters, fewest first, at most three; "auto" those of the set, without numbers that the
         text has too few words for.
@@ -78,30 +78,27 @@ class FeatureSet(BaseEstimator):
             raise ValueError(f"there is no feature set {self.name!r}; choose one of {', '.join(DEFINITIONS)}")
         return DEFINITIONS[self.name]
 
-    def check(self) -> list[str]:
-        """Raise ValueError for settings that make no sense; returns the columns that `fit` can make at most."""
-        own, names = self.definition, list(self.columns)
-        made = [name for maker in own.makers for name in maker.column_names]
-        twice = [name for name, count in Counter([*names, *made]).items() if count > 1]
-        if twice:
-            why = "the feature set makes a column of this name" if twice[0] in made else "it is there twice"
+    def check(self) -> None:
+        """Raise ValueError for settings that make no sense."""
+        own = self.definition
+        check_columns(own, self.columns)
+        takes_clusters = any("clusters" in maker.get_params() for maker in own.makers)
+        wants_clusters = checked_sizes(self.clusters) not in ("auto", ()) or self.text is not None
+        if wants_clusters and not takes_clusters:
             raise ValueError(
-                f"columns {','.join(names)}: {twice[0]!r} cannot be used, {why}; name it otherwise"
+                f"the feature set {self.name!r} has no word clusters; leave clusters and text for them "
+                "(--cluster-text) out"
             )
-        for name in own.needs:
-            if name not in names:
-                raise ValueError(
-                    f"the feature set {self.name!r} needs a column {name!r}, and the columns are "
-                    f"{','.join(names)}; name the column that holds it, as in --columns "
-                    f"{','.join([*own.needs, 'label'])} (in Python columns={tuple(own.needs)!r}), or choose another set"
-                )
-        return [*names, *made, *(f"cluster{size}" for size in self._sizes())]
+        seed = self.random_state
+        if not isinstance(seed, Integral) or isinstance(seed, bool) or not 0 <= seed < 2**32:
+            raise ValueError(f"random_state must be a whole number from 0 to {2**32 - 1}, got {seed!r:.60}")
 
     def draft(self) -> Template:
-        """The template with every column that `fit` can make, before there are any."""
-        names = self.check()
-        n_clusters = len(self._sizes())
-        return self._template(names, names[len(names) - n_clusters :])
+        """The template with every column that the set can have, before there are any."""
+        self.check()
+        return self._template(
+            [*self.columns, *chain.from_iterable(m.column_names for m in self.definition.makers)]
+        )
 
     def fit(self, X: Any, y: Any = None) -> FeatureSet:
         """Learn the further columns from sentences and, for some sets, their labels."""
@@ -133,72 +130,59 @@ class FeatureSet(BaseEstimator):
     def extended_fit(self, table: ColumnTable, y: Any) -> ColumnTable:
         """Fit, and extend the training sentences."""
         self.check()
-        own, sentences = self.definition, self._words(table)
-        if own.reads_labels and y is None:
-            raise ValueError(f"the feature set {self.name!r} learns from labels too: give y")
-        self.makers_ = [clone(maker) for maker in own.makers]
-        clusters = self._fitted_clusters(sentences)
-        made = [
-            maker.fit_transform(sentences, y)
-            if hasattr(maker, "fit_transform")
-            else maker.fit(sentences, y).transform(sentences)
-            for maker in self.makers_
-        ]
-        if clusters is not None:
-            self.makers_.append(clusters)
-            made.append(clusters.transform(sentences))
+        self.makers_ = [self._with_settings(clone(maker)) for maker in self.definition.makers]
+        made = self._learn(table, y, everything=True)
         self._name_columns()
+        return made
+
+    def relearnt(self, table: ColumnTable, y: Any) -> tuple[Self, ColumnTable]:
+        """A copy that has learnt from these labels alone, and their sentences extended.
+
+        What was learnt without labels stays. To the copy other sentences of the training data are new ones.
+        """
+        again = copy(self)
+        again.makers_ = [clone(maker) if _reads_labels(maker) else maker for maker in self.makers_]
+        return again, again._learn(table, y, everything=False)
+
+    def _learn(self, table: ColumnTable, y: Any, *, everything: bool) -> ColumnTable:
+        """Fit all makers, or those that read labels; and extend the training sentences."""
+        sentences, made = self._words(table), []
+        if self.definition.reads_labels:
+            check_labels(self.name, sentences, y)
+        for maker in self.makers_:
+            if not everything and not _reads_labels(maker):
+                made.append(maker.transform(sentences))
+            elif hasattr(maker, "fit_transform"):
+                made.append(maker.fit_transform(sentences, y))
+            else:
+                made.append(maker.fit(sentences, y).transform(sentences))
         return _with_columns(table, made)
 
+    def _with_settings(self, maker: Any) -> Any:
+        """A maker with those settings of the set that it takes."""
+        own = {"clusters": self.clusters, "text": self.text, "random_state": self.random_state}
+        return maker.set_params(**{name: own[name] for name in own.keys() & maker.get_params().keys()})
+
+    def summary(self) -> str:
+        """The name, and the columns that are read, with the numbers of clusters that there are.
+
+        >>> feature_set("ner", ("word", "chunk")).fit([[("In", "x"), ("Rome", "y")]], [["O", "B-LOC"]]).summary()
+        'ner, of word, known, case'
+        """
+        check_is_fitted(self)
+        read = sorted({macro.column for line in self.template_.features for macro in line.macros})
+        notes = {name: note for maker in self.makers_ for name, note in getattr(maker, "notes_", {}).items()}
+        names = [self.column_names_[k] for k in read]
+        return f"{self.name}, of {', '.join(f'{name} ({notes[name]})' if name in notes else name for name in names)}"
+
     def _name_columns(self) -> None:
-        names = [list(getattr(m, "column_names_", None) or m.column_names) for m in self.makers_]
-        clusters = [
-            name for m, own in zip(self.makers_, names) if isinstance(m, WordClusters) for name in own
-        ]
-        self.column_names_ = [*self.columns, *chain.from_iterable(names)]
-        self.template_ = self._template(self.column_names_, clusters)
+        made = chain.from_iterable(getattr(m, "column_names_", m.column_names) for m in self.makers_)
+        self.column_names_ = [*self.columns, *made]
+        self.template_ = self._template(self.column_names_)
 
-    def _template(self, columns: Sequence[str], clusters: Sequence[str]) -> Template:
-        text = self.definition.template(columns, clusters, edges=self.edges)
+    def _template(self, columns: Sequence[str]) -> Template:
+        text = self.definition.template(columns, edges=self.edges)
         return Template.parse(text, f"the feature set {self.name}")
-
-    def _sizes(self) -> list[int]:
-        """Numbers of clusters, at most."""
-        own = self.definition.clusters
-        given = (own and own.n_clusters) if isinstance(self.clusters, str) else self.clusters
-        if isinstance(self.clusters, str) and self.clusters != "auto":
-            raise ValueError(f"clusters must be 'auto', None or numbers, got {self.clusters!r}")
-        if given is None:
-            return []
-        sizes = [given] if isinstance(given, int) else list(given)
-        if own is None:
-            raise ValueError(f"the feature set {self.name!r} has no word clusters; leave clusters out")
-        if len(sizes) > len(CLUSTERS) or sizes != sorted(set(sizes)):
-            raise ValueError(
-                f"clusters={self.clusters!r}: give at most {len(CLUSTERS)} numbers, the smallest first"
-            )
-        return sizes
-
-    def _fitted_clusters(self, sentences: Text) -> WordClusters | None:
-        own, sizes = self.definition.clusters, self._sizes()
-        if own is None or not sizes:
-            return None
-        clusters = clone(own).set_params(random_state=self.random_state)
-        more = self.text() if callable(self.text) else self.text
-        text = [*sentences, *(more or [])]
-        if self.clusters == "auto":
-            known = clusters.n_known(text)
-            sizes = [size for size in sizes if max(size, clusters.n_components) <= known]
-        if not sizes:
-            return None
-        try:
-            return clusters.set_params(n_clusters=tuple(sizes)).fit(text)
-        except ValueError as error:
-            reason = str(error).split("; ")[0]
-            raise ValueError(
-                f"cannot learn {tuple(sizes)} word clusters: {reason}; give more text (--cluster-text), or leave "
-                "clusters out, so that the feature set takes as many as the text allows"
-            ) from error
 
     def _table(self, X: Any) -> ColumnTable:
         if isinstance(X, ColumnTable):
@@ -227,7 +211,13 @@ class FeatureSet(BaseEstimator):
             header, own = maker.state()
             makers.append({"kind": kind_of(maker), "settings": header})
             arrays |= {f"{k}.{name}": array for name, array in own.items()}
-        settings = {"columns": list(self.columns), "edges": self.edges, "random_state": self.random_state}
+        sizes = None if self.clusters is None else checked_sizes(self.clusters)
+        settings = {
+            "columns": list(self.columns),
+            "clusters": list(sizes) if isinstance(sizes, tuple) else sizes,
+            "edges": self.edges,
+            "random_state": int(self.random_state),
+        }
         return {"name": self.name, **settings, "makers": makers}, arrays
 
     @classmethod
@@ -236,12 +226,16 @@ class FeatureSet(BaseEstimator):
         try:
             columns = [check_type("a column", name, str) for name in entry(header, "columns", list)]
             features = cls(entry(header, "name", str), tuple(columns), edges=entry(header, "edges", bool))
-            features.set_params(random_state=entry(header, "random_state", int)).check()
+            sizes = header["clusters"]
+            features.clusters = tuple(sizes) if isinstance(sizes, list) else sizes
+            features.random_state = entry(header, "random_state", int)
+            features.check()
             features.makers_ = []
             for k, stored in enumerate(entry(header, "makers", list)):
                 made: Any = find("columns", entry(stored, "kind", str))
                 own = {n.removeprefix(f"{k}."): a for n, a in arrays.items() if n.startswith(f"{k}.")}
-                features.makers_.append(made.from_state(entry(stored, "settings", dict), own))
+                maker = made.from_state(entry(stored, "settings", dict), own)
+                features.makers_.append(features._with_settings(maker))
             features._name_columns()
         except (KeyError, TypeError, ValueError) as error:
             raise ModelFileError(f"damaged feature set in a model file: {error}") from error
@@ -296,3 +290,7 @@ def _with_columns(table: ColumnTable, made: Sequence[Sequence[Sequence[tuple[str
             (*table.codes, *others.codes[1:]), (*table.cells, *others.cells[1:]), table.offsets
         )
     return table
+
+
+def _reads_labels(maker: Any) -> bool:
+    return getattr(maker, "reads_labels", False)

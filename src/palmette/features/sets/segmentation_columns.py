@@ -1,4 +1,7 @@
-"""Columns that tell where words begin and end in text without spaces: kinds of characters, and a lexicon."""
+"""Columns that tell where words begin and end in text without spaces: kinds of characters, and a lexicon.
+
+A token is a character, or a text that is never cut, such as a number or a word in another script: it counts as one.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +13,13 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from palmette.data.words import join_words
+from palmette.data.words import cut_words
 from palmette.features.sets.counts import counts_from_state, counts_state
 from palmette.features.sets.stateless import Stateless
 from palmette.registry import register
 
 Sentences = Sequence[Sequence[tuple[str, ...]]]
+Word = tuple[str, ...]  # its characters
 
 _NUMERALS = frozenset("零〇○一二三四五六七八九十百千万亿两几数点半第")
 _UNITS_OF_TIME = frozenset("年月日时分秒")
@@ -64,8 +68,8 @@ def kind(character: str) -> str:
 class LexiconColumns(BaseEstimator):
     """Three columns behind those of a character: how long are the words of the training text that fit around it.
 
-    Lengths (6 for more) of the longest word that begins there, that ends there, and that covers it with a character on
-    either side; 1, 1 and 0 if there is none.
+    Lengths in characters (6 for more) of the longest word that begins there, that ends there, and that covers it with a
+    character on either side; 1, 1 and 0 if there is none.
 
     `fit_transform` reads each tenth of the training lines with a lexicon of the other nine. A lexicon with the words
     of the line itself would know every word, and the learner would trust it too much.
@@ -116,34 +120,34 @@ class LexiconColumns(BaseEstimator):
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Header and arrays, from which `from_state` makes the columns again."""
-        return self.get_params(), counts_state(Counter({(word,): n for word, n in self.counts_.items()}))
+        return self.get_params(), counts_state(self.counts_)
 
     @classmethod
     def from_state(cls, header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> LexiconColumns:
         """The maker from what `state` returned."""
         maker = cls(**header)
-        maker.counts_ = Counter({word: n for (word,), n in counts_from_state(arrays, 1).items()})
+        maker.counts_ = counts_from_state(arrays)
         return maker
 
-    def _extended(self, X: Sentences, counts: Counter[str]) -> list[list[tuple[str, ...]]]:
+    def _extended(self, X: Sentences, counts: Counter[Word]) -> list[list[tuple[str, ...]]]:
         lexicon = {w for w, n in counts.items() if n >= self.min_count and 2 <= len(w) <= self.longest}
         beginnings = {word[:size] for word in lexicon for size in range(2, len(word) + 1)}
         made = []
         for line in X:
-            columns = _fitting("".join(token[0] for token in line), lexicon, beginnings)
-            made.append([(*token, *cells) for token, *cells in zip(line, *columns)])
+            columns = _fitting(tuple(token[0] for token in line), lexicon, beginnings)
+            made.append([(*token, *cells) for token, *cells in zip(line, *columns, strict=True)])
         return made
 
 
-def _words(X: Sentences, y: Sequence[Sequence[str]]) -> list[list[str]]:
-    return join_words([[token[0] for token in line] for line in X], y)
+def _words(X: Sentences, y: Sequence[Sequence[str]]) -> list[list[Word]]:
+    return cut_words([[token[0] for token in line] for line in X], y)
 
 
-def _count(lines: Sequence[Sequence[str]]) -> Counter[str]:
+def _count(lines: Sequence[Sequence[Word]]) -> Counter[Word]:
     return Counter(chain.from_iterable(lines))
 
 
-def _fitting(text: str, lexicon: set[str], beginnings: set[str]) -> list[list[str]]:
+def _fitting(text: Word, lexicon: set[Word], beginnings: set[Word]) -> list[list[str]]:
     """Lengths of the longest words that begin, end and are around each place."""
     n = len(text)
     begin, end, around = [1] * n, [1] * n, [0] * n
