@@ -185,6 +185,26 @@ def test_search_of_a_radius():
     assert model.best_params_["R"] == model.R_ == model.result_.radius
 
 
+def test_search_over_radii_is_a_grid_of_fits():
+    cv, radii, weight = (
+        KFold(3, shuffle=True, random_state=1),
+        [1.0, 1e-2, 1e3, 10.0],
+        1.0 + np.arange(len(X)) % 2,
+    )
+    model = SOSCCV(kernels=RBF(gamma=0.5), radii=radii, cv=cv, fit_intercept=True).fit(X, Y, weight)
+    assert model.radii_.tolist() == [sorted(radii)] and not hasattr(model, "multipliers_")
+    for j, radius in enumerate(sorted(radii)):
+        for f, (train, held) in enumerate(cv.split(X)):
+            plain = SOSC(kernel=RBF(gamma=0.5), R=radius, fit_intercept=True).fit(
+                X[train], Y[train], weight[train]
+            )
+            assert model.cv_scores_[0, j, f] == pytest.approx(plain.score(X[held], Y[held], weight[held]))
+    assert model.best_params_["R"] == model.R_ and model.R_ in radii
+    again = SOSC(**model.best_params_, fit_intercept=True).fit(X, Y, weight)
+    np.testing.assert_allclose(again.votes(X), model.votes(X), atol=1e-10)
+    assert not hasattr(model.set_params(radii=None, multipliers=2).fit(X, Y), "radii_")
+
+
 @pytest.mark.parametrize("learner", [SORRCV, SOSCCV])
 def test_groups_are_held_out_together(learner):
     rng = np.random.default_rng(0)
@@ -228,6 +248,7 @@ SAVED = [
     (SOSC(NGram(1), kernel=NGram(2), R=0.1), STRINGS, WORDS, {}),
     (SORRCV(kernels=[RBF(), Linear()], l2s=3, cv=KFold(3)), X, Y, {}),
     (SOSCCV(kernels=Linear(), multipliers=3, cv=3), X, Y, {}),
+    (SOSCCV(kernels=Linear(), radii=[0.1, 1.0], cv=3), X, Y, {}),
 ]  # fmt: skip
 
 
@@ -318,6 +339,9 @@ def test_damaged_files_are_refused():
         (lambda: SORR().fit(X, Y).score(X, Y[:-1]), ValueError, "y has 49 outputs, but X has 50 samples"),
         (lambda: SORRCV(l2s=[]).fit(X, Y), ValueError, "l2s must be numbers above 0"),
         (lambda: SORRCV(l2s=[1.0, 0.0]).fit(X, Y), ValueError, "l2s must be numbers above 0"),
+        (lambda: SOSCCV(radii=[1.0, 0.0]).fit(X, Y), ValueError, "radii must be numbers above 0"),
+        (lambda: SOSCCV(radii=20).fit(X, Y), ValueError, "radii must be a list of numbers above 0, got 20"),
+        (lambda: SOSCCV(radii=[1.0], multipliers=5).fit(X, Y), ValueError, "give multipliers or radii, not both"),
         (lambda: SORRCV(scoring="f1").fit(X, Y), ValueError, "scoring must be 'task' or 'squared'"),
         (lambda: SORRCV(kernels=[]).fit(X, Y), ValueError, "kernels is empty"),
         (lambda: SORRCV(kernels=Nystroem()).fit(X, Y), MissingCapability, "use GridSearchCV over SORR"),

@@ -154,6 +154,11 @@ class Search:
             )
         return np.array(found)
 
+    @property
+    def strengths_are_given(self) -> bool:
+        """Whether the strengths that were tried are the user's, not relative to the data."""
+        raise NotImplementedError
+
     def _check_search(self) -> None:
         if self.scoring not in ("task", "squared"):
             raise ValueError(f"scoring must be 'task' or 'squared', got {self.scoring!r}")
@@ -172,9 +177,14 @@ def _all_labels(y: list[Any]) -> bool:
     return all(isinstance(label, str | int | np.integer | bool) for label in y)
 
 
+def counts(given: Any) -> bool:
+    """Whether a number of strengths is given, not the strengths."""
+    return isinstance(given, int | np.integer) and not isinstance(given, bool)
+
+
 def grid_of(name: str, given: Any, unit: float, power: int) -> np.ndarray:
     """The strengths to try, the strongest first; a number of them stands for a grid relative to ``unit``."""
-    if isinstance(given, int | np.integer) and not isinstance(given, bool):
+    if counts(given):
         if not 1 <= given <= MOST:
             raise ValueError(f"{name} must be from 1 to {MOST}, or a list of numbers, got {given!r}")
         return unit * np.geomspace(WIDEST, NARROWEST, int(given)) ** power if given > 1 else np.array([unit])
