@@ -168,11 +168,11 @@ def test_a_matrix_that_is_there_is_looked_at_wholly(rng, monkeypatch):
     basis = np.linalg.qr(rng.normal(size=(300, 300)))[0]
     X, given = np.arange(300.0)[:, None], Custom(lambda a, b: np.equal(a, b.T).astype(float))
     for least in (-0.05, -1e-12):
-        gram = basis * np.append(least, np.linspace(0.0, 1000.0, 299)) @ basis.T
+        gram = basis * np.append(least, 1000.0 * np.linspace(0.0, 1.0, 299) ** 2) @ basis.T
         gram = (gram + gram.T) / 2.0
         check_definite(given, X, multiply=gram.__matmul__)
         if least < -1e-6:
-            with pytest.raises(NotPositiveSemidefinite, match="is -0.05 ") as caught:
+            with pytest.raises(NotPositiveSemidefinite, match=r"is -0\.05 ") as caught:
                 check_definite(given, X, gram=gram)
             assert caught.value.eigenvalue == pytest.approx(least)
         else:
