@@ -53,8 +53,9 @@ COMMON = {
     "predict": {"--model", "--task", "--output", "--jobs", "--help"},
     "evaluate": {"--model", "--task", "--json", "--help"},
     "inspect": {"--task", "--top", "--json", "--help"},
-    "bounds": {"--test", "--task", "--delta", "--gamma", "--norm", "--feature-norm", "--rho", "--printed", "--plot",
-               "--json", "--help"},
+    "bounds": {"--test", "--task", "--delta", "--gamma", "--norm", "--feature-norm", "--rho", "--l2", "--tau", "--eps",
+               "--log-annotations", "--variances", "--output-dimension", "--n-tried", "--printed", "--plot", "--json",
+               "--help"},
 }  # fmt: skip
 
 

@@ -40,6 +40,10 @@ def distance(true, found):
     return abs(float(true) - float(found))
 
 
+def known_loss(true, found):
+    return abs({"a": 0.0, "b": 1.0}[true] - {"a": 0.0, "b": 1.0}[found])
+
+
 def shared(x, y):
     return float(len(set(x) & set(y)))
 
@@ -185,6 +189,26 @@ def test_search_of_a_radius():
     assert model.best_params_["R"] == model.R_ == model.result_.radius
 
 
+def test_search_over_radii_is_a_grid_of_fits():
+    cv, radii, weight = (
+        KFold(3, shuffle=True, random_state=1),
+        [1.0, 1e-2, 1e3, 10.0],
+        1.0 + np.arange(len(X)) % 2,
+    )
+    model = SOSCCV(kernels=RBF(gamma=0.5), radii=radii, cv=cv, fit_intercept=True).fit(X, Y, weight)
+    assert model.radii_.tolist() == [sorted(radii)] and not hasattr(model, "multipliers_")
+    for j, radius in enumerate(sorted(radii)):
+        for f, (train, held) in enumerate(cv.split(X)):
+            plain = SOSC(kernel=RBF(gamma=0.5), R=radius, fit_intercept=True).fit(
+                X[train], Y[train], weight[train]
+            )
+            assert model.cv_scores_[0, j, f] == pytest.approx(plain.score(X[held], Y[held], weight[held]))
+    assert model.best_params_["R"] == model.R_ and model.R_ in radii
+    again = SOSC(**model.best_params_, fit_intercept=True).fit(X, Y, weight)
+    np.testing.assert_allclose(again.votes(X), model.votes(X), atol=1e-10)
+    assert not hasattr(model.set_params(radii=None, multipliers=2).fit(X, Y), "radii_")
+
+
 @pytest.mark.parametrize("learner", [SORRCV, SOSCCV])
 def test_groups_are_held_out_together(learner):
     rng = np.random.default_rng(0)
@@ -228,6 +252,7 @@ SAVED = [
     (SOSC(NGram(1), kernel=NGram(2), R=0.1), STRINGS, WORDS, {}),
     (SORRCV(kernels=[RBF(), Linear()], l2s=3, cv=KFold(3)), X, Y, {}),
     (SOSCCV(kernels=Linear(), multipliers=3, cv=3), X, Y, {}),
+    (SOSCCV(kernels=Linear(), radii=[0.1, 1.0], cv=3), X, Y, {}),
 ]  # fmt: skip
 
 
@@ -303,8 +328,10 @@ def test_damaged_files_are_refused():
         (lambda: SOSC(R=0.0).fit(X, Y), ValueError, "R must be a finite number above 0"),
         (lambda: SOSC(R="1").fit(X, Y), ValueError, "R must be a finite number above 0"),
         (lambda: SOSC(constraint="l1").fit(X, Y), ValueError, "constraint must be 'l2' or 'box'"),
-        (lambda: SORR(l2=0.0).fit(X, Y), ValueError, "l2=0 leaves a kernel matrix that may be singular"),
-        (lambda: SORR(l2="1x").fit(X, Y), ValueError, "l2 must be a number above 0"),
+        (lambda: SORR(l2=0.0).fit(X, Y), ValueError, "l2 must be .* got 0.0: a kernel matrix may be singular"),
+        (lambda: SORR(l2=-1).fit(X, Y), ValueError, "l2 must be a finite number above 0, got -1$"),
+        (lambda: SORR(C=0).fit(X, Y), ValueError, "C must be a finite number above 0, got 0$"),
+        (lambda: SORR(l2="1x").fit(X, Y), ValueError, "l2 must be a finite number above 0, got '1x'"),
         (lambda: SORR(l2=1.0, C=1.0).fit(X, Y), ValueError, "give l2 or C, not both"),
         (lambda: SORR(fit_intercept="auto").fit(X, Y), ValueError, "fit_intercept must be True or False"),
         (lambda: SORR(task_loss="hamming").fit(X, Y), TypeError, "task_loss must be a function"),
@@ -316,8 +343,11 @@ def test_damaged_files_are_refused():
         (lambda: SORR().fit(X, Y, -np.ones(50)), ValueError, r"sample_weight\[0\] is -1.0"),
         (lambda: SORR(kernel=NGram(4)).fit(STRINGS + ["abc"], WORDS + ["a"]), ValueError, "hence no 4-gram"),
         (lambda: SORR().fit(X, Y).score(X, Y[:-1]), ValueError, "y has 49 outputs, but X has 50 samples"),
-        (lambda: SORRCV(l2s=[]).fit(X, Y), ValueError, "l2s must be numbers above 0"),
-        (lambda: SORRCV(l2s=[1.0, 0.0]).fit(X, Y), ValueError, "l2s must be numbers above 0"),
+        (lambda: SORRCV(l2s=[]).fit(X, Y), ValueError, "l2s must be finite numbers above 0"),
+        (lambda: SORRCV(l2s=[1.0, 0.0]).fit(X, Y), ValueError, "l2s must be finite numbers above 0"),
+        (lambda: SOSCCV(radii=[1.0, 0.0]).fit(X, Y), ValueError, "radii must be finite numbers above 0"),
+        (lambda: SOSCCV(radii=20).fit(X, Y), ValueError, "radii must be a list of numbers above 0, got 20"),
+        (lambda: SOSCCV(radii=[1.0], multipliers=5).fit(X, Y), ValueError, "give multipliers or radii, not both"),
         (lambda: SORRCV(scoring="f1").fit(X, Y), ValueError, "scoring must be 'task' or 'squared'"),
         (lambda: SORRCV(kernels=[]).fit(X, Y), ValueError, "kernels is empty"),
         (lambda: SORRCV(kernels=Nystroem()).fit(X, Y), MissingCapability, "use GridSearchCV over SORR"),
@@ -329,6 +359,110 @@ def test_damaged_files_are_refused():
 def test_refusals(make, error, message):
     with pytest.raises(error, match=message):
         make()
+
+
+@pytest.mark.parametrize(
+    "make, error, message",
+    [
+        (
+            lambda: SORR(kernel=lambda a, b: float(a @ b)).fit(X, Y),
+            ValueError,
+            "seems to compare two rows, f.x, y.: write",
+        ),
+        (
+            lambda: SORR(kernel=lambda a, b: np.sum(a * b)).fit(X, Y),
+            ValueError,
+            "seems to compare two rows, f.x, y.: write",
+        ),
+        (
+            lambda: SORR(kernel=lambda A, B: A @ B.T + np.nan).fit(X, Y),
+            ValueError,
+            r"of input X\[0\] and input X\[0\] is nan",
+        ),
+        (
+            lambda: SORR(3).fit(X, Y),
+            TypeError,
+            "output must be a name, .* a structure, or a function of two outputs, got 3",
+        ),
+        (
+            lambda: SORR("foo").fit(X, Y),
+            ValueError,
+            r"choose one of .*'poly', 'polynomial', 'rbf'\], .* a structure, or",
+        ),
+        (
+            lambda: SORR(kernel=NGram(1)).fit((word for word in STRINGS), WORDS),
+            TypeError,
+            r"got a generator: give list\(X\)",
+        ),
+        (
+            lambda: SORR(kernel=NGram(1)).fit(set(STRINGS), WORDS),
+            TypeError,
+            "X must be a list, got a set, which has no order",
+        ),
+        (
+            lambda: SORR(kernel=NGram(1)).fit(dict.fromkeys(STRINGS), WORDS),
+            TypeError,
+            "X must be a list, got a dict",
+        ),
+        (
+            lambda: SORR(kernel=NGram(1)).fit(STRINGS, WORDS).predict(set(STRINGS)),
+            TypeError,
+            "X must be a list, got a set",
+        ),
+        (lambda: SORR().fit(X[:3], {1, 2, 3}), TypeError, "y must be a list, got a set, which has no order"),
+        (lambda: SORR().fit(X[:3], {1: 1, 2: 2, 3: 3}), TypeError, "y must be a list, got a dict"),
+        (
+            lambda: SORR().fit(X[:2], np.ma.array([1, 2], mask=[0, 1])),
+            ValueError,
+            r"y is a masked array, and its entry \[1\]",
+        ),
+        (
+            lambda: SORR().fit(X[:2], ["a", None]),
+            ValueError,
+            r"y\[1\] is None: give it a value, or leave the sample out",
+        ),
+        (lambda: SORR().fit(X[:2], np.array([np.nan, 1.0])), ValueError, r"y\[0\] is missing \(NaN\)"),
+        (
+            lambda: SORR("linear").fit(X[:2], [[1.0, 2.0], [0.0, np.nan]]),
+            ValueError,
+            r"y\[1\]\[1\] is missing \(NaN\)",
+        ),
+        (
+            lambda: SORR(task_loss=known_loss).fit(X[:2], ["a", "b"]).score(X[:2], ["a", "z"]),
+            ValueError,
+            "task_loss cannot compare the true output 'z' and the predicted one '.': KeyError: 'z'",
+        ),
+    ],
+)
+def test_data_and_functions_that_are_refused(make, error, message):
+    with pytest.raises(error, match=message):
+        make()
+
+
+@pytest.mark.parametrize("learner", [SORR(l2=2000.0), SOSC(R=1e-3)], ids=named)
+def test_the_whole_matrix_of_many_samples_is_looked_at(learner, monkeypatch):
+    """Rows that no random subset has: all other values are those of a kernel."""
+    monkeypatch.setattr("palmette.kernels.definite.EXACT", 10)
+    gram = np.exp(-0.5 * np.sum((X[:, None] - X[None]) ** 2, axis=-1))
+    learner = clone(learner).set_params(kernel="precomputed")
+    chosen = np.random.default_rng(0).choice(50, 10, replace=False)
+    i, j = np.setdiff1d(np.arange(50), chosen)[:2]
+    for size in (1000.0, 2.0, 0.5):  # found by Lanczos steps, or by the factor alone
+        wrong = gram + np.eye(50)
+        wrong[i, j] = wrong[j, i] = 2.0 + size
+        lowest = np.linalg.eigvalsh(wrong)[0]
+        with pytest.raises(NotPositiveSemidefinite, match="Gram matrix of the inputs") as error:
+            learner.fit(wrong, Y)
+        assert error.value.eigenvalue == pytest.approx(lowest, rel=1e-3)
+    wrong = gram.copy()
+    wrong[i] += 5.0
+    with pytest.raises(ValueError, match=r"is not symmetric: .* for input X\[\d+\] and input"):
+        learner.fit(wrong, Y)
+
+
+def test_coefficients_lie_in_memory_as_in_a_loaded_model():
+    for model in (SORR(), SORR(fit_intercept=True), SOSC(), SORR(kernel=Nystroem(n_components=9))):
+        assert model.fit(X, Y).dual_coef_.flags.c_contiguous
 
 
 @pytest.mark.parametrize(

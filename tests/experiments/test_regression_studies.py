@@ -49,5 +49,36 @@ def test_regressions_must_beat_all_baselines():
     assert enzymes.missed(runs) == []
     runs[1] |= {"levels": 2.1}
     assert len(enzymes.missed(runs)) == 2
+    runs[1] |= {"wrong": 61}
+    assert len(enzymes.missed(runs)) == 4
+    assert (
+        enzymes.missed(runs)[3]
+        == "given: regressions below all others, 0/1 risk %: 61.0, the bound is < 60.0"
+    )
     (first, *_) = enzymes.summarise(runs)
     assert first.title == "Given split" and first.rows[0][2].startswith("60.0 (51.")
+
+
+def test_bounds_of_random_splits_are_those_of_the_worst_regression():
+    run = {"split": "random 0", "n": 100, "chosen": "", "seconds": 1.0}
+    runs = [
+        {**run, "learner": learner, "levels": levels, "wrong": wrong}
+        for learner, levels, wrong in (
+            ("SORR, dirac", 1.8, 57),
+            ("SOSC, path", 1.7, 50),
+            ("nearest protein", 2.0, 60),
+        )
+    ]
+    assert enzymes.missed(runs) == ["random 0, all regressions: 0/1 risk %: 57.0, the bound is <= 56"]
+    assert [row[2] for row in enzymes.judged(runs)] == ["1.800", "1.800", "57.0", "57.0"]
+
+
+def test_all_spellings_of_new_words_are_free():
+    run = {"protocol": "disjoint", "output": "letters", "features": "directions", "seconds": 1.0, "fold": 0}
+    runs = [
+        {**run, "learner": "letters", "words decoded": 0.5, "letters decoded": 0.1},
+        {**run, "learner": "M3N", "words free": 0.8, "letters free": 0.2},
+    ]
+    (table, *_) = sorr_ocr.summarise(runs)
+    assert table.header[2:4] == ["words", "letters"]
+    assert [row[2:4] for row in table.rows] == [["50.00", "10.00"], ["80.00", "20.00"]]

@@ -327,7 +327,7 @@ def test_plot():
     held = [own.held_out for own in display.shown_]
     assert display.marks_.get_xdata().tolist() == held
     again = BoundsReport.from_estimator(model, X, Y).plot(Figure().subplots())
-    assert again.marks_ is not None  # of lemmas on the training samples themselves
+    assert again.marks_ is None  # nothing is held out
 
 
 def test_command_line(tmp_path, capsys):

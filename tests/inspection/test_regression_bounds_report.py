@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from palmette import SORR, SOSC, load
-from palmette.bounds import compression_bound, pac_bayes_bound
+from palmette import SORR, SORRCV, SOSC, SOSCCV, load
+from palmette.bounds import compression_bound, level, pac_bayes_bound, quadratic_bound
 from palmette.inspection import BoundsReport
 from palmette.inspection.given import Given
 from palmette.inspection.regression_bounds import Measured
-from palmette.kernels import RBF, Nystroem, Polynomial
+from palmette.kernels import RBF, Custom, NGram, Nystroem, Polynomial
+from palmette.outputs import CandidateOutputs
 
 
 def problem(m, seed=0, right=0.95):
@@ -49,13 +50,13 @@ def test_numbers_are_those_of_the_predictor(model, unequal):
         - 2.0 * np.sum(coefficients * gram, axis=1)
         + np.sum((coefficients @ gram) * coefficients, axis=1)
     )
-    np.testing.assert_allclose(data.residuals, np.maximum(expected, 0.0), atol=1e-8)
+    np.testing.assert_allclose(data.train.residuals, np.maximum(expected, 0.0), atol=1e-8)
     assert data.constant == (2.0 if model.space_.constant_norm else 4.0)
     losses = model.space_.kernel_losses(y, model.predict(X))
-    assert np.all(losses <= data.constant * data.residuals + 1e-8)
+    assert np.all(losses <= data.constant * data.train.residuals + 1e-8)
     assert losses.max() <= data.largest + 1e-9 and data.output_bound == np.diag(gram).max()
     report = BoundsReport.from_estimator(model, X, y, X, y, printed=True)
-    assert report["Lemma 1"].value == pytest.approx(data.constant * data.residuals.mean())
+    assert report["Lemma 1"].value == pytest.approx(data.constant * data.train.residuals.mean())
     assert report["Lemma 1"].value >= report["Lemma 1"].held_out and report["Lemma 2"].value >= losses.mean()
     assert all(own.verdict != "FAILS" for own in report if own.applies)
 
@@ -100,7 +101,7 @@ def test_the_formulas_get_the_numbers_of_the_model():
         model, X, Y, delta=0.1, n_tried=5, variances=[0.1], output_dimension=26
     )
     data = Measured(model, (X, Y), None, Given())
-    mean = data.residuals.mean()
+    mean = data.train.residuals.mean()
     assert report["Theorem 5"].value == pytest.approx(
         compression_bound(mean, 300**2 * 0.01, m=300, input_bound=1.0, output_bound=1.0, delta=0.02)
     )
@@ -140,6 +141,81 @@ def test_what_does_not_apply_says_why():
     hidden = SORR("dirac", kernel="linear", fit_intercept=True, decode_intercept=False).fit(X, Y)
     with pytest.raises(ValueError, match="decode_intercept=True"):
         BoundsReport.from_estimator(hidden, X, Y)
+
+
+def test_a_search_pays_for_what_it_tried(tmp_path):
+    """A radius that follows from a multiplier is on no grid: the power of two above it, and one share per kernel."""
+    kernels = [RBF(1.0), RBF(2.0)]
+    of_multiplier = SOSCCV("dirac", kernels=kernels, multipliers=[1e-8, 1e-2], cv=3).fit(X, Y)
+    of_radius = SOSCCV("dirac", kernels=kernels, radii=[1e-4, 1e-2, 1.0], cv=3).fit(X, Y)
+    of_grid = SORRCV("dirac", kernels=kernels, l2s=4, cv=3).fit(X, Y)
+    of_list = SORRCV("dirac", kernels=kernels, l2s=[1.0, 100.0], cv=3).fit(X, Y)
+    expected = {
+        of_multiplier: (*level(of_multiplier.R_, 0.05), 2),
+        of_radius: (of_radius.R_, 0.05, 6),
+        of_grid: (*level(1.0 / of_grid.l2_, 0.05), 2),
+        of_list: (1.0 / of_list.l2_, 0.05, 4),
+    }
+    for model, (entry, delta, n_tried) in expected.items():
+        model.save(tmp_path / "m.palmette")
+        for own in (model, load(tmp_path / "m.palmette")):
+            report = BoundsReport.from_estimator(own, X, Y)
+            given = report["Theorem 5"].given
+            assert (given["k"], given["delta"], given["n_tried"]) == (300**2 * entry, delta, n_tried)
+            assert report["Theorem 5"].value == compression_bound(**given)
+            assert report["Theorem 4"].given["delta"] == 0.025
+        more = BoundsReport.from_estimator(model, X, Y, n_tried=10)["Theorem 5"].given["n_tried"]
+        assert more == 10 * n_tried
+
+
+def test_weights_that_are_not_1_bound_other_coefficients():
+    """Of samples that count four times each the constraint lets coefficients grow."""
+    model = SOSC("dirac", kernel="linear", R=0.01).fit(X, Y, np.full(300, 4.0))
+    report = BoundsReport.from_estimator(model, X, Y)
+    assert "samples that count once, and sample_weight is 4" in report["Theorem 5"].why_not
+    assert report["Theorem 4"].applies
+
+
+def test_lemmas_are_shown_for_the_samples_that_are_held_out():
+    X_test, y_test = problem(200, seed=9, right=0.5)
+    model = SORR("dirac", kernel="linear", l2=1.0).fit(X, Y)
+    report, alone = (
+        BoundsReport.from_estimator(model, X, Y, X_test, y_test),
+        BoundsReport.from_estimator(model, X, Y),
+    )
+    y_vectors = (np.array(y_test)[:, None] == np.array(model.space_.outputs_)).astype(float)
+    residuals = np.sum((y_vectors - model.votes(X_test)) ** 2, axis=1)
+    lemma = report["Lemma 1"]
+    assert lemma.quantity == "loss of the held-out samples"
+    assert lemma.value == pytest.approx(quadratic_bound(residuals, 2.0).mean())
+    assert lemma.held_out == pytest.approx(1.0 - model.score(X_test, y_test)) and lemma.held_out > 0.3
+    assert lemma.training == alone["Lemma 1"].value and np.isnan(alone["Lemma 1"].held_out)
+    assert str(alone).splitlines()[2].endswith(" -")
+
+
+def test_lemmas_ask_for_outputs_that_can_be_predicted():
+    strange = BoundsReport.from_estimator(SORR("dirac", kernel="linear").fit(X, Y), X, Y, X[:2], ["a", "new"])
+    assert "outputs[1] = 'new' has something that no training output has" in strange["Lemma 1"].why_not
+    assert strange["Theorem 4"].applies
+    space = CandidateOutputs("dirac", candidates=["a", "b"])
+    few = SORR(space, kernel="linear", l2=0.1).fit(X, Y)
+    assert "is nearer to the vector predicted" in BoundsReport.from_estimator(few, X, Y)["Lemma 1"].why_not
+    assert "is nearer to the vector predicted" in BoundsReport.from_estimator(few, X, Y)["Theorem 5"].why_not
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    ["linear", RBF(1.0) + Polynomial(2), Custom(lambda a, b: float(a @ b), of="pairs"), NGram(1)],
+    ids=repr,
+)
+def test_inputs_are_those_of_the_training(kernel):
+    words = isinstance(kernel, NGram)
+    inputs = WORDS if words else list(POINTS) if kernel != "linear" and kernel.objects else POINTS
+    moved = [*inputs[:7], inputs[8], inputs[7], *inputs[9:]]
+    model = SORR("dirac", kernel=kernel).fit(inputs, ["a", "b"] * 20)
+    BoundsReport.from_estimator(model, inputs, ["a", "b"] * 20)
+    with pytest.raises(ValueError, match=r"X\[7\] was another input in training: X and y are the data that"):
+        BoundsReport.from_estimator(model, moved, ["a", "b"] * 20)
 
 
 def test_a_loaded_model_has_the_same_bounds(tmp_path):

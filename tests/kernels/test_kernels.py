@@ -48,11 +48,17 @@ def test_values_are_those_of_scikit_learn(kernel, reference, options, kind, rng)
     X, Y = rng.normal(size=(7, 4)), rng.normal(size=(5, 4))
     X[rng.random(X.shape) < 0.3] = 0.0
     expected = reference(X, Y, **options)
-    np.testing.assert_allclose(kernel(kind(X), kind(Y)), expected, rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(kernel(kind(X), kind(Y)), expected, rtol=1e-12, atol=1e-13)
+    assert (
+        kernel(kind(X)).dtype
+        == (kernel + 2.0 * kernel)(kind(X)).dtype
+        == kernel(X[0], Y[0]).dtype
+        == np.float64
+    )
     itself = clone(kernel).set_params(normalize=True)(kind(X))
     root = np.sqrt(np.diag(reference(X, **options)))
-    np.testing.assert_allclose(itself, reference(X, **options) / np.outer(root, root), rtol=1e-4, atol=1e-5)
-    np.testing.assert_allclose(np.diag(itself), 1.0, rtol=1e-5)
+    np.testing.assert_allclose(itself, reference(X, **options) / np.outer(root, root), rtol=1e-11, atol=1e-12)
+    np.testing.assert_allclose(np.diag(itself), 1.0, rtol=1e-12)
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
@@ -114,7 +120,7 @@ def test_bad_settings_are_refused(make, message):
 def test_bad_kinds_are_refused():
     for bad, message in (
         (RBF, r"write RBF\(\)"),
-        (3, "kernel must be an object"),
+        (3, "kernel must be a name, an object of palmette.kernels, or a function of two tables, got 3"),
         (Custom(3), "must be callable"),
         (Transformed(np.abs, "precomputed"), "kernel of rows to apply after the function, got 'precomputed'"),
         (Transformed(np.abs, Nystroem()), "kernel of rows to apply after the function, got Nystroem"),
@@ -154,6 +160,26 @@ def test_of_many_rows_a_part_and_lanczos_steps_are_looked_at(monkeypatch):
     with pytest.raises(NotPositiveSemidefinite, match="Gram matrix of the training rows") as caught:
         check_definite(block, X, multiply=lambda v: gram @ v)
     assert caught.value.eigenvalue == pytest.approx(-1.0, abs=1e-6)
+
+
+def test_a_matrix_that_is_there_is_looked_at_wholly(rng, monkeypatch):
+    """What neither a part nor Lanczos steps see: one eigenvalue just below 0 beside hundreds just above."""
+    monkeypatch.setattr("palmette.kernels.definite.EXACT", 100)
+    basis = np.linalg.qr(rng.normal(size=(300, 300)))[0]
+    X, given = np.arange(300.0)[:, None], Custom(lambda a, b: np.equal(a, b.T).astype(float))
+    for least in (-0.05, -1e-12):
+        gram = basis * np.append(least, 1000.0 * np.linspace(0.0, 1.0, 299) ** 2) @ basis.T
+        gram = (gram + gram.T) / 2.0
+        check_definite(given, X, multiply=gram.__matmul__)
+        if least < -1e-6:
+            with pytest.raises(NotPositiveSemidefinite, match=r"is -0\.05 ") as caught:
+                check_definite(given, X, gram=gram)
+            assert caught.value.eigenvalue == pytest.approx(least)
+        else:
+            check_definite(given, X, gram=gram)
+    gram[7, 250] += 1.0
+    with pytest.raises(ValueError, match="for training row 7 and training row 250"):
+        check_definite(given, X, gram=gram)
 
 
 def test_asymmetry_and_infinities_are_named():

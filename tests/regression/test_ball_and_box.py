@@ -96,6 +96,26 @@ def test_the_root_takes_few_steps_over_many_scales(seed, share, spread):
     assert abs(np.linalg.norm(pull / (push + shift)) - radius) <= 1e-14 * radius or shift == 0.0
 
 
+@pytest.mark.parametrize("radius", [1e-100, 1e-200, 1e-300])
+def test_no_radius_is_too_small_for_squares(radius):
+    gram, rows, metric = problem("full", 8, 0)
+    found = BallPath(gram, rows, metric).at_radius(radius)
+    assert found.radius == pytest.approx(radius, rel=1e-12) and found.converged and found.kkt < 1e-12
+
+
+@pytest.mark.parametrize("radius", [0.0, -1.0, np.nan, np.inf, 1e-320])
+def test_radii_that_no_ball_has(radius):
+    gram, rows, metric = problem("full", 8, 0)
+    with pytest.raises(
+        ValueError, match=r"the radius .*(must be a finite number above 0|too small for double)"
+    ):
+        BallPath(gram, rows, metric).at_radius(radius)
+    with pytest.raises(ValueError, match="the multiplier must be a finite number of at least 0, got -1"):
+        BallPath(gram, rows, metric).at_multiplier(-1.0)
+    with pytest.raises(ValueError, match="the bound of coefficients must be at least 0"):
+        box_constrained(gram, rows, -1.0)
+
+
 def test_multiplier_and_radius_name_the_same_solution():
     gram, rows, metric = problem("full", 15, 0)
     path = BallPath(gram, rows, metric)
@@ -200,6 +220,19 @@ def test_box_arrives_on_ill_conditioned_kernels(kind, columns, share):
     top = np.linalg.norm(gram, 2) ** 2 * np.linalg.norm(rows @ rows.T, 2) / 60
     off = a - np.clip(a - slope / top, -bound, bound)
     assert top * np.linalg.norm(off) <= 2e-8 * np.linalg.norm(steepest)
+
+
+def test_box_arrives_at_three_hundred_samples():
+    rng = np.random.default_rng(3)
+    gram = hard_gram("wide", rng, 300)
+    rows = np.column_stack([np.eye(4)[rng.integers(0, 4, 300)] for _ in range(2)])
+    a, found = box_constrained(gram, rows, 1e-2)
+    assert found.converged and found.kkt <= 1e-8 and found.n_steps <= 1000 and np.abs(a).max() <= 1e-2
+    slope, steepest = (-rows @ (rows.T @ (b @ gram)) / 300 for b in (np.eye(300) - a @ gram, np.eye(300)))
+    top = np.linalg.norm(gram, 2) ** 2 * np.linalg.norm(rows, 2) ** 2 / 300
+    off = a - np.clip(a - slope / top, -1e-2, 1e-2)
+    assert top * np.linalg.norm(off) <= 2e-8 * np.linalg.norm(steepest)
+    assert 0.001 < np.mean(np.abs(a) < 1e-2) < 0.999  # else the bounds decide nothing, or everything
 
 
 def test_newton_finds_the_same_optimum():

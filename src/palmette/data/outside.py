@@ -1,7 +1,8 @@
-"""Arrays as users hold them: sparse matrices that are what they say, and no masks that would be lost."""
+"""Data as users hold them: sparse matrices that are what they say, no masks that would be lost, nothing missing."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -108,3 +109,47 @@ def refuse_masked(values: Any, where: str) -> None:
     ):
         for i, value in enumerate(values):
             refuse_masked(value, f"{where}[{i}]")
+
+
+def refuse_unordered(values: Any, where: str) -> None:
+    """Raise TypeError for sets and mappings, which are no lists of samples.
+
+    >>> refuse_unordered({"a", "b"}, "y")
+    Traceback (most recent call last):
+    ...
+    TypeError: y must be a list, got a set, which has no order: give a list of its members, one for each sample
+    """
+    if isinstance(values, set | frozenset | Mapping):
+        why = "names its members" if isinstance(values, Mapping) else "has no order"
+        raise TypeError(
+            f"{where} must be a list, got a {type(values).__name__}, which {why}: give a list of its members, one for "
+            "each sample"
+        )
+
+
+def refuse_missing(values: Sequence[Any], where: str) -> None:
+    """Raise ValueError for None among the members of a list, and for NaN, of NumPy or pandas, anywhere in them.
+
+    >>> refuse_missing(["a", None], "y")
+    Traceback (most recent call last):
+    ...
+    ValueError: y[1] is None: give it a value, or leave the sample out
+    """
+    for i, value in enumerate(values):
+        if type(value) is not str:
+            found = f"[{i}]" if value is None else _missing_in(value, f"[{i}]")
+            if found is not None:
+                shown = "None" if value is None else "missing (NaN)"
+                raise ValueError(f"{where}{found} is {shown}: give it a value, or leave the sample out")
+
+
+def _missing_in(value: Any, at: str) -> str | None:
+    """Where NaN is in a value, if it is."""
+    if isinstance(value, float | np.floating):
+        return at if value != value else None
+    if isinstance(value, np.ndarray) and value.dtype.kind == "f":
+        odd = np.argwhere(np.isnan(value))
+        return at + "".join(f"[{k}]" for k in odd[0]) if len(odd) else None
+    if isinstance(value, list | tuple | np.ndarray):
+        return next(filter(None, (_missing_in(each, f"{at}[{k}]") for k, each in enumerate(value))), None)
+    return at if type(value).__name__ in ("NAType", "NaTType") else None  # of pandas

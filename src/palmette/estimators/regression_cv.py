@@ -8,7 +8,7 @@ import numpy as np
 
 from palmette.estimators.output_regression import ballots_of
 from palmette.estimators.regression_data import Outputs
-from palmette.estimators.regression_search import Folds, Search, grid_of
+from palmette.estimators.regression_search import Folds, Search, counts, grid_of
 from palmette.estimators.sorr import SORR
 from palmette.estimators.sosc import SOSC
 from palmette.registry import register
@@ -106,6 +106,11 @@ class SORRCV(Search, SORR):
         self._check_search()
         grid_of("l2s", self.l2s, 1.0, 1)
 
+    @property
+    def strengths_are_given(self) -> bool:
+        """Whether ``l2s`` is a list."""
+        return not counts(self.l2s)
+
     def _path(self, gram: np.ndarray, folds: Folds) -> tuple[np.ndarray, np.ndarray]:
         outputs, rows = folds.outputs, folds.outputs.rows
         grid = grid_of("l2s", self.l2s, mean_diagonal(gram), 1)
@@ -128,7 +133,8 @@ class SOSCCV(Search, SOSC):
 
     The search is over the multiplier ``b`` of the constraint, which means the same for any number of samples, and the
     radius of the model is that of the best ``b`` on all samples: ``SOSC(output, **best_params_)`` is the same model.
-    Every fold has one pair of eigendecompositions for all multipliers, and its held-out predictions are those of a fit.
+    With ``radii`` it is over the radius itself, as a bound by sample compression wants it: a list fixed beforehand.
+    Every fold has one pair of eigendecompositions for all strengths, and its held-out predictions are those of a fit.
     So ten folds and 20 multipliers cost 9 to 15 fits (CPU time, 500 to 2,000 samples), not 200.
 
     Unlike SORR, no identity takes folds from the decomposition of all samples for less. ``K (K^2 + s I)^-1`` is the
@@ -141,15 +147,17 @@ class SOSCCV(Search, SOSC):
         As for :class:`~palmette.SOSC`.
     kernels, cv, scoring, random_state
         As for :class:`~palmette.SORRCV`.
-    multipliers : int or list of float, default=20
-        Values of ``b``, or how many.
+    multipliers : int or list of float, optional
+        Values of ``b``, or how many; 20 if there are no ``radii``.
+    radii : list of float, optional
+        Values of R, instead of multipliers.
 
     Attributes
     ----------
     kernel_, R_ : kernel and float
         What was chosen.
-    multipliers_ : ndarray of shape (n_kernels, n_multipliers)
-    cv_scores_ : ndarray of shape (n_kernels, n_multipliers, n_folds)
+    multipliers_, or radii_ : ndarray of shape (n_kernels, n_strengths)
+    cv_scores_ : ndarray of shape (n_kernels, n_strengths, n_folds)
     best_params_, best_score_
         As for :class:`~palmette.SORRCV`.
     others
@@ -177,7 +185,8 @@ class SOSCCV(Search, SOSC):
         output: Any = "dirac",
         *,
         kernels: Any = "rbf",
-        multipliers: Any = 20,
+        multipliers: Any = None,
+        radii: Any = None,
         cv: Any = 10,
         scoring: str = "task",
         fit_intercept: bool = False,
@@ -189,6 +198,7 @@ class SOSCCV(Search, SOSC):
         self.output = output
         self.kernels = kernels
         self.multipliers = multipliers
+        self.radii = radii
         self.cv = cv
         self.scoring = scoring
         self.fit_intercept = fit_intercept
@@ -201,27 +211,47 @@ class SOSCCV(Search, SOSC):
         """Refuse settings that make no sense."""
         super().check()
         self._check_search()
-        grid_of("multipliers", self.multipliers, 1.0, 2)
+        if self.radii is not None and self.multipliers is not None:
+            raise ValueError(
+                f"give multipliers or radii, not both: got multipliers={self.multipliers!r:.60} and "
+                f"radii={self.radii!r:.60}"
+            )
+        if counts(self.radii):
+            raise ValueError(f"radii must be a list of numbers above 0, got {self.radii!r}")
+        self._grid(1.0)
+
+    @property
+    def strengths_are_given(self) -> bool:
+        """Whether ``radii`` are: the radius of a multiplier follows from the data."""
+        return self.radii is not None
+
+    def _grid(self, unit: float) -> np.ndarray:
+        """Radii or multipliers, the strongest constraint first."""
+        if self.radii is not None:
+            return grid_of("radii", self.radii, 1.0, 1)[::-1]
+        return grid_of("multipliers", 20 if self.multipliers is None else self.multipliers, unit, 2)
 
     def _path(self, gram: np.ndarray, folds: Folds) -> tuple[np.ndarray, np.ndarray]:
         outputs, rows = folds.outputs, folds.outputs.rows
-        unit = mean_diagonal(gram) ** 2 * spread_of_outputs(outputs, rows)
-        grid = grid_of("multipliers", self.multipliers, unit, 2)
+        grid = self._grid(mean_diagonal(gram) ** 2 * spread_of_outputs(outputs, rows))
         path = held_out_ball(
             gram, rows, grid, folds.pairs, outputs.weight, bool(self.fit_intercept), outputs.space.metric,
-            rows if self.scoring == "squared" else ballots_of(outputs, rows),
+            rows if self.scoring == "squared" else ballots_of(outputs, rows), self.radii is not None,
             watch=lambda fold: self._say("fold %d is done", fold),
         )  # fmt: skip
         return grid, self._scores(folds, path, rows)
 
     def _note_choice(self, grids: np.ndarray, place: tuple[int, int]) -> None:
-        self.multipliers_, self._chosen = grids, float(grids[place])
+        for name in ("multipliers_", "radii_"):
+            self.__dict__.pop(name, None)
+        setattr(self, "multipliers_" if self.radii is None else "radii_", grids)
+        self._chosen = float(grids[place])
 
     def _at(self, path: BallPath) -> Any:
-        return path.at_multiplier(self._chosen)
+        return path.at_multiplier(self._chosen) if self.radii is None else path.at_radius(self._chosen)
 
     def _note_result(self) -> None:
-        self.R_ = self.result_.radius
+        self.R_ = self.result_.radius if self.radii is None else self._chosen
         self.best_params_ = {"kernel": self.kernel_, "R": self.R_}
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg import eigh
 
+from palmette.data.outside import refuse_masked, refuse_missing, refuse_unordered
 from palmette.data.sequences import n_items
 from palmette.errors import MissingCapability
 from palmette.estimators.training import checked_weights
@@ -37,8 +38,13 @@ class Outputs(NamedTuple):
         """Check the outputs and weights of the samples ``X``, and fit the output space."""
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None")
+        refuse_unordered(X, "X")
+        if not hasattr(X, "__len__") and not hasattr(X, "shape"):
+            raise TypeError(f"X must be a table or a list, got a {type(X).__name__}: give list(X)")
+        refuse_masked(y, "y")  # whose mask NumPy's conversion would drop
         as_array = hasattr(y, "__array__")
         y, n = as_objects(np.asarray(y) if as_array else y, "y"), n_items(X)
+        refuse_missing(y, "y")
         if n == 0:
             raise ValueError("X has no samples: a regression needs at least one")
         if len(y) != n:
@@ -66,7 +72,19 @@ def losses(space: OutputSpace, task_loss: Any, true: list[Any], predicted: list[
     """Loss of each prediction: ``task_loss(true, predicted)`` of a function, or that of the output kernel."""
     if not callable(task_loss) or hasattr(task_loss, "bind"):  # a loss of a structure, by name or object
         return space.kernel_losses(true, predicted)
-    return np.array([task_loss(a, b) for a, b in zip(true, predicted, strict=True)], float)
+    return np.array([_loss_of(task_loss, a, b) for a, b in zip(true, predicted, strict=True)], float)
+
+
+def _loss_of(task_loss: Any, true: Any, predicted: Any) -> float:
+    """One loss; what is no number is named."""
+    pair = f"the true output {true!r:.60} and the predicted one {predicted!r:.60}"
+    try:
+        found = float(task_loss(true, predicted))
+    except Exception as error:
+        raise ValueError(f"task_loss cannot compare {pair}: {type(error).__name__}: {error}") from error
+    if not np.isfinite(found):
+        raise ValueError(f"task_loss is {found} for {pair}")
+    return found
 
 
 def dense(table: sparse.csr_array, what: str) -> np.ndarray:
@@ -118,8 +136,8 @@ class Inputs(NamedTuple):
         check_size(
             f"{what} of {m:,} samples holds {copies} matrices of {m:,} x {m:,} numbers", 8.0 * copies * m * m, remedy,
         )  # fmt: skip
-        check_definite(self.kernel, self.support)
         gram = np.asarray(self.kernel.cross(self.support, self.support), float)
+        check_definite(self.kernel, self.support, what="input", name=_place, gram=gram)
         if not np.all(np.isfinite(gram)):
             i, j = np.argwhere(~np.isfinite(gram))[0]
             raise ValueError(f"{self.kernel!r} of X[{i}] and X[{j}] is {gram[i, j]}; scale the features")
@@ -128,6 +146,10 @@ class Inputs(NamedTuple):
     def values(self, X: Any) -> Iterator[tuple[slice, np.ndarray]]:
         """Kernel values of new inputs with the training inputs, block by block."""
         return kernel_blocks(self.kernel, self.kernel.prepare(self.kernel.admit(X)), self.support)
+
+
+def _place(i: int) -> str:
+    return f"X[{i}]"
 
 
 def kernel_blocks(kernel: Any, rows: Rows, support: Rows) -> Iterator[tuple[slice, np.ndarray]]:
@@ -172,8 +194,9 @@ class Landmarks(NamedTuple):
             f"{n_landmarks:,} landmarks", 3.0 * 8.0 * n_landmarks**2, "use a smaller n_components of Nystroem"
         )
         support = rows[chosen]
-        check_definite(bound, support)
-        values, vectors = above_rounding(*eigh(np.asarray(bound.cross(support, support), float)))
+        gram = np.asarray(bound.cross(support, support), float)
+        check_definite(bound, support, what="input", name=lambda i: _place(chosen[i]), gram=gram)
+        values, vectors = above_rounding(*eigh(gram))
         kept: list[Any] = []
         if 8.0 * n * n_landmarks <= memory_limit() / 2.0:
             kept = list(kernel_blocks(bound, rows, support))

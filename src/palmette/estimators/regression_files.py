@@ -17,7 +17,7 @@ from palmette.kernels.stored import kernel_from_state, kernel_state, rows_from_s
 from palmette.registry import revive, stored
 from palmette.regression import RegressionResult
 
-_OF_SEARCH = ("l2_", "l2s_", "R_", "multipliers_", "cv_scores_", "best_params_", "best_score_")
+_OF_SEARCH = ("l2_", "l2s_", "R_", "multipliers_", "radii_", "cv_scores_", "best_params_", "best_score_")
 
 
 class RegressionFiles(ModelFileMixin):

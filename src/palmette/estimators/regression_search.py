@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +13,6 @@ from scipy import sparse
 from palmette.errors import MissingCapability
 from palmette.estimators.folds import splits_of
 from palmette.estimators.regression_data import Inputs, Outputs
-from palmette.estimators.strengths import checked_strength
 from palmette.kernels import Nystroem, resolve_kernel
 from palmette.memory import in_words
 
@@ -73,7 +73,8 @@ class Search:
         Parameters
         ----------
         X, y, sample_weight
-            As for the plain learner. Weights count in training and in the scores.
+            As for the plain learner. Weights count in training and in the scores, not in settings of kernels that
+            follow from the inputs, such as ``gamma="scale"``.
         groups : array-like of shape (m,), optional
             Samples of one group are held out together.
 
@@ -154,6 +155,11 @@ class Search:
             )
         return np.array(found)
 
+    @property
+    def strengths_are_given(self) -> bool:
+        """Whether the strengths that were tried are the user's, not relative to the data."""
+        raise NotImplementedError
+
     def _check_search(self) -> None:
         if self.scoring not in ("task", "squared"):
             raise ValueError(f"scoring must be 'task' or 'squared', got {self.scoring!r}")
@@ -172,13 +178,19 @@ def _all_labels(y: list[Any]) -> bool:
     return all(isinstance(label, str | int | np.integer | bool) for label in y)
 
 
+def counts(given: Any) -> bool:
+    """Whether a number of strengths is given, not the strengths."""
+    return isinstance(given, int | np.integer) and not isinstance(given, bool)
+
+
 def grid_of(name: str, given: Any, unit: float, power: int) -> np.ndarray:
     """The strengths to try, the strongest first; a number of them stands for a grid relative to ``unit``."""
-    if isinstance(given, int | np.integer) and not isinstance(given, bool):
+    if counts(given):
         if not 1 <= given <= MOST:
             raise ValueError(f"{name} must be from 1 to {MOST}, or a list of numbers, got {given!r}")
         return unit * np.geomspace(WIDEST, NARROWEST, int(given)) ** power if given > 1 else np.array([unit])
-    found = sorted({checked_strength(name, value) for value in np.ravel(given).tolist()}, reverse=True)
-    if not found or found[-1] == 0.0:
-        raise ValueError(f"{name} must be numbers above 0, got {given!r:.60}")
-    return np.array(found)
+    found = np.ravel(given).tolist()
+    numbers = all(isinstance(value, Real) and 0.0 < float(value) < np.inf for value in found)
+    if not found or not numbers:
+        raise ValueError(f"{name} must be finite numbers above 0, got {given!r:.60}")
+    return np.array(sorted({float(value) for value in found}, reverse=True))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -135,11 +136,13 @@ class SORR(OutputRegression):
 
 def penalty_of(estimator: Any) -> float:
     """``l2``, or ``1 / C``; above 0."""
-    if isinstance(estimator.l2, str):
-        raise ValueError(f"l2 must be a number above 0, got {estimator.l2!r}")
-    l2, _ = strength(estimator.l2, estimator.C)
-    if l2 == 0.0:
-        raise ValueError(
-            "l2=0 leaves a kernel matrix that may be singular: give a small number above 0, relative to K(x, x)"
-        )
-    return l2
+    for name in ("l2", "C"):
+        value: Any = getattr(estimator, name)
+        number = isinstance(value, Real) and not isinstance(value, bool)
+        if value is not None and not (number and 0.0 < float(value) < np.inf):
+            small = name == "l2" and number and value == 0
+            why = (
+                ": a kernel matrix may be singular; give a small number, relative to K(x, x)" if small else ""
+            )
+            raise ValueError(f"{name} must be a finite number above 0, got {value!r}{why}")
+    return strength(estimator.l2, estimator.C)[0]

@@ -47,7 +47,8 @@ class SOSC(OutputRegression):
     Notes
     -----
     A sample of weight 2 counts as two equal samples: with ``S = diag(sqrt(w))`` the ball bounds ``|S^-1 A S^-1|_F``,
-    and the box ``|A_ij|`` by ``w_i w_j R``.
+    and the box ``|A_ij|`` by ``w_i w_j R``. Settings of kernels that follow from the inputs (``gamma="scale"``, the
+    default of RBF and Polynomial, and ``idf``) take all rows alike, those of weight 0 included.
 
     Examples
     --------

@@ -91,7 +91,8 @@ class BoundsReport:
         output_dimension : int, optional
             ``N_Y`` of Theorem 4; by default that of the training outputs.
         n_tried : int, default=1
-            Values of R among which SOSC's was chosen on the same data (Theorem 5).
+            Values of R or l2 among which the model's was chosen on the same data (Theorem 5). What SORRCV and SOSCCV
+            tried is counted without it.
         printed : bool, default=False
             Show the formulas as they are printed, too, where they differ and are not proven.
 
@@ -178,4 +179,4 @@ def _computed(name: str, function: Callable[[Any], Bound], data: Any) -> Bound:
 
 
 def _shown(value: float) -> str:
-    return "" if np.isnan(value) else "inf" if np.isinf(value) else f"{value:.4g}"
+    return "-" if np.isnan(value) else "inf" if np.isinf(value) else f"{value:.4g}"

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from palmette.bounds import compression_bound, pac_bayes_bound, quadratic_bound, saturated_bound
-from palmette.estimators.regression_data import Outputs, losses
+from palmette.bounds import compression_bound, level, pac_bayes_bound, quadratic_bound, saturated_bound
+from palmette.estimators.regression_data import Outputs
 from palmette.inspection.bound import Bound, DoesNotApplyError
 from palmette.inspection.given import Given
+from palmette.inspection.regression_samples import Samples, check_trained_on
 from palmette.objectives.kernel_scorer import kernel_norm
 
 VARIANCES = tuple(10.0 ** np.linspace(-3.0, 0.0, 7))  # of Theorem 4, of which the best counts
@@ -23,7 +24,7 @@ class Measured:
     def __init__(
         self, model: Any, train: tuple[Any, Any], test: tuple[Any, Any] | None, given: Given
     ) -> None:
-        self.model, self.train, self.test, self.given = model, train, test, given
+        self.model, self.given = model, given
         if model.task_loss is not None:
             raise ValueError(
                 "bounds are about predictions whose vectors are nearest, and this model decodes by task_loss: fit it "
@@ -31,41 +32,21 @@ class Measured:
             )
         if model.fit_intercept and not model.decode_intercept:
             raise ValueError("bounds need predictions that see the intercept: fit with decode_intercept=True")
-        self._check_trained_on()
-
-    def _check_trained_on(self) -> None:
-        """Refuse other data than that of the training, as far as outputs tell it."""
-        n, m = len(self.train[1]), len(self.model.weight_)
-        if n != m:
-            raise ValueError(
-                f"y has {n} outputs, but the model learnt from {m} samples: X and y are the data that it was trained "
-                "on, and held-out data go to X_test and y_test"
-            )
-        known, given = self.model.space_.rows, self.space.rows
-        odd = np.arange(0) if known.shape != given.shape else np.unique((known != given).nonzero()[0])
-        if known.shape != given.shape or len(odd):
-            which = "the outputs are not those of the training"
-            if len(odd):
-                which = f"y[{odd[0]}] is {self.train[1][odd[0]]!r:.60}, and was another output in training"
-            raise ValueError(
-                f"{which}: X and y are the data that the model was trained on, in their order, and held-out data go to "
-                "X_test and y_test"
-            )
-
-    @cached_property
-    def outputs(self) -> Outputs:
-        """The training outputs in their space, which model files do not hold."""
-        return Outputs.of(self.model.output, None, *self.train, None)
+        # The training outputs in their space, which model files do not hold.
+        self.space = Outputs.of(model.output, None, *train, None).space
+        self.train = Samples(model, self.space, *train)
+        self.test = None if test is None else Samples(model, self.space, *test)
+        check_trained_on(model, self.train, self.space.rows)
 
     @property
-    def space(self) -> Any:
-        """The space of the training outputs."""
-        return self.outputs.space
+    def every(self) -> list[Samples]:
+        """Training and held-out samples."""
+        return [self.train, *([] if self.test is None else [self.test])]
 
     @property
     def m(self) -> int:
         """Number of training samples."""
-        return len(self.outputs.y)
+        return len(self.model.weight_)
 
     @property
     def constant(self) -> float:
@@ -75,8 +56,7 @@ class Measured:
     @cached_property
     def output_bound(self) -> float:
         """Largest ``K_Y(y, y)``, so that no ``|K_Y(y, y')|`` is above."""
-        given = [self.train[1], *([] if self.test is None else [self.test[1]])]
-        return float(max(np.max(self.space.norms(list(y))) for y in given))
+        return float(max(np.max(self.space.norms(own.outputs)) for own in self.every))
 
     @cached_property
     def largest(self) -> float:
@@ -91,8 +71,7 @@ class Measured:
         kernel = self.model.inputs_.kernel
         if kernel.precomputed:
             raise DoesNotApplyError("K_X(x, x) of new inputs is not known for a precomputed kernel")
-        given = [self.train[0], *([] if self.test is None else [self.test[0]])]
-        return np.concatenate([kernel.diagonal(kernel.prepare(kernel.admit(X))) for X in given])
+        return np.concatenate([kernel.diagonal(kernel.prepare(kernel.admit(own.X))) for own in self.every])
 
     @cached_property
     def squared_norm(self) -> float:
@@ -102,29 +81,15 @@ class Measured:
         own = kernel_norm(model.inputs_.kernel, model.inputs_.support, model.dual_coef_ @ root)
         return own**2 + float(np.sum((model.intercept_ @ root) ** 2))
 
-    @cached_property
-    def residuals(self) -> np.ndarray:
-        """``|Y(y) - W X(x)|^2`` of the training samples."""
-        votes, rows, metric = self.model.votes(self.train[0]), self.outputs.rows, self.space.metric
-        gaps = rows - votes
-        return np.maximum(np.sum(gaps * (gaps if metric is None else gaps @ metric), axis=1), 0.0)
+    @property
+    def held_out(self) -> float:
+        """Mean loss on the held-out samples; NaN without any."""
+        return np.nan if self.test is None else self.test.loss
 
-    @cached_property
-    def losses(self) -> tuple[float, float]:
-        """Mean loss on the training and on the held-out data, of predictions that are proven to be nearest."""
-        found = []
-        for own in (self.train, self.test):
-            if own is None:
-                found.append(np.nan)
-                continue
-            X, y = own
-            images = self.model.pre_images(X)
-            if not np.all(images.exact):
-                raise DoesNotApplyError(
-                    f"{np.sum(~images.exact)} predictions are not proven to be nearest ({images.method})"
-                )
-            found.append(float(losses(self.space, None, list(y), images.outputs).mean()))
-        return found[0], found[1]
+    @property
+    def n_kernels(self) -> int:
+        """Kernels among which a search chose on the training data."""
+        return len(getattr(self.model, "cv_scores_", [None]))
 
     def check_plain(self) -> None:
         """Refuse samples that count differently."""
@@ -138,22 +103,25 @@ def _root(metric: np.ndarray) -> np.ndarray:
 
 
 def lemma_1(data: Measured) -> Bound:
-    """Lemma 1."""
-    own = quadratic_bound(data.residuals, data.constant)
-    return _of_samples(data, own)
+    """Lemma 1, on the samples that it is computed on."""
+    return _of_samples(data, lambda residuals: quadratic_bound(residuals, data.constant))
 
 
 def lemma_2(data: Measured) -> Bound:
     """Lemma 2, with a the largest loss."""
-    own = saturated_bound(data.residuals, data.constant, data.largest, data.largest)
-    return _of_samples(data, own)
+    return _of_samples(
+        data, lambda residuals: saturated_bound(residuals, data.constant, data.largest, data.largest)
+    )
 
 
-def _of_samples(data: Measured, values: np.ndarray) -> Bound:
-    loss, _ = data.losses
+def _of_samples(data: Measured, bound: Callable[[np.ndarray], np.ndarray]) -> Bound:
+    shown = data.train if data.test is None else data.test
+    for own in data.every:
+        own.check_nearest()
     return Bound(
-        "loss of the training samples", value=float(values.mean()), training=float(values.mean()), worst=data.largest,
-        held_out=loss, given={"constant": data.constant, "largest": data.largest},
+        f"loss of the {'training' if data.test is None else 'held-out'} samples",
+        value=float(bound(shown.residuals).mean()), training=float(bound(data.train.residuals).mean()),
+        worst=data.largest, held_out=data.held_out, given={"constant": data.constant, "largest": data.largest},
         note="holds for every sample, and says nothing of others",
     )  # fmt: skip
 
@@ -172,6 +140,7 @@ def printed_theorem_4(data: Measured) -> Bound:
 
 def _theorem_4(data: Measured, form: str) -> Bound:
     data.check_plain()
+    data.train.check_nearest()
     low, high = float(data.diagonal.min()), float(data.diagonal.max())
     if high - low > 1e-6 * high:
         raise DoesNotApplyError(
@@ -180,16 +149,15 @@ def _theorem_4(data: Measured, form: str) -> Bound:
     # An intercept is the weight of one more feature, 1; inputs are divided by their size, losses by the largest one.
     size = high + bool(data.model.fit_intercept)
     numbers: dict[str, Any] = {
-        "mean_residual": float(data.residuals.mean()) / data.largest,
+        "mean_residual": float(data.train.residuals.mean()) / data.largest,
         "squared_norm": data.squared_norm * size / data.largest, "m": data.m,
-        "dimension": data.given.output_dimension or data.outputs.rows.shape[1], "constant": data.constant,
-        "delta": data.given.delta,
+        "dimension": data.given.output_dimension or data.space.rows.shape[1], "constant": data.constant,
+        "delta": data.given.delta / data.n_kernels,
     }  # fmt: skip
     variances = data.given.variances or VARIANCES
     value = data.largest * pac_bayes_bound(**numbers, variance=variances, form=form)
-    train, test = data.losses
     return Bound(
-        "loss of a sample", value=value, training=train, worst=data.largest, held_out=test,
+        "loss of a sample", value=value, training=data.train.loss, worst=data.largest, held_out=data.held_out,
         given=numbers | {"variance": variances, "largest": data.largest},
         note="not proven: for comparison" if form == "printed" else "for outputs in the span of those of training",
     )  # fmt: skip
@@ -199,24 +167,44 @@ def theorem_5(data: Measured) -> Bound:
     """Theorem 5."""
     data.check_plain()
     model, m = data.model, data.m
+    if model.weight_[0] != 1.0:
+        raise DoesNotApplyError(
+            f"it is about coefficients of samples that count once, and sample_weight is {model.weight_[0]:g}"
+        )
     if m < 8:
         raise DoesNotApplyError(f"m must be at least 8, got {m} samples")
     if model.fit_intercept:
         raise DoesNotApplyError("it is about predictors without an intercept")
     if model.support_.shape[0] != m:
         raise DoesNotApplyError("Nystroem has coefficients of landmarks, and it is about those of samples")
-    # |A_ij| <= R by the constraint; (K + l2 I)^-1 has no entry above 1 / l2.
-    entry = float(model.R) if hasattr(model, "R") else 1.0 / float(model.l2_)
+    data.train.check_nearest()
+    entry, n_tried, delta = _largest_entry(data)
     numbers: dict[str, Any] = {
-        "mean_residual": float(data.residuals.mean()), "k": m**2 * entry, "m": m,
+        "mean_residual": float(data.train.residuals.mean()), "k": m**2 * entry, "m": m,
         "input_bound": float(data.diagonal.max()), "output_bound": data.output_bound, "constant": data.constant,
-        "delta": data.given.delta, "n_tried": data.given.n_tried,
+        "delta": delta, "n_tried": n_tried,
     }  # fmt: skip
-    train, test = data.losses
     return Bound(
-        "loss of a sample", value=compression_bound(**numbers), training=train, worst=data.largest, held_out=test,
-        given=numbers,
+        "loss of a sample", value=compression_bound(**numbers), training=data.train.loss, worst=data.largest,
+        held_out=data.held_out, given=numbers, note="for kernels that were fixed beforehand",
     )  # fmt: skip
+
+
+def _largest_entry(data: Measured) -> tuple[float, int, float]:
+    """A bound on ``|A_ij|``, of how many it was chosen on the training data, and the ``delta`` that is left.
+
+    ``|A_ij| <= R`` by the constraint; ``(K + l2 I)^-1`` has no entry above ``1 / l2``. A strength that a search took
+    from the data, not from a list, is on no grid: then the power of two above it counts, with its share of ``delta``.
+    """
+    model, delta = data.model, data.given.delta
+    radius = getattr(model, "R_", getattr(model, "R", None))
+    entry = 1.0 / model.l2_ if radius is None else float(radius)
+    if not hasattr(model, "cv_scores_"):
+        return entry, data.given.n_tried, delta
+    if model.strengths_are_given:
+        return entry, data.given.n_tried * model.cv_scores_.shape[0] * model.cv_scores_.shape[1], delta
+    entry, delta = level(entry, delta) if entry > 0.0 else (1.0, delta)
+    return entry, data.given.n_tried * data.n_kernels, delta
 
 
 BOUNDS: dict[str, Callable[[Any], Bound]] = {

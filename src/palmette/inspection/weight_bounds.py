@@ -143,7 +143,8 @@ def _of_samples(data: Measured, kind: str) -> Bound:
     worst = sizes.largest_loss(loss) if can(loss, "largest") else np.inf
     return Bound(
         f"task loss of the {which} samples", value=float(getattr(shown, kind).mean()), worst=worst,
-        training=float(getattr(data.values, kind).mean()), held_out=float(shown.loss.mean()),
+        training=float(getattr(data.values, kind).mean()),
+        held_out=np.nan if data.test_values is None else float(data.test_values.loss.mean()),
         note="holds for every sample, and says nothing of others",
     )  # fmt: skip
 

@@ -33,7 +33,7 @@ class Kernel(BaseEstimator):
     """What messages call the objects or rows that are compared."""
 
     single: bool = True
-    """Whether values may be computed in single precision where that is exact or good to 1e-6."""
+    """Whether a learner's values may be in single precision where that is exact or good to 1e-6."""
 
     def bind(self, rows: Rows) -> Self:
         """The same kernel with settings that depend on the training rows as numbers."""
@@ -108,14 +108,14 @@ class Kernel(BaseEstimator):
     def __call__(self, X: Any, Y: Any = None) -> np.ndarray:
         """``K[i, j]`` of the rows of ``X`` with those of ``Y`` (by default with themselves), shape (len(X), len(Y)).
 
-        What depends on training rows is taken from ``Y``. Two rows without a table around them, as some callers of
-        scikit-learn give them, make one number.
+        In double precision. What depends on training rows is taken from ``Y``. Two rows without a table around them, as
+        some callers of scikit-learn give them, make one number.
         """
         if not self.objects and np.ndim(X) == 1 == np.ndim(Y):
             return self._pair(X, Y)
         X = self.admit(X)
         Y = X if Y is None else self.admit(Y)
-        bound = self.bind(Y)
+        bound = self.bind(Y).in_double()
         left = bound.prepare(X)
         right = left if Y is X else bound.prepare(Y)
         if left.shape[1:] != right.shape[1:]:
@@ -130,6 +130,7 @@ class Kernel(BaseEstimator):
                 f"{self!r} has settings that depend on all training rows, and is asked for one pair; give gamma as a "
                 "number"
             )
+        bound = bound.in_double()
         return bound.cross(bound.prepare(as_rows([x])), bound.prepare(as_rows([y])))[0, 0]
 
     def learned(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -196,7 +197,7 @@ def resolve_kernel(kernel: Any, setting: str = "kernel") -> Any:
     from palmette.kernels.paths import CommonPath
     from palmette.kernels.products import RBF, Linear, Polynomial
 
-    named = {
+    named: dict[str, type[Kernel]] = {
         "linear": Linear,
         "poly": Polynomial,
         "polynomial": Polynomial,
@@ -207,12 +208,13 @@ def resolve_kernel(kernel: Any, setting: str = "kernel") -> Any:
         "ngram": NGram,
         "path": CommonPath,
     }
+    names, other = sorted(named), "an object of palmette.kernels, or a function of two tables"
+    if setting == "output":
+        names.remove("precomputed")
+        other = "an object of palmette.kernels or palmette.outputs, a structure, or a function of two outputs"
     if isinstance(kernel, str):
         if kernel not in named:
-            raise ValueError(
-                f"{setting}={kernel!r} is unknown; choose one of {sorted(named)}, an object of palmette.kernels, or a "
-                "function of two tables"
-            )
+            raise ValueError(f"{setting}={kernel!r} is unknown; choose one of {names}, {other}")
         return named[kernel]()
     if isinstance(kernel, type) and issubclass(kernel, Kernel | Nystroem):
         raise TypeError(
@@ -224,6 +226,4 @@ def resolve_kernel(kernel: Any, setting: str = "kernel") -> Any:
         return Nystroem(kernel)
     if callable(kernel):
         return Custom(kernel)
-    raise TypeError(
-        f"{setting} must be an object of palmette.kernels, a name, or a function of two tables, got {kernel!r}"
-    )
+    raise TypeError(f"{setting} must be a name, {other}, got {kernel!r}")

@@ -13,6 +13,10 @@ from palmette.kernels.images import Blurred, Directions, ImageMap
 from palmette.kernels.rows import Rows, as_rows
 from palmette.registry import register
 
+PAIRS = (
+    "It seems to compare two rows, f(x, y): write Custom(lambda X, Y: np.array([[f(x, y) for y in Y] for x in X])); "
+    "for objects Custom(f, of='pairs')"
+)
 _AT_ONCE = 32  # rows whose kernel with themselves is asked for at once: a square of values for a diagonal
 
 
@@ -79,12 +83,26 @@ class Custom(Kernel):
         if self.of == "pairs":
             each = (self.function(x, y) for x in X for y in Y)
             return np.fromiter(each, float, len(X) * len(Y)).reshape(len(X), len(Y))
-        found = np.array(self.function(*map(list, (X, Y)) if self.objects else (X, Y)), dtype=float)
+        try:
+            found = np.array(self.function(*map(list, (X, Y)) if self.objects else (X, Y)), dtype=float)
+        except (TypeError, ValueError) as error:
+            if self._is_of_pairs(X, Y):
+                raise ValueError(f"{self!r} cannot compare two tables: {error}. {PAIRS}") from error
+            raise
+        if found.shape != (X.shape[0], Y.shape[0]) and self._is_of_pairs(X, Y):
+            raise ValueError(f"{self!r} made an array of shape {found.shape} of two tables. {PAIRS}")
         if found.shape != (X.shape[0], Y.shape[0]):
             raise ValueError(
                 f"{self!r} returned an array of shape {found.shape} for {X.shape[0]} and {Y.shape[0]} {self.of}"
             )
         return found
+
+    def _is_of_pairs(self, X: Rows, Y: Rows) -> bool:
+        """Whether the function makes one number of two rows."""
+        try:
+            return not self.objects and np.ndim(float(self.function(X[0], Y[0]))) == 0
+        except Exception:
+            return False
 
     def _diagonal(self, X: Rows) -> np.ndarray:
         if self.of == "pairs":
@@ -150,7 +168,7 @@ class Transformed(Kernel):
     --------
     >>> from palmette.kernels import Linear
     >>> Transformed(np.sqrt, Linear())([[4.0]], [[9.0]])
-    array([[6.]], dtype=float32)
+    array([[6.]])
     """
 
     def __init__(self, function: Any, kernel: Any) -> None:

@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from palmette.data.checks import entry
 from palmette.data.flat_labels import Codes
-from palmette.data.outside import refuse_masked
+from palmette.data.outside import refuse_masked, refuse_unordered
 from palmette.data.plain_objects import from_json, to_json
 from palmette.data.ragged import offsets_from_lengths
 from palmette.kernels.base import Kernel
@@ -20,13 +20,14 @@ from palmette.kernels.rows import Rows, products, squared_norms
 
 
 def as_objects(X: Any, where: str = "X") -> list[Any]:
-    """A list of objects; one string would be a list of characters, and is refused.
+    """A list of objects; one string would be a list of characters, and is refused, as are sets and mappings.
 
     >>> as_objects(np.array(["ab", "c"]))
     ['ab', 'c']
     """
     if isinstance(X, str | bytes) or not isinstance(X, Iterable):
         raise TypeError(f"{where} must be a list of objects, got {type(X).__name__}: {X!r:.60}")
+    refuse_unordered(X, where)
     refuse_masked(X, where)
     return X.tolist() if isinstance(X, np.ndarray) else list(X)
 

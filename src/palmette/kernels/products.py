@@ -74,7 +74,7 @@ class Linear(ProductKernel):
     Examples
     --------
     >>> Linear()([[1.0, 2.0]], [[3.0, 0.0], [0.0, 1.0]])
-    array([[3., 2.]], dtype=float32)
+    array([[3., 2.]])
     """
 
     def __init__(self, normalize: bool = False) -> None:
@@ -127,9 +127,9 @@ class Polynomial(ScaledKernel):
     Examples
     --------
     >>> Polynomial(2, gamma=1.0)([[1.0, 2.0]], [[3.0, 0.0], [0.0, 1.0]])
-    array([[16.,  9.]], dtype=float32)
+    array([[16.,  9.]])
     >>> Polynomial(3, coef0=0.0, normalize=True)([[1.0, 0.0]], [[2.0, 0.0]]).round(5)
-    array([[1.]], dtype=float32)
+    array([[1.]])
     """
 
     def __init__(
@@ -174,7 +174,7 @@ class RBF(ScaledKernel):
     Examples
     --------
     >>> RBF(gamma=0.5)([[0.0, 1.0]], [[0.0, 1.0], [2.0, 1.0]]).round(3)
-    array([[1.   , 0.135]], dtype=float32)
+    array([[1.   , 0.135]])
     """
 
     def __init__(self, gamma: Any = "scale", normalize: bool = False) -> None:

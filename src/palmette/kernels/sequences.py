@@ -34,7 +34,7 @@ class Joined(Kernel):
     Examples
     --------
     >>> Joined("linear")([[[1.0, 2.0]]], [[[3.0, 0.0], [5.0, 5.0]], [[0.0, 1.0]]])
-    array([[3., 2.]], dtype=float32)
+    array([[3., 2.]])
     """
 
     objects: ClassVar[bool] = True

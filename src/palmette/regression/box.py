@@ -51,13 +51,17 @@ def box_constrained(
     gram, rows, metric, total
         As for :class:`~palmette.regression.constrained.BallPath`.
     bound : float or ndarray of shape (m, m)
-        ``c``, above 0.
+        ``c``, at least 0 and somewhere above.
     tol : float
         Of the optimality conditions.
     max_iter : int
     watch : callable, optional
         Is told iterations and what is left of the optimality conditions there.
     """
+    if not (np.all(np.asarray(bound) >= 0.0) and np.any(bound)):
+        raise ValueError(
+            f"the bound of coefficients must be at least 0, and somewhere above, got {np.min(bound):g}"
+        )
     total = float(len(gram) if total is None else total)
     problem = BoxProblem.of(Spectra.of(gram, rows, metric), bound, total)
     point, kkt, n = np.zeros(gram.shape), 0.0, 0

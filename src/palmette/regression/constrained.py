@@ -7,6 +7,7 @@ With ``K = V diag(d) V'``, ``K_Y = U diag(l) U'`` and ``G = U'V`` the solution i
 from __future__ import annotations
 
 import numpy as np
+from scipy.linalg import norm
 
 from palmette.regression.result import RegressionResult
 from palmette.regression.ridge import inner
@@ -52,8 +53,14 @@ class BallPath:
         return self._certified(*secular_root(self._pull, self._push, radius))
 
     def at_multiplier(self, b: float) -> RegressionResult:
-        """Certificate of the minimum of ``risk + b |A|_F^2``; its radius is ``result.radius``."""
+        """Certificate of the minimum of ``risk + b |A|_F^2``, b at least 0; its radius is ``result.radius``."""
+        if not 0.0 <= b < np.inf:
+            raise ValueError(f"the multiplier must be a finite number of at least 0, got {b!r}")
         return self._certified(b * self.total, 0)
+
+    def multiplier(self, radius: float) -> float:
+        """``b`` of the solution with ``|A|_F <= radius``, without its certificate."""
+        return secular_root(self._pull, self._push, radius)[0] / self.total
 
     def solution(self, b: float, table: np.ndarray) -> np.ndarray:
         """``A' table`` of the solution with a multiplier, (m, p)."""
@@ -80,5 +87,5 @@ class BallPath:
             n_steps=n_steps,
             converged=kkt <= TOLERANCE,
             multiplier=shift / self.total,
-            radius=float(np.sqrt(np.sum(core**2))),
+            radius=float(norm(core.ravel())),  # of a vector, whose squares do not underflow
         )

@@ -7,7 +7,7 @@ fit to the other samples T is ``1' G_T rows / (1' G_T 1)``, where ``G_T = G - G_
 each fold. These are identities: only rounding differs from fits.
 
 *Ball.* The coefficients of SOSC involve the outputs' decomposition, which differs from fold to fold. So each fold has
-one decomposition of its own kernel and outputs, which serves all multipliers ``b``; that too is exact.
+one decomposition of its own kernel and outputs, which serves all multipliers ``b`` and all radii; that too is exact.
 """
 
 from __future__ import annotations
@@ -141,27 +141,30 @@ def _divide_by_bidiagonal(block: np.ndarray, d: np.ndarray, e: np.ndarray) -> No
 def held_out_ball(
     gram: np.ndarray,
     rows: np.ndarray,
-    multipliers: Sequence[float] | np.ndarray,
+    strengths: Sequence[float] | np.ndarray,
     folds: Sequence[Fold],
     weight: np.ndarray | None = None,
     fit_intercept: bool = False,
     metric: np.ndarray | None = None,
     ballots: np.ndarray | None = None,
+    radii: bool = False,
     watch: Callable[[int], None] | None = None,
 ) -> list[list[HeldOut]]:
     """For each multiplier ``b`` the votes of the held-out samples of each fold, as :func:`held_out_ridge` has them.
 
-    ``folds`` are pairs of the numbers of training and of held-out samples. Votes are sums of ``ballots`` (m, p), by
-    default of the rows; ``watch`` is told the number of each fold that is done.
+    With ``radii`` the strengths are radii instead, of the ball that every fold is fitted in. ``folds`` are pairs of the
+    numbers of training and of held-out samples. Votes are sums of ``ballots`` (m, p), by default of the rows; ``watch``
+    is told the number of each fold that is done.
     """
     weight = np.ones(len(gram)) if weight is None else weight
     ballots = rows if ballots is None else ballots
-    found: list[list[HeldOut]] = [[] for _ in multipliers]
+    found: list[list[HeldOut]] = [[] for _ in strengths]
     for number, (train, held) in enumerate(folds):
         plain = Weighted.of(gram[np.ix_(train, train)], weight[train], fit_intercept)
         path = BallPath(plain.gram, plain.outputs(rows[train]), metric, plain.total)
         own, cross = plain.outputs(ballots[train]), gram[np.ix_(held, train)]
-        for votes, b in zip(found, multipliers):
+        for votes, strength in zip(found, strengths):
+            b = path.multiplier(strength) if radii else strength
             dual, intercept = plain.votes_of(path.solution(b, own), ballots[train])
             votes.append(HeldOut(cross @ dual + intercept, intercept))
         if watch is not None:

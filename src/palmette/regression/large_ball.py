@@ -8,7 +8,7 @@ kept.
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import eigh
+from scipy.linalg import eigh, norm
 
 from palmette.regression.large import Blocks
 from palmette.regression.result import RegressionResult
@@ -61,7 +61,7 @@ def moments_ball(
         square, cross[:, :q], own[:q, :q], weights[:, :q], image[:, :q], core, shift, metric, turn * d
     )
     result = RegressionResult(
-        objective / total, kkt, n_steps, kkt <= TOLERANCE, shift / total, float(np.linalg.norm(core))
+        objective / total, kkt, n_steps, kkt <= TOLERANCE, shift / total, float(norm(core.ravel()))
     )
     found = weights[:, q:]
     return normalization @ found, table_means[q:] - means @ found, result

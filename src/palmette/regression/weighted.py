@@ -65,7 +65,7 @@ class Weighted:
 
         ``solution`` (m, p) is ``A' outputs(table)`` of the plain problem.
         """
-        dual = self.root[:, None] * solution
+        dual = np.ascontiguousarray(self.root[:, None] * solution)  # as a loaded model has it
         if self.means is None:
             return dual, np.zeros(dual.shape[1])
         dual -= np.outer(self.share, dual.sum(axis=0))

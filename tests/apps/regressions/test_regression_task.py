@@ -62,6 +62,13 @@ def test_bounds_are_those_of_python(run):
     model, train, test = palmette.load("words"), read_samples("train.tsv"), read_samples("test.tsv")
     own = BoundsReport.from_estimator(model, *train, *test)
     assert code == 0 and json.loads(out)["bounds"] == json.loads(json.dumps(own.to_dict()["bounds"]))
+    told = {"n_tried": 3, "l2": 2.0, "tau": 2.0, "eps": 0.1, "log_annotations": 1.0, "output_dimension": 9}
+    words = [word for name, value in told.items() for word in (f"--{name.replace('_', '-')}", str(value))]
+    code, out, _ = run(
+        "bounds", "words", "train.tsv", "--test", "test.tsv", *words, "--variances", "0.1, 1", "--json"
+    )
+    own = BoundsReport.from_estimator(model, *train, *test, **told, variances=[0.1, 1.0])
+    assert code == 0 and json.loads(out)["bounds"] == json.loads(json.dumps(own.to_dict()["bounds"]))
     code, out, _ = run("bounds", "sides", "points.tsv")
     assert code == 0 and "sample compression (regression, Theorem 5)" in out and "do not apply" not in out
 
@@ -87,6 +94,8 @@ def test_predictions_scores_and_facts(run):
         (["bounds", "sides", "train.tsv"], "train.tsv:1: 1 numbers behind the output, and the model learnt from 2"),
         (["bounds", "numbers", "points.tsv"], "files hold outputs as texts, and the model predicts"),
         (["bounds", "words", "points.tsv"], "points.tsv:1: 2 columns behind the output, and this model compares texts"),
+        (["bounds", "sides", "points.tsv", "--n-tried", "0"], "n_tried must be a finite number >= 1, got 0"),
+        (["bounds", "sides", "points.tsv", "--variances", "a"], "--variances must be numbers with commas between"),
         (["predict", "--model", "tables", "test.tsv"], r"X[0] must be"),
         (["evaluate", "test.tsv", "--task", "regression"], "hold no predictions; give the --model"),
         (["train", "train.tsv", "--task", "regression", "--model", "x"], "models that were fitted in Python"),
