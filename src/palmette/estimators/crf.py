@@ -18,6 +18,7 @@ from palmette.estimators.strengths import BlockPenalties, wanted_tol
 from palmette.loops import find
 from palmette.registry import register
 from palmette.solvers.dual import why_not
+from palmette.solvers.scaling import in_scale
 from palmette.surrogates.log import LogLoss
 from palmette.surrogates.partial import MarginalLogLoss
 
@@ -51,7 +52,8 @@ class CRF(LabelEstimator, BlockPenalties):
         distinct rows; ``Nystroem(...)`` maps the rows to features instead.
     solver : {"auto", "dual", "lbfgs", "stochastic", "bundle", "proximal", ...} or solver object
         "auto": dual ascent for chains, segments and forests with many sparse features, unless ``tol`` is below 1e-6 or
-        the penalty is weak; "stochastic" with a decomposition, "proximal" with a group lasso; else L-BFGS.
+        values are large beside the penalty; "stochastic" with a decomposition, "proximal" with a group lasso; else
+        L-BFGS.
     tol, max_iter : float, default=1e-4; int, optional
         Relative suboptimality to reach (``result_.reason`` says what was reached); iterations or epochs at most.
     encoding, kernel_options : Encoding, KernelOptions, optional
@@ -107,10 +109,13 @@ class CRF(LabelEstimator, BlockPenalties):
         large = isinstance(rows, SparseRows) and problem.n_params > FEW_WEIGHTS
         if not large or wanted_tol(self) < DUAL_FROM or why_not(problem):
             return "lbfgs"
-        largest = np.abs(rows.values).max(initial=1.0)
         loop = find("dual", problem)
+        if len(rows.indices) <= loop.few_features:
+            return "lbfgs"
+        # Short steps are left to L-BFGS during the run, unless it has to scale the columns.
+        largest = np.abs(rows.values).max(initial=1.0)
         long_steps = largest * largest <= loop.short_steps * problem.regularizer.l2.min()
-        return "dual" if long_steps and len(rows.indices) > loop.few_features else "lbfgs"
+        return "dual" if long_steps or in_scale(problem) is problem else "lbfgs"
 
     @available_if(one_label)
     def predict_proba(self, X: Any) -> np.ndarray:

@@ -20,7 +20,7 @@ class DualVariables(Protocol):
     weight, gap : ndarray of shape (n_samples,)
         Weights of the samples, and what each block lacked when it was last visited (inf before).
     short_steps : float
-        Steps shorten with ``x^2 / l2``; about here dual ascent and L-BFGS break even.
+        Steps shorten with ``x^2 / l2``; about here dual ascent alone and L-BFGS break even.
     few_features : int
         With so few features in all samples L-BFGS takes less than compiling these steps would take a new user.
     """

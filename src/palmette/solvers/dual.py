@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,8 +16,13 @@ from palmette.loops.dual_ascent import PlacedVariables
 from palmette.objectives.problem import first_point, name_of, who_serves
 from palmette.registry import register
 from palmette.solvers.driver import Seeded, same_problem
+from palmette.solvers.lbfgs import LBFGS, REMEDIES, LBFGSState
+from palmette.solvers.scaling import in_scale
 
 SINGLE_FROM = 1e-5  # the coarsest tol that floats are good enough for: their certificates end near 1e-6
+PASSES_LEFT = 40  # of ascent that are too many, at the rate of the last half: L-BFGS needs fewer ...
+CLOSE = 0.05  # ... from this relative gap on, where it starts well ...
+PASSES = 60  # ... or after so many passes, wherever they have led
 IDLE = 0.5  # samples whose gap is below this share of the mean wait ...
 ALL_EVERY = 3  # ... for the next epoch that visits all
 
@@ -31,6 +36,11 @@ class DualRun(RunState):
     lower: float = -np.inf
     # weights from the marginals alone, where the last epoch promised ``tol``
     refreshed: np.ndarray | None = None
+    met: list[tuple[float, float]] = field(
+        default_factory=list
+    )  # passes and gap, when all samples were visited
+    begun: int = 0  # epochs of ascent, once L-BFGS has taken over
+    descent: LBFGSState | None = None
 
 
 @register("solver")
@@ -45,10 +55,13 @@ class DualAscent(Seeded):
 
     which maximises the bound ``sum_i c_i h_i - R*(z)`` exactly, ``h_i <= H(mu_i)`` being the mean of entropies of the
     marginals met so far. The bound never decreases, needs no step size, and is the certificate; convergence is linear.
-    Samples with small gaps are visited every third epoch only. It has no marginals of edge features, of features of
-    whole segments, of constrained chains of second order, and of graphs with cycles or types of nodes with labels of
-    their own. ``primal`` in the history is the bound plus the gaps met during the epoch; the objective itself is
-    computed when these promise that ``tol`` is reached.
+    Samples with small gaps are visited every third epoch only. With a weak penalty steps are short. Where ascent would
+    take more than 40 further passes, L-BFGS takes over, from a relative gap of 5 % or after 60 passes; the bounds of
+    both count. (Ascent goes on alone where columns have to be scaled for L-BFGS.)
+
+    There are no marginals of edge features, of features of whole segments, of constrained chains of second order, and
+    of graphs with cycles or types of nodes with labels of their own. ``primal`` in the history is the bound plus the
+    gaps met during the epoch; the objective itself is computed when these promise that ``tol`` is reached.
 
     Parameters
     ----------
@@ -97,10 +110,14 @@ class DualAscent(Seeded):
         """A copy of the state of an earlier run, to go on from."""
         known, digest = state.belongs_to
         same_problem(problem, known, digest == _digest(problem), ", or to other samples")
-        return replace(state, variables=PlacedVariables(problem, state=state.variables))
+        descent = None if state.descent is None else state.descent.copy()
+        placed = PlacedVariables(problem, state=state.variables)
+        return replace(state, variables=placed, descent=descent, met=list(state.met))
 
     def step(self, problem: SampledProblem, run: DualRun, last: int) -> Progress:
         """An epoch, and a look at objective and bound where the gaps promise that ``tol`` is reached."""
+        if run.descent is not None:
+            return self._descend(problem, run, run.descent, last)
         state = run.variables
         order = self._order(state, run.n_iter)
         failure = "out of range" if state.ask("visit", order) else ""
@@ -114,14 +131,40 @@ class DualAscent(Seeded):
             primal = self._objective(problem, state, run.refreshed)
             run.lower = min(lower, primal)  # which rounding may exceed
             missing = primal - run.lower
-        return Progress(run.lower + missing, run.lower, failure=failure, checked=promising and not failure)
+        done = Progress(run.lower + missing, run.lower, failure=failure, checked=promising and not failure)
+        if len(order) == problem.n_samples and self._is_slow(run, done) and in_scale(problem) is problem:
+            w, proven = state.ask("refresh")
+            run.begun, run.descent = run.n_iter, LBFGS(tol=self.tol).begin(problem, w)
+            run.descent.pool.prove(proven)
+            run.n_oracle += 2
+        return done
+
+    def _is_slow(self, run: DualRun, done: Progress) -> bool:
+        """Whether L-BFGS is sooner at ``tol`` from here, by the rate at which the gap has fallen lately."""
+        gap = done.primal - done.lower
+        run.met.append((run.n_oracle, gap))
+        if not np.isfinite(gap) or gap <= self.tol * abs(done.primal):
+            return False
+        passes, before = next(each for each in run.met if each[0] >= 0.5 * run.n_oracle)
+        rate = np.log(before / gap) / max(run.n_oracle - passes, 1.0)
+        left = np.log(gap / (max(self.tol, self.rounding) * abs(done.primal)))
+        return left > PASSES_LEFT * rate and (gap <= CLOSE * abs(done.primal) or run.n_oracle >= PASSES)
+
+    def _descend(self, problem: SampledProblem, run: DualRun, descent: LBFGSState, last: int) -> Progress:
+        """An iteration of L-BFGS from where ascent has led."""
+        passes, descent.history = descent.n_oracle, run.history[run.begun :]
+        done = LBFGS(tol=self.tol).step(problem, descent, last - run.begun)
+        run.n_iter, run.n_oracle = run.begun + descent.n_iter, run.n_oracle + descent.n_oracle - passes
+        return done
 
     def finish(self, problem: SampledProblem, run: DualRun, reason: str) -> Progress | None:
         """Objective and bound of the marginals, which come back as they are."""
         if reason == "interrupted":
             return None
         final, state = None, run.variables
-        if run.refreshed is None:
+        if run.descent is not None:
+            final = LBFGS(tol=self.tol).finish(problem, run.descent, reason)
+        elif run.refreshed is None:
             run.refreshed, lower = state.ask("refresh", False)
             primal = self._objective(problem, state, run.refreshed)
             final = Progress(primal, min(lower, primal), passes=1.0)
@@ -129,14 +172,16 @@ class DualAscent(Seeded):
         return final
 
     def weights(self, problem: SampledProblem, run: DualRun) -> np.ndarray:
-        """The weights that the marginals imply."""
+        """The weights that the marginals imply, or those of L-BFGS."""
+        if run.descent is not None:
+            return run.descent.place.w
         return run.variables.ask("weights") if run.refreshed is None else run.refreshed
 
     def remedy(self, problem: SampledProblem, reason: str) -> str:
         """What helps a run that did not converge."""
         if reason == "out of range":
             return "Scores leave the range of scaled products: use solver='lbfgs', or scale the features."
-        return "Increase max_iter or tol."
+        return REMEDIES.get(reason, "Increase max_iter or tol.")
 
     @staticmethod
     def _objective(problem: SampledProblem, state: PlacedVariables, w: np.ndarray) -> float:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -14,7 +16,7 @@ from palmette.errors import MissingCapability
 from palmette.regularizers import Decomposition
 from palmette.regularizers.elastic import ElasticNet
 from palmette.solvers.bundle import Bundle
-from palmette.solvers.dual import DualAscent
+from palmette.solvers.dual import PASSES, DualAscent
 from palmette.solvers.lbfgs import LBFGS
 from palmette.structures import Chain, Multiclass
 from palmette.structures.chain.loops.dual_state import DualState
@@ -105,6 +107,51 @@ def test_resumes_bitwise(rng, l1, tol):
             assert len(rest.history) == len(whole.history)
 
 
+@pytest.mark.parametrize("l1", [0.0, 1e-3])
+@pytest.mark.parametrize(("l2", "tol"), [(1e-3, 1e-4), (0.02, 1e-9)])
+def test_a_weak_penalty_is_handed_to_lbfgs_with_the_bound(rng, l2, l1, tol):
+    with make_problem(rng, "names") as problem:
+        even(problem, l2, l1)
+        best = LBFGS(tol=1e-10, max_iter=5000).solve(problem)
+        result = DualAscent(tol=tol).solve(problem)
+        epochs = result.state.begun
+        assert result.reason == "gap" and 0 < epochs < result.step.n_iter == len(result.history)
+        primal = problem.loss(result.w)[0] + problem.regularizer.value(result.w)
+        assert primal == pytest.approx(result.primal, rel=1e-12) and result.gap <= tol * primal
+        lower = np.array([step.lower for step in result.history])
+        assert np.all(lower <= best.primal * (1 + 1e-6)) and np.all(
+            lower[epochs:] >= lower[epochs - 1] * (1 - 1e-6)
+        )
+        assert np.all(np.diff([step.n_oracle for step in result.history]) > 0)
+
+        for n in (epochs - 1, epochs, epochs + 1, epochs + 3):
+            first = DualAscent(tol=tol, callbacks=[lambda step, n=n: step.n_iter == n]).solve(problem)
+            assert first.reason == "callback"
+            for state in (first.state, pickle.loads(pickle.dumps(first.state))):
+                rest = DualAscent(tol=tol).solve(problem, state=state)
+                np.testing.assert_array_equal(rest.w, result.w)
+                # A stop is one more look at the cuts, which may prove a last digit more.
+                assert rest.lower == pytest.approx(result.lower, rel=1e-12)
+                assert rest.step[:2] == result.step[:2] and rest.primal == result.primal
+
+
+def test_a_run_that_was_handed_over_names_the_remedy_of_lbfgs(rng):
+    with make_problem(rng, "names") as problem:
+        even(problem, 1e-3)
+        epochs = DualAscent().solve(problem).state.begun
+        with pytest.warns(match=f"dual stopped after {epochs + 1} epochs.*Increase max_iter"):
+            limited = DualAscent(max_iter=epochs + 1).solve(problem)
+        assert not limited.converged and 0.0 <= limited.gap < np.inf
+
+
+def test_columns_that_need_scaling_are_not_handed_over(rng):
+    with make_problem(rng, "arrays") as problem:
+        batch = problem.samples.batch
+        problem.samples = problem.samples._replace(batch=replace(batch, rows=8.0 * batch.rows))
+        state = DualAscent(tol=1e-6, max_iter=100000).solve(even(problem, 3.2)).state
+        assert state.descent is None and max(passes for passes, _ in state.met) > PASSES
+
+
 def test_refuses_what_it_cannot_do(rng):
     with make_problem(rng, "names", surrogate="hinge") as problem:
         with pytest.raises(MissingCapability, match=r"Hinge on Chain.*use solver='frank_wolfe', 'bundle'"):
@@ -169,11 +216,11 @@ def test_warns_when_it_runs_out_of_epochs(rng):
         (1.0, 1.0, 2, "dual"),
         (6.0, 1.0, 2, "dual"),
         (8.0, 1.0, 2, "lbfgs"),
-        (1.0, 0.01, 2, "lbfgs"),
+        (1.0, 0.01, 2, "dual"),
         (1.0, 1.0, 3, "lbfgs"),  # which are all features that there are
     ],
 )
-def test_auto_leaves_large_values_weak_penalties_and_little_data_to_lbfgs(monkeypatch, value, l2, few, name):
+def test_auto_leaves_large_values_and_little_data_to_lbfgs(monkeypatch, value, l2, few, name):
     from palmette import CRF, Chain
     from palmette.estimators import base
 
