@@ -54,6 +54,12 @@ def run(folder, monkeypatch, capsys):
     return run
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Refuse names that differ between processes, with which no test would run in two of them."""
+    if strange := [item.nodeid for item in items if " at 0x" in item.nodeid]:
+        raise pytest.UsageError(f"{strange[0]}: give ids without addresses, since processes compare names")
+
+
 # ------------------------------------------------------------------------------------------- real data
 
 

@@ -206,7 +206,7 @@ def test_lemmas_ask_for_outputs_that_can_be_predicted():
 @pytest.mark.parametrize(
     "kernel",
     ["linear", RBF(1.0) + Polynomial(2), Custom(lambda a, b: float(a @ b), of="pairs"), NGram(1)],
-    ids=repr,
+    ids=["linear", "a sum", "a function", "n-grams"],
 )
 def test_inputs_are_those_of_the_training(kernel):
     words = isinstance(kernel, NGram)
