@@ -112,7 +112,8 @@ def _choose(
         name, tally = next(iter(tallies.items()))
         found.append(_Chosen(system, trained.setting, 100 * tally.score))
         rows.append([system.name, found[-1].shown_setting, found[-1].score, trained.seconds])
-        context.log(f"dev: {system.name}, {found[-1].shown_setting}: {name} {found[-1].score:.2f}")
+        tried = ", ".join(filter(None, (system.name, found[-1].shown_setting)))
+        context.log(f"dev: {tried}: {name} {found[-1].score:.2f}")
     return max(found, key=lambda each: each.score)
 
 

@@ -2,29 +2,52 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
 from palmette.apps.tagging.default_template import default_template
+from palmette.apps.tagging.systems.more_text import words_of_corpora
 from palmette.apps.tagging.systems.system import System
 from palmette.estimators import CRF, Perceptron
 from palmette.features.sets import feature_set
 from palmette.structures import Chain
 
 
-def name_systems() -> list[System]:
+def name_systems(tags: Any, texts: Sequence[str]) -> list[System]:
     """Systems that find names: a baseline, then those with the feature set ``ner``.
 
-    The baseline is a CRF on the default template for words. The others are a CRF, and perceptrons that have some
-    features on label pairs too.
+    The baseline is a CRF on the default template for words. The others are CRFs, and perceptrons that have some
+    features on label pairs too, each learnt from the training text alone, and with parts of speech and clusters of
+    more text.
+
+    Parameters
+    ----------
+    tags : transformer
+        Makes the column of the parts of speech, such as `TagColumn`.
+    texts : sequence of str
+        Other corpora to learn clusters from, see `words_of_corpora`.
 
     Examples
     --------
-    >>> [system.name for system in name_systems()]
-    ['CRF, default template', 'CRF, ner', '5 perceptrons, ner, features of edges']
+    >>> from palmette.apps.tagging.systems import TagColumn
+    >>> from palmette.datasets import load_ud_ewt
+    >>> [system.name for system in name_systems(TagColumn(load_ud_ewt), ["masc"])][1:]
+    ['CRF', 'CRF, parts of speech, more text', '5 perceptrons', '5 perceptrons, parts of speech, more text']
     """
     crf, grid, seeds = CRF(Chain(), tol=1e-2), {"l2": (0.3, 1.0, 3.0)}, (0, 1, 2)
-    pairs = feature_set("ner", edges=True)
-    name, perceptron = "5 perceptrons, ner, features of edges", Perceptron(Chain(), max_iter=8)
+    text = partial(words_of_corpora, tuple(texts))
+
+    def systems(name: str, **own: Any) -> list[System]:
+        edges = own.pop("edges", False)
+        more = feature_set("ner", ("word", "pos"), edges=edges, text=text)
+        return [
+            System(name, features=feature_set("ner", edges=edges), seeds=seeds, **own),
+            System(f"{name}, parts of speech, more text", features=more, columns=(tags,), seeds=seeds, **own),
+        ]
+
     return [
         System("CRF, default template", crf, default_template(2), grid=grid),
-        System("CRF, ner", crf, features=feature_set("ner"), grid=grid, seeds=seeds),
-        System(name, perceptron, features=pairs, seeds=seeds, draws=5),
+        *systems("CRF", learner=crf, grid=grid),
+        *systems("5 perceptrons", learner=Perceptron(Chain(), max_iter=8), edges=True, draws=5),
     ]
