@@ -154,7 +154,7 @@ class OutputRegression(RegressionFiles, BaseEstimator):
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """One minus the mean task loss: the share of right outputs for Dirac's kernel.
 
-        The loss is ``task_loss``, if that is a function, or that of the output kernel
+        The loss is ``task_loss``, or without one that of the output kernel
         (:meth:`palmette.outputs.OutputSpace.kernel_losses`), which counts wrong symbols or levels for Hamming's kernel
         and that of paths.
         """

@@ -69,9 +69,11 @@ class Outputs(NamedTuple):
 
 
 def losses(space: OutputSpace, task_loss: Any, true: list[Any], predicted: list[Any]) -> np.ndarray:
-    """Loss of each prediction: ``task_loss(true, predicted)`` of a function, or that of the output kernel."""
-    if not callable(task_loss) or hasattr(task_loss, "bind"):  # a loss of a structure, by name or object
+    """Loss of each prediction: the task loss, or without one that of the output kernel."""
+    if task_loss is None:
         return space.kernel_losses(true, predicted)
+    if not callable(task_loss) or hasattr(task_loss, "bind"):  # a loss of a structure, by name or object
+        return space.task_losses(true, predicted)
     return np.array([_loss_of(task_loss, a, b) for a, b in zip(true, predicted, strict=True)], float)
 
 

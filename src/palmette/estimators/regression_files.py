@@ -81,7 +81,8 @@ class RegressionFiles(ModelFileMixin):
         if not kernel.precomputed:
             kernel.check_support("support", support, getattr(model, "n_features_in_", 0))
         model.inputs_ = Inputs(kernel, support)
-        model.space_ = revive("output", header.get("space"), group(arrays, "space"), {"output": model.output})
+        known = {"output": model.output, "task_loss": model.task_loss}
+        model.space_ = revive("output", header.get("space"), group(arrays, "space"), known)
         model.space_.rows = rows_from_state(header.get("rows"), group(arrays, "rows"))
         model.space_.check_rows()
         model.weight_ = _numbers("weight", arrays, model.space_.rows.shape[:1])

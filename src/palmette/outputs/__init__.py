@@ -8,8 +8,9 @@ from palmette.outputs.choose import output_space
 from palmette.outputs.dirac import DiracOutputs
 from palmette.outputs.hamming import HammingOutputs
 from palmette.outputs.ngrams import NGramOutputs
+from palmette.outputs.parts import PartLossOutputs, PartOutputs, WholeOutputs
 from palmette.outputs.paths import PathOutputs
-from palmette.outputs.structured import PartOutputs, PositionOutputs
+from palmette.outputs.structured import PositionOutputs
 from palmette.outputs.task_losses import TaskLossOutputs
 
 __all__ = [
@@ -18,10 +19,12 @@ __all__ = [
     "HammingOutputs",
     "NGramOutputs",
     "OutputSpace",
+    "PartLossOutputs",
     "PartOutputs",
     "PathOutputs",
     "PositionOutputs",
     "PreImages",
     "TaskLossOutputs",
+    "WholeOutputs",
     "output_space",
 ]

@@ -97,6 +97,10 @@ class OutputSpace(BaseEstimator):
         squared = self.norms(true) + self.norms(predicted) - 2.0 * self.pairs(true, predicted)
         return 0.5 * squared if self.constant_norm else squared
 
+    def task_losses(self, true: Any, predicted: Any) -> np.ndarray:
+        """What predictions are to keep low: the loss that this space decodes for, here that of the kernel."""
+        return self.kernel_losses(true, predicted)
+
     # -- model files --------------------------------------------------------------------------------------------
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:

@@ -35,6 +35,7 @@ class StructureOutputs(OutputSpace):
         codes, offsets = own.encode(outputs, sizes)
         own.structure_.check_outputs(codes, offsets)
         own.rows = own.code_features(codes, offsets)
+        own.remember(codes, offsets)
         own.constant_norm = own.constant_norm or bool(np.ptp(squared_norms(own.rows)) <= 1e-9)
         return own
 
@@ -88,6 +89,9 @@ class StructureOutputs(OutputSpace):
 
     def learn(self, sizes: np.ndarray) -> None:
         """Whatever the features need to know, before they are made."""
+
+    def remember(self, codes: np.ndarray, offsets: np.ndarray) -> None:
+        """Whatever else pre-images need to know of the training outputs."""
 
     def code_features(self, codes: np.ndarray, offsets: np.ndarray) -> sparse.csr_array:
         """Features of codes."""
