@@ -430,7 +430,7 @@ def test_refusals(make, error, message):
         (
             lambda: SORR(task_loss=known_loss).fit(X[:2], ["a", "b"]).score(X[:2], ["a", "z"]),
             ValueError,
-            "task_loss cannot compare the true output 'z' and the predicted one '.': KeyError: 'z'",
+            "task_loss cannot compare the true output y.1. = 'z' and the predicted one '.': KeyError: 'z'",
         ),
     ],
 )

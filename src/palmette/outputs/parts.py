@@ -90,7 +90,7 @@ class PartLossOutputs(PartOutputs):
     >>> from palmette import Hierarchy
     >>> paths = ["a.x", "a.y", "b.z"]
     >>> space = PartLossOutputs(Hierarchy(inner_ends=True), "symmetric_difference").fit(paths)
-    >>> found = space.pre_images(np.array([0.3, 0.3, 0.4]) @ space.ballots.toarray())
+    >>> found = space.pre_images(np.array([[0.3, 0.3, 0.4]]) @ space.ballots.toarray())
     >>> found.outputs, found.values, found.exact  # it has the least mean distance, and is no training output
     (['a'], array([1.8]), array([ True]))
     """
@@ -156,7 +156,8 @@ class WholeOutputs(PartOutputs):
     --------
     >>> from palmette import Hierarchy
     >>> space = WholeOutputs(Hierarchy(["a.x", "a.y", "b"])).fit(["a.x", "b"])
-    >>> space.pre_images(np.array([[0.5, 0.2], [-0.5, -0.2]])).outputs
+    >>> votes = np.array([[0.5, 0.2], [-0.5, -0.2]])  # for "a.x" and "b"
+    >>> space.pre_images(votes @ space.ballots.toarray()).outputs
     ['a.x', 'a.y']
     """
 

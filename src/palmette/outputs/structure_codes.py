@@ -39,6 +39,10 @@ class StructureOutputs(OutputSpace):
         own.constant_norm = own.constant_norm or bool(np.ptp(squared_norms(own.rows)) <= 1e-9)
         return own
 
+    def check_given(self, outputs: list[Any], X: Any) -> None:
+        """As many codes as the inputs ask for, of known labels."""
+        self.encode(outputs, self.sizes(outputs, X))
+
     def encode(self, outputs: list[Any], sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Codes of outputs, and where those of each begin and end."""
         found = self.codec_.encode_annotation(outputs, sizes, self.structure_.layout)

@@ -50,6 +50,12 @@ class PositionOutputs(StructureOutputs):
         """One code for every position."""
         if self.structure.layout == "items":
             return np.ones(len(outputs), np.int64)
+        for i, output in enumerate(outputs):
+            if not hasattr(output, "__len__"):
+                raise TypeError(
+                    f"y[{i}] is {output!r:.60}, a {type(output).__name__}; an output of "
+                    f"{type(self.structure).__name__} is a list with a label for each position"
+                )
         if X is None:
             return np.array([n_items(output) for output in outputs], np.int64)
         check_same_length(X, outputs, self.structure.layout if self._plain else "items")

@@ -11,6 +11,7 @@ from sklearn.base import clone
 
 from palmette.data.checks import check_array, check_finite, check_type, group
 from palmette.kernels.objects import as_objects
+from palmette.memory import check_size
 from palmette.outputs.base import OutputSpace, PreImages
 from palmette.outputs.candidates import best_of, distinct_outputs, indicators
 from palmette.registry import register, revive, stored
@@ -109,6 +110,10 @@ class TaskLossOutputs(OutputSpace):
         table = loss_table(self.loss, self.outputs_, as_objects(outputs, "outputs"))
         return np.asarray(votes, float) @ table
 
+    def check_given(self, outputs: list[Any], X: Any) -> None:
+        """As the space of the regression."""
+        self.space_.check_given(outputs, X)
+
     def gram(self, left: Any, right: Any) -> np.ndarray:
         """That of the space of the regression."""
         return self.space_.gram(left, right)
@@ -124,6 +129,11 @@ class TaskLossOutputs(OutputSpace):
 
 def loss_table(loss: Any, true: list[Any], candidates: list[Any]) -> np.ndarray:
     """Loss of every candidate against every true output, shape (true, candidates); what is no number is named."""
+    check_size(
+        f"the losses of {len(candidates):,} candidates against {len(true):,} different outputs",
+        8.0 * len(true) * len(candidates),
+        "give fewer candidates, or a task loss of a structure by name",
+    )
     table = np.empty((len(true), len(candidates)))
     for i, y in enumerate(true):
         for k, candidate in enumerate(candidates):
