@@ -12,6 +12,7 @@ from palmette.outputs.parts import PartLossOutputs, PartOutputs, WholeOutputs
 from palmette.outputs.paths import PathOutputs
 from palmette.outputs.structured import PositionOutputs
 from palmette.outputs.task_losses import TaskLossOutputs
+from palmette.outputs.vectors import VectorOutputs
 
 __all__ = [
     "CandidateOutputs",
@@ -25,6 +26,7 @@ __all__ = [
     "PositionOutputs",
     "PreImages",
     "TaskLossOutputs",
+    "VectorOutputs",
     "WholeOutputs",
     "output_space",
 ]

@@ -44,6 +44,9 @@ class OutputSpace(BaseEstimator):
     kept: ClassVar[tuple[str, ...]] = ()
     """Attributes of a fitted space that predictions need: plain objects and arrays."""
 
+    bounded: ClassVar[bool] = True
+    """Whether outputs that may be predicted are no larger than those that are given can be."""
+
     rows: sparse.csr_array  # (m, q)
     metric: np.ndarray | None = None  # (q, q), or None for the identity
     constant_norm: bool  # whether K_Y(y, y) is the same for all outputs that one input can have

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from palmette.contracts.structure import Structure
-from palmette.kernels import CommonPath, Custom, Dirac, Hamming, Kernel, NGram, resolve_kernel
+from palmette.kernels import CommonPath, Custom, Dirac, Hamming, Kernel, Linear, NGram, resolve_kernel
 from palmette.outputs.base import OutputSpace
 from palmette.outputs.candidates import CandidateOutputs
 from palmette.outputs.dirac import DiracOutputs
@@ -15,12 +15,15 @@ from palmette.outputs.parts import part_outputs
 from palmette.outputs.paths import PathOutputs
 from palmette.outputs.structured import PositionOutputs
 from palmette.outputs.task_losses import TaskLossOutputs
+from palmette.outputs.vectors import VectorOutputs
 
 # What searches exactly, or with a bound, for the pre-image of a kernel; all others try candidates.
 SEARCHES: dict[type, Any] = {
     Dirac: lambda kernel: DiracOutputs(),
     Hamming: HammingOutputs,
     CommonPath: PathOutputs,
+    # Of a cosine only directions count: no vector is the best.
+    Linear: lambda kernel: CandidateOutputs(kernel) if kernel.normalize else VectorOutputs(),
     NGram: lambda kernel: (NGramOutputs if has_bound(kernel) else CandidateOutputs)(kernel),
 }
 
