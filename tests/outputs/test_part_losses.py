@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.model_selection import KFold
 
 import palmette
-from palmette import SORR, Folding, Hierarchy, Ranking
+from palmette import SORR, SORRCV, Folding, Hierarchy, Ranking
 from palmette.errors import MissingCapability
 from palmette.losses import CommonPath, FirstMistakes, SymmetricDifference
 from palmette.losses.base import resolve_loss
@@ -99,6 +100,21 @@ def test_learners_predict_score_and_come_back(loss, tmp_path, rng):
     model.save(tmp_path / "m.palmette")
     again = palmette.load(tmp_path / "m.palmette")
     assert again.predict(X) == model.predict(X) and again.score(X, y) == model.score(X, y)
+
+
+@pytest.mark.parametrize("loss", ["first_mistakes", "zero_one"])
+def test_searches_score_by_the_task_loss(loss, rng):
+    paths = ["a.p.u", "a.p.v", "a.q", "b.r"]
+    X = rng.normal(size=(24, 3))
+    y = [paths[k] for k in (X @ rng.normal(size=(3, 4))).argmax(axis=1)]
+    cv, options = KFold(3), {"fit_intercept": True, "task_loss": loss}
+    search = SORRCV(Hierarchy(TREE), kernels=["linear"], l2s=[10.0, 0.1], cv=cv, **options).fit(X, y)
+    for k, l2 in enumerate((10.0, 0.1)):
+        for fold, (train, test) in enumerate(cv.split(X)):
+            model = SORR(Hierarchy(TREE), kernel="linear", l2=l2, **options)
+            model.fit(X[train], [y[i] for i in train])
+            expected = model.score(X[test], [y[i] for i in test])
+            assert search.cv_scores_[0, k, fold] == pytest.approx(expected)
 
 
 def test_damaged_files_of_whole_outputs_are_refused():

@@ -70,7 +70,8 @@ class Structure(BaseEstimator):
     join labels of rows: the parts of each row, and the most labels of a part) | as outputs of a regression, of bound
     structures whose outputs do not depend on the input: ``part_features(codes, offsets)`` (which parts outputs have,
     sparse), ``best_by_parts(sized, gains)`` (the best sums of gains of parts), ``first_besides(codes)`` (the lowest
-    codes of an output that is none of these). Who needs one says so before the first step (:func:`require`,
+    codes of an output that is none of these); ``neighbour_cost(theta, node, pair)`` (costs of the codes of positions,
+    and of each two that follow each other). Who needs one says so before the first step (:func:`require`,
     :meth:`can`), with the reason in :attr:`lacks`.
 
     **Potentials** have ``len()``, ``offsets`` (rows of the samples), ``dot(counts)``, ``any()`` (whether a difference

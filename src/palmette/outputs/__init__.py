@@ -7,6 +7,7 @@ from palmette.outputs.candidates import CandidateOutputs
 from palmette.outputs.choose import output_space
 from palmette.outputs.dirac import DiracOutputs
 from palmette.outputs.hamming import HammingOutputs
+from palmette.outputs.neighbours import NeighbourOutputs
 from palmette.outputs.ngrams import NGramOutputs
 from palmette.outputs.parts import PartLossOutputs, PartOutputs, WholeOutputs
 from palmette.outputs.paths import PathOutputs
@@ -19,6 +20,7 @@ __all__ = [
     "DiracOutputs",
     "HammingOutputs",
     "NGramOutputs",
+    "NeighbourOutputs",
     "OutputSpace",
     "PartLossOutputs",
     "PartOutputs",

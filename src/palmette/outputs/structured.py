@@ -62,6 +62,11 @@ class PositionOutputs(StructureOutputs):
         return np.diff(self.structure.output_offsets(self._batch(X)[1]))
 
     @property
+    def columns(self) -> int:
+        """Coordinates of each position."""
+        return self.n_codes_
+
+    @property
     def _plain(self) -> bool:
         """Whether inputs are rows of features and nothing else, so that only their number matters."""
         return type(self.structure).make_encoder is Structure.make_encoder
@@ -142,15 +147,8 @@ class PositionOutputs(StructureOutputs):
 
     def pre_images(self, votes: np.ndarray, X: Any = None) -> PreImages:
         """The best output of the structure for every row of votes."""
-        if X is None or n_items(X) != len(votes):
-            found = "none are given" if X is None else f"there are {n_items(X)}"
-            raise ValueError(
-                f"outputs of {type(self.structure).__name__} need the {len(votes)} inputs; {found}"
-            )
-        theta = self._potentials(X)
-        offsets = self.structure_.output_offsets(theta)
+        theta, offsets, gains = self._asked(np.asarray(votes, float), X)
         sizes = np.diff(offsets)
-        gains = self._gains(np.asarray(votes, float), sizes)
         if self.table_ is not None:
             gains = -gains @ self.table_
         codes, best, bounds = self.structure_.bounded_best(theta, cost=theta.position_cost(gains))
@@ -159,12 +157,23 @@ class PositionOutputs(StructureOutputs):
             return PreImages(outputs, -best, -bounds, "inference")
         return PreImages(outputs, sizes - 2.0 * best, sizes - 2.0 * bounds, "inference")
 
+    def _asked(self, votes: np.ndarray, X: Any) -> tuple[Any, np.ndarray, np.ndarray]:
+        """Potentials of the inputs that are 0, where the codes of each begin, and the votes of all positions."""
+        if X is None or n_items(X) != len(votes):
+            found = "none are given" if X is None else f"there are {n_items(X)}"
+            raise ValueError(
+                f"outputs of {type(self.structure).__name__} need the {len(votes)} inputs; {found}"
+            )
+        theta = self._potentials(X)
+        offsets = self.structure_.output_offsets(theta)
+        return theta, offsets, self._gains(votes, np.diff(offsets))
+
     def _gains(self, votes: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-        """Votes of all positions of all samples, (n_codes, kinds of codes); nobody votes beyond the longest."""
-        table = votes.reshape(len(votes), self.longest_, self.n_codes_)
+        """Votes of all positions of all samples, (n_codes, columns); nobody votes beyond the longest."""
+        table = votes.reshape(len(votes), self.longest_, self.columns)
         owner = np.repeat(np.arange(len(sizes)), sizes)
         place = np.arange(len(owner)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        gains = np.zeros((len(owner), self.n_codes_))
+        gains = np.zeros((len(owner), self.columns))
         known = place < self.longest_
         gains[known] = table[owner[known], place[known]]
         return gains
