@@ -1,4 +1,4 @@
-"""Label sequences whose kernel counts pairs of neighbours: the best path is the best of all sequences."""
+"""Labels whose kernel counts pairs of neighbours: those found by inference are the best of all."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from palmette import SORR, Chain, Graph, Multiclass, SemiMarkov
 from palmette.errors import MissingCapability
 from palmette.kernels import Joined
 from palmette.outputs import NeighbourOutputs, PositionOutputs, output_space
+from palmette.registry import revive, stored
 
 ALLOWED = {"a": ["a", "b"], "b": ["b", "c"], "c": ["a"]}
 ENDS = [pair for label in "abc" for pair in ((None, label), (label, None))]
@@ -76,13 +77,64 @@ def test_learners_and_files(rng, tmp_path):
     assert again.predict(X) == model.predict(X) and again.score(X, y) == model.score(X, y)
 
 
+EDGES = [(0, 1), (1, 2), (0, 2), (2, 3)]  # a triangle with a tail
+LABELS = [["a", "b", "b", "a"], ["b", "b", "a", "c"], ["c", "a", "b", "b"], ["a", "a", "a", "b"]]
+
+
+def in_common(x, y, weight):
+    same = [u == v for u, v in zip(x, y)]
+    return sum(same) + weight * sum(same[u] and same[v] for u, v in EDGES)
+
+
+@given(exact, st.sampled_from([0.25, 4.0]))
+def test_edges_of_a_graph(a, weight):
+    graphs = [(np.zeros((4, 1)), EDGES)] * 4
+    space = NeighbourOutputs(Graph(), weight).fit(LABELS, graphs)
+    every = [list(y) for y in product("abc", repeat=4)]
+    np.testing.assert_allclose(
+        space.gram(every[:20], LABELS), [[in_common(u, v, weight) for v in LABELS] for u in every[:20]]
+    )
+    votes = (space.rows.T @ np.array(a))[None]
+    found = space.pre_images(votes, graphs[:1])
+    values = [
+        in_common(y, y, weight) - 2.0 * sum(c * in_common(y, z, weight) for c, z in zip(a, LABELS))
+        for y in every
+    ]
+    assert found.exact[0] and found.values[0] == pytest.approx(min(values), abs=1e-12)
+    assert values[every.index(found.outputs[0])] == pytest.approx(min(values), abs=1e-12)
+    np.testing.assert_allclose(space.values(votes, every)[0], values, atol=1e-12)
+
+
+def test_graphs_are_one_graph(rng):
+    X = [(rng.normal(size=(4, 2)), EDGES) for _ in range(12)]
+    y = [LABELS[k] for k in rng.integers(4, size=12)]
+    space = NeighbourOutputs(Graph(), 0.5)
+    fitted = space.fit(y, X)
+    again = revive("output", *stored(fitted), {"output": space})
+    votes = rng.normal(size=(12, 12)) @ fitted.rows.toarray()
+    assert again.pre_images(votes, X).outputs == fitted.pre_images(votes, X).outputs
+    other = [(np.zeros((4, 2)), EDGES[:3])]
+    with pytest.raises(
+        MissingCapability, match=r"edge by edge, and X\[0\] has 4 nodes and 3 edges, not those of"
+    ):
+        fitted.pre_images(votes[:1], other)
+    with pytest.raises(MissingCapability, match=r"X\[12\] has 4 nodes and 3 edges.* or take PositionOutputs"):
+        space.fit([*y, y[0]], X + other)
+    with pytest.raises(ValueError, match=r"y\[0\] has 2 labels, and the graph has 4 nodes"):
+        fitted.norms([["a", "b"]])
+    with pytest.raises(ValueError, match="outputs of Graph need the inputs, which have the edges"):
+        space.fit(y)
+    header, arrays = stored(fitted)
+    with pytest.raises(ValueError, match="do not join 4 nodes"):
+        revive("output", header, {**arrays, "kept.edges_": arrays["kept.edges_"] + 2}, {"output": space})
+
+
 def test_structures_without_neighbours_are_refused():
     for structure, y in (
         (Multiclass(), ["a", "b"]),
-        (Graph(), [["a"], ["b"]]),
         (SemiMarkov(2), [["O"], ["B-x"]]),
     ):
-        with pytest.raises(MissingCapability, match=r"needs label sequences .* such as Chain\(\)"):
+        with pytest.raises(MissingCapability, match=r"needs labels with costs of neighbours .* Chain\(\)"):
             NeighbourOutputs(structure).fit(y)
     for weight in (0.0, np.nan, "1", True):
         with pytest.raises(ValueError, match="weight must be a finite number above 0, got"):

@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.model_selection import KFold
 
@@ -50,6 +50,7 @@ def losses_of(structure, loss, codec, true, outputs):
 @pytest.mark.parametrize("loss", LOSSES, ids=str)
 @pytest.mark.parametrize("inner_ends, multi_label", MODES)
 def test_the_lowest_sum_of_losses_of_all_outputs(loss, inner_ends, multi_label):
+    @settings(max_examples=20)
     @given(st.lists(parts_of_one, min_size=4, max_size=4), st.integers(0, 10**6))
     def check(a, seed):
         structure, outputs, y = truths(inner_ends, multi_label, np.random.default_rng(seed))

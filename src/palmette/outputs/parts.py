@@ -101,7 +101,7 @@ class PartLossOutputs(PartOutputs):
         self.structure = structure
         self.task_loss = task_loss
 
-    def learn(self, sizes: np.ndarray) -> None:
+    def learn(self, sizes: np.ndarray, X: Any = None) -> None:
         """The loss on codes."""
         self.loss_: Any = resolve_loss(self.task_loss, self.structure_, self.codec_.classes_)
         if not can(self.loss_, "part_costs"):

@@ -31,7 +31,7 @@ class StructureOutputs(OutputSpace):
         sizes = own.sizes(outputs, X)
         own.codec_ = self.structure.make_codec(outputs, None, sizes)
         own.structure_ = self.structure.bind(own.codec_.classes_)
-        own.learn(sizes)
+        own.learn(sizes, X)
         codes, offsets = own.encode(outputs, sizes)
         own.structure_.check_outputs(codes, offsets)
         own.rows = own.code_features(codes, offsets)
@@ -91,8 +91,8 @@ class StructureOutputs(OutputSpace):
         """Where the codes of each output begin and end."""
         return offsets_from_lengths(sizes)
 
-    def learn(self, sizes: np.ndarray) -> None:
-        """Whatever the features need to know, before they are made."""
+    def learn(self, sizes: np.ndarray, X: Any = None) -> None:
+        """Whatever the features need to know, before they are made; ``X`` in a fit only."""
 
     def remember(self, codes: np.ndarray, offsets: np.ndarray) -> None:
         """Whatever else pre-images need to know of the training outputs."""

@@ -59,7 +59,7 @@ class PositionOutputs(StructureOutputs):
         if X is None:
             return np.array([n_items(output) for output in outputs], np.int64)
         check_same_length(X, outputs, self.structure.layout if self._plain else "items")
-        return np.diff(self.structure.output_offsets(self._batch(X)[1]))
+        return np.diff(self.structure.output_offsets(self.batch(X)[1]))
 
     @property
     def columns(self) -> int:
@@ -71,7 +71,7 @@ class PositionOutputs(StructureOutputs):
         """Whether inputs are rows of features and nothing else, so that only their number matters."""
         return type(self.structure).make_encoder is Structure.make_encoder
 
-    def _batch(self, X: Any) -> tuple[Any, Any]:
+    def batch(self, X: Any) -> tuple[Any, Any]:
         """An encoder and encoded inputs; features do not matter."""
         if self._plain:
             items = self.structure.layout == "items"
@@ -80,7 +80,7 @@ class PositionOutputs(StructureOutputs):
         encoder = self.structure.make_encoder(X)
         return encoder, encoder.fit_transform(X, allow_empty=True)
 
-    def learn(self, sizes: np.ndarray) -> None:
+    def learn(self, sizes: np.ndarray, X: Any = None) -> None:
         """Number of positions with features, and the costs of confusions."""
         n_labels = len(self.codec_.classes_)
         self.longest_, self.table_ = int(sizes.max(initial=0)), None
@@ -164,7 +164,7 @@ class PositionOutputs(StructureOutputs):
             raise ValueError(
                 f"outputs of {type(self.structure).__name__} need the {len(votes)} inputs; {found}"
             )
-        theta = self._potentials(X)
+        theta = self.potentials(X)
         offsets = self.structure_.output_offsets(theta)
         return theta, offsets, self._gains(votes, np.diff(offsets))
 
@@ -178,9 +178,9 @@ class PositionOutputs(StructureOutputs):
         gains[known] = table[owner[known], place[known]]
         return gains
 
-    def _potentials(self, X: Any) -> Any:
+    def potentials(self, X: Any) -> Any:
         """Potentials of inputs that are 0 everywhere."""
-        encoder, batch = self._batch(X)
+        encoder, batch = self.batch(X)
         offsets = self.structure_.output_offsets(batch)
         codes = np.zeros(int(offsets[-1]), np.int32)
         samples = Samples(batch, codes, np.ones(len(batch)), None if offsets is batch.offsets else offsets)
