@@ -165,9 +165,13 @@ class WholeOutputs(PartOutputs):
 
     def remember(self, codes: np.ndarray, offsets: np.ndarray) -> None:
         """Which outputs there are, and which each one is."""
-        self.seen_, number = np.unique(codes.reshape(len(offsets) - 1, -1), axis=0, return_inverse=True)
-        self.ballots_ = indicators(number.ravel(), len(self.seen_))
-        self._order()
+        rows = codes.reshape(len(offsets) - 1, -1)
+        keys = [row.tobytes() for row in rows.astype(">u4")]  # which compare as the codes do
+        place = {key: k for k, key in enumerate(sorted(set(keys)))}
+        number = np.array([place[key] for key in keys])
+        self.seen_ = rows[np.unique(number, return_index=True)[1]]
+        self.ballots_ = indicators(number, len(self.seen_))
+        self._find_other()
 
     def revived(self) -> None:
         """Check the codes that a file kept."""
@@ -176,14 +180,14 @@ class WholeOutputs(PartOutputs):
         if seen.shape[1] != width or not len(seen):
             raise ValueError(f"seen_ has shape {seen.shape}, expected {width} codes of at least one output")
         self.structure_.check_outputs(seen.ravel(), width * np.arange(len(seen) + 1))
-        self._order()
+        self._find_other()
 
-    def _order(self) -> None:
-        """Training outputs and the first other one in the order of their codes, and their places."""
-        other = self.structure_.first_besides(self.seen_)
-        known = self.seen_ if other is None else np.concatenate([self.seen_, other[None]])
-        self.places_ = np.lexsort(known.T[::-1])
-        self.known_ = known[self.places_]
+    def _find_other(self) -> None:
+        """The first output that is none of training, if there is one, and how many of these have lower codes."""
+        self.other_ = self.structure_.first_besides(self.seen_)
+        if self.other_ is not None:
+            first = np.argmax(self.seen_ != self.other_, axis=1)
+            self.before_ = int(np.sum(self.seen_[np.arange(len(first)), first] < self.other_[first]))
 
     @property
     def ballots(self) -> sparse.csr_array:
@@ -193,10 +197,12 @@ class WholeOutputs(PartOutputs):
     def pre_images(self, votes: np.ndarray, X: Any = None) -> PreImages:
         """The output with the most votes; of several that with the lowest codes."""
         votes = np.asarray(votes, float)
-        each = np.concatenate([votes, np.zeros((len(votes), 1))], axis=1)[:, self.places_]
-        best = each.argmax(axis=1)
-        values = votes.sum(axis=1) - each[np.arange(len(each)), best]
-        codes = self.known_[best]
+        best = votes.argmax(axis=1)
+        most, codes = votes[np.arange(len(votes)), best], self.seen_[best]
+        if self.other_ is not None:
+            wins = (most < 0.0) | ((most == 0.0) & (best >= self.before_))
+            most, codes = np.where(wins, 0.0, most), np.where(wins[:, None], self.other_, codes)
+        values = votes.sum(axis=1) - most
         offsets = np.arange(len(codes) + 1) * codes.shape[1]
         return PreImages(self.decoded(codes.ravel(), offsets), values, values, "vote")
 
