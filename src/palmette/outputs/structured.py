@@ -195,9 +195,9 @@ class PositionOutputs(StructureOutputs):
     def _no_output(self) -> MissingCapability:
         loss = "" if self.task_loss is None else f" with task_loss={self.task_loss!r}"
         return MissingCapability(
-            f"{type(self.structure).__name__}{loss}: it has neither costs of codes at positions nor named parts (part_features, "
-            "best_by_parts), so that it cannot be the output of a regression: give a kernel of outputs, "
-            "output=CandidateOutputs(kernel), and any task loss as a function; candidates are then tried"
+            f"{type(self.structure).__name__}{loss}: it has neither costs of codes at positions nor named parts "
+            "(part_features, best_by_parts), so that it cannot be the output of a regression: give a kernel of "
+            "outputs, output=CandidateOutputs(kernel), and any task loss as a function; candidates are then tried"
         )
 
 
