@@ -66,6 +66,15 @@ def test_wrong_outputs_of_structures_are_named_by_place(bad, message):
         model.score(TABLES, with_bad(PAIRS, bad))
 
 
+def test_a_function_judges_outputs_that_the_space_does_not_know():
+    model = SORR(Multiclass(), kernel="linear", task_loss=lambda true, found: float(true != found)).fit(
+        X, WORDS
+    )
+    assert model.score(X, ["new"] * 6) == 0.0
+    with pytest.raises(ValueError, match=r"unknown label 'new' at y\[0\]; known labels"):
+        SORR(Multiclass(), kernel="linear").fit(X, WORDS).score(X, ["new"] * 6)
+
+
 def test_labels_are_counted_before_anything_is_predicted(monkeypatch):
     model = SORR("dirac", kernel="linear").fit(X, WORDS)
     monkeypatch.setattr(SORR, "pre_images", None)

@@ -134,7 +134,9 @@ def test_structures_without_neighbours_are_refused():
         (Multiclass(), ["a", "b"]),
         (SemiMarkov(2), [["O"], ["B-x"]]),
     ):
-        with pytest.raises(MissingCapability, match=r"needs labels with costs of neighbours .* Chain\(\)"):
+        with pytest.raises(
+            MissingCapability, match=r"needs labels with costs of neighbours .*, as chains have"
+        ):
             NeighbourOutputs(structure).fit(y)
     for weight in (0.0, np.nan, "1", True):
         with pytest.raises(ValueError, match="weight must be a finite number above 0, got"):

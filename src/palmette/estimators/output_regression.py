@@ -92,7 +92,8 @@ class OutputRegression(RegressionFiles, BaseEstimator):
         by_structure = isinstance(self.output, Structure)  # whose losses have names and tables, too
         if self.task_loss is not None and not callable(self.task_loss) and not by_structure:
             raise TypeError(
-                f"task_loss must be a function of a true and a predicted output, got {self.task_loss!r}"
+                f"task_loss must be a function of a true and a predicted output, got {self.task_loss!r}; losses "
+                "by name are those of a structure given as output"
             )
 
     def _learn(self, inputs: Inputs, gram: np.ndarray, outputs: Outputs) -> None:

@@ -58,7 +58,7 @@ class NeighbourOutputs(PositionOutputs):
             raise ValueError(f"NeighbourOutputs: weight must be a finite number above 0, got {weight!r}")
         if not can(self.structure_, "neighbour_cost") or self.structure_.layout == "items":
             raise MissingCapability(
-                "NeighbourOutputs needs labels with costs of neighbours (neighbour_cost), such as those of Chain(): "
+                "NeighbourOutputs needs labels with costs of neighbours (neighbour_cost), as chains have: "
                 f"{name} has none; take PositionOutputs, which counts single labels"
             )
         super().learn(sizes, X)

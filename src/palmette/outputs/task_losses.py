@@ -110,10 +110,6 @@ class TaskLossOutputs(OutputSpace):
         table = loss_table(self.loss, self.outputs_, as_objects(outputs, "outputs"))
         return np.asarray(votes, float) @ table
 
-    def check_given(self, outputs: list[Any], X: Any) -> None:
-        """As the space of the regression."""
-        self.space_.check_given(outputs, X)
-
     def gram(self, left: Any, right: Any) -> np.ndarray:
         """That of the space of the regression."""
         return self.space_.gram(left, right)
