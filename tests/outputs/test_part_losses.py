@@ -14,7 +14,7 @@ from palmette import SORR, SORRCV, Folding, Hierarchy, Ranking
 from palmette.errors import MissingCapability
 from palmette.losses import CommonPath, FirstMistakes, SymmetricDifference
 from palmette.losses.base import resolve_loss
-from palmette.outputs import output_space
+from palmette.outputs import PartLossOutputs, WholeOutputs, output_space
 from palmette.registry import revive, stored
 from palmette.structures import HierarchyTables
 from palmette.testing import HierarchyReference
@@ -99,6 +99,21 @@ def test_learners_predict_score_and_come_back(loss, tmp_path, rng):
     model.save(tmp_path / "m.palmette")
     again = palmette.load(tmp_path / "m.palmette")
     assert again.predict(X) == model.predict(X) and again.score(X, y) == model.score(X, y)
+
+
+@pytest.mark.parametrize(
+    "space", [PartLossOutputs(Hierarchy(TREE), "first_mistakes"), WholeOutputs(Hierarchy(TREE))]
+)
+def test_spaces_of_losses_are_outputs_of_learners(space, tmp_path, rng):
+    X, y = rng.normal(size=(4, 2)), ["a.q", "c", "a.p.u", "c"]
+    model = SORR(space, kernel="linear").fit(X, y)
+    model.save(tmp_path / "m.palmette")
+    again = palmette.load(tmp_path / "m.palmette")
+    assert again.predict(X) == model.predict(X)
+    named = SORR(Hierarchy(TREE), kernel="linear", task_loss=getattr(space, "task_loss", "zero_one")).fit(
+        X, y
+    )
+    assert named.predict(X) == model.predict(X)
 
 
 @pytest.mark.parametrize("loss", ["first_mistakes", "zero_one"])

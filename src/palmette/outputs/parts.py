@@ -116,7 +116,7 @@ class PartLossOutputs(PartOutputs):
     ) -> Self:
         """Inverse of :meth:`state`; the structure and the loss are parameters of the learner."""
         own = super().from_state(header, arrays, output)
-        own.task_loss = task_loss
+        own.task_loss = getattr(output, "task_loss", None) if task_loss is None else task_loss
         own.learn(np.empty(0, np.int64))
         return own
 

@@ -154,7 +154,7 @@ class PositionOutputs(StructureOutputs):
         codes, best, bounds = self.structure_.bounded_best(theta, cost=theta.position_cost(gains))
         outputs = self.decoded(codes, offsets)
         if self.table_ is not None:
-            return PreImages(outputs, -best, -bounds, "inference")
+            return PreImages(outputs, 0.0 - best, 0.0 - bounds, "inference")
         return PreImages(outputs, sizes - 2.0 * best, sizes - 2.0 * bounds, "inference")
 
     def _asked(self, votes: np.ndarray, X: Any) -> tuple[Any, np.ndarray, np.ndarray]:
