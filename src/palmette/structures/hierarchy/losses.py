@@ -55,14 +55,16 @@ class BoundNodeLoss:
 
     def cost(self, theta: Any, true: Known) -> NodeCost:
         """The loss as a cost added to the potentials."""
-        known = self._with_parents(known_codes(true, len(self.tree)))
-        node, constant = self.part_costs((known == 1).astype(float), np.ones(len(known)))
+        known = known_codes(true, len(self.tree))
+        one = np.ones(len(known))
+        if np.all(known >= 0):
+            return NodeCost(*self.part_costs(known.astype(float), one))
+        known = self._with_parents(known)
+        node, constant = self.part_costs((known == 1).astype(float), one)
         return NodeCost(np.where(self._decided(known), node, 0.0), constant)
 
     def _with_parents(self, known: np.ndarray) -> np.ndarray:
         """Truths (n, n_nodes) with -1 where unknown; who has a node has its parent."""
-        if np.all(known >= 0):
-            return known
         known = known.copy()
         for v in np.flatnonzero(self.tree.parent >= 0)[::-1].tolist():
             known[known[:, v] == 1, self.tree.parent[v]] = 1
@@ -113,10 +115,9 @@ class BoundCommonPath(BoundNodeLoss):
 
     def part_costs(self, sums: np.ndarray, mass: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """``max(|y|, |y'|) - common = |y| - common + (nodes of y' at levels that y does not have)``."""
-        beyond = np.empty_like(sums)
-        for level in range(1, self.tree.depth + 1):
-            here = self.tree.level == level
-            beyond[:, here] = (mass - sums[:, here].sum(axis=1))[:, None]
+        level = self.tree.level - 1
+        at_level = sums @ np.eye(self.tree.depth)[level]
+        beyond = (mass[:, None] - at_level)[:, level]
         return self.scale * (beyond - sums), self.scale * sums.sum(axis=1)
 
     def _decided(self, known: np.ndarray) -> np.ndarray:
