@@ -334,7 +334,7 @@ def test_damaged_files_are_refused():
         (lambda: SORR(l2="1x").fit(X, Y), ValueError, "l2 must be a finite number above 0, got '1x'"),
         (lambda: SORR(l2=1.0, C=1.0).fit(X, Y), ValueError, "give l2 or C, not both"),
         (lambda: SORR(fit_intercept="auto").fit(X, Y), ValueError, "fit_intercept must be True or False"),
-        (lambda: SORR(task_loss="hamming").fit(X, Y), TypeError, "task_loss must be a function"),
+        (lambda: SORR(task_loss="hamming").fit(X, Y), TypeError, "losses by name are those of a structure given as"),
         (lambda: SORR(kernel=lambda A, B: -A @ B.T).fit(X, Y), NotPositiveSemidefinite, "not positive semi-definite"),
         (lambda: SORR(kernel=lambda A, B: A[:, :1] - B[:, 0]).fit(X, Y), ValueError, "is not symmetric"),
         (lambda: SORR(kernel="precomputed").fit(X, Y), ValueError, "the square matrix of kernel values"),
@@ -430,7 +430,7 @@ def test_refusals(make, error, message):
         (
             lambda: SORR(task_loss=known_loss).fit(X[:2], ["a", "b"]).score(X[:2], ["a", "z"]),
             ValueError,
-            "task_loss cannot compare the true output 'z' and the predicted one '.': KeyError: 'z'",
+            "task_loss cannot compare the true output y.1. = 'z' and the predicted one '.': KeyError: 'z'",
         ),
     ],
 )

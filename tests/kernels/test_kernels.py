@@ -102,7 +102,10 @@ def test_transformed_rows_and_functions(rng):
         (lambda: resolve_kernel("cubic"), "kernel='cubic' is unknown"),
         (lambda: Nystroem(n_components=0).check(), "n_components must be an integer of at least 1"),
         (lambda: Linear()(np.ones((2, 3)), np.ones((2, 4))), "X has 3 columns, Y has 4"),
-        (lambda: Linear()(np.ones(3)), r"array of shape \(3,\)"),
+        (
+            lambda: Linear()(np.ones(3)),
+            r"X is single numbers, .* the rows of tables: np.reshape",
+        ),
         (lambda: Custom(lambda a, b: a)(np.ones((2, 3))), r"returned an array of shape \(2, 3\)"),
         (lambda: Transformed(lambda a: a[:1], "rbf")(np.ones((2, 3))), "made 1 rows of 2"),
         (lambda: Blurred(3)(np.ones((2, 3))), r"shape must be \(height, width\), got 3"),

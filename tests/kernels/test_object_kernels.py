@@ -261,7 +261,7 @@ def test_names_of_kernels():
             lambda: Joined()([np.ones((2, 3)), np.ones((1, 4))]),
             r"X\[1\] has 4 columns, the first training sequence 3",
         ),
-        (lambda: Joined()([np.ones(3)]), r"X\[0\] must be a table"),
+        (lambda: Joined()([np.ones(3)]), r"X\[0\] is single numbers, and a kernel"),
         (lambda: Joined()([]), "X has no sequences"),
     ],
 )
@@ -276,7 +276,7 @@ def test_bad_values_are_refused(make, message):
         (lambda: NGram(2)("abc"), "X must be a list of objects, got str"),
         (lambda: NGram(2)(["abc", 5]), r"X\[1\] must be a string or a sequence of symbols, got int: 5"),
         (lambda: Hamming()([[["a"], {}]]), "not hashable"),
-        (lambda: Dirac()([{}]), "object 0 is not hashable, a dict"),
+        (lambda: Dirac()([{}]), r"X\[0\] is not hashable, a dict"),
         (lambda: CommonPath()(["a.b"]), r"give CommonPath\(separator=...\)"),
         (lambda: CommonPath(separator=".")([("a",)]), "must be a text with names between"),
         (lambda: (Dirac() + RBF())(["a"]), "joins kernels of the same inputs"),

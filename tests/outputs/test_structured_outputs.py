@@ -153,5 +153,15 @@ def test_bad_structured_outputs_are_refused():
         output_space(Chain()).fit(SEQUENCES, ["xx", "xx", "xxxx"])
     with pytest.raises(MissingCapability, match="is no cost of positions"):
         output_space(Chain(), task_loss="zero_one").fit(SEQUENCES)
-    with pytest.raises(MissingCapability, match="give a function of a true and a predicted"):
-        output_space(Pairs(), task_loss="hamming")
+    with pytest.raises(MissingCapability, match="no sum over the parts of an output, so that Pairs cannot"):
+        output_space(Pairs(), task_loss="hamming").fit(SEQUENCES)
+    with pytest.raises(MissingCapability, match="with Pairs, which has no first_besides: give a function"):
+        output_space(Pairs(), task_loss="zero_one")
+
+
+def test_losses_of_confusions_are_those_of_predictions():
+    costs = {("a", "b"): 3.0, ("b", "a"): 0.5}
+    space = output_space(Chain(), task_loss=Hamming(costs)).fit(SEQUENCES)
+    found = space.task_losses([["a", "b", "c"], ["b"], ["a"]], [["b", "a", "a"], ["b"], ["c", "c"]])
+    np.testing.assert_allclose(found, [4.5, 0.0, 1.0])
+    assert output_space(Chain()).fit(SEQUENCES).task_losses([["a", "b"]], [["c", "b"]]) == [1.0]

@@ -67,8 +67,12 @@ class Structure(BaseEstimator):
     ``log_proba`` | ``best_by_level`` (with ``level_costs``), ``relaxed_best``, ``first_weights``,
     ``best_equivalent`` (the best of the outputs that no loss can tell from the true one) | ``links(batch)`` (pairs of
     codes that depend on each other, where these are not neighbours), ``parts_at(theta)`` (of structures whose parts
-    join labels of rows: the parts of each row, and the most labels of a part). Who needs one says so before the first
-    step (:func:`require`, :meth:`can`), with the reason in :attr:`lacks`.
+    join labels of rows: the parts of each row, and the most labels of a part) | as outputs of a regression, of bound
+    structures whose outputs do not depend on the input: ``part_features(codes, offsets)`` (which parts outputs have,
+    sparse), ``best_by_parts(sized, gains)`` (the best sums of gains of parts), ``first_besides(codes)`` (the lowest
+    codes of an output that is none of these); ``neighbour_cost(theta, node, pair)`` (costs of the codes of positions,
+    and of each two that ``links`` join, or else of each and the next one). Who needs one says so before the first step
+    (:func:`require`, :meth:`can`), with the reason in :attr:`lacks`.
 
     **Potentials** have ``len()``, ``offsets`` (rows of the samples), ``dot(counts)``, ``any()`` (whether a difference
     of counts is not 0), ``distance()`` (how many parts it differs in), ``zeros()``, ``take(samples)``; they are

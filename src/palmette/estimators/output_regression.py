@@ -13,11 +13,19 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from palmette.contracts.structure import Structure
 from palmette.errors import MissingCapability, warn_caller
-from palmette.estimators.regression_data import FEWER, Inputs, Landmarks, Outputs, dense, losses
+from palmette.estimators.regression_data import (
+    FEWER,
+    Inputs,
+    Landmarks,
+    Outputs,
+    as_given,
+    dense,
+    losses,
+    paired,
+)
 from palmette.estimators.regression_files import RegressionFiles
 from palmette.estimators.training import checked_weights
 from palmette.kernels import Kernel, Nystroem, resolve_kernel
-from palmette.kernels.objects import as_objects
 from palmette.outputs import OutputSpace, PreImages
 from palmette.regression import RegressionResult, Weighted
 
@@ -43,7 +51,7 @@ class OutputRegression(RegressionFiles, BaseEstimator):
     dual_coef_: np.ndarray
     intercept_: np.ndarray
     result_: RegressionResult
-    makes_array_: bool
+    given_as_: str
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Learn from inputs ``X`` and outputs ``y``.
@@ -54,7 +62,8 @@ class OutputRegression(RegressionFiles, BaseEstimator):
             What the kernel compares; for ``kernel="precomputed"`` the kernel values of all pairs, (m, m).
         y : list of m outputs
         sample_weight : array of shape (m,), optional
-            At least 0. A sample of weight 2 counts as two equal samples.
+            At least 0. A sample of weight 2 counts as two equal samples. Settings of kernels that follow from the data,
+            such as ``gamma="scale"`` and ``idf``, take all rows alike, those of weight 0 included.
 
         Returns
         -------
@@ -83,7 +92,8 @@ class OutputRegression(RegressionFiles, BaseEstimator):
         by_structure = isinstance(self.output, Structure)  # whose losses have names and tables, too
         if self.task_loss is not None and not callable(self.task_loss) and not by_structure:
             raise TypeError(
-                f"task_loss must be a function of a true and a predicted output, got {self.task_loss!r}"
+                f"task_loss must be a function of a true and a predicted output, got {self.task_loss!r}; losses "
+                "by name are those of a structure given as output"
             )
 
     def _learn(self, inputs: Inputs, gram: np.ndarray, outputs: Outputs) -> None:
@@ -97,7 +107,7 @@ class OutputRegression(RegressionFiles, BaseEstimator):
     def _keep(
         self, inputs: Inputs, outputs: Outputs, votes: tuple[np.ndarray, np.ndarray], result: RegressionResult
     ) -> None:
-        self.inputs_, self.space_, self.makes_array_ = inputs, outputs.space, outputs.as_array
+        self.inputs_, self.space_, self.given_as_ = inputs, outputs.space, outputs.given_as
         self.dual_coef_, self.intercept_ = votes
         self.weight_, self.result_, self.objective_ = outputs.weight, result, result.objective
         if not result.converged:
@@ -116,7 +126,7 @@ class OutputRegression(RegressionFiles, BaseEstimator):
         :meth:`pre_images` says what is proven of it.
         """
         found = self.pre_images(X).outputs
-        return np.array(found) if self.makes_array_ else found
+        return as_given(found, self.given_as_)
 
     def pre_images(self, X: Any) -> PreImages:
         """Best outputs, their values, proven bounds, which of them are exact, and the method of the search."""
@@ -154,15 +164,15 @@ class OutputRegression(RegressionFiles, BaseEstimator):
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """One minus the mean task loss: the share of right outputs for Dirac's kernel.
 
-        The loss is ``task_loss``, if that is a function, or that of the output kernel
+        The loss is ``task_loss``, or without one that of the output kernel
         (:meth:`palmette.outputs.OutputSpace.kernel_losses`), which counts wrong symbols or levels for Hamming's kernel
         and that of paths.
         """
-        true, predicted = as_objects(y, "y"), self.pre_images(X).outputs
-        if len(true) != len(predicted):
-            raise ValueError(f"y has {len(true)} outputs, but X has {len(predicted)} samples")
+        check_is_fitted(self, "dual_coef_")
+        true, _ = paired(X, y)
         weight = checked_weights(sample_weight, len(true))
-        found = losses(self.space_, self.task_loss, true, predicted)
+        self.space_.check_given(true, X)
+        found = losses(self.space_, self.task_loss, true, self.pre_images(X).outputs)
         return float(1.0 - weight @ found / weight.sum())
 
     # -- inside -------------------------------------------------------------------------------------------------

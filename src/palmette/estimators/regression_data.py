@@ -31,26 +31,14 @@ class Outputs(NamedTuple):
     y: list[Any]
     space: OutputSpace
     weight: np.ndarray
-    as_array: bool  # whether they were given as an array
+    given_as: str  # "list", "array" or, of an array of objects, "objects"
 
     @classmethod
     def of(cls, output: Any, task_loss: Any, X: Any, y: Any, sample_weight: Any) -> Outputs:
         """Check the outputs and weights of the samples ``X``, and fit the output space."""
-        if y is None:
-            raise ValueError("requires y to be passed, but the target y is None")
-        refuse_unordered(X, "X")
-        if not hasattr(X, "__len__") and not hasattr(X, "shape"):
-            raise TypeError(f"X must be a table or a list, got a {type(X).__name__}: give list(X)")
-        refuse_masked(y, "y")  # whose mask NumPy's conversion would drop
-        as_array = hasattr(y, "__array__")
-        y, n = as_objects(np.asarray(y) if as_array else y, "y"), n_items(X)
-        refuse_missing(y, "y")
-        if n == 0:
-            raise ValueError("X has no samples: a regression needs at least one")
-        if len(y) != n:
-            raise ValueError(f"y has {len(y)} outputs, but X has {n} samples: one output per sample")
-        weight = checked_weights(sample_weight, n)
-        return cls(y, output_space(output, task_loss).fit(y, X), weight, as_array)
+        y, given_as = paired(X, y)
+        weight = checked_weights(sample_weight, len(y))
+        return cls(y, output_space(output, task_loss).fit(y, X), weight, given_as)
 
     @property
     def rows(self) -> np.ndarray:
@@ -68,16 +56,54 @@ class Outputs(NamedTuple):
         return losses(self.space, task_loss, own, predicted)
 
 
+def paired(X: Any, y: Any) -> tuple[list[Any], str]:
+    """The outputs ``y`` of the samples ``X`` as a list, one for each and none missing; and how they were given."""
+    if y is None:
+        raise ValueError("requires y to be passed, but the target y is None")
+    refuse_unordered(X, "X")
+    if not hasattr(X, "__len__") and not hasattr(X, "shape"):
+        raise TypeError(f"X must be a table or a list, got a {type(X).__name__}: give list(X)")
+    refuse_masked(y, "y")  # whose mask NumPy's conversion would drop
+    given_as = "list"
+    if hasattr(y, "__array__"):
+        y = np.asarray(y)
+        given_as = "objects" if y.dtype == object and y.ndim == 1 else "array"
+    y, n = as_objects(y, "y"), n_items(X)
+    refuse_missing(y, "y")
+    if n == 0:
+        raise ValueError("X has no samples: a regression needs at least one")
+    if len(y) != n:
+        raise ValueError(f"y has {len(y)} outputs, but X has {n} samples: one output per sample")
+    return y, given_as
+
+
+def as_given(outputs: list[Any], given_as: str) -> Any:
+    """Predictions in the form of the training outputs.
+
+    >>> as_given([["a"], ["a", "b"]], "objects").shape
+    (2,)
+    """
+    if given_as == "objects":
+        found = np.empty(len(outputs), object)
+        for i, output in enumerate(outputs):  # at once NumPy would look inside of them
+            found[i] = output
+        return found
+    return np.array(outputs) if given_as == "array" else outputs
+
+
 def losses(space: OutputSpace, task_loss: Any, true: list[Any], predicted: list[Any]) -> np.ndarray:
-    """Loss of each prediction: ``task_loss(true, predicted)`` of a function, or that of the output kernel."""
-    if not callable(task_loss) or hasattr(task_loss, "bind"):  # a loss of a structure, by name or object
+    """Loss of each prediction: the task loss, or without one that of the output kernel."""
+    if task_loss is None:
         return space.kernel_losses(true, predicted)
-    return np.array([_loss_of(task_loss, a, b) for a, b in zip(true, predicted, strict=True)], float)
+    if not callable(task_loss) or hasattr(task_loss, "bind"):  # a loss of a structure, by name or object
+        return space.task_losses(true, predicted)
+    each = enumerate(zip(true, predicted, strict=True))
+    return np.array([_loss_of(task_loss, i, a, b) for i, (a, b) in each], float)
 
 
-def _loss_of(task_loss: Any, true: Any, predicted: Any) -> float:
+def _loss_of(task_loss: Any, i: int, true: Any, predicted: Any) -> float:
     """One loss; what is no number is named."""
-    pair = f"the true output {true!r:.60} and the predicted one {predicted!r:.60}"
+    pair = f"the true output y[{i}] = {true!r:.60} and the predicted one {predicted!r:.60}"
     try:
         found = float(task_loss(true, predicted))
     except Exception as error:

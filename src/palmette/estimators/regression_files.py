@@ -39,7 +39,7 @@ class RegressionFiles(ModelFileMixin):
         arrays = {f"{name}.{key}": array for name, (_, own) in states.items() for key, array in own.items()}
         header |= {
             "params": stored_params(model),
-            "array": model.makes_array_,
+            "given_as": model.given_as_,
             "n_features": getattr(model, "n_features_in_", None),
             "result": {k: v if np.isfinite(v) else None for k, v in asdict(model.result_).items()},
             "search": {
@@ -81,7 +81,8 @@ class RegressionFiles(ModelFileMixin):
         if not kernel.precomputed:
             kernel.check_support("support", support, getattr(model, "n_features_in_", 0))
         model.inputs_ = Inputs(kernel, support)
-        model.space_ = revive("output", header.get("space"), group(arrays, "space"), {"output": model.output})
+        known = {"output": model.output, "task_loss": model.task_loss}
+        model.space_ = revive("output", header.get("space"), group(arrays, "space"), known)
         model.space_.rows = rows_from_state(header.get("rows"), group(arrays, "rows"))
         model.space_.check_rows()
         model.weight_ = _numbers("weight", arrays, model.space_.rows.shape[:1])
@@ -92,7 +93,7 @@ class RegressionFiles(ModelFileMixin):
             model.A_ = _numbers("A", arrays, (shape[0], shape[0]))
         model.result_ = _result(entry(header, "result", dict))
         model.objective_ = model.result_.objective
-        model.makes_array_ = entry(header, "array", bool)
+        model.given_as_ = entry(header, "given_as", str)
         model.extra_, model.extra_arrays_ = header.get("extra"), group(arrays, "extra")
         return model
 

@@ -61,6 +61,8 @@ class Measured:
     @cached_property
     def largest(self) -> float:
         """Largest loss: ``K(y,y) - K(y,y')`` is at most the norm if the kernel is nowhere below 0, else twice that."""
+        if not self.space.bounded:
+            return np.inf
         rows, metric = self.space.rows, self.space.metric
         positive = rows.data.min(initial=0.0) >= 0.0 and (metric is None or metric.min(initial=0.0) >= 0.0)
         return self.output_bound * (1.0 if self.space.constant_norm else 2.0) * (1.0 if positive else 2.0)
@@ -91,6 +93,11 @@ class Measured:
         """Kernels among which a search chose on the training data."""
         return len(getattr(self.model, "cv_scores_", [None]))
 
+    def check_bounded(self) -> None:
+        """Refuse outputs of any size."""
+        if not self.space.bounded:
+            raise DoesNotApplyError("outputs may be vectors of any length, so that no loss is the largest")
+
     def check_plain(self) -> None:
         """Refuse samples that count differently."""
         if np.ptp(self.model.weight_) > 0.0:
@@ -109,6 +116,7 @@ def lemma_1(data: Measured) -> Bound:
 
 def lemma_2(data: Measured) -> Bound:
     """Lemma 2, with a the largest loss."""
+    data.check_bounded()
     return _of_samples(
         data, lambda residuals: saturated_bound(residuals, data.constant, data.largest, data.largest)
     )
@@ -139,6 +147,7 @@ def printed_theorem_4(data: Measured) -> Bound:
 
 
 def _theorem_4(data: Measured, form: str) -> Bound:
+    data.check_bounded()
     data.check_plain()
     data.train.check_nearest()
     low, high = float(data.diagonal.min()), float(data.diagonal.max())
@@ -165,6 +174,7 @@ def _theorem_4(data: Measured, form: str) -> Bound:
 
 def theorem_5(data: Measured) -> Bound:
     """Theorem 5."""
+    data.check_bounded()
     data.check_plain()
     model, m = data.model, data.m
     if model.weight_[0] != 1.0:

@@ -38,7 +38,13 @@ class Kernel(BaseEstimator):
     def bind(self, rows: Rows) -> Self:
         """The same kernel with settings that depend on the training rows as numbers."""
         self.check()
-        return clone(self)
+        return self.anew()
+
+    def anew(self) -> Self:
+        """A copy with the same settings, and nothing learnt; its messages use the same name."""
+        own = clone(self)
+        own.called = self.called
+        return own
 
     def check(self) -> None:
         """Refuse settings that make no sense."""
@@ -63,7 +69,7 @@ class Kernel(BaseEstimator):
             from palmette.kernels.objects import as_objects
 
             return as_objects(X, self.called)
-        return as_rows(X)
+        return as_rows(X, self.called)
 
     def calling(self, name: str) -> Self:
         """The same kernel, whose messages call what it compares by another name."""

@@ -6,7 +6,6 @@ from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import clone
 
 from palmette.kernels.base import Kernel, resolve_kernel
 from palmette.kernels.rows import PairedRows, Rows, whole_power
@@ -36,7 +35,7 @@ class Outer(Kernel):
     def bind(self, rows: Any) -> Self:
         """The same of the bound inner kernel."""
         self.check()
-        return clone(self).set_params(kernel=resolve_kernel(self.kernel).bind(rows))
+        return self.anew().set_params(kernel=resolve_kernel(self.kernel).calling(self.called).bind(rows))
 
     def prepare(self, rows: Any) -> Rows:
         """As the inner kernel takes them."""
@@ -170,8 +169,8 @@ class Joint(Kernel):
     def bind(self, rows: Any) -> Self:
         """The same of bound parts."""
         self.check()
-        left, right = self.parts
-        return clone(self).set_params(left=left.bind(rows), right=right.bind(rows))
+        left, right = (part.calling(self.called).bind(rows) for part in self.parts)
+        return self.anew().set_params(left=left, right=right)
 
     def prepare(self, rows: Any) -> PairedRows:
         """As each part takes them."""

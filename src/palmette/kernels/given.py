@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import clone
 
 from palmette.data.checks import check_array, check_codes
 from palmette.kernels.base import Kernel, resolve_kernel
@@ -195,7 +194,7 @@ class Transformed(Kernel):
         """The same with the inner kernel bound to the transformed rows."""
         self.check()
         inner = resolve_kernel(self.kernel).bind(self._moved(rows))
-        return clone(self).set_params(kernel=inner)
+        return self.anew().set_params(kernel=inner)
 
     @property
     def surely_definite(self) -> bool:

@@ -33,7 +33,7 @@ class Dirac(ObjectKernel):
 
     def learn(self, objects: list[Any]) -> None:
         """The distinct objects, in order of appearance."""
-        self.values_ = list(dict.fromkeys(map(_key, objects, range(len(objects)))))
+        self.values_ = list(dict.fromkeys(self._key(value, i) for i, value in enumerate(objects)))
 
     @property
     def n_features(self) -> int:
@@ -51,10 +51,21 @@ class Dirac(ObjectKernel):
     def prepare(self, rows: Any) -> sparse.csr_array:
         """Indicators of the training objects."""
         code = {value: k for k, value in enumerate(self.values_)}
-        columns = np.array([code.get(_key(value, i), -1) for i, value in enumerate(rows)], np.int64)
+        columns = np.array([code.get(self._key(value, i), -1) for i, value in enumerate(rows)], np.int64)
         own = np.flatnonzero(columns >= 0)
         shape = (len(columns), len(code))
         return feature_rows(shape, own, columns[own], np.ones(len(own)), (columns < 0).astype(float))
+
+    def _key(self, value: Any, i: int) -> Any:
+        key = hashable(value)
+        try:
+            hash(key)
+        except TypeError:
+            raise TypeError(
+                f"{self.called}[{i}] is not hashable, a {type(value).__name__}: {value!r:.60}; Dirac compares hashable "
+                "objects, such as strings and tuples"
+            ) from None
+        return key
 
 
 @register("kernel")
@@ -145,14 +156,3 @@ class Hamming(ObjectKernel):
             columns = np.concatenate([columns, (at + 1) * self.width - 1])
         shape = (len(found.lengths), self.n_features)
         return feature_rows(shape, owner, columns, np.ones(len(owner)), rest)
-
-
-def _key(value: Any, i: int) -> Any:
-    key = hashable(value)
-    try:
-        hash(key)
-    except TypeError:
-        raise TypeError(
-            f"object {i} is not hashable, a {type(value).__name__}: {value!r:.60}; Dirac compares hashable objects"
-        ) from None
-    return key

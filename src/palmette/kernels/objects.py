@@ -8,7 +8,6 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import clone
 
 from palmette.data.checks import entry
 from palmette.data.flat_labels import Codes
@@ -18,18 +17,23 @@ from palmette.data.ragged import offsets_from_lengths
 from palmette.kernels.base import Kernel
 from palmette.kernels.rows import Rows, products, squared_norms
 
+_TEXTS = {str, np.str_}
+
 
 def as_objects(X: Any, where: str = "X") -> list[Any]:
     """A list of objects; one string would be a list of characters, and is refused, as are sets and mappings.
 
-    >>> as_objects(np.array(["ab", "c"]))
-    ['ab', 'c']
+    Strings of NumPy become plain ones.
+
+    >>> as_objects(np.array(["ab", "c"])), as_objects([np.str_("ab")])
+    (['ab', 'c'], ['ab'])
     """
     if isinstance(X, str | bytes) or not isinstance(X, Iterable):
         raise TypeError(f"{where} must be a list of objects, got {type(X).__name__}: {X!r:.60}")
     refuse_unordered(X, where)
     refuse_masked(X, where)
-    return X.tolist() if isinstance(X, np.ndarray) else list(X)
+    found = X.tolist() if isinstance(X, np.ndarray) else list(X)
+    return [str(each) for each in found] if found and set(map(type, found)) <= _TEXTS else found
 
 
 def hashable(value: Any) -> Any:
@@ -111,8 +115,7 @@ class ObjectKernel(Kernel):
     def bind(self, rows: Any) -> Self:
         """The same kernel, which knows the features of training objects."""
         self.check()
-        own = clone(self)
-        own.called = self.called
+        own = self.anew()
         own.learn(as_objects(rows, self.called))
         return own
 

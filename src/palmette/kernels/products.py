@@ -7,7 +7,6 @@ from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import clone
 
 from palmette.kernels.base import Kernel, inverse_roots
 from palmette.kernels.rows import Rows, products, squared_norms, variance, whole_power
@@ -107,7 +106,7 @@ class ScaledKernel(ProductKernel):
     def bind(self, rows: Rows) -> Self:
         """The same kernel with ``gamma`` as a number."""
         self.check()
-        return clone(self).set_params(gamma=number_of(self.gamma, rows))
+        return self.anew().set_params(gamma=number_of(self.gamma, rows))
 
 
 @register("kernel")

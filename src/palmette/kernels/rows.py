@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,8 @@ from palmette.data.outside import checked_csr, refuse_masked
 Rows = Any  # ndarray of shape (n, d), a CSR array, or rows of two kernels side by side
 
 
-def as_rows(X: Any) -> Rows:
-    """Rows of numbers: a 2-D array or CSR array of float64; encoded rows lose nothing.
+def as_rows(X: Any, where: str = "X") -> Rows:
+    """Rows of numbers: a 2-D array or CSR array of float64; encoded rows lose nothing. Messages call it ``where``.
 
     >>> as_rows([[0, 1], [2, 3]])
     array([[0., 1.],
@@ -29,12 +30,36 @@ def as_rows(X: Any) -> Rows:
             rows.sum_duplicates()
         return rows
     if sparse.issparse(X):
-        return sparse.csr_array(checked_csr(X, "X")).astype(np.float64)
-    refuse_masked(X, "X")
-    X = np.asarray(X, np.float64)
-    if X.ndim != 2:
-        raise ValueError(f"a kernel compares the rows of tables, got an array of shape {X.shape}")
-    return X
+        return sparse.csr_array(checked_csr(X, where)).astype(np.float64)
+    refuse_masked(X, where)
+    try:
+        table = np.asarray(X, np.float64)
+    except (TypeError, ValueError):
+        _refuse_rows(X, where)
+        raise
+    if table.ndim != 2:
+        found = "single numbers" if table.ndim == 1 else f"an array of shape {table.shape}"
+        remedy = f"np.reshape({where}, (-1, 1))" if table.ndim == 1 else "give one row for each"
+        raise ValueError(f"{where} is {found}, and a kernel compares the rows of tables: {remedy}")
+    return table
+
+
+def _refuse_rows(X: Any, where: str) -> None:
+    """Name the first row that is none, or that has another length than the first one."""
+    lengths: list[int] = []
+    for i, row in enumerate(X if isinstance(X, Iterable) else []):
+        try:
+            numbers = np.asarray(row, np.float64)
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"{where}[{i}] = {row!r:.60} is no row of numbers, which this kernel compares"
+            ) from None
+        lengths.append(numbers.size)
+        if lengths[i] != lengths[0]:
+            raise ValueError(
+                f"{where}[{i}] has {lengths[i]} numbers, and {where}[0] has {lengths[0]}: a kernel compares rows of "
+                "one length; fill them up, or take a kernel of sequences, such as 'hamming' or NGram"
+            )
 
 
 class PairedRows:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import clone
 
 from palmette.data.checks import check_whole
 from palmette.kernels.base import Kernel, resolve_kernel
@@ -66,12 +65,12 @@ class Joined(Kernel):
     def bind(self, rows: Any) -> Self:
         """The same with the inner kernel bound to the joined rows."""
         self.check()
-        sequences = as_objects(rows)
+        sequences = as_objects(rows, self.called)
         if not sequences:
-            raise ValueError("X has no sequences")
-        own = clone(self)
-        own.length_ = max(len(table) for table in map(_table, sequences, range(len(sequences))))
-        own.n_columns_ = _table(sequences[0], 0).shape[1]
+            raise ValueError(f"{self.called} has no sequences")
+        own = self.anew()
+        tables = self._tables(sequences)
+        own.length_, own.n_columns_ = max(map(len, tables)), tables[0].shape[1]
         joined = own.joined(sequences)
         return own.set_params(kernel=resolve_kernel(self.kernel).bind(joined[:, :-1]))
 
@@ -94,11 +93,11 @@ class Joined(Kernel):
 
     def joined(self, sequences: list[Any]) -> np.ndarray:
         """One row for every sequence, with the length of what lies beyond in the last column."""
-        tables = [_table(table, i) for i, table in enumerate(sequences)]
+        tables = self._tables(sequences)
         for i, table in enumerate(tables):
             if table.shape[1] != self.n_columns_:
                 raise ValueError(
-                    f"X[{i}] has {table.shape[1]} columns, the first training sequence {self.n_columns_}"
+                    f"{self.called}[{i}] has {table.shape[1]} columns, the first training sequence {self.n_columns_}"
                 )
         sizes = np.array(list(map(len, tables)))
         flat = np.concatenate([np.empty((0, self.n_columns_)), *tables])
@@ -115,9 +114,12 @@ class Joined(Kernel):
             row[-1] = np.linalg.norm(own[self.length_ * width :])
         return out
 
+    def _tables(self, sequences: list[Any]) -> list[np.ndarray]:
+        return [_table(table, f"{self.called}[{i}]") for i, table in enumerate(sequences)]
+
     def prepare(self, rows: Any) -> Rows:
         """Joined rows, as the inner kernel takes them."""
-        return self.kernel.prepare(self.joined(as_objects(rows)))
+        return self.kernel.prepare(self.joined(as_objects(rows, self.called)))
 
     def cross(self, X: Rows, Y: Rows) -> np.ndarray:
         """Values of the inner kernel."""
@@ -128,10 +130,9 @@ class Joined(Kernel):
         return self.kernel.diagonal(X)
 
 
-def _table(table: Any, i: int) -> np.ndarray:
-    found = as_dense(table)
-    if found.ndim != 2:
-        raise ValueError(
-            f"X[{i}] must be a table, one row for each place, got an array of shape {found.shape}"
+def _table(table: Any, where: str) -> np.ndarray:
+    if isinstance(table, str | bytes) or not hasattr(table, "__len__"):
+        raise TypeError(
+            f"{where} must be a table, one row for each place, got {type(table).__name__}: {table!r:.60}"
         )
-    return np.asarray(found, float)
+    return np.asarray(as_dense(as_rows(table, where)), float)

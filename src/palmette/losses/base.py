@@ -40,6 +40,10 @@ class BoundLoss(Protocol):
     loss of any output. They are sharper with ``unit`` (of which all losses are multiples), ``least`` (the smallest loss
     above 0), ``weighted_cost(structure, theta, true, weight)`` (the loss as a cost for ``k_best``) and
     ``candidates(theta, true)`` (the few outputs of one sample among which the best must be).
+
+    Regression of outputs of structures that name their parts minimises sums of losses ``sum_i a_i D(y_i, y)`` of those
+    that have ``part_costs(sums, mass)``: costs of the parts of y and constants, given the sums of the truths' parts
+    ``sum_i a_i part_features(y_i)`` and ``mass = sum_i a_i``, which they are linear in.
     """
 
     way: str

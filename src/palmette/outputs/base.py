@@ -44,6 +44,9 @@ class OutputSpace(BaseEstimator):
     kept: ClassVar[tuple[str, ...]] = ()
     """Attributes of a fitted space that predictions need: plain objects and arrays."""
 
+    bounded: ClassVar[bool] = True
+    """Whether outputs that may be predicted are no larger than those that are given can be."""
+
     rows: sparse.csr_array  # (m, q)
     metric: np.ndarray | None = None  # (q, q), or None for the identity
     constant_norm: bool  # whether K_Y(y, y) is the same for all outputs that one input can have
@@ -97,6 +100,16 @@ class OutputSpace(BaseEstimator):
         squared = self.norms(true) + self.norms(predicted) - 2.0 * self.pairs(true, predicted)
         return 0.5 * squared if self.constant_norm else squared
 
+    def check_given(self, outputs: list[Any], X: Any) -> None:
+        """Raise an error that names the first of the outputs ``y`` that cannot be those of the inputs ``X``.
+
+        What only the kernel can judge it judges when it compares them.
+        """
+
+    def task_losses(self, true: Any, predicted: Any) -> np.ndarray:
+        """What predictions are to keep low: the loss that this space decodes for, here that of the kernel."""
+        return self.kernel_losses(true, predicted)
+
     # -- model files --------------------------------------------------------------------------------------------
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -131,7 +144,8 @@ class OutputSpace(BaseEstimator):
         check_type("constant_norm", own.constant_norm, bool)
         if "kernel" in header:
             given = getattr(output, "kernel", output)
-            own.kernel_ = own.kernel = kernel_from_state(header["kernel"], group(arrays, "kernel"), given)
+            found = kernel_from_state(header["kernel"], group(arrays, "kernel"), given)
+            own.kernel_ = own.kernel = found.calling("y")
         own.check_kept()
         return own
 

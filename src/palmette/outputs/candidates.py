@@ -13,6 +13,7 @@ from palmette.data.sequences import n_items
 from palmette.kernels import Kernel, resolve_kernel
 from palmette.kernels.definite import check_definite
 from palmette.kernels.objects import as_objects, hashable
+from palmette.memory import check_size
 from palmette.outputs.base import OutputSpace, PreImages
 from palmette.outputs.hamming import input_sizes
 from palmette.registry import register
@@ -68,7 +69,11 @@ class CandidateOutputs(OutputSpace):
         own.outputs_, number = distinct_outputs(outputs)
         own.rows = indicators(number, len(own.outputs_))
         kernel = own.make_kernel().calling("y")
-        own.kernel_ = kernel.bind(kernel.admit(own.outputs_))
+        try:
+            own.kernel_ = kernel.bind(kernel.admit(own.outputs_))
+        except (TypeError, ValueError):
+            kernel.bind(kernel.admit(outputs))  # which names its place among all
+            raise
         own._compare()
         return own
 
@@ -82,6 +87,9 @@ class CandidateOutputs(OutputSpace):
         """Kernel values of training outputs and candidates."""
         if self.lengths not in ("free", "known"):
             raise ValueError(f"CandidateOutputs: lengths must be 'free' or 'known', got {self.lengths!r}")
+        q = len(self.outputs_)
+        remedy = "take a kernel with features ('dirac', 'hamming', 'path'), or give fewer samples"
+        check_size(f"kernel values of {q:,} x {q:,} different outputs", 8.0 * q * q, remedy)
         support = self.kernel_.prepare(self.kernel_.admit(self.outputs_))
         check_definite(
             self.kernel_, support, what="training output", name=lambda i: f"{self.outputs_[i]!r:.60}"
@@ -93,6 +101,9 @@ class CandidateOutputs(OutputSpace):
         if self.candidates is None:
             self.cross_, self.norms_ = self.metric, np.diag(self.metric).copy()
         else:
+            n = len(self.candidates_)
+            what = f"kernel values of {n:,} candidates and {q:,} different outputs"
+            check_size(what, 8.0 * n * q, "give fewer candidates")
             prepared = self._prepared(self.candidates_)
             self.cross_ = np.asarray(self.kernel_.cross(prepared, support), float)
             self.norms_ = np.asarray(self.kernel_.diagonal(prepared), float)

@@ -5,21 +5,25 @@ from __future__ import annotations
 from typing import Any
 
 from palmette.contracts.structure import Structure
-from palmette.kernels import CommonPath, Custom, Dirac, Hamming, Kernel, NGram, resolve_kernel
+from palmette.kernels import CommonPath, Custom, Dirac, Hamming, Kernel, Linear, NGram, resolve_kernel
 from palmette.outputs.base import OutputSpace
 from palmette.outputs.candidates import CandidateOutputs
 from palmette.outputs.dirac import DiracOutputs
 from palmette.outputs.hamming import HammingOutputs
 from palmette.outputs.ngrams import NGramOutputs, has_bound
+from palmette.outputs.parts import part_outputs
 from palmette.outputs.paths import PathOutputs
-from palmette.outputs.structured import structured_outputs
+from palmette.outputs.structured import PositionOutputs
 from palmette.outputs.task_losses import TaskLossOutputs
+from palmette.outputs.vectors import VectorOutputs
 
 # What searches exactly, or with a bound, for the pre-image of a kernel; all others try candidates.
 SEARCHES: dict[type, Any] = {
     Dirac: lambda kernel: DiracOutputs(),
     Hamming: HammingOutputs,
     CommonPath: PathOutputs,
+    # Of a cosine only directions count: no vector is the best.
+    Linear: lambda kernel: CandidateOutputs(kernel) if kernel.normalize else VectorOutputs(),
     NGram: lambda kernel: (NGramOutputs if has_bound(kernel) else CandidateOutputs)(kernel),
 }
 
@@ -32,7 +36,7 @@ def output_space(output: Any, task_loss: Any = None) -> OutputSpace:
     output : name, kernel, function of two outputs, structure or OutputSpace
     task_loss : callable, or for structures also a name, a table of costs or an object of palmette.losses; optional
         ``loss(true, predicted)``: predictions then have the lowest expected loss instead of the nearest features. A
-        function is tried on candidates; costs of positions are minimised by the structure's inference.
+        function is tried on candidates; costs of positions and of parts are minimised by the structure's inference.
 
     Examples
     --------
@@ -45,6 +49,13 @@ def output_space(output: Any, task_loss: Any = None) -> OutputSpace:
         return TaskLossOutputs(structured_outputs(output), task_loss)
     space = output if isinstance(output, OutputSpace) else _of_kernel(output)
     return space if task_loss is None else TaskLossOutputs(space, task_loss)
+
+
+def structured_outputs(structure: Structure, task_loss: Any = None) -> OutputSpace:
+    """The space of the outputs of a structure: of its own parts if it names them, else of codes at positions."""
+    if structure.can("part_features", "best_by_parts"):
+        return part_outputs(structure, task_loss)
+    return PositionOutputs(structure, task_loss)
 
 
 def _is_function(loss: Any) -> bool:

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from palmette.data.checks import check_type
+from palmette.errors import warn_caller
 from palmette.kernels import Dirac, Kernel
 from palmette.kernels.objects import hashable
 from palmette.outputs.base import PreImages
@@ -39,6 +40,7 @@ class DiracOutputs(ExplicitOutputs):
 
     def learn(self, outputs: list[Any], X: Any) -> None:
         """The distinct outputs as they were given."""
+        _warn_of_reals(outputs)
         first: dict[Any, Any] = {}
         for output in outputs:
             first.setdefault(hashable(output), output)
@@ -55,3 +57,16 @@ class DiracOutputs(ExplicitOutputs):
         best = np.argmax(votes, axis=1)
         values = 1.0 - 2.0 * votes[np.arange(len(votes)), best]
         return PreImages([self.outputs_[k] for k in best], values, values, "vote")
+
+
+def _warn_of_reals(outputs: list[Any]) -> None:
+    """Real numbers are rarely equal, and that two are near each other Dirac's kernel does not see."""
+    for i, output in enumerate(outputs):
+        if isinstance(output, float | np.floating) and not float(output).is_integer():
+            warn_caller(
+                f"output='dirac' compares whole outputs, and y[{i}] = {output!r} is a real number: only equal numbers "
+                "count as alike. Take output='linear' with one row for each output, np.reshape(y, (-1, 1)), to predict "
+                "numbers; or make classes of them",
+                UserWarning,
+            )
+            return

@@ -31,12 +31,17 @@ class StructureOutputs(OutputSpace):
         sizes = own.sizes(outputs, X)
         own.codec_ = self.structure.make_codec(outputs, None, sizes)
         own.structure_ = self.structure.bind(own.codec_.classes_)
-        own.learn(sizes)
+        own.learn(sizes, X)
         codes, offsets = own.encode(outputs, sizes)
         own.structure_.check_outputs(codes, offsets)
         own.rows = own.code_features(codes, offsets)
+        own.remember(codes, offsets)
         own.constant_norm = own.constant_norm or bool(np.ptp(squared_norms(own.rows)) <= 1e-9)
         return own
+
+    def check_given(self, outputs: list[Any], X: Any) -> None:
+        """As many codes as the inputs ask for, of known labels."""
+        self.encode(outputs, self.sizes(outputs, X))
 
     def encode(self, outputs: list[Any], sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Codes of outputs, and where those of each begin and end."""
@@ -86,8 +91,11 @@ class StructureOutputs(OutputSpace):
         """Where the codes of each output begin and end."""
         return offsets_from_lengths(sizes)
 
-    def learn(self, sizes: np.ndarray) -> None:
-        """Whatever the features need to know, before they are made."""
+    def learn(self, sizes: np.ndarray, X: Any = None) -> None:
+        """Whatever the features need to know, before they are made; ``X`` in a fit only."""
+
+    def remember(self, codes: np.ndarray, offsets: np.ndarray) -> None:
+        """Whatever else pre-images need to know of the training outputs."""
 
     def code_features(self, codes: np.ndarray, offsets: np.ndarray) -> sparse.csr_array:
         """Features of codes."""

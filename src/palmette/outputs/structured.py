@@ -1,4 +1,4 @@
-"""Outputs of any structure: the kernel counts common parts, and the structure's own inference finds pre-images."""
+"""Outputs of structures with codes at positions: the kernel counts common ones, and inference finds pre-images."""
 
 from __future__ import annotations
 
@@ -15,57 +15,9 @@ from palmette.data.sequences import check_same_length, n_items
 from palmette.errors import MissingCapability
 from palmette.kernels.rows import products
 from palmette.losses.base import resolve_loss
-from palmette.outputs.base import OutputSpace, PreImages
+from palmette.outputs.base import PreImages
 from palmette.outputs.structure_codes import StructureOutputs
 from palmette.registry import register
-
-
-def structured_outputs(structure: Structure, task_loss: Any = None) -> OutputSpace:
-    """The space of the outputs of a structure: of its own parts if it names them, else of codes at positions."""
-    if structure.can("part_features", "best_by_parts"):
-        if task_loss is not None:
-            raise MissingCapability(
-                f"task_loss={task_loss!r} with {type(structure).__name__}: give a function of a true and a predicted "
-                "output, whose sum is then minimised over candidates"
-            )
-        return PartOutputs(structure)
-    return PositionOutputs(structure, task_loss)
-
-
-@register("output")
-class PartOutputs(StructureOutputs):
-    r"""Outputs of a structure that names its parts: ``K(y, y')`` is the number of common ones.
-
-    ``K(y, y) - 2 <psi(y), v>`` is a sum of ``1 - 2 v[part]`` over the parts of y, which the structure minimises.
-    """
-
-    constant_norm = False
-
-    def __init__(self, structure: Any) -> None:
-        self.structure = structure
-
-    def sizes(self, outputs: list[Any], X: Any) -> np.ndarray:
-        """Known once the structure knows its labels."""
-        return np.zeros(len(outputs), np.int64)
-
-    def offsets(self, outputs: list[Any], sizes: np.ndarray) -> np.ndarray:
-        """As the structure says."""
-        return self.structure_.output_offsets(outputs)
-
-    def code_features(self, codes: np.ndarray, offsets: np.ndarray) -> sparse.csr_array:
-        """Indicators of parts."""
-        return sparse.csr_array(self.structure_.part_features(codes, offsets))
-
-    def encode(self, outputs: list[Any], sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Codes of outputs, whose number the structure knows."""
-        return super().encode(outputs, np.diff(self.offsets(outputs, sizes)))
-
-    def pre_images(self, votes: np.ndarray, X: Any = None) -> PreImages:
-        """The best output of the structure for every row of votes."""
-        found = self.structure_.best_by_parts(votes, 2.0 * np.asarray(votes, float) - 1.0)
-        values = -np.asarray(found.values, float)
-        outputs = self.decoded(found.codes, self.structure_.output_offsets(votes))
-        return PreImages(outputs, values, values, "inference")
 
 
 @register("output")
@@ -98,17 +50,28 @@ class PositionOutputs(StructureOutputs):
         """One code for every position."""
         if self.structure.layout == "items":
             return np.ones(len(outputs), np.int64)
+        for i, output in enumerate(outputs):
+            if not hasattr(output, "__len__"):
+                raise TypeError(
+                    f"y[{i}] is {output!r:.60}, a {type(output).__name__}; an output of "
+                    f"{type(self.structure).__name__} is a list with a label for each position"
+                )
         if X is None:
             return np.array([n_items(output) for output in outputs], np.int64)
         check_same_length(X, outputs, self.structure.layout if self._plain else "items")
-        return np.diff(self.structure.output_offsets(self._batch(X)[1]))
+        return np.diff(self.structure.output_offsets(self.batch(X)[1]))
+
+    @property
+    def columns(self) -> int:
+        """Coordinates of each position."""
+        return self.n_codes_
 
     @property
     def _plain(self) -> bool:
         """Whether inputs are rows of features and nothing else, so that only their number matters."""
         return type(self.structure).make_encoder is Structure.make_encoder
 
-    def _batch(self, X: Any) -> tuple[Any, Any]:
+    def batch(self, X: Any) -> tuple[Any, Any]:
         """An encoder and encoded inputs; features do not matter."""
         if self._plain:
             items = self.structure.layout == "items"
@@ -117,11 +80,14 @@ class PositionOutputs(StructureOutputs):
         encoder = self.structure.make_encoder(X)
         return encoder, encoder.fit_transform(X, allow_empty=True)
 
-    def learn(self, sizes: np.ndarray) -> None:
+    def learn(self, sizes: np.ndarray, X: Any = None) -> None:
         """Number of positions with features, and the costs of confusions."""
         n_labels = len(self.codec_.classes_)
         self.longest_, self.table_ = int(sizes.max(initial=0)), None
-        self.n_codes_ = self.structure_.code_costs(np.zeros((n_labels, n_labels))).shape[1]
+        try:
+            self.n_codes_ = self.structure_.code_costs(np.zeros((n_labels, n_labels))).shape[1]
+        except (ValueError, MissingCapability) as error:
+            raise self._no_output() from error
         if self.task_loss is not None:
             loss: Any = resolve_loss(self.task_loss, self.structure_, self.codec_.classes_)
             if loss.way != "parts":
@@ -171,38 +137,50 @@ class PositionOutputs(StructureOutputs):
         reached = min(rows.shape[1], votes.shape[1])
         return (rows[:, :reached] @ costs.T[:reached]).T
 
+    def task_losses(self, true: Any, predicted: Any) -> np.ndarray:
+        """Loss of each prediction: the costs of its confusions."""
+        if self.table_ is None:
+            return super().task_losses(true, predicted)
+        x, y = _as_wide(self.features(true), self.features(predicted))
+        costs = x @ sparse.kron(sparse.eye_array(x.shape[1] // self.n_codes_), self.table_, format="csr")
+        return np.asarray(y.multiply(costs).sum(axis=1), float).ravel()
+
     def pre_images(self, votes: np.ndarray, X: Any = None) -> PreImages:
         """The best output of the structure for every row of votes."""
-        if X is None or n_items(X) != len(votes):
-            found = "none are given" if X is None else f"there are {n_items(X)}"
-            raise ValueError(
-                f"outputs of {type(self.structure).__name__} need the {len(votes)} inputs; {found}"
-            )
-        theta = self._potentials(X)
-        offsets = self.structure_.output_offsets(theta)
+        theta, offsets, gains = self._asked(np.asarray(votes, float), X)
         sizes = np.diff(offsets)
-        gains = self._gains(np.asarray(votes, float), sizes)
         if self.table_ is not None:
             gains = -gains @ self.table_
         codes, best, bounds = self.structure_.bounded_best(theta, cost=theta.position_cost(gains))
         outputs = self.decoded(codes, offsets)
         if self.table_ is not None:
-            return PreImages(outputs, -best, -bounds, "inference")
+            return PreImages(outputs, 0.0 - best, 0.0 - bounds, "inference")
         return PreImages(outputs, sizes - 2.0 * best, sizes - 2.0 * bounds, "inference")
 
+    def _asked(self, votes: np.ndarray, X: Any) -> tuple[Any, np.ndarray, np.ndarray]:
+        """Potentials of the inputs that are 0, where the codes of each begin, and the votes of all positions."""
+        if X is None or n_items(X) != len(votes):
+            found = "none are given" if X is None else f"there are {n_items(X)}"
+            raise ValueError(
+                f"outputs of {type(self.structure).__name__} need the {len(votes)} inputs; {found}"
+            )
+        theta = self.potentials(X)
+        offsets = self.structure_.output_offsets(theta)
+        return theta, offsets, self._gains(votes, np.diff(offsets))
+
     def _gains(self, votes: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-        """Votes of all positions of all samples, (n_codes, kinds of codes); nobody votes beyond the longest."""
-        table = votes.reshape(len(votes), self.longest_, self.n_codes_)
+        """Votes of all positions of all samples, (n_codes, columns); nobody votes beyond the longest."""
+        table = votes.reshape(len(votes), self.longest_, self.columns)
         owner = np.repeat(np.arange(len(sizes)), sizes)
         place = np.arange(len(owner)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        gains = np.zeros((len(owner), self.n_codes_))
+        gains = np.zeros((len(owner), self.columns))
         known = place < self.longest_
         gains[known] = table[owner[known], place[known]]
         return gains
 
-    def _potentials(self, X: Any) -> Any:
+    def potentials(self, X: Any) -> Any:
         """Potentials of inputs that are 0 everywhere."""
-        encoder, batch = self._batch(X)
+        encoder, batch = self.batch(X)
         offsets = self.structure_.output_offsets(batch)
         codes = np.zeros(int(offsets[-1]), np.int32)
         samples = Samples(batch, codes, np.ones(len(batch)), None if offsets is batch.offsets else offsets)
@@ -211,11 +189,16 @@ class PositionOutputs(StructureOutputs):
         )
         theta = scorer.score(np.zeros(scorer.n_params), batch)
         if not can(theta, "position_cost"):
-            raise MissingCapability(
-                f"{type(self.structure).__name__} has neither costs of positions nor named parts "
-                "(part_features, best_by_parts), so that it cannot be the output of a regression"
-            )
+            raise self._no_output()
         return theta
+
+    def _no_output(self) -> MissingCapability:
+        loss = "" if self.task_loss is None else f" with task_loss={self.task_loss!r}"
+        return MissingCapability(
+            f"{type(self.structure).__name__}{loss}: it has neither costs of codes at positions nor named parts "
+            "(part_features, best_by_parts), so that it cannot be the output of a regression: give a kernel of "
+            "outputs, output=CandidateOutputs(kernel), and any task loss as a function; candidates are then tried"
+        )
 
 
 def _as_wide(left: sparse.csr_array, right: sparse.csr_array) -> tuple[sparse.csr_array, sparse.csr_array]:

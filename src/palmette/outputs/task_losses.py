@@ -11,6 +11,7 @@ from sklearn.base import clone
 
 from palmette.data.checks import check_array, check_finite, check_type, group
 from palmette.kernels.objects import as_objects
+from palmette.memory import check_size
 from palmette.outputs.base import OutputSpace, PreImages
 from palmette.outputs.candidates import best_of, distinct_outputs, indicators
 from palmette.registry import register, revive, stored
@@ -124,6 +125,11 @@ class TaskLossOutputs(OutputSpace):
 
 def loss_table(loss: Any, true: list[Any], candidates: list[Any]) -> np.ndarray:
     """Loss of every candidate against every true output, shape (true, candidates); what is no number is named."""
+    check_size(
+        f"the losses of {len(candidates):,} candidates against {len(true):,} different outputs",
+        8.0 * len(true) * len(candidates),
+        "give fewer candidates, or a task loss of a structure by name",
+    )
     table = np.empty((len(true), len(candidates)))
     for i, y in enumerate(true):
         for k, candidate in enumerate(candidates):

@@ -150,6 +150,31 @@ def test_outputs_that_agree_with_a_prefix_cost_nothing():
         assert np.all(found[~agrees] > 0.0)
 
 
+def test_levels_that_a_truth_may_have_cost_nothing():
+    """Of "c" it is not known whether a level 3 follows: nodes of levels 2 and 3 may be right."""
+    structure, nodes, outputs = setting(False, False)
+    known = np.array([0, 0, -1, 0, 0, 0, 0, 1], np.int32)
+    theta = HierarchyTables.of(np.zeros((len(outputs), len(nodes))))
+    found = (
+        CommonPath()
+        .bind(structure, nodes)
+        .value(structure, theta, np.tile(known, len(outputs)), np.array(outputs, np.int32).ravel())
+    )
+    assert found.tolist() == [float(not y[7]) for y in outputs]
+
+
+def test_a_known_node_has_its_parents():
+    structure, nodes, outputs = setting(False, False)
+    theta = HierarchyTables.of(np.zeros((len(outputs), len(nodes))))
+    every = np.array(outputs, np.int32).ravel()
+    for loss in (CommonPath(), SymmetricDifference(), FirstMistakes()):
+        child, both = (
+            loss.bind(structure, nodes).value(structure, theta, np.tile(known, len(outputs)), every)
+            for known in ([-1, -1, -1, -1, 1, 0, -1, 0], [1, -1, -1, -1, 1, 0, -1, 0])
+        )
+        assert child.tolist() == both.tolist() and child.max() > 0.0
+
+
 @pytest.mark.parametrize(
     "loss, words",
     [

@@ -119,6 +119,17 @@ class Chain(LabelledPositions):
             possible=possible,
         )  # fmt: skip
 
+    def neighbour_cost(self, theta: Any, node: np.ndarray, pair: np.ndarray) -> ChainTables:
+        """Costs of codes at positions (n_rows, n_labels) and of the codes of neighbours (n_edges, n_labels, n_labels).
+
+        >>> import numpy as np
+        >>> theta = ChainTables(np.zeros((3, 2)), np.zeros((1, 2, 2)), np.array([0, 3]))
+        >>> cost = Chain().neighbour_cost(theta, np.zeros((3, 2)), np.array([[[0.0, 1.0], [0.0, 0.0]], np.eye(2)]))
+        >>> Chain().best(theta, cost=cost).codes
+        array([0, 1, 1], dtype=int32)
+        """
+        return ChainTables(np.ascontiguousarray(node), np.ascontiguousarray(pair), theta.offsets)
+
     def _combine(self, theta: Any, cost: Any, within: Any, sign: float = 1.0) -> ChainTables:
         """Potentials with cost and restriction inside."""
         if self.allowed is not None:

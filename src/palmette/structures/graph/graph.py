@@ -203,6 +203,10 @@ class Graph(GraphMethods, LabelledPositions):
         """Pairs of rows that an edge joins, int64 (n_edges, 2)."""
         return batch.layout.edge_rows
 
+    def neighbour_cost(self, theta: Any, node: np.ndarray, pair: np.ndarray) -> Any:
+        """Costs of codes of nodes (n_rows, n_labels), and of both ends of edges (n_edges, n_labels, n_labels)."""
+        return theta.edge_costs(node, pair)
+
     def parts_at(self, theta: Any) -> tuple[np.ndarray, int]:
         """How many parts each row belongs to, and how many labels a part joins at most.
 

@@ -171,8 +171,12 @@ class GraphTables(ChainTables):
 
     def pair_cost(self, cost: np.ndarray, pairs: Pairs) -> GraphTables:
         """A cost for every label at every node, and 1 for labels of edges that ``pairs`` do not allow."""
-        edge, table = (~pairs.on(self.edges)).astype(float), np.arange(self.n_edges)
-        return replace(self, node=cost, edge=edge, edge_table=table, factors=(), allowed=None)
+        return self.edge_costs(cost, (~pairs.on(self.edges)).astype(float))
+
+    def edge_costs(self, node: np.ndarray, edge: np.ndarray) -> GraphTables:
+        """Costs of labels of nodes, and of labels of both ends of each edge."""
+        table = np.arange(self.n_edges)
+        return replace(self, node=node, edge=edge, edge_table=table, factors=(), allowed=None)
 
     def plus(self, cost: Any) -> GraphTables:
         """These potentials with a cost inside; of another model's potentials, edges and factors must be the same."""

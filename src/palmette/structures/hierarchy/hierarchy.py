@@ -242,3 +242,11 @@ class Hierarchy(HierarchyAnswers):
     def best_by_parts(self, sized: Any, gains: np.ndarray) -> Best:
         """The output with the highest sum of the gains of its nodes, for every row of ``gains``."""
         return self.best(HierarchyTables.of(gains))
+
+    def first_besides(self, codes: np.ndarray) -> np.ndarray | None:
+        """The lowest codes of an output that is none of the distinct outputs ``codes`` (n, n_nodes); None without one.
+
+        >>> Hierarchy(["a.x", "a.y", "b"]).first_besides(np.array([[0, 0, 0, 1], [1, 1, 0, 0]]))
+        array([1, 0, 1, 0], dtype=int32)
+        """
+        return self._bound[1].first_besides(np.asarray(codes))

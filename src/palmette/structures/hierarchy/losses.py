@@ -37,13 +37,42 @@ class BoundNodeLoss:
     way = "parts"
 
     @abstractmethod
-    def _costs(self, known: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The constants and the costs of nodes for truths (n_samples, n_nodes), -1 where unknown."""
+    def part_costs(self, sums: np.ndarray, mass: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Costs of nodes and constants of ``sum_i a_i D(y_i, y)``, of which the losses of single truths are a case.
+
+        Parameters
+        ----------
+        sums : ndarray of shape (n, n_nodes)
+            ``sum_i a_i [node v is in y_i]``.
+        mass : ndarray of shape (n,)
+            ``sum_i a_i``.
+
+        Returns
+        -------
+        costs of nodes (n, n_nodes), constants (n,)
+            Linear in both.
+        """
 
     def cost(self, theta: Any, true: Known) -> NodeCost:
         """The loss as a cost added to the potentials."""
-        constant, node = self._costs(known_codes(true, len(self.tree)))
-        return NodeCost(self.scale * node, self.scale * constant)
+        known = known_codes(true, len(self.tree))
+        one = np.ones(len(known))
+        if np.all(known >= 0):
+            return NodeCost(*self.part_costs(known.astype(float), one))
+        known = self._with_parents(known)
+        node, constant = self.part_costs((known == 1).astype(float), one)
+        return NodeCost(np.where(self._decided(known), node, 0.0), constant)
+
+    def _with_parents(self, known: np.ndarray) -> np.ndarray:
+        """Truths (n, n_nodes) with -1 where unknown; who has a node has its parent."""
+        known = known.copy()
+        for v in np.flatnonzero(self.tree.parent >= 0)[::-1].tolist():
+            known[known[:, v] == 1, self.tree.parent[v]] = 1
+        return known
+
+    def _decided(self, known: np.ndarray) -> np.ndarray:
+        """Nodes that cost something, given truths (n, n_nodes) with -1 where unknown."""
+        return known >= 0
 
     def value(self, structure: Structure, theta: Any, true: Known, codes: np.ndarray) -> np.ndarray:
         """Loss of each sample."""
@@ -84,35 +113,38 @@ class BoundNodeLoss:
 class BoundCommonPath(BoundNodeLoss):
     """Levels after the common ones, on codes."""
 
-    def _costs(self, known: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        # max(|y|, |y'|) - common = |y| - common + (nodes of y' at levels that y does not have).
+    def part_costs(self, sums: np.ndarray, mass: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """``max(|y|, |y'|) - common = |y| - common + (nodes of y' at levels that y does not have)``."""
+        level = self.tree.level - 1
+        at_level = sums @ np.eye(self.tree.depth)[level]
+        beyond = (mass[:, None] - at_level)[:, level]
+        return self.scale * (beyond - sums), self.scale * sums.sum(axis=1)
+
+    def _decided(self, known: np.ndarray) -> np.ndarray:
+        """Those of the truth, and others at levels that it cannot have."""
         deepest = np.where(known != 0, self.tree.level, 0).max(axis=1, initial=0)
-        beyond = (known == 0) & (self.tree.level > deepest[:, None])
-        return (known == 1).sum(axis=1).astype(float), beyond - (known == 1).astype(float)
+        return (known == 1) | (self.tree.level > deepest[:, None])
 
 
 class BoundSymmetricDifference(BoundNodeLoss):
     """Weights of the nodes that only one of two outputs has, on codes."""
 
-    def _costs(self, known: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        signs = np.where(known == 1, -1.0, np.where(known == 0, 1.0, 0.0))
-        return (known == 1) @ self.weights, signs * self.weights
+    def part_costs(self, sums: np.ndarray, mass: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """A node of y' costs its weight if y does not have it, and else saves it."""
+        return self.scale * (mass[:, None] - 2.0 * sums) * self.weights, self.scale * (sums @ self.weights)
 
 
 class BoundFirstMistakes(BoundNodeLoss):
     """Weights of the nodes that are wrong below a right one, on codes."""
 
-    def _costs(self, known: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        # Below a true node p: a true child c costs y'_p - y'_c, another child y'_c. The root is in every output.
-        parent = self.tree.parent
-        right_above = np.where(parent < 0, True, known[:, parent] == 1)
-        true = known == 1
-        node = np.where(right_above & (known == 0), self.weights, 0.0) - np.where(true, self.weights, 0.0)
-        constant = np.where(true & (parent < 0), self.weights, 0.0).sum(axis=1)
-        above = np.zeros_like(node)
+    def part_costs(self, sums: np.ndarray, mass: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Below a true node p a true child c costs ``y'_p - y'_c``, another one ``y'_c``. All outputs have the root."""
+        parent, own = self.tree.parent, self.weights * sums
+        above = np.where(parent < 0, mass[:, None], sums[:, parent])
+        node = self.weights * (above - sums) - own
         for v in np.flatnonzero(parent >= 0).tolist():
-            above[:, parent[v]] += np.where(true[:, v], self.weights[v], 0.0)
-        return constant, node + above
+            node[:, parent[v]] += own[:, v]
+        return self.scale * node, self.scale * own[:, parent < 0].sum(axis=1)
 
 
 def _bound(

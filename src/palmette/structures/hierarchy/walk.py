@@ -76,10 +76,29 @@ class Walk:
     @property
     def n_outputs(self) -> int:
         """How many outputs there are."""
+        return self._ways()[0]
+
+    def first_besides(self, codes: np.ndarray) -> np.ndarray | None:
+        """The lowest codes of an output that is none of the distinct outputs ``codes`` (n, n_nodes); None without one.
+
+        At each state to the lower step after which there are more outputs than given ones.
+        """
+        ways = self._ways()
+        if ways[0] <= len(codes):
+            return None
+        found, s, rest = np.zeros(codes.shape[1], np.int32), 0, codes
+        while s < len(self):
+            v, left = self.node[s], rest[:, self.node[s]] == 0
+            b = 0 if not self.dead[s, 0] and ways[self.go[s, 0]] > np.count_nonzero(left) else 1
+            found[v], s, rest = b, int(self.go[s, b]), rest[left == (b == 0)]
+        return found
+
+    def _ways(self) -> list[int]:
+        """How many outputs go on from each state."""
         ways = [0] * len(self) + [1]
         for s in range(len(self) - 1, -1, -1):
             ways[s] = sum(ways[t] for t, dead in zip(self.go[s].tolist(), self.dead[s].tolist()) if not dead)
-        return ways[0]
+        return ways
 
 
 State = tuple[int, bool]  # a node, and whether one of its siblings must still be taken
