@@ -52,8 +52,7 @@ class CRF(LabelEstimator, BlockPenalties):
         distinct rows; ``Nystroem(...)`` maps the rows to features instead.
     solver : {"auto", "dual", "lbfgs", "stochastic", "bundle", "proximal", ...} or solver object
         "auto": dual ascent for chains, segments and forests with many sparse features, unless ``tol`` is below 1e-6 or
-        values are large beside the penalty; "stochastic" with a decomposition, "proximal" with a group lasso; else
-        L-BFGS.
+        values are large; "stochastic" with a decomposition, "proximal" with a group lasso; else L-BFGS.
     tol, max_iter : float, default=1e-4; int, optional
         Relative suboptimality to reach (``result_.reason`` says what was reached); iterations or epochs at most.
     encoding, kernel_options : Encoding, KernelOptions, optional

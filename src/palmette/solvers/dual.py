@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from bisect import bisect_left
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
@@ -36,9 +37,9 @@ class DualRun(RunState):
     lower: float = -np.inf
     # weights from the marginals alone, where the last epoch promised ``tol``
     refreshed: np.ndarray | None = None
-    met: list[tuple[float, float]] = field(
-        default_factory=list
-    )  # passes and gap, when all samples were visited
+    # passes and gap, when all samples were visited
+    met: list[tuple[float, float]] = field(default_factory=list)
+    in_scale: bool = True  # whether L-BFGS may take over
     begun: int = 0  # epochs of ascent, once L-BFGS has taken over
     descent: LBFGSState | None = None
 
@@ -104,7 +105,8 @@ class DualAscent(Seeded):
         start = PlacedVariables(problem, np.float32 if single else np.float64)
         if w0 is not None:
             start.ask("start_from", first_point(problem, w0))
-        return DualRun(variables=start, belongs_to=(problem.regularizer, _digest(problem)))
+        belongs_to = (problem.regularizer, _digest(problem))
+        return DualRun(variables=start, belongs_to=belongs_to, in_scale=in_scale(problem) is problem)
 
     def resumed(self, problem: SampledProblem, state: DualRun, w0: np.ndarray | None = None) -> DualRun:
         """A copy of the state of an earlier run, to go on from."""
@@ -132,7 +134,7 @@ class DualAscent(Seeded):
             run.lower = min(lower, primal)  # which rounding may exceed
             missing = primal - run.lower
         done = Progress(run.lower + missing, run.lower, failure=failure, checked=promising and not failure)
-        if len(order) == problem.n_samples and self._is_slow(run, done) and in_scale(problem) is problem:
+        if run.in_scale and len(order) == problem.n_samples and self._is_slow(run, done):
             w, proven = state.ask("refresh")
             run.begun, run.descent = run.n_iter, LBFGS(tol=self.tol).begin(problem, w)
             run.descent.pool.prove(proven)
@@ -145,7 +147,7 @@ class DualAscent(Seeded):
         run.met.append((run.n_oracle, gap))
         if not np.isfinite(gap) or gap <= self.tol * abs(done.primal):
             return False
-        passes, before = next(each for each in run.met if each[0] >= 0.5 * run.n_oracle)
+        passes, before = run.met[bisect_left(run.met, (0.5 * run.n_oracle,))]
         rate = np.log(before / gap) / max(run.n_oracle - passes, 1.0)
         left = np.log(gap / (max(self.tol, self.rounding) * abs(done.primal)))
         return left > PASSES_LEFT * rate and (gap <= CLOSE * abs(done.primal) or run.n_oracle >= PASSES)
