@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 import pytest
 
-from palmette import CRF, Graph
+from palmette import CRF, SSVM, Graph
 from palmette.errors import ApproximateInferenceWarning
 from palmette.structures import GraphTables, grid_graph
 from palmette.structures.graph import methods, sums
@@ -122,3 +122,35 @@ def test_a_line_of_explain_for_each_method_of_a_shape():
         ("samples 0, 1", True),
         ("sample 2", False),
     ]
+
+
+def test_sums_are_as_accurate_as_a_solver_needs_and_then_as_they_can_be():
+    rng = np.random.default_rng(5)
+    truth = [np.kron(rng.integers(0, 2, (2, 2)), np.ones((3, 3), int)) for _ in range(6)]
+    X, Y = [grid_graph(y[:, :, None] + rng.normal(size=(6, 6, 1))) for y in truth], [y.ravel() for y in truth]
+    found = {}
+    for tol in (1e-3, 1e-5, 1e-8):
+        model = quietly(
+            SSVM(Graph(symmetric=True, memory_limit=1), l2=0.1, loss="soft_hinge", tol=tol).fit, X, Y
+        )
+        found[tol] = model.result_
+        assert model.result_.converged and model.result_.gap <= tol * model.result_.primal
+    for tol, result in found.items():
+        assert abs(result.primal - found[1e-8].primal) <= 1.1 * tol * result.primal
+        assert result.lower <= (1 + 0.1 * tol) * found[1e-8].primal
+
+
+def test_refining_ends_at_the_accuracy_of_the_structure():
+    theta, structure = grids(np.random.default_rng(6), [3, 3]), Graph(memory_limit=1, tol=1e-9)
+    fine = quietly(structure.expectation, theta).log_z
+    assert not structure.loosen(1e-3), "nobody gathers"
+    with structure.telling(quiet=True):
+        assert not structure.loosen(1e-8)
+        assert structure.loosen(1e-3) and structure.sum_tol == 1e-6
+        loose = structure.expectation(theta).log_z
+        assert np.all((loose >= fine - 1e-12) & (loose <= fine * (1 + 1e-6)))
+        assert structure.refine() and structure.sum_tol == 1e-9
+        np.testing.assert_allclose(structure.expectation(theta).log_z, fine, rtol=1e-9)
+    with structure.telling(quiet=True):
+        assert structure.loosen(1e-3)
+        assert not structure.refine(), "no sum was inexact"

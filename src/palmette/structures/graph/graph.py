@@ -78,7 +78,8 @@ class Graph(GraphMethods, LabelledPositions):
         and the largest clique may have 2^17.5 entries for the best labels, the cliques together 2^20 for sums (larger
         ones are slow); an explicit limit removes these restrictions.
     tol : float, default=1e-8
-        Relative accuracy of tree-reweighted sums: their proven bounds differ by at most this share.
+        Relative accuracy of tree-reweighted sums: their proven bounds differ by at most this share. On its way L-BFGS
+        asks for a hundredth of its own ``tol``, at most 1e-6.
     max_sweeps : int, default=2000
         Maximal passes over all messages of a graph; graphs that need more are counted in ``result_.n_unconverged``.
 

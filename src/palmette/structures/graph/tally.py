@@ -50,6 +50,7 @@ class Tally:
         self._unconverged: set[Any] = set()
         self._number = (os.getpid(), next(_NUMBERS))
         self.accuracy = RELAX_TOL  # of linear programs in this run
+        self.sum_tol = 0.0  # relative accuracy of reweighted sums, if it is looser than that of the structure
 
     def refine(self) -> bool:
         """Solve linear programs more accurately from now on; False where that was reached before."""
@@ -57,6 +58,11 @@ class Tally:
             return False
         self.accuracy *= 0.1
         return True
+
+    @property
+    def has_loose_sums(self) -> bool:
+        """Whether sums were answered less accurately than they can be."""
+        return self.sum_tol > 0.0 and any(task == "sums" for task, _ in self._graphs)
 
     def kept(self, name: str, memory: dict[Any, Any], make: Callable[[], Any]) -> Any:
         """What inference on a graph starts from while the weights move little; ``make()`` at first.
@@ -70,8 +76,8 @@ class Tally:
         return found
 
     def __getstate__(self) -> dict[str, Any]:
-        """The number and the accuracy of the run: what is noted elsewhere comes back by :meth:`take`."""
-        return {"_number": self._number, "accuracy": self.accuracy}
+        """The number and the accuracies of the run: what is noted elsewhere comes back by :meth:`take`."""
+        return {"_number": self._number, "accuracy": self.accuracy, "sum_tol": self.sum_tol}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__init__()  # type: ignore[misc]
