@@ -82,8 +82,10 @@ class LBFGS(Driven):
     decrease over 10 iterations"``). When no step decreases the objective any more, full steps
     follow for as long as they make the gradient shorter; it stops with ``"machine precision"`` if no more than rounding
     was to be expected, else, not converged, with ``"line search"``: the gradient is then wrong or the loss not smooth.
-    A run that ends by an estimate with a proven gap above ``10 tol`` is not converged. Sums that are inexact (graphs with
-    cycles) are found to a share of ``tol``, and as accurately as they can be once the objective hardly falls.
+    A run that ends by an estimate with a proven gap above ``10 tol`` is not converged.
+
+    Inexact sums, on graphs with cycles, are found to a share of ``tol``, and as accurately as they can be once the
+    objective hardly falls.
 
     For the log loss of chains with sparse features the variances of the model,
     ``h_j = sum_i c_i sum_t x_tj^2 p (1 - p)``, give a diagonal guess ``1 / (h + l2 + damping)`` of the inverse
