@@ -10,13 +10,13 @@ from palmette import GraphInput
 SIZE = 32
 
 
-def ellipses(n: int, rng: np.random.Generator) -> np.ndarray:
-    """True labels: up to three ellipses in a picture, bool (n, SIZE, SIZE)."""
-    y, x = np.mgrid[:SIZE, :SIZE]
-    out = np.zeros((n, SIZE, SIZE), bool)
+def ellipses(n: int, rng: np.random.Generator, size: int = SIZE) -> np.ndarray:
+    """True labels: up to three ellipses in a picture, bool (n, size, size)."""
+    y, x = np.mgrid[:size, :size]
+    out = np.zeros((n, size, size), bool)
     for image in out:
         for _ in range(rng.integers(1, 4)):
-            cy, cx = rng.uniform(4, SIZE - 4, 2)
+            cy, cx = rng.uniform(4, size - 4, 2)
             a, b = rng.uniform(3, 10, 2)
             turn = rng.uniform(0, np.pi)
             u = (x - cx) * np.cos(turn) + (y - cy) * np.sin(turn)
@@ -26,7 +26,7 @@ def ellipses(n: int, rng: np.random.Generator) -> np.ndarray:
 
 
 def ellipse_grids(
-    n: int, seed: int, noise: float = 1.5, contrast: float = 1.0
+    n: int, seed: int, noise: float = 1.5, contrast: float = 1.0, size: int = SIZE
 ) -> tuple[list[GraphInput], list[np.ndarray]]:
     """Pictures as graphs, and the label of every pixel.
 
@@ -41,14 +41,14 @@ def ellipse_grids(
     from scipy.ndimage import uniform_filter
 
     rng = np.random.default_rng(seed)
-    labels = ellipses(n, rng)
-    edges, direction = grid_edges(SIZE, SIZE)
+    labels = ellipses(n, rng, size)
+    edges, direction = grid_edges(size, size)
     X, Y = [], []
     for truth in labels:
         signal = contrast * np.stack([truth, 0.5 * truth, -0.3 * truth], axis=2)
-        image = signal + noise * rng.normal(size=(SIZE, SIZE, 3))
+        image = signal + noise * rng.normal(size=(size, size, 3))
         near, wide = (uniform_filter(image, (width, width, 1)) for width in (3, 5))
-        nodes = np.concatenate([image, near, wide, np.ones((SIZE, SIZE, 1))], axis=2).reshape(-1, 10)
+        nodes = np.concatenate([image, near, wide, np.ones((size, size, 1))], axis=2).reshape(-1, 10)
         step = abs(near.reshape(-1, 3)[edges[:, 0], 0] - near.reshape(-1, 3)[edges[:, 1], 0])
         features = np.column_stack([np.ones(len(edges)), direction, np.exp(-step / noise)])
         X.append(GraphInput(nodes, edges, edge_features=features))

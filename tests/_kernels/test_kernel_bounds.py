@@ -46,7 +46,7 @@ from palmette.apps.tracking import Tracker
 from palmette.errors import InfeasibleError
 from palmette.features.text_lists import read_lists
 from palmette.features.texts import TextIndex, spans_of
-from palmette.inference import FactorGraph, JunctionTree, junction_tree
+from palmette.inference import FactorGraph, JunctionTree, junction_sums, junction_tree
 from palmette.inference.answers import answer
 from palmette.inference.graph_cut import graph_cut
 from palmette.inference.roof_dual import roof_dual
@@ -686,7 +686,10 @@ def junction_trees_in_blocks(k):
         patch.setattr(junction_tree, "_MAX_BLOCK", 4)
         patch.setattr(junction_tree, "_SMALL_BLOCK", 4)
         graph = FactorGraph.from_tables([k, 3, 2, 3], [((0, 1, 2, 3), table), ((1, 3), np.zeros((3, 3)))])
+        patch.setattr(junction_sums, "_MAX_BLOCK", 4)
         tree = JunctionTree.of(graph.topology)
+        (found,) = junction_sums.exact_sums(tree, [graph])
+    assert np.isclose(found.log_z, np.logaddexp.reduce(table.ravel()))
     assert np.isclose(tree.sum(graph).log_z, np.logaddexp.reduce(table.ravel()))
     assert np.isclose(tree.best(graph).value, table.max())
     tree.max_marginals(graph), tree.sample(graph, rng.random((3, 4)))

@@ -438,13 +438,18 @@ def test_callbacks_can_see_the_model(chains, learner, solver):
             self.scores = []
 
         def __call__(self, step, model):
-            self.scores.append(model().score(X, Y))
+            now, file = model(), io.BytesIO()
+            now.save(file)
+            self.saved = palmette.load(file)
+            assert self.saved.predict(X) == now.predict(X)
+            self.scores.append(now.score(X, Y))
             return step.n_iter >= 4
 
     options = {} if solver is None else {"solver": solver}
     watch = Watch()
     model = learner(Chain(), callbacks=[watch], **options).fit(X, Y)
     assert len(watch.scores) == 4 and watch.scores[-1] == pytest.approx(model.score(X, Y), abs=0.2)
+    assert watch.saved.result_.reason == "in training" and not watch.saved.result_.converged
 
 
 def test_a_solver_object_brings_its_settings_and_hears_the_callbacks(chains):

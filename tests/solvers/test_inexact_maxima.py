@@ -13,7 +13,7 @@ from toy_problems import MulticlassHinge
 from palmette import SSVM, Graph
 from palmette.errors import ApproximateInferenceWarning
 from palmette.objectives.problem import bounded_loss, refine
-from palmette.structures.graph.methods import FINEST
+from palmette.structures.graph.tally import FINEST
 
 pytestmark = pytest.mark.filterwarnings("ignore::palmette.errors.ApproximateInferenceWarning")
 

@@ -16,7 +16,7 @@ def warmup(
         list[str] | None,
         typer.Argument(
             help="Groups such as tagging, crf, crf.dual or graphs. By default what taggers and learners of chains, "
-            "segments and classes run: tagging, crf, ssvm, perceptron, predictions."
+            "segments, classes and image grids run: tagging, crf, ssvm, perceptron, edges, grids, predictions."
         ),
     ] = None,
     everything: Annotated[

@@ -213,8 +213,13 @@ class Structure(BaseEstimator):
         """What :meth:`telling` gathers just now, if anything: picklable, for :meth:`tell` elsewhere."""
         return None
 
+    def loosen(self, tol: float) -> bool:
+        """Find sums only as accurately as a solver with this ``tol`` needs until :meth:`refine`; False if nothing is
+        gained."""
+        return False
+
     def refine(self) -> bool:
-        """Find maxima to a higher accuracy from now on; False if that is not possible."""
+        """Find maxima, and sums, to a higher accuracy from now on; False if that is not possible."""
         return False
 
     def code_costs(self, table: np.ndarray) -> np.ndarray:

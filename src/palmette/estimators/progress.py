@@ -24,7 +24,13 @@ class _ModelCallback:
         self._callback, self._snapshot = callback, snapshot
 
     def __call__(self, step: Step, weights: Callable[[], Any]) -> Any:
-        return self._callback(step, lambda: self._snapshot(weights()))
+        return self._callback(step, lambda: self._model(step, weights()))
+
+    def _model(self, step: Step, w: Any) -> Any:
+        """With what a model file says about training, so that it can be saved."""
+        model = self._snapshot(w)
+        model.result_, model.objective_ = Result(w, step, (step,), False, "in training"), step.primal
+        return model
 
 
 @contextmanager

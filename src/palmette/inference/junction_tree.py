@@ -33,6 +33,8 @@ class JunctionTree:
     tree : palmette._kernels.junction_plan.Tree
     log2_size : float
         Logarithm of the number of joint states of the largest clique.
+    log2_entries : float
+        The same of the entries of all cliques together, which inference goes through.
     n_bytes : int
         Memory that sums with marginals take.
 
@@ -47,6 +49,7 @@ class JunctionTree:
     topology: Topology
     tree: Any
     log2_size: float
+    log2_entries: float
     n_bytes: int
 
     @classmethod
@@ -193,7 +196,8 @@ def _build(topology: Topology) -> JunctionTree:
     message_ptr = np.concatenate([[0], np.cumsum(message)]).astype(np.int64)
     parts = (cards, topology.unary_ptr, *shape, *blocks, message_ptr, *sources, map_ptr, maps)
     tree = Tree(*parts)
-    return JunctionTree(topology, tree, found.log2_size, 16 * int(message_ptr[-1]) + maps.nbytes)
+    entries = float(np.log2(max(np.dot(message, tree.residual), 1)))
+    return JunctionTree(topology, tree, found.log2_size, entries, 16 * int(message_ptr[-1]) + maps.nbytes)
 
 
 def _too_wide(topology: Topology, needed: float, limit: float) -> TooWide:

@@ -25,9 +25,15 @@ def bounded_loss(problem: Problem, w: np.ndarray) -> tuple[float, np.ndarray, fl
 
 
 def refine(problem: Problem) -> bool:
-    """Ask for maxima of a higher accuracy; False if they are exact, or as accurate as they can be."""
+    """Ask for maxima or sums of a higher accuracy; False if they are exact, or as accurate as they can be."""
     own = getattr(problem, "refine", None)
     return own is not None and own()
+
+
+def loosen(problem: Problem, tol: float) -> bool:
+    """Allow inexact sums to be only as accurate as ``tol`` asks for, until ``refine``; False if nothing is gained."""
+    own = getattr(problem, "loosen", None)
+    return own is not None and own(tol)
 
 
 def name_of(problem: Problem) -> str:

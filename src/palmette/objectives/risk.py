@@ -178,8 +178,13 @@ class Risk:
         compiled = self._compiled()
         return self._generic_loss(w) if compiled is None else (*compiled.loss(w), 0.0)
 
+    def loosen(self, tol: float) -> bool:
+        """Find sums only as accurately as a solver with this ``tol`` needs until :meth:`refine`; False if that is what
+        they are found to."""
+        return self.structure.loosen(tol)
+
     def refine(self) -> bool:
-        """Find maxima to a higher accuracy from now on; False if that is not possible."""
+        """Find maxima, and sums, to a higher accuracy from now on; False if that is not possible."""
         return self.structure.refine()
 
     def value(self, w: np.ndarray) -> float:

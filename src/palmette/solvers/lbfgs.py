@@ -15,7 +15,7 @@ from palmette.errors import MissingCapability
 from palmette.loops import find
 from palmette.objectives.certificate import CutPool, NoBound
 from palmette.objectives.elastic_dual import best_share
-from palmette.objectives.problem import first_point, is_convex, name_of
+from palmette.objectives.problem import first_point, is_convex, loosen, name_of, refine
 from palmette.registry import register
 from palmette.regularizers.elastic import ElasticNet
 from palmette.solvers.driver import Driven, same_problem
@@ -62,6 +62,7 @@ class LBFGSState(RunState):
     settled: str = ""  # why the rest goes by the gradient: values can no longer be told apart, or hardly
     noise: float = 0.0  # what rounding may add to values, however small they have become
     warm: bool = False  # started elsewhere than at zero
+    loose: bool = False  # sums are found only as accurately as tol needs on the way
 
 
 @register("solver")
@@ -82,6 +83,9 @@ class LBFGS(Driven):
     follow for as long as they make the gradient shorter; it stops with ``"machine precision"`` if no more than rounding
     was to be expected, else, not converged, with ``"line search"``: the gradient is then wrong or the loss not smooth.
     A run that ends by an estimate with a proven gap above ``10 tol`` is not converged.
+
+    Inexact sums, on graphs with cycles, are found to a share of ``tol``, and as accurately as they can be once the
+    objective hardly falls.
 
     For the log loss of chains with sparse features the variances of the model,
     ``h_j = sum_i c_i sum_t x_tj^2 p (1 - p)``, give a diagonal guess ``1 / (h + l2 + damping)`` of the inverse
@@ -141,6 +145,8 @@ class LBFGS(Driven):
         ):
             return self._progress(run)  # the start is good enough
         place, reason = self._iterate(problem, run)
+        if place is None and _refined(problem, run):
+            place, reason = self._iterate(problem, run)
         if place is None:
             _lower_bound(problem, run)
             estimate = reason if reason in (SLOW, PRECISION) else ""
@@ -178,6 +184,7 @@ class LBFGS(Driven):
 
     def begin(self, problem: Problem, w0: np.ndarray | None) -> LBFGSState:
         """The state of a new run."""
+        loose = loosen(problem, self.tol)
         place = _visit(problem, first_point(problem, w0))
         if not np.isfinite(place.primal):
             raise ValueError(f"lbfgs cannot start: the objective is {place.primal} at the first point")
@@ -185,6 +192,7 @@ class LBFGS(Driven):
         run = LBFGSState(place=place, curvature=curvature, pool=_pool(problem))
         run.pool.add(place.loss, place.gradient, place.w)
         run.warm, run.noise = bool(np.any(place.w)), _NOISE * abs(place.primal)
+        run.loose = loose
         return run
 
     def _rescale(self, problem: Problem, run: LBFGSState) -> None:
@@ -207,7 +215,9 @@ class LBFGS(Driven):
         """A copy of the state of an earlier run, to go on from."""
         same = self._memory(problem) == state.curvature.memory
         same_problem(problem, state.pool.regularizer, same, ", or to another memory")
-        return state.copy()
+        run = state.copy()
+        run.loose = run.loose and loosen(problem, self.tol)
+        return run
 
     def _slow(self, problem: Problem, history: Sequence[Step], run: LBFGSState) -> str:
         """Why to stop if the objective has all but stopped falling, else nothing.
@@ -219,7 +229,7 @@ class LBFGS(Driven):
             return ""
         primal = run.place.primal
         fall = (history[-WINDOW].primal - primal) / abs(primal) if primal else 0.0
-        if fall > SLOWLY * self.tol:
+        if fall > SLOWLY * self.tol or _refined(problem, run):
             return ""
         if len(problem.regularizer.unpenalised) or not is_convex(problem):
             return SLOW
@@ -268,6 +278,21 @@ class LBFGS(Driven):
                 run.curvature.clear()
                 direction = -run.curvature.times(steepest)
         return _polish(problem, run, direction)
+
+
+def _refined(problem: Problem, run: LBFGSState) -> bool:
+    """Whether sums become more accurate, once: the place is then looked at again, without what was learnt of it."""
+    if not run.loose:
+        return False
+    run.loose = False
+    if not refine(problem):
+        return False
+    run.settled = ""
+    run.curvature.clear()
+    run.place = _visit(problem, run.place.w)
+    run.n_oracle += 1
+    run.pool.add(run.place.loss, run.place.gradient, run.place.w)
+    return True
 
 
 def _pool(problem: Problem) -> CutPool:

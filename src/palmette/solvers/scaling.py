@@ -25,7 +25,7 @@ from palmette.data.batch import SparseRows
 from palmette.loops import find
 
 # What does not depend on the coordinates.
-_SAME = {"convex", "decomposition", "samples", "scorer", "structure", "surrogate"}
+_SAME = {"convex", "decomposition", "loosen", "refine", "samples", "scorer", "structure", "surrogate"}
 
 
 class Centring(NamedTuple):

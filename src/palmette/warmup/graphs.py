@@ -6,13 +6,33 @@ import warnings
 
 import numpy as np
 
-from palmette import CRF, SSVM, Graph, Perceptron
+from palmette import CRF, SSVM, Graph, GraphInput, Perceptron
 from palmette.inference.factor_graph import FactorGraph
 from palmette.inference.graph_cut import graph_cut
 from palmette.inference.reduction import reduced
 from palmette.structures import grid_graph, tree_graph
 from palmette.structures.graph.factor_graphs import factor_graph
 from palmette.warmup.answers import ask_all
+
+
+def run_grids() -> None:
+    """Learners and predictions on grids of two labels with features of edges: cuts, exact sums and messages."""
+    rng = np.random.default_rng(0)
+    X = [_with_contrast(grid_graph(rng.normal(size=(4, 4, 2)))) for _ in range(2)]
+    Y = [rng.integers(0, 2, len(graph)) for graph in X]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # few iterations, and approximate answers
+        for learner in (CRF, SSVM, Perceptron):
+            for limit in (None, 1):
+                model = learner(Graph(symmetric=True, memory_limit=limit), max_iter=2, n_jobs=1).fit(X, Y)
+                model.predict(X)
+                if learner is CRF:
+                    model.predict_marginals(X)
+
+
+def _with_contrast(graph: GraphInput) -> GraphInput:
+    ends = graph.nodes[graph.edges]
+    return GraphInput(graph.nodes, graph.edges, edge_features=np.abs(ends[:, 0] - ends[:, 1]))
 
 
 def run_graphs() -> None:

@@ -48,9 +48,9 @@ from palmette.solvers import LBFGS
 from palmette.structures import EventTables, HierarchyTables, RankingCost, RankingTables
 from palmette.structures.tracking.programs import Program, solve
 from palmette.warmup.answers import ask_all
-from palmette.warmup.graphs import run_graphs
+from palmette.warmup.graphs import run_graphs, run_grids
 
-USUAL = ("tagging", "crf", "ssvm", "perceptron", "predictions")
+USUAL = ("tagging", "crf", "ssvm", "perceptron", "edges", "grids", "predictions")
 """Groups by name, or by what their names begin with, that serve the commands and learners met first."""
 
 
@@ -67,11 +67,13 @@ def groups() -> dict[str, Callable[[], None]]:
         **solvers,
         "compat": _drop_in,
         "regularizers": _regularize,
-        "edges": _fit_rich,
+        "edges": _fit_edges,
+        "triples": _fit_rich,
         "partial": _annotate_in_part,
         "kernels": _fit_kernels,
         "multiclass": _classify,
         "rescaling": _rescale,
+        "grids": run_grids,
         "graphs": run_graphs,
         "hierarchies": _follow_paths,
         "rankings": _rank,
@@ -136,8 +138,18 @@ def _regularize() -> None:
     Decomposition(2).keep_edges(3, np.array([[0, 1], [1, 2]]), seed=0, epoch=0)
 
 
+def _fit_edges() -> None:
+    """Learners with features on edges, and their predictions."""
+    for _, X, Y in list(_data())[:3]:
+        for learner in (CRF, SSVM, Perceptron):
+            model = _fitted(learner(Chain(), edge_features="all", max_iter=2, n_jobs=1), X, Y)
+            model.predict(X)
+            if learner is CRF:
+                model.predict_marginals(X)
+
+
 def _fit_rich() -> None:
-    """Features on edges, label triples and what only they compile."""
+    """Label triples, and every answer with features on edges."""
     tokens, tags = list(_data())[2][1:]
     for tol in (1e-4, 1e-6):
         _fitted(CRF(Chain(order=2), solver="dual", tol=tol, max_iter=2, n_jobs=1), tokens, tags)

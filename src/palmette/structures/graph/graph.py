@@ -43,11 +43,11 @@ class Graph(GraphMethods, LabelledPositions):
     :class:`~palmette.Linked`, with allowed labels of edges. Chains, trees, and grids are special cases
     (``chain_graph``, ``tree_graph`` and ``grid_graph`` of :mod:`palmette.structures` make them).
 
-    **Inference.** Forests: compiled message passing, all graphs of a batch in one call. Other graphs are solved one by
-    one: by a junction tree if its tables fit ``memory_limit``, or, for the best labels of two-label graphs with
-    submodular edges, by a graph cut. Otherwise best labels come from sequential message passing with a proven bound,
-    and sums from tree-reweighted message passing, a convex upper bound whose gradient is its marginals.
-    :meth:`explain` reports the methods for given graphs, and approximate results raise an
+    **Inference.** Forests: compiled message passing, all graphs of a batch in one call. Other graphs: a junction tree
+    if its tables fit ``memory_limit`` and are not so large that training would take very long, or, for the best labels
+    of two-label graphs with submodular edges, a graph cut. Otherwise best labels come from sequential message passing
+    with a proven bound, and sums from tree-reweighted message passing, a convex upper bound whose gradient is its
+    marginals. :meth:`explain` reports the methods for given graphs, and approximate results raise an
     :class:`~palmette.errors.ApproximateInferenceWarning`.
 
     Parameters
@@ -67,15 +67,19 @@ class Graph(GraphMethods, LabelledPositions):
     inference : {"auto", "exact", "junction_tree", "graph_cut", "bounded", "loopy", "integer_program"}
         Method for the best labels of graphs that are not forests. "exact" ends with an integer program.
     sums : {"auto", "exact", "reweighted", "bethe"}
-        Method for sums on graphs that are not forests: "auto" is a junction tree if it fits, otherwise reweighted.
+        Method for sums on graphs that are not forests: "auto" is a junction tree if it fits and its cliques have at
+        most 2^20 entries together (some milliseconds a graph), otherwise reweighted. "exact" is a junction tree if it
+        fits, however slow.
     oracle : {"relaxed", "undergenerating"}
         What :class:`~palmette.SSVM` maximises where the best labels are not known exactly: the linear relaxation, which
         keeps the objective convex and an upper bound, or the labels that ``inference`` finds.
     memory_limit : float, optional
-        Maximal bytes for the messages of one junction tree. By default 2^27, and the largest clique may have 2^17.5
-        entries (larger ones are slow); an explicit limit removes the latter restriction.
+        Maximal bytes for the messages of one junction tree. By default 2^27 (eight graphs of a shape at once: 2^28),
+        and the largest clique may have 2^17.5 entries for the best labels, the cliques together 2^20 for sums (larger
+        ones are slow); an explicit limit removes these restrictions.
     tol : float, default=1e-8
-        Relative accuracy of tree-reweighted sums: their proven bounds differ by at most this share.
+        Relative accuracy of tree-reweighted sums: their proven bounds differ by at most this share. On its way L-BFGS
+        asks for a hundredth of its own ``tol``, at most 1e-6.
     max_sweeps : int, default=2000
         Maximal passes over all messages of a graph; graphs that need more are counted in ``result_.n_unconverged``.
 

@@ -4,40 +4,31 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-import itertools
-import os
-import threading
-from collections import defaultdict
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
-from palmette.errors import ApproximateInferenceWarning, TooWide, warn_caller
+from palmette.errors import TooWide
 from palmette.inference.factor_graph import FactorGraph, Topology
 from palmette.inference.junction_tree import JunctionTree
 from palmette.inference.results import Maximum, Relaxation, Sum
-from palmette.memory import memory_limit
 from palmette.structures.graph.batch import sample_number
 from palmette.structures.graph.factor_graphs import shape_of
 from palmette.structures.graph.tables import GraphTables
+from palmette.structures.graph.tally import RELAX_TOL, Tally, TreeSize, number_of
 
 MEMORY = 2**27  # bytes that the messages of a junction tree may take
-LARGEST = 17.5  # log2 of the largest clique that repeated inference bears, unless a memory limit is given
-# relative accuracy of linear programs in training; 1e-4 took three times as long on snakes ...
-RELAX_TOL = 1e-3
-FINEST = 1e-7  # ... so that it becomes higher only where a proof needs it, down to this
+LANE_MEMORY = 2**28  # bytes that those of eight graphs may take
+# What repeated inference bears, unless a memory limit is given: log2 of the largest clique, and for sums of the entries
+# of all cliques. A sum goes through so many in about 2 ms where eight graphs have its shape, in 15 ms where none has.
+LARGEST, MOST_ENTRIES = 17.5, 20.0
+# Relative accuracy of reweighted sums on the way to a solver's tol: that share of it, at most so much.
+SHARE_OF_TOL, LOOSEST = 1e-2, 1e-6
 SMALL_PROGRAM = 20_000  # entries of a graph's tables up to which HiGHS then solves it; messages beyond
 INFERENCE = ("auto", "exact", "junction_tree", "graph_cut", "bounded", "loopy", "integer_program")
 NOT_EXACT = ("bounded", "loopy")
 SUMS = ("auto", "exact", "reweighted", "bethe")
-
-_REMEDY = {
-    "best": "inference='exact' finds the best by an integer program",
-    "sums": "their graphs are too wide for exact sums",
-    "relaxed": "inference='exact' trains with exact maxima",
-}
-
 
 _HOME = {
     "bounded_max": "bounded_max",
@@ -54,101 +45,6 @@ _HOME = {
 def _function(name: str) -> Callable[..., Any]:
     """A method of approximate inference, imported when it is first needed."""
     return getattr(importlib.import_module(f"palmette.inference.{_HOME[name]}"), name)
-
-
-_NUMBERS = itertools.count()  # of graphs and of tallies: an id() may be that of another object later
-
-
-def _number(memory: dict[Any, Any]) -> tuple[int, int]:
-    """A number for the graph that a memory belongs to, the same for all its pieces, and unique among processes."""
-    return memory.get("whole", memory).setdefault("number", (os.getpid(), next(_NUMBERS)))
-
-
-class Tally:
-    """What was approximate, by task and method, and the graphs it happened to; shared by threads."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._graphs: dict[tuple[str, str], set[Any]] = defaultdict(set[Any])
-        self._unconverged: set[Any] = set()
-        self._bytes: dict[tuple[str, str], float] = {}  # that junction trees of all graphs would need
-        self._number = (os.getpid(), next(_NUMBERS))
-        self.accuracy = RELAX_TOL  # of linear programs in this run
-
-    def refine(self) -> bool:
-        """Solve linear programs more accurately from now on; False where that was reached before."""
-        if self.accuracy <= FINEST:
-            return False
-        self.accuracy *= 0.1
-        return True
-
-    def kept(self, name: str, memory: dict[Any, Any], make: Callable[[], Any]) -> Any:
-        """What inference on a graph starts from while the weights move little; ``make()`` at first.
-
-        It stands in the memory of the graph and goes with it. A graph is asked by one thread at a time.
-        """
-        run, found = memory.get(("start", name), (None, None))
-        if run != self._number:
-            found = make()
-            memory["start", name] = (self._number, found)
-        return found
-
-    def __getstate__(self) -> dict[str, Any]:
-        """The number and the accuracy of the run: what is noted elsewhere comes back by :meth:`take`."""
-        return {"_number": self._number, "accuracy": self.accuracy}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__init__()  # type: ignore[misc]
-        vars(self).update(state)
-
-    def given(self) -> tuple[Any, ...]:
-        """What was noted, for :meth:`take`."""
-        return dict(self._graphs), self._unconverged, self._bytes
-
-    def take(self, notes: tuple[Any, ...]) -> None:
-        """Add what was noted elsewhere."""
-        for key, graphs in notes[0].items():
-            self._graphs[key] |= graphs
-        self._unconverged |= notes[1]
-        for key, n_bytes in notes[2].items():
-            self._bytes[key] = max(self._bytes.get(key, 0.0), n_bytes)
-
-    def note(
-        self, task: str, method: str, graph: tuple[int, int], converged: bool = True, n_bytes: float = np.inf
-    ) -> None:
-        """Graph number ``graph`` was answered approximately; a junction tree would need so much memory."""
-        with self._lock:
-            self._graphs[task, method].add(graph)
-            self._bytes[task, method] = max(self._bytes.get((task, method), 0.0), n_bytes)
-            if not converged:
-                self._unconverged.add(graph)
-
-    @property
-    def n_unconverged(self) -> int:
-        """Graphs whose messages did not converge at least once."""
-        return len(self._unconverged)
-
-    def warn(self) -> None:
-        """One warning for all that was noted."""
-        if not self._graphs:
-            return
-        parts = []
-        for (task, method), graphs in sorted(self._graphs.items()):
-            what = {"best": "the best labels", "sums": "sums", "relaxed": "augmented maxima"}[task]
-            tree = tree_advice(self._bytes[task, method])
-            parts.append(f"{what} of {len(graphs)} graphs are by {method} ({_REMEDY[task]}{tree})")
-        late = f"; messages of {self.n_unconverged} graphs did not converge" if self._unconverged else ""
-        warn_caller(
-            f"inference is approximate: {'; '.join(parts)}{late}. model.structure_.explain(X) says more.",
-            ApproximateInferenceWarning,
-        )
-
-
-def tree_advice(n_bytes: float) -> str:
-    """The ``memory_limit`` with which junction trees serve, if this machine can give so much."""
-    if not n_bytes <= memory_limit():
-        return ""
-    return f"; memory_limit={float(f'{1.05 * n_bytes:.1e}'):g} allows junction trees, which are exact"
 
 
 class GraphMethods:
@@ -202,9 +98,12 @@ class GraphMethods:
         """The graph of this memory was answered approximately."""
         tally = self._tally
         if tally is not None:
-            error = topology.memory.get(("too wide", self.memory_limit))
-            n_bytes = np.inf if error is None else float(error.n_bytes)
-            tally.note(task, method, _number(memory), converged, n_bytes)
+            tally.note(task, method, number_of(memory), converged, self.size_of(topology))
+
+    def size_of(self, topology: Topology) -> TreeSize:
+        """What a junction tree of a graph takes."""
+        tree = self.tree_size(topology)
+        return TreeSize(tree.n_bytes, not isinstance(tree, TooWide))
 
     def start(self, name: str, memory: dict[Any, Any], size: int) -> np.ndarray:
         """Messages of the last time in a run that keeps them, else zeros."""
@@ -228,9 +127,27 @@ class GraphMethods:
         """Relative accuracy of the linear programs of this run."""
         return RELAX_TOL if self._tally is None else self._tally.accuracy
 
+    @property
+    def sum_tol(self) -> float:
+        """Relative accuracy of the reweighted sums of this run."""
+        return self.tol if self._tally is None else max(self.tol, self._tally.sum_tol)
+
+    def loosen(self, tol: float) -> bool:
+        """Reweighted sums of this run need not be better than a solver's ``tol`` asks for, until it refines them."""
+        if self._tally is None or SHARE_OF_TOL * tol <= self.tol:
+            return False
+        self._tally.sum_tol = min(LOOSEST, SHARE_OF_TOL * tol)
+        return True
+
     def refine(self) -> bool:
-        """Solve the linear programs of this run more accurately from now on; False if that is not possible."""
-        return self._tally is not None and self._tally.refine()
+        """Solve the sums or the linear programs of this run more accurately from now on; False if that is not
+        possible."""
+        tally = self._tally
+        if tally is not None and tally.sum_tol > 0.0:
+            loose = tally.has_loose_sums
+            tally.sum_tol = 0.0
+            return loose
+        return tally is not None and tally.refine()
 
     # -- choosing -----------------------------------------------------------------------------------------------
 
@@ -242,37 +159,53 @@ class GraphMethods:
     def _memory(self) -> float:
         return MEMORY if self.memory_limit is None else float(self.memory_limit)
 
-    def tree_of(self, topology: Topology) -> JunctionTree | None:
-        """The junction tree of a graph, if it is within the memory limit."""
+    def tree_size(self, topology: Topology) -> JunctionTree | TooWide:
+        """The junction tree of a graph, or why it is not within the memory limit; either knows how large it is."""
         key = ("too wide", self.memory_limit)
-        if key in topology.memory:
+        if key not in topology.memory:
+            try:
+                return JunctionTree.of(topology, self._memory())
+            except TooWide as error:
+                topology.memory[key] = error
+        return topology.memory[key]
+
+    def tree_of(self, topology: Topology) -> JunctionTree | None:
+        """The junction tree of a graph, if its memory is within the limit, and its largest clique is."""
+        tree = self.tree_size(topology)
+        if isinstance(tree, TooWide) or (self.memory_limit is None and tree.log2_size > LARGEST):
             return None
-        try:
-            tree = JunctionTree.of(topology, self._memory())
-        except TooWide as error:
-            topology.memory[key] = error
+        return tree
+
+    def tree_for_sums(self, topology: Topology) -> JunctionTree | None:
+        """The junction tree that sums over a graph, if it is to be: small enough to do so again and again."""
+        tree = self.tree_size(topology)
+        if isinstance(tree, TooWide) or self.sums not in ("auto", "exact"):
             return None
-        if self.memory_limit is not None or tree.log2_size <= LARGEST:
-            return tree
-        topology.memory[key] = TooWide(
-            f"its largest clique has 2^{tree.log2_size:.1f} entries, which takes too long again and again (at most "
-            f"2^{LARGEST:g} unless a limit is given).",
-            tree.log2_size,
-            tree.n_bytes,
-        )
-        return None
+        always = self.sums == "exact" or self.memory_limit is not None
+        return tree if always or tree.log2_entries <= MOST_ENTRIES else None
+
+    @property
+    def lane_memory(self) -> float:
+        """Bytes that sums of eight graphs at once may take."""
+        return LANE_MEMORY if self.memory_limit is None else float(self.memory_limit)
 
     def exact_tree(self, tables: GraphTables, s: int, answer: str) -> JunctionTree:
         """The junction tree of a sample, which an answer needs."""
         topology = shape_of(tables, s).topology
         tree = self.tree_of(topology)
         if tree is None:
-            error = topology.memory["too wide", self.memory_limit]
+            size = self.tree_size(topology)
+            why = str(size)
+            if isinstance(size, JunctionTree):
+                why = (
+                    f"its largest clique has 2^{size.log2_size:.1f} entries, which takes too long again and again (at "
+                    f"most 2^{LARGEST:g} unless a limit is given)."
+                )
             raise TooWide(
-                f"sample {tables.number(s)}: {answer} needs exact inference, but {error} Graph(memory_limit=...) sets "
+                f"sample {tables.number(s)}: {answer} needs exact inference, but {why} Graph(memory_limit=...) sets "
                 "the limit.",
-                error.log2_size,
-                error.n_bytes,
+                size.log2_size,
+                size.n_bytes,
             )
         return tree
 
@@ -299,7 +232,7 @@ class GraphMethods:
             raise ValueError(f"Graph: sums must be one of {SUMS}, got {self.sums!r}")
         if self.sums in ("reweighted", "bethe"):
             return self.sums
-        if self.tree_of(topology) is not None or self.sums == "exact":
+        if self.sums == "exact" or self.tree_for_sums(topology) is not None:
             return "junction_tree"
         return "reweighted"
 
@@ -346,7 +279,9 @@ class GraphMethods:
         else:
             size = int(graph.topology.cards[graph.topology.scope].sum())
             start = self.start("reweighted", memory, size)
-            found = _function("reweighted_sum")(graph, tol=self.tol, max_iter=self.max_sweeps, messages=start)
+            found = _function("reweighted_sum")(
+                graph, tol=self.sum_tol, max_iter=self.max_sweeps, messages=start
+            )
         if not found.exact:
             self.note("sums", found.method, graph.topology, memory, found.converged)
         return found

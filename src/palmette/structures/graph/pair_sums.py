@@ -58,10 +58,10 @@ def _solve(
     )  # fmt: skip
     own = np.flatnonzero(served(topology, data, LARGEST))
     found = solve(
-        topology, data, own, weight[samples[own]], structure.tol, structure.max_sweeps, counts.node,
+        topology, data, own, weight[samples[own]], structure.sum_tol, structure.max_sweeps, counts.node,
         counts.edge.reshape(-1, 4),
     )  # fmt: skip
-    converged = np.all(settled(found.upper, found.lower, structure.tol), axis=1)
+    converged = np.all(settled(found.upper, found.lower, structure.sum_tol), axis=1)
     for k in own.tolist():
         log_z[samples[k]] = found.upper[k].sum()
         starts[k][:] = data.messages[k]

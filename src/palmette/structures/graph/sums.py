@@ -1,5 +1,5 @@
-"""Sums over the labelings of graphs of any shape: forests of a batch in one compiled call, two-label graphs of one
-shape in another, the rest one by one."""
+"""Sums over the labelings of graphs of any shape: forests of a batch in one compiled call, graphs of one shape
+in others, where they are exact or have two labels, the rest one by one."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from palmette.structures.graph.pair_sums import add_pair_sums
 from palmette.structures.graph.part_tables import entries, entropy_of, fold, per_part, summed_like
 from palmette.structures.graph.restricted_copies import first_contradictions, per_sample
 from palmette.structures.graph.tables import GraphTables, combined
+from palmette.structures.graph.tree_sums import add_tree_sums
 from palmette.structures.positions.checks import _check_feasible, _expected_losses, _infeasible, _weights
 
 if TYPE_CHECKING:
@@ -85,7 +86,8 @@ def _sums(structure: Graph, tables: GraphTables, weight: np.ndarray) -> tuple[np
     layout = tables.layout
     if len(forests):
         expectations(*tables.arguments, forests, weight, log_z, counts.node, counts.edge)
-    for s in add_pair_sums(structure, tables, others, weight, log_z, counts):
+    others = add_pair_sums(structure, tables, others, weight, log_z, counts)
+    for s in add_tree_sums(structure, tables, others, weight, log_z, counts):
         found = structure.sum_of(factor_graph(tables, s), layout.memory[s])
         log_z[s] = found.log_z
         if found.log_z > -np.inf:
