@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from numbers import Integral
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 
 from palmette.estimators.folds import Fold, Part, cut_folds, splits_of
 from palmette.estimators.path import penalty_path
+from palmette.stages import stage
 
 N_FOLDS = 3
 
@@ -75,8 +77,12 @@ def fit_tuned(
     elif folds is None:
         splits = splits_of(n_folds, train.y, groups, items=False, random_state=learner.random_state)
         folds = cut_folds(train.X, train.y, train.weight, splits)
+    started = time.perf_counter()
     path = penalty_path(learner, folds, scoring=score)
-    learner.set_params(**path.setting()).fit(*train)
+    seconds = {"tune": time.perf_counter() - started}
+    with stage(f"l2={path.setting()['l2']} on all training data"):
+        learner.set_params(**path.setting()).fit(*train)
+    learner.fit_seconds_ = seconds | learner.fit_seconds_
     path.note_on(learner)
     return learner
 

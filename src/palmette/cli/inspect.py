@@ -10,8 +10,10 @@ import typer
 from palmette.apps.task import Inspection, all_tasks
 from palmette.cli.files import check_readable
 from palmette.cli.output import Json, aligned, print_result
+from palmette.cli.progress import progress
 from palmette.cli.summary import fit_facts
 from palmette.cli.tasks import Given, TaskName, task_for, task_of
+from palmette.stages import stage
 
 # What names a weight of each kind.
 _NAMED_BY = {
@@ -45,7 +47,8 @@ def inspect(
         kind = task_for(loaded, model, task)
         options = given.of(kind) | {"model": model}
         application = kind.open(loaded, model)
-        answer = kind.answer(application, options, top)
+        with progress(), stage(f"inspecting {model}"):
+            answer = kind.answer(application, options, top)
         if answer is not None:
             print_result(json, *answer)
             return

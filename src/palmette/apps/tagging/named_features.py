@@ -15,6 +15,7 @@ from palmette.features.encoded import EncodedInputs
 from palmette.features.sets import DEFINITIONS, FeatureSet, feature_set
 from palmette.features.templates import ColumnSentences
 from palmette.io.lines import read_lines
+from palmette.stages import stage
 
 LABEL = "label"
 _CONLLU = ("id", "word", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
@@ -112,10 +113,12 @@ def folds_apart(
     """
     splits = splits_of(n_folds, labels, None, items=False, random_state=learner.random_state)
     folds = []
-    for train, held in splits:
-        again, sentences = features.relearnt(table.taken(train), [given[i] for i in train])
-        inputs = learner.encode(ColumnSentences(sentences, features.template_))
-        others = EncodedInputs(inputs.encoder.transform(again.extended(table.taken(held))), inputs.encoder)
+    for k, (train, held) in enumerate(splits, 1):
+        with stage(f"features of fold {k} of {len(splits)}"):
+            again, sentences = features.relearnt(table.taken(train), [given[i] for i in train])
+            inputs = learner.encode(ColumnSentences(sentences, features.template_))
+            batch = inputs.encoder.transform(again.extended(table.taken(held)))
+        others = EncodedInputs(batch, inputs.encoder)
         folds.append(
             Fold(
                 Part(inputs, [labels[i] for i in train], None), Part(others, [labels[i] for i in held], None)
