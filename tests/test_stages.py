@@ -66,7 +66,11 @@ def test_clusters_tell_what_they_do():
     heard = Heard()
     with heard_by(heard):
         WordClusters((2, 3), n_components=2, min_count=1).fit([["a", "b", "c", "d"], ["b", "a", "a"]])
-    assert [part for part in heard.parts if part] == ["vectors of words", "2 word clusters", "3 word clusters"]
+    assert [part for part in heard.parts if part] == [
+        "vectors of words",
+        "2 word clusters",
+        "3 word clusters",
+    ]
 
 
 def test_lines_tell_stages_at_once_and_parts_that_last(capsys, monkeypatch):
