@@ -20,6 +20,7 @@ Sentence = list[Token]
 
 # What a line is: only token lines are tagged, the others are kept to be written back.
 LAYOUT, TOKEN, NOT_A_WORD = 0, 1, 2
+COMMENT, DOCUMENT = 1, 2  # lines that are known before they are cut
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +44,7 @@ class ColumnText:
     raw : bytes
         The lines as they were read, line ends included.
     kinds : ndarray of uint8
-        For each line: layout (blank or comment), token, or a CoNLL-U line that is not a word.
+        For each line: layout (blank or comment), token, or a line that is not a word, such as ``-DOCSTART-``.
 
     Examples
     --------
@@ -146,7 +147,8 @@ class ColumnText:
         ----------
         out : text file
         *predicted : list of list of str
-            For each new column its values, one list per sentence. Lines of CoNLL-U that are not words get ``_``.
+            For each new column its values, one list per sentence. Lines of CoNLL-U that are not words get ``_``, those
+            that begin a document the label ``O`` first.
         """
         for column in predicted:
             self._check_shape(column)
@@ -156,7 +158,9 @@ class ColumnText:
         }
         added = np.array([*map(ends.__getitem__, flat), b""], object)[:-1]
         where = np.flatnonzero(self.kinds != LAYOUT)
-        values = np.full(len(where), f"{self.separator}_".encode() * len(predicted), object)
+        between, rest = self.separator or " ", len(predicted) - 1
+        first = "_" if self.conllu else "O"
+        values = np.full(len(where), f"{between}{first}{f'{between}_' * rest}".encode(), object)
         values[self.kinds[where] == TOKEN] = added
 
         text = np.frombuffer(self.raw, np.uint8)
