@@ -158,9 +158,8 @@ class ColumnText:
         }
         added = np.array([*map(ends.__getitem__, flat), b""], object)[:-1]
         where = np.flatnonzero(self.kinds != LAYOUT)
-        between, rest = self.separator or " ", len(predicted) - 1
-        first = "_" if self.conllu else "O"
-        values = np.full(len(where), f"{between}{first}{f'{between}_' * rest}".encode(), object)
+        unlabelled = ["_" if self.conllu else "O", *["_"] * len(predicted)][: len(predicted)]
+        values = np.full(len(where), "".join(f"{self.separator}{v}" for v in unlabelled).encode(), object)
         values[self.kinds[where] == TOKEN] = added
 
         text = np.frombuffer(self.raw, np.uint8)
