@@ -304,4 +304,5 @@ def test_a_text_of_documents_alone_has_no_tokens():
     with pytest.raises(DataFileError, match="there are no tokens"):
         read_text("-DOCSTART- -X- O\n\n-DOCSTART- -X- O\n")
     (block,) = iter_columns("-", stream=io.StringIO("\ufeff-DOCSTART- -X- O\n\n"))
-    assert written(block, []) == "\ufeff-DOCSTART- -X- O O\n\n"
+    assert written(block, []) == "\ufeff-DOCSTART- -X- O\n\n"
+    assert read_text("\ufeff-DOCSTART- -X- O\n\nx X O\n").sentences == [[("x", "X", "O")]]
