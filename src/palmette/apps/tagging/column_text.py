@@ -89,6 +89,16 @@ class ColumnText:
             raise IndexError(f"{self.source} has no token {token} in sentence {sentence} of this block")
         return f"{self.source}:{self.first_line + int(lines[at])}"
 
+    def hint_at_separator(self) -> str:
+        """What to do with a file that has commas or semicolons between columns, to end a message; else nothing."""
+        token = self.raw[: 2**10].decode("utf-8", "replace").lstrip().split("\n", 1)[0]
+        if self.n_columns > 1:
+            return ""
+        for separator, name in ((",", "commas"), (";", "semicolons")):
+            if separator in token.strip().strip(separator):
+                return f"; it seems to have {name}: replace them by tabs, and put a blank line after each sentence"
+        return ""
+
     def label_index(self, label_column: int = -1) -> int:
         """Index, from 0, of the label column given as an index that may be negative."""
         index = operator.index(label_column)
@@ -137,6 +147,7 @@ class ColumnText:
             raise DataFileError(
                 f"{self.location()}: expected {n_columns} columns as in training (the label in column "
                 f"{label_column}), or {n_columns - 1} without the label; found {self.n_columns}"
+                f"{self.hint_at_separator()}"
             )
         return self.table.with_empty(label_column)
 

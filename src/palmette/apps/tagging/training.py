@@ -8,9 +8,10 @@ from typing import Any
 from palmette.apps.tagging.columns import read_columns
 from palmette.apps.tagging.evaluation import Evaluation
 from palmette.apps.tagging.learners import check_together, make_learner
-from palmette.apps.tagging.named_features import check_named, read_text
+from palmette.apps.tagging.named_features import CONLLU, check_named, read_text, unread_columns
 from palmette.apps.tagging.tagger import Tagger
 from palmette.apps.tagging.training_files import common_columns
+from palmette.apps.tagging.unknown_labels import warn_of_unknown_labels
 from palmette.apps.task import Callback, Options, Training, Watch
 from palmette.apps.tuning import check_folds, check_tuning
 from palmette.data.annotation import AnnotationCounts
@@ -88,6 +89,7 @@ class TaggingTraining(Training):
     def evaluate(self, application: Tagger) -> Evaluation:
         """Labels against those of the held-out file."""
         assert self.held_out is not None
+        warn_of_unknown_labels(application, self.held_out)
         return application.evaluate(self.held_out)
 
     def facts(self, application: Tagger) -> dict[str, Any]:
@@ -107,9 +109,19 @@ class TaggingTraining(Training):
         facts = self.facts(application)
         cut_size = facts.pop("cut_size")
         rows = [["data", ", ".join(f"{number:,} {what.replace('_', ' ')}" for what, number in facts.items())]]
+        if self.texts[0].conllu:
+            rows.append(["label", f"column {application.label_column}, {CONLLU[application.label_column]}"])
         if application.features is not None:
             rows.append(["feature set", application.features.summary()])
+        unread = unread_columns(application)
+        if unread and not self.texts[0].conllu:
+            rows.append(["not read", ", ".join(f"column {k}" for k in unread) + self._how_to_read()])
         return rows if cut_size is None else [*rows, ["cut size", f"{cut_size:g}"]]
+
+    def _how_to_read(self) -> str:
+        if self.own["features"] is None or self.own["columns"] is not None:
+            return ""
+        return " (--columns says what they hold, such as word,pos,label)"
 
 
 def _annotated(counts: AnnotationCounts) -> dict[str, int]:
