@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -128,5 +129,32 @@ def test_types_of_spans_count_where_encodings_differ(run, folder):
     train = ["train", "three.txt", "--model", "m", "--encoding", "iobes"]
     code, _, err = run(*train, "--dev", "three.txt")
     assert code == 0 and "does not know" not in err
+    for told in (run(*train)[1], run("inspect", "m")[1]):
+        assert re.search(
+            "^spans +learnt in IOBES, predicted in IOB2 as the files have them$", told, re.MULTILINE
+        )
     (folder / "new.txt").write_text("the DT O\ncat NN B-Y\nsat VB O\n")
     assert "new.txt:2: 1 token has a label" in run("evaluate", "--model", "m", "new.txt")[2]
+
+
+# ------------------------------------------------------------------------------------------------- words
+
+
+def test_a_perceptron_ends_with_its_epochs(run, folder):
+    (folder / "hard.txt").write_text("a X\nb Y\n\na Y\nb X\n")
+    train = ["train", "hard.txt", "--model", "m", "--algorithm", "perceptron", "--max-iter"]
+    assert "iterations  3 epochs (its limit)" in run(*train, 3)[1]
+    assert "stopped by  its limit of epochs" in run("inspect", "m")[1]
+    assert "iterations  1 epoch (its limit)" in run(*train, 1)[1]
+    stopped = run("train", "three.txt", "--model", "m", "--algorithm", "perceptron")[1]
+    assert "epochs, stopped by estimate" in stopped and "NOT" not in stopped
+
+
+def test_one_is_not_many(run, folder):
+    (folder / "one.uai").write_text("MARKOV\n1\n2\n1\n1 0\n\n2\n0.4 0.6\n")
+    _, out, err = run("infer", "one.uai")
+    assert "one.uai: 1 variable, 0 tables of more than one of them" in err and "evidence     none" in out
+    (folder / "one.uai.evid").write_text("1 0 1\n")
+    assert "evidence     1 variable (one.uai.evid)" in run("infer", "one.uai")[1]
+    (folder / "one.txt").write_text("a X\nb Y\n")
+    assert "learning from 1 sentence\n" in run("train", "one.txt", "--model", "m")[2]

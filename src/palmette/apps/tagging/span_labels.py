@@ -41,6 +41,10 @@ class SpanLabels:
         own = detect_encoding(labels)
         return cls(own, own if encoding is None else get_encoding(encoding.upper()).name)
 
+    def in_words(self) -> str:
+        """What the model has and what the files have."""
+        return f"learnt in {self.inner}, predicted in {self.own} as the files have them"
+
     def inwards(self, text: ColumnText, labels: Labels, invalid: str) -> list[list[str]]:
         """The labels of a file as the model learns them.
 

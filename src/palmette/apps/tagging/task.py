@@ -107,7 +107,9 @@ class _Tagging(Task):
         ]
         facts = {"n_columns": n_columns, "label_column": label, "separator": application.separator}
         rows = [["input", f"{n_columns} columns separated by {between}, the label in column {label}"]]
-        features = application.features
+        spans, features = application.spans, application.features
+        if spans is not None and spans.own != spans.inner:
+            rows.append(["spans", spans.in_words()])
         if features is not None:
             rows.append(["feature set", features.summary()])
         named = features and {"name": features.name, "columns": features.column_names_}

@@ -77,7 +77,8 @@ class TaggingTraining(Training):
 
     def size(self) -> str:
         """The number of sentences."""
-        return f"{self._n_sentences():,} sentences"
+        n = self._n_sentences()
+        return f"{n:,} sentence{'' if n == 1 else 's'}"
 
     def fit(self, callbacks: Sequence[Callback], watch: Watch) -> Tagger:
         """Learn a tagger."""
@@ -111,6 +112,8 @@ class TaggingTraining(Training):
         rows = [["data", ", ".join(f"{number:,} {what.replace('_', ' ')}" for what, number in facts.items())]]
         if self.texts[0].conllu:
             rows.append(["label", f"column {application.label_column}, {CONLLU[application.label_column]}"])
+        if application.spans is not None and application.spans.own != application.spans.inner:
+            rows.append(["spans", application.spans.in_words()])
         if application.features is not None:
             rows.append(["feature set", application.features.summary()])
         unread = unread_columns(application)
