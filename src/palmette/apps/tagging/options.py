@@ -54,6 +54,7 @@ OPTIONS = {
         Option("columns", "With --features: names of the columns (word,pos,label); _ skips one.", metavar="NAME,NAME",
                check=_column_names),
         Option("edges", "With --features: features of label pairs too; so by default for the perceptron.", bool, False),
+        Option("models", "Average so many perceptrons with other orders of the sentences.", int, 1, metavar="N"),
         Option("cut_size", "Train on random pieces with this mean number of tokens (5.5).", metavar="N|auto"),
         Option("group_lasso", "Penalty that drops whole groups of features.", float, metavar="WEIGHT"),
         Option("group_by", "With --group-lasso: definition of a group; template by default.",

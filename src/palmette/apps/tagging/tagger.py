@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from palmette.apps.interrupted import handing_over
+from palmette.apps.tagging.averaging import check_models, fit_averaged
 from palmette.apps.tagging.column_text import ColumnText, Sentence
 from palmette.apps.tagging.evaluation import Evaluation, evaluate_labels
 from palmette.apps.tagging.held_out import HeldOut
@@ -121,6 +122,7 @@ class Tagger:
         edges: bool | None = None,
         constrained: bool = False,
         prune: bool = False,
+        models: int = 1,
         tune: str | int | None = None,
         **options: Any,
     ) -> Tagger:
@@ -167,6 +169,8 @@ class Tagger:
             prediction (``Chain(allowed=...)``).
         prune : bool, default=False
             Drop the features whose weights are all 0, as ``l1`` leaves them.
+        models : int, default=1
+            Average the weights of so many perceptrons, each with its own order of the sentences.
         tune : "dev" or int, optional
             Choose ``l2`` by the score on `dev`, or on so many folds of the sentences: F1 where labels are chunks, else
             the share of tokens labelled right. ``model.cv_scores_`` has the curve.
@@ -189,6 +193,7 @@ class Tagger:
         learner = make_learner(algorithm, **options)
         check_together(learner, template, constrained)
         check_tuning(learner, tune, dev is not None)
+        check_models(algorithm, models)
         if features is None and (columns is not None or edges is not None):
             raise ValueError("columns and edges are settings of a feature set by name: give features, too")
         if features is not None and template is not None:
@@ -278,7 +283,9 @@ class Tagger:
             learner.set_params(callbacks=[*(learner.callbacks or ()), watcher])
         seconds = {"features": time.perf_counter() - started}
         with handing_over(tagger):
-            if tune is None:
+            if models > 1:
+                fit_averaged(learner, encoded, labels, models)
+            elif tune is None:
                 learner.fit(encoded, labels)
             else:
                 way: dict[str, Any] = {"n_folds": tune, "groups": numbers}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from palmette.apps.tagging.averaging import check_models
 from palmette.apps.tagging.columns import read_columns
 from palmette.apps.tagging.evaluation import Evaluation
 from palmette.apps.tagging.learners import check_together, make_learner
@@ -39,6 +40,7 @@ class TaggingTraining(Training):
                 "prune",
                 "features",
                 "columns",
+                "models",
             )
         }
         self.own["edges"] = given.pop("edges") or None
@@ -63,6 +65,7 @@ class TaggingTraining(Training):
         learner = make_learner(self.algorithm, **self.options)
         check_together(learner, template, self.own["constrained"])
         check_tuning(learner, tune, has_dev)
+        check_models(self.algorithm, self.own["models"])
 
     def read(self, data: Sequence[str], dev: str | None) -> None:
         """Read the column files."""
@@ -101,6 +104,7 @@ class TaggingTraining(Training):
             "tokens": sum(text.table.n_tokens for text in self.texts),
             "labels": len(model.codec_.classes_),
             "features": model.encoder_.n_columns,
+            "models": self.own["models"],
             **_annotated(model.annotation_),
             "cut_size": getattr(getattr(model, "decomposition_", None), "size", None),
         }
@@ -108,7 +112,7 @@ class TaggingTraining(Training):
     def rows(self, application: Tagger) -> list[list[str]]:
         """The same in words."""
         facts = self.facts(application)
-        cut_size = facts.pop("cut_size")
+        cut_size, models = facts.pop("cut_size"), facts.pop("models")
         rows = [["data", ", ".join(f"{number:,} {what.replace('_', ' ')}" for what, number in facts.items())]]
         if self.texts[0].conllu:
             rows.append(["label", f"column {application.label_column}, {CONLLU[application.label_column]}"])
@@ -116,6 +120,8 @@ class TaggingTraining(Training):
             rows.append(["spans", application.spans.in_words()])
         if application.features is not None:
             rows.append(["feature set", application.features.summary()])
+        if models > 1:
+            rows.append(["mean of", f"{models} perceptrons"])
         unread = unread_columns(application)
         if unread and not self.texts[0].conllu:
             rows.append(["not read", ", ".join(f"column {k}" for k in unread) + self._how_to_read()])
