@@ -44,7 +44,7 @@ def test_a_search_tells_penalties_folds_and_steps_and_finds_the_same():
         loud = tuned()
     assert "encoding the inputs" in heard.parts and heard.parts[-1] == "" and heard.steps
     assert "l2=10x: fold 2 of 2" in heard.parts
-    assert any(part.startswith("l2=1x (best so far 10x with 1.0000): fold 1") for part in heard.parts)
+    assert any(part.startswith("l2=1x (best: 10x, 1.0000): fold 1") for part in heard.parts)
     assert any(part.endswith("on all training data") for part in heard.parts)
     assert list(loud.fit_seconds_) == ["tune", "encode", "solve"]
     np.testing.assert_array_equal(loud.coef_, tuned().coef_)

@@ -149,7 +149,7 @@ def _so_far(found: Mapping[float, np.ndarray], multiples: bool) -> str:
     if not found:
         return ""
     path = _path(found, multiples)
-    return f" (best so far {path.setting()['l2']} with {path.means[path.best]:.4f})"
+    return f" (best: {path.setting()['l2']}, {path.means[path.best]:.4f})"
 
 
 def _path(found: Mapping[float, np.ndarray], multiples: bool) -> Path:
