@@ -36,6 +36,8 @@ def test_conllu_has_parts_of_speech_by_default(run, folder):
     assert palmette.load(folder / "u").classes_.tolist() == ["NOUN", "VERB"]
     assert run("train", "x.conllu", "--model", "u", "--label-column", 4)[0] == 0
     assert palmette.load(folder / "u").classes_.tolist() == ["NNS", "VBP"]
+    (folder / "more.conllu").write_text(CONLLU.replace("_\n", "_\tX\n"))
+    assert "label       column 10\n" in run("train", "more.conllu", "--model", "u", "--label-column", -1)[1]
     text = read_columns(folder / "x.conllu")
     assert Tagger.train(text).label_column == 3 and Tagger.train(text, label_column=-3).label_column == 7
     assert Tagger.train(text, features="pos").label_column == 3

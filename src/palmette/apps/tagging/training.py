@@ -115,7 +115,8 @@ class TaggingTraining(Training):
         cut_size, models = facts.pop("cut_size"), facts.pop("models")
         rows = [["data", ", ".join(f"{number:,} {what.replace('_', ' ')}" for what, number in facts.items())]]
         if self.texts[0].conllu:
-            rows.append(["label", f"column {application.label_column}, {CONLLU[application.label_column]}"])
+            place = application.label_column
+            rows.append(["label", ", ".join([f"column {place}", *CONLLU[place : place + 1]])])
         if application.spans is not None and application.spans.own != application.spans.inner:
             rows.append(["spans", application.spans.in_words()])
         if application.features is not None:
