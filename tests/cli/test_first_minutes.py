@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -160,3 +163,16 @@ def test_one_is_not_many(run, folder):
     assert "evidence     1 variable (one.uai.evid)" in run("infer", "one.uai")[1]
     (folder / "one.txt").write_text("a X\nb Y\n")
     assert "learning from 1 sentence\n" in run("train", "one.txt", "--model", "m")[2]
+
+
+@pytest.mark.parametrize("command", [["predict", "--model", "model", "three.txt"], ["fold", "rna.fa"]])
+def test_results_go_where_they_belong_while_a_terminal_shows_progress(folder, command):
+    (folder / "rna.fa").write_text(">a\nGGGAAACCC\n")
+    terminal, end = os.openpty()
+    try:
+        called = [sys.executable, "-m", "palmette", *command]
+        done = subprocess.run(called, stdout=subprocess.PIPE, stderr=end, cwd=folder, timeout=60, check=True)
+    finally:
+        os.close(end)
+        os.close(terminal)
+    assert {"predict": b"cat NN B-X B-X", "fold": b"GGGAAACCC"}[command[0]] in done.stdout

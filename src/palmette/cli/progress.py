@@ -64,8 +64,10 @@ def progress() -> Iterator[Progress]:
     from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Bar
 
-    columns = SpinnerColumn(), BarColumn(20), TextColumn("{task.description}"), TimeElapsedColumn()
-    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+    columns = SpinnerColumn(), BarColumn(20), TextColumn("{task.description}", markup=False), TimeElapsedColumn()
+    # Results go above the bar where both are on one screen, and else where they belong.
+    above = sys.stdout.isatty()
+    with Bar(*columns, console=Console(stderr=True), transient=True, redirect_stdout=above) as bar:
         task = bar.add_task("", total=None)
         shown = Progress(lambda text, _: bar.update(task, description=text))
         with heard_by(shown):
