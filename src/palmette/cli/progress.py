@@ -64,7 +64,12 @@ def progress() -> Iterator[Progress]:
     from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Bar
 
-    columns = SpinnerColumn(), BarColumn(20), TextColumn("{task.description}", markup=False), TimeElapsedColumn()
+    columns = (
+        SpinnerColumn(),
+        BarColumn(20),
+        TextColumn("{task.description}", markup=False),
+        TimeElapsedColumn(),
+    )
     # Results go above the bar where both are on one screen, and else where they belong.
     above = sys.stdout.isatty()
     with Bar(*columns, console=Console(stderr=True), transient=True, redirect_stdout=above) as bar:
