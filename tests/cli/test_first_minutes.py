@@ -142,6 +142,26 @@ def test_types_of_spans_count_where_encodings_differ(run, folder):
     assert "new.txt:2: 1 token has a label" in run("evaluate", "--model", "m", "new.txt")[2]
 
 
+@pytest.mark.parametrize(
+    ("rows", "told"),
+    [
+        ("a S-X\nb B-X\nc E-X\n", "IOBES"),
+        ("a B-X\nb I-X\nc O\n", "IOB2"),
+        (
+            "a O\nb I-X\nc B-Y\nd I-Y\n",
+            "IOB2, but in.txt:2: 'I-X' after 'O' is not valid in IOB2 (--invalid repair corrects)",
+        ),
+        ("a L-X\nb E-X\nc M-X\n", "the labels ('L-X', 'E-X', 'M-X', ...) are in no span encoding, see "),
+        ("a DT\nb NN\n", None),
+    ],
+)
+def test_the_encoding_of_spans_is_told(run, folder, rows, told):
+    (folder / "in.txt").write_text(rows)
+    code, out, _ = run("train", "in.txt", "--model", "m")
+    found = re.search("^spans +(.*)$", out, re.MULTILINE)
+    assert code == 0 and (found is None if told is None else found[1].startswith(told))
+
+
 # ------------------------------------------------------------------------------------------------- words
 
 

@@ -22,7 +22,8 @@ class Progress:
     Parameters
     ----------
     show : callable
-        Called with a text, and what it is of: a ``"stage"``, a ``"part"`` of it, or a ``"step"``.
+        Called with a text, and what it is of: a ``"stage"``, a ``"part"`` of it, a ``"step"``, or the stage again at
+        the ``"end"`` of a part.
     """
 
     def __init__(self, show: Callable[[str, str], object]) -> None:
@@ -37,7 +38,7 @@ class Progress:
     def part(self, text: str) -> None:
         """Begin a part of a stage, or end one."""
         self._part = text
-        self._show(text or self._stage, "part")
+        self._show(text or self._stage, "part" if text else "end")
 
     def __call__(self, step: Any) -> None:
         """Show a step of a solver; never asks to stop."""
@@ -89,6 +90,8 @@ class _Lines:
 
     def show(self, text: str, kind: str) -> None:
         self.close()
+        if kind == "end":
+            return
         if kind == "stage" or time.monotonic() >= self._next:
             self._log(text)
         elif kind == "part":

@@ -10,6 +10,7 @@ from palmette.apps.tagging.columns import read_columns
 from palmette.apps.tagging.evaluation import Evaluation
 from palmette.apps.tagging.learners import check_together, make_learner
 from palmette.apps.tagging.named_features import CONLLU, check_named, read_text, unread_columns
+from palmette.apps.tagging.span_labels import spans_in_words
 from palmette.apps.tagging.tagger import Tagger
 from palmette.apps.tagging.training_files import common_columns
 from palmette.apps.tagging.unknown_labels import warn_of_unknown_labels
@@ -17,6 +18,7 @@ from palmette.apps.task import Callback, Options, Training, Watch
 from palmette.apps.tuning import check_folds, check_tuning
 from palmette.data.annotation import AnnotationCounts
 from palmette.features.templates import Template
+from palmette.metrics import looks_like_chunks
 from palmette.regularizers import Decomposition, GroupLasso
 from palmette.structures import Chain
 
@@ -117,8 +119,8 @@ class TaggingTraining(Training):
         if self.texts[0].conllu:
             place = application.label_column
             rows.append(["label", ", ".join([f"column {place}", *CONLLU[place : place + 1]])])
-        if application.spans is not None and application.spans.own != application.spans.inner:
-            rows.append(["spans", application.spans.in_words()])
+        if (spans := self._spans(application)) is not None:
+            rows.append(["spans", spans])
         if application.features is not None:
             rows.append(["feature set", application.features.summary()])
         if models > 1:
@@ -127,6 +129,16 @@ class TaggingTraining(Training):
         if unread and not self.texts[0].conllu:
             rows.append(["not read", ", ".join(f"column {k}" for k in unread) + self._how_to_read()])
         return rows if cut_size is None else [*rows, ["cut size", f"{cut_size:g}"]]
+
+    def _spans(self, application: Tagger) -> str | None:
+        """What is known of the encoding of spans, if labels are some."""
+        spans = application.spans
+        if spans is not None:
+            return spans.own if spans.own == spans.inner else spans.in_words()
+        classes = list(map(str, application.model.codec_.classes_))
+        if application.marks or not looks_like_chunks(classes):
+            return None
+        return spans_in_words(self.texts, application.label_column)
 
     def _how_to_read(self) -> str:
         if self.own["features"] is None or self.own["columns"] is not None:
