@@ -83,3 +83,34 @@ def test_lines_tell_stages_at_once_and_parts_that_last(capsys, monkeypatch):
             time.sleep(0.5)
     out, err = capsys.readouterr()
     assert out == "" and err.splitlines() == ["reading", "long"]
+
+
+@pytest.mark.filterwarnings("ignore:.*held-out score is")
+def test_an_interrupted_search_leaves_a_model_with_the_best_penalty_so_far():
+    learner, scored = CRF(Chain(), random_state=0), []
+
+    def score(model, X, y):
+        scored.append(model.l2)
+        if len(scored) == 5:  # of the third penalty
+            raise KeyboardInterrupt
+        return {"10x": 0.3, "1x": 0.7}[model.l2]
+
+    part = Part(learner.encode(X), Y, None)
+    with (
+        pytest.raises(KeyboardInterrupt),
+        pytest.warns(UserWarning, match="after 2 penalties: .* l2=1x; interrupt again"),
+    ):
+        fit_tuned(learner, part, n_folds=2, score=score)
+    assert learner.best_params_ == {"l2": "1x"} and learner.best_score_ == 0.7
+    np.testing.assert_array_equal(learner.coef_, CRF(Chain(), l2="1x", random_state=0).fit(X, Y).coef_)
+
+
+def test_an_interrupt_before_the_first_penalty_leaves_nothing():
+    learner = CRF(Chain())
+
+    def score(model, X, y):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fit_tuned(learner, Part(learner.encode(X), Y, None), n_folds=2, score=score)
+    assert not hasattr(learner, "coef_")

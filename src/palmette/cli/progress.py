@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from threading import Timer
+from threading import Thread
 from typing import Any
 
 from palmette.cli.output import log
@@ -81,28 +81,38 @@ def progress() -> Iterator[Progress]:
 
 
 class _Lines:
-    """Logs stages at once, their parts if they last, and steps every few seconds."""
+    """Logs stages at once, their parts if they last, and steps every few seconds.
+
+    A thread looks now and then whether a part lasts. Nothing is locked: Ctrl-C may come while a lock is held.
+    """
 
     def __init__(self) -> None:
         self._next = time.monotonic() + SECONDS_BETWEEN_LINES
         self._last = ""
-        self._waiting: Timer | None = None
+        self._waiting: tuple[str, float] | None = None  # a part, and when it has lasted
+        self._open = True
+        Thread(target=self._watch, daemon=True).start()
 
     def show(self, text: str, kind: str) -> None:
-        self.close()
+        self._waiting = None
         if kind == "end":
             return
         if kind == "stage" or time.monotonic() >= self._next:
             self._log(text)
         elif kind == "part":
-            self._waiting = Timer(PATIENCE, self._log, [text])
-            self._waiting.daemon = True
-            self._waiting.start()
+            self._waiting = text, time.monotonic() + PATIENCE
 
     def close(self) -> None:
         """Nothing is waiting to be told any more."""
-        if self._waiting is not None:
-            self._waiting.cancel()
+        self._open, self._waiting = False, None
+
+    def _watch(self) -> None:
+        while self._open:
+            time.sleep(PATIENCE / 10)
+            waiting = self._waiting
+            if waiting is not None and time.monotonic() >= waiting[1]:
+                self._waiting = None
+                self._log(waiting[0])
 
     def _log(self, text: str) -> None:
         if not self._last.startswith(text):  # else the line before says it, and a part of it as well

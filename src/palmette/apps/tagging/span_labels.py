@@ -28,7 +28,7 @@ def spans_in_words(texts: Sequence[ColumnText], label_column: int) -> str:
         return str(error).split(";")[0]
     for text in texts:
         try:
-            convert_spans(text.labels(label_column), own, own, "raise")  # type: ignore[arg-type]
+            convert_spans(text.labels(label_column), own, own, "raise")
         except SpanError as error:
             what = str(error).split(": ", 1)[-1].split(";")[0]
             return f"{own}, but {text.location(error.sentence, error.position)}: {what} (--invalid repair corrects)"
