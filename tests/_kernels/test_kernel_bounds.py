@@ -648,6 +648,8 @@ def cells_between_blanks(k):
     lines = [f"a{t}  {'b' * k} \u3000\u00a0c\t" for t in range(k)]
     text = read_columns("-", stream=io.StringIO("\n".join([*lines, " \u00a0\u2003 ", *lines])))
     assert len(text.sentences) == 2
+    documents = "\n".join(["-DOCSTART-", *lines, "-DOCSTART- x", *lines])
+    assert len(read_columns("-", stream=io.StringIO(documents)).sentences) == 2
 
 
 @problem

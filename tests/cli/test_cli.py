@@ -95,7 +95,7 @@ def test_train_tells_what_it_did(run, folder):
     assert set(record) == {
         "task", "algorithm", "model", "model_bytes", "sentences", "tokens", "labels", "features", "weights",
         "nonzero_weights", "cut_size", "iterations", "objective", "gap", "converged", "reason", "seconds", "dev",
-        "l2", "tuning",
+        "l2", "tuning", "models",
     }  # fmt: skip
     assert (record["sentences"], record["labels"], record["converged"]) == (60, 2, True)
     assert record["model_bytes"] == (folder / "m").stat().st_size

@@ -63,9 +63,12 @@ COMMON = {
 
 
 @pytest.mark.parametrize("command", COMMON)
-def test_help_shows_what_all_tasks_share_and_the_tasks(run, command):
+def test_help_shows_the_options_of_the_default_task_and_the_tasks(run, command):
     code, out, _ = run(command, "--help")
-    assert code == 0 and flags(out) == COMMON[command]
+    own = [option.flag for option in get_task().options.get(command, ())]
+    assert code == 0 and flags(out) == COMMON[command] | set(own)
+    assert not own or "Options of --task tagging, the default" in out
+    assert [flag for flag in re.findall(r"^│ +(--[\w-]+)", out, re.MULTILINE) if flag in own] == own
     assert "ranking: order the documents" in out and "tagging: label every token" in out
 
 
@@ -113,7 +116,7 @@ def test_a_shell_completes_the_options_of_the_task():
     assert "--radius" in completions("train", "--task", "ranking", "--")
     assert "--order" not in completions("train", "--task", "ranking", "--")
     assert "--order" in completions("train", "--task", "tagging", "--")
-    assert "--model" in completions("train", "--") and "--order" not in completions("train", "--")
+    assert "--order" in completions("train", "--") and "--radius" not in completions("train", "--")
 
 
 # ----------------------------------------------------------------------------------------------- refusals

@@ -268,3 +268,41 @@ def test_real_files_have_the_published_sizes(parts, n_tokens, n_sentences):
     text = read_columns(data_file(*parts))
     assert sum(map(len, text.sentences)) == n_tokens
     assert len(text.sentences) == n_sentences
+
+
+DOCUMENTS = (
+    "-DOCSTART- -X- O\n\nthe DT O\ncat NN B\n\n-DOCSTART- -X- O\nit PRP O\n-DOCSTART-\n\n-DOCSTART-x NN O\n"
+)
+
+
+def test_documents_begin_with_a_line_that_is_no_word():
+    text = read_text(DOCUMENTS)
+    assert [[token[0] for token in sentence] for sentence in text.sentences] == [
+        ["the", "cat"],
+        ["it"],
+        ["-DOCSTART-x"],
+    ]
+    assert text.labels() == [["O", "B"], ["O"], ["O"]] and text.location(2) == "<stdin>:10"
+    out = written(text, [["P", "Q"], ["R"], ["S"]], [["1", "2"], ["3"], ["4"]])
+    assert (
+        out.startswith("-DOCSTART- -X- O O _\n\nthe DT O P 1\n")
+        and "-DOCSTART- O _\n\n-DOCSTART-x NN O S 4" in out
+    )
+    again = read_text(out)
+    assert again.labels(-2) == [["P", "Q"], ["R"], ["S"]]
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_documents_in_blocks(size):
+    blocks = list(iter_columns("-", stream=io.StringIO(DOCUMENTS), sentences_per_block=size))
+    assert "".join(line for block in blocks for line in block.lines) == DOCUMENTS
+    assert [s for block in blocks for s in block.sentences] == read_text(DOCUMENTS).sentences
+    assert all(len(block.table) for block in blocks)
+
+
+def test_a_text_of_documents_alone_has_no_tokens():
+    with pytest.raises(DataFileError, match="there are no tokens"):
+        read_text("-DOCSTART- -X- O\n\n-DOCSTART- -X- O\n")
+    (block,) = iter_columns("-", stream=io.StringIO("\ufeff-DOCSTART- -X- O\n\n"))
+    assert written(block, []) == "\ufeff-DOCSTART- -X- O\n\n"
+    assert read_text("\ufeff-DOCSTART- -X- O\n\nx X O\n").sentences == [[("x", "X", "O")]]

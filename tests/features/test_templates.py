@@ -276,8 +276,8 @@ def test_people_read_what_attributes_read():
     named = dict(zip(encoder.feature_names, encoder.readable_names))
     assert named == {
         "U0:cat": "word[0]=cat", "U0:sat": "word[0]=sat",
-        "U1:_B-1/NN": "tag[-1]|tag[0]=_B-1|NN", "U1:NN/VB": "tag[-1]|tag[0]=NN|VB",
-        "U2:_B-1/_B-1": "word[-1]=_B-1", "U2:true/true": "word[-1]~^c|word[-1]~t$",
+        "U1:_B-1/NN": "tag[-1]|tag[0]=<start>|NN", "U1:NN/VB": "tag[-1]|tag[0]=NN|VB",
+        "U2:_B-1/_B-1": "word[-1]=<start>", "U2:true/true": "word[-1]~^c|word[-1]~t$",
         "U3:acatb": "U3:acatb", "U3:asatb": "U3:asatb", "U7": "U7",  # its own text says more
         "U:cat": "U:cat", "U:sat": "U:sat", "U:_B+1": "U:_B+1",  # of two lines with one name
     }  # fmt: skip

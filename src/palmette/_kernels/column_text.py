@@ -5,6 +5,7 @@ from __future__ import annotations
 from palmette._kernels.jit import kernel
 
 LAYOUT, TOKEN, NOT_A_WORD = 0, 1, 2
+COMMENT, DOCUMENT = 1, 2
 
 _TAB, _BLANK, _MINUS, _POINT, _ZERO, _NINE = 9, 32, 45, 46, 48, 57
 
@@ -61,7 +62,8 @@ def _is_range(text, start, stop):
 def cut_cells(text, starts, ends, comment, conllu, tabs, kinds, state, offsets, cell_starts, cell_stops):
     """Read lines ``text[starts[i]:ends[i]]``, line ends not included; number of the first with other columns, or -1.
 
-    ``comment[i]`` marks lines that are comments where a sentence may begin, in CoNLL-U anywhere. ``kinds[i]`` becomes
+    ``comment[i]`` marks lines that are comments where a sentence may begin, in CoNLL-U anywhere; and those that begin a
+    document, which end a sentence as blank lines do and are no words. ``kinds[i]`` becomes
     the kind of the line and ``cell_starts[c, k]:cell_stops[c, k]`` column c of the k-th token of these lines. ``state``
     is [tokens in the open sentence, sentences so far]; ``offsets`` of all sentences are filled in from there.
     """
@@ -72,13 +74,16 @@ def cut_cells(text, starts, ends, comment, conllu, tabs, kinds, state, offsets, 
     for i in range(len(starts)):
         start, end = starts[i], ends[i]
         kinds[i] = LAYOUT
-        if is_blank(text, start, end):
+        document = comment[i] == DOCUMENT
+        if document or is_blank(text, start, end):
             if state[0] > 0:
                 offsets[state[1] + 1] = offsets[state[1]] + state[0]
                 state[1] += 1
                 state[0] = 0
+            if document:
+                kinds[i] = NOT_A_WORD
             continue
-        if comment[i] and (conllu or state[0] == 0):
+        if comment[i] == COMMENT and (conllu or state[0] == 0):
             continue
         n, at = 0, start
         while True:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 
+from palmette.errors import warn_caller
 from palmette.estimators.folds import Fold, Part, cut_folds, splits_of
 from palmette.estimators.path import penalty_path
+from palmette.stages import stage
 
 N_FOLDS = 3
 
@@ -68,16 +71,37 @@ def fit_tuned(
     Returns
     -------
     learner
-        Fitted, with ``l2s_``, ``cv_scores_``, ``best_params_`` and ``best_score_``.
+        Fitted, with ``l2s_``, ``cv_scores_``, ``best_params_`` and ``best_score_``. Ctrl-C ends the search: the learner
+        is fitted with the best penalty so far, and then ``KeyboardInterrupt`` is raised again.
     """
     if held is not None:
         folds = [Fold(train, held)]
     elif folds is None:
         splits = splits_of(n_folds, train.y, groups, items=False, random_state=learner.random_state)
         folds = cut_folds(train.X, train.y, train.weight, splits)
-    path = penalty_path(learner, folds, scoring=score)
-    learner.set_params(**path.setting()).fit(*train)
-    path.note_on(learner)
+    started = time.perf_counter()
+    stop = None
+    try:
+        path = penalty_path(learner, folds, scoring=score)
+    except KeyboardInterrupt as interrupt:
+        if not hasattr(interrupt, "path"):  # before the first penalty was tried
+            raise
+        path, stop = interrupt.path, interrupt
+        warn_caller(
+            f"the search was interrupted after {len(path.values)} penalties: the model is learnt with the best of "
+            f"them, l2={path.setting()['l2']}; interrupt again to end that, too",
+            UserWarning,
+        )
+    seconds = {"tune": time.perf_counter() - started}
+    try:
+        with stage(f"l2={path.setting()['l2']} on all training data"):
+            learner.set_params(**path.setting()).fit(*train)
+    finally:
+        if hasattr(learner, "coef_"):  # after another Ctrl-C too
+            learner.fit_seconds_ = seconds | learner.fit_seconds_
+            path.note_on(learner)
+    if stop is not None:
+        raise stop
     return learner
 
 

@@ -9,7 +9,9 @@ import typer
 from palmette.apps.options import picture_name
 from palmette.cli.files import check_readable
 from palmette.cli.output import Json, print_result
+from palmette.cli.progress import progress
 from palmette.cli.tasks import Given, TaskName, refuse_files_of_others, task_for
+from palmette.stages import stage
 
 
 def bounds(
@@ -63,11 +65,12 @@ def bounds(
     options = given.of(kind) | {"model": model}
     refuse_files_of_others(kind, [data, test], "give a model of")
     application = kind.open(loaded, model)
-    held_out = (None, None) if test is None else kind.samples(application, test, options)
-
     from palmette.inspection import BoundsReport
 
-    report = BoundsReport.from_estimator(loaded, *kind.samples(application, data, options), *held_out, **told)
+    with progress(), stage(f"bounds of {model}"):
+        held_out = (None, None) if test is None else kind.samples(application, test, options)
+        samples = kind.samples(application, data, options)
+        report = BoundsReport.from_estimator(loaded, *samples, *held_out, **told)
     if plot is not None:
         from palmette.plot.axes import save_figure
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from palmette.cli.completion import completion
-from palmette.cli.output import Json, aligned, log, print_result
+from palmette.cli.output import Json, aligned, counted, log, print_result
 
 
 def infer(
@@ -55,8 +55,8 @@ def infer(
     cards = graph.topology.cards
     observed = {} if evid is None else read_evidence(evid, cards)
     limit = None if memory is None else memory * 2**30
-    size = f"{len(cards):,} variables, {graph.topology.n_factors:,} tables of several"
-    log(f"{model}: {size}")
+    tables = counted(graph.topology.n_factors, "table")
+    log(f"{model}: {counted(len(cards), 'variable')}, {tables} of more than one of them")
     found = answer(
         graph.conditioned(observed), task, method=method, memory_limit=limit, time_limit=time_limit
     )
@@ -96,7 +96,7 @@ def _text(record: dict[str, Any], n_observed: int) -> str:
     rows = [
         [name, f"{record['value']:.12g} ({exact})"],
         ["method", f"{record['method']}, {record['seconds']:.3g} s"],
-        ["evidence", f"{n_observed} variables" + (f" ({record['evidence']})" if record["evidence"] else "")],
+        ["evidence", f"{counted(n_observed, 'variable')} ({record['evidence']})" if n_observed else "none"],
     ]
     text = aligned(rows)
     if "assignment" in record:

@@ -10,8 +10,10 @@ import typer
 from palmette.apps.task import Inspection, all_tasks
 from palmette.cli.files import check_readable
 from palmette.cli.output import Json, aligned, print_result
+from palmette.cli.progress import progress
 from palmette.cli.summary import fit_facts
 from palmette.cli.tasks import Given, TaskName, task_for, task_of
+from palmette.stages import stage
 
 # What names a weight of each kind.
 _NAMED_BY = {
@@ -45,7 +47,8 @@ def inspect(
         kind = task_for(loaded, model, task)
         options = given.of(kind) | {"model": model}
         application = kind.open(loaded, model)
-        answer = kind.answer(application, options, top)
+        with progress(), stage(f"inspecting {model}"):
+            answer = kind.answer(application, options, top)
         if answer is not None:
             print_result(json, *answer)
             return
@@ -118,6 +121,9 @@ def _text(record: dict[str, Any], own: Inspection) -> str:
     labels = record["labels"]
     few = f"{len(labels)}: {' '.join(labels[:30])}{' ...' if len(labels) > 30 else ''}"
     settings = ", ".join(f"{name}={value}" for name, value in record["settings"].items())
+    stop = record["reason"] if record["converged"] else f"{record['reason']}, NOT CONVERGED"
+    if record["class"] == "Perceptron" and record["reason"] == "max_iter":  # which has no optimum to reach
+        stop = "its limit of epochs"
     gap = "" if record["gap"] != record["gap"] else f" (gap {record['gap']:.3g})"
     rows = [
         ["model", f"{record['class']}({settings})"],
@@ -125,7 +131,7 @@ def _text(record: dict[str, Any], own: Inspection) -> str:
         ["features", f"{record['n_features']:,} ({record['feature_kind']})"],
         ["weights", f"{record['n_weights']:,}, {record['n_nonzero_weights']:,} of them not 0"],
         ["objective", f"{record['objective']:.8g}{gap} after {record['iterations']} iterations"],
-        ["stopped by", record["reason"] if record["converged"] else f"{record['reason']}, NOT CONVERGED"],
+        ["stopped by", stop],
     ]
     if record["cut_size"] is not None:
         rows.insert(1, ["cut size", f"{record['cut_size']:g}"])

@@ -26,6 +26,15 @@ def log(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
+def counted(n: int, what: str) -> str:
+    """A number of things.
+
+    >>> counted(1, "variable"), counted(2000, "variable")
+    ('1 variable', '2,000 variables')
+    """
+    return f"{n:,} {what}{'' if n == 1 else 's'}"
+
+
 def aligned(rows: Sequence[Sequence[Any]], *, indent: str = "") -> str:
     """Lay out rows of cells in columns: numbers to the right, text to the left.
 

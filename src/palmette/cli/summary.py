@@ -21,14 +21,28 @@ def fit_facts(model: Any) -> dict[str, Any]:
 def outcome_rows(record: dict[str, Any]) -> list[list[str]]:
     """Rows for objective, iterations and seconds.
 
-    >>> outcome_rows({"objective": 2.0, "gap": 0.5, "iterations": 7, "converged": True, "reason": "gap",
-    ...               "seconds": {"solve": 1.0}})[0]
+    A perceptron has no optimum to reach: it takes so many epochs, or stops before.
+
+    >>> record = {"objective": 2.0, "gap": 0.5, "iterations": 7, "converged": True, "reason": "gap",
+    ...           "seconds": {"solve": 1.0}, "algorithm": "crf"}
+    >>> outcome_rows(record)[0]
     ['objective', '2, at most 0.5 (2.5e-01 of it) above the optimum']
+    >>> outcome_rows(record | {"algorithm": "perceptron", "converged": False, "reason": "max_iter"})[1]
+    ['iterations', '7 epochs (its limit)']
     """
-    stop = f"stopped by {record['reason']}" if record["converged"] else f"NOT CONVERGED: {record['reason']}"
+    n = record["iterations"]
+    if record["algorithm"] == "perceptron":
+        count = f"{n} epoch" if n == 1 else f"{n} epochs"
+        by = "" if record["reason"] == "max_iter" else f", stopped by {record['reason']}"
+        end = f"{count}{by or ' (its limit)'}"
+    else:
+        stop = (
+            f"stopped by {record['reason']}" if record["converged"] else f"NOT CONVERGED: {record['reason']}"
+        )
+        end = f"{n}, {stop}"
     return [
         ["objective", f"{record['objective']:.8g}{above_optimum(record['gap'], record['objective'])}"],
-        ["iterations", f"{record['iterations']}, {stop}"],
+        ["iterations", end],
         ["seconds", ", ".join(f"{name} {value:.1f}" for name, value in record["seconds"].items())],
     ]
 

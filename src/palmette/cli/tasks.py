@@ -19,7 +19,7 @@ TaskName = Annotated[
     typer.Option(
         "--task",
         metavar="TASK",
-        help="One of the tasks below; with --help its options are shown too.",
+        help="One of the tasks below; with --help its options are shown.",
         autocompletion=completion(all_tasks),
     ),
 ]
@@ -96,13 +96,13 @@ def command_for(function: Callable[..., None], named: str | None) -> Any:
     """The command of a function, which takes ``given: Given`` beside its own options.
 
     It takes the options of all tasks, so that one of another task can be told from a mistake, and a model file can
-    tell its task later. Its help shows those of the task that is named.
+    tell its task later. Its help shows those of the task that is named, or else of the default.
     """
     name, known = function.__name__, all_tasks()
     task = get_task(named)
-    options = {option.flag: option for each in known.values() for option in each.options.get(name, ())}
     own = {option.flag: option for option in task.options.get(name, ())}
-    options |= own
+    others = {option.flag: option for each in known.values() for option in each.options.get(name, ())}
+    options = own | {flag: option for flag, option in others.items() if flag not in own}
     hints = get_type_hints(function, include_extras=True)
     common = [
         parameter.replace(annotation=hints[parameter.name])
@@ -121,10 +121,14 @@ def command_for(function: Callable[..., None], named: str | None) -> Any:
         on_line = {flag: value for flag, (key, value) in told.items() if _is_on_line(context, key)}
         function(context=context, **values, given=Given(name, on_line))
 
-    made_of = [*common, *(_parameter(key, option, named, own) for key, option in parameters.items())]
+    panel = f"Options of --task {task.name}{'' if named else ', the default'}"
+    made_of = [*common, *(_parameter(key, option, panel, own) for key, option in parameters.items())]
     command.__signature__ = inspect.Signature(made_of)  # type: ignore[attr-defined]
     command.__annotations__ = {each.name: each.annotation for each in made_of}
-    about = f"\n\n{task.about.get(name, '')}\n\nFiles of {task.name}: {task.files}" if named else ""
+    says = task.about.get(name, "")
+    if says and not named:
+        says = f"With {task.name}, the default task: {says}"
+    about = f"\n\n{says}\n\nFiles of {task.name}: {task.files}"
     listed = [f"{each.name}: {each.summary}{' (the default)' * each.is_default}" for each in known.values()]
     first = f"Tasks (palmette {name} --task TASK --help shows what one does, and its options):"
     made = typer.Typer(add_completion=False)
@@ -139,13 +143,13 @@ def _is_on_line(context: typer.Context, name: str) -> bool:
     return source is not None and source.name == "COMMANDLINE"
 
 
-def _parameter(name: str, option: Option, named: str | None, own: Mapping[str, Option]) -> inspect.Parameter:
+def _parameter(name: str, option: Option, panel: str, own: Mapping[str, Option]) -> inspect.Parameter:
     shown = typer.Option(
         option.flag,
         help=option.help,
         metavar=option.metavar or "|".join(option.choices) or None,
-        hidden=named is None or option.flag not in own,
-        rich_help_panel=f"Options of --task {named}",
+        hidden=option.flag not in own,
+        rich_help_panel=panel,
         autocompletion=completion(lambda: option.choices) if option.choices else None,
     )
     kind: Any = bool if option.type is bool else option.type | None

@@ -15,6 +15,7 @@ from palmette.data.annotation import is_partial
 from palmette.estimators.training import seed_of
 from palmette.executors.choose import executor_for
 from palmette.features.encoded import EncodedInputs
+from palmette.stages import stage, step_callbacks
 
 Scorer = Callable[[Any, Any, Any], float]  # of a model, inputs and outputs
 
@@ -114,7 +115,8 @@ def placed_folds(learner: Any, folds: Sequence[Fold]) -> Iterator[Callable[..., 
     A copy of the learner stays with every fold; with ``warm_start`` it goes on from the setting before.
     """
     with executor_for(1, whole_fits=True) as executor:
-        placed = executor.place([(learner, fold) for fold in folds])
+        names = [f"fold {k} of {len(folds)}" if len(folds) > 1 else "" for k in range(1, len(folds) + 1)]
+        placed = executor.place([(learner, fold, name) for fold, name in zip(folds, names)])
 
         def scores(setting: Mapping[str, Any], scorer: Scorer | None = None) -> np.ndarray:
             return np.array(executor.run(score_fold, placed, setting, scorer), float)
@@ -126,17 +128,17 @@ def placed_folds(learner: Any, folds: Sequence[Fold]) -> Iterator[Callable[..., 
 
 
 def score_fold(
-    task: tuple[Any, Fold], state: State, setting: Mapping[str, Any], scorer: Scorer | None
+    task: tuple[Any, Fold, str], state: State, setting: Mapping[str, Any], scorer: Scorer | None
 ) -> float:
     """Fit the training part of a fold with a setting and score its held-out part, by the model's own score by default.
 
     Warnings are left out: those of the fit on all samples are enough.
     """
-    learner, fold = task
+    learner, fold, name = task
     if "model" not in state:
         state["model"] = clone(learner)
         state["model"]._same_samples = learner.warm_start
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), stage(name):
         warnings.simplefilter("ignore")
-        model = state["model"].set_params(**setting).fit(*fold.train)
+        model = state["model"].set_params(**setting, callbacks=step_callbacks() or None).fit(*fold.train)
         return model.score(*fold.held) if scorer is None else scorer(model, fold.held.X, fold.held.y)

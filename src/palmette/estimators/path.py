@@ -12,6 +12,7 @@ import numpy as np
 from palmette.errors import MissingCapability, warn_caller
 from palmette.estimators.folds import Fold, copy_for_folds, placed_folds
 from palmette.estimators.strengths import checked_strength, times_usual, wanted_tol
+from palmette.stages import stage
 
 logger = logging.getLogger("palmette")
 
@@ -110,7 +111,8 @@ def penalty_path(
 
     def mean_at(value: float) -> float:
         setting = _setting(value, multiples)
-        found[value] = row = scores(setting, scorer)
+        with stage(f"l2={setting['l2']}{_so_far(found, multiples)}"):
+            found[value] = row = scores(setting, scorer)
         level = logging.INFO if learner.verbose else logging.DEBUG
         logger.log(level, "%s, l2=%s: score %.6g", type(learner).__name__, setting["l2"], row.mean())
         if not np.all(np.isfinite(row)):
@@ -140,6 +142,14 @@ def penalty_path(
             UserWarning,
         )
     return path
+
+
+def _so_far(found: Mapping[float, np.ndarray], multiples: bool) -> str:
+    """The best penalty before another is tried, in words."""
+    if not found:
+        return ""
+    path = _path(found, multiples)
+    return f" (best: {path.setting()['l2']}, {path.means[path.best]:.4f})"
 
 
 def _path(found: Mapping[float, np.ndarray], multiples: bool) -> Path:

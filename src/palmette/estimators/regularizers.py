@@ -18,6 +18,7 @@ from palmette.features.encoded import EncodedInputs
 from palmette.regularizers.decomposition import Decomposition, check_removable
 from palmette.regularizers.group_lasso import GroupLasso
 from palmette.solvers.registry import solver_class
+from palmette.stages import stage
 from palmette.surrogates.perceptron import PerceptronLoss
 
 TAKES_PIECES = ("stochastic", "perceptron", "proximal")
@@ -125,8 +126,9 @@ def size_scores(estimator: Any, data: Encoded) -> dict[float, float]:
     splits = KFold(N_FOLDS, shuffle=True, random_state=seed_of(estimator.random_state)).split(np.zeros(n))
     others = [part for part in regularizers(estimator)[1:] if part is not None]
     model = copy_for_folds(estimator, verbose=0, warm_start=False)
+    found: dict[float, float] = {}
     with placed_folds(model, cut_folds(X, y, samples.weight, splits)) as scores:
-        return {
-            size: float(scores({"regularizer": [Decomposition(size), *others]}).mean())
-            for size in Decomposition.SIZES
-        }
+        for size in Decomposition.SIZES:
+            with stage(f"pieces of {size:g} positions" if np.isfinite(size) else "whole samples"):
+                found[size] = float(scores({"regularizer": [Decomposition(size), *others]}).mean())
+    return found

@@ -24,6 +24,7 @@ from palmette.estimators.settings import settings_of
 from palmette.executors.shards import ROWS_A_SHARD, cut
 from palmette.features.base import Encoder, check_lengths
 from palmette.features.encoded import EncodedInputs
+from palmette.stages import stage
 
 LARGEST_VALUE = 1e100
 
@@ -126,8 +127,9 @@ def encode_inputs(
         check_lengths(X.lengths, allow_empty)
         structure.check_encoder(X.encoder)
         return X
-    encoder = structure.make_encoder(X, min_count=min_count, n_hash=n_hash)
-    return EncodedInputs(encoder.fit_transform(X, allow_empty=allow_empty), encoder)
+    with stage("encoding the inputs"):
+        encoder = structure.make_encoder(X, min_count=min_count, n_hash=n_hash)
+        return EncodedInputs(encoder.fit_transform(X, allow_empty=allow_empty), encoder)
 
 
 @contextlib.contextmanager

@@ -23,6 +23,7 @@ from palmette.data.checks import check_array, check_type, entry, needed
 from palmette.errors import ModelFileError
 from palmette.features.texts import TextIndex
 from palmette.registry import register
+from palmette.stages import stage
 
 Sentences = Sequence[Sequence[str | tuple[str, ...]]]
 
@@ -109,7 +110,8 @@ class WordClusters(BaseEstimator):
                 "give more text, or lower min_count, n_clusters or n_components"
             )
         self.vocabulary_ = {word: row for row, word in enumerate(words)}
-        vectors = self._vectors(_positive_information(self._counts(sentences)))
+        with stage("vectors of words"):
+            vectors = self._vectors(_positive_information(self._counts(sentences)))
         self.labels_ = np.column_stack([self._group(vectors, size) for size in sizes]).astype(np.int32)
         self.column_names_ = [f"cluster{size}" for size in sizes]
         return self
@@ -226,7 +228,7 @@ class WordClusters(BaseEstimator):
         from sklearn.cluster import KMeans
         from threadpoolctl import threadpool_limits
 
-        with threadpool_limits(1):
+        with threadpool_limits(1), stage(f"{size:,} word clusters"):
             return KMeans(size, n_init=1, max_iter=50, random_state=self.random_state).fit_predict(vectors)
 
 

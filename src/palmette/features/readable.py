@@ -22,6 +22,7 @@ SHOWN = {  # how what a macro reads is called
     "M": "lower(match({cell}, {pattern}))",
 }
 _SEPARATOR = re.compile(r"[^\w\s]*\Z")
+_OUTSIDE = re.compile(r"_B([-+])([1-9]\d*)")
 _NAME = re.compile(r"[UB*].*[^\w\s]\Z", re.DOTALL)
 
 
@@ -68,11 +69,24 @@ def reader_of(feature: Feature, columns: Sequence[str]) -> Callable[[Sequence[st
         def tests(values: Sequence[str]) -> str:
             found = [part for part, value in zip(parts, values) if value == "true"]
             outside = [value for value in values if value not in ("true", "false")]
-            return f"{cells}={outside[0]}" if outside else "|".join(found) or f"{cells}~none"
+            return f"{cells}={_said(outside[0])}" if outside else "|".join(found) or f"{cells}~none"
 
         return tests
     name = "|".join(parts)
-    return lambda values: f"{name}={'|'.join(values)}"
+    return lambda values: f"{name}={'|'.join(map(_said, values))}"
+
+
+def _said(value: str) -> str:
+    """A value as a person would write it: what stands outside of the sentence has a code.
+
+    >>> _said("_B-1"), _said("_B-2"), _said("_B+1"), _said("_B")
+    ('<start>', '<start-1>', '<end>', '_B')
+    """
+    found = _OUTSIDE.fullmatch(value)
+    if found is None:
+        return value
+    sign, distance = found[1], int(found[2]) - 1
+    return f"<{'start' if sign == '-' else 'end'}{f'{sign}{distance}' if distance else ''}>"
 
 
 def _cell(macro: Macro, columns: Sequence[str]) -> str:

@@ -20,6 +20,7 @@ Sentence = list[Token]
 
 # What a line is: only token lines are tagged, the others are kept to be written back.
 LAYOUT, TOKEN, NOT_A_WORD = 0, 1, 2
+COMMENT, DOCUMENT = 1, 2  # lines that are known before they are cut
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +44,7 @@ class ColumnText:
     raw : bytes
         The lines as they were read, line ends included.
     kinds : ndarray of uint8
-        For each line: layout (blank or comment), token, or a CoNLL-U line that is not a word.
+        For each line: layout (blank or comment), token, or a line that is not a word, such as ``-DOCSTART-``.
 
     Examples
     --------
@@ -87,6 +88,16 @@ class ColumnText:
         if at >= len(lines):
             raise IndexError(f"{self.source} has no token {token} in sentence {sentence} of this block")
         return f"{self.source}:{self.first_line + int(lines[at])}"
+
+    def hint_at_separator(self) -> str:
+        """What to do with a file that has commas or semicolons between columns, to end a message; else nothing."""
+        token = self.raw[: 2**10].decode("utf-8", "replace").lstrip().split("\n", 1)[0]
+        if self.n_columns > 1:
+            return ""
+        for separator, name in ((",", "commas"), (";", "semicolons")):
+            if separator in token.strip().strip(separator):
+                return f"; it seems to have {name}: replace them by tabs, and put a blank line after each sentence"
+        return ""
 
     def label_index(self, label_column: int = -1) -> int:
         """Index, from 0, of the label column given as an index that may be negative."""
@@ -136,6 +147,7 @@ class ColumnText:
             raise DataFileError(
                 f"{self.location()}: expected {n_columns} columns as in training (the label in column "
                 f"{label_column}), or {n_columns - 1} without the label; found {self.n_columns}"
+                f"{self.hint_at_separator()}"
             )
         return self.table.with_empty(label_column)
 
@@ -146,7 +158,8 @@ class ColumnText:
         ----------
         out : text file
         *predicted : list of list of str
-            For each new column its values, one list per sentence. Lines of CoNLL-U that are not words get ``_``.
+            For each new column its values, one list per sentence. Lines of CoNLL-U that are not words get ``_``, those
+            that begin a document the label ``O`` first.
         """
         for column in predicted:
             self._check_shape(column)
@@ -156,7 +169,8 @@ class ColumnText:
         }
         added = np.array([*map(ends.__getitem__, flat), b""], object)[:-1]
         where = np.flatnonzero(self.kinds != LAYOUT)
-        values = np.full(len(where), f"{self.separator}_".encode() * len(predicted), object)
+        unlabelled = ["_" if self.conllu else "O", *["_"] * len(predicted)][: len(predicted)]
+        values = np.full(len(where), "".join(f"{self.separator}{v}" for v in unlabelled).encode(), object)
         values[self.kinds[where] == TOKEN] = added
 
         text = np.frombuffer(self.raw, np.uint8)

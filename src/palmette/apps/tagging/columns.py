@@ -9,7 +9,15 @@ from typing import IO, Any
 
 import numpy as np
 
-from palmette.apps.tagging.column_text import TOKEN, ColumnText, Sentence, Token, line_bounds
+from palmette.apps.tagging.column_text import (
+    COMMENT,
+    DOCUMENT,
+    TOKEN,
+    ColumnText,
+    Sentence,
+    Token,
+    line_bounds,
+)
 from palmette.errors import DataFileError
 from palmette.features.column_table import ColumnTable
 from palmette.features.texts import TextIndex, spans_in
@@ -19,6 +27,7 @@ from palmette.memory import in_words
 __all__ = ["ColumnText", "Sentence", "Token", "iter_columns", "read_columns"]
 
 _COMMENT = re.compile(r"# +[A-Za-z][\w.:-]* +=( |$)")
+_DOCUMENT = re.compile(rb"-DOCSTART-(?=\s|\Z)")
 _CONLLU_NAME = re.compile(r"\.conllu(\.gz|\.xz)?$")
 _BYTE_ORDER_MARK = "\ufeff".encode()
 _LINES_AT_A_TIME = 2**16
@@ -59,7 +68,8 @@ def read_columns(
     -----
     Columns are separated by tabs if the first token line has one, else by blanks. Lines of white space
     separate sentences. Outside CoNLL-U a line is a comment only if it begins with ``# key =`` where a
-    sentence may begin, because ``#`` is also a token.
+    sentence may begin, because ``#`` is also a token. A line that begins with ``-DOCSTART-`` separates sentences, too,
+    and is no token.
     """
     text = _Reader(source_name(path), conllu).read(read_raw(path, stream, work=_WORK))
     if not len(text.table):
@@ -95,7 +105,7 @@ def iter_columns(
         lines.append(line)
         size += len(line)
         if not _is_blank(line):
-            if not inside and not (line.startswith(b"#") and reader.is_comment(line)):
+            if not inside and not reader.kind_without_tokens(line):
                 inside, begin, first_line = True, size - len(line), reader.next_line + len(lines) - 1
             if size - begin > LONGEST_SENTENCE:
                 raise reader.too_long(first_line)
@@ -122,6 +132,12 @@ class _Reader:
         """Whether a line that begins with # is a comment, where a sentence may begin."""
         return self.conllu or _COMMENT.match(line.decode("utf-8", "replace").rstrip("\r\n")) is not None
 
+    def kind_without_tokens(self, line: bytes) -> int:
+        """Whether a line is a comment or begins a document, where a sentence may begin; 0 if neither."""
+        if line.startswith(b"#"):
+            return COMMENT if self.is_comment(line) else 0
+        return DOCUMENT if _DOCUMENT.match(line) else 0
+
     def read(self, raw: bytes) -> ColumnText:
         """The sentences of some lines."""
         check_utf8(raw, self.source, self.next_line)
@@ -129,9 +145,10 @@ class _Reader:
         starts, ends = line_bounds(text)
         if self.next_line == 1 and raw.startswith(_BYTE_ORDER_MARK):
             starts[0] = len(_BYTE_ORDER_MARK)
-        comment = np.zeros(len(starts), bool)
-        for i in np.flatnonzero(text[np.minimum(starts, len(text) - 1)] == ord("#")) if len(text) else ():
-            comment[i] = self.is_comment(raw[starts[i] : ends[i]])
+        comment = np.zeros(len(starts), np.uint8)
+        firsts = text[np.minimum(starts, len(text) - 1)] if len(text) else text
+        for i in np.flatnonzero((firsts == ord("#")) | (firsts == ord("-"))):
+            comment[i] = self.kind_without_tokens(raw[starts[i] : ends[i]])
         if not self.n_columns:
             self._look_for_a_token(raw, starts, ends, comment)
         table, kinds = self._cut(text, starts, ends, comment)

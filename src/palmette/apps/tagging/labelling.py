@@ -10,6 +10,7 @@ from typing import IO, TYPE_CHECKING
 
 from palmette.apps.tagging.columns import ColumnText, iter_columns
 from palmette.features.column_table import ColumnTable
+from palmette.stages import stage
 
 if TYPE_CHECKING:
     from palmette.apps.tagging.tagger import Tagger
@@ -27,14 +28,16 @@ def write_labelled(
     block = 1 if data == "-" and sys.stdin.isatty() else SENTENCES_PER_BLOCK
     if nbest is not None:
         for batch in _batches(iter_columns(data, sentences_per_block=1), block):
-            _write_nbest(out, tagger, batch, nbest)
+            with stage(f"line {batch[0].first_line:,}"):
+                _write_nbest(out, tagger, batch, nbest)
         return
     for text in iter_columns(data, sentences_per_block=block):
-        if marginals:
-            labels, probabilities = tagger.predict_with_probability(text)
-            text.write_with_column(out, labels, [[f"{p:.6f}" for p in ps] for ps in probabilities])
-        else:
-            text.write_with_column(out, tagger.predict(text))
+        with stage(f"line {text.first_line:,}"):
+            if marginals:
+                labels, probabilities = tagger.predict_with_probability(text)
+                text.write_with_column(out, labels, [[f"{p:.6f}" for p in ps] for ps in probabilities])
+            else:
+                text.write_with_column(out, tagger.predict(text))
 
 
 def _batches(texts: Iterator[ColumnText], most: int) -> Iterator[list[ColumnText]]:

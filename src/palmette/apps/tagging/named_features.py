@@ -15,24 +15,34 @@ from palmette.features.encoded import EncodedInputs
 from palmette.features.sets import DEFINITIONS, FeatureSet, feature_set
 from palmette.features.templates import ColumnSentences
 from palmette.io.lines import read_lines
+from palmette.stages import stage
 
-LABEL = "label"
-_CONLLU = ("id", "word", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
+LABEL, SKIPPED = "label", "_"
+CONLLU = ("id", "word", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 
 
-def check_columns(names: Sequence[str], text: ColumnText, label_column: int) -> int:
+def skipping(names: Sequence[str]) -> tuple[str, ...]:
+    """Names of columns, with some that no set reads for those called ``_``.
+
+    >>> skipping(("word", "_", "_", "label"))
+    ('word', 'column1', 'column2', 'label')
+    """
+    return tuple(f"column{k}" if name == SKIPPED else name for k, name in enumerate(names))
+
+
+def check_columns(names: Sequence[str], text: ColumnText, label_column: int | None) -> int:
     """The label column of a file whose columns have names; ValueError if they do not fit."""
     if len(names) != text.n_columns:
         raise ValueError(
             f"{text.location()}: {text.n_columns} columns, and --columns names {len(names)}: {','.join(names)}; name "
-            "every column"
+            f"every column, those to skip _{text.hint_at_separator()}"
         )
     if list(names).count(LABEL) != 1:
         raise ValueError(
             f"columns {','.join(names)} must name one column {LABEL!r}, the one that holds the label of a token"
         )
     place = list(names).index(LABEL)
-    if label_column not in (-1, place, place - len(names)):
+    if label_column not in (None, place, place - len(names)):
         raise ValueError(
             f"--label-column {label_column} and --columns {','.join(names)} do not agree; leave one out"
         )
@@ -42,7 +52,7 @@ def check_columns(names: Sequence[str], text: ColumnText, label_column: int) -> 
 def default_columns(text: ColumnText, label_column: int) -> tuple[str, ...]:
     """Names of the columns of a file: word and label, else a number, in CoNLL-U the name of the field."""
     if text.conllu:
-        names = [*_CONLLU, *(f"column{k}" for k in range(len(_CONLLU), text.n_columns))][: text.n_columns]
+        names = [*CONLLU, *(f"column{k}" for k in range(len(CONLLU), text.n_columns))][: text.n_columns]
     else:
         names = [f"column{k}" for k in range(text.n_columns)]
     if text.n_columns > 1:
@@ -51,9 +61,16 @@ def default_columns(text: ColumnText, label_column: int) -> tuple[str, ...]:
     return tuple(names)
 
 
+def unread_columns(tagger: Any) -> list[int]:
+    """Columns of the files, from 0, that neither hold the label nor are read by the template."""
+    read = {macro.column for line in tagger.template.features for macro in line.macros}
+    word = set() if tagger.clusters is None else {tagger.word_column}
+    return sorted(set(range(tagger.n_columns)) - read - word - {tagger.label_column})
+
+
 def check_named(features: str, columns: Sequence[str] | None, clusters: Any, more_text: bool) -> None:
     """Refuse settings of a feature set by name that make no sense with any file."""
-    names = DEFINITIONS[features].needs if columns is None else columns
+    names = DEFINITIONS[features].needs if columns is None else skipping(columns)
     text: Any = [] if more_text else None
     feature_set(features, names, clusters="auto" if clusters is None else clusters, text=text)
 
@@ -65,10 +82,11 @@ def bound_features(
     text: Any,
     edges: bool | None,
     usual: bool,
+    seed: int,
 ) -> FeatureSet:
     """A feature set for these columns; one that was made in Python keeps all its settings but the columns.
 
-    ``usual`` is what ``edges=None`` means for a set by name.
+    ``usual`` is what ``edges=None`` means for a set by name, whose word clusters are drawn with ``seed``.
     """
     if isinstance(features, FeatureSet):
         given = {"clusters": clusters, "cluster_text": text, "edges": edges}
@@ -84,6 +102,7 @@ def bound_features(
         clusters="auto" if clusters is None else clusters,
         text=text,
         edges=usual if edges is None else edges,
+        random_state=seed,
     )
 
 
@@ -112,10 +131,12 @@ def folds_apart(
     """
     splits = splits_of(n_folds, labels, None, items=False, random_state=learner.random_state)
     folds = []
-    for train, held in splits:
-        again, sentences = features.relearnt(table.taken(train), [given[i] for i in train])
-        inputs = learner.encode(ColumnSentences(sentences, features.template_))
-        others = EncodedInputs(inputs.encoder.transform(again.extended(table.taken(held))), inputs.encoder)
+    for k, (train, held) in enumerate(splits, 1):
+        with stage(f"features of fold {k} of {len(splits)}"):
+            again, sentences = features.relearnt(table.taken(train), [given[i] for i in train])
+            inputs = learner.encode(ColumnSentences(sentences, features.template_))
+            batch = inputs.encoder.transform(again.extended(table.taken(held)))
+        others = EncodedInputs(batch, inputs.encoder)
         folds.append(
             Fold(
                 Part(inputs, [labels[i] for i in train], None), Part(others, [labels[i] for i in held], None)

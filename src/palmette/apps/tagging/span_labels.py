@@ -14,6 +14,27 @@ from palmette.errors import DataFileError, SpanError
 Labels = Sequence[Sequence[str]]
 
 
+def spans_in_words(texts: Sequence[ColumnText], label_column: int) -> str:
+    """The encoding of labels that look like spans, and the first place where they do not keep to it.
+
+    >>> import io
+    >>> from palmette.apps.tagging.columns import read_columns
+    >>> spans_in_words([read_columns("-", stream=io.StringIO("a S-NP\\nb B-NP\\nc E-NP\\n"))], 1)
+    'IOBES'
+    """
+    try:
+        own = detect_encoding([y for text in texts for y in text.labels(label_column)])
+    except SpanError as error:
+        return str(error).split(";")[0]
+    for text in texts:
+        try:
+            convert_spans(text.labels(label_column), own, own, "raise")
+        except SpanError as error:
+            what = str(error).split(": ", 1)[-1].split(";")[0]
+            return f"{own}, but {text.location(error.sentence, error.position)}: {what} (--invalid repair corrects)"
+    return own
+
+
 @dataclass(frozen=True)
 class SpanLabels:
     """The two encodings of a tagger's labels; see `palmette.data.span_encodings`.
@@ -40,6 +61,10 @@ class SpanLabels:
         """For files with these labels and a model with this encoding, by default the same."""
         own = detect_encoding(labels)
         return cls(own, own if encoding is None else get_encoding(encoding.upper()).name)
+
+    def in_words(self) -> str:
+        """What the model has and what the files have."""
+        return f"learnt in {self.inner}, predicted in {self.own} as the files have them"
 
     def inwards(self, text: ColumnText, labels: Labels, invalid: str) -> list[list[str]]:
         """The labels of a file as the model learns them.

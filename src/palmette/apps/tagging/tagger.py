@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from palmette.apps.interrupted import handing_over
+from palmette.apps.tagging.averaging import check_models, fit_averaged
 from palmette.apps.tagging.column_text import ColumnText, Sentence
 from palmette.apps.tagging.evaluation import Evaluation, evaluate_labels
 from palmette.apps.tagging.held_out import HeldOut
@@ -20,14 +21,22 @@ from palmette.apps.tagging.named_features import (
     check_columns,
     default_columns,
     folds_apart,
+    skipping,
 )
 from palmette.apps.tagging.partial_labels import Marks, hint_at_mark
 from palmette.apps.tagging.span_labels import SpanLabels
 from palmette.apps.tagging.tagger_file import read_parts, write_parts
-from palmette.apps.tagging.training_files import common_columns, default_template_for, word_column
+from palmette.apps.tagging.training_files import (
+    common_columns,
+    default_template_for,
+    label_index,
+    word_clusters,
+    word_column,
+)
 from palmette.apps.tuning import check_folds, check_tuning, fit_tuned
 from palmette.errors import DataFileError
 from palmette.estimators.folds import Part
+from palmette.estimators.training import seed_of
 from palmette.features.clusters import WordClusters
 from palmette.features.column_table import ColumnTable
 from palmette.features.encoded import EncodedInputs
@@ -100,7 +109,7 @@ class Tagger:
         template: Template | None = None,
         features: FeatureSet | str | None = None,
         columns: Sequence[str] | None = None,
-        label_column: int = -1,
+        label_column: int | None = None,
         algorithm: str = "crf",
         dev: ColumnText | None = None,
         watch: Callable[[Any, float], Any] | None = None,
@@ -113,6 +122,7 @@ class Tagger:
         edges: bool | None = None,
         constrained: bool = False,
         prune: bool = False,
+        models: int = 1,
         tune: str | int | None = None,
         **options: Any,
     ) -> Tagger:
@@ -128,9 +138,10 @@ class Tagger:
         features : str or FeatureSet, optional
             Instead of a template, a feature set by its name (`palmette.features.feature_set`).
         columns : sequence of str, optional
-            Names of the columns, for `features`: ``("word", "pos", "label")``. By default the first beside the label is
-            the word, and others have no name that a set reads.
-        label_column : int, default=-1
+            Names of the columns, for `features`: ``("word", "pos", "label")``, ``"_"`` for one to skip. By default the
+            first beside the label is the word, and others have no name that a set reads.
+        label_column : int, optional
+            By default the last, or in CoNLL-U that of universal parts of speech.
         algorithm : {'crf', 'ssvm', 'perceptron'}
         dev : ColumnText, optional
             Held-out data for `watch` and for `tune`.
@@ -158,6 +169,8 @@ class Tagger:
             prediction (``Chain(allowed=...)``).
         prune : bool, default=False
             Drop the features whose weights are all 0, as ``l1`` leaves them.
+        models : int, default=1
+            Average the weights of so many perceptrons, each with its own order of the sentences.
         tune : "dev" or int, optional
             Choose ``l2`` by the score on `dev`, or on so many folds of the sentences: F1 where labels are chunks, else
             the share of tokens labelled right. ``model.cv_scores_`` has the curve.
@@ -180,6 +193,7 @@ class Tagger:
         learner = make_learner(algorithm, **options)
         check_together(learner, template, constrained)
         check_tuning(learner, tune, dev is not None)
+        check_models(algorithm, models)
         if features is None and (columns is not None or edges is not None):
             raise ValueError("columns and edges are settings of a feature set by name: give features, too")
         if features is not None and template is not None:
@@ -195,16 +209,17 @@ class Tagger:
         texts = [data] if isinstance(data, ColumnText) else list(data)
         check_folds(tune, sum(len(text.table) for text in texts), "sentences")
         first = common_columns(texts)
+        label = label_index(first, label_column)
         if columns is not None:
-            label_column = check_columns(columns, first, label_column)
-        label = first.label_index(label_column)
+            label = check_columns(columns, first, label_column)
         word = word_column(first, label)
         started = time.perf_counter()
+        seed = 0 if features is None and clusters is None else seed_of(learner.random_state)
         named, table = None, None
         if features is not None:
-            names = default_columns(first, label) if columns is None else columns
+            names = default_columns(first, label) if columns is None else skipping(columns)
             named = bound_features(
-                features, names, clusters, cluster_text, edges, usual=algorithm == "perceptron"
+                features, names, clusters, cluster_text, edges, usual=algorithm == "perceptron", seed=seed
             )
             check_together(learner, named.draft(), constrained)
             if marks and named.definition.reads_labels:
@@ -219,7 +234,7 @@ class Tagger:
             encoding = encoding or named.definition.encoding
         if clusters is not None and not isinstance(clusters, WordClusters):
             sizes = clusters if isinstance(clusters, int) else tuple(clusters)
-            clusters = _clusters(sizes, texts, word, cluster_text or [])
+            clusters = word_clusters(sizes, texts, word, cluster_text or [], seed)
         n_clusters = 0 if clusters is None else len(clusters.column_names_)
         if template is None:
             template = default_template_for(first, label, n_clusters)
@@ -268,7 +283,9 @@ class Tagger:
             learner.set_params(callbacks=[*(learner.callbacks or ()), watcher])
         seconds = {"features": time.perf_counter() - started}
         with handing_over(tagger):
-            if tune is None:
+            if models > 1:
+                fit_averaged(learner, encoded, labels, models)
+            elif tune is None:
                 learner.fit(encoded, labels)
             else:
                 way: dict[str, Any] = {"n_folds": tune, "groups": numbers}
@@ -352,7 +369,7 @@ class Tagger:
         if data.n_columns != self.n_columns:
             raise DataFileError(
                 f"{data.location()}: expected {self.n_columns} columns as in training, with the label in "
-                f"column {self.label_column}; found {data.n_columns}"
+                f"column {self.label_column}; found {data.n_columns}{data.hint_at_separator()}"
             )
         if not self.marks:
             return data.labels(self.label_column)
@@ -415,18 +432,3 @@ class Tagger:
     def from_model(cls, model: Any, source: str) -> Tagger:
         """Return the tagger whose model was loaded from the file `source`."""
         return cls(model, **read_parts(model, source))
-
-
-def _clusters(
-    sizes: int | tuple[int, ...], texts: Sequence[ColumnText], column: int, more: Sequence[Sequence[str]]
-) -> WordClusters:
-    """Word clusters of some files and more sentences."""
-    words = [sentence for text in texts for sentence in text.table.column(column)]
-    try:
-        return WordClusters(sizes).fit([*words, *more])
-    except ValueError as error:
-        reason = str(error).split("; ")[0]
-        raise ValueError(
-            f"{texts[0].source}: cannot learn {sizes} word clusters: {reason}; give more text, or fewer clusters if "
-            "they are more than 50, or in Python WordClusters(...) with other settings, fitted"
-        ) from error

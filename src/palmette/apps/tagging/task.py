@@ -9,6 +9,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from palmette.apps.tagging.options import OPTIONS
 from palmette.apps.task import Inspection, Options, Result, Task, Training, register_task
+from palmette.errors import DataFileError
 
 if TYPE_CHECKING:
     from palmette.apps.tagging.column_text import ColumnText
@@ -69,6 +70,7 @@ class _Tagging(Task):
         from palmette.apps.tagging.columns import read_columns
         from palmette.apps.tagging.evaluation import evaluate_labels
         from palmette.apps.tagging.partial_labels import Marks
+        from palmette.apps.tagging.unknown_labels import warn_of_unknown_labels
 
         marks = Marks(options["unknown"], options["one_of"])
         if application is not None and marks:
@@ -81,6 +83,10 @@ class _Tagging(Task):
                 "--label-column and --model exclude each other: the model knows its label column"
             )
         text = read_columns(data)
+        if application is None:
+            log(_told_columns(text, column))
+        else:
+            warn_of_unknown_labels(application, text)
         evaluation: Evaluation
         if report is not None:
             page = _page(text, application, options["model"], column, marks)
@@ -101,7 +107,9 @@ class _Tagging(Task):
         ]
         facts = {"n_columns": n_columns, "label_column": label, "separator": application.separator}
         rows = [["input", f"{n_columns} columns separated by {between}, the label in column {label}"]]
-        features = application.features
+        spans, features = application.spans, application.features
+        if spans is not None and spans.own != spans.inner:
+            rows.append(["spans", spans.in_words()])
         if features is not None:
             rows.append(["feature set", features.summary()])
         named = features and {"name": features.name, "columns": features.column_names_}
@@ -149,15 +157,45 @@ def _two_columns(
     text: ColumnText, label_column: int | None, marks: Marks
 ) -> tuple[list[list[Any]], list[list[str]]]:
     """True and predicted labels of a file that has both."""
-    if text.n_columns < 2:
-        raise ValueError(
-            f"{text.location()}: only one column; expected the true and the predicted label as the last "
-            f"two, or give --model"
+    column, predicted = _true_column(text, label_column), text.labels(-1)
+    guessed = {label for y in predicted for label in y}
+    if marks:
+        return marks.read([text], column, guessed), predicted
+    true = text.labels(column)
+    if label_column is None and guessed.isdisjoint(label for y in true for label in y):
+        raise DataFileError(
+            f"{text.location()}: columns {column} and {text.n_columns - 1}, here {true[0][0]!r} and "
+            f"{predicted[0][0]!r}, have no label in common, so that they are hardly the true and the predicted one; "
+            f"give --model FILE to predict with, or --label-column {column} if they are"
         )
-    column, predicted = -2 if label_column is None else label_column, text.labels(-1)
-    if not marks:
-        return text.labels(column), predicted
-    return marks.read([text], column, {label for y in predicted for label in y}), predicted
+    return true, predicted
+
+
+def _true_column(text: ColumnText, label_column: int | None) -> int:
+    """The column of the true label in a file that has predicted ones in its last column."""
+    from palmette.apps.tagging.training_files import UPOS
+
+    if text.n_columns < 2:
+        raise DataFileError(
+            f"{text.location()}: only one column; expected the true and the predicted label as the last "
+            f"two, or give --model{text.hint_at_separator()}"
+        )
+    if label_column is not None:
+        return text.label_index(label_column)
+    if not text.conllu:
+        return text.n_columns - 2
+    if text.n_columns < 11:
+        raise DataFileError(
+            f"{text.location()}: the {text.n_columns} columns of CoNLL-U have no predicted label, which 'palmette "
+            "predict' adds as a further column; or give --model FILE to predict with"
+        )
+    return UPOS
+
+
+def _told_columns(text: ColumnText, label_column: int | None) -> str:
+    """What is compared, before it is."""
+    true = _true_column(text, label_column)
+    return f"without --model: the true label is column {true}, the predicted one column {text.n_columns - 1}"
 
 
 register_task(_Tagging())

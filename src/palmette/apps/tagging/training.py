@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from palmette.apps.tagging.averaging import check_models
 from palmette.apps.tagging.columns import read_columns
 from palmette.apps.tagging.evaluation import Evaluation
 from palmette.apps.tagging.learners import check_together, make_learner
-from palmette.apps.tagging.named_features import check_named, read_text
+from palmette.apps.tagging.named_features import CONLLU, check_named, read_text, unread_columns
+from palmette.apps.tagging.span_labels import spans_in_words
 from palmette.apps.tagging.tagger import Tagger
 from palmette.apps.tagging.training_files import common_columns
+from palmette.apps.tagging.unknown_labels import warn_of_unknown_labels
 from palmette.apps.task import Callback, Options, Training, Watch
 from palmette.apps.tuning import check_folds, check_tuning
 from palmette.data.annotation import AnnotationCounts
 from palmette.features.templates import Template
+from palmette.metrics import looks_like_chunks
 from palmette.regularizers import Decomposition, GroupLasso
 from palmette.structures import Chain
 
@@ -38,6 +42,7 @@ class TaggingTraining(Training):
                 "prune",
                 "features",
                 "columns",
+                "models",
             )
         }
         self.own["edges"] = given.pop("edges") or None
@@ -62,6 +67,7 @@ class TaggingTraining(Training):
         learner = make_learner(self.algorithm, **self.options)
         check_together(learner, template, self.own["constrained"])
         check_tuning(learner, tune, has_dev)
+        check_models(self.algorithm, self.own["models"])
 
     def read(self, data: Sequence[str], dev: str | None) -> None:
         """Read the column files."""
@@ -76,7 +82,8 @@ class TaggingTraining(Training):
 
     def size(self) -> str:
         """The number of sentences."""
-        return f"{self._n_sentences():,} sentences"
+        n = self._n_sentences()
+        return f"{n:,} sentence{'' if n == 1 else 's'}"
 
     def fit(self, callbacks: Sequence[Callback], watch: Watch) -> Tagger:
         """Learn a tagger."""
@@ -88,6 +95,7 @@ class TaggingTraining(Training):
     def evaluate(self, application: Tagger) -> Evaluation:
         """Labels against those of the held-out file."""
         assert self.held_out is not None
+        warn_of_unknown_labels(application, self.held_out)
         return application.evaluate(self.held_out)
 
     def facts(self, application: Tagger) -> dict[str, Any]:
@@ -98,6 +106,7 @@ class TaggingTraining(Training):
             "tokens": sum(text.table.n_tokens for text in self.texts),
             "labels": len(model.codec_.classes_),
             "features": model.encoder_.n_columns,
+            "models": self.own["models"],
             **_annotated(model.annotation_),
             "cut_size": getattr(getattr(model, "decomposition_", None), "size", None),
         }
@@ -105,11 +114,36 @@ class TaggingTraining(Training):
     def rows(self, application: Tagger) -> list[list[str]]:
         """The same in words."""
         facts = self.facts(application)
-        cut_size = facts.pop("cut_size")
+        cut_size, models = facts.pop("cut_size"), facts.pop("models")
         rows = [["data", ", ".join(f"{number:,} {what.replace('_', ' ')}" for what, number in facts.items())]]
+        if self.texts[0].conllu:
+            place = application.label_column
+            rows.append(["label", ", ".join([f"column {place}", *CONLLU[place : place + 1]])])
+        if (spans := self._spans(application)) is not None:
+            rows.append(["spans", spans])
         if application.features is not None:
             rows.append(["feature set", application.features.summary()])
+        if models > 1:
+            rows.append(["mean of", f"{models} perceptrons"])
+        unread = unread_columns(application)
+        if unread and not self.texts[0].conllu:
+            rows.append(["not read", ", ".join(f"column {k}" for k in unread) + self._how_to_read()])
         return rows if cut_size is None else [*rows, ["cut size", f"{cut_size:g}"]]
+
+    def _spans(self, application: Tagger) -> str | None:
+        """What is known of the encoding of spans, if labels are some."""
+        spans = application.spans
+        if spans is not None:
+            return spans.own if spans.own == spans.inner else spans.in_words()
+        classes = list(map(str, application.model.codec_.classes_))
+        if application.marks or not looks_like_chunks(classes):
+            return None
+        return spans_in_words(self.texts, application.label_column)
+
+    def _how_to_read(self) -> str:
+        if self.own["features"] is None or self.own["columns"] is not None:
+            return ""
+        return " (--columns says what they hold, such as word,pos,label)"
 
 
 def _annotated(counts: AnnotationCounts) -> dict[str, int]:

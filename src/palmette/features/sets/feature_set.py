@@ -20,6 +20,7 @@ from palmette.features.sets.definitions import DEFINITIONS, Definition
 from palmette.features.sets.named_clusters import Text, checked_sizes
 from palmette.features.templates import ColumnSentences, Template, as_table
 from palmette.registry import find, kind_of
+from palmette.stages import stage
 
 
 class FeatureSet(BaseEstimator):
@@ -150,12 +151,13 @@ class FeatureSet(BaseEstimator):
         if self.definition.reads_labels:
             check_labels(self.name, sentences, y)
         for maker in self.makers_:
-            if not everything and not _reads_labels(maker):
-                made.append(maker.transform(sentences))
-            elif hasattr(maker, "fit_transform"):
-                made.append(maker.fit_transform(sentences, y))
-            else:
-                made.append(maker.fit(sentences, y).transform(sentences))
+            with stage(f"columns {', '.join(maker.column_names)}"):
+                if not everything and not _reads_labels(maker):
+                    made.append(maker.transform(sentences))
+                elif hasattr(maker, "fit_transform"):
+                    made.append(maker.fit_transform(sentences, y))
+                else:
+                    made.append(maker.fit(sentences, y).transform(sentences))
         return _with_columns(table, made)
 
     def _with_settings(self, maker: Any) -> Any:

@@ -103,10 +103,13 @@ def show_learning(model: Any) -> Part:
     """The certificate of the training: what was reached, and how far from the optimum it can be."""
     result = model.result_
     step, gap = result.step, result.gap
+    stop = result.reason if result.converged else f"{result.reason}, NOT CONVERGED"
+    if type(model).__name__ == "Perceptron" and result.reason == "max_iter":  # which has no optimum to reach
+        stop = "its limit of epochs"
     listed = [
         ("objective", f"{result.primal:.6g}"),
         ("iterations", f"{step.n_iter:,}, {step.n_oracle:,.6g} passes over the data, {step.seconds:.3g} s"),
-        ("stopped by", result.reason if result.converged else f"{result.reason}, NOT CONVERGED"),
+        ("stopped by", stop),
     ]
     if math.isnan(gap):
         verdict = note("No bound on the distance to an optimum: this way of learning has none to give.")
