@@ -17,7 +17,7 @@ from palmette.estimators.prediction import one_label
 from palmette.estimators.strengths import BlockPenalties, wanted_tol
 from palmette.loops import find
 from palmette.registry import register
-from palmette.solvers.dual import why_not
+from palmette.solvers.dual import has_long_steps, why_not
 from palmette.solvers.scaling import in_scale
 from palmette.surrogates.log import LogLoss
 from palmette.surrogates.partial import MarginalLogLoss
@@ -112,9 +112,7 @@ class CRF(LabelEstimator, BlockPenalties):
         if len(rows.indices) <= loop.few_features:
             return "lbfgs"
         # Short steps are left to L-BFGS during the run, unless it has to scale the columns.
-        largest = np.abs(rows.values).max(initial=1.0)
-        long_steps = largest * largest <= loop.short_steps * problem.regularizer.l2.min()
-        return "dual" if long_steps or in_scale(problem) is problem else "lbfgs"
+        return "dual" if has_long_steps(problem) or in_scale(problem) is problem else "lbfgs"
 
     @available_if(one_label)
     def predict_proba(self, X: Any) -> np.ndarray:

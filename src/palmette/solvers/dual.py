@@ -11,6 +11,7 @@ import numpy as np
 
 from palmette.contracts.problem import SampledProblem
 from palmette.contracts.solver import Progress, RunState
+from palmette.data.batch import SparseRows
 from palmette.errors import MissingCapability
 from palmette.loops import table
 from palmette.loops.dual_ascent import PlacedVariables
@@ -24,6 +25,7 @@ SINGLE_FROM = 1e-5  # the coarsest tol that floats are good enough for: their ce
 PASSES_LEFT = 40  # of ascent that are too many, at the rate of the last half: L-BFGS needs fewer ...
 CLOSE = 0.05  # ... from this relative gap on, where it starts well ...
 PASSES = 60  # ... or after so many passes, wherever they have led
+ROUNDED = "rounding of marginals"
 IDLE = 0.5  # samples whose gap is below this share of the mean wait ...
 ALL_EVERY = 3  # ... for the next epoch that visits all
 
@@ -68,7 +70,8 @@ class DualAscent(Seeded):
     ----------
     precision : {"auto", "single", "double"}
         Of marginals, and of weights on chains of first order; sums, certificate and result are double. "auto": single
-        where ``tol >= 1e-5``, which is all that "single" can prove.
+        where ``tol >= 1e-5`` and steps are long (``x^2 <= 50 l2``, or ``20 l2``): what rounding takes from the bound of
+        single marginals is beyond ``tol`` otherwise.
     max_iter : int
         Epochs.
     tol : float
@@ -98,10 +101,16 @@ class DualAscent(Seeded):
         """Refuse what has no marginals to keep."""
         if refusal := why_not(problem):
             raise MissingCapability(f"{self.name} {refusal}: use solver={who_serves(problem)}")
+        if self.precision == "single" and not has_long_steps(problem):
+            raise ValueError(
+                "DualAscent: precision='single' proves nothing where values are large beside the penalty (x^2 / l2): use "
+                "precision='auto' or 'double', or a larger l2"
+            )
 
     def begin(self, problem: SampledProblem, w0: np.ndarray | None) -> DualRun:
         """The marginals under ``w0``."""
-        single = self.precision == "single" or (self.precision == "auto" and self.tol >= SINGLE_FROM)
+        auto = self.precision == "auto" and self.tol >= SINGLE_FROM and has_long_steps(problem)
+        single = self.precision == "single" or auto
         start = PlacedVariables(problem, np.float32 if single else np.float64)
         if w0 is not None:
             start.ask("start_from", first_point(problem, w0))
@@ -125,19 +134,22 @@ class DualAscent(Seeded):
         failure = "out of range" if state.ask("visit", order) else ""
         run.n_iter, run.n_oracle = run.n_iter + 1, run.n_oracle + len(order) / problem.n_samples
         run.lower, run.refreshed = max(run.lower, state.ask("estimate")), None
-        missing = float(state.weight @ state.gap)
-        promising = missing <= 1.5 * self.tol * abs(run.lower + missing)
+        primal = run.lower + float(state.weight @ state.gap)
+        promising = primal - run.lower <= 1.5 * self.tol * abs(primal)
         if promising:
             run.refreshed, lower = state.ask("refresh")
             run.n_oracle += 1
             primal = self._objective(problem, state, run.refreshed)
-            run.lower = min(lower, primal)  # which rounding may exceed
-            missing = primal - run.lower
-        done = Progress(run.lower + missing, run.lower, failure=failure, checked=promising and not failure)
-        if run.in_scale and len(order) == problem.n_samples and self._is_slow(run, done):
+            disproved = _disproved(lower, primal)
+            failure = failure or disproved
+            run.lower = -np.inf if disproved else min(lower, primal)  # which rounding may exceed
+        done = Progress(primal, run.lower, failure=failure, checked=promising and not failure)
+        if not failure and run.in_scale and len(order) == problem.n_samples and self._is_slow(run, done):
             w, proven = state.ask("refresh")
             run.begun, run.descent = run.n_iter, LBFGS(tol=self.tol).begin(problem, w)
-            run.descent.pool.prove(proven)
+            run.descent.loose = False  # no sum is inexact here
+            if not _disproved(proven, run.descent.place.primal):
+                run.descent.pool.prove(min(proven, run.descent.place.primal))
             run.n_oracle += 2
         return done
 
@@ -147,7 +159,9 @@ class DualAscent(Seeded):
         run.met.append((run.n_oracle, gap))
         if not np.isfinite(gap) or gap <= self.tol * abs(done.primal):
             return False
-        passes, before = run.met[bisect_left(run.met, (0.5 * run.n_oracle,))]
+        if len(run.met) == 1:
+            return False
+        passes, before = run.met[min(bisect_left(run.met, (0.5 * run.n_oracle,)), len(run.met) - 2)]
         rate = np.log(before / gap) / max(run.n_oracle - passes, 1.0)
         left = np.log(gap / (max(self.tol, self.rounding) * abs(done.primal)))
         return left > PASSES_LEFT * rate and (gap <= CLOSE * abs(done.primal) or run.n_oracle >= PASSES)
@@ -157,7 +171,10 @@ class DualAscent(Seeded):
         passes, descent.history = descent.n_oracle, run.history[run.begun :]
         done = LBFGS(tol=self.tol).step(problem, descent, last - run.begun)
         run.n_iter, run.n_oracle = run.begun + descent.n_iter, run.n_oracle + descent.n_oracle - passes
-        return done
+        if not _disproved(done.lower, done.primal):
+            return done
+        descent.pool.best = -np.inf  # what ascent told; the cuts prove their own
+        return done._replace(lower=descent.pool.lower_bound())
 
     def finish(self, problem: SampledProblem, run: DualRun, reason: str) -> Progress | None:
         """Objective and bound of the marginals, which come back as they are."""
@@ -169,7 +186,8 @@ class DualAscent(Seeded):
         elif run.refreshed is None:
             run.refreshed, lower = state.ask("refresh", False)
             primal = self._objective(problem, state, run.refreshed)
-            final = Progress(primal, min(lower, primal), passes=1.0)
+            lower = -np.inf if _disproved(lower, primal) else min(lower, primal)
+            final = Progress(primal, lower, passes=1.0)
         run.variables = state.collect()
         return final
 
@@ -183,6 +201,8 @@ class DualAscent(Seeded):
         """What helps a run that did not converge."""
         if reason == "out of range":
             return "Scores leave the range of scaled products: use solver='lbfgs', or scale the features."
+        if reason == ROUNDED:
+            return "Use precision='double'."
         return REMEDIES.get(reason, "Increase max_iter or tol.")
 
     @staticmethod
@@ -200,6 +220,18 @@ class DualAscent(Seeded):
         if epoch % ALL_EVERY == 0 or not np.all(np.isfinite(gap)):
             return order
         return order[gap > IDLE * gap.mean()]
+
+
+def has_long_steps(problem: SampledProblem) -> bool:
+    """Whether values are small beside the penalty: steps shorten with ``x^2 / l2``."""
+    rows = problem.samples.batch.rows
+    largest = float(np.abs(rows.values if isinstance(rows, SparseRows) else rows).max(initial=1.0))
+    return largest * largest <= table.find("dual", problem).short_steps * float(problem.regularizer.l2.min())
+
+
+def _disproved(lower: float, primal: float) -> str:
+    """Why a bound that exceeds the objective by more than the last digits of single precision is none."""
+    return ROUNDED if lower > primal + SINGLE_FROM * abs(primal) else ""
 
 
 def why_not(problem: SampledProblem) -> str:

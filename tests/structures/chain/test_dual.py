@@ -135,6 +135,43 @@ def test_a_weak_penalty_is_handed_to_lbfgs_with_the_bound(rng, l2, l1, tol):
                 assert rest.step[:2] == result.step[:2] and rest.primal == result.primal
 
 
+@pytest.mark.parametrize("l2", [1e-3, 1e-5, 1e-7])
+def test_bounds_of_tiny_objectives_hold(rng, l2):
+    # Where labels follow from features the objective is tiny beside the scores, whose rounding single marginals have.
+    labels = [rng.integers(0, 4, 8) for _ in range(150)]
+    X = [[[f"f{k}", f"w{rng.integers(200)}"] for k in y] for y in labels]
+    Y = [[str(k) for k in y] for y in labels]
+    best = CRF(Chain(), l2=l2, solver=LBFGS(tol=1e-7, max_iter=5000)).fit(X, Y).result_
+    found = CRF(Chain(), l2=l2, solver=DualAscent(tol=1e-4)).fit(X, Y).result_
+    assert found.reason == "gap" and found.lower <= best.primal * (1 + 1e-9)
+    assert found.primal <= best.primal * (1 + 1.01e-4)
+    with pytest.raises(ValueError, match="precision='single' proves nothing"):
+        CRF(Chain(), l2=l2, solver=DualAscent(tol=1e-4, precision="single")).fit(X, Y)
+
+
+@pytest.mark.parametrize("l2", [1e-5, 1e-7])
+def test_a_bound_above_the_objective_is_none(rng, monkeypatch, l2):
+    monkeypatch.setattr(DualState, "short_steps", np.inf)  # single marginals where they prove nothing
+    labels = [rng.integers(0, 4, 8) for _ in range(150)]
+    X = [[[f"f{k}", f"w{rng.integers(200)}"] for k in y] for y in labels]
+    Y = [[str(k) for k in y] for y in labels]
+    best = CRF(Chain(), l2=l2, solver=LBFGS(tol=1e-7, max_iter=5000)).fit(X, Y).result_
+    if l2 == 1e-5:  # ascent meets it, and stops
+        with pytest.warns(match=r"rounding of marginals.*Use precision='double'"):
+            found = CRF(Chain(), l2=l2, solver=DualAscent(tol=1e-4)).fit(X, Y).result_
+        assert not found.converged and found.lower == -np.inf
+    else:  # L-BFGS meets it, and goes on without
+        found = CRF(Chain(), l2=l2, solver=DualAscent(tol=1e-4)).fit(X, Y).result_
+        assert found.converged and found.lower <= best.primal * (1 + 1e-9)
+        assert found.primal <= best.primal * (1 + 1.01e-4)
+
+
+def test_ascent_that_is_fast_goes_on_alone(rng):
+    with make_problem(rng, "names") as problem:
+        state = DualAscent(tol=1e-6).solve(even(problem, 20.0)).state
+        assert state.descent is None and len(state.met) > 1
+
+
 def test_a_run_that_was_handed_over_names_the_remedy_of_lbfgs(rng):
     with make_problem(rng, "names") as problem:
         even(problem, 1e-3)
