@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -92,3 +94,19 @@ def test_forbidden_states_are_left_to_logarithms():
     graphs = some(topology, np.random.default_rng(2), 3)
     graphs[1].unary[0] = -np.inf
     assert [found is None for found in exact_sums(JunctionTree.of(topology), graphs)] == [False, True, False]
+
+
+@pytest.mark.parametrize(("n", "n_states"), [(5, 12), (12, 2)])
+def test_room_is_what_sums_take(n, n_states):
+    cards, pairs = [n_states] * n, list(itertools.combinations(range(n), 2))
+    topology = Topology.from_scopes(cards, pairs)
+    tree, graphs = JunctionTree.of(topology), some(topology, np.random.default_rng(0), 8)
+    exact_sums(tree, graphs[:1])  # what is compiled or imported
+    topology.memory.pop("lane_tree")
+    tracemalloc.start()
+    try:
+        exact_sums(tree, graphs)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak <= 1.1 * junction_sums.room_needed(tree) + 2e6

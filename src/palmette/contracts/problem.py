@@ -26,8 +26,8 @@ class Problem(Protocol):
 
     Optional attributes are ``convex`` (true where it is missing), ``decomposition`` (None where it is missing), and for
     values that may be too low, since maxima are found to a tolerance, ``bounded_loss(w)``, which adds by how much at
-    most, and ``refine()``, which asks for better maxima or sums and says whether there are any. ``loosen(tol)`` allows
-    sums that are only as accurate as a solver's tol needs, until then.
+    most, and ``refine()``, which asks for better maxima or sums and says whether there are any. ``loosen(error)``
+    allows sums that lack so much of the value, until then.
     """
 
     regularizer: ElasticNet

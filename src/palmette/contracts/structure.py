@@ -213,9 +213,8 @@ class Structure(BaseEstimator):
         """What :meth:`telling` gathers just now, if anything: picklable, for :meth:`tell` elsewhere."""
         return None
 
-    def loosen(self, tol: float) -> bool:
-        """Find sums only as accurately as a solver with this ``tol`` needs until :meth:`refine`; False if nothing is
-        gained."""
+    def loosen(self, error: float) -> bool:
+        """Sums of a sample may lack ``error`` until :meth:`refine`; False if nothing is gained."""
         return False
 
     def refine(self) -> bool:

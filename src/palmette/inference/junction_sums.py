@@ -34,9 +34,7 @@ class LaneTree(NamedTuple):
         from palmette._kernels.junction_plan import FACTOR, blocks_of
 
         axis_ptr, places = local_axes(tree)
-        axes = tree.axes[places]
-        ends = np.concatenate([[0], np.cumsum(np.log2(tree.cards)[axes])])[axis_ptr]
-        sizes = np.rint(np.exp2(np.diff(ends))).astype(np.int64)
+        axes, sizes = tree.axes[places], _local_sizes(tree, axis_ptr, places)
         none = np.zeros(len(sizes), np.int64)
         n_outer, block, *_ = blocks_of(tree.axis_ptr, tree.axes, tree.n_shared, tree.cards, _MAX_BLOCK)
         parts = tree._replace(
@@ -48,6 +46,12 @@ class LaneTree(NamedTuple):
             _with_sources(whole, whole_sources(tree, axis_ptr, places, FACTOR)),
             _with_sources(parts, part_sources(tree, axis_ptr, places)),
         )
+
+
+def _local_sizes(tree: Any, axis_ptr: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """Entries of the local table of each clique."""
+    ends = np.concatenate([[0], np.cumsum(np.log2(tree.cards)[tree.axes[places]])])[axis_ptr]
+    return np.rint(np.exp2(np.diff(ends))).astype(np.int64)
 
 
 def _with_sources(tree: Any, sources: Any) -> Any:
@@ -78,18 +82,32 @@ class Room(NamedTuple):
         """Not filled in."""
         from palmette._kernels.constants import LANES
 
-        tree, n_local = plan.tree, int(plan.parts.message_ptr[-1])
+        return cls(*(np.empty(LANES * n) for n in cls.sizes(plan.tree, int(plan.parts.message_ptr[-1]))))
+
+    @staticmethod
+    def sizes(tree: Any, n_local: int) -> tuple[int, ...]:
+        """Numbers of each array for one graph."""
         has = tree.parent >= 0
         heard = np.bincount(tree.parent[has], np.diff(tree.message_ptr)[has]).max(initial=0)
-        sizes = n_local, int(tree.message_ptr[-1]), len(tree.block), int(heard), n_local
-        return cls(*(np.empty(LANES * n) for n in sizes))
+        return n_local, int(tree.message_ptr[-1]), len(tree.block), int(heard), n_local
 
 
 def room_needed(tree: JunctionTree) -> int:
-    """Bytes of the messages of eight graphs."""
-    from palmette._kernels.constants import LANES
+    """Bytes that sums of eight graphs take: :class:`Room`, and where potentials stand in the local tables."""
+    memory = tree.topology.memory
+    if "lane_room" not in memory:
+        memory["lane_room"] = _room_needed(tree.tree)
+    return memory["lane_room"]
 
-    return 8 * LANES * int(tree.tree.message_ptr[-1])
+
+def _room_needed(tree: Any) -> int:
+    from palmette._kernels.constants import LANES
+    from palmette._kernels.junction_lanes import local_axes
+    from palmette._kernels.junction_plan import MESSAGE
+
+    local = _local_sizes(tree, *local_axes(tree))
+    n_potentials = np.add.reduceat(tree.kind != MESSAGE, tree.src_ptr[:-1], dtype=np.int64)
+    return 8 * LANES * sum(Room.sizes(tree, int(local.sum()))) + 4 * int(n_potentials @ local)
 
 
 def exact_sums(tree: JunctionTree, graphs: Sequence[FactorGraph]) -> list[Sum | None]:

@@ -30,10 +30,10 @@ def refine(problem: Problem) -> bool:
     return own is not None and own()
 
 
-def loosen(problem: Problem, tol: float) -> bool:
-    """Allow inexact sums to be only as accurate as ``tol`` asks for, until ``refine``; False if nothing is gained."""
+def loosen(problem: Problem, error: float) -> bool:
+    """Allow inexact sums to lack ``error`` of the value, until ``refine``; False if nothing is gained."""
     own = getattr(problem, "loosen", None)
-    return own is not None and own(tol)
+    return own is not None and own(error)
 
 
 def name_of(problem: Problem) -> str:

@@ -178,10 +178,9 @@ class Risk:
         compiled = self._compiled()
         return self._generic_loss(w) if compiled is None else (*compiled.loss(w), 0.0)
 
-    def loosen(self, tol: float) -> bool:
-        """Find sums only as accurately as a solver with this ``tol`` needs until :meth:`refine`; False if that is what
-        they are found to."""
-        return self.structure.loosen(tol)
+    def loosen(self, error: float) -> bool:
+        """Sums may lack so much of the value until :meth:`refine`; False if nothing is gained."""
+        return self.structure.loosen(error / max(float(self.samples.weight.sum()), 1e-300))
 
     def refine(self) -> bool:
         """Find maxima, and sums, to a higher accuracy from now on; False if that is not possible."""

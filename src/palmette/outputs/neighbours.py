@@ -83,12 +83,13 @@ class NeighbourOutputs(PositionOutputs):
         links, sizes = self.structure_.links(batch), np.diff(batch.offsets)
         owner = np.searchsorted(batch.offsets, links[:, 0], side="right") - 1
         own = links - batch.offsets[owner][:, None]
-        first = getattr(self, "edges_", own[owner == 0]), getattr(self, "longest_", sizes[0])
+        edges = np.split(own, np.searchsorted(owner, np.arange(1, len(sizes))))
+        first = getattr(self, "edges_", edges[0]), getattr(self, "longest_", sizes[0])
         for i in range(len(sizes)):
-            if sizes[i] != first[1] or not np.array_equal(own[owner == i], first[0]):
+            if sizes[i] != first[1] or not np.array_equal(edges[i], first[0]):
                 raise MissingCapability(
                     f"NeighbourOutputs compares graphs edge by edge, and X[{i}] has {sizes[i]} nodes and "
-                    f"{np.sum(owner == i)} edges, not those of the first training sample: give one graph for all "
+                    f"{len(edges[i])} edges, not those of the first training sample: give one graph for all "
                     "samples, its edges in one order, or take PositionOutputs, which counts single labels"
                 )
         return np.asarray(first[0], np.int64)
@@ -149,7 +150,9 @@ def followed(offsets: np.ndarray) -> np.ndarray:
 
     >>> followed(np.array([0, 2, 3, 6]))
     array([0, 3, 4])
+    >>> followed(np.array([0, 0])), followed(np.array([0, 2, 2, 3]))
+    (array([], dtype=int64), array([0]))
     """
     last = np.zeros(int(offsets[-1]), bool)
-    last[offsets[1:] - 1] = True
+    last[offsets[1:][np.diff(offsets) > 0] - 1] = True
     return np.flatnonzero(~last)

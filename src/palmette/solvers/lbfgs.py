@@ -30,6 +30,7 @@ RESCALE_AT = (10, 20, 40)  # iterations before which a run from zero renews its 
 SLOWLY = 0.1  # share of tol by which the objective may fall in WINDOW iterations at the end
 PATIENCE = 30  # iterations in which what is left to prove must become half
 REMEDIES = {"max_iter": "Increase max_iter or tol.", "line search": "Check the gradient."}
+LACKING = 1e-2  # share of tol that inexact sums may lack on the way
 _INVISIBLE = 1e-12  # relative rise of the objective that may be rounding
 _NOISE = 1e-14  # of the first objective
 _ROUNDING = 1e-6  # relative decrease still promised when no step gives it; losses may be summed in float32
@@ -84,8 +85,8 @@ class LBFGS(Driven):
     was to be expected, else, not converged, with ``"line search"``: the gradient is then wrong or the loss not smooth.
     A run that ends by an estimate with a proven gap above ``10 tol`` is not converged.
 
-    Inexact sums, on graphs with cycles, are found to a share of ``tol``, and as accurately as they can be once the
-    objective hardly falls.
+    Inexact sums, on graphs with cycles, may together lack a hundredth of ``tol`` times the objective. They are found as
+    accurately as they can be once a line search fails or the objective hardly falls.
 
     For the log loss of chains with sparse features the variances of the model,
     ``h_j = sum_i c_i sum_t x_tj^2 p (1 - p)``, give a diagonal guess ``1 / (h + l2 + damping)`` of the inverse
@@ -145,14 +146,14 @@ class LBFGS(Driven):
         ):
             return self._progress(run)  # the start is good enough
         place, reason = self._iterate(problem, run)
-        if place is None and _refined(problem, run):
-            place, reason = self._iterate(problem, run)
         if place is None:
             _lower_bound(problem, run)
             estimate = reason if reason in (SLOW, PRECISION) else ""
             return self._progress(run)._replace(estimate=estimate, failure="" if estimate else reason)
         run.place = place
         run.n_iter += 1
+        if run.loose:
+            self._loosen(problem, place)
         run.pool.add(place.loss, place.gradient, place.w)
         slow = self._slow(problem, run.history, run)
         _prove(problem, run)
@@ -184,7 +185,6 @@ class LBFGS(Driven):
 
     def begin(self, problem: Problem, w0: np.ndarray | None) -> LBFGSState:
         """The state of a new run."""
-        loose = loosen(problem, self.tol)
         place = _visit(problem, first_point(problem, w0))
         if not np.isfinite(place.primal):
             raise ValueError(f"lbfgs cannot start: the objective is {place.primal} at the first point")
@@ -192,8 +192,11 @@ class LBFGS(Driven):
         run = LBFGSState(place=place, curvature=curvature, pool=_pool(problem))
         run.pool.add(place.loss, place.gradient, place.w)
         run.warm, run.noise = bool(np.any(place.w)), _NOISE * abs(place.primal)
-        run.loose = loose
+        run.loose = self._loosen(problem, place)
         return run
+
+    def _loosen(self, problem: Problem, place: Place) -> bool:
+        return loosen(problem, LACKING * self.tol * abs(place.primal))
 
     def _rescale(self, problem: Problem, run: LBFGSState) -> None:
         """Renew the diagonal guess of the inverse Hessian where the time for that has come."""
@@ -216,7 +219,7 @@ class LBFGS(Driven):
         same = self._memory(problem) == state.curvature.memory
         same_problem(problem, state.pool.regularizer, same, ", or to another memory")
         run = state.copy()
-        run.loose = run.loose and loosen(problem, self.tol)
+        run.loose = run.loose and self._loosen(problem, run.place)
         return run
 
     def _slow(self, problem: Problem, history: Sequence[Step], run: LBFGSState) -> str:
@@ -266,6 +269,8 @@ class LBFGS(Driven):
             if place is not None:
                 run.curvature.update(place.w, here.w, place.smooth_gradient, here.smooth_gradient)
                 return place, ""
+            if _refined(problem, run):
+                return self._iterate(problem, run)
             if not len(run.curvature):
                 promise = min(promise, here.primal - _lower_bound(problem, run))
                 rounding = promise <= max(
@@ -281,14 +286,12 @@ class LBFGS(Driven):
 
 
 def _refined(problem: Problem, run: LBFGSState) -> bool:
-    """Whether sums become more accurate, once: the place is then looked at again, without what was learnt of it."""
+    """Whether sums become more accurate, once: the place is then looked at again."""
     if not run.loose:
         return False
     run.loose = False
     if not refine(problem):
         return False
-    run.settled = ""
-    run.curvature.clear()
     run.place = _visit(problem, run.place.w)
     run.n_oracle += 1
     run.pool.add(run.place.loss, run.place.gradient, run.place.w)

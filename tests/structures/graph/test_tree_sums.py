@@ -145,11 +145,14 @@ def test_refining_ends_at_the_accuracy_of_the_structure():
     fine = quietly(structure.expectation, theta).log_z
     assert not structure.loosen(1e-3), "nobody gathers"
     with structure.telling(quiet=True):
-        assert not structure.loosen(1e-8)
-        assert structure.loosen(1e-3) and structure.sum_tol == 1e-6
-        loose = structure.expectation(theta).log_z
-        assert np.all((loose >= fine - 1e-12) & (loose <= fine * (1 + 1e-6)))
-        assert structure.refine() and structure.sum_tol == 1e-9
+        assert not structure.loosen(0.0) and structure.sum_tol(1.0) == 1e-9
+        for error in (1e-4, 1e-6, 1e-8):
+            assert structure.loosen(error)
+            loose = structure.expectation(theta).log_z
+            assert np.all((loose >= fine - 1e-9) & (loose <= fine + error + 1e-8))
+        assert structure.loosen(1e-3) and structure.sum_tol(1e2) == 1e-6 and structure.sum_tol(1e5) == 1e-8
+        assert structure.sum_tol(np.inf) == structure.sum_tol(1e9) == 1e-9
+        assert structure.refine() and structure.sum_tol(1e2) == 1e-9
         np.testing.assert_allclose(structure.expectation(theta).log_z, fine, rtol=1e-9)
     with structure.telling(quiet=True):
         assert structure.loosen(1e-3)

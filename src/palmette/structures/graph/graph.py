@@ -79,7 +79,7 @@ class Graph(GraphMethods, LabelledPositions):
         ones are slow); an explicit limit removes these restrictions.
     tol : float, default=1e-8
         Relative accuracy of tree-reweighted sums: their proven bounds differ by at most this share. On its way L-BFGS
-        asks for a hundredth of its own ``tol``, at most 1e-6.
+        lets all of them lack a hundredth of its own ``tol`` times the objective.
     max_sweeps : int, default=2000
         Maximal passes over all messages of a graph; graphs that need more are counted in ``result_.n_unconverged``.
 

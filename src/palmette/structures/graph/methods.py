@@ -23,8 +23,7 @@ LANE_MEMORY = 2**28  # bytes that those of eight graphs may take
 # What repeated inference bears, unless a memory limit is given: log2 of the largest clique, and for sums of the entries
 # of all cliques. A sum goes through so many in about 2 ms where eight graphs have its shape, in 15 ms where none has.
 LARGEST, MOST_ENTRIES = 17.5, 20.0
-# Relative accuracy of reweighted sums on the way to a solver's tol: that share of it, at most so much.
-SHARE_OF_TOL, LOOSEST = 1e-2, 1e-6
+LOOSEST = 1e-6  # relative accuracy of reweighted sums, however little of it a solver asks for
 SMALL_PROGRAM = 20_000  # entries of a graph's tables up to which HiGHS then solves it; messages beyond
 INFERENCE = ("auto", "exact", "junction_tree", "graph_cut", "bounded", "loopy", "integer_program")
 NOT_EXACT = ("bounded", "loopy")
@@ -127,26 +126,29 @@ class GraphMethods:
         """Relative accuracy of the linear programs of this run."""
         return RELAX_TOL if self._tally is None else self._tally.accuracy
 
-    @property
-    def sum_tol(self) -> float:
-        """Relative accuracy of the reweighted sums of this run."""
-        return self.tol if self._tally is None else max(self.tol, self._tally.sum_tol)
+    def sum_tol(self, size: float) -> float:
+        """Relative accuracy of reweighted sums in this run, of graphs whose potentials add up to ``size`` at most."""
+        tally = self._tally
+        if tally is None or not tally.sum_error > 0.0 or not size < np.inf:
+            return self.tol
+        tol = max(self.tol, min(LOOSEST, tally.sum_error / max(1.0, size)))
+        tally.has_loose_sums |= tol > self.tol
+        return tol
 
-    def loosen(self, tol: float) -> bool:
-        """Reweighted sums of this run need not be better than a solver's ``tol`` asks for, until it refines them."""
-        if self._tally is None or SHARE_OF_TOL * tol <= self.tol:
+    def loosen(self, error: float) -> bool:
+        """Reweighted sums of this run may lack ``error`` of every sample, until they are refined."""
+        if self._tally is None or self.sums == "bethe" or self.tol >= LOOSEST or not error > 0.0:
             return False
-        self._tally.sum_tol = min(LOOSEST, SHARE_OF_TOL * tol)
+        self._tally.loosen(error)
         return True
 
     def refine(self) -> bool:
         """Solve the sums or the linear programs of this run more accurately from now on; False if that is not
         possible."""
         tally = self._tally
-        if tally is not None and tally.sum_tol > 0.0:
-            loose = tally.has_loose_sums
-            tally.sum_tol = 0.0
-            return loose
+        if tally is not None and tally.sum_error > 0.0:
+            tally.sum_error = 0.0
+            return tally.has_loose_sums
         return tally is not None and tally.refine()
 
     # -- choosing -----------------------------------------------------------------------------------------------
@@ -279,9 +281,8 @@ class GraphMethods:
         else:
             size = int(graph.topology.cards[graph.topology.scope].sum())
             start = self.start("reweighted", memory, size)
-            found = _function("reweighted_sum")(
-                graph, tol=self.sum_tol, max_iter=self.max_sweeps, messages=start
-            )
+            tol = self.sum_tol(float(np.abs(graph.unary).sum() + np.abs(graph.own_values).sum()))
+            found = _function("reweighted_sum")(graph, tol=tol, max_iter=self.max_sweeps, messages=start)
         if not found.exact:
             self.note("sums", found.method, graph.topology, memory, found.converged)
         return found

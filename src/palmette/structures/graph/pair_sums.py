@@ -57,13 +57,21 @@ def _solve(
         tables.edge_offsets[samples], 1.0, np.stack(starts),
     )  # fmt: skip
     own = np.flatnonzero(served(topology, data, LARGEST))
+    tol = structure.sum_tol(float(_sizes(tables)[samples].max()))
     found = solve(
-        topology, data, own, weight[samples[own]], structure.sum_tol, structure.max_sweeps, counts.node,
+        topology, data, own, weight[samples[own]], tol, structure.max_sweeps, counts.node,
         counts.edge.reshape(-1, 4),
     )  # fmt: skip
-    converged = np.all(settled(found.upper, found.lower, structure.sum_tol), axis=1)
+    converged = np.all(settled(found.upper, found.lower, tol), axis=1)
     for k in own.tolist():
         log_z[samples[k]] = found.upper[k].sum()
         starts[k][:] = data.messages[k]
         structure.note("sums", "reweighted", topology, memories[k], bool(converged[k]))
     return samples[own].tolist()
+
+
+def _sizes(tables: GraphTables) -> np.ndarray:
+    """What the potentials of each sample add up to at most."""
+    nodes = np.r_[0.0, np.cumsum(np.abs(tables.node).max(axis=1))]
+    edges = np.r_[0.0, np.cumsum(np.abs(tables.edge.reshape(-1, 4)).max(axis=1)[tables.edge_table])]
+    return np.diff(nodes[tables.offsets]) + np.diff(edges[tables.edge_offsets])

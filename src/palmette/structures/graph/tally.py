@@ -50,7 +50,8 @@ class Tally:
         self._unconverged: set[Any] = set()
         self._number = (os.getpid(), next(_NUMBERS))
         self.accuracy = RELAX_TOL  # of linear programs in this run
-        self.sum_tol = 0.0  # relative accuracy of reweighted sums, if it is looser than that of the structure
+        self.sum_error = 0.0  # what reweighted sums of a sample may lack on the way; 0: as little as they can
+        self.has_loose_sums = False  # whether any was less accurate for that since then
 
     def refine(self) -> bool:
         """Solve linear programs more accurately from now on; False where that was reached before."""
@@ -59,10 +60,9 @@ class Tally:
         self.accuracy *= 0.1
         return True
 
-    @property
-    def has_loose_sums(self) -> bool:
-        """Whether sums were answered less accurately than they can be."""
-        return self.sum_tol > 0.0 and any(task == "sums" for task, _ in self._graphs)
+    def loosen(self, error: float) -> None:
+        """Sums of a sample may lack ``error`` from now on."""
+        self.sum_error, self.has_loose_sums = error, False
 
     def kept(self, name: str, memory: dict[Any, Any], make: Callable[[], Any]) -> Any:
         """What inference on a graph starts from while the weights move little; ``make()`` at first.
@@ -77,7 +77,7 @@ class Tally:
 
     def __getstate__(self) -> dict[str, Any]:
         """The number and the accuracies of the run: what is noted elsewhere comes back by :meth:`take`."""
-        return {"_number": self._number, "accuracy": self.accuracy, "sum_tol": self.sum_tol}
+        return {"_number": self._number, "accuracy": self.accuracy, "sum_error": self.sum_error}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__init__()  # type: ignore[misc]
@@ -85,13 +85,14 @@ class Tally:
 
     def given(self) -> tuple[Any, ...]:
         """What was noted, for :meth:`take`."""
-        return dict(self._graphs), self._unconverged
+        return dict(self._graphs), self._unconverged, self.has_loose_sums
 
     def take(self, notes: tuple[Any, ...]) -> None:
         """Add what was noted elsewhere."""
         for key, graphs in notes[0].items():
             self._graphs[key] |= graphs
         self._unconverged |= notes[1]
+        self.has_loose_sums |= notes[2]
 
     def note(
         self, task: str, method: str, graph: tuple[int, int], converged: bool = True,
