@@ -103,8 +103,8 @@ class DualAscent(Seeded):
             raise MissingCapability(f"{self.name} {refusal}: use solver={who_serves(problem)}")
         if self.precision == "single" and not has_long_steps(problem):
             raise ValueError(
-                "DualAscent: precision='single' proves nothing where values are large beside the penalty (x^2 / l2): use "
-                "precision='auto' or 'double', or a larger l2"
+                "DualAscent: precision='single' proves nothing where values are large beside the penalty (x^2 / l2): "
+                "use precision='auto' or 'double', or a larger l2"
             )
 
     def begin(self, problem: SampledProblem, w0: np.ndarray | None) -> DualRun:
