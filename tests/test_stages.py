@@ -114,3 +114,22 @@ def test_an_interrupt_before_the_first_penalty_leaves_nothing():
     with pytest.raises(KeyboardInterrupt):
         fit_tuned(learner, Part(learner.encode(X), Y, None), n_folds=2, score=score)
     assert not hasattr(learner, "coef_")
+
+
+@pytest.mark.filterwarnings("ignore:.*held-out score is")
+def test_an_interrupt_at_the_very_end_of_the_last_fit_keeps_its_weights(monkeypatch):
+    learner = CRF(Chain(), random_state=0)
+    part = Part(learner.encode(X), Y, None)
+    plain = CRF.fit
+
+    def fit(self, *data):
+        plain(self, *data)
+        if self is learner:
+            del self.fit_seconds_  # which are noted after the weights
+            raise KeyboardInterrupt
+        return self
+
+    monkeypatch.setattr(CRF, "fit", fit)
+    with pytest.raises(KeyboardInterrupt):
+        fit_tuned(learner, part, n_folds=2)
+    assert list(learner.fit_seconds_) == ["tune"] and learner.coef_.any() and len(learner.cv_scores_)

@@ -196,3 +196,14 @@ def test_results_go_where_they_belong_while_a_terminal_shows_progress(folder, co
         os.close(end)
         os.close(terminal)
     assert {"predict": b"cat NN B-X B-X", "fold": b"GGGAAACCC"}[command[0]] in done.stdout
+
+
+def test_documents_without_blank_lines_come_once_among_the_best_labellings(run, folder):
+    best = ["predict", "--model", "model", "--nbest", 2]
+    code, out, _ = run(*best, stdin="-DOCSTART- -X-\nthe DT\n-DOCSTART- -X-\n\ncat NN\n")
+    lines = [re.sub(r"score .*|\S+$", "", line) for line in out.splitlines()]
+    each = ["# nbest = 1 ", "{}", "", "# nbest = 2 ", "{}", ""]
+    expected = [
+        line.format(word) for word in ("the DT ", "cat NN ") for line in ["-DOCSTART- -X- ", "", *each]
+    ]
+    assert code == 0 and lines == expected
