@@ -86,12 +86,13 @@ def test_an_interrupt_leaves_the_mean_of_those_that_are_finished(texts):
 
 
 def test_on_the_command_line(run, folder):
-    train = ["train", "train.txt", "--model", "m", "--models", 2]
+    train = ["train", "train.txt", "--model", "m", "--models", 2, "--max-iter", 3]
     code, out, _ = run(*train, "--algorithm", "perceptron")
     assert code == 0 and "mean of     2 perceptrons" in out and "objective" not in out
     record = json.loads(run(*train, "--algorithm", "perceptron", "--json")[1])
     assert record["models"] == 2 and record["objective"] is None and record["gap"] is None
-    assert "nan" not in run("inspect", "m")[1]
+    facts = run("inspect", "m")[1].split("\n\n")[0]
+    assert "iterations  3" in facts and "objective" not in facts and "nan" not in facts
     code, _, err = run(*train)
     assert code == 2 and "crf has one optimum: leave it out, or use --algorithm perceptron" in err
     code, _, err = run("train", "train.txt", "--model", "m", "--algorithm", "perceptron", "--models", 0)

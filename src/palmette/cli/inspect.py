@@ -130,12 +130,14 @@ def _text(record: dict[str, Any], own: Inspection) -> str:
     if record["class"] == "Perceptron" and record["reason"] == "max_iter":  # which has no optimum to reach
         stop = "its limit of epochs"
     gap = "" if record["gap"] != record["gap"] else f" (gap {record['gap']:.3g})"
+    objective, n = record["objective"], record["iterations"]
+    known = objective == objective  # of several models as one it is not
     rows = [
         ["model", f"{record['class']}({settings})"],
         *([["labels", few]] if own.shows_labels else []),
         ["features", f"{record['n_features']:,} ({record['feature_kind']})"],
         ["weights", f"{record['n_weights']:,}, {record['n_nonzero_weights']:,} of them not 0"],
-        ["objective", f"{record['objective']:.8g}{gap} after {record['iterations']} iterations"],
+        ["objective", f"{objective:.8g}{gap} after {n} iterations"] if known else ["iterations", f"{n}"],
         ["stopped by", stop],
     ]
     if record["cut_size"] is not None:

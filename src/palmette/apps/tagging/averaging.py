@@ -45,8 +45,8 @@ def fit_averaged(learner: Any, X: Any, y: Any, models: int) -> None:
 
     Notes
     -----
-    The objective of the mean is not evaluated: it is NaN in ``result_``. Ctrl-C leaves the mean of those that are
-    finished, once the first is, and then ``KeyboardInterrupt`` is raised on.
+    The objective of the mean is not evaluated: it is NaN in ``objective_`` and ``result_``. Ctrl-C leaves the mean of
+    those that are finished, once the first is, and ``KeyboardInterrupt`` goes on.
     """
     first = models * seed_of(learner.random_state)
     with stage(f"perceptron 1 of {models}"):
@@ -61,7 +61,9 @@ def fit_averaged(learner: Any, X: Any, y: Any, models: int) -> None:
     finally:  # after Ctrl-C too, with those that are finished
         learner.coef_ = np.mean(weights, axis=0)
         vars(learner).pop("_pass_state", None)  # it would go on from the first alone
-        step = learner.result_.step
-        if len(weights) > 1:  # what the objective of the mean is, nobody has asked
-            step = step._replace(primal=np.nan, lower=np.nan)
-        learner.result_ = replace(learner.result_, w=learner.coef_, step=step, state=None)
+        learner.result_ = replace(learner.result_, w=learner.coef_, state=None)
+        if len(weights) > 1:  # the objective of the mean is another one
+            step = learner.result_.step._replace(primal=np.nan, lower=np.nan)
+            history = (*learner.result_.history[:-1], step)
+            learner.result_ = replace(learner.result_, step=step, history=history)
+            learner.objective_ = np.nan
