@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,6 +13,7 @@ import pytest
 from palmette import CRF, Chain
 from palmette.apps.tuning import fit_tuned
 from palmette.cli import progress as display
+from palmette.contracts.solver import Step
 from palmette.estimators.folds import Part
 from palmette.features import WordClusters
 from palmette.stages import heard_by, stage, step_callbacks
@@ -114,3 +118,66 @@ def test_an_interrupt_before_the_first_penalty_leaves_nothing():
     with pytest.raises(KeyboardInterrupt):
         fit_tuned(learner, Part(learner.encode(X), Y, None), n_folds=2, score=score)
     assert not hasattr(learner, "coef_")
+
+
+@pytest.mark.filterwarnings("ignore:.*held-out score is")
+def test_an_interrupt_at_the_very_end_of_the_last_fit_keeps_its_weights(monkeypatch):
+    learner = CRF(Chain(), random_state=0)
+    part = Part(learner.encode(X), Y, None)
+    plain = CRF.fit
+
+    def fit(self, *data):
+        plain(self, *data)
+        if self is learner:
+            del self.fit_seconds_  # which are noted after the weights
+            raise KeyboardInterrupt
+        return self
+
+    monkeypatch.setattr(CRF, "fit", fit)
+    with pytest.raises(KeyboardInterrupt):
+        fit_tuned(learner, part, n_folds=2)
+    assert list(learner.fit_seconds_) == ["tune"] and learner.coef_.any() and len(learner.cv_scores_)
+
+
+def test_the_held_out_score_is_shown_in_parts_until_the_next_one():
+    lines = []
+    shown, step = display.Progress(lambda text, kind: lines.append(text)), Step(1, 1.0, 0.1, 2.0, np.nan)
+    shown.stage("learning")
+    shown.part("perceptron 1 of 2")
+    shown.held_out(step, 0.5)
+    shown(step)
+    shown.part("perceptron 2 of 2")
+    shown(step)
+    assert lines[2] == "perceptron 1 of 2: iteration 1: objective 2, held-out accuracy 50.00%"
+    assert lines[4] == "perceptron 2 of 2: iteration 1: objective 2"
+
+
+@pytest.mark.parametrize(
+    ("data", "results", "typed", "to_file", "shows"),
+    [
+        ("x.txt", True, False, True, True),
+        ("x.txt", True, False, False, False),  # palmette predict x.txt | head
+        ("x.txt", False, True, False, True),
+        ("-", False, False, False, True),
+        ("-", False, True, False, False),
+        ("-", True, True, True, False),
+    ],
+)
+def test_a_bar_does_not_run_through_what_else_is_on_the_screen(
+    monkeypatch, data, results, typed, to_file, shows
+):
+    monkeypatch.setattr(display, "_is_file", lambda descriptor: to_file)
+    monkeypatch.setattr(display, "progress", lambda: "progress")
+    for name, on_screen in (("stdin", typed), ("stderr", True)):
+        monkeypatch.setattr(sys, name, SimpleNamespace(isatty=lambda yes=on_screen: yes))
+    assert (display.progress_beside(data, results=results) == "progress") is shows
+
+
+def test_what_is_a_file(tmp_path):
+    with open(tmp_path / "out", "w") as file:
+        assert display._is_file(file.fileno())
+    read, write = os.pipe()
+    assert not display._is_file(write)
+    os.close(read)
+    os.close(write)
+    assert not display._is_file(write)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from palmette import CombinedDecoder
+from palmette.apps.interrupted import TrainingInterrupted
 from palmette.apps.tagging.columns import read_columns
 from palmette.apps.tagging.tagger import Tagger
 from palmette.stages import heard_by
@@ -69,12 +70,29 @@ def test_each_is_told():
     assert "perceptron 1 of 2" in heard and "step" in heard[heard.index("perceptron 2 of 2") :]
 
 
+def test_an_interrupt_leaves_the_mean_of_those_that_are_finished(texts):
+    class Stops:
+        def part(self, text):
+            if text == "perceptron 3 of 3":
+                raise KeyboardInterrupt
+
+        def __call__(self, step):
+            pass
+
+    with heard_by(Stops()), pytest.raises(TrainingInterrupted) as stopped:
+        perceptron(texts[0], models=3, random_state=2)
+    alone = [perceptron(texts[0], random_state=seed).model.coef_ for seed in (6, 7)]
+    np.testing.assert_allclose(stopped.value.application.model.coef_, np.mean(alone, axis=0))
+
+
 def test_on_the_command_line(run, folder):
-    train = ["train", "train.txt", "--model", "m", "--models", 2]
+    train = ["train", "train.txt", "--model", "m", "--models", 2, "--max-iter", 3]
     code, out, _ = run(*train, "--algorithm", "perceptron")
-    assert code == 0 and "mean of     2 perceptrons" in out
+    assert code == 0 and "mean of     2 perceptrons" in out and "objective" not in out
     record = json.loads(run(*train, "--algorithm", "perceptron", "--json")[1])
-    assert record["models"] == 2
+    assert record["models"] == 2 and record["objective"] is None and record["gap"] is None
+    facts = run("inspect", "m")[1].split("\n\n")[0]
+    assert "iterations  3" in facts and "objective" not in facts and "nan" not in facts
     code, _, err = run(*train)
     assert code == 2 and "crf has one optimum: leave it out, or use --algorithm perceptron" in err
     code, _, err = run("train", "train.txt", "--model", "m", "--algorithm", "perceptron", "--models", 0)

@@ -56,6 +56,19 @@ def test_conllu_is_evaluated_with_and_without_a_model(run, folder):
     assert (code, out) == (2, "") and "x.conllu:1: the 10 columns of CoNLL-U have no predicted label" in err
 
 
+def test_conllu_through_a_pipe_is_told(run, folder):
+    assert run("train", "x.conllu", "--model", "u")[0] == 0
+    tagged = run("predict", "--model", "u", stdin=CONLLU)[1]
+    for piped in (CONLLU, tagged):
+        code, out, err = run("evaluate", "-", stdin=piped)
+        assert (code, out) == (
+            2,
+            "",
+        ) and "standard input is not read as CoNLL-U: give a file named .conllu" in err
+    code, out, _ = run("evaluate", "-", "--label-column", 3, stdin=tagged)
+    assert code == 0 and "100.00% (2 of 2 tokens)" in out
+
+
 # ------------------------------------------------------------------------------------------------ columns
 
 
@@ -80,6 +93,9 @@ def test_columns_that_are_not_read_are_named(run, folder):
     ner = ["train", "three.txt", "--model", "m", "--features", "ner"]
     assert "not read     column 1 (--columns says what they hold" in run(*ner)[1]
     assert "not read     column 1\n" in run(*ner, "--columns", "word,_,label")[1]
+    (folder / "four.txt").write_text("the DT O x\ncat NN B-X x\n")
+    named = run("train", "four.txt", "--model", "m", "--features", "ner", "--columns", "word,column3,label,_")
+    assert named[0] == 0 and "data         1 sentence, 2 tokens" in named[1], named[2]
     assert "not read" not in run(*ner, "--columns", "word,pos,label")[1]
     assert "not read" not in run("train", "three.txt", "--model", "m")[1]
 
@@ -126,7 +142,9 @@ def test_labels_that_the_model_does_not_know_are_told_by_line(run, folder):
     assert code == 0 and "accuracy" in out
     assert "new.txt:2: 2 tokens have labels that the model does not know and cannot predict: B-Y, I-Z" in err
     code, _, err = run("train", "three.txt", "--model", "m", "--dev", "new.txt")
-    assert code == 0 and "new.txt:2: 2 tokens have labels" in err
+    assert code == 0 and "new.txt:2: 2 tokens have labels" in err and "--unknown" not in err
+    (folder / "part.txt").write_text("the DT O\ncat NN ?\n")
+    assert "give --unknown '?'" in run("evaluate", "--model", "model", "part.txt")[2]
     assert "does not know" not in run("evaluate", "--model", "model", "three.txt")[2]
 
 
@@ -196,3 +214,14 @@ def test_results_go_where_they_belong_while_a_terminal_shows_progress(folder, co
         os.close(end)
         os.close(terminal)
     assert {"predict": b"cat NN B-X B-X", "fold": b"GGGAAACCC"}[command[0]] in done.stdout
+
+
+def test_documents_without_blank_lines_come_once_among_the_best_labellings(run, folder):
+    best = ["predict", "--model", "model", "--nbest", 2]
+    code, out, _ = run(*best, stdin="-DOCSTART- -X-\nthe DT\n-DOCSTART- -X-\n\ncat NN\n")
+    lines = [re.sub(r"score .*|\S+$", "", line) for line in out.splitlines()]
+    each = ["# nbest = 1 ", "{}", "", "# nbest = 2 ", "{}", ""]
+    expected = [
+        line.format(word) for word in ("the DT ", "cat NN ") for line in ["-DOCSTART- -X- ", "", *each]
+    ]
+    assert code == 0 and lines == expected

@@ -88,8 +88,8 @@ def fit_tuned(
             raise
         path, stop = interrupt.path, interrupt
         warn_caller(
-            f"the search was interrupted after {len(path.values)} penalties: the model is learnt with the best of "
-            f"them, l2={path.setting()['l2']}; interrupt again to end that, too",
+            f"the search was interrupted after {_penalties(len(path.values))}: the model is learnt with the best so "
+            f"far, l2={path.setting()['l2']}; interrupt again to end that, too",
             UserWarning,
         )
     seconds = {"tune": time.perf_counter() - started}
@@ -98,11 +98,15 @@ def fit_tuned(
             learner.set_params(**path.setting()).fit(*train)
     finally:
         if hasattr(learner, "coef_"):  # after another Ctrl-C too
-            learner.fit_seconds_ = seconds | learner.fit_seconds_
+            learner.fit_seconds_ = seconds | getattr(learner, "fit_seconds_", {})
             path.note_on(learner)
     if stop is not None:
         raise stop
     return learner
+
+
+def _penalties(n: int) -> str:
+    return f"{n} penalty" if n == 1 else f"{n} penalties"
 
 
 def tuning_record(model: Any) -> dict[str, Any] | None:

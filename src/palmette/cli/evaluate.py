@@ -9,7 +9,7 @@ import typer
 from palmette.apps.task import get_task
 from palmette.cli.files import check_readable
 from palmette.cli.output import Json, log, print_result
-from palmette.cli.progress import progress
+from palmette.cli.progress import progress_beside
 from palmette.cli.tasks import Given, TaskName, refuse_files_of_others, task_for
 from palmette.stages import stage
 
@@ -38,6 +38,6 @@ def evaluate(
     refuse_files_of_others(kind, [data], "give a --model of")
     if model is not None:
         application = kind.open(loaded, model)
-    with progress(), stage(f"evaluating {data}"):
+    with progress_beside(data), stage(f"evaluating {data}"):
         result = kind.evaluate(application, data, options, log)
     print_result(json, *result)

@@ -10,7 +10,7 @@ import typer
 from palmette.apps.task import Inspection, all_tasks
 from palmette.cli.files import check_readable
 from palmette.cli.output import Json, aligned, print_result
-from palmette.cli.progress import progress
+from palmette.cli.progress import progress_beside
 from palmette.cli.summary import fit_facts
 from palmette.cli.tasks import Given, TaskName, task_for, task_of
 from palmette.stages import stage
@@ -47,7 +47,7 @@ def inspect(
         kind = task_for(loaded, model, task)
         options = given.of(kind) | {"model": model}
         application = kind.open(loaded, model)
-        with progress(), stage(f"inspecting {model}"):
+        with progress_beside(_data_of(options)), stage(f"inspecting {model}"):
             answer = kind.answer(application, options, top)
         if answer is not None:
             print_result(json, *answer)
@@ -57,6 +57,11 @@ def inspect(
     record = {**_facts(loaded), "task": task_of(loaded), **no_facts, **own.facts}
     record.update(_weights(loaded, 10 if top is None else top, own.feature_names))
     print_result(json, record, _text(record, own))
+
+
+def _data_of(options: dict[str, Any]) -> str:
+    """The file that is explained; empty if none is."""
+    return str(options.get("why") or "").partition(":")[0]
 
 
 def _facts(model: Any) -> dict[str, Any]:
@@ -125,12 +130,14 @@ def _text(record: dict[str, Any], own: Inspection) -> str:
     if record["class"] == "Perceptron" and record["reason"] == "max_iter":  # which has no optimum to reach
         stop = "its limit of epochs"
     gap = "" if record["gap"] != record["gap"] else f" (gap {record['gap']:.3g})"
+    objective, n = record["objective"], record["iterations"]
+    known = objective == objective  # of several models as one it is not
     rows = [
         ["model", f"{record['class']}({settings})"],
         *([["labels", few]] if own.shows_labels else []),
         ["features", f"{record['n_features']:,} ({record['feature_kind']})"],
         ["weights", f"{record['n_weights']:,}, {record['n_nonzero_weights']:,} of them not 0"],
-        ["objective", f"{record['objective']:.8g}{gap} after {record['iterations']} iterations"],
+        ["objective", f"{objective:.8g}{gap} after {n} iterations"] if known else ["iterations", f"{n}"],
         ["stopped by", stop],
     ]
     if record["cut_size"] is not None:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-from contextlib import nullcontext
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from palmette.apps.options import writable
 from palmette.cli.files import check_readable, text_output
-from palmette.cli.progress import progress
+from palmette.cli.progress import progress_beside
 from palmette.cli.tasks import Given, TaskName, refuse_files_of_others, task_for
 from palmette.stages import stage
 
@@ -41,7 +39,9 @@ def predict(
     options = given.of(kind) | {"model": model}
     application = kind.open(loaded, model)
     refuse_files_of_others(kind, [data], "give a --model of")
-    # A bar would run through what is written to the same screen.
-    shown: Any = nullcontext() if output is None and sys.stdout.isatty() else progress()
-    with shown, stage(f"predicting for {data}"), text_output(output) as out:
+    with (
+        progress_beside(data, results=output is None),
+        stage(f"predicting for {data}"),
+        text_output(output) as out,
+    ):
         kind.predict(application, data, out, options)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import stat
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from threading import Thread
 from typing import Any
 
@@ -32,12 +34,12 @@ class Progress:
 
     def stage(self, text: str) -> None:
         """Begin a stage of the work."""
-        self._stage, self._part = text, ""
+        self._stage, self._part, self._score = text, "", ""
         self._show(text, "stage")
 
     def part(self, text: str) -> None:
         """Begin a part of a stage, or end one."""
-        self._part = text
+        self._part, self._score = text, ""
         self._show(text or self._stage, "part" if text else "end")
 
     def __call__(self, step: Any) -> None:
@@ -45,10 +47,11 @@ class Progress:
         text = f"iteration {step.n_iter}: objective {step.primal:.6g}"
         if step.gap == step.gap:
             text += f", gap {step.gap:.3g}"
-        self._show(f"{self._part}: {text}" if self._part else text + self._score, "step")
+        text += self._score
+        self._show(f"{self._part}: {text}" if self._part else text, "step")
 
     def held_out(self, step: Any, accuracy: float) -> None:
-        """Note the accuracy on held-out data, which the steps show from now on."""
+        """Note the accuracy on held-out data, which the steps show until another part begins."""
         self._score = f", held-out accuracy {accuracy:.2%}"
 
 
@@ -78,6 +81,28 @@ def progress() -> Iterator[Progress]:
         shown = Progress(lambda text, _: bar.update(task, description=text))
         with heard_by(shown):
             yield shown
+
+
+def progress_beside(data: str, *, results: bool = False) -> AbstractContextManager[object]:
+    """A progress display, unless a bar would run through what else is on the screen.
+
+    Parameters
+    ----------
+    data : str
+        A file, or ``-`` for what a person may be typing.
+    results : bool
+        Whether results go to standard output meanwhile: to the screen, or through a pipe that may end there.
+    """
+    typed = data == "-" and sys.stdin.isatty()
+    spoilt = typed or (results and not _is_file(1))
+    return nullcontext() if spoilt and sys.stderr.isatty() else progress()
+
+
+def _is_file(descriptor: int) -> bool:
+    try:
+        return stat.S_ISREG(os.fstat(descriptor).st_mode)
+    except OSError:  # closed
+        return False
 
 
 class _Lines:

@@ -40,8 +40,10 @@ def outcome_rows(record: dict[str, Any]) -> list[list[str]]:
             f"stopped by {record['reason']}" if record["converged"] else f"NOT CONVERGED: {record['reason']}"
         )
         end = f"{n}, {stop}"
+    objective = record["objective"]
+    shown = [["objective", f"{objective:.8g}{above_optimum(record['gap'], objective)}"]]
     return [
-        ["objective", f"{record['objective']:.8g}{above_optimum(record['gap'], record['objective'])}"],
+        *([] if math.isnan(objective) else shown),  # of several models as one it is not known
         ["iterations", end],
         ["seconds", ", ".join(f"{name} {value:.1f}" for name, value in record["seconds"].items())],
     ]

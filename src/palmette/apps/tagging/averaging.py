@@ -42,16 +42,28 @@ def fit_averaged(learner: Any, X: Any, y: Any, models: int) -> None:
     y : list of list of labels
     models : int
         The seeds are ``models * seed``, ``models * seed + 1``, ...
+
+    Notes
+    -----
+    The objective of the mean is not evaluated: it is NaN in ``objective_`` and ``result_``. Ctrl-C leaves the mean of
+    those that are finished, once the first is, and ``KeyboardInterrupt`` goes on.
     """
     first = models * seed_of(learner.random_state)
     with stage(f"perceptron 1 of {models}"):
         learner.set_params(random_state=first % 2**32).fit(X, y)
     weights = [learner.coef_]
-    for k in range(1, models):
-        with stage(f"perceptron {k + 1} of {models}"):
-            other = copy_for_folds(learner, random_state=(first + k) % 2**32, verbose=0)
-            weights.append(other.set_params(callbacks=step_callbacks() or None).fit(X, y).coef_)
-            learner.fit_seconds_["solve"] += sum(other.fit_seconds_.values())
-    learner.coef_ = np.mean(weights, axis=0)
-    vars(learner).pop("_pass_state", None)  # it would go on from the first alone
-    learner.result_ = replace(learner.result_, w=learner.coef_, state=None)
+    try:
+        for k in range(1, models):
+            with stage(f"perceptron {k + 1} of {models}"):
+                other = copy_for_folds(learner, random_state=(first + k) % 2**32, verbose=0)
+                weights.append(other.set_params(callbacks=step_callbacks() or None).fit(X, y).coef_)
+                learner.fit_seconds_["solve"] += sum(other.fit_seconds_.values())
+    finally:  # after Ctrl-C too, with those that are finished
+        learner.coef_ = np.mean(weights, axis=0)
+        vars(learner).pop("_pass_state", None)  # it would go on from the first alone
+        learner.result_ = replace(learner.result_, w=learner.coef_, state=None)
+        if len(weights) > 1:  # the objective of the mean is another one
+            step = learner.result_.step._replace(primal=np.nan, lower=np.nan)
+            history = (*learner.result_.history[:-1], step)
+            learner.result_ = replace(learner.result_, step=step, history=history)
+            learner.objective_ = np.nan

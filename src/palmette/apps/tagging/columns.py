@@ -102,19 +102,23 @@ def iter_columns(
     n_sentences, inside = 0, False
     size, begin, first_line = 0, 0, 1  # bytes held, those before the sentence, and the line it begins in
     for line in read_raw_lines(path, stream):
-        lines.append(line)
-        size += len(line)
-        if not _is_blank(line):
-            if not inside and not reader.kind_without_tokens(line):
-                inside, begin, first_line = True, size - len(line), reader.next_line + len(lines) - 1
-            if size - begin > LONGEST_SENTENCE:
-                raise reader.too_long(first_line)
-        else:
+        blank = _is_blank(line)
+        if blank:
+            lines.append(line)
+            size += len(line)
+        if blank or _DOCUMENT.match(line):  # which belongs to the sentences after it
             n_sentences, inside = n_sentences + inside, False
             if n_sentences == sentences_per_block or size > _BLOCK:
                 yield reader.read(b"".join(lines))
                 lines, n_sentences, size = [], 0, 0
             begin, first_line = size, reader.next_line + len(lines)
+        if not blank:
+            lines.append(line)
+            size += len(line)
+            if not inside and not reader.kind_without_tokens(line):
+                inside, begin, first_line = True, size - len(line), reader.next_line + len(lines) - 1
+            if size - begin > LONGEST_SENTENCE:
+                raise reader.too_long(first_line)
     if lines:
         yield reader.read(b"".join(lines))
 

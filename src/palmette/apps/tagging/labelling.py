@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 SENTENCES_PER_BLOCK = 1000
 BYTES_PER_BATCH = 2**24
+_DOCUMENTS_FIRST = re.compile(
+    r"\A(?:.*\n)*\ufeff?-DOCSTART-(?=\s).*\n"
+)  # up to the last line that begins one
 _BLANK_LINES_FIRST = re.compile(r"\A(?:[ \t]*\r?\n)+")
 
 
@@ -55,7 +58,10 @@ def _batches(texts: Iterator[ColumnText], most: int) -> Iterator[list[ColumnText
 
 
 def _write_nbest(out: IO[str], tagger: Tagger, batch: list[ColumnText], n: int) -> None:
-    """Write n copies of each sentence, each with its labels and a comment that says rank and score."""
+    """Write n copies of each sentence, each with its labels and a comment that says rank and score.
+
+    Lines that begin a document come once, before the first copy.
+    """
     texts = [text for text in batch if len(text.table)]
     if not texts:
         return
@@ -66,6 +72,16 @@ def _write_nbest(out: IO[str], tagger: Tagger, batch: list[ColumnText], n: int) 
         for rank, (labels, score) in enumerate(outputs, 1):
             copy = io.StringIO(newline="")
             text.write_with_column(copy, [labels])
-            body = _BLANK_LINES_FIRST.sub("", copy.getvalue()).rstrip()
-            out.write(f"# nbest = {rank} score = {score:.6f}\n{body}\n\n")
+            written = copy.getvalue()
+            documents = _DOCUMENTS_FIRST.match(written)
+            if documents:
+                written = written[documents.end() :]
+                if rank == 1:
+                    out.write(f"{_without_blank_lines(documents[0])}\n\n")
+            out.write(f"# nbest = {rank} score = {score:.6f}\n{_without_blank_lines(written)}\n\n")
     out.flush()
+
+
+def _without_blank_lines(lines: str) -> str:
+    """Some lines without the blank ones before and after them."""
+    return _BLANK_LINES_FIRST.sub("", lines).rstrip()

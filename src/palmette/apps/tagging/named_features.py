@@ -22,12 +22,12 @@ CONLLU = ("id", "word", "lemma", "upos", "xpos", "feats", "head", "deprel", "dep
 
 
 def skipping(names: Sequence[str]) -> tuple[str, ...]:
-    """Names of columns, with some that no set reads for those called ``_``.
+    """Names of columns, with some that no set reads and nobody can type for those called ``_``.
 
     >>> skipping(("word", "_", "_", "label"))
-    ('word', 'column1', 'column2', 'label')
+    ('word', '1_skipped', '2_skipped', 'label')
     """
-    return tuple(f"column{k}" if name == SKIPPED else name for k, name in enumerate(names))
+    return tuple(f"{k}_skipped" if name == SKIPPED else name for k, name in enumerate(names))
 
 
 def check_columns(names: Sequence[str], text: ColumnText, label_column: int | None) -> int:

@@ -78,7 +78,8 @@ OPTIONS = {
         Option("marginals", "Add a column with the probability of the predicted label.", bool, False),
     ),
     "evaluate": (
-        Option("label_column", "Column of the true label, the last but one by default; not with --model.", int),
+        Option("label_column", "Column of the true label, the last but one by default, in CoNLL-U column 3; not with "
+               "--model.", int),
         *_MARKS,
         Option("report", "HTML page to write: scores, confusions, worst sentences.", check=page_name),
     ),

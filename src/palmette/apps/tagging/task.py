@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _ABOUT = {
     "predict": "The input comes out with the predicted label as a further column; comments and blank lines stay.",
     "evaluate": "Token accuracy and, for chunk labels, the table of CoNLL; with --report also a page about it. "
-    "Without --model the last two columns are the true and the predicted label.",
+    "Without --model the last two columns are the true and the predicted label, in CoNLL-U column 3 and the last.",
     "inspect": "With --why: what made the labels of sentences win.",
 }
 
@@ -171,6 +171,13 @@ def _two_columns(
     return true, predicted
 
 
+def _looks_like_conllu(text: ColumnText) -> bool:
+    """Whether a file that is not read as CoNLL-U has its ten columns, and perhaps what ``predict`` adds."""
+    if text.conllu or text.separator != "\t" or not 10 <= text.n_columns <= 12:
+        return False
+    return text.table.column(0)[0][0].isdecimal()
+
+
 def _true_column(text: ColumnText, label_column: int | None) -> int:
     """The column of the true label in a file that has predicted ones in its last column."""
     from palmette.apps.tagging.training_files import UPOS
@@ -182,6 +189,12 @@ def _true_column(text: ColumnText, label_column: int | None) -> int:
         )
     if label_column is not None:
         return text.label_index(label_column)
+    if _looks_like_conllu(text):
+        name = "standard input" if text.source == "<stdin>" else text.source
+        raise DataFileError(
+            f"{text.location()}: these look like columns of CoNLL-U, and {name} is not read as CoNLL-U: give a file "
+            f"named .conllu, to 'palmette predict' too; or --label-column {text.n_columns - 2} for columns as they are"
+        )
     if not text.conllu:
         return text.n_columns - 2
     if text.n_columns < 11:

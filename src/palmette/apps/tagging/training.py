@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -115,7 +116,9 @@ class TaggingTraining(Training):
         """The same in words."""
         facts = self.facts(application)
         cut_size, models = facts.pop("cut_size"), facts.pop("models")
-        rows = [["data", ", ".join(f"{number:,} {what.replace('_', ' ')}" for what, number in facts.items())]]
+        rows = [
+            ["data", ", ".join(_counted(number, what.replace("_", " ")) for what, number in facts.items())]
+        ]
         if self.texts[0].conllu:
             place = application.label_column
             rows.append(["label", ", ".join([f"column {place}", *CONLLU[place : place + 1]])])
@@ -144,6 +147,15 @@ class TaggingTraining(Training):
         if self.own["features"] is None or self.own["columns"] is not None:
             return ""
         return " (--columns says what they hold, such as word,pos,label)"
+
+
+def _counted(n: int, things: str) -> str:
+    """A number of things, whose name is that of several.
+
+    >>> _counted(1, "sentences without labels")
+    '1 sentence without labels'
+    """
+    return f"{n:,} " + (re.sub(r"s\b", "", things, count=1) if n == 1 else things)
 
 
 def _annotated(counts: AnnotationCounts) -> dict[str, int]:

@@ -35,6 +35,14 @@ def warn_of_unknown_labels(tagger: Tagger, text: ColumnText) -> None:
         warn_caller(
             f"{first}: {n:,} token{' has a label' if n == 1 else 's have labels'} that the model does not know and "
             f"cannot predict: {', '.join(names[:_SHOWN])}{more}; train on data with these labels, or check that the "
-            f"labels are in column {tagger.label_column}",
+            f"labels are in column {tagger.label_column}{_or_a_mark(names)}",
             UserWarning,
         )
+
+
+def _or_a_mark(labels: list[str]) -> str:
+    """What to do if a label without letters or digits marks tokens without annotation; nothing if there is none."""
+    marks = [label for label in labels if not any(map(str.isalnum, label))]
+    return (
+        f"; or, if {marks[0]} marks tokens without annotation, give --unknown '{marks[0]}'" if marks else ""
+    )

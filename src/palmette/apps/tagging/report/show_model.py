@@ -107,7 +107,7 @@ def show_learning(model: Any) -> Part:
     if type(model).__name__ == "Perceptron" and result.reason == "max_iter":  # which has no optimum to reach
         stop = "its limit of epochs"
     listed = [
-        ("objective", f"{result.primal:.6g}"),
+        *([] if math.isnan(result.primal) else [("objective", f"{result.primal:.6g}")]),
         ("iterations", f"{step.n_iter:,}, {step.n_oracle:,.6g} passes over the data, {step.seconds:.3g} s"),
         ("stopped by", stop),
     ]
