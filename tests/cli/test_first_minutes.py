@@ -209,7 +209,7 @@ def test_results_go_where_they_belong_while_a_terminal_shows_progress(folder, co
     terminal, end = os.openpty()
     try:
         called = [sys.executable, "-m", "palmette", *command]
-        done = subprocess.run(called, stdout=subprocess.PIPE, stderr=end, cwd=folder, timeout=60, check=True)
+        done = subprocess.run(called, stdout=subprocess.PIPE, stderr=end, cwd=folder, timeout=600, check=True)
     finally:
         os.close(end)
         os.close(terminal)
