@@ -157,9 +157,7 @@ class DualAscent(Seeded):
         """Whether L-BFGS is sooner at ``tol`` from here, by the rate at which the gap has fallen lately."""
         gap = done.primal - done.lower
         run.met.append((run.n_oracle, gap))
-        if not np.isfinite(gap) or gap <= self.tol * abs(done.primal):
-            return False
-        if len(run.met) == 1:
+        if len(run.met) == 1 or not np.isfinite(gap) or gap <= self.tol * abs(done.primal):
             return False
         passes, before = run.met[min(bisect_left(run.met, (0.5 * run.n_oracle,)), len(run.met) - 2)]
         rate = np.log(before / gap) / max(run.n_oracle - passes, 1.0)
